@@ -1,0 +1,104 @@
+import { writeFileSync } from 'node:fs'
+import helper, { type DMMF } from '@prisma/generator-helper'
+import type { EdmType } from '../src/model/model.js'
+import { readTags, type Tags } from './model-tags.js'
+
+/** A Prisma generator: turns schema.prisma into the entity model of the service (src/model/generated.ts). */
+
+const EDM: Readonly<Record<string, EdmType>> = {
+  String: 'String', Int: 'Int32', BigInt: 'Int64', Decimal: 'Decimal', DateTime: 'DateTimeOffset', Boolean: 'Boolean',
+} // biome-ignore format: table
+
+const DIGITS_OF_SECONDS = 3
+
+function edmType(owner: string, field: DMMF.Field, tags: Tags): EdmType {
+  if (tags.edm) return tags.edm
+  if (field.nativeType?.[0] === 'Date') return 'Date'
+  return EDM[field.type] ?? refuse(`${owner}: no Edm type for Prisma type ${field.type}`)
+}
+
+function refuse(message: string): never {
+  throw new Error(message)
+}
+
+function toScalar(owner: string, field: DMMF.Field, { tags, description }: ReturnType<typeof readTags>): object {
+  const type = edmType(owner, field, tags)
+  return {
+    kind: 'scalar',
+    name: field.name,
+    type,
+    collection: field.isList,
+    nullable: !field.isRequired && !field.isList,
+    description,
+    ...(tags.length !== undefined && { maxLength: tags.length }),
+    ...(tags.digits && { precision: tags.digits.precision, scale: tags.digits.scale }),
+    ...(type === 'DateTimeOffset' && { precision: DIGITS_OF_SECONDS }),
+    ...(tags.lookup && { lookup: tags.lookup }),
+    setBy: tags.service ? 'service' : 'client',
+    required: tags.required === true,
+    readableBy: tags.readable ?? 'everyone',
+    hidden: tags.hidden === true,
+    generated: tags.generated === true,
+  }
+}
+
+/** The side of a relation that holds the foreign key says the join; the other side finds it there by the relation's name. */
+function toNavigation(owner: string, field: DMMF.Field, models: readonly DMMF.Model[], { tags, description }: ReturnType<typeof readTags>): object {
+  const holder = field.relationFromFields?.length ? field : models.find(m => m.name === field.type)?.fields.find(f => f.relationName === field.relationName)
+  const [from] = holder?.relationFromFields ?? []
+  const [to] = holder?.relationToFields ?? []
+  if (from === undefined || to === undefined) refuse(`${owner}: a relation needs one field on each side`)
+  const [local, foreign] = holder === field ? [from, to] : [to, from]
+  return { kind: 'navigation', name: field.name, collection: field.isList, target: field.type, description, local, foreign, relation: true, hidden: tags.hidden === true }
+}
+
+function toField(model: DMMF.Model, field: DMMF.Field, models: readonly DMMF.Model[]): object {
+  const owner = `${model.name}.${field.name}`
+  const documented = readTags(owner, field.documentation)
+  return field.kind === 'object' ? toNavigation(owner, field, models, documented) : toScalar(owner, field, documented)
+}
+
+function toEntity(model: DMMF.Model, models: readonly DMMF.Model[]): object {
+  const { tags, description, references } = readTags(model.name, model.documentation)
+  const free = references.map(({ name, target, local, text }) => ({
+    kind: 'navigation', name, collection: false, target, description: text, local, foreign: keyOf(models, target), relation: false, hidden: false,
+  })) // biome-ignore format: one row a reference
+  return {
+    name: model.name,
+    typeName: tags.type ?? model.name,
+    ...(tags.alias !== undefined && { alias: tags.alias }),
+    description,
+    key: keyOf(models, model.name),
+    writable: tags.writable === true,
+    fields: [...model.fields.map(f => toField(model, f, models)), ...free],
+  }
+}
+
+function keyOf(models: readonly DMMF.Model[], name: string): string {
+  return models.find(m => m.name === name)?.fields.find(f => f.isId)?.name ?? refuse(`${name} is no entity with a key`)
+}
+
+const header = `// Generated from prisma/schema.prisma. Do not edit.
+import type { Field } from './model.js'
+
+interface RawEntity {
+  readonly name: string
+  readonly typeName: string
+  readonly alias?: string
+  readonly description: string
+  readonly key: string
+  readonly writable: boolean
+  readonly fields: readonly Field[]
+}
+
+`
+
+helper.generatorHandler({
+  onManifest: () => ({ prettyName: 'Entity model', defaultOutput: '../src/model/generated.ts' }),
+  onGenerate: async ({ dmmf, generator }) => {
+    const { models } = dmmf.datamodel
+    const entities = models.map(m => toEntity(m, models))
+    const output = generator.output?.value ?? refuse('The generator has no output')
+    writeFileSync(output, `${header}const entities: readonly RawEntity[] = ${JSON.stringify(entities, null, 2)}\n\nexport default { entities }\n`)
+  },
+})

@@ -1,0 +1,99 @@
+import type { EdmType, Readers } from '../src/model/model.js'
+
+/** What a `///` comment of schema.prisma may state beside prose. Tags are facts about one field or entity, never behaviour. */
+export interface Tags {
+  /** Entity: clients may create, change and delete records. */
+  readonly writable?: true
+  /** Entity: name of the entity type, if it is not the name of the set. */
+  readonly type?: string
+  /** Entity: a second path of the entity set. */
+  readonly alias?: string
+  /** Largest number of characters. */
+  readonly length?: number
+  /** Largest number of digits, and of those behind the point. */
+  readonly digits?: { readonly precision: number; readonly scale: number }
+  readonly lookup?: { readonly name: string; readonly policy: 'open' | 'locked' }
+  /** The service sets the field; what a client sends is ignored. */
+  readonly service?: true
+  /** A client must give the field on create. */
+  readonly required?: true
+  readonly readable?: Readers
+  /** A type that Prisma has no word for. */
+  readonly edm?: EdmType
+  /** The database computes the column. */
+  readonly generated?: true
+  /** For the service's own use. */
+  readonly hidden?: true
+}
+
+/** A navigation by free reference: no foreign key, so no Prisma relation. */
+export interface Reference {
+  readonly name: string
+  readonly target: string
+  readonly local: string
+  readonly text: string
+}
+
+const READERS: readonly Readers[] = ['member', 'disclosed', 'own', 'nobody']
+
+type Reader = (args: readonly string[]) => Tags | undefined
+const flag = (tag: Tags): Reader => args => (args.length === 0 ? tag : undefined)
+const one = (read: (arg: string) => Tags | undefined): Reader => ([arg, ...rest]) => (arg !== undefined && rest.length === 0 ? read(arg) : undefined)
+const integer = (text: string | undefined) => (text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined)
+
+/** Every tag there is. Anything else stops the build. */
+const TAGS: Readonly<Record<string, Reader>> = {
+  writable: flag({ writable: true }),
+  service: flag({ service: true }),
+  required: flag({ required: true }),
+  generated: flag({ generated: true }),
+  hidden: flag({ hidden: true }),
+  type: one(type => ({ type })),
+  alias: one(alias => ({ alias })),
+  length: one(text => {
+    const length = integer(text)
+    return length === undefined ? undefined : { length }
+  }),
+  digits: ([first, second, ...rest]) => {
+    const [precision, scale] = [integer(first), integer(second)]
+    return precision === undefined || scale === undefined || rest.length > 0 ? undefined : { digits: { precision, scale } }
+  },
+  lookup: ([name, policy, ...rest]) =>
+    name !== undefined && (policy === 'open' || policy === 'locked') && rest.length === 0 ? { lookup: { name, policy } } : undefined,
+  readable: one(text => {
+    const readable = READERS.find(r => r === text)
+    return readable && { readable }
+  }),
+  edm: one(text => (text === 'GeographyPoint' ? { edm: text } : undefined)),
+}
+
+const TAG = /^@(\w+)(?:\(([^)]*)\))?\s*(.*)$/
+
+/** Reads the `///` lines of one model or field. Throws, with the owner's name, on a tag that is unknown or ill-formed. */
+export function readTags(owner: string, documentation = ''): { tags: Tags; description: string; references: readonly Reference[] } {
+  let tags: Tags = {}
+  const prose: string[] = []
+  const references: Reference[] = []
+  for (const line of documentation.split('\n')) {
+    const [, name, list, text = ''] = TAG.exec(line) ?? []
+    const args = list?.split(',').map(a => a.trim()) ?? []
+    if (name === undefined) prose.push(line)
+    else if (name === 'reference') references.push(toReference(owner, args, text))
+    else tags = { ...tags, ...readTag(owner, name, args, text) }
+  }
+  return { tags, description: prose.join(' ').trim(), references }
+}
+
+function readTag(owner: string, name: string, args: readonly string[], text: string): Tags {
+  const read = Object.hasOwn(TAGS, name) ? TAGS[name] : undefined
+  if (!read) throw new Error(`${owner}: unknown tag @${name}; expected one of @reference, @${Object.keys(TAGS).join(', @')}`)
+  const tag = text === '' ? read(args) : undefined
+  if (!tag) throw new Error(`${owner}: @${name} does not take (${args.join(', ')}) ${text}`.trimEnd())
+  return tag
+}
+
+function toReference(owner: string, args: readonly string[], text: string): Reference {
+  const [name, target, local, ...rest] = args
+  if (name === undefined || target === undefined || local === undefined || rest.length > 0) throw new Error(`${owner}: @reference takes (name, target, field)`)
+  return { name, target, local, text }
+}

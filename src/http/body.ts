@@ -1,0 +1,71 @@
+import type { IncomingMessage } from 'node:http'
+import { JsonNumber, type JsonObject, type JsonValue } from '../domain/json.js'
+import { fail, ProblemError } from '../errors/problem.js'
+import { parseJson } from './json.js'
+
+/**
+ * The bytes of a request body, at most `limit`. What a client says about the length is believed only to refuse it early.
+ * The rest of a body that is too large is thrown away by Node as it arrives; nothing of it is kept.
+ * @throws ProblemError BodyTooLarge; UnsupportedMediaType for a compressed body; BadRequest if the client went away.
+ */
+export async function readBody(req: IncomingMessage, limit: number): Promise<Buffer> {
+  const coding = req.headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
+  if (coding !== 'identity') fail({ kind: 'UnsupportedMediaType', expected: 'sent without a Content-Encoding' })
+  if (Number(req.headers['content-length'] ?? 0) > limit) fail({ kind: 'BodyTooLarge', limit })
+  return await collect(req, limit)
+}
+
+/** Events and not `for await`: leaving that loop destroys the socket, and the client would never see the answer 413. */
+function collect(req: IncomingMessage, limit: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    const refuse = (error: ProblemError) => {
+      req.off('data', keep)
+      reject(error)
+    }
+    const keep = (chunk: Buffer) => {
+      size += chunk.length
+      if (size > limit) refuse(new ProblemError({ kind: 'BodyTooLarge', limit }))
+      else chunks.push(chunk)
+    }
+    req.on('data', keep)
+    req.once('end', () => resolve(Buffer.concat(chunks)))
+    req.once('error', () => refuse(new ProblemError({ kind: 'BadRequest', reason: 'the body ended early' })))
+    req.once('close', () => refuse(new ProblemError({ kind: 'BadRequest', reason: 'the body ended early' })))
+  })
+}
+
+/**
+ * The JSON object in a request body: `application/json` with any parameters, in UTF-8.
+ * @throws ProblemError UnsupportedMediaType (also without a Content-Type), MalformedBody, and those of `readBody`.
+ */
+export async function readJsonObject(req: IncomingMessage, limit: number): Promise<JsonObject> {
+  const value = await readJson(req, limit)
+  return isObject(value) ? value : fail({ kind: 'MalformedBody', reason: 'it holds another JSON value' })
+}
+
+/** Any JSON value in a request body; rules and errors as in `readJsonObject`. */
+export async function readJson(req: IncomingMessage, limit: number): Promise<JsonValue> {
+  checkMediaType(req.headers['content-type'])
+  const text = decode(await readBody(req, limit))
+  return text.trim() === '' ? fail({ kind: 'MalformedBody', reason: 'it is empty' }) : parseJson(text)
+}
+
+const isObject = (value: JsonValue): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof JsonNumber)
+
+function checkMediaType(contentType = ''): void {
+  const [type, ...parameters] = contentType.split(';').map(part => part.trim().toLowerCase())
+  const charset = parameters.find(parameter => parameter.startsWith('charset='))?.slice('charset='.length).replaceAll('"', '')
+  if (type !== 'application/json' || (charset !== undefined && charset !== 'utf-8' && charset !== 'utf8'))
+    fail({ kind: 'UnsupportedMediaType', expected: 'application/json in UTF-8' })
+}
+
+function decode(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return fail({ kind: 'MalformedBody', reason: 'it is not UTF-8' })
+  }
+}

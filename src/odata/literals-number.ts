@@ -1,0 +1,37 @@
+import type { LiteralType, Value } from '../query/ast.js'
+
+/** Digits on each side of the point that a number may have: the range of Edm.Double, the widest numeric type. */
+const MAX_DIGITS = 308
+
+const INT32 = 2n ** 31n
+const INT64 = 2n ** 63n
+
+/**
+ * A number of a URL: Int32 as a number, Int64 and Decimal as text, by its size and form. Exponents are written out, so that `2.5e5` stays exact.
+ * `undefined` if no type can hold it.
+ */
+export function readNumber(text: string): { readonly type: LiteralType; readonly value: Value } | undefined {
+  if (text === '-INF') return { type: 'Double', value: text }
+  if (!/^[+-]?\d+$/.test(text)) {
+    const value = toPlainDecimal(text)
+    return value === undefined ? undefined : { type: 'Decimal', value }
+  }
+  if (text.length > MAX_DIGITS) return undefined
+  const whole = BigInt(text.replace(/^\+/, ''))
+  const fits = (limit: bigint) => whole >= -limit && whole < limit
+  if (fits(INT32)) return { type: 'Int32', value: Number(whole) }
+  return { type: fits(INT64) ? 'Int64' : 'Decimal', value: whole.toString() }
+}
+
+/** Decimal text without exponent, plus sign and leading zeros; `undefined` for no number, or one out of range. */
+export function toPlainDecimal(text: string): string | undefined {
+  const parts = /^([+-]?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(text)
+  if (!parts) return undefined
+  const [, sign, whole = '', fraction = '', exponent = '0'] = parts
+  const point = whole.length + Number(exponent)
+  const digits = whole + fraction
+  if (Math.abs(point) > MAX_DIGITS || digits.length > 2 * MAX_DIGITS) return undefined
+  const front = digits.slice(0, Math.max(point, 0)).padEnd(point, '0').replace(/^0+(?=\d)/, '') || '0'
+  const back = point < 0 ? '0'.repeat(-point) + digits : digits.slice(point)
+  return `${sign === '-' ? '-' : ''}${front}${back && `.${back}`}`
+}

@@ -1,0 +1,89 @@
+/** A literal that has the right shape and no value, with what is wrong with it. */
+export interface Flaw {
+  readonly flaw: 'impossible' | 'zone' | 'year'
+}
+
+interface Clock {
+  /** Seconds since midnight; 86400 for the leap second at the end of a day. */
+  readonly seconds: number
+  /** `.f` without trailing zeros, or nothing. */
+  readonly fraction: string
+}
+
+const IMPOSSIBLE: Flaw = { flaw: 'impossible' }
+const DAY = 86_400
+const pad = (n: number, width = 2) => String(n).padStart(width, '0')
+
+/** A day as `YYYY-MM-DD`. The years are 0001 to 9999: every database and client can hold those. */
+export function readDate(text: string): string | Flaw {
+  const day = toDay(text)
+  return typeof day === 'number' ? writeDay(day) : day
+}
+
+/** A time of day as `hh:mm:ss[.f]`. A leap second is the first second of the next minute. */
+export function readTime(text: string): string | Flaw {
+  const clock = toClock(text)
+  return clock ? writeClock(clock) : IMPOSSIBLE
+}
+
+/** An instant in UTC as `YYYY-MM-DDThh:mm:ss[.f]Z`. */
+export function readTimestamp(text: string): string | Flaw {
+  const [, date = '', time = '', zone] = /^(.+)T(.+?)(Z|[+-]\d\d:\d\d)?$/i.exec(text) ?? []
+  if (zone === undefined) return { flaw: 'zone' }
+  const day = toDay(date)
+  const clock = toClock(time)
+  const offset = toOffset(zone)
+  if (typeof day !== 'number') return day
+  if (!clock || offset === undefined) return IMPOSSIBLE
+  const seconds = clock.seconds - offset
+  const shift = Math.floor(seconds / DAY)
+  const written = writeDay(day + shift)
+  return typeof written === 'string' ? `${written}T${writeClock({ ...clock, seconds: seconds - shift * DAY })}Z` : written
+}
+
+/** A duration in seconds, as decimal text: `P1DT2H` is 93600 (XML Schema dayTimeDuration); `undefined` for any other text. */
+export function readDuration(text: string): string | undefined {
+  const parts = /^(-?)P(?=\d|T\d)(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d{1,12}))?S)?)?$/i.exec(text)
+  if (!parts || text.length > 64) return undefined
+  const [, sign, days = '0', hours = '0', minutes = '0', seconds = '0', fraction = ''] = parts
+  const whole = BigInt(days) * 86_400n + BigInt(hours) * 3_600n + BigInt(minutes) * 60n + BigInt(seconds)
+  // Above this a timestamp of the years 1 to 9999 can never be reached.
+  return whole < 10n ** 12n ? `${sign}${whole}${trimZeros(fraction)}` : undefined
+}
+
+/** Days since 1970-01-01. */
+function toDay(text: string): number | Flaw {
+  const [, year = '', month = '', day = ''] = /^(-?\d+)-(\d\d)-(\d\d)$/.exec(text) ?? []
+  if (/^-?0\d{4}/.test(year)) return IMPOSSIBLE
+  if (!/^\d{4}$/.test(year) || year === '0000') return { flaw: 'year' }
+  // setUTCFullYear: Date.UTC would read the years 0 to 99 as 1900 to 1999.
+  const date = new Date(0)
+  date.setUTCFullYear(Number(year), Number(month) - 1, Number(day))
+  const same = date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day)
+  return same ? date.getTime() / 1000 / DAY : IMPOSSIBLE
+}
+
+function writeDay(day: number): string | Flaw {
+  const date = new Date(day * DAY * 1000)
+  const year = date.getUTCFullYear()
+  return year >= 1 && year <= 9999 ? `${pad(year, 4)}-${pad(date.getUTCMonth() + 1)}-${pad(date.getUTCDate())}` : { flaw: 'year' }
+}
+
+function toClock(text: string): Clock | undefined {
+  const [, hour, minute, second = '0', fraction = ''] = /^(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,12}))?)?$/.exec(text) ?? []
+  if (hour === undefined || Number(hour) > 23 || Number(minute) > 59 || Number(second) > 60) return undefined
+  return { seconds: Number(hour) * 3600 + Number(minute) * 60 + Number(second), fraction: trimZeros(fraction) }
+}
+
+const writeClock = ({ seconds, fraction }: Clock) =>
+  `${pad(Math.floor(seconds / 3600))}:${pad(Math.floor(seconds / 60) % 60)}:${pad(seconds % 60)}${fraction}`
+
+/** Seconds that the local clock is ahead of UTC. */
+function toOffset(zone: string): number | undefined {
+  if (/^z$/i.test(zone)) return 0
+  const [hours = 0, minutes = 0] = zone.slice(1).split(':').map(Number)
+  if (hours > 23 || minutes > 59) return undefined
+  return (hours * 3600 + minutes * 60) * (zone.startsWith('-') ? -1 : 1)
+}
+
+const trimZeros = (fraction: string) => (/[1-9]/.test(fraction) ? `.${fraction.replace(/0+$/, '')}` : '')

@@ -1,0 +1,72 @@
+import type { At } from '../errors/problem.js'
+
+/**
+ * A query as a client wrote it, from either door: names are still text, nothing has a type yet, and every node knows
+ * where it stands. `bind` turns it into a `Plan`.
+ */
+export interface Query {
+  readonly filter?: Ast
+  readonly search?: SearchAst
+  readonly compute?: readonly { readonly expr: Ast; readonly name: string; readonly at: At }[]
+  readonly orderBy?: readonly OrderAst[]
+  /** Absent: every field. */
+  readonly select?: readonly SelectAst[]
+  readonly expand?: readonly ExpandAst[]
+  readonly top?: number
+  readonly skip?: number
+  readonly count?: boolean
+  /** Opaque token of the page that comes next. */
+  readonly skipToken?: string
+}
+
+export interface OrderAst {
+  readonly expr: Ast
+  readonly descending: boolean
+}
+
+/** `name` is a field or a navigation, or `*`. */
+export interface SelectAst {
+  readonly name: string
+  readonly at: At
+}
+
+/** `name` is a navigation, or `*`. `form`: whole records, references to them, or how many there are. */
+export interface ExpandAst {
+  readonly name: string
+  readonly form: 'records' | 'references' | 'count'
+  readonly query: Query
+  readonly at: At
+}
+
+export type SearchAst =
+  | { readonly kind: 'phrase'; readonly text: string; readonly at: At }
+  | { readonly kind: 'and' | 'or'; readonly left: SearchAst; readonly right: SearchAst }
+  | { readonly kind: 'not'; readonly operand: SearchAst }
+
+/** What a literal of a URL can be. `Null` fits every type; `Integer` is read as Int32, Int64 or Decimal by its size. */
+export type LiteralType =
+  | 'Null' | 'Boolean' | 'Int32' | 'Int64' | 'Decimal' | 'Double' | 'String' | 'DateTimeOffset' | 'Date' | 'TimeOfDay' | 'Duration'
+  | 'Guid' | 'Binary' | 'Enum' | 'GeographyPoint' | 'GeographyPolygon' | 'GeometryPoint' | 'GeometryPolygon' | 'GeographyOther' | 'GeometryOther'
+
+/**
+ * A literal's value. Numbers other than Int32 and all dates and times stay text, so that nothing is rounded.
+ * Dates `YYYY-MM-DD`; times `hh:mm:ss[.f]`; timestamps in UTC, `YYYY-MM-DDThh:mm:ss[.f]Z`; durations in seconds, as decimal text.
+ */
+export type Value = string | number | boolean | null
+
+/**
+ * A path is a chain of names as written (`ListAgent/MemberFullName`, `$it/City`, `m/Order`): the binder knows what they are.
+ * Operators are calls (`eq`, `and`, `add`, `not`, `in`, `has`, `negate`), with lower-case names.
+ */
+export type Ast =
+  | { readonly kind: 'literal'; readonly value: Value; readonly type: LiteralType; readonly at: At }
+  | { readonly kind: 'list'; readonly items: readonly Ast[]; readonly at: At }
+  | { readonly kind: 'path'; readonly names: readonly string[]; readonly at: At }
+  | { readonly kind: 'call'; readonly fn: string; readonly args: readonly Ast[]; readonly at: At }
+  | { readonly kind: 'lambda'; readonly quantifier: 'any' | 'all'; readonly over: readonly string[]; readonly variable?: string; readonly body?: Ast; readonly at: At }
+  /** `over/$count`, with the options a client may put behind it. */
+  | { readonly kind: 'count'; readonly over: readonly string[]; readonly filter?: Ast; readonly search?: SearchAst; readonly at: At }
+  /** A type by its name, as the last argument of `cast` and `isof`. */
+  | { readonly kind: 'type'; readonly name: string; readonly at: At }
+  /** `$root/Member('M1')/MemberKey`. */
+  | { readonly kind: 'root'; readonly entity: string; readonly key: Ast; readonly names: readonly string[]; readonly at: At }

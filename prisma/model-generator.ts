@@ -37,6 +37,7 @@ function toScalar(owner: string, field: DMMF.Field, { tags, description }: Retur
     setBy: tags.service ? 'service' : 'client',
     required: tags.required === true,
     readableBy: tags.readable ?? 'everyone',
+    address: tags.address === true,
     hidden: tags.hidden === true,
     generated: tags.generated === true,
   }

@@ -20,6 +20,8 @@ export interface Tags {
   readonly readable?: Readers
   /** A type that Prisma has no word for. */
   readonly edm?: EdmType
+  /** Part of where the property stands: hidden from the public where the seller wishes so. */
+  readonly address?: true
   /** The database computes the column. */
   readonly generated?: true
   /** For the service's own use. */
@@ -46,6 +48,7 @@ const TAGS: Readonly<Record<string, Reader>> = {
   writable: flag({ writable: true }),
   service: flag({ service: true }),
   required: flag({ required: true }),
+  address: flag({ address: true }),
   generated: flag({ generated: true }),
   hidden: flag({ hidden: true }),
   type: one(type => ({ type })),

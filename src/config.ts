@@ -36,7 +36,7 @@ const HEADER_ROOM = 8192
  * @throws ConfigError with every fault at once.
  */
 export function readConfig(env: Environment): Config {
-  const facts = { production: env['NODE_ENV']?.trim() === 'production', embedded: isUnset(env[SETTINGS.databaseUrl.name]) }
+  const facts = { production: env.NODE_ENV?.trim() === 'production', embedded: isUnset(env[SETTINGS.databaseUrl.name]) }
   const faults: string[] = []
   const read = <T>(setting: Setting<T>): T => {
     const text = env[setting.name]

@@ -65,9 +65,9 @@ const databaseAddress: Reader<string> = {
 function readOrigins(text: string): readonly string[] | undefined {
   if (text.toLowerCase() === 'none') return []
   if (text === '*') return ['*']
-  const origins = text.split(/[\s,]+/).filter(part => part !== '')
-  const known = origins.map(readAddress).filter(origin => origin !== undefined && new URL(origin).origin === origin)
-  return known.length === origins.length ? known.filter(origin => origin !== undefined) : undefined
+  const parts = text.split(/[\s,]+/).filter(part => part !== '')
+  const found = parts.map(readAddress).filter(part => part !== undefined)
+  return found.length === parts.length && found.every(part => new URL(part).origin === part) ? found : undefined
 }
 
 const origins: Reader<readonly string[]> = { expected: 'origins such as https://app.example, joined by commas, or * or none', read: readOrigins }

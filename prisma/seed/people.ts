@@ -19,7 +19,6 @@ export interface Office {
   readonly name: string
   readonly phone: string
   readonly site: Site
-  readonly random: Random
 }
 
 /** An agent as listings name it. */
@@ -30,7 +29,6 @@ export interface Member {
   readonly lastName: string
   readonly fullName: string
   readonly office: Office
-  readonly random: Random
 }
 
 /** Numbers of the range that is kept for made-up phones (555-0100 to 555-0199). */
@@ -45,14 +43,14 @@ export function toOffice(index: number): Office {
   const random = new Random(1, index)
   const site = pickSite(random, pickCity(random))
   const name = `${random.pick(OFFICE_NAMES)} ${random.pick(OFFICE_KINDS)}`
-  return { key: toOfficeKey(index), mlsId: `OF${index + 1001}`, name, phone: pickPhone(random, site.city), site, random }
+  return { key: toOfficeKey(index), mlsId: `OF${index + 1001}`, name, phone: pickPhone(random, site.city), site }
 }
 
 export function toMember(index: number, office: Office): Member {
   const random = new Random(2, index)
   const firstName = random.pick(FIRST_NAMES)
   const lastName = random.pick(LAST_NAMES)
-  return { key: toMemberKey(index), mlsId: `AG${index + 10001}`, firstName, lastName, fullName: `${firstName} ${lastName}`, office, random }
+  return { key: toMemberKey(index), mlsId: `AG${index + 10001}`, firstName, lastName, fullName: `${firstName} ${lastName}`, office }
 }
 
 /** People change seldom: some day in the three years before the end of the sample. */
@@ -62,7 +60,8 @@ const pickTimes = (random: Random) => {
 }
 
 /** The record of an office, the one with that index; its broker is the first of its members. */
-export function toOfficeRow({ key, mlsId, name, phone, site, random }: Office, index: number): Row {
+export function toOfficeRow({ key, mlsId, name, phone, site }: Office, index: number): Row {
+  const random = new Random(3, index)
   const { city, postalCode } = site
   const first = index * MEMBERS_PER_OFFICE
   const branch = index % 5 === 4
@@ -84,12 +83,13 @@ export function toOfficeRow({ key, mlsId, name, phone, site, random }: Office, i
   }
 }
 
-/** The record of a member; `place` counts from 0 within the office. */
-export function toMemberRow({ key, mlsId, firstName, lastName, fullName, office, random }: Member, place: number): Row {
+/** The record of the member with that index. */
+export function toMemberRow({ key, mlsId, firstName, lastName, fullName, office }: Member, index: number): Row {
+  const random = new Random(4, index)
   const { city, postalCode } = office.site
   const mobile = pickPhone(random, city)
   const middle = random.maybe(0.7, random.pick(['A.', 'Lee', 'Ann', 'J.', 'Marie']))
-  const broker = place === 0
+  const broker = index % MEMBERS_PER_OFFICE === 0
   return {
     MemberKey: key, MemberMlsId: mlsId, MemberLoginId: mlsId.toLowerCase(), MemberFirstName: firstName, MemberMiddleName: middle, MemberLastName: lastName,
     MemberFullName: fullName, MemberNickname: random.maybe(0.85, firstName.slice(0, 3)), MemberNamePrefix: random.maybe(0.8, random.pick(['Ms.', 'Mr.', 'Dr.'])),

@@ -57,7 +57,7 @@ export class Random {
 
   /** The value, or null with the given probability. */
   maybe<T>(probability: number, value: T): T | null {
-    return this.chance(probability) ? value : null
+    return this.chance(probability) ? null : value
   }
 }
 

@@ -1,10 +1,10 @@
 import { createHash, type KeyObject } from 'node:crypto'
-import { decodeProtectedHeader, errors, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions, jwtVerify } from 'jose'
+import jwt, { type JwtPayload } from 'jsonwebtoken'
 import { LRUCache } from 'lru-cache'
 import type { Config } from '../config.js'
 import { type Actor, AUDIENCES } from '../domain/access.js'
 import { fail } from '../errors/problem.js'
-import { type Keys, KeySet } from './keys.js'
+import { type Algorithm, KeySet, type Keys } from './keys.js'
 
 export interface Verifier {
   /**
@@ -48,93 +48,119 @@ export function createVerifier(config: VerifierSettings): Verifier {
 
 function openKeySet(config: VerifierSettings, onChange: () => void): KeySet | undefined {
   const { jwksUrl, jwksMaxAgeMs, jwksCooldownMs, jwksTimeoutMs } = config
-  return jwksUrl === undefined ? undefined : new KeySet({ url: jwksUrl, maxAgeMs: jwksMaxAgeMs, cooldownMs: jwksCooldownMs, timeoutMs: jwksTimeoutMs }, onChange)
+  return jwksUrl === undefined
+    ? undefined
+    : new KeySet({ url: jwksUrl, maxAgeMs: jwksMaxAgeMs, cooldownMs: jwksCooldownMs, timeoutMs: jwksTimeoutMs }, onChange)
 }
 
 /** Name of a token in memory: the token itself is kept nowhere. */
 export const fingerprint = (token: string): string => createHash('sha256').update(token).digest('base64')
 
-/** The scheme in any case, blanks around the token tolerated (RFC 9110, 11.4). Another scheme is no token at all. */
-function readToken(authorization: string | undefined): string {
+/**
+ * The token in an `Authorization` header: the scheme in any case, blanks around the token tolerated (RFC 9110, 11.4).
+ * @throws ProblemError TokenMissing, also for another scheme.
+ */
+export function readToken(authorization: string | undefined): string {
   const [, credentials] = /^\s*bearer(?:\s+(.*))?$/i.exec(authorization ?? '') ?? fail({ kind: 'TokenMissing' })
   return credentials?.trim() || fail({ kind: 'TokenMissing' })
 }
 
 async function verifyToken(token: string, config: VerifierSettings, keySet: KeySet | undefined): Promise<Verified> {
-  try {
-    const algorithm = decodeProtectedHeader(token).alg
-    if (algorithm === 'HS256' && config.jwtSecret) return toVerified(await verifyBySecret(token, config.jwtSecret, config), config)
-    if ((algorithm === 'RS256' || algorithm === 'ES256') && keySet) return await verifyByKeySet(token, algorithm, keySet, config)
-  } catch (error) {
-    // decodeProtectedHeader throws TypeError for what is no token at all.
-    if (error instanceof errors.JOSEError || error instanceof TypeError) return fail({ kind: 'TokenRefused', reason: reasonOf(error) })
-    throw error
-  }
-  return fail({ kind: 'TokenRefused', reason: 'its algorithm is not allowed' })
+  // The algorithm decides where the key comes from, so a public key can never serve as a shared secret.
+  const { alg, kid } = readHeader(token) ?? refuse('it is malformed')
+  if (alg === 'HS256' && config.jwtSecret) return toVerified(verifyWith(config.jwtSecret, token, alg, config), config)
+  if ((alg === 'RS256' || alg === 'ES256') && keySet) return await verifyByKeySet(token, { alg, kid }, keySet, config)
+  return refuse('its algorithm is not allowed')
 }
 
-async function verifyBySecret(token: string, secret: KeyObject, config: VerifierSettings): Promise<JWTPayload> {
-  return (await jwtVerify(token, secret, optionsFor('HS256', config))).payload
-}
-
-async function verifyByKeySet(token: string, algorithm: string, keySet: KeySet, config: VerifierSettings): Promise<Verified> {
-  const options = optionsFor(algorithm, config)
-  const verifyWith = async (keys: Keys) => toVerified(await verifyByAny(token, keys.find, options), config, keys.freshUntil)
+function readHeader(token: string): jwt.JwtHeader | undefined {
   try {
-    return await verifyWith(await keySet.current())
-  } catch (error) {
-    if (!(error instanceof errors.JWKSNoMatchingKey)) throw error
-    return await verifyWith(await keySet.renewed())
+    return jwt.decode(token, { complete: true })?.header
+  } catch {
+    // A payload that is no JSON.
+    return undefined
   }
 }
+
+interface Header {
+  readonly alg: Algorithm
+  readonly kid: string | undefined
+}
+
+async function verifyByKeySet(token: string, header: Header, keySet: KeySet, config: VerifierSettings): Promise<Verified> {
+  const current = await keySet.current()
+  const keys = isKnown(header, current) ? current : await keySet.renewed()
+  return toVerified(verifyByAny(token, header, keys, config), config, keys.freshUntil)
+}
+
+const candidates = ({ alg, kid }: Header, { list }: Keys) => list.filter(k => k.algorithm === alg && (kid === undefined || k.id === kid))
+const isKnown = (header: Header, keys: Keys) => candidates(header, keys).length > 0
 
 /** A token that names no key is tried with each key that could have signed it. */
-async function verifyByAny(token: string, keys: JWTVerifyGetKey, options: JWTVerifyOptions): Promise<JWTPayload> {
-  try {
-    return (await jwtVerify(token, keys, options)).payload
-  } catch (several) {
-    if (!(several instanceof errors.JWKSMultipleMatchingKeys)) throw several
-    for await (const key of several) {
-      try {
-        return (await jwtVerify(token, key, options)).payload
-      } catch (error) {
-        if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error
-      }
+function verifyByAny(token: string, header: Header, keys: Keys, config: VerifierSettings): JwtPayload {
+  const [last, ...others] = candidates(header, keys).reverse()
+  for (const { key } of others) {
+    try {
+      return verifyWith(key, token, header.alg, config)
+    } catch {
+      // The last key says what is wrong with the token.
     }
-    throw new errors.JWSSignatureVerificationFailed()
+  }
+  return last ? verifyWith(last.key, token, header.alg, config) : refuse('its key is unknown')
+}
+
+/** Checks signature, times, issuer and audience (RFC 7519, 7.2). */
+function verifyWith(key: KeyObject, token: string, algorithm: jwt.Algorithm, { jwtIssuer, jwtAudience }: VerifierSettings): JwtPayload {
+  try {
+    const payload = jwt.verify(token, key, {
+      algorithms: [algorithm],
+      clockTolerance: TOLERANCE_S,
+      ...(jwtIssuer !== undefined && { issuer: jwtIssuer }),
+      ...(jwtAudience !== undefined && { audience: jwtAudience }),
+    })
+    return typeof payload === 'string' ? refuse('it holds no claims') : payload
+  } catch (error) {
+    // TokenExpiredError and NotBeforeError are JsonWebTokenErrors; a signature of the wrong length is a plain error of crypto.
+    return refuse(error instanceof jwt.JsonWebTokenError ? reasonOf(error) : 'it is malformed')
   }
 }
 
-const optionsFor = (algorithm: string, { jwtIssuer, jwtAudience }: VerifierSettings): JWTVerifyOptions => ({
-  algorithms: [algorithm],
-  clockTolerance: TOLERANCE_S,
-  requiredClaims: ['exp'],
-  ...(jwtIssuer !== undefined && { issuer: jwtIssuer }),
-  ...(jwtAudience !== undefined && { audience: jwtAudience }),
-})
+const refuse = (reason: string): never => fail({ kind: 'TokenRefused', reason })
 
-function toVerified(payload: JWTPayload, config: VerifierSettings, freshUntil = Number.POSITIVE_INFINITY): Verified {
-  const end = payload.exp ?? 0
+function toVerified(payload: JwtPayload, config: VerifierSettings, freshUntil = Number.POSITIVE_INFINITY): Verified {
+  const end = payload.exp ?? refuse('its claim exp is missing')
   if (end > Date.now() / 1000 + config.maxTokenDays * DAY_S + TOLERANCE_S)
-    fail({ kind: 'TokenRefused', reason: `it ends more than ${config.maxTokenDays} days ahead` })
+    refuse(`it ends more than ${config.maxTokenDays} days ahead`)
   return { actor: toActor(payload), until: Math.min((end + TOLERANCE_S) * 1000, freshUntil) }
 }
 
-function toActor(claims: JWTPayload): Actor {
+function toActor(claims: JwtPayload): Actor {
   const text = (name: string): string | undefined => {
     const value = claims[name]
-    return value === undefined || typeof value === 'string' ? value || undefined : fail({ kind: 'TokenRefused', reason: `its claim ${name} is no text` })
+    return value === undefined || typeof value === 'string' ? value || undefined : refuse(`its claim ${name} is no text`)
   }
   const [memberKey, officeKey, audienceClass = 'public'] = [text('member_key'), text('office_key'), text('audience_class')]
-  const audience = AUDIENCES.find(known => known === audienceClass) ?? fail({ kind: 'TokenRefused', reason: 'its claim audience_class is unknown' })
-  const scopes = new Set(text('scope')?.split(' ').filter(scope => scope !== ''))
+  const audience = AUDIENCES.find(known => known === audienceClass) ?? refuse('its claim audience_class is unknown')
+  const scopes = new Set(
+    text('scope')
+      ?.split(' ')
+      .filter(scope => scope !== ''),
+  )
   return Object.freeze({ scopes, audience, ...(memberKey !== undefined && { memberKey }), ...(officeKey !== undefined && { officeKey }) })
 }
 
-function reasonOf(error: errors.JOSEError | TypeError): string {
-  if (error instanceof errors.JWTExpired) return 'it has expired'
-  if (error instanceof errors.JWTClaimValidationFailed) return `its claim ${error.claim} is ${error.reason === 'missing' ? 'missing' : 'not accepted'}`
-  if (error instanceof errors.JWSSignatureVerificationFailed) return 'its signature is wrong'
-  if (error instanceof errors.JWKSNoMatchingKey) return 'its key is unknown'
-  return 'it is malformed'
+function reasonOf(error: jwt.JsonWebTokenError): string {
+  if (error instanceof jwt.TokenExpiredError) return 'it has expired'
+  if (error instanceof jwt.NotBeforeError) return 'it is not valid yet'
+  const claim = CLAIMS.find(([words]) => error.message.startsWith(words))?.[1]
+  if (claim !== undefined) return `its claim ${claim} is not accepted`
+  return error.message === 'invalid signature' ? 'its signature is wrong' : 'it is malformed'
 }
+
+/** How jsonwebtoken begins its message on a claim, and the claim. */
+const CLAIMS: readonly (readonly [string, string])[] = [
+  ['jwt issuer invalid', 'iss'],
+  ['jwt audience invalid', 'aud'],
+  ['invalid exp value', 'exp'],
+  ['invalid nbf value', 'nbf'],
+]

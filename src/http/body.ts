@@ -57,7 +57,10 @@ const isObject = (value: JsonValue): value is JsonObject =>
 
 function checkMediaType(contentType = ''): void {
   const [type, ...parameters] = contentType.split(';').map(part => part.trim().toLowerCase())
-  const charset = parameters.find(parameter => parameter.startsWith('charset='))?.slice('charset='.length).replaceAll('"', '')
+  const charset = parameters
+    .find(parameter => parameter.startsWith('charset='))
+    ?.slice('charset='.length)
+    .replaceAll('"', '')
   if (type !== 'application/json' || (charset !== undefined && charset !== 'utf-8' && charset !== 'utf8'))
     fail({ kind: 'UnsupportedMediaType', expected: 'application/json in UTF-8' })
 }

@@ -1,16 +1,15 @@
-import { type JsonObject, JsonNumber, type JsonValue } from '../domain/json.js'
+import { JsonNumber, type JsonObject, type JsonValue } from '../domain/json.js'
 import { fail } from '../errors/problem.js'
 
 /** The deepest body of this service, a polygon in a list, needs six levels. */
 const MAX_DEPTH = 32
 
-/** Blanks, then one token (RFC 8259, 2 to 7): a mark, a string, a number or a word. */
-const TOKEN =
-  /[ \t\n\r]*(?:(?<mark>[{}[\]:,])|(?<text>"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*")|(?<number>-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)|(?<word>true|false|null)|(?<end>$))/y
-
-type Token = { readonly kind: 'mark' | 'text' | 'number' | 'word' | 'end'; readonly text: string }
-
-const WORDS: Readonly<Record<string, JsonValue>> = { true: true, false: false, null: null }
+const BLANKS = /[ \t\n\r]*/y
+/** From quote to quote; what may stand between them is checked when the text is read. */
+const TEXT = /"[^"\\]*(?:\\.[^"\\]*)*"/sy
+/** RFC 8259, 6. */
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
+const WORD = /true|false|null/y
 
 /**
  * Reads a JSON text (RFC 8259) and keeps numbers as they are written, which `JSON.parse` of Node 20 cannot.
@@ -21,33 +20,40 @@ export const parseJson = (text: string): JsonValue => new Parser(text).parse()
 
 class Parser {
   readonly #text: string
-  readonly #pattern = new RegExp(TOKEN)
+  #at = 0
   #depth = 0
-  #token: Token
 
   constructor(text: string) {
     this.#text = text
-    this.#token = this.#read()
   }
 
   parse(): JsonValue {
     const value = this.#value()
-    if (this.#token.kind !== 'end') this.#refuse('something follows its end')
+    if (this.#at < this.#text.length) this.#refuse('something follows its end')
     return value
   }
 
+  /** A value and the blanks around it. */
   #value(): JsonValue {
-    const { kind, text } = this.#token
-    if (kind === 'mark' && text === '{') return this.#nested(() => this.#object())
-    if (kind === 'mark' && text === '[') return this.#nested(() => this.#array())
-    if (kind === 'mark' || kind === 'end') return this.#refuse('a value is missing')
-    this.#token = this.#read()
-    return kind === 'text' ? unquote(text) : kind === 'number' ? new JsonNumber(text) : (WORDS[text] ?? null)
+    this.#match(BLANKS)
+    const value = this.#bareValue()
+    this.#match(BLANKS)
+    return value
+  }
+
+  #bareValue(): JsonValue {
+    if (this.#take('{')) return this.#nested(() => this.#object())
+    if (this.#take('[')) return this.#nested(() => this.#array())
+    if (this.#text[this.#at] === '"') return this.#string()
+    const number = this.#match(NUMBER)
+    if (number !== undefined) return new JsonNumber(number)
+    const word = this.#match(WORD) ?? this.#refuse('a value is missing')
+    return word === 'null' ? null : word === 'true'
   }
 
   #nested<T>(read: () => T): T {
     if (++this.#depth > MAX_DEPTH) this.#refuse(`it is nested deeper than ${MAX_DEPTH} levels`)
-    this.#token = this.#read()
+    this.#match(BLANKS)
     const value = read()
     this.#depth--
     return value
@@ -56,16 +62,19 @@ class Parser {
   #object(): JsonObject {
     const members: Record<string, JsonValue> = Object.create(null)
     if (this.#take('}')) return members
-    do {
-      if (this.#token.kind !== 'text') this.#refuse('a member name is missing')
-      const name = unquote(this.#token.text)
-      if (name in members) this.#refuse('a member name stands twice')
-      this.#token = this.#read()
-      if (!this.#take(':')) this.#refuse("':' is missing")
-      members[name] = this.#value()
-    } while (this.#take(','))
+    do this.#member(members)
+    while (this.#take(','))
     if (!this.#take('}')) this.#refuse("',' or '}' is missing")
     return members
+  }
+
+  #member(members: Record<string, JsonValue>): void {
+    this.#match(BLANKS)
+    const name = this.#string()
+    if (name in members) this.#refuse('a member name stands twice')
+    this.#match(BLANKS)
+    if (!this.#take(':')) this.#refuse("':' is missing")
+    members[name] = this.#value()
   }
 
   #array(): readonly JsonValue[] {
@@ -77,24 +86,31 @@ class Parser {
     return items
   }
 
+  #string(): string {
+    const text = this.#match(TEXT) ?? this.#refuse('a text is missing or does not end')
+    try {
+      return String(JSON.parse(text))
+    } catch {
+      return this.#refuse('a text holds a control character or a wrong escape')
+    }
+  }
+
   #take(mark: string): boolean {
-    const found = this.#token.kind === 'mark' && this.#token.text === mark
-    if (found) this.#token = this.#read()
+    const found = this.#text[this.#at] === mark
+    if (found) this.#at++
     return found
   }
 
-  #read(): Token {
-    const groups = this.#pattern.exec(this.#text)?.groups
-    for (const kind of ['mark', 'text', 'number', 'word', 'end'] as const) {
-      const text = groups?.[kind]
-      if (text !== undefined) return { kind, text }
-    }
-    return this.#refuse('it cannot be read')
+  /** What the pattern finds here; it is passed over. */
+  #match(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.#at
+    if (!pattern.test(this.#text)) return undefined
+    const found = this.#text.slice(this.#at, pattern.lastIndex)
+    this.#at = pattern.lastIndex
+    return found
   }
 
   #refuse(reason: string): never {
-    return fail({ kind: 'MalformedBody', reason: `${reason} (near position ${this.#pattern.lastIndex})` })
+    return fail({ kind: 'MalformedBody', reason: `${reason} (at position ${this.#at + 1})` })
   }
 }
-
-const unquote = (text: string): string => (text.includes('\\') ? String(JSON.parse(text)) : text.slice(1, -1))

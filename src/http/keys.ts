@@ -1,18 +1,27 @@
-import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
+import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
 import { fail } from '../errors/problem.js'
 
 export interface KeySetOptions {
   readonly url: string
   /** After this time the set is read again. */
   readonly maxAgeMs: number
-  /** Least time between two readings that unknown keys or an outage ask for. */
+  /** Least time between two readings that an unknown key or an outage ask for. */
   readonly cooldownMs: number
   readonly timeoutMs: number
 }
 
+export type Algorithm = 'RS256' | 'ES256'
+
+/** A public key for signatures; it verifies the one algorithm that its type allows. */
+interface SigningKey {
+  readonly id: string | undefined
+  readonly algorithm: Algorithm
+  readonly key: KeyObject
+}
+
 /** The keys in force now, and until when an answer that rests on them may be kept (milliseconds of the clock). */
 export interface Keys {
-  readonly find: JWTVerifyGetKey
+  readonly list: readonly SigningKey[]
   readonly freshUntil: number
 }
 
@@ -26,7 +35,7 @@ const BRIDGE_MS = 86_400_000
 export class KeySet {
   readonly #options: KeySetOptions
   readonly #onChange: () => void
-  #keys: (Keys & { readonly readAt: number }) | undefined
+  #keys: Keys | undefined
   #triedAt = Number.NEGATIVE_INFINITY
   #reachable = true
   #reading: Promise<void> | undefined
@@ -38,9 +47,14 @@ export class KeySet {
 
   /** @throws ProblemError Unavailable 'keys' if there are none. */
   async current(): Promise<Keys> {
-    if (Date.now() >= (this.#keys?.freshUntil ?? 0)) await this.#refresh()
-    const bridged = this.#keys !== undefined && Date.now() < this.#keys.readAt + this.#options.maxAgeMs + BRIDGE_MS
-    return this.#keys !== undefined && bridged ? this.#keys : fail({ kind: 'Unavailable', reason: 'keys' })
+    const isOld = Date.now() >= (this.#keys?.freshUntil ?? 0)
+    if (isOld && (this.#reachable || this.#mayRead())) {
+      const reading = this.#read()
+      // While the key server is away nobody waits for it who can go on with the keys at hand.
+      if (this.#reachable || this.#keys === undefined) await reading
+    }
+    const isBridged = this.#keys !== undefined && Date.now() < this.#keys.freshUntil + BRIDGE_MS
+    return this.#keys !== undefined && isBridged ? this.#keys : fail({ kind: 'Unavailable', reason: 'keys' })
   }
 
   /**
@@ -48,36 +62,51 @@ export class KeySet {
    * @throws ProblemError Unavailable 'keys' if the key server does not answer, since the key may exist.
    */
   async renewed(): Promise<Keys> {
-    await this.#refresh()
+    if (this.#mayRead()) await this.#read()
     return this.#reachable ? await this.current() : fail({ kind: 'Unavailable', reason: 'keys' })
   }
 
-  async #refresh(): Promise<void> {
-    if (this.#reading === undefined && Date.now() < this.#triedAt + this.#options.cooldownMs) return
-    this.#reading ??= this.#read().finally(() => {
-      this.#reading = undefined
-    })
-    await this.#reading
+  #mayRead(): boolean {
+    return this.#reading !== undefined || Date.now() >= this.#triedAt + this.#options.cooldownMs
   }
 
-  async #read(): Promise<void> {
+  #read(): Promise<void> {
+    this.#reading ??= this.#fetch().finally(() => {
+      this.#reading = undefined
+    })
+    return this.#reading
+  }
+
+  async #fetch(): Promise<void> {
     this.#triedAt = Date.now()
-    const set = await fetchKeys(this.#options)
-    this.#reachable = set !== undefined
-    const readAt = Date.now()
-    if (set !== undefined) this.#keys = { find: set, readAt, freshUntil: readAt + this.#options.maxAgeMs }
-    if (set !== undefined) this.#onChange()
+    const list = await fetchKeys(this.#options)
+    this.#reachable = list !== undefined
+    if (list === undefined) return
+    this.#keys = { list, freshUntil: Date.now() + this.#options.maxAgeMs }
+    this.#onChange()
   }
 }
 
 /** `undefined` for anything but a key set: what the key server answers says nothing about the token. */
-async function fetchKeys({ url, timeoutMs }: KeySetOptions): Promise<JWTVerifyGetKey | undefined> {
+async function fetchKeys({ url, timeoutMs }: KeySetOptions): Promise<readonly SigningKey[] | undefined> {
   try {
     const response = await fetch(url, { headers: { accept: 'application/json' }, redirect: 'error', signal: AbortSignal.timeout(timeoutMs) })
     if (!response.ok) return undefined
-    // createLocalJWKSet checks the form of the set and throws if it is none.
-    return createLocalJWKSet((await response.json()) as JSONWebKeySet)
+    const set: unknown = await response.json()
+    const keys = typeof set === 'object' && set !== null && 'keys' in set ? set.keys : undefined
+    return Array.isArray(keys) ? keys.flatMap(toSigningKey) : undefined
   } catch {
     return undefined
+  }
+}
+
+/** A key that is for something else, or that this service cannot use, is passed over (RFC 7517, 5). */
+function toSigningKey(jwk: JsonWebKey & { readonly kid?: unknown; readonly use?: unknown; readonly alg?: unknown }): readonly SigningKey[] {
+  const algorithm = jwk.kty === 'RSA' ? 'RS256' : jwk.kty === 'EC' && jwk.crv === 'P-256' ? 'ES256' : undefined
+  if (!algorithm || (jwk.use ?? 'sig') !== 'sig' || (jwk.alg ?? algorithm) !== algorithm) return []
+  try {
+    return [{ id: typeof jwk.kid === 'string' ? jwk.kid : undefined, algorithm, key: createPublicKey({ key: jwk, format: 'jwk' }) }]
+  } catch {
+    return []
   }
 }

@@ -30,6 +30,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "service",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -44,6 +45,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -58,6 +60,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "service",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -72,6 +75,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "service",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -90,6 +94,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": true,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -108,6 +113,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -126,6 +132,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -144,6 +151,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "service",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -158,6 +166,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "service",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -172,6 +181,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "service",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -186,6 +196,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "service",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -200,6 +211,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "service",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -218,6 +230,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "service",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -232,6 +245,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "service",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -246,6 +260,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "service",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -259,6 +274,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "service",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -272,6 +288,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "service",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -286,6 +303,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "service",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -299,6 +317,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -312,6 +331,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -325,6 +345,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "service",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -338,6 +359,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -351,6 +373,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "service",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -364,6 +387,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -377,6 +401,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -392,6 +417,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -407,6 +433,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "service",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -422,6 +449,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "service",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -437,6 +465,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "service",
         "required": false,
         "readableBy": "disclosed",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -451,6 +480,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": true,
         "readableBy": "everyone",
+        "address": true,
         "hidden": false,
         "generated": false
       },
@@ -469,6 +499,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": true,
         "hidden": false,
         "generated": false
       },
@@ -483,6 +514,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": true,
         "readableBy": "everyone",
+        "address": true,
         "hidden": false,
         "generated": false
       },
@@ -501,6 +533,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": true,
         "hidden": false,
         "generated": false
       },
@@ -519,6 +552,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": true,
         "hidden": false,
         "generated": false
       },
@@ -533,6 +567,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": true,
         "hidden": false,
         "generated": false
       },
@@ -547,6 +582,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": true,
         "hidden": false,
         "generated": false
       },
@@ -565,6 +601,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": true,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -583,6 +620,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -601,6 +639,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -615,6 +654,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -633,6 +673,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -647,6 +688,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -665,6 +707,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -680,6 +723,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": true,
         "hidden": false,
         "generated": false
       },
@@ -695,6 +739,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": true,
         "hidden": false,
         "generated": false
       },
@@ -709,6 +754,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": true,
         "hidden": false,
         "generated": false
       },
@@ -723,6 +769,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": true,
         "hidden": false,
         "generated": false
       },
@@ -737,6 +784,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": true,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -751,6 +799,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -765,6 +814,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -779,6 +829,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": true,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -793,6 +844,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -807,6 +859,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -821,6 +874,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -835,6 +889,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -849,6 +904,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -863,6 +919,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "disclosed",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -877,6 +934,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "disclosed",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -891,6 +949,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "disclosed",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -905,6 +964,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "disclosed",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -919,6 +979,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "disclosed",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -932,6 +993,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -945,6 +1007,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -958,6 +1021,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -971,6 +1035,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -984,6 +1049,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -999,6 +1065,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1017,6 +1084,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1032,6 +1100,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1050,6 +1119,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1063,6 +1133,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1076,6 +1147,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1094,6 +1166,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1109,6 +1182,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1127,6 +1201,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1142,6 +1217,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1157,6 +1233,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1172,6 +1249,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1185,6 +1263,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1198,6 +1277,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1211,6 +1291,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1224,6 +1305,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1237,6 +1319,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1255,6 +1338,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1273,6 +1357,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1291,6 +1376,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1309,6 +1395,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1327,6 +1414,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1345,6 +1433,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1363,6 +1452,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1381,6 +1471,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1399,6 +1490,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1417,6 +1509,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1435,6 +1528,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1453,6 +1547,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1471,6 +1566,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1484,6 +1580,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1502,6 +1599,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1515,6 +1613,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1528,6 +1627,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1546,6 +1646,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1564,6 +1665,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1582,6 +1684,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1600,6 +1703,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1618,6 +1722,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1636,6 +1741,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1649,6 +1755,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1667,6 +1774,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1680,6 +1788,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1695,6 +1804,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1713,6 +1823,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1728,6 +1839,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1741,6 +1853,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1755,6 +1868,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1773,6 +1887,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1791,6 +1906,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1809,6 +1925,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1827,6 +1944,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1841,6 +1959,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1855,6 +1974,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "own",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1873,6 +1993,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1887,6 +2008,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1900,6 +2022,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1913,6 +2036,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1926,6 +2050,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1939,6 +2064,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1957,6 +2083,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "service",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1972,6 +2099,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "disclosed",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -1986,6 +2114,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "nobody",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2004,6 +2133,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2018,6 +2148,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2032,6 +2163,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "service",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2047,6 +2179,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2065,6 +2198,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2083,6 +2217,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2096,6 +2231,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": true,
         "generated": false
       },
@@ -2207,6 +2343,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2221,6 +2358,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2235,6 +2373,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "member",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2249,6 +2388,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2263,6 +2403,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2277,6 +2418,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2291,6 +2433,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2305,6 +2448,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2319,6 +2463,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2333,6 +2478,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2351,6 +2497,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2369,6 +2516,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2387,6 +2535,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2401,6 +2550,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2415,6 +2565,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2428,6 +2579,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2446,6 +2598,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2460,6 +2613,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "member",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2474,6 +2628,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "member",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2488,6 +2643,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "member",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2502,6 +2658,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "member",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2516,6 +2673,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "member",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2530,6 +2688,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2544,6 +2703,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "member",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2558,6 +2718,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2572,6 +2733,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2590,6 +2752,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2604,6 +2767,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "member",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2622,6 +2786,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2636,6 +2801,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "member",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2654,6 +2820,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2668,6 +2835,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "member",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2686,6 +2854,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2704,6 +2873,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2718,6 +2888,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2732,6 +2903,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2746,6 +2918,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2760,6 +2933,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2774,6 +2948,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2788,6 +2963,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2802,6 +2978,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2816,6 +2993,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2830,6 +3008,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2843,6 +3022,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": true,
         "generated": false
       },
@@ -2888,6 +3068,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2902,6 +3083,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2916,6 +3098,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2934,6 +3117,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2952,6 +3136,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2970,6 +3155,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -2988,6 +3174,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3002,6 +3189,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3016,6 +3204,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3030,6 +3219,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3044,6 +3234,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3058,6 +3249,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3072,6 +3264,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3086,6 +3279,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3100,6 +3294,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3114,6 +3309,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3132,6 +3328,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3150,6 +3347,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3164,6 +3362,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3178,6 +3377,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3196,6 +3396,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3210,6 +3411,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3224,6 +3426,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3242,6 +3445,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3256,6 +3460,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3270,6 +3475,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3284,6 +3490,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3298,6 +3505,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3312,6 +3520,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3326,6 +3535,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3340,6 +3550,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3354,6 +3565,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3368,6 +3580,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3382,6 +3595,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3395,6 +3609,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3413,6 +3628,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3427,6 +3643,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3441,6 +3658,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3455,6 +3673,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3469,6 +3688,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3483,6 +3703,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3496,6 +3717,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": true,
         "generated": false
       },
@@ -3541,6 +3763,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3559,6 +3782,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3573,6 +3797,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3587,6 +3812,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3601,6 +3827,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3615,6 +3842,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3633,6 +3861,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3651,6 +3880,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3669,6 +3899,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3683,6 +3914,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3697,6 +3929,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3710,6 +3943,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3723,6 +3957,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3737,6 +3972,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3751,6 +3987,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3764,6 +4001,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3777,6 +4015,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3795,6 +4034,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3813,6 +4053,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3831,6 +4072,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3845,6 +4087,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3859,6 +4102,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3873,6 +4117,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3886,6 +4131,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": true,
         "generated": false
       },
@@ -3899,6 +4145,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": true,
         "generated": false
       },
@@ -3912,6 +4159,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": true,
         "generated": false
       },
@@ -3925,6 +4173,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": true,
         "generated": false
       },
@@ -3982,6 +4231,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -3996,6 +4246,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4010,6 +4261,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4028,6 +4280,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4046,6 +4299,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4060,6 +4314,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4078,6 +4333,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4092,6 +4348,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4107,6 +4364,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4122,6 +4380,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4140,6 +4399,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4158,6 +4418,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4173,6 +4434,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4191,6 +4453,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4209,6 +4472,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4227,6 +4491,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4241,6 +4506,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4254,6 +4520,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": true,
         "generated": false
       },
@@ -4288,6 +4555,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4302,6 +4570,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4316,6 +4585,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4330,6 +4600,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4343,6 +4614,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4357,6 +4629,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4371,6 +4644,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4389,6 +4663,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4407,6 +4682,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4421,6 +4697,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4439,6 +4716,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4452,6 +4730,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4466,6 +4745,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4480,6 +4760,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4494,6 +4775,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4508,6 +4790,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4522,6 +4805,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4536,6 +4820,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4550,6 +4835,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4564,6 +4850,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4578,6 +4865,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4591,6 +4879,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": true,
         "generated": false
       },
@@ -4624,6 +4913,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4637,6 +4927,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4650,6 +4941,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4663,6 +4955,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4676,6 +4969,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4690,6 +4984,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4703,6 +4998,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": true,
         "generated": false
       }
@@ -4725,6 +5021,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4739,6 +5036,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4753,6 +5051,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4767,6 +5066,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": false,
         "generated": false
       },
@@ -4780,6 +5080,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": true,
         "generated": false
       },
@@ -4793,6 +5094,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": true,
         "generated": false
       },
@@ -4806,6 +5108,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": true,
         "generated": false
       },
@@ -4819,6 +5122,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": true,
         "generated": false
       },
@@ -4832,6 +5136,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": true,
         "generated": false
       },
@@ -4845,6 +5150,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": true,
         "generated": false
       },
@@ -4859,6 +5165,7 @@ const entities: readonly RawEntity[] = [
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",
+        "address": false,
         "hidden": true,
         "generated": false
       }

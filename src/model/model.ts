@@ -22,6 +22,8 @@ export interface Scalar {
   /** A client must give it when it creates a record. */
   readonly required: boolean
   readonly readableBy: Readers
+  /** Part of where the property stands: hidden from the public where the seller wishes so. */
+  readonly address: boolean
   /** A column for the service's own use: no adapter shows it, no client can name it. */
   readonly hidden: boolean
   /** Computed by the database: never written. */

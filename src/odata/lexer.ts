@@ -1,6 +1,5 @@
 /** What a token is. `typed` is a quoted literal with a prefix, like `duration'PT1H'`; `json` a text in double quotes; `unknown` fits nothing. */
-export type TokenKind =
-  | 'string' | 'json' | 'typed' | 'guid' | 'datetime' | 'date' | 'time' | 'number' | 'alias' | 'name' | 'punctuation' | 'unknown' | 'end'
+export type TokenKind = 'string' | 'json' | 'typed' | 'guid' | 'datetime' | 'date' | 'time' | 'number' | 'alias' | 'name' | 'punctuation' | 'unknown' | 'end'
 
 export interface Token {
   readonly kind: TokenKind
@@ -14,44 +13,46 @@ export interface Token {
 
 const IDENTIFIER = String.raw`[\p{L}\p{Nl}_][\p{L}\p{Nl}\p{Nd}\p{Mn}\p{Mc}\p{Pc}\p{Cf}]*`
 const DOTTED = String.raw`${IDENTIFIER}(?:\.${IDENTIFIER})*`
-const QUOTED = String.raw`'[^']*(?:''[^']*)*'`
+const QUOTED = `'[^']*(?:''[^']*)*'`
 const TIME = String.raw`\d\d:\d\d(?::\d\d(?:\.\d+)?)?`
 
 /** A name alone (OData ABNF, odataIdentifier), for texts that are no expressions. */
 export const NAME = new RegExp(`^${IDENTIFIER}$`, 'u')
 
 // Longest literal first: each kind is tried in this order. Dates and times are only shapes here, their values are checked in literals.ts.
-const TOKEN = new RegExp(
-  [
-    String.raw`(?<string>${QUOTED})`,
-    String.raw`(?<typed>${DOTTED}${QUOTED})`,
-    String.raw`(?<json>"[^"\\]*(?:\\.[^"\\]*)*")`,
-    String.raw`(?<guid>[\dA-Fa-f]{8}-(?:[\dA-Fa-f]{4}-){3}[\dA-Fa-f]{12})`,
-    String.raw`(?<datetime>-?\d{4,}-\d\d-\d\dT${TIME}(?:Z|[+-]\d\d:\d\d)?)`,
-    String.raw`(?<date>-?\d{4,}-\d\d-\d\d)`,
-    String.raw`(?<time>${TIME})`,
-    String.raw`(?<number>[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?|-INF(?![\p{L}\d_]))`,
-    String.raw`(?<alias>@${DOTTED})`,
-    String.raw`(?<name>\$?${DOTTED})`,
-    String.raw`(?<punctuation>[()[\]{}/:,;*-]|=(?![=>]))`,
-    String.raw`(?<unknown>[=!<>&|]+|.)`,
-  ].join('|'),
-  'suiy',
-)
+const PATTERNS: readonly (readonly [TokenKind, string])[] = [
+  ['string', QUOTED],
+  ['typed', `${DOTTED}${QUOTED}`],
+  ['json', String.raw`"[^"\\]*(?:\\.[^"\\]*)*"`],
+  ['guid', String.raw`[\dA-Fa-f]{8}-(?:[\dA-Fa-f]{4}-){3}[\dA-Fa-f]{12}`],
+  ['datetime', String.raw`-?\d{4,}-\d\d-\d\d[Tt]${TIME}(?:[Zz]|[+-]\d\d:\d\d)?`],
+  ['date', String.raw`-?\d{4,}-\d\d-\d\d`],
+  ['time', TIME],
+  ['number', String.raw`[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|-INF(?![\p{L}\d_])`],
+  ['alias', `@${DOTTED}`],
+  ['name', String.raw`\$?${DOTTED}`],
+  ['punctuation', String.raw`[()[\]{}/:,;*-]|=(?![=>])`],
+  ['unknown', '[=!<>&|]+|.'],
+]
+const KINDS = PATTERNS.map(([kind]) => kind)
+// One capture for each kind. No flag `i`: V8 takes 50 ms to fold the case of all letters of Unicode.
+const TOKEN = new RegExp(PATTERNS.map(([, pattern]) => `(${pattern})`).join('|'), 'suy')
+// Most tokens are plain words: twice as fast as the full expression.
+const WORD = /[A-Za-z_]\w*(?![\w.'-]|[^\0-\x7f])/y
 const BLANKS = /[ \t]*/y
 
 /** The token that begins at an offset of a percent-decoded text, or behind the blanks there (OData ABNF: BWS is space and tab). */
 export function tokenAt(text: string, start: number): Token {
   BLANKS.lastIndex = start
-  BLANKS.exec(text)
+  BLANKS.test(text)
   const offset = BLANKS.lastIndex
-  const blank = offset > start
+  WORD.lastIndex = offset
+  const end = WORD.test(text) ? WORD.lastIndex : 0
+  if (end > 0) return { kind: 'name', text: text.slice(offset, end), offset, end, blank: offset > start }
   TOKEN.lastIndex = offset
-  const groups = TOKEN.exec(text)?.groups ?? {}
-  for (const kind in groups) {
-    const lexeme = groups[kind]
-    // The names of the groups are the kinds, by the table above.
-    if (lexeme !== undefined) return { kind: kind as TokenKind, text: lexeme, offset, end: offset + lexeme.length, blank }
-  }
-  return { kind: 'end', text: '', offset, end: offset, blank }
+  const captures = TOKEN.exec(text)
+  const lexeme = captures?.[0] ?? ''
+  // The first capture that is not empty is the whole token: no kind matches nothing.
+  const kind = captures ? KINDS[captures.indexOf(lexeme, 1) - 1] : undefined
+  return { kind: kind ?? 'end', text: lexeme, offset, end: offset + lexeme.length, blank: offset > start }
 }

@@ -31,7 +31,11 @@ export function toPlainDecimal(text: string): string | undefined {
   const point = whole.length + Number(exponent)
   const digits = whole + fraction
   if (Math.abs(point) > MAX_DIGITS || digits.length > 2 * MAX_DIGITS) return undefined
-  const front = digits.slice(0, Math.max(point, 0)).padEnd(point, '0').replace(/^0+(?=\d)/, '') || '0'
+  const front =
+    digits
+      .slice(0, Math.max(point, 0))
+      .padEnd(point, '0')
+      .replace(/^0+(?=\d)/, '') || '0'
   const back = point < 0 ? '0'.repeat(-point) + digits : digits.slice(point)
   return `${sign === '-' ? '-' : ''}${front}${back && `.${back}`}`
 }

@@ -75,8 +75,7 @@ function toClock(text: string): Clock | undefined {
   return { seconds: Number(hour) * 3600 + Number(minute) * 60 + Number(second), fraction: trimZeros(fraction) }
 }
 
-const writeClock = ({ seconds, fraction }: Clock) =>
-  `${pad(Math.floor(seconds / 3600))}:${pad(Math.floor(seconds / 60) % 60)}:${pad(seconds % 60)}${fraction}`
+const writeClock = ({ seconds, fraction }: Clock) => `${pad(Math.floor(seconds / 3600))}:${pad(Math.floor(seconds / 60) % 60)}:${pad(seconds % 60)}${fraction}`
 
 /** Seconds that the local clock is ahead of UTC. */
 function toOffset(zone: string): number | undefined {

@@ -50,13 +50,17 @@ export type LiteralType =
 
 /**
  * A literal's value. Numbers other than Int32 and all dates and times stay text, so that nothing is rounded.
- * Dates `YYYY-MM-DD`; times `hh:mm:ss[.f]`; timestamps in UTC, `YYYY-MM-DDThh:mm:ss[.f]Z`; durations in seconds, as decimal text.
+ * Dates `YYYY-MM-DD`; times `hh:mm:ss[.f]` (up to `24:00:00`, a leap second at the end of the day); timestamps in UTC, `YYYY-MM-DDThh:mm:ss[.f]Z`;
+ * durations in seconds, as decimal text. No exponents, no fractions that end with zero in times. Guids are lower case, binaries base64url without padding.
+ * A point is `longitude latitude`; a polygon its rings, `lon lat,lon lat,...;lon lat,...`, each closed; other shapes their well-known text.
  */
 export type Value = string | number | boolean | null
 
 /**
  * A path is a chain of names as written (`ListAgent/MemberFullName`, `$it/City`, `m/Order`): the binder knows what they are.
- * Operators are calls (`eq`, `and`, `add`, `not`, `in`, `has`, `negate`), with lower-case names.
+ * Operators are calls (`eq`, `and`, `add`, `not`, `in`, `has`, `negate`); all names of operators and functions are lower case.
+ * A chain of `and`, or of `or`, is one call with two arguments or more. `case` has its conditions and values in turn.
+ * Types of `cast` and `isof` are their last argument.
  */
 export type Ast =
   | { readonly kind: 'literal'; readonly value: Value; readonly type: LiteralType; readonly at: At }
@@ -64,7 +68,7 @@ export type Ast =
   | { readonly kind: 'path'; readonly names: readonly string[]; readonly at: At }
   | { readonly kind: 'call'; readonly fn: string; readonly args: readonly Ast[]; readonly at: At }
   | { readonly kind: 'lambda'; readonly quantifier: 'any' | 'all'; readonly over: readonly string[]; readonly variable?: string; readonly body?: Ast; readonly at: At }
-  /** `over/$count`, with the options a client may put behind it. */
+  /** `over/$count`, with the options a client may put behind it; `over/$filter(f)/$count` is the same as `over/$count($filter=f)`. */
   | { readonly kind: 'count'; readonly over: readonly string[]; readonly filter?: Ast; readonly search?: SearchAst; readonly at: At }
   /** A type by its name, as the last argument of `cast` and `isof`. */
   | { readonly kind: 'type'; readonly name: string; readonly at: At }

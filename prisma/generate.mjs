@@ -1,0 +1,24 @@
+// Makes the Prisma client (src/data/client) and the model (src/model/generated.ts) from schema.prisma, when they are older than what they are made from.
+import { spawnSync } from 'node:child_process'
+import { readdirSync, statSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const home = dirname(fileURLToPath(import.meta.url))
+const require = createRequire(import.meta.url)
+const packageFolder = dirname(require.resolve('prisma/package.json'))
+const prisma = join(packageFolder, 'build', 'index.js')
+
+const timeOf = path => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
+const sources = readdirSync(home).filter(name => /\.(prisma|ts|mjs)$/.test(name)).map(name => join(home, name))
+const outputs = ['../src/data/client/client.ts', '../src/model/generated.ts'].map(name => join(home, name))
+const isFresh = Math.min(...outputs.map(timeOf)) > Math.max(...[...sources, prisma].map(timeOf))
+
+if (!isFresh || process.argv.includes('--force')) {
+  // The schema engine, which prisma would download, takes no part in this: any file that exists will do.
+  const env = { ...process.env, PATH: `${join(packageFolder, '..', '.bin')}${delimiter}${process.env.PATH ?? ''}`, PRISMA_SCHEMA_ENGINE_BINARY: process.execPath, CHECKPOINT_DISABLE: '1', PRISMA_HIDE_UPDATE_MESSAGE: '1' }
+  const run = spawnSync(process.execPath, [prisma, 'generate', '--no-hints'], { cwd: dirname(home), env, encoding: 'utf8' })
+  if (run.status !== 0) process.stderr.write(`${run.stdout}${run.stderr}`)
+  process.exitCode = run.status ?? 1
+}

@@ -1,0 +1,46 @@
+import { parseArgs } from 'node:util'
+import { readConfig } from '../config.js'
+import { openDatabase } from '../data/database.js'
+import { loadLookups } from '../data/lookups.js'
+import { migrate } from '../data/migrate.js'
+import { addSample } from '../data/sample.js'
+import { startProgress } from './progress.js'
+
+// npm run seed: adds listings of the sample market, with their offices, members, media, rooms and open houses.
+
+const USAGE = 'usage: npm run seed -- --listings N'
+
+const MOST = 10_000_000
+
+/** @throws Error with a sentence for the person who typed the command. */
+function readListings(args: readonly string[]): number {
+  const { listings } = parseArgs({ args: [...args], options: { listings: { type: 'string' } } }).values
+  const count = /^\d{1,8}$/.test(listings ?? '') ? Number(listings) : 0
+  if (count < 1 || count > MOST) throw new Error(`--listings is '${listings ?? ''}'; expected a number from 1 to ${MOST}.\n${USAGE}`)
+  return count
+}
+
+async function main(): Promise<void> {
+  const listings = readListings(process.argv.slice(2))
+  const database = await openDatabase(readConfig(process.env), 'command')
+  const started = Date.now()
+  let done = 0
+  try {
+    await migrate(database)
+    await loadLookups(database)
+    const progress = startProgress('{bar} {percentage}% | {value} of {total} listings | {rate}/s | {eta_formatted} left', listings)
+    await addSample(database, listings, count => progress.advance((done += count))).finally(progress.stop)
+    const seconds = (Date.now() - started) / 1000
+    process.stdout.write(`${done} listings added in ${seconds.toFixed(1)} s (${Math.round(done / seconds)} a second).\n`)
+  } catch (error) {
+    if (done > 0) process.stderr.write(`${done} listings were added before this failed; the next call goes on after them.\n`)
+    throw error
+  } finally {
+    await database.close()
+  }
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  process.exitCode = 1
+})

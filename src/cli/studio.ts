@@ -1,0 +1,47 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { readConfig } from '../config.js'
+import { type Database, openDatabase } from '../data/database.js'
+
+// npm run studio [-- --port N]: Prisma Studio on the database, also while the service runs. It listens on 127.0.0.1 only and refuses requests of pages
+// from elsewhere (by their Origin), but has no log-in: who can reach the port of this machine can change every record.
+
+const DEFAULT_PORT = 5555
+const PRISMA = join(dirname(createRequire(import.meta.url).resolve('prisma/package.json')), 'build', 'index.js')
+
+/** No download of the schema engine (any file that exists will do), no search for updates, no telemetry. */
+const QUIET = { PRISMA_SCHEMA_ENGINE_BINARY: process.execPath, CHECKPOINT_DISABLE: '1', PRISMA_HIDE_UPDATE_MESSAGE: '1' }
+
+/** Studio's driver takes the folder of a socket only from PGHOST, when the address names no host. */
+const toEnvironment = ({ target: { connectionString, host, user } }: Database) =>
+  connectionString === undefined ? { DATABASE_URL: 'postgresql:///postgres', PGHOST: host, PGUSER: user } : { DATABASE_URL: connectionString }
+
+function startStudio(database: Database, port: number): ChildProcess {
+  const env = { ...process.env, ...QUIET, ...toEnvironment(database) }
+  return spawn(process.execPath, [PRISMA, 'studio', '--port', String(port), '--browser', 'none'], { env, stdio: ['ignore', 'inherit', 'inherit'] })
+}
+
+function readPort(): number {
+  const { values } = parseArgs({ options: { port: { type: 'string', default: String(DEFAULT_PORT) } } })
+  const port = Number(values.port)
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new Error(`--port takes a number from 1 to 65535, not '${values.port}'.`)
+  return port
+}
+
+async function main(): Promise<void> {
+  const port = readPort()
+  const database = await openDatabase(readConfig(process.env), 'command')
+  const studio = startStudio(database, port)
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => studio.kill(signal))
+  const [code] = await once(studio, 'exit')
+  await database.close()
+  process.exitCode = code ?? 0
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  process.exitCode = 1
+})

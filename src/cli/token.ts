@@ -1,0 +1,48 @@
+import { parseArgs } from 'node:util'
+import { type Config, readConfig } from '../config.js'
+import { AUDIENCES, SCOPES } from '../domain/access.js'
+import { type Grant, signToken } from '../http/token.js'
+
+const USAGE = `usage: npm run -s token -- [--scope "${SCOPES.slice(0, 2).join(' ')}"] [--member KEY] [--office KEY] [--class ${AUDIENCES.join('|')}] [--expires 8h]`
+
+const OPTIONS = {
+  scope: { type: 'string', default: 'listings:read' },
+  member: { type: 'string' },
+  office: { type: 'string' },
+  class: { type: 'string', default: 'public' },
+  expires: { type: 'string', default: '1h' },
+} as const
+
+const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
+
+/** @throws Error with a sentence for the person who typed the command. */
+function readGrant(args: readonly string[], config: Config): Grant {
+  const { scope, member, office, class: audienceClass, expires } = parseArgs({ args: [...args], options: OPTIONS }).values
+  const scopes = scope.split(/\s+/).filter(name => name !== '')
+  const unknown = scopes.find(name => !SCOPES.some(known => known === name))
+  if (unknown !== undefined) throw new Error(`--scope: there is no scope '${unknown}'; there are ${SCOPES.join(', ')}.`)
+  const audience = AUDIENCES.find(known => known === audienceClass)
+  if (audience === undefined) throw new Error(`--class is '${audienceClass}'; expected one of ${AUDIENCES.join(', ')}.`)
+  if (member === '' || office === '') throw new Error('--member and --office take a key, not an empty text.')
+  const seconds = readSeconds(expires, config.maxTokenDays)
+  return { scopes, audience, seconds, ...(member !== undefined && { memberKey: member }), ...(office !== undefined && { officeKey: office }) }
+}
+
+function readSeconds(text: string, maxDays: number): number {
+  const [, amount = '', unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? []
+  const seconds = Number(amount) * (SECONDS[unit] ?? 0)
+  if (seconds > 0 && seconds <= maxDays * 86_400) return seconds
+  throw new Error(`--expires is '${text}'; expected a time such as 30m, 8h or 7d, at most ${maxDays} days (MAX_TOKEN_DAYS).`)
+}
+
+async function main(): Promise<void> {
+  const config = readConfig(process.env)
+  const grant = readGrant(process.argv.slice(2), config)
+  if (config.jwtSecret === undefined) throw new Error('There is no JWT_SECRET: tokens come from the issuer that JWKS_URL belongs to.')
+  process.stdout.write(`${signToken(grant, config.jwtSecret, config)}\n`)
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${USAGE}\n`)
+  process.exitCode = 1
+})

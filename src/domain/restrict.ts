@@ -1,0 +1,104 @@
+import { allOf, type Collection, type Expansion, type Expr, FALSE, isFalse, isTrue, type Order, type Plan, rowSource, type Selected, type Source, TRUE } from '../query/plan.js'
+import type { Actor } from './access.js'
+import { isReadable, isVisible, type Policy, staysInListing } from './visibility.js'
+
+/**
+ * Puts permissions into a plan, once, for every adapter and every part of it (decisions 6): what the actor cannot see is not
+ * there; a record whose restricted field the filter mentions is left out, wherever in the filter the field stands; an order
+ * sees null in place of a restricted value; a selected field knows when it may be shown.
+ */
+export function restrict(plan: Plan, actor: Actor, policy: Policy): Plan {
+  return new Restriction(actor, policy).plan(plan, isVisible(plan.entity, plan.row, actor))
+}
+
+/** The listings an actor may see, for the reads of a write. */
+class Restriction {
+  constructor(
+    private readonly actor: Actor,
+    private readonly policy: Policy,
+  ) {}
+
+  plan(plan: Plan, visible: Expr): Plan {
+    const filter = allOf(visible, plan.filter && this.condition(plan.filter))
+    const { filter: _, ...rest } = plan
+    return {
+      ...rest,
+      ...(!isTrue(filter) && { filter }),
+      orderBy: plan.orderBy.map(o => this.order(o)),
+      select: plan.select.map(s => this.selected(s, rowSource(plan.row))),
+      expand: plan.expand.map(e => this.expansion(e)),
+    }
+  }
+
+  private expansion(expansion: Expansion): Expansion {
+    const { navigation, plan } = expansion
+    return { ...expansion, plan: this.plan(plan, staysInListing(navigation) ? TRUE : isVisible(plan.entity, plan.row, this.actor)) }
+  }
+
+  private selected({ scalar }: Selected, source: Source): Selected {
+    const readable = this.readable(scalar, source)
+    return isTrue(readable) ? { scalar } : { scalar, readableIf: readable }
+  }
+
+  private order({ expr, descending }: Order): Order {
+    const readable = allOf(...this.mentions(expr))
+    if (isTrue(readable)) return { expr, descending }
+    return { expr: { kind: 'guarded', when: readable, value: expr, type: expr.type }, descending }
+  }
+
+  /** The filter, and the permission to read all that it mentions. */
+  private condition(filter: Expr): Expr {
+    return allOf(...this.mentions(filter), filter)
+  }
+
+  private readable(scalar: Selected['scalar'], source: Source): Expr {
+    return isReadable(scalar, source, this.actor, this.policy)
+  }
+
+  /** For each restricted field that the expression mentions, the condition under which it may be read. */
+  private mentions(expr: Expr): readonly Expr[] {
+    switch (expr.kind) {
+      case 'literal':
+      case 'element':
+        return []
+      case 'column':
+        return this.restricted(expr.scalar, expr.source)
+      case 'list':
+        return expr.items.flatMap(i => this.mentions(i))
+      case 'call':
+        return expr.args.flatMap(a => this.mentions(a))
+      case 'cast':
+        return this.mentions(expr.arg)
+      case 'guarded':
+        return [...this.mentions(expr.when), ...this.mentions(expr.value)]
+      case 'lambda':
+        return [...this.mentionsOf(expr.over), ...this.outer(expr.body, expr.row)]
+      case 'count':
+        return [...this.mentionsOf(expr.over), ...this.outer(expr.filter, expr.row)]
+    }
+  }
+
+  private mentionsOf(over: Collection): readonly Expr[] {
+    return over.kind === 'values' ? this.restricted(over.scalar, over.source) : []
+  }
+
+  private restricted(scalar: Selected['scalar'], source: Source): readonly Expr[] {
+    const readable = this.readable(scalar, source)
+    return isTrue(readable) ? [] : [readable]
+  }
+
+  /**
+   * Conditions outside the lambda that hold for all its elements. A field of the elements themselves that depends on the
+   * element does not exist in the model (only listings have such fields, and no collection holds listings): then nothing is shown.
+   */
+  private outer(body: Expr | undefined, row: string): readonly Expr[] {
+    return (body ? this.mentions(body) : []).map(c => (isFalse(c) || speaksOf(c, row) ? FALSE : c))
+  }
+}
+
+function speaksOf(condition: Expr, row: string): boolean {
+  if (condition.kind === 'call') return condition.args.some(a => speaksOf(a, row))
+  return condition.kind === 'column' && startsAt(condition.source, row)
+}
+
+const startsAt = (source: Source, row: string): boolean => (source.kind === 'row' ? source.row === row : startsAt(source.from, row))

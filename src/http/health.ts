@@ -1,0 +1,40 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
+/** A probe that waits longer than its own patience is of no use. */
+const PATIENCE_MS = 2000
+
+export interface HealthChecks {
+  /** The database is reachable and migrated. A rejection counts as no. */
+  readonly isReady: () => Promise<boolean>
+  readonly isDraining: () => boolean
+}
+
+/**
+ * GET and HEAD /health/live (200 while the process runs) and /health/ready (200 or 503). Open to everyone, so they say one word and no more.
+ * Everything else goes on.
+ */
+export function answerHealth(checks: HealthChecks): (req: IncomingMessage, res: ServerResponse, next: () => void) => void {
+  return (req, res, next) => {
+    const path = req.url?.split('?')[0]
+    const isProbe = req.method === 'GET' || req.method === 'HEAD'
+    if (isProbe && path === '/health/live') send(res, 200, 'live')
+    else if (isProbe && path === '/health/ready') void readiness(checks).then(word => send(res, word === 'ready' ? 200 : 503, word))
+    else next()
+  }
+}
+
+async function readiness({ isReady, isDraining }: HealthChecks): Promise<'ready' | 'draining' | 'unavailable'> {
+  if (isDraining()) return 'draining'
+  let timer: NodeJS.Timeout | undefined
+  const patience = new Promise<boolean>(resolve => {
+    timer = setTimeout(resolve, PATIENCE_MS, false)
+  })
+  const ready = await Promise.race([isReady().catch(() => false), patience])
+  clearTimeout(timer)
+  return ready ? 'ready' : 'unavailable'
+}
+
+/** Node leaves the body away for HEAD. */
+function send(res: ServerResponse, status: number, word: string): void {
+  res.writeHead(status, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' }).end(JSON.stringify({ status: word }))
+}

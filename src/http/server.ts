@@ -1,0 +1,116 @@
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { Config } from '../config.js'
+import type { Problem } from '../errors/problem.js'
+import { renderFailure } from './failure.js'
+
+/** The part of a request that Node reads before anyone else: times in milliseconds. */
+const TIMES = {
+  /** A slow client may not hold a connection with a request that never ends. */
+  requestTimeout: 60_000,
+  headersTimeout: 20_000,
+  /** Longer than the usual 60 s of proxies, or they would send into a connection that closes. */
+  keepAliveTimeout: 65_000,
+  connectionsCheckingInterval: 5000,
+} as const
+
+const LINGER_MS = 1000
+
+type ServerSettings = Pick<Config, 'host' | 'port' | 'maxHeaderBytes' | 'shutdownTimeoutMs'>
+
+export const createHttpServer = (app: RequestListener, config: ServerSettings): HttpServer => new HttpServer(app, config)
+
+/** The server around an application. What Node refuses by itself is answered in the form of every other error. */
+export class HttpServer {
+  readonly #config: ServerSettings
+  readonly #server: Server
+  readonly #running = new Map<Duplex, ServerResponse>()
+  #draining = false
+
+  constructor(app: RequestListener, config: ServerSettings) {
+    this.#config = config
+    const serve: RequestListener = (req, res) => this.#serve(app, req, res)
+    // Node answers a missing Host with an empty body, so that check is ours.
+    this.#server = createServer({ ...TIMES, maxHeaderSize: config.maxHeaderBytes, requireHostHeader: false }, serve)
+    // An expectation that is unknown may be ignored (RFC 9110, 10.1.1); Node would answer 417 without a body.
+    this.#server.on('checkExpectation', serve)
+    this.#server.on('connect', (_req: IncomingMessage, socket: Duplex) => refuse(socket, { kind: 'BadRequest', reason: 'CONNECT is not possible here' }))
+    this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => this.#failClient(error.code, socket))
+  }
+
+  /** Starts to listen on HOST and PORT. Rejects if the port is taken. */
+  listen(): Promise<AddressInfo> {
+    const { host, port } = this.#config
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject)
+      this.#server.listen({ host, port }, () => {
+        this.#server.off('error', reject)
+        // A server that listens on host and port has an address of this form.
+        resolve(this.#server.address() as AddressInfo)
+      })
+    })
+  }
+
+  /** True from the first call of `close` on. */
+  isDraining(): boolean {
+    return this.#draining
+  }
+
+  /** Takes no new connection, closes idle ones, lets running requests finish, and cuts what is left after SHUTDOWN_TIMEOUT_MS. */
+  close(): Promise<void> {
+    this.#draining = true
+    return new Promise(resolve => {
+      const force = setTimeout(() => this.#server.closeAllConnections(), this.#config.shutdownTimeoutMs)
+      this.#server.close(() => {
+        clearTimeout(force)
+        resolve()
+      })
+      this.#server.closeIdleConnections()
+      for (const res of this.#running.values()) if (!res.headersSent) res.setHeader('Connection', 'close')
+    })
+  }
+
+  #serve(app: RequestListener, req: IncomingMessage, res: ServerResponse<IncomingMessage> & { req: IncomingMessage }): void {
+    this.#running.set(req.socket, res)
+    if (this.#draining) res.setHeader('Connection', 'close')
+    res.once('close', () => {
+      // With pipelining the next request may already stand here.
+      if (this.#running.get(req.socket) === res) this.#running.delete(req.socket)
+      // The socket is idle only after this event.
+      if (this.#draining) setImmediate(() => this.#server.closeIdleConnections())
+    })
+    if (req.headers.host === undefined && req.httpVersion === '1.1') sendFailure(res, { kind: 'BadHeader', header: 'Host', found: '' })
+    else app(req, res)
+  }
+
+  /** Half an answer cannot be taken back: the connection ends without another word. */
+  #failClient(code: string | undefined, socket: Duplex): void {
+    if (!socket.writable || code === 'ECONNRESET' || this.#running.get(socket)?.headersSent) socket.destroy()
+    else refuse(socket, toProblem(code))
+  }
+}
+
+function toProblem(code: string | undefined): Problem {
+  if (code === 'HPE_HEADER_OVERFLOW') return { kind: 'HeadersTooLarge' }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return { kind: 'BadRequest', reason: 'it did not arrive in time' }
+  return { kind: 'BadRequest', reason: 'it is no well-formed HTTP request' }
+}
+
+function sendFailure(res: ServerResponse, problem: Problem): void {
+  const { status, headers, body } = renderFailure(problem)
+  res.writeHead(status, { ...headers, Connection: 'close' }).end(body)
+}
+
+/**
+ * Writes an answer where there is no response object, and ends the connection. It is destroyed a little later, since a reset
+ * at once would take the answer from a client that is still sending, and one that never closes would stay for ever.
+ */
+function refuse(socket: Duplex, problem: Problem): void {
+  const { status, headers, body } = renderFailure(problem)
+  const lines = Object.entries({ ...headers, Date: new Date().toUTCString(), Connection: 'close' }).map(([name, value]) => `${name}: ${value}`)
+  // After CONNECT nobody else listens, and an error without a listener would end the process.
+  socket.on('error', () => socket.destroy())
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
+  setTimeout(() => socket.destroy(), LINGER_MS).unref()
+}

@@ -1,0 +1,125 @@
+import { fail } from '../errors/problem.js'
+import type { Query } from '../query/ast.js'
+import { decodePart, encodeRawBytes } from './encoding.js'
+import { NAME } from './lexer.js'
+import { OPTIONS, type OptionName, suggestOption, toOptionName } from './option-table.js'
+import { parseExpression, parseOption } from './parser.js'
+import type { ParseLimits } from './parser-budget.js'
+
+/** The options of one query string: texts, decoded. Custom options are not among them. */
+export interface Options {
+  readonly values: ReadonlyMap<OptionName, string>
+  /** Parameter aliases, by name without `@`. */
+  readonly aliases: ReadonlyMap<string, string>
+}
+
+/** What a URL names, as far as it matters for the options that it can take. */
+export type Place = 'service' | 'metadata' | 'batch' | 'entityId' | 'collection' | 'count' | 'references' | 'record' | 'reference' | 'value'
+
+const SHAPE: readonly OptionName[] = ['$select', '$expand', '$compute']
+const SUBSET: readonly OptionName[] = ['$filter', '$search', '$compute', '$orderby', '$top', '$skip', '$count', '$skiptoken']
+
+/**
+ * Options by place, and its name for people. `$format` and `$schemaversion` go everywhere.
+ * `/$count` takes those of a collection: its paging and shape do not change it.
+ */
+const PLACES: { readonly [K in Place]: { readonly name: string; readonly options: readonly OptionName[] } } = {
+  service: { name: 'the service document', options: [] },
+  metadata: { name: '$metadata', options: [] },
+  batch: { name: '$batch', options: [] },
+  entityId: { name: '$entity', options: ['$id', ...SHAPE] },
+  collection: { name: 'a collection', options: [...SUBSET, ...SHAPE, '$apply', '$deltatoken', '$index'] },
+  count: { name: 'a count', options: [...SUBSET, ...SHAPE, '$apply'] },
+  references: { name: 'references', options: SUBSET },
+  record: { name: 'a single record', options: SHAPE },
+  reference: { name: 'a single reference', options: [] },
+  value: { name: 'a single value', options: [] },
+}
+const EVERYWHERE: readonly OptionName[] = ['$format', '$schemaversion']
+
+/** `+` stands for a blank in forms (WHATWG URL) and for itself in URIs (RFC 3986). Of NUL no text can hold one: it marks the plus until it is known which. */
+const OFFSET_PLUS = /(T\d\d:\d\d(?::\d\d(?:\.\d+)?)?)\0(?=\d\d:\d\d)/gi
+
+/**
+ * Reads a raw query string (without `?`). It is cut at `&` and `=` before anything is decoded. `+` is a blank if the string holds no `%20`,
+ * but never in the offset of a timestamp. System options go by canonical name, whatever their case and with or without `$`.
+ * Fails with `UnknownOption`, `DuplicateOption`, `BadOptionValue` (no value), `BadEncoding`, or `BadRequest` for pairs that are no option at all.
+ */
+export function readOptions(rawQuery: string): Options {
+  const values = new Map<OptionName, string>()
+  const aliases = new Map<string, string>()
+  const decode = /%20/.test(rawQuery) ? decodePart : decodeForm
+  for (const pair of rawQuery === '' ? [] : rawQuery.split('&')) {
+    const cut = pair.indexOf('=')
+    const name = decode(cut < 0 ? pair : pair.slice(0, cut))
+    const value = cut < 0 ? undefined : pair.slice(cut + 1)
+    const option = toOptionName(name)
+    if (option) put(values, option, option, decode(value || noValue(option)))
+    else if (name.startsWith('@')) put(aliases, toAlias(name), name, decode(value || noValue(name)))
+    else checkCustom(name)
+  }
+  return { values, aliases }
+}
+
+/**
+ * Refuses options that have no meaning at a place (`OptionNotAllowed`), that are not built (`NotImplemented`),
+ * or that ask for an unknown schema version (`NotFound`).
+ */
+export function checkOptions({ values }: Options, place: Place): void {
+  const { name: where, options } = PLACES[place]
+  for (const [option, value] of values) {
+    if (OPTIONS[option] === 'none') fail({ kind: 'NotImplemented', feature: option })
+    if (!options.includes(option) && !EVERYWHERE.includes(option)) fail({ kind: 'OptionNotAllowed', option, where })
+    if (OPTIONS[option] === 'version' && value !== '*') fail({ kind: 'NotFound', what: `schema version '${value}'` })
+  }
+}
+
+/** The query that the options ask for at a place; `checkOptions` is part of it. Parameter aliases are replaced by their values. */
+export function readQuery(options: Options, place: Place, limits: ParseLimits): Query {
+  checkOptions(options, place)
+  const { values, aliases } = options
+  const context = { limits, aliases }
+  let query: Query = {}
+  for (const [name, text] of values) if (OPTIONS[name] === 'query') query = { ...query, ...parseOption(name, text, context) }
+  // An alias that nothing refers to is still refused when it is malformed: it may be a slip of the pen.
+  const texts = [...values.values(), ...aliases.values()]
+  for (const [name, text] of aliases) if (!texts.some(t => t.includes(`@${name}`))) parseExpression(text, context, `@${name}`)
+  return query
+}
+
+/**
+ * The raw query string of the next page: options stay as the client wrote them, `$skip` is dropped and `$skiptoken` set.
+ * An `access_token` is never repeated: links are stored and logged.
+ */
+export function rewriteLink(rawQuery: string, changes: { readonly $skiptoken: string }): string {
+  const kept = rawQuery.split('&').filter(pair => {
+    const name = decodePart(pair.split('=', 1)[0] ?? '')
+    const option = toOptionName(name)
+    return pair !== '' && option !== '$skip' && option !== '$skiptoken' && name !== 'access_token'
+  })
+  return [...kept.map(encodeRawBytes), `$skiptoken=${changes.$skiptoken}`].join('&')
+}
+
+const decodeForm = (raw: string): string =>
+  // The marker goes in after the decoding, between the parts, so that an encoded NUL is still refused.
+  raw.split('+').map(decodePart).join('\0').replaceAll(OFFSET_PLUS, '$1+').replaceAll('\0', ' ')
+
+function put<K>(map: Map<K, string>, key: K, option: string, value: string): void {
+  if (map.has(key)) fail({ kind: 'DuplicateOption', option })
+  map.set(key, value)
+}
+
+function toAlias(name: string): string {
+  const alias = name.slice(1)
+  return NAME.test(alias) ? alias : fail({ kind: 'BadRequest', reason: `'${name}' is no parameter alias` })
+}
+
+/** Custom options are ignored; what looks like a part of an expression is not, since it was cut off by an `&` that should have been encoded. */
+function checkCustom(name: string): void {
+  const suggestion = suggestOption(name)
+  if (name.startsWith('$')) fail({ kind: 'UnknownOption', option: name, ...(suggestion && { suggestion }) })
+  if (name === '') fail({ kind: 'BadRequest', reason: 'the query string has an option without a name' })
+  if (/\s/.test(name)) fail({ kind: 'BadRequest', reason: `'${name}' is no query option; inside a value, write & as %26` })
+}
+
+const noValue = (option: string): never => fail({ kind: 'BadOptionValue', option, expected: 'a value', found: '' })

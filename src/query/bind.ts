@@ -1,0 +1,102 @@
+import { type At, fail } from '../errors/problem.js'
+import { type Entity, entity, type Navigation, type Scalar } from '../model/model.js'
+import type { ExpandAst, OrderAst, Query } from './ast.js'
+import { bindCondition, bindValue } from './expression.js'
+import { type QueryLimits, SKIP_MAX } from './limits.js'
+import { columnOf, type Expansion, type Expr, type Order, type Plan, rowSource, type Selected } from './plan.js'
+import { Scope, unknownField } from './scope.js'
+
+/** Resolves the names and types of a query against the model: the one place that validates queries, for every adapter. */
+export function bind(query: Query, of: Entity, limits: QueryLimits): Plan {
+  if ((query.skip ?? 0) > SKIP_MAX) fail({ kind: 'SkipTooLarge', limit: SKIP_MAX })
+  return { ...bindIn(query, Scope.root(of), limits, 0), top: pageSize(query, limits) }
+}
+
+/** A larger `$top` is cut, and the rule for nextLink compares with the cut value (decisions 5). */
+function pageSize({ top, expand }: Query, limits: QueryLimits): number {
+  const most = expand?.length ? Math.min(limits.expandPageMax, limits.pageSizeMax) : limits.pageSizeMax
+  return Math.min(top ?? limits.pageSize, most)
+}
+
+function bindIn(query: Query, scope: Scope, limits: QueryLimits, level: number): Plan {
+  refuseUnbuilt(query)
+  const filter = query.filter && bindCondition(query.filter, scope)
+  return {
+    entity: scope.entity,
+    row: scope.row,
+    ...(filter && { filter }),
+    orderBy: totalOrder(query.orderBy ?? [], scope),
+    select: bindSelect(query, scope.entity),
+    expand: bindExpand(query.expand ?? [], scope, limits, level + 1),
+    ...(query.top !== undefined && { top: query.top }),
+    skip: query.skip ?? 0,
+    count: query.count ?? false,
+  }
+}
+
+function refuseUnbuilt(query: Query): void {
+  if (query.search) fail({ kind: 'NotImplemented', feature: '$search', at: { source: '$search' } })
+  if (query.compute) fail({ kind: 'NotImplemented', feature: '$compute', at: { source: '$compute' } })
+}
+
+/** The key makes every order total. It follows the direction of the last term, so that one index serves both directions. */
+function totalOrder(terms: readonly OrderAst[], scope: Scope): readonly Order[] {
+  const { key } = scope.entity
+  const asked = terms.map(t => bindOrder(t, scope))
+  const isKey = ({ expr }: Order) => expr.kind === 'column' && expr.scalar === key && expr.source.kind === 'row'
+  const end = asked.findIndex(isKey)
+  // What follows the key cannot matter any more.
+  if (end >= 0) return asked.slice(0, end + 1)
+  return [...asked, { expr: columnOf(key, rowSource(scope.row)), descending: asked.at(-1)?.descending ?? false }]
+}
+
+function bindOrder({ expr, descending }: OrderAst, scope: Scope): Order {
+  if (expr.kind === 'path') {
+    const target = scope.resolve(expr.names, expr.at)
+    if (target.kind === 'record' || target.kind === 'records') fail({ kind: 'NotSortable', field: expr.names.join('/'), at: expr.at })
+  }
+  const bound = bindValue(expr, scope)
+  if (!isSortable(bound)) return fail({ kind: 'NotSortable', field: expr.kind === 'path' ? expr.names.join('/') : bound.type, at: expr.at })
+  return { expr: bound, descending }
+}
+
+const isSortable = ({ type }: Expr) => !type.startsWith('Collection') && !type.startsWith('Geography')
+
+function bindSelect({ select }: Query, of: Entity): readonly Selected[] {
+  const readable = of.scalars.filter(s => s.readableBy !== 'nobody')
+  if (!select || select.some(s => s.name === '*')) {
+    for (const { name, at } of select ?? []) if (name !== '*') selectedField(name, of, at)
+    return readable.map(toSelected)
+  }
+  const scalars = select.map(({ name, at }) => selectedField(name, of, at)).filter(f => f.kind === 'scalar')
+  return [...new Set(scalars)].map(toSelected)
+}
+
+const toSelected = (scalar: Scalar): Selected => ({ scalar })
+
+/** A navigation may be selected: it adds a link at most, and its records only if it is expanded too. */
+function selectedField(name: string, of: Entity, at: At): Scalar | Navigation {
+  const field = of.fields.get(name) ?? unknownField(of, name, at)
+  if (field.kind === 'scalar' && field.readableBy === 'nobody') return fail({ kind: 'NotReadable', field: name, at })
+  return field
+}
+
+/** `*` stands for every navigation that is not named beside it (OData 4.01 Part 2, 5.1.3). */
+function bindExpand(items: readonly ExpandAst[], scope: Scope, limits: QueryLimits, level: number): readonly Expansion[] {
+  const [first] = items
+  if (first && level > limits.expandDepth) fail({ kind: 'QueryTooComplex', what: 'levels of $expand', limit: limits.expandDepth, at: first.at })
+  const named = items.filter(i => i.name !== '*')
+  const twice = named.find((item, i) => named.findIndex(other => other.name === item.name) < i)
+  if (twice) fail({ kind: 'DuplicateItem', item: twice.name, at: twice.at })
+  const star = items.find(i => i.name === '*')
+  const others = star ? scope.entity.navigations.filter(n => !named.some(i => i.name === n.name)) : []
+  const all = [...named, ...others.map(n => ({ ...star, name: n.name }) as ExpandAst)] // others is empty without star
+  return all.map(item => bindExpansion(item, scope, limits, level))
+}
+
+function bindExpansion({ name, form, query, at }: ExpandAst, scope: Scope, limits: QueryLimits, level: number): Expansion {
+  const navigation = scope.entity.fields.get(name) ?? unknownField(scope.entity, name, at)
+  if (navigation.kind !== 'navigation') return fail({ kind: 'WrongType', expected: 'a navigation property', found: name, at })
+  if (form === 'count' && !navigation.collection) return fail({ kind: 'WrongType', expected: 'a collection before $count', found: name, at })
+  return { navigation, form, plan: bindIn(query, scope.expansion(entity(navigation.target)), limits, level) }
+}

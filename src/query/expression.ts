@@ -1,0 +1,152 @@
+import { type At, fail } from '../errors/problem.js'
+import type { Ast } from './ast.js'
+import { CASTS, FUNCTIONS, type FunctionName, isFunction, NOT_BUILT, type Type, type ValueType } from './functions.js'
+import { type Argument, chooseOverload, naturalType, settle } from './overload.js'
+import { type Collection, call, columnOf, type Expr, TRUE, textLiteral } from './plan.js'
+import type { Scope } from './scope.js'
+import { suggest } from './suggest.js'
+
+/** Binds an expression that must be true or false. */
+export function bindCondition(ast: Ast, scope: Scope): Expr {
+  const arg = bindArgument(ast, scope)
+  const isNull = arg.kind === 'literal' && arg.ast.type === 'Null'
+  if (!isNull && naturalType(arg) !== 'Boolean') return fail({ kind: 'WrongType', expected: 'a condition that is true or false', found: `a value of type ${naturalType(arg)}`, at: ast.at })
+  return settle(arg, 'Boolean')
+}
+
+/** Binds an expression of any type. */
+export function bindValue(ast: Ast, scope: Scope): Expr {
+  const arg = bindArgument(ast, scope)
+  const type = naturalType(arg)
+  if (type === 'Null') return settle(arg, 'String')
+  return settle(arg, type as Type) // literal types that are no value types never settle: they fail as no overload takes them
+}
+
+function bindArgument(ast: Ast, scope: Scope): Argument {
+  switch (ast.kind) {
+    case 'literal':
+      return { kind: 'literal', ast }
+    case 'list':
+      return { kind: 'list', ast, items: ast.items.map(i => bindArgument(i, scope)) }
+    case 'path':
+      return { kind: 'bound', expr: bindPath(ast, scope) }
+    case 'call':
+      return { kind: 'bound', expr: bindCall(ast, scope) }
+    case 'lambda':
+      return { kind: 'bound', expr: bindLambda(ast, scope) }
+    case 'count':
+      return { kind: 'bound', expr: bindCount(ast, scope) }
+    case 'type':
+      return fail({ kind: 'WrongType', expected: 'a value', found: `the type ${ast.name}`, at: ast.at })
+    case 'root':
+      return fail({ kind: 'NotImplemented', feature: '$root in an expression', at: ast.at })
+  }
+}
+
+function bindPath(ast: Ast & { kind: 'path' }, scope: Scope): Expr {
+  const target = scope.resolve(ast.names, ast.at)
+  switch (target.kind) {
+    case 'element':
+      return target
+    case 'scalar':
+      if (target.scalar.readableBy === 'nobody') return fail({ kind: 'NotReadable', field: target.scalar.name, at: ast.at })
+      return columnOf(target.scalar, target.source)
+    case 'record':
+    case 'records':
+      return fail({ kind: 'WrongType', expected: 'a value', found: `a record or records (${ast.names.join('/')})`, at: ast.at })
+  }
+}
+
+function bindCall(ast: Ast & { kind: 'call' }, scope: Scope): Expr {
+  if (ast.fn === 'cast') return bindCast(ast, scope)
+  if (ast.fn === 'has') return bindHas(ast, scope)
+  if (!isFunction(ast.fn)) return unknownFunction(ast.fn, ast.at)
+  if (ast.fn === 'eq' || ast.fn === 'ne') {
+    const missing = bindMissing(ast.fn, ast.args, scope)
+    if (missing) return missing
+  }
+  const bound = chooseOverload(ast.fn, ast.args.map(a => bindArgument(a, scope)), ast.at) // biome-ignore format: one line
+  refuseImpossible(ast.fn, bound, ast)
+  return bound
+}
+
+function unknownFunction(name: string, at: At): never {
+  if (NOT_BUILT.has(name)) return fail({ kind: 'NotImplemented', feature: `the function ${name}`, at })
+  const suggestion = suggest(name, [...Object.keys(FUNCTIONS), 'cast', 'has'])
+  return fail({ kind: 'UnknownFunction', name, ...(suggestion !== undefined && { suggestion }), at })
+}
+
+/** `ListAgent eq null`: whether a single navigation leads nowhere (OData 4.01 Part 2, 5.1.1.1.1). Its key is null then. */
+function bindMissing(fn: 'eq' | 'ne', args: readonly Ast[], scope: Scope): Expr | undefined {
+  const isNull = (a: Ast | undefined) => a?.kind === 'literal' && a.type === 'Null'
+  const path = args.find(a => a.kind === 'path')
+  if (path?.kind !== 'path' || !args.some(isNull)) return undefined
+  const target = scope.resolve(path.names, path.at)
+  return target.kind === 'record' ? call(fn, columnOf(target.entity.key, target.source), { kind: 'literal', value: null, type: 'String' }) : undefined
+}
+
+/** What the literals of a call show to be wrong, whatever the records hold. */
+function refuseImpossible(fn: FunctionName, bound: Expr, ast: Ast & { kind: 'call' }): void {
+  if (bound.kind !== 'call') return
+  const last = bound.args.at(-1)
+  const value = last?.kind === 'literal' && last.value !== null ? Number(last.value) : undefined
+  if ((fn === 'div' || fn === 'divby' || fn === 'mod') && value === 0 && last?.type !== 'Double') fail({ kind: 'DivisionByZero', at: ast.args.at(-1)?.at ?? ast.at })
+  if (fn === 'substring' && bound.args.length === 3 && value !== undefined && value < 0)
+    fail({ kind: 'BadLiteral', type: 'length', text: String(value), hint: 'A length is not negative.', at: ast.args.at(-1)?.at ?? ast.at })
+}
+
+/** `Field has 'Value'` on a lookup: equality, or membership of every value named (decisions 2). */
+function bindHas(ast: Ast & { kind: 'call' }, scope: Scope): Expr {
+  const [left, right] = ast.args.map(a => bindArgument(a, scope))
+  const field = left?.kind === 'bound' ? left.expr : undefined
+  const names = right?.kind === 'literal' && (right.ast.type === 'String' || right.ast.type === 'Enum') ? String(right.ast.value) : undefined
+  if (field?.kind !== 'column' || !field.scalar.lookup || names === undefined || ast.args.length !== 2) {
+    const args = [left, right].filter(a => a !== undefined).map(naturalType)
+    return fail({ kind: 'NoOverload', name: 'has', args, expected: ['(a lookup field, a value of the lookup)'], at: ast.at })
+  }
+  if (!field.scalar.collection) return call('eq', field, textLiteral(names))
+  const members = names.split(',').map(name => call('in', textLiteral(name.trim()), field))
+  return members.length === 1 ? (members[0] ?? TRUE) : { kind: 'call', fn: 'and', args: members, type: 'Boolean' }
+}
+
+function bindCast(ast: Ast & { kind: 'call' }, scope: Scope): Expr {
+  const [value, type] = ast.args
+  if (!value || type?.kind !== 'type' || ast.args.length !== 2) return fail({ kind: 'NoOverload', name: 'cast', args: ast.args.map(a => a.kind), expected: ['(value, type)'], at: ast.at })
+  const to = castTarget(type.name, type.at)
+  const arg = bindArgument(value, scope)
+  if (arg.kind === 'literal' && arg.ast.type === 'Null') return { kind: 'literal', value: null, type: to }
+  const bound = settle(arg, naturalType(arg) as Type) // a literal keeps its own type
+  const from = CASTS[to] ?? []
+  if (!from.some(t => t === bound.type)) return fail({ kind: 'NoOverload', name: 'cast', args: [bound.type, to], expected: from.map(t => `(${t}, ${to})`), at: ast.at })
+  return { kind: 'cast', arg: bound, type: to }
+}
+
+function castTarget(name: string, at: At): ValueType {
+  const short = name.startsWith('Edm.') ? name.slice('Edm.'.length) : undefined
+  if (short !== undefined && Object.hasOwn(CASTS, short)) return short as ValueType // a key of CASTS
+  const known = Object.keys(CASTS).map(t => `Edm.${t}`)
+  return fail({ kind: 'BadLiteral', type: 'primitive type', text: name, hint: `cast knows ${known.join(', ')}.`, at })
+}
+
+/** The collection that a lambda or a count runs over. */
+function bindCollection(names: readonly string[], at: At, scope: Scope): Collection {
+  const target = scope.resolve(names, at)
+  if (target.kind === 'records') return target
+  if (target.kind === 'scalar' && target.scalar.collection) return { kind: 'values', scalar: target.scalar, source: target.source }
+  return fail({ kind: 'WrongType', expected: 'a collection', found: names.join('/'), at })
+}
+
+function bindLambda(ast: Ast & { kind: 'lambda' }, scope: Scope): Expr {
+  const over = bindCollection(ast.over, ast.at, scope)
+  const body = ast.body && bindCondition(ast.body, scope.lambda(ast.variable, over))
+  return { kind: 'lambda', quantifier: ast.quantifier, over, row: scope.nextRow(), ...(body && { body }), type: 'Boolean' }
+}
+
+function bindCount(ast: Ast & { kind: 'count' }, scope: Scope): Expr {
+  const over = bindCollection(ast.over, ast.at, scope)
+  if (ast.search) return fail({ kind: 'NotImplemented', feature: '$search in an expression', at: ast.at })
+  if (ast.filter && over.kind === 'values') return fail({ kind: 'NotImplemented', feature: '$filter on a collection of values', at: ast.at })
+  const filter = ast.filter && over.kind === 'records' ? bindCondition(ast.filter, scope.counted(over.navigation)) : undefined
+  return { kind: 'count', over, row: scope.nextRow(), ...(filter && { filter }), type: 'Int64' }
+}
+

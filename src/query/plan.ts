@@ -1,0 +1,92 @@
+import type { Entity, Navigation, Scalar } from '../model/model.js'
+import type { Value } from './ast.js'
+import type { FunctionName, Type, ValueType } from './functions.js'
+
+/** A query that is known to make sense: every name is a model object, every expression has a type. */
+export interface Plan {
+  readonly entity: Entity
+  /** The name by which expressions speak of this plan's record. */
+  readonly row: RowName
+  readonly filter?: Expr
+  /** Always ends with the key, so that the order is total. */
+  readonly orderBy: readonly Order[]
+  readonly select: readonly Selected[]
+  readonly expand: readonly Expansion[]
+  /** Size of the page; absent: every record (inside an expansion). */
+  readonly top?: number
+  readonly skip: number
+  readonly count: boolean
+  /** Order values of the last record of the page before, one for each term of `orderBy`. */
+  readonly after?: readonly (string | null)[]
+}
+
+/** `r0` is the record of the request, deeper rows are those of lambdas and expansions: equal questions have equal names. */
+export type RowName = `r${number}`
+
+export interface Order {
+  readonly expr: Expr
+  readonly descending: boolean
+}
+
+export interface Selected {
+  readonly scalar: Scalar
+  /** Absent: the reader may see it in every record. */
+  readonly readableIf?: Expr
+}
+
+export interface Expansion {
+  readonly navigation: Navigation
+  readonly form: 'records' | 'references' | 'count'
+  readonly plan: Plan
+}
+
+/** Where a column is read: in a row, or in the one record that a navigation leads to from there (all null if there is none). */
+export type Source = { readonly kind: 'row'; readonly row: RowName } | { readonly kind: 'via'; readonly navigation: Navigation; readonly from: Source }
+
+/** What a lambda or a count runs over. */
+export type Collection =
+  | { readonly kind: 'values'; readonly scalar: Scalar; readonly source: Source }
+  | { readonly kind: 'records'; readonly navigation: Navigation; readonly source: Source }
+
+export type Expr =
+  | { readonly kind: 'literal'; readonly value: Value; readonly type: ValueType }
+  | { readonly kind: 'list'; readonly items: readonly Expr[]; readonly type: Type }
+  | { readonly kind: 'column'; readonly scalar: Scalar; readonly source: Source; readonly type: Type }
+  /** The value that a lambda over a collection of values stands at. */
+  | { readonly kind: 'element'; readonly row: RowName; readonly type: ValueType }
+  | { readonly kind: 'call'; readonly fn: FunctionName; readonly args: readonly Expr[]; readonly type: ValueType }
+  /** The value where the condition is true, elsewhere null: how a field is kept from a reader. */
+  | { readonly kind: 'guarded'; readonly when: Expr; readonly value: Expr; readonly type: Type }
+  | { readonly kind: 'cast'; readonly arg: Expr; readonly type: ValueType }
+  | { readonly kind: 'lambda'; readonly quantifier: 'any' | 'all'; readonly over: Collection; readonly row: RowName; readonly body?: Expr; readonly type: 'Boolean' }
+  | { readonly kind: 'count'; readonly over: Collection; readonly row: RowName; readonly filter?: Expr; readonly type: 'Int64' }
+
+export const TRUE: Expr = { kind: 'literal', value: true, type: 'Boolean' }
+export const FALSE: Expr = { kind: 'literal', value: false, type: 'Boolean' }
+
+/** All of them hold; true of none. */
+export function allOf(...terms: readonly (Expr | undefined)[]): Expr {
+  const open = terms.filter(t => t !== undefined).filter(t => !isTrue(t))
+  if (open.some(isFalse)) return FALSE
+  return open.length > 1 ? { kind: 'call', fn: 'and', args: open, type: 'Boolean' } : (open[0] ?? TRUE)
+}
+
+/** At least one of them holds; false of none. */
+export function anyOf(...terms: readonly Expr[]): Expr {
+  const open = terms.filter(t => !isFalse(t))
+  if (open.some(isTrue)) return TRUE
+  return open.length > 1 ? { kind: 'call', fn: 'or', args: open, type: 'Boolean' } : (open[0] ?? FALSE)
+}
+
+export const isTrue = (expr: Expr) => expr.kind === 'literal' && expr.value === true
+export const isFalse = (expr: Expr) => expr.kind === 'literal' && expr.value === false
+export const isNull = (expr: Expr) => expr.kind === 'literal' && expr.value === null
+
+export const rowSource = (row: RowName): Source => ({ kind: 'row', row })
+
+export function columnOf(scalar: Scalar, source: Source): Expr {
+  return { kind: 'column', scalar, source, type: scalar.collection ? `Collection(${scalar.type})` : scalar.type }
+}
+
+export const textLiteral = (value: string): Expr => ({ kind: 'literal', value, type: 'String' })
+export const call = (fn: FunctionName, ...args: readonly Expr[]): Expr => ({ kind: 'call', fn, args, type: 'Boolean' })

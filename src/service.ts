@@ -1,0 +1,86 @@
+import type { Database } from './data/database.js'
+import { type Connection, type Found, type Page, readCount, readPage } from './data/read.js'
+import { type Actor, requireScope } from './domain/access.js'
+import { restrict } from './domain/restrict.js'
+import type { Policy } from './domain/visibility.js'
+import type { Entity } from './model/model.js'
+import type { Query } from './query/ast.js'
+import { bind } from './query/bind.js'
+import type { CursorSeal } from './query/cursor.js'
+import type { QueryLimits } from './query/limits.js'
+import type { Notation } from './query/notation.js'
+import { allOf, call, columnOf, type Expr, type Plan, rowSource } from './query/plan.js'
+
+/** What the service is made of. */
+export interface ServiceParts {
+  readonly database: Database
+  readonly limits: QueryLimits
+  readonly policy: Policy
+  readonly seal: CursorSeal
+}
+
+/** A page as an adapter sends it on. */
+export interface Collection {
+  readonly records: readonly Found[]
+  /** Opaque token of the next page; absent: this is the last one. */
+  readonly nextToken?: string
+  readonly count?: number
+}
+
+/** A query that an adapter has read, and how it wants the records written. */
+export interface View {
+  readonly query: Query
+  readonly notation: Notation
+}
+
+/** The reading half of the port that both adapters use. */
+export class Reading {
+  constructor(private readonly parts: ServiceParts) {}
+
+  /** A page of an entity set; of the records that belong to another one if `within` says so. `pageSize`: records of a page when the query names no number. */
+  async find(of: Entity, { query, notation }: View, actor: Actor, within?: Within, pageSize?: number): Promise<Collection> {
+    requireScope(actor, 'listings:read')
+    const { limits, seal, database } = this.parts
+    const asked = narrow(bind(query, of, pageSize === undefined ? limits : { ...limits, pageSize: Math.min(pageSize, limits.pageSize) }), within)
+    const cursor = query.skipToken === undefined ? undefined : seal.open(query.skipToken, asked, '$skiptoken')
+    const rest = limits.topIsTotal ? (cursor?.rest ?? query.top) : undefined
+    const plan = { ...asked, ...(rest !== undefined && { top: Math.min(asked.top ?? rest, rest) }), ...(cursor && { after: cursor.after, skip: 0 }) }
+    const page = await readPage(database.prisma, restrict(plan, actor, this.parts.policy), notation)
+    const left = rest === undefined ? undefined : rest - page.records.length
+    const next = page.next && left !== 0 ? seal.seal({ after: page.next, ...(left !== undefined && { rest: left }) }, asked) : undefined
+    return { records: page.records, ...(next !== undefined && { nextToken: next }), ...(page.count !== undefined && { count: page.count }) }
+  }
+
+  /** How many records the query's filter selects. */
+  async count(of: Entity, query: Query, actor: Actor, within?: Within): Promise<number> {
+    requireScope(actor, 'listings:read')
+    const plan = narrow(bind(query, of, this.parts.limits), within)
+    return readCount(this.parts.database.prisma, restrict(plan, actor, this.parts.policy))
+  }
+
+  /** The record with that key; undefined if there is none that the actor can see. */
+  async get(of: Entity, key: string, view: View, actor: Actor, within?: Within): Promise<Found | undefined> {
+    requireScope(actor, 'listings:read')
+    return this.read(this.parts.database.prisma, of, key, view, actor, within)
+  }
+
+  /** Like `get`, without asking for a scope: also for the answer to a write, in its transaction. */
+  async read(connection: Connection, of: Entity, key: string, { query, notation }: View, actor: Actor, within?: Within): Promise<Found | undefined> {
+    const bound = narrow(bind(query, of, this.parts.limits), within)
+    const plan: Plan = { ...bound, filter: allOf(bound.filter, hasKey(of, key)), top: 1, skip: 0, count: false }
+    const { records } = await readPage(connection, restrict(plan, actor, this.parts.policy), notation)
+    return records[0]
+  }
+}
+
+/** Narrows a query to the records that belong to another record: a condition on the rows of `r0`. */
+export type Within = Expr
+
+const narrow = (plan: Plan, within: Within | undefined): Plan => (within ? { ...plan, filter: allOf(within, plan.filter) } : plan)
+
+/** Keys are text, but for the log's numbers. */
+export function hasKey(of: Entity, key: string): Expr {
+  return call('eq', columnOf(of.key, rowSource('r0')), { kind: 'literal', value: key, type: of.key.type })
+}
+
+export type { Found, Page }

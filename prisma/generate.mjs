@@ -11,13 +11,21 @@ const packageFolder = dirname(require.resolve('prisma/package.json'))
 const prisma = join(packageFolder, 'build', 'index.js')
 
 const timeOf = path => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
-const sources = readdirSync(home).filter(name => /\.(prisma|ts|mjs)$/.test(name)).map(name => join(home, name))
+const sources = readdirSync(home)
+  .filter(name => /\.(prisma|ts|mjs)$/.test(name))
+  .map(name => join(home, name))
 const outputs = ['../src/data/client/client.ts', '../src/model/generated.ts'].map(name => join(home, name))
 const isFresh = Math.min(...outputs.map(timeOf)) > Math.max(...[...sources, prisma].map(timeOf))
 
 if (!isFresh || process.argv.includes('--force')) {
   // The schema engine, which prisma would download, takes no part in this: any file that exists will do.
-  const env = { ...process.env, PATH: `${join(packageFolder, '..', '.bin')}${delimiter}${process.env.PATH ?? ''}`, PRISMA_SCHEMA_ENGINE_BINARY: process.execPath, CHECKPOINT_DISABLE: '1', PRISMA_HIDE_UPDATE_MESSAGE: '1' }
+  const env = {
+    ...process.env,
+    PATH: `${join(packageFolder, '..', '.bin')}${delimiter}${process.env.PATH ?? ''}`,
+    PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,
+    CHECKPOINT_DISABLE: '1',
+    PRISMA_HIDE_UPDATE_MESSAGE: '1',
+  }
   const run = spawnSync(process.execPath, [prisma, 'generate', '--no-hints'], { cwd: dirname(home), env, encoding: 'utf8' })
   if (run.status !== 0) process.stderr.write(`${run.stdout}${run.stderr}`)
   process.exitCode = run.status ?? 1

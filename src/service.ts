@@ -3,13 +3,14 @@ import { type Connection, type Found, type Page, readCount, readPage } from './d
 import { type Actor, requireScope } from './domain/access.js'
 import { restrict } from './domain/restrict.js'
 import type { Policy } from './domain/visibility.js'
-import type { Entity } from './model/model.js'
+import { fail } from './errors/problem.js'
+import { type Entity, entity, type Navigation, scalar } from './model/model.js'
 import type { Query } from './query/ast.js'
 import { bind } from './query/bind.js'
 import type { CursorSeal } from './query/cursor.js'
 import type { QueryLimits } from './query/limits.js'
 import type { Notation } from './query/notation.js'
-import { allOf, call, columnOf, type Expr, type Plan, rowSource } from './query/plan.js'
+import { allOf, call, columnOf, type Expr, FALSE, type Plan, rowSource, textLiteral } from './query/plan.js'
 
 /** What the service is made of. */
 export interface ServiceParts {
@@ -41,7 +42,7 @@ export class Reading {
   async find(of: Entity, { query, notation }: View, actor: Actor, within?: Within, pageSize?: number): Promise<Collection> {
     requireScope(actor, 'listings:read')
     const { limits, seal, database } = this.parts
-    const asked = narrow(bind(query, of, pageSize === undefined ? limits : { ...limits, pageSize: Math.min(pageSize, limits.pageSize) }), within)
+    const asked = narrow(bind(query, of, pageSize === undefined ? limits : { ...limits, pageSize }), within)
     const cursor = query.skipToken === undefined ? undefined : seal.open(query.skipToken, asked, '$skiptoken')
     const rest = limits.topIsTotal ? (cursor?.rest ?? query.top) : undefined
     const plan = { ...asked, ...(rest !== undefined && { top: Math.min(asked.top ?? rest, rest) }), ...(cursor && { after: cursor.after, skip: 0 }) }
@@ -58,20 +59,47 @@ export class Reading {
     return readCount(this.parts.database.prisma, restrict(plan, actor, this.parts.policy))
   }
 
-  /** The record with that key; undefined if there is none that the actor can see. */
-  async get(of: Entity, key: string, view: View, actor: Actor, within?: Within): Promise<Found | undefined> {
+  /** The record with that key, or without a key the one that `within` selects; undefined if there is none that the actor can see. */
+  async get(of: Entity, key: string | undefined, view: View, actor: Actor, within?: Within): Promise<Found | undefined> {
     requireScope(actor, 'listings:read')
     return this.read(this.parts.database.prisma, of, key, view, actor, within)
   }
 
   /** Like `get`, without asking for a scope: also for the answer to a write, in its transaction. */
-  async read(connection: Connection, of: Entity, key: string, { query, notation }: View, actor: Actor, within?: Within): Promise<Found | undefined> {
+  async read(connection: Connection, of: Entity, key: string | undefined, { query, notation }: View, actor: Actor, within?: Within): Promise<Found | undefined> {
     const bound = narrow(bind(query, of, this.parts.limits), within)
-    const plan: Plan = { ...bound, filter: allOf(bound.filter, hasKey(of, key)), top: 1, skip: 0, count: false }
+    const plan: Plan = { ...bound, filter: allOf(bound.filter, key === undefined ? undefined : hasKey(of, key)), top: 1, skip: 0, count: false }
     const { records } = await readPage(connection, restrict(plan, actor, this.parts.policy), notation)
     return records[0]
   }
+
+  /**
+   * The condition on the records that the last of some steps leads to; undefined without steps. Each step reads a record: the actor must see it (NotFound),
+   * and where the actor may not see the field that refers to others, it leads to none.
+   */
+  async follow(steps: readonly Step[], actor: Actor): Promise<Within | undefined> {
+    let within: Within | undefined
+    for (const step of steps) within = await this.leave(step, actor, within)
+    return within
+  }
+
+  private async leave({ entity: from, key, navigation }: Step, actor: Actor, within: Within | undefined): Promise<Within> {
+    const { local, foreign, target } = navigation
+    const found = await this.get(from, key, { query: { select: [{ name: local, at: { source: 'the path' } }] }, notation: BARE }, actor, within)
+    if (!found) return fail({ kind: 'NotFound', what: key === undefined ? `record before ${navigation.name}` : `${from.name} with the key '${key}'` })
+    const value = (JSON.parse(found.json) as Readonly<Record<string, string | null>>)[local] ?? null // fields that refer to others are text
+    return value === null ? FALSE : call('eq', columnOf(scalar(entity(target), foreign), rowSource('r0')), textLiteral(value))
+  }
 }
+
+/** One step on the way to related records: from a record, with its key or as the one that the steps before lead to, along a navigation. */
+export interface Step {
+  readonly entity: Entity
+  readonly key?: string
+  readonly navigation: Navigation
+}
+
+const BARE: Notation = { reference: '', countSuffix: '', numbersAsText: false }
 
 /** Narrows a query to the records that belong to another record: a condition on the rows of `r0`. */
 export type Within = Expr

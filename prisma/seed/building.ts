@@ -35,7 +35,17 @@ export function pickBuilding(random: Random, type: PropertyType, subType: string
   const fullBaths = Math.max(1, Math.round(bedrooms * random.between(0.4, 0.8)))
   const stories = random.pickUsual([1, 2, 1, 2, 3])
   const yearBuilt = random.chance(0.12) ? random.int(2024, 2026) : random.int(1898, 2023)
-  return { bedrooms, fullBaths, halfBaths: random.pickUsual([0, 1, 0, 2]), livingArea, yearBuilt, stories, units, acres, garage: random.pickUsual([2, 2, 1, 0, 3, 4]) }
+  return {
+    bedrooms,
+    fullBaths,
+    halfBaths: random.pickUsual([0, 1, 0, 2]),
+    livingArea,
+    yearBuilt,
+    stories,
+    units,
+    acres,
+    garage: random.pickUsual([2, 2, 1, 0, 3, 4]),
+  }
 }
 
 /** The kitchen of every fifth listing has just one thing to show. */
@@ -50,9 +60,17 @@ function toLot(random: Random, acres: number): Row {
   const inAcres = acres >= 1
   const feet = Math.round(acres * 43560)
   return {
-    LotSizeArea: inAcres ? acres : feet, LotSizeUnits: inAcres ? 'Acres' : 'Square Feet', LotSizeAcres: acres, LotSizeSquareFeet: feet,
-    LotFeatures: some(random, 'LotFeatures', 5), View: some(random, 'View', 3), WaterfrontYN: random.chance(0.06), Utilities: some(random, 'Utilities', 5),
-    Sewer: some(random, 'Sewer', 1), WaterSource: some(random, 'WaterSource', 2), ExteriorFeatures: some(random, 'ExteriorFeatures', 3),
+    LotSizeArea: inAcres ? acres : feet,
+    LotSizeUnits: inAcres ? 'Acres' : 'Square Feet',
+    LotSizeAcres: acres,
+    LotSizeSquareFeet: feet,
+    LotFeatures: some(random, 'LotFeatures', 5),
+    View: some(random, 'View', 3),
+    WaterfrontYN: random.chance(0.06),
+    Utilities: some(random, 'Utilities', 5),
+    Sewer: some(random, 'Sewer', 1),
+    WaterSource: some(random, 'WaterSource', 2),
+    ExteriorFeatures: some(random, 'ExteriorFeatures', 3),
     SpecialListingConditions: random.chance(0.85) ? ['Standard'] : some(random, 'SpecialListingConditions', 2),
   }
 }
@@ -60,10 +78,22 @@ function toLot(random: Random, acres: number): Row {
 function toCounts(random: Random, building: Building): Row {
   const { bedrooms, fullBaths, halfBaths, livingArea, yearBuilt, stories, units, garage } = building
   return {
-    BedroomsTotal: bedrooms, BathroomsFull: fullBaths, BathroomsHalf: halfBaths, BathroomsTotalInteger: fullBaths + halfBaths, RoomsTotal: random.maybe(0.2, bedrooms + random.int(2, 6)),
-    LivingArea: livingArea, LivingAreaUnits: 'Square Feet', BuildingAreaTotal: random.maybe(0.15, livingArea + random.int(0, 4) * 120.5), BuildingAreaUnits: 'Square Feet',
-    YearBuilt: random.maybe(0.03, yearBuilt), NewConstructionYN: (yearBuilt ?? 0) >= 2025, Stories: stories, NumberOfUnitsTotal: units,
-    GarageSpaces: garage, GarageYN: garage > 0, ParkingTotal: random.maybe(0.3, garage + random.int(0, 4)),
+    BedroomsTotal: bedrooms,
+    BathroomsFull: fullBaths,
+    BathroomsHalf: halfBaths,
+    BathroomsTotalInteger: fullBaths + halfBaths,
+    RoomsTotal: random.maybe(0.2, bedrooms + random.int(2, 6)),
+    LivingArea: livingArea,
+    LivingAreaUnits: 'Square Feet',
+    BuildingAreaTotal: random.maybe(0.15, livingArea + random.int(0, 4) * 120.5),
+    BuildingAreaUnits: 'Square Feet',
+    YearBuilt: random.maybe(0.03, yearBuilt),
+    NewConstructionYN: (yearBuilt ?? 0) >= 2025,
+    Stories: stories,
+    NumberOfUnitsTotal: units,
+    GarageSpaces: garage,
+    GarageYN: garage > 0,
+    ParkingTotal: random.maybe(0.3, garage + random.int(0, 4)),
   }
 }
 
@@ -71,12 +101,26 @@ function toInterior(random: Random): Row {
   const fireplaces = random.pickUsual([0, 1, 0, 1, 2])
   const pool = random.chance(0.08) ? random.pickSome<string>(CHOICES.PoolFeatures, 1, 4) : []
   return {
-    Levels: some(random, 'Levels', 1), ArchitecturalStyle: some(random, 'ArchitecturalStyle', 2), ConstructionMaterials: some(random, 'ConstructionMaterials'),
-    Roof: some(random, 'Roof', 2), FoundationDetails: some(random, 'FoundationDetails', 2), Basement: some(random, 'Basement', 3), Flooring: some(random, 'Flooring', 5),
-    Appliances: pickAppliances(random), InteriorFeatures: some(random, 'InteriorFeatures', 5), ParkingFeatures: some(random, 'ParkingFeatures', 5),
-    PatioAndPorchFeatures: some(random, 'PatioAndPorchFeatures', 3), LaundryFeatures: some(random, 'LaundryFeatures', 2), PoolFeatures: pool, PoolPrivateYN: isAny(random, pool),
-    SpaFeatures: random.chance(0.1) ? some(random, 'SpaFeatures', 2) : [], FireplaceYN: fireplaces > 0, FireplacesTotal: fireplaces,
-    Heating: some(random, 'Heating', 3), Cooling: some(random, 'Cooling', 2), AccessibilityFeatures: random.chance(0.15) ? some(random, 'AccessibilityFeatures', 3) : [],
+    Levels: some(random, 'Levels', 1),
+    ArchitecturalStyle: some(random, 'ArchitecturalStyle', 2),
+    ConstructionMaterials: some(random, 'ConstructionMaterials'),
+    Roof: some(random, 'Roof', 2),
+    FoundationDetails: some(random, 'FoundationDetails', 2),
+    Basement: some(random, 'Basement', 3),
+    Flooring: some(random, 'Flooring', 5),
+    Appliances: pickAppliances(random),
+    InteriorFeatures: some(random, 'InteriorFeatures', 5),
+    ParkingFeatures: some(random, 'ParkingFeatures', 5),
+    PatioAndPorchFeatures: some(random, 'PatioAndPorchFeatures', 3),
+    LaundryFeatures: some(random, 'LaundryFeatures', 2),
+    PoolFeatures: pool,
+    PoolPrivateYN: isAny(random, pool),
+    SpaFeatures: random.chance(0.1) ? some(random, 'SpaFeatures', 2) : [],
+    FireplaceYN: fireplaces > 0,
+    FireplacesTotal: fireplaces,
+    Heating: some(random, 'Heating', 3),
+    Cooling: some(random, 'Cooling', 2),
+    AccessibilityFeatures: random.chance(0.15) ? some(random, 'AccessibilityFeatures', 3) : [],
   }
 }
 

@@ -1,8 +1,9 @@
 import type { Batch, Row } from '../../src/data/load.js'
 import { toMediaRows, toOpenHouseRows, toRoomRows } from './extras.js'
 import { toListing } from './listings.js'
-import { MEMBERS_PER_OFFICE, toMember, toMemberRow, toOffice, toOfficeRow, type Member } from './people.js'
+import { MEMBERS_PER_OFFICE, type Member, toMember, toOffice } from './people.js'
 import { Random } from './random.js'
+import { toMemberRow, toOfficeRow } from './staff.js'
 
 /** Listings come in blocks, each with offices of its own: a block needs nothing but its number, so nothing is kept. */
 const LISTINGS_PER_BLOCK = 200

@@ -18,8 +18,16 @@ export interface City {
 }
 
 type CityRow = readonly [
-  name: string, county: string, area: string, latitude: number, longitude: number, latitudeReach: number, longitudeReach: number,
-  phoneArea: string, pricePerFoot: number, postalCodes: string,
+  name: string,
+  county: string,
+  area: string,
+  latitude: number,
+  longitude: number,
+  latitudeReach: number,
+  longitudeReach: number,
+  phoneArea: string,
+  pricePerFoot: number,
+  postalCodes: string,
 ]
 
 // The bigger a city, the earlier it stands: earlier ones are chosen more often.
@@ -59,18 +67,32 @@ const IDAHO: readonly CityRow[] = [
   ['Ketchum', 'Blaine', 'Magic Valley', 43.6807, -114.37, 0.01, 0.008, '208', 780, '83340'],
 ]
 
-const toCity = (state: City['state']) => ([name, county, area, latitude, longitude, up, across, phoneArea, pricePerFoot, codes]: CityRow): City => ({
-  name, state, county, area, latitude, longitude, reach: [up, across], postalCodes: codes.split(' '), phoneArea, pricePerFoot,
-})
+const toCity =
+  (state: City['state']) =>
+  ([name, county, area, latitude, longitude, up, across, phoneArea, pricePerFoot, codes]: CityRow): City => ({
+    name,
+    state,
+    county,
+    area,
+    latitude,
+    longitude,
+    reach: [up, across],
+    postalCodes: codes.split(' '),
+    phoneArea,
+    pricePerFoot,
+  })
 
-export const CITIES: readonly City[] = WASHINGTON.flatMap((row, place) => [row, IDAHO[place]].flatMap((r, i) => (r ? [toCity(i ? 'ID' : 'WA')(r)] : [])))
+const CITIES: readonly City[] = WASHINGTON.flatMap((row, place) => [row, IDAHO[place]].flatMap((r, i) => (r ? [toCity(i ? 'ID' : 'WA')(r)] : [])))
 
+// biome-ignore format: words
 const STREETS = [
   'Main', 'Maple', 'Lincoln', 'Cedar', 'Pine', 'Lakeview', 'Division', 'Sherman', 'Washington', 'Garfield', 'Aspen', 'Ponderosa', 'River', 'Grandview',
   'Orchard', 'Sunset', 'Meadowlark', 'Fairview', 'Government', 'Ironwood', 'Tamarack', 'Huckleberry', 'Larch', 'Hawthorne', 'Overlook', 'Elk Ridge',
   "Chief Joseph's", "O'Malley", "Sportsman's Loop", "Pend d'Oreille", 'Señor Ángel', 'Café Row', '1st', '2nd', '3rd', '14th', '22nd', '101st',
 ]
+// biome-ignore format: words
 const SUFFIXES = ['Street', 'Avenue', 'Drive', 'Lane', 'Court', 'Road', 'Way', 'Place', 'Circle', 'Boulevard', 'Loop', 'Trail']
+// biome-ignore format: words
 const SUBDIVISIONS = [
   'Coeur d’Alene Place', 'Garland', 'Prairie Trails', 'The Highlands', "Miner's Creek", 'Harris Ranch', 'Bridgetower', 'Montrose', 'Foothills East',
   'Riverstone', 'Kendall Yards', 'Lake Forest', 'Paramount', 'Avimor', 'Brookside "Phase II"',
@@ -112,4 +134,5 @@ export function pickSite(random: Random, city: City): Site {
 }
 
 /** The street line of an address, without city. */
-export const renderStreet = (site: Site): string => [site.streetNumber, site.direction, site.streetName, site.streetSuffix].filter(part => part !== null).join(' ')
+export const renderStreet = (site: Site): string =>
+  [site.streetNumber, site.direction, site.streetName, site.streetSuffix].filter(part => part !== null).join(' ')

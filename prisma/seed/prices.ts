@@ -34,6 +34,7 @@ export function pickPrices(random: Random, city: City, type: PropertyType, build
   const before = priceChanged === undefined ? null : toEarlier(list, random)
   const original = before !== null && random.chance(0.3) ? toEarlier(before, random) : (before ?? list)
   const sold = status === 'Sold' ? toRound(list * random.between(0.94, 1.05), random) : null
-  if (status === 'Incomplete') return { ListPrice: random.maybe(0.5, list), OriginalListPrice: null, PreviousListPrice: null, SoldPrice: null, ClosePrice: null }
+  if (status === 'Incomplete')
+    return { ListPrice: random.maybe(0.5, list), OriginalListPrice: null, PreviousListPrice: null, SoldPrice: null, ClosePrice: null }
   return { ListPrice: list, OriginalListPrice: original, PreviousListPrice: before, SoldPrice: sold, ClosePrice: sold }
 }

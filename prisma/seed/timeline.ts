@@ -3,8 +3,16 @@ import type { Random } from './random.js'
 
 /** Where listings of a market stand, out of fifty; any fifty neighbours have every status. */
 const SHARES = [
-  ['Active', 23], ['Sold', 12], ['Pending', 3], ['Active Under Contract', 2], ['Coming Soon', 2], ['Expired', 2], ['Canceled', 2], ['Withdrawn', 2],
-  ['Hold', 1], ['Incomplete', 1],
+  ['Active', 23],
+  ['Sold', 12],
+  ['Pending', 3],
+  ['Active Under Contract', 2],
+  ['Coming Soon', 2],
+  ['Expired', 2],
+  ['Canceled', 2],
+  ['Withdrawn', 2],
+  ['Hold', 1],
+  ['Incomplete', 1],
 ] as const
 
 export type Status = (typeof SHARES)[number][0]
@@ -12,11 +20,19 @@ export type Status = (typeof SHARES)[number][0]
 const ROUND: readonly Status[] = SHARES.flatMap(([status, share]) => new Array<Status>(share).fill(status))
 
 /** 7 has no divisor in common with 50, so a walk in steps of 7 meets every place once. */
-export const toStatus = (index: number): Status => ROUND[(index * 7) % ROUND.length] ?? 'Active'
+const toStatus = (index: number): Status => ROUND[(index * 7) % ROUND.length] ?? 'Active'
 
 export const CONTRACT_STATUS: Readonly<Record<Status, string>> = {
-  Incomplete: 'Draft', 'Coming Soon': 'Available', Active: 'Available', 'Active Under Contract': 'Under Contract', Pending: 'Under Contract',
-  Hold: 'Unavailable', Withdrawn: 'Unavailable', Canceled: 'Unavailable', Expired: 'Unavailable', Sold: 'Sold',
+  Incomplete: 'Draft',
+  'Coming Soon': 'Available',
+  Active: 'Available',
+  'Active Under Contract': 'Under Contract',
+  Pending: 'Under Contract',
+  Hold: 'Unavailable',
+  Withdrawn: 'Unavailable',
+  Canceled: 'Unavailable',
+  Expired: 'Unavailable',
+  Sold: 'Sold',
 }
 
 /** The times of one listing's life, in milliseconds, each at or after the one before. */
@@ -34,7 +50,16 @@ export interface Timeline {
 
 /** How many days before the end of the sample a listing last changed. */
 const RECENCY: Readonly<Record<Status, number>> = {
-  Active: 45, 'Coming Soon': 10, Pending: 30, 'Active Under Contract': 30, Hold: 40, Incomplete: 20, Withdrawn: 200, Expired: 300, Canceled: 300, Sold: 720,
+  Active: 45,
+  'Coming Soon': 10,
+  Pending: 30,
+  'Active Under Contract': 30,
+  Hold: 40,
+  Incomplete: 20,
+  Withdrawn: 200,
+  Expired: 300,
+  Canceled: 300,
+  Sold: 720,
 }
 
 const isNew = (status: Status) => status === 'Incomplete' || status === 'Coming Soon'

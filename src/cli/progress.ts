@@ -1,7 +1,7 @@
 import { Presets, SingleBar } from 'cli-progress'
 
 /** A bar on the screen of whoever waits; nothing where the output goes elsewhere. */
-export interface Progress {
+interface Progress {
   advance(to: number): void
   extend(total: number): void
   stop(): void

@@ -29,7 +29,11 @@ async function main(): Promise<void> {
     await migrate(database)
     await loadLookups(database)
     const progress = startProgress('{bar} {percentage}% | {value} of {total} listings | {rate}/s | {eta_formatted} left', listings)
-    await addSample(database, listings, count => progress.advance((done += count))).finally(progress.stop)
+    const onLoaded = (count: number) => {
+      done += count
+      progress.advance(done)
+    }
+    await addSample(database, listings, onLoaded).finally(progress.stop)
     const seconds = (Date.now() - started) / 1000
     process.stdout.write(`${done} listings added in ${seconds.toFixed(1)} s (${Math.round(done / seconds)} a second).\n`)
   } catch (error) {

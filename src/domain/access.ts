@@ -23,3 +23,21 @@ export interface Actor {
 export function requireScope(actor: Actor, scope: Scope): void {
   if (!actor.scopes.has(scope)) fail({ kind: 'ScopeMissing', scope })
 }
+
+/** Who lists a property. */
+export interface Owners {
+  readonly ListAgentKey: string | null
+  readonly ListOfficeKey: string | null
+}
+
+/** Refuses the request (403, ScopeMissing) unless the token holds a scope to write at all. */
+export function requireWriting(actor: Actor): void {
+  if (!actor.scopes.has('listings:write:any')) requireScope(actor, 'listings:write')
+}
+
+/** The token may write a listing of these owners (decisions 6); `isWritable` in visibility.ts is the same rule as a condition. */
+export function mayWrite({ scopes, memberKey, officeKey }: Actor, { ListAgentKey, ListOfficeKey }: Owners): boolean {
+  if (scopes.has('listings:write:any')) return true
+  const isOwn = (key: string | undefined, ...owners: readonly (string | null)[]) => key !== undefined && owners.includes(key)
+  return scopes.has('listings:write') && (isOwn(memberKey, ListAgentKey, ListOfficeKey) || isOwn(officeKey, ListOfficeKey))
+}

@@ -78,6 +78,7 @@ export const CATALOG: { readonly [K in ProblemKind]: Entry<K> } = {
   NotAcceptable:        { status: 406, code: '4006', target: () => 'Accept', message: p => `The answer is offered as ${p.offered} only.` },
   Conflict:             { status: 409, code: '4009', message: p => `${p.what}` },
   PreconditionFailed:   { status: 412, code: '4012', target: () => 'If-Match', message: () => 'The record has changed since it was read; nothing was written.' },
+  IsolationNotOffered:  { status: 412, code: '4012', target: () => 'Isolation', message: p => `The isolation '${show(p.found)}' is not offered.` },
   BodyTooLarge:         { status: 413, code: '4013', message: p => `The request body is larger than ${p.limit} bytes.` },
   UrlTooLong:           { status: 414, code: '4014', message: p => `The URL is longer than ${p.limit} characters.` },
   UnsupportedMediaType: { status: 415, code: '4015', target: () => 'Content-Type', message: p => `The request body must be ${p.expected}.` },

@@ -50,6 +50,7 @@ export type Problem =
   | { readonly kind: 'UnsupportedMediaType'; readonly expected: string }
   | { readonly kind: 'Conflict'; readonly what: string }
   | { readonly kind: 'PreconditionFailed' }
+  | { readonly kind: 'IsolationNotOffered'; readonly found: string }
   | { readonly kind: 'BodyTooLarge'; readonly limit: number }
   | { readonly kind: 'UrlTooLong'; readonly limit: number }
   | { readonly kind: 'HeadersTooLarge' }

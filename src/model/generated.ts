@@ -2105,6 +2105,20 @@ const entities: readonly RawEntity[] = [
       },
       {
         "kind": "scalar",
+        "name": "GeoLocation",
+        "type": "GeographyPoint",
+        "collection": false,
+        "nullable": true,
+        "description": "Position of the property; equal to Longitude and Latitude.",
+        "setBy": "client",
+        "required": false,
+        "readableBy": "everyone",
+        "address": true,
+        "hidden": false,
+        "generated": true
+      },
+      {
+        "kind": "scalar",
         "name": "ChangedByMemberKey",
         "type": "String",
         "collection": false,

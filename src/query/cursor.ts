@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, type KeyObject, randomBytes } from 'node:crypto'
 import { fail } from '../errors/problem.js'
 import type { Plan } from './plan.js'
 
@@ -24,7 +24,7 @@ const TAG_BYTES = 16
  * so that a token of another query is refused. They depend on nothing but the key, so they outlive restarts.
  * The text is base64url without padding: some clients keep only letters, digits, `-` and `_` of a token.
  */
-export function createCursorSeal(secret: string): CursorSeal {
+export function createCursorSeal(secret: string | KeyObject): CursorSeal {
   const key = Buffer.from(hkdfSync('sha256', secret, '', 'listing-service page token', 32))
   return {
     seal(cursor, plan) {

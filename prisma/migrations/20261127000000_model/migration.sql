@@ -2,6 +2,11 @@
 
 CREATE SEQUENCE record_version;
 
+-- A position as GeoJSON (RFC 7946, 3.1.2); null if half of it is missing.
+CREATE FUNCTION geo_json(longitude numeric, latitude numeric) RETURNS jsonb LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+  SELECT jsonb_build_object('type', 'Point', 'coordinates', jsonb_build_array(trim_scale(longitude), trim_scale(latitude)));
+$$;
+
 CREATE TABLE "Property" (
   "ListingKey" TEXT COLLATE "C" NOT NULL,
   "ListingId" TEXT COLLATE "C",
@@ -131,7 +136,7 @@ CREATE TABLE "Property" (
   "InternetConsumerCommentYN" BOOLEAN,
   "ContractStatus" TEXT COLLATE "C",
   "SoldPrice" NUMERIC,
-  "GeoLocation" POINT GENERATED ALWAYS AS (CASE WHEN "Longitude" IS NOT NULL AND "Latitude" IS NOT NULL THEN point("Longitude"::double precision, "Latitude"::double precision) END) STORED,
+  "GeoLocation" JSONB GENERATED ALWAYS AS (geo_json("Longitude", "Latitude")) STORED,
   "ChangedByMemberKey" TEXT COLLATE "C",
   "TransactionType" TEXT COLLATE "C",
   "CityRegion" TEXT COLLATE "C",

@@ -1,0 +1,103 @@
+import type { RequestListener } from 'node:http'
+import express, { type ErrorRequestHandler, type Request, type Response } from 'express'
+import type { Logger } from 'pino'
+import type { Config } from './config.js'
+import { type Database, openDatabase } from './data/database.js'
+import { loadLookups } from './data/lookups.js'
+import { isMigrated, migrate } from './data/migrate.js'
+import { fillSample } from './data/sample.js'
+import { type Problem, ProblemError } from './errors/problem.js'
+import { createVerifier } from './http/bearer.js'
+import { compressAnswers } from './http/compress.js'
+import { allowOrigins } from './http/cors.js'
+import { renderFailure } from './http/failure.js'
+import { type Signpost, showFrontPage } from './http/front-page.js'
+import { answerHealth } from './http/health.js'
+import { logRequests, requestId } from './http/log.js'
+import { limitRate } from './http/ratelimit.js'
+import { createHttpServer } from './http/server.js'
+import { ODATA_PATH, serveOData } from './odata/router.js'
+import { createCursorSeal } from './query/cursor.js'
+import { Reading } from './service.js'
+import { Writing } from './writing.js'
+
+/** What the application is made of. */
+export interface AppParts {
+  readonly config: Config
+  readonly database: Database
+  readonly logger: Logger
+  readonly isDraining: () => boolean
+}
+
+/** The service while it runs. */
+export interface RunningService {
+  readonly port: number
+  /** Whether the sample market was put in by this start. */
+  readonly filled: boolean
+  /** Lets running requests finish, then closes the database. */
+  close(): Promise<void>
+}
+
+/** Levels of $expand in $expand: more than the model has ways to go on without turning back. */
+const EXPAND_LEVELS = 8
+/** Listings of the sample market at the first start. */
+const SAMPLE_LISTINGS = 500
+
+const SIGNPOSTS: readonly Signpost[] = [
+  { path: ODATA_PATH, about: 'OData 4.01, the service document' },
+  { path: `${ODATA_PATH}/$metadata`, about: 'the model, as XML or JSON' },
+  { path: '/health/ready', about: 'whether the service can answer' },
+]
+
+/** Opens and prepares the database, then listens. If anything fails, what was opened is closed again. */
+export async function startService(config: Config, logger: Logger): Promise<RunningService> {
+  const database = await openDatabase(config, 'service')
+  try {
+    await migrate(database)
+    await loadLookups(database)
+    const filled = config.sampleData && (await fillSample(database, SAMPLE_LISTINGS))
+    const server = createHttpServer((req, res) => app(req, res), config)
+    const app = createApp({ config, database, logger, isDraining: () => server.isDraining() })
+    const { port } = await server.listen()
+    return { port, filled, close: () => server.close().then(() => database.close()) }
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
+/** Everything that is answered, in the order in which it is tried. Express only carries it: each adapter reads its own paths. */
+export function createApp({ config, database, logger, isDraining }: AppParts): RequestListener {
+  const verifier = createVerifier(config)
+  const report = (error: unknown, req: Request): string => {
+    logger.error({ id: requestId(req), err: error }, 'fault')
+    return requestId(req)
+  }
+  const app = express().disable('x-powered-by').enable('case sensitive routing')
+  app.use(logRequests(logger), allowOrigins(config), compressAnswers(config))
+  app.use(answerHealth({ isReady: async () => (await database.isReady()) && (await isMigrated(database)), isDraining }))
+  app.use(ODATA_PATH, limitRate(config, verifier), serveOData({ ...createPort(config, database), config, verifier, report }))
+  if (config.frontPage) app.get('/', showFrontPage(SIGNPOSTS))
+  app.use((req, res) => answerProblem(res, { kind: 'NotFound', what: `resource ${req.path}` }))
+  app.use(answerFault(report))
+  return app
+}
+
+/** The one port of the adapters: both halves rest on the same parts. */
+function createPort(config: Config, database: Database): { readonly reading: Reading; readonly writing: Writing } {
+  const { pageSize, pageSizeMax, expandPageMax, topIsTotal, nonDisclosure } = config
+  const limits = { pageSize, pageSizeMax, expandPageMax, topIsTotal, expandDepth: EXPAND_LEVELS }
+  const reading = new Reading({ database, limits, policy: { nonDisclosure }, seal: createCursorSeal(config.tokenKey) })
+  return { reading, writing: new Writing({ database, reading, config }) }
+}
+
+function answerProblem(res: Response, problem: Problem): void {
+  const { status, headers, body } = renderFailure(problem)
+  res.writeHead(status, headers).end(body)
+}
+
+/** What fails before an adapter is reached. Express knows an error handler by its four parameters. */
+const answerFault =
+  (report: (error: unknown, req: Request) => string): ErrorRequestHandler =>
+  (error: unknown, req, res, _next) =>
+    answerProblem(res, error instanceof ProblemError ? error.problems[0] : { kind: 'Internal', id: report(error, req) })

@@ -1,0 +1,69 @@
+import type { Changes } from './changes.js'
+import { DRAFT, type Status, statusFields } from './lifecycle.js'
+import { type Listing, NO_LISTING } from './listing.js'
+import type { Values } from './values.js'
+
+const dayOf = (now: Date) => now.toISOString().slice(0, 10)
+
+/** What the service sets in a new record beside what follows from its values. */
+export function draftFields(key: string, system: string, now: Date): Values {
+  return {
+    OriginatingSystemName: system,
+    OriginatingSystemKey: key,
+    OriginalEntryTimestamp: now.toISOString(),
+    StatusChangeTimestamp: now.toISOString(),
+    ContractStatusChangeDate: dayOf(now),
+    PhotosCount: 0,
+    ...statusFields(DRAFT),
+  }
+}
+
+/** What the service sets because of a change that is allowed (decisions 3). `stored` is the record before it; ModificationTimestamp is the database's. */
+export function derivedFields(stored: Listing, changes: Changes, now: Date): Values {
+  const status = changes.status !== undefined && changes.status !== stored.StandardStatus ? changes.status : undefined
+  return { ...priceFields(stored, changes, now), ...(status && statusChange(stored, status, now)), ...saleFields(stored, changes) }
+}
+
+/** The first price is the original one, and no change if the record comes with it. A draft has no major changes: nobody but its writers has seen it. */
+function priceFields(stored: Listing, { values, status }: Changes, now: Date): Values {
+  const price = values['ListPrice']
+  const before = stored.ListPrice
+  if (price === undefined || price === before) return {}
+  const at = now.toISOString()
+  const isDraft = (status ?? stored.StandardStatus ?? DRAFT) === DRAFT
+  return {
+    ...(price !== null && stored.OriginalListPrice === null && { OriginalListPrice: before ?? price }),
+    ...(before !== null && { PreviousListPrice: before }),
+    ...(stored !== NO_LISTING && { PriceChangeTimestamp: at }),
+    ...(!isDraft && { MajorChangeTimestamp: at, MajorChangeType: 'Price Change' }),
+  }
+}
+
+function statusChange(stored: Listing, status: Status, now: Date): Values {
+  const fields = statusFields(status)
+  const at = now.toISOString()
+  const published = status === 'Active' && stored.OnMarketTimestamp === null
+  return {
+    ...fields,
+    StatusChangeTimestamp: at,
+    MajorChangeTimestamp: at,
+    MajorChangeType: changeType(stored, status),
+    ...(fields.ContractStatus !== stored.ContractStatus && { ContractStatusChangeDate: dayOf(now) }),
+    ...(published && { OnMarketDate: dayOf(now), OnMarketTimestamp: at }),
+    ...(status === 'Sold' && { CloseDate: dayOf(now) }),
+  }
+}
+
+/** The value of the lookup ChangeType for a change to that status. */
+function changeType({ StandardStatus: from }: Listing, status: Status): string {
+  if (status === 'Sold') return 'Closed'
+  if (status !== 'Active') return status
+  return from === null || from === DRAFT || from === 'Coming Soon' ? 'New Listing' : 'Back On Market'
+}
+
+/** ClosePrice is SoldPrice once the listing is sold, also when that is corrected later. */
+function saleFields(stored: Listing, { values, status }: Changes): Values {
+  const price = values['SoldPrice'] ?? stored.SoldPrice
+  const sold = (status ?? stored.StandardStatus) === 'Sold'
+  return sold && (status !== undefined || 'SoldPrice' in values) ? { ClosePrice: price } : {}
+}

@@ -1,0 +1,82 @@
+/** The three fields that say where a listing stands. StandardStatus is asked for; the other two follow it. */
+export interface StatusFields {
+  readonly StandardStatus: Status
+  readonly MlsStatus: string
+  readonly ContractStatus: string
+}
+
+/** Every StandardStatus, with what MlsStatus and ContractStatus are in it (decisions 3). */
+// biome-ignore format: table
+const FOLLOWERS = {
+  'Incomplete':            { MlsStatus: 'Draft',                 ContractStatus: 'Draft' },
+  'Coming Soon':           { MlsStatus: 'Coming Soon',           ContractStatus: 'Available' },
+  'Active':                { MlsStatus: 'Active',                ContractStatus: 'Available' },
+  'Active Under Contract': { MlsStatus: 'Active Under Contract', ContractStatus: 'Under Contract' },
+  'Pending':               { MlsStatus: 'Pending',               ContractStatus: 'Under Contract' },
+  'Hold':                  { MlsStatus: 'Hold',                  ContractStatus: 'Unavailable' },
+  'Withdrawn':             { MlsStatus: 'Withdrawn',             ContractStatus: 'Unavailable' },
+  'Canceled':              { MlsStatus: 'Canceled',              ContractStatus: 'Unavailable' },
+  'Expired':               { MlsStatus: 'Expired',               ContractStatus: 'Unavailable' },
+  'Sold':                  { MlsStatus: 'Sold',                  ContractStatus: 'Sold' },
+} as const
+
+export type Status = keyof typeof FOLLOWERS
+
+export const STATUSES: ReadonlySet<string> = new Set(Object.keys(FOLLOWERS))
+
+export const isStatus = (text: string): text is Status => STATUSES.has(text)
+
+/** The status in which a listing is born. */
+export const DRAFT: Status = 'Incomplete'
+
+export const statusFields = (status: Status): StatusFields => ({ StandardStatus: status, ...FOLLOWERS[status] })
+
+/** A change of StandardStatus: from any of some statuses to one. */
+export interface Transition {
+  /** The GraphQL mutation that does this and nothing else. */
+  readonly name: string
+  readonly description: string
+  readonly from: readonly Status[]
+  readonly to: Status
+  /** Fields that must have a value, in the request or already stored. */
+  readonly requires: readonly 'SoldPrice'[]
+}
+
+/** Every arrow of the diagram; nothing else changes a status (decisions 3). A draft begins by being created. */
+// biome-ignore format: table
+export const TRANSITIONS: readonly Transition[] = [
+  { name: 'announceProperty', to: 'Coming Soon',           requires: [],            description: 'Announces a listing that comes to the market soon.',
+    from: ['Incomplete'] },
+  { name: 'publishProperty',  to: 'Active',                requires: [],            description: 'Brings a listing to the market, or back to it.',
+    from: ['Incomplete', 'Coming Soon', 'Active Under Contract', 'Pending', 'Hold', 'Withdrawn', 'Expired'] },
+  { name: 'contractProperty', to: 'Active Under Contract', requires: [],            description: 'An offer is accepted; other offers are still taken.',
+    from: ['Active', 'Pending'] },
+  { name: 'pendProperty',     to: 'Pending',               requires: [],            description: 'An offer is accepted; the sale is about to be completed.',
+    from: ['Active', 'Active Under Contract'] },
+  { name: 'holdProperty',     to: 'Hold',                  requires: [],            description: 'Takes a listing off the market for a while.',
+    from: ['Coming Soon', 'Active'] },
+  { name: 'withdrawProperty', to: 'Withdrawn',             requires: [],            description: 'Takes a listing off the market; the agreement with the seller stays.',
+    from: ['Coming Soon', 'Active', 'Active Under Contract', 'Pending', 'Hold'] },
+  { name: 'cancelProperty',   to: 'Canceled',              requires: [],            description: 'Ends the agreement with the seller, for good.',
+    from: ['Coming Soon', 'Active', 'Active Under Contract', 'Pending', 'Hold', 'Withdrawn'] },
+  { name: 'expireProperty',   to: 'Expired',               requires: [],            description: 'The agreement with the seller has run out.',
+    from: ['Coming Soon', 'Active', 'Active Under Contract', 'Pending', 'Hold', 'Withdrawn'] },
+  { name: 'sellProperty',     to: 'Sold',                  requires: ['SoldPrice'], description: 'Completes the sale, for good.',
+    from: ['Active', 'Active Under Contract', 'Pending'] },
+]
+
+/** What a request for a status does: a transition, nothing if the listing has that status, undefined if it is refused. */
+export function arrow(from: string, to: Status): Transition | 'stay' | undefined {
+  return from === to ? 'stay' : TRANSITIONS.find(t => t.to === to && t.from.some(status => status === from))
+}
+
+const idOf = (status: Status) => status.replaceAll(' ', '')
+
+/** The state diagram in the notation of Mermaid. */
+export function renderLifecycle(): string {
+  const statuses = Object.keys(FOLLOWERS).filter(isStatus)
+  const names = statuses.filter(s => idOf(s) !== s).map(s => `state "${s}" as ${idOf(s)}`)
+  const arrows = statuses.flatMap(from => TRANSITIONS.filter(t => t.from.includes(from)).map(t => `${idOf(from)} --> ${idOf(t.to)}: ${t.name}`))
+  const ends = statuses.filter(s => !TRANSITIONS.some(t => t.from.includes(s))).map(s => `${idOf(s)} --> [*]`)
+  return ['stateDiagram-v2', ...[...names, `[*] --> ${idOf(DRAFT)}: createDraft`, ...arrows, ...ends].map(line => `  ${line}`), ''].join('\n')
+}

@@ -1,0 +1,45 @@
+import type { Problem } from '../errors/problem.js'
+import { entity, type Scalar, scalar } from '../model/model.js'
+import { renderDecimal } from './decimal.js'
+import type { JsonObject, JsonValue } from './json.js'
+import { bad, boundsBroken, digitsBroken, isObject, type Outcome, outOfRange, readNumber, type Values } from './values.js'
+
+const PROPERTY = entity('Property')
+/** In the order of GeoJSON. */
+const COORDINATES = [scalar(PROPERTY, 'Longitude'), scalar(PROPERTY, 'Latitude')] as const
+
+/** Longitude and Latitude, from which the database makes the point. */
+const toValues = (longitude: string | null, latitude: string | null): Values => ({ Longitude: longitude, Latitude: latitude })
+
+/**
+ * Reads a GeoJSON point (RFC 7946, 3.1.2), exactly two coordinates, also with the `crs` that OData JSON 4.01, 7.1 writes
+ * if it names WGS 84. Null takes the position away.
+ */
+export function readPosition(field: Scalar, json: JsonValue): Outcome<Values> {
+  if (json === null) return { value: toValues(null, null) }
+  const point = isObject(json) && json['type'] === 'Point' && isWgs84(json['crs']) ? json['coordinates'] : undefined
+  const [longitude, latitude, ...others] = Array.isArray(point) ? point.map(readNumber) : []
+  if (!longitude || !latitude || others.length > 0) return bad(field, 'a GeoJSON point of longitude and latitude (WGS 84)', json)
+  const broken = [longitude, latitude]
+    .map((number, i) => (i === 0 ? limitOf(COORDINATES[0], number) : limitOf(COORDINATES[1], number)))
+    .find(limit => limit !== undefined)
+  return broken === undefined ? { value: toValues(renderDecimal(longitude), renderDecimal(latitude)) } : outOfRange(field, broken)
+}
+
+function limitOf(coordinate: Scalar, number: Parameters<typeof boundsBroken>[1]): string | undefined {
+  const limit = boundsBroken(coordinate, number) ?? digitsBroken(coordinate, number)
+  return limit === undefined ? undefined : `a ${coordinate.name} of ${limit}`
+}
+
+function isWgs84(crs: JsonValue | undefined): boolean {
+  if (crs === undefined || crs === null) return true
+  const properties: JsonValue | undefined = isObject(crs) ? crs['properties'] : undefined
+  const name = isObject(properties) ? properties['name'] : undefined
+  return typeof name === 'string' && /^(EPSG:4326|urn:ogc:def:crs:(EPSG:[\d.]*:4326|OGC:1\.3:CRS84))$/i.test(name)
+}
+
+/** A body may name the position in both ways if they agree. `given` are the coordinates that stand in the body themselves. */
+export function disagreement(field: Scalar, position: Values, given: Values, body: JsonObject): Problem | undefined {
+  const other = COORDINATES.find(({ name }) => name in given && given[name] !== position[name])
+  return other && bad(field, `the point that ${other.name} is given for`, body[field.name] ?? null).problem
+}

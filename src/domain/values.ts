@@ -1,0 +1,135 @@
+import type { Problem } from '../errors/problem.js'
+import type { EdmType, Scalar } from '../model/model.js'
+import { type Decimal, fractionDigits, readDecimal, renderDecimal, wholeDigits } from './decimal.js'
+import { JsonNumber, type JsonObject, type JsonValue } from './json.js'
+
+/** The value of a field as it is stored: decimals are exact texts without needless zeros, dates `YYYY-MM-DD`, timestamps UTC with milliseconds. */
+export type FieldValue = string | number | boolean | null | readonly string[]
+
+/** Values of fields by name. */
+export type Values = { readonly [field: string]: FieldValue }
+
+/** What reading a value comes to. */
+export type Outcome<T = FieldValue> = { readonly value: T } | { readonly problem: Problem }
+
+type Reader = (field: Scalar, json: JsonValue) => Outcome
+
+/** Reads a value that is not null, and checks it against the facts of its field but for lookups. */
+export function readValue(field: Scalar, json: JsonValue): Outcome {
+  if (field.type === 'GeographyPoint') return bad(field, 'no value of its own', json)
+  const read = READERS[field.type]
+  if (!field.collection) return read(field, json)
+  if (!isList(json)) return bad(field, `a list, each item ${EXPECTED[field.type]}`, json)
+  const items: string[] = []
+  for (const item of json) {
+    const outcome = read(field, item)
+    if ('problem' in outcome) return outcome
+    items.push(String(outcome.value))
+  }
+  return { value: items }
+}
+
+const isList = (json: JsonValue): json is readonly JsonValue[] => Array.isArray(json)
+
+export const isObject = (json: JsonValue | undefined): json is JsonObject =>
+  typeof json === 'object' && json !== null && !isList(json) && !(json instanceof JsonNumber)
+
+// biome-ignore format: table
+const EXPECTED: Readonly<Record<Exclude<EdmType, 'GeographyPoint'>, string>> = {
+  Boolean:        'true or false',
+  Int32:          'a whole number',
+  Int64:          'a whole number',
+  Decimal:        'a number',
+  String:         'a text',
+  Date:           'a date (YYYY-MM-DD)',
+  DateTimeOffset: 'a timestamp with offset (YYYY-MM-DDThh:mm:ss.sssZ)',
+}
+
+// biome-ignore format: table
+const READERS: Readonly<Record<keyof typeof EXPECTED, Reader>> = {
+  Boolean:        (field, json) => (typeof json === 'boolean' ? { value: json } : wrongType(field, json)),
+  Int32:          (field, json) => readWhole(field, json, json instanceof JsonNumber ? readDecimal(json.text) : undefined, 31n, Number),
+  Int64:          (field, json) => readWhole(field, json, readNumber(json), 63n, String),
+  Decimal:        (field, json) => readExact(field, json),
+  String:         (field, json) => readText(field, json),
+  Date:           (field, json) => (typeof json === 'string' && DATE.test(json) && isDay(json) ? { value: json } : wrongType(field, json)),
+  DateTimeOffset: (field, json) => readTimestamp(field, json),
+}
+
+/** A number, also as a text: clients whose numbers are binary send it so (OData JSON 4.01, 3.2). */
+export const readNumber = (json: JsonValue | undefined): Decimal | undefined =>
+  json instanceof JsonNumber ? readDecimal(json.text) : typeof json === 'string' ? readDecimal(json) : undefined
+
+function readWhole(field: Scalar, json: JsonValue, number: Decimal | undefined, bits: bigint, toValue: (whole: bigint) => FieldValue): Outcome {
+  if (!number || fractionDigits(number) > 0) return wrongType(field, json)
+  const limit = 2n ** bits
+  if (wholeDigits(number) > String(limit).length) return outOfRange(field, `whole numbers of ${bits + 1n} bits`)
+  const whole = BigInt(renderDecimal(number))
+  if (whole < -limit || whole >= limit) return outOfRange(field, `whole numbers of ${bits + 1n} bits`)
+  return number.negative ? outOfRange(field, NO_NEGATIVE) : { value: toValue(whole) }
+}
+
+function readExact(field: Scalar, json: JsonValue): Outcome {
+  const number = readNumber(json)
+  if (!number) return wrongType(field, json)
+  const limit = digitsBroken(field, number) ?? boundsBroken(field, number)
+  return limit === undefined ? { value: renderDecimal(number) } : outOfRange(field, limit)
+}
+
+/** The rule about digits that the number breaks, in words. */
+export function digitsBroken({ precision = 38, scale = 0 }: Scalar, number: Decimal): string | undefined {
+  return wholeDigits(number) > precision - scale || fractionDigits(number) > scale
+    ? `at most ${precision - scale} digits before the point and ${scale} after it`
+    : undefined
+}
+
+const NO_NEGATIVE = 'no negative number'
+
+/** Degrees from the equator and from Greenwich. */
+const BOUNDS: Readonly<Record<string, number>> = { Latitude: 90, Longitude: 180 }
+
+/** Prices, areas, counts, years: no number of a listing is negative but its position. */
+export function boundsBroken({ name }: Scalar, number: Decimal): string | undefined {
+  const bound = BOUNDS[name]
+  if (bound === undefined) return number.negative ? NO_NEGATIVE : undefined
+  return Math.abs(Number(renderDecimal(number))) > bound ? `numbers from -${bound} to ${bound}` : undefined
+}
+
+function readText(field: Scalar, json: JsonValue): Outcome {
+  if (typeof json !== 'string') return wrongType(field, json)
+  // PostgreSQL holds no NUL and, its text being UTF-8, no half of a surrogate pair.
+  if (/\0|\p{Surrogate}/u.test(json)) return bad(field, 'a text without NUL characters and unpaired surrogates', 'one with them')
+  const { maxLength } = field
+  if (maxLength !== undefined && json.length > maxLength && [...json].length > maxLength) return outOfRange(field, `at most ${maxLength} characters`)
+  return { value: json }
+}
+
+const DATE = /^\d{4}-\d{2}-\d{2}$/
+const TIMESTAMP = /^(\d{4}-\d{2}-\d{2})T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,12})?)?(?:Z|[+-](?:0\d|1[0-4]):[0-5]\d)$/
+
+/** A day of the calendar; PostgreSQL has no year 0. */
+function isDay(text: string): boolean {
+  const time = Date.parse(`${text}T00:00:00Z`)
+  return text >= '0001' && !Number.isNaN(time) && new Date(time).toISOString().startsWith(text)
+}
+
+function readTimestamp(field: Scalar, json: JsonValue): Outcome {
+  const day = typeof json === 'string' ? TIMESTAMP.exec(json)?.[1] : undefined
+  return day !== undefined && isDay(day) ? { value: new Date(String(json)).toISOString() } : wrongType(field, json)
+}
+
+const wrongType = (field: Scalar, json: JsonValue) => bad(field, field.type === 'GeographyPoint' ? 'a point' : EXPECTED[field.type], json)
+
+export const bad = ({ name }: Scalar, expected: string, json: JsonValue): { readonly problem: Problem } => ({
+  problem: { kind: 'BadValue', field: name, expected, found: describe(json) },
+})
+
+export const outOfRange = ({ name }: Scalar, limit: string): { readonly problem: Problem } => ({ problem: { kind: 'OutOfRange', field: name, limit } })
+
+/** A value of a body in the words of an error: texts in quotes, what is nested only by its kind. */
+export function describe(json: JsonValue): string {
+  if (json instanceof JsonNumber) return json.text
+  if (typeof json === 'string') return `'${json}'`
+  if (isList(json)) return 'a list'
+  return isObject(json) ? 'an object' : String(json)
+}

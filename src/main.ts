@@ -1,0 +1,55 @@
+import type { Logger } from 'pino'
+import { type RunningService, startService } from './app.js'
+import { readConfig } from './config.js'
+import { createLogger } from './http/log.js'
+import { signToken } from './http/token.js'
+import { renderWelcome, START_GRANT } from './http/welcome.js'
+
+/** Runs the service until it is told to stop. */
+async function main(): Promise<void> {
+  const config = readConfig(process.env)
+  const logger = createLogger(config)
+  const service = await startService(config, logger)
+  stopOnSignals(service, logger)
+  logger.info({ host: config.host, port: service.port }, 'listening')
+  // Whoever reads the output of a production service should not find a key to it there.
+  if (!config.embedded || config.production || !config.jwtSecret) return
+  const token = await signToken(START_GRANT, config.jwtSecret, config)
+  process.stdout.write(renderWelcome(token, config, service.port))
+}
+
+/** The first signal ends the service in good order; a second one ends the process as it does by default. */
+function stopOnSignals(service: RunningService, logger: Logger): void {
+  const stop = (signal: string): void => {
+    logger.info({ signal }, 'stopping')
+    service.close().then(
+      () => process.exit(0),
+      (error: unknown) => crash(logger)(error),
+    )
+  }
+  process.once('SIGTERM', stop)
+  process.once('SIGINT', stop)
+  process.on('uncaughtException', crash(logger))
+  process.on('unhandledRejection', crash(logger))
+}
+
+/** After an error that nobody handled nothing is known of the state: better to start again. */
+const crash =
+  (logger: Logger) =>
+  (error: unknown): never => {
+    logger.fatal({ err: error }, 'crash')
+    process.exit(1)
+  }
+
+/** A sentence for the person at the console; some faults of the network have a code and no message. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { code }: NodeJS.ErrnoException = error
+  if (code === 'EADDRINUSE') return 'HOST and PORT are in use by another program.'
+  return error.message || code || error.name
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`The service cannot start. ${describe(error)}\n`)
+  process.exit(1)
+})

@@ -1,0 +1,40 @@
+import { type Entity, entity } from '../model/model.js'
+import type { ExpandAst, Query } from '../query/ast.js'
+import type { Hop } from './path.js'
+import type { Version } from './version.js'
+
+/** A key as a literal of URLs, not percent-encoded. */
+const toLiteral = ({ key }: Entity, value: string): string => (key.type === 'String' ? `'${value.replaceAll("'", "''")}'` : value)
+
+/** The canonical address of a record, relative to the service root (Part 2, 4.3.1). */
+export const toRecordUrl = (of: Entity, key: string): string => `${of.name}(${encodeURIComponent(toLiteral(of, key))})`
+
+/** The same as context URLs have it: without percent-encoding (Part 1, 10). A record without a key is the one that the last hop leads to. */
+export function toRecordFragment(of: Entity, key: string | undefined, hops: readonly Hop[]): string {
+  if (key !== undefined) return `${of.name}(${toLiteral(of, key)})`
+  const last = hops.at(-1)
+  return last ? `${toRecordFragment(last.entity, last.key, hops.slice(0, -1))}/${last.navigation.name}` : of.name
+}
+
+/**
+ * The list behind the name of an entity set in a context URL: what was selected, and what was expanded with its own list (Part 1, 10.7 to 10.10).
+ * An expansion without options of its own is named in 4.01 only, since clients of 4.0 need not know the empty brackets.
+ */
+export function toSelectList({ select = [], expand = [] }: Query, of: Entity, version: Version): string {
+  const selected = [...new Set(select.map(item => item.name))]
+  const expanded = expand.flatMap(item => expandedNames(item, expand, of).map(name => name + toExpandedList(item, name, of, version)))
+  const list = [...selected, ...expanded.filter(item => item.endsWith(')'))]
+  return list.length > 0 ? `(${list.join(',')})` : ''
+}
+
+/** `*` stands for the navigations that are not named beside it. */
+function expandedNames({ name, form }: ExpandAst, all: readonly ExpandAst[], of: Entity): readonly string[] {
+  if (form !== 'records') return []
+  return name === '*' ? of.navigations.map(n => n.name).filter(other => !all.some(item => item.name === other)) : [name]
+}
+
+function toExpandedList({ query }: ExpandAst, name: string, of: Entity, version: Version): string {
+  const navigation = of.fields.get(name)
+  const list = navigation?.kind === 'navigation' ? toSelectList(query, entity(navigation.target), version) : ''
+  return list || (version === '4.01' ? '()' : '')
+}

@@ -1,0 +1,43 @@
+import type { ServerResponse } from 'node:http'
+import { toETag } from './etag.js'
+import type { DataFormat } from './negotiate.js'
+
+/** What a request is answered with, as a value: so a part of a batch can be answered like a request of its own. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** Absent: an answer without content (204, 304). */
+  readonly body?: string
+}
+
+export const noContent = (headers: Answer['headers'] = {}): Answer => ({ status: 204, headers })
+
+export const jsonAnswer = ({ contentType }: DataFormat, body: string, headers: Answer['headers'] = {}, status = 200): Answer => ({
+  status,
+  headers: { 'Content-Type': contentType, ...headers },
+  body,
+})
+
+/** Without a charset, plain text would be ASCII to many readers. */
+export const textAnswer = (body: string, headers: Answer['headers'] = {}): Answer => ({
+  status: 200,
+  headers: { 'Content-Type': 'text/plain;charset=utf-8', ...headers },
+  body,
+})
+
+/** Entries of the log have no version, and so no tag. */
+export const tagHeader = (version: string | null): Answer['headers'] => (version === null ? {} : { ETag: toETag(version) })
+
+/** What the answer to a read depends on beside its URL. */
+const VARY = ['Accept', 'Prefer', 'OData-MaxVersion', 'Authorization']
+
+/** Sends an answer. What a token may see stays with its owner, and is asked for again each time (with If-None-Match, if the client likes). */
+export function send(res: ServerResponse, { status, headers, body }: Answer): void {
+  res.statusCode = status
+  res.setHeader('Cache-Control', 'private, no-cache')
+  // Other values may stand there already: CORS has its own.
+  res.appendHeader('Vary', VARY)
+  for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
+  // Node leaves the content away for HEAD and keeps its length.
+  res.end(body)
+}

@@ -1,0 +1,67 @@
+import type { Entity } from '../model/model.js'
+import type { Ast, Query } from '../query/ast.js'
+import type { Collection, Reading } from '../service.js'
+import { toRecordUrl, toSelectList } from './address.js'
+import { type Answer, jsonAnswer, textAnswer } from './answer.js'
+import { encodeRawBytes } from './encoding.js'
+import { checkTakesText, chooseDataFormat } from './negotiate.js'
+import { type Place, readQuery, rewriteLink } from './options.js'
+import type { CollectionPath } from './path.js'
+import { readPreferences } from './prefer.js'
+import { context, count, type Member, renderObject, text, toBareNotation, toNotation } from './render.js'
+import { type ODataRequest, type Service, wishOf } from './request.js'
+
+/** A page of an entity set, or of the records that belong to another one (Part 1, 11.2.6). */
+export async function readCollection(request: ODataRequest, path: CollectionPath, { reading }: Service): Promise<Answer> {
+  const format = chooseDataFormat(wishOf(request))
+  const query = readFiltered(request, path, 'collection')
+  const { page, headers } = await readPage(request, path, reading, { query, notation: toNotation(format) })
+  const url = `${request.root}$metadata#${path.entity.name}${toSelectList(query, path.entity, request.version)}`
+  const value = page.records.map(record => record.json).join(',')
+  return jsonAnswer(format, renderObject([context(format, url), count(format, page.count), ['value', `[${value}]`], nextLink(request, page)]), headers)
+}
+
+/** The addresses of the records of a page (Part 2, 4.6). */
+export async function readReferences(request: ODataRequest, path: CollectionPath, { reading }: Service): Promise<Answer> {
+  const format = chooseDataFormat(wishOf(request))
+  const query = { ...readFiltered(request, path, 'references'), select: [keyOf(path.entity)] }
+  const { page, headers } = await readPage(request, path, reading, { query, notation: toBareNotation({ numbersAsText: true }) })
+  const value = page.records.map(({ json }) => renderObject([text('@odata.id', request.root + toRecordUrl(path.entity, toKey(path.entity, json)))])).join(',')
+  const url = `${request.root}$metadata#Collection($ref)`
+  return jsonAnswer(format, renderObject([context(format, url), count(format, page.count), ['value', `[${value}]`], nextLink(request, page)]), headers)
+}
+
+/** How many records there are: a plain number, whatever the page (Part 2, 4.8). */
+export async function readCount(request: ODataRequest, path: CollectionPath, { reading }: Service): Promise<Answer> {
+  checkTakesText(wishOf(request))
+  const query = readFiltered(request, path, 'count')
+  const within = await reading.follow(path.hops, request.actor)
+  return textAnswer(String(await reading.count(path.entity, query, request.actor, within)))
+}
+
+/** The view of a record that has nothing but its key. */
+export const keyOf = ({ key }: Entity) => ({ name: key.name, at: { source: 'the path' } })
+
+/** The key in the JSON of a record that was read with `keyOf`. */
+export const toKey = ({ key }: Entity, json: string): string => (JSON.parse(json) as Readonly<Record<string, string>>)[key.name] ?? '' // we asked for text
+
+/** The preferred size of a page has a meaning only where `$top` names none (decision of the service: `$top` is the size). */
+async function readPage(request: ODataRequest, path: CollectionPath, reading: Reading, view: Parameters<Reading['find']>[1]) {
+  const preferred = view.query.top === undefined ? readPreferences(request.headers.prefer).pageSize : undefined
+  const within = await reading.follow(path.hops, request.actor)
+  const page = await reading.find(path.entity, view, request.actor, within, preferred?.size)
+  return { page, headers: preferred ? { 'Preference-Applied': preferred.applied } : {} }
+}
+
+/** Filters in the path hold beside that of the options. */
+function readFiltered({ options, limits }: ODataRequest, { filters }: CollectionPath, place: Place): Query {
+  const query = readQuery(options, place, limits)
+  const [first, ...others]: readonly Ast[] = query.filter ? [...filters, query.filter] : filters
+  if (!first) return query
+  return { ...query, filter: others.length === 0 ? first : { kind: 'call', fn: 'and', args: [first, ...others], at: { source: '$filter' } } }
+}
+
+function nextLink({ root, rawPath, rawQuery }: ODataRequest, { nextToken }: Collection): Member {
+  if (nextToken === undefined) return undefined
+  return text('@odata.nextLink', `${root}${encodeRawBytes(rawPath)}?${rewriteLink(rawQuery, { $skiptoken: nextToken })}`)
+}

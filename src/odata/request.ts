@@ -1,0 +1,35 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Actor } from '../domain/access.js'
+import type { JsonObject } from '../domain/json.js'
+import type { Reading } from '../service.js'
+import type { Writing } from '../writing.js'
+import type { Wish } from './negotiate.js'
+import type { Options } from './options.js'
+import type { ParseLimits } from './parser-budget.js'
+import type { Version } from './version.js'
+
+/** The two halves of the port. */
+export interface Service {
+  readonly reading: Reading
+  readonly writing: Writing
+}
+
+/** A request below the service root, whose caller is known. */
+export interface ODataRequest {
+  /** The service root, with a slash at its end: the base of all links. */
+  readonly root: string
+  /** Path and query string as they were sent, percent-encoded, without the root and without `?`. */
+  readonly rawPath: string
+  readonly rawQuery: string
+  readonly headers: IncomingHttpHeaders
+  readonly options: Options
+  readonly version: Version
+  readonly actor: Actor
+  /** What one query may cost to parse. */
+  readonly limits: ParseLimits
+  /** Reads the body. Only who needs it calls this: client programs send the strangest content with requests that have none. */
+  readonly readBody: () => Promise<JsonObject>
+}
+
+/** What the request says about the form of the answer. */
+export const wishOf = ({ headers, options }: ODataRequest): Wish => ({ accept: headers.accept, format: options.values.get('$format') })

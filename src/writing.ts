@@ -1,0 +1,146 @@
+import { LookupCache } from './data/lookup-values.js'
+import { inTransaction, type Stored, type UnitOfWork } from './data/write.js'
+import { type Actor, mayWrite, type Owners, requireWriting } from './domain/access.js'
+import { type Changes, type Mode, type Rules, readChanges } from './domain/changes.js'
+import { derivedFields, draftFields } from './domain/derived.js'
+import type { JsonObject } from './domain/json.js'
+import { judge } from './domain/judge.js'
+import { ListingKeys } from './domain/keys.js'
+import { NO_LISTING } from './domain/listing.js'
+import { checkPrecondition, type Precondition } from './domain/precondition.js'
+import { type Keys, referencedKeys } from './domain/references.js'
+import type { FieldValue } from './domain/values.js'
+import { isVisible } from './domain/visibility.js'
+import { fail, failIfAny } from './errors/problem.js'
+import { entity } from './model/model.js'
+import type { Reading, ServiceParts, View } from './service.js'
+
+/** What writing needs beside the database. */
+export interface WritingParts extends Pick<ServiceParts, 'database'> {
+  readonly reading: Reading
+  readonly config: {
+    /** OriginatingSystemName of new listings. */
+    readonly originatingSystemName: string
+    /** Every lookup field takes only the values of Lookup. */
+    readonly strictLookups: boolean
+  }
+  /** The clock; without one, that of the machine. */
+  readonly now?: () => Date
+}
+
+/** A record as it was written: its JSON as the view asked for it, and the version from which its ETag is made. */
+export interface Written {
+  readonly key: string
+  readonly version: string | null
+  readonly json: string
+}
+
+/** Only this entity is written by clients (interface 1). */
+const PROPERTY = entity('Property')
+const NO_KEYS: Keys = { Member: new Set(), Office: new Set() }
+
+/**
+ * The writing half of the port that both adapters use. Each write is one transaction: the record is locked, judged as it is stored, changed, and
+ * read again for the answer; a refused one changes nothing. Refused in this order: no scope (403), not there or not to be seen (404),
+ * another's (403), condition not met (412), faults of the body, all at once (400).
+ */
+export class Writing {
+  readonly #lookups: LookupCache
+  readonly #keys = new ListingKeys()
+
+  constructor(private readonly parts: WritingParts) {
+    this.#lookups = new LookupCache(parts.database.prisma)
+  }
+
+  /** Creates a draft. */
+  async create(body: JsonObject, actor: Actor, view: View): Promise<Written> {
+    const changes = await this.#read(body, 'create', actor)
+    return inTransaction(this.parts.database.prisma, async unit => {
+      const known = await unit.findKeys(referencedKeys(changes.values))
+      failIfAny(judge(changes, NO_LISTING, known, body))
+      this.#requireOwn(actor, ownersAfter(NO_LISTING, changes))
+      const now = this.#now()
+      const key = this.#keys.next(now)
+      await unit.insert(key, {
+        ...changes.values,
+        ...draftFields(key, this.parts.config.originatingSystemName, now),
+        ...derivedFields(NO_LISTING, changes, now),
+      })
+      return this.#written(unit, key, actor, view)
+    })
+  }
+
+  /** Changes the fields that the body names. */
+  change(key: string, body: JsonObject, actor: Actor, condition: Precondition, view: View): Promise<Written> {
+    return this.#update(key, body, 'change', actor, condition, view)
+  }
+
+  /** Replaces every field that clients write; StandardStatus stays if the body leaves it out. */
+  replace(key: string, body: JsonObject, actor: Actor, condition: Precondition, view: View): Promise<Written> {
+    return this.#update(key, body, 'replace', actor, condition, view)
+  }
+
+  /** Removes the record with its media, rooms and open houses. */
+  async remove(key: string, actor: Actor, condition: Precondition): Promise<void> {
+    requireWriting(actor)
+    await inTransaction(this.parts.database.prisma, async unit => {
+      await this.#take(unit, key, NO_KEYS, actor, condition)
+      await unit.remove(key)
+    })
+  }
+
+  async #update(key: string, body: JsonObject, mode: Mode, actor: Actor, condition: Precondition, view: View): Promise<Written> {
+    const changes = await this.#read(body, mode, actor)
+    return inTransaction(this.parts.database.prisma, async unit => {
+      const { listing, known } = await this.#take(unit, key, referencedKeys(changes.values), actor, condition)
+      failIfAny(judge(changes, listing, known, body))
+      // What a create may not do, a change may not do either: put a listing on somebody else.
+      this.#requireOwn(actor, ownersAfter(listing, changes))
+      await unit.update(key, { ...changes.values, ...derivedFields(listing, changes, this.#now()) })
+      return this.#written(unit, key, actor, view)
+    })
+  }
+
+  async #read(body: JsonObject, mode: Mode, actor: Actor): Promise<Changes> {
+    requireWriting(actor)
+    return readChanges(body, mode, { actor, lookup: await this.#lookup() })
+  }
+
+  /** The only locked lookup, StandardStatus, has its values in the code; the others are held to theirs only if the market wishes so. */
+  async #lookup(): Promise<Rules['lookup']> {
+    if (!this.parts.config.strictLookups) return () => undefined
+    const values = await this.#lookups.get(this.#now())
+    return name => values.get(name)
+  }
+
+  /** Locks a record that the actor may write; tells which of the keys there are. */
+  async #take(unit: UnitOfWork, key: string, keys: Keys, actor: Actor, condition: Precondition): Promise<Stored & { readonly known: Keys }> {
+    const known = await unit.lock(key, keys)
+    const stored = known && (await unit.find(key, isVisible(PROPERTY, 'r0', actor)))
+    if (!known || !stored) return fail({ kind: 'NotFound', what: `${PROPERTY.name} with the key '${key}'` })
+    this.#requireOwn(actor, stored.listing)
+    checkPrecondition(condition, stored.version)
+    return { ...stored, known }
+  }
+
+  #requireOwn(actor: Actor, owners: Owners): void {
+    if (!mayWrite(actor, owners)) fail({ kind: 'NotYours', entity: PROPERTY.name })
+  }
+
+  async #written(unit: UnitOfWork, key: string, actor: Actor, view: View): Promise<Written> {
+    const found = await this.parts.reading.read(unit.connection, PROPERTY, key, view, actor)
+    return found ? { key, ...found } : fail({ kind: 'NotFound', what: `${PROPERTY.name} with the key '${key}'` })
+  }
+
+  #now(): Date {
+    return this.parts.now?.() ?? new Date()
+  }
+}
+
+/** Whose listing it is after the change. Both fields are texts, so a value that could be read is text or null. */
+function ownersAfter(stored: Owners, { values }: Changes): Owners {
+  const after = (field: keyof Owners) => (field in values ? textOf(values[field]) : stored[field])
+  return { ListAgentKey: after('ListAgentKey'), ListOfficeKey: after('ListOfficeKey') }
+}
+
+const textOf = (value: FieldValue | undefined) => (typeof value === 'string' ? value : null)

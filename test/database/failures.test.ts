@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openDatabase } from '../../src/data/database.js'
+import { isRetryable, toProblem } from '../../src/data/failures.js'
+import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
+
+const raise = (state: string) => `do $$ begin raise exception using errcode = '${state}', message = 'as told'; end $$`
+
+describe.each(DATABASE_KINDS)('failures of the %s database', kind => {
+  let database: TestDatabase
+
+  beforeAll(async () => {
+    database = await openTestDatabase(kind, { poolSize: 1, poolWaitMs: 500 })
+  })
+  afterAll(() => database.close())
+
+  it.each([
+    ['55P03', { kind: 'Unavailable', reason: 'busy' }],
+    ['53300', { kind: 'Unavailable', reason: 'busy' }],
+    ['57014', { kind: 'Unavailable', reason: 'timeout' }],
+    ['57P01', { kind: 'Unavailable', reason: 'database' }],
+    ['08006', { kind: 'Unavailable', reason: 'database' }],
+    ['40001', { kind: 'Conflict' }],
+    ['40P01', { kind: 'Conflict' }],
+    ['22003', { kind: 'BadRequest' }],
+    ['22012', { kind: 'BadRequest' }],
+    ['54001', { kind: 'BadRequest' }],
+  ])('SQLSTATE %s', async (state, problem) => {
+    const direct = await database.prisma.$executeRawUnsafe(raise(state)).catch((error: unknown) => error)
+    const inTransaction = await database.prisma.$transaction(tx => tx.$executeRawUnsafe(raise(state))).catch((error: unknown) => error)
+    expect(toProblem(direct)).toMatchObject(problem)
+    expect(toProblem(inTransaction)).toMatchObject(problem)
+    expect(isRetryable(direct)).toBe(problem.kind === 'Conflict')
+  })
+
+  it.each([
+    ['a number that is too large', 'select $1::int + $1::int', 2_147_483_647],
+    ['a text with a zero byte', 'select $1::text', 'a\0b'],
+    ['a date out of range', 'select $1::text::timestamptz', '300000-01-01'],
+  ])('%s is a fault of the request', async (_, sql, value) => {
+    const error = await database.prisma.$queryRawUnsafe(sql, value).catch((e: unknown) => e)
+    expect(toProblem(error)).toMatchObject({ kind: 'BadRequest' })
+  })
+
+  it('a wrong statement is a fault of ours', async () => {
+    const error = await database.prisma.$queryRawUnsafe('select nonsense').catch((e: unknown) => e)
+    expect(error).toBeInstanceOf(Error)
+    expect(toProblem(error)).toBeUndefined()
+  })
+
+  it('a wait for a connection ends', async () => {
+    const holding = database.prisma.$transaction(() => new Promise(resolve => setTimeout(resolve, 1_500)))
+    await new Promise(resolve => setTimeout(resolve, 100))
+    const query = await database.prisma.$queryRawUnsafe('select 1').catch((e: unknown) => e)
+    const transaction = await database.prisma.$transaction(tx => tx.$queryRawUnsafe('select 1')).catch((e: unknown) => e)
+    await holding
+    expect([query, transaction].map(toProblem)).toEqual(Array(2).fill({ kind: 'Unavailable', reason: 'busy' }))
+    expect(await database.isReady()).toBe(true)
+  })
+})
+
+it('a server that is not there', async () => {
+  const settings = { databaseUrl: 'postgresql://postgres@127.0.0.1:1/none', dataDir: '', poolSize: 1, poolWaitMs: 2_000, statementTimeoutMs: 1_000 }
+  const error = await openDatabase(settings, 'service').catch((e: unknown) => e)
+  expect(toProblem(error)).toEqual({ kind: 'Unavailable', reason: 'database' })
+})

@@ -1,0 +1,107 @@
+import { request } from 'node:http'
+import { fileURLToPath } from 'node:url'
+import { pino } from 'pino'
+import { createApp } from '../../src/app.js'
+import { type Config, readConfig } from '../../src/config.js'
+import { importFile } from '../../src/data/import.js'
+import { loadLookups } from '../../src/data/lookups.js'
+import { createHttpServer } from '../../src/http/server.js'
+import { type Grant, signToken } from '../../src/http/token.js'
+import { type DatabaseKind, openTestDatabase, type TestDatabase } from './database.js'
+
+export interface Answer {
+  readonly status: number
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly text: string
+  /** The content, if it is JSON. */
+  readonly json: unknown
+}
+
+export interface RequestParts {
+  readonly method?: string | undefined
+  /** A header that is null is not sent, the Authorization that is there by default too. */
+  readonly headers?: Readonly<Record<string, string | null>> | undefined
+  /** Sent as JSON; `rawBody` as it is. */
+  readonly body?: unknown
+  readonly rawBody?: string | undefined
+}
+
+/** The service as clients meet it: real HTTP on a port of its own, a real database. */
+export interface TestApp {
+  readonly base: string
+  readonly config: Config
+  readonly database: TestDatabase
+  /** Sends a request with the token of `grant`. The target is sent as it is written, but for blanks and letters beyond ASCII, which are encoded. */
+  send(target: string, parts?: RequestParts): Promise<Answer>
+  tokenFor(grant?: Partial<Grant>): Promise<string>
+  close(): Promise<void>
+}
+
+export interface TestAppSettings {
+  readonly kind?: DatabaseKind
+  /** Environment variables above the defaults of the tests. */
+  readonly env?: Readonly<Record<string, string>>
+  /** A file of records to import, in test/cases. */
+  readonly fixture?: 'fixture.json' | 'fixture-large.json'
+  readonly grant?: Partial<Grant>
+}
+
+const EVERYTHING: Grant = { scopes: ['listings:read', 'listings:write', 'listings:write:any'], audience: 'staff', seconds: 3600 }
+const DEFAULTS = { JWT_SECRET: 'a secret of the tests, long enough for HS256', LOG_LEVEL: 'silent', PORT: '0' }
+const CASES = new URL('../cases/', import.meta.url)
+
+const ignore = (): void => undefined
+const SILENT = { onSkipped: ignore, onBytes: ignore, onPass: ignore, onLoaded: ignore }
+
+/** Starts the service. Close it after the tests. */
+export async function startTestApp({ kind = 'embedded', env = {}, fixture, grant }: TestAppSettings = {}): Promise<TestApp> {
+  const database = await openTestDatabase(kind)
+  await loadLookups(database)
+  if (fixture) await importFile(database, fileURLToPath(new URL(fixture, CASES)), SILENT)
+  const config = readConfig({ ...DEFAULTS, ...env })
+  const server = createHttpServer((req, res) => app(req, res), config)
+  const app = createApp({ config, database, logger: pino({ level: config.logLevel }), isDraining: () => server.isDraining() })
+  const { port } = await server.listen()
+  const base = `http://127.0.0.1:${port}`
+  const tokenFor = (wanted: Partial<Grant> = {}) => {
+    if (!config.jwtSecret) throw new Error('These settings have no secret to sign with')
+    return signToken({ ...EVERYTHING, ...wanted }, config.jwtSecret, config)
+  }
+  const authorization = `Bearer ${await tokenFor(grant)}`
+  const close = async () => {
+    await server.close()
+    await database.close()
+  }
+  return { base, config, database, send: (target, parts) => exchange(base, target, withDefaults(authorization, parts)), tokenFor, close }
+}
+
+function withDefaults(authorization: string, { headers, body, rawBody, ...parts }: RequestParts = {}): RequestParts {
+  const type = body === undefined ? {} : { 'Content-Type': 'application/json' }
+  return {
+    ...parts,
+    headers: { Authorization: authorization, ...type, ...headers },
+    rawBody: rawBody ?? (body === undefined ? undefined : JSON.stringify(body)),
+  }
+}
+
+/** `node:http` and not fetch: that one rewrites URLs. Links of the service are followed as they are. */
+function exchange(base: string, target: string, { method = 'GET', headers = {}, rawBody }: RequestParts): Promise<Answer> {
+  const url = target.startsWith(base) ? target.slice(base.length) : target
+  const path = url.replace(/[^\x21-\x7e]+/gu, encodeURIComponent)
+  const sent = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== null)) as Record<string, string> // nulls are gone
+  return new Promise((resolve, reject) => {
+    const req = request(base, { path, method, headers: sent, agent: false }, res => {
+      const chunks: Buffer[] = []
+      res.on('data', (chunk: Buffer) => chunks.push(chunk))
+      res.on('end', () => resolve(toAnswer(res.statusCode ?? 0, res.headers, Buffer.concat(chunks).toString('utf8'))))
+    })
+    req.on('error', reject)
+    req.end(rawBody)
+  })
+}
+
+function toAnswer(status: number, headers: Readonly<Record<string, string | readonly string[] | undefined>>, text: string): Answer {
+  const flat = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value === undefined ? undefined : String(value)]))
+  return { status, headers: flat, text, json: /json/.test(flat['content-type'] ?? '') && text !== '' ? JSON.parse(text) : undefined }
+}

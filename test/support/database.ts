@@ -1,0 +1,60 @@
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { inject } from 'vitest'
+import { type Database, type DatabaseSettings, openDatabase } from '../../src/data/database.js'
+import { LIMITS, TEMPLATE } from './setup.js'
+
+export type DatabaseKind = Database['kind']
+
+/** The kinds of databases that can be tested here: `server` only where PostgreSQL is on the machine. */
+export const DATABASE_KINDS: readonly DatabaseKind[] = inject('serverUrl') === null ? ['embedded'] : ['embedded', 'server']
+
+/** A migrated, empty database of its own, that closes without leaving anything. */
+export interface TestDatabase extends Database {
+  readonly settings: DatabaseSettings
+}
+
+/** Opens a migrated, empty database. */
+export const openTestDatabase = (kind: DatabaseKind, limits: Partial<DatabaseSettings> = {}): Promise<TestDatabase> =>
+  kind === 'embedded' ? openEmbeddedCopy(limits) : openServerCopy(limits)
+
+/** A copy of the migrated DATA_DIR, for tests that open it themselves. */
+export async function copyDataDir(): Promise<string> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'listing-data-'))
+  await cp(inject('embeddedTemplate'), dataDir, { recursive: true })
+  return dataDir
+}
+
+async function openEmbeddedCopy(limits: Partial<DatabaseSettings>): Promise<TestDatabase> {
+  const settings = { ...LIMITS, dataDir: await copyDataDir(), ...limits }
+  return withRemoval(settings, await openDatabase(settings, 'service'), () => rm(settings.dataDir, { recursive: true, force: true }))
+}
+
+let count = 0
+
+async function openServerCopy(limits: Partial<DatabaseSettings>): Promise<TestDatabase> {
+  const serverUrl = inject('serverUrl')
+  if (serverUrl === null) throw new Error('There is no PostgreSQL on this machine')
+  const name = `listing_${process.pid}_${(count += 1)}_${Date.now()}`
+  await execute(serverUrl, `create database ${name} template ${TEMPLATE}`)
+  const url = new URL(serverUrl)
+  url.pathname = `/${name}`
+  const settings = { ...LIMITS, dataDir: '', databaseUrl: url.href, ...limits }
+  return withRemoval(settings, await openDatabase(settings, 'service'), () => execute(serverUrl, `drop database ${name} with (force)`))
+}
+
+function withRemoval(settings: DatabaseSettings, database: Database, remove: () => Promise<void>): TestDatabase {
+  const close = async (): Promise<void> => {
+    await database.close()
+    await remove()
+  }
+  return { ...database, settings, close }
+}
+
+async function execute(url: string, sql: string): Promise<void> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  await client.query(sql).finally(() => client.end())
+}

@@ -1,0 +1,239 @@
+import { expect } from 'vitest'
+import type { Answer } from './app.js'
+import { differences, type Json } from './match.js'
+
+export type Row = Readonly<Record<string, Json>>
+type Keys = readonly string[] | { readonly set: readonly string[]; readonly optional?: readonly string[] }
+type Names = readonly string[]
+
+/** What an answer must be; every member is one check. The words are those of the shared cases. */
+export interface Expectation {
+  readonly status: number | readonly number[]
+  /** An error body; `any`: whatever the content. */
+  readonly error?: true | 'any'
+  readonly errorStrict?: true
+  readonly errorTargetIfPresent?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly headersIf204?: Readonly<Record<string, string>>
+  readonly text?: string
+  readonly json?: Json
+  readonly bodyContains?: Names
+  readonly bodyNotMatches?: string
+  /** Keys on all pages. */
+  readonly keys?: Keys
+  readonly orderGroups?: readonly Names[]
+  readonly page?: { readonly keys?: Keys; readonly nextLink?: 'present' | 'absent' }
+  readonly pageMax?: number
+  readonly walk?: Walk
+  readonly count?: number
+  readonly noCount?: true
+  readonly noLink?: true
+  readonly noControl?: true
+  readonly contextRelative?: true
+  /** Fields of each record. */
+  readonly onlyProps?: Names
+  readonly hasProps?: Names
+  readonly onlyPropsSelf?: Names
+  readonly hasPropsSelf?: Names
+  readonly notPropsSelf?: Names
+  readonly laterThan?: Readonly<Record<string, string>>
+  readonly records?: Readonly<Record<string, Json>>
+  readonly nestedOnly?: Readonly<Record<string, Names>>
+  readonly nestedCount?: Readonly<Record<string, number>>
+  readonly nestedRefs?: Readonly<Record<string, number>>
+  readonly refCount?: number
+  readonly linkKeeps?: Names
+  readonly linkAdds?: Names
+  readonly linkAbsolute?: true
+  /** The keys are those of other requests, put together. */
+  readonly relation?: { readonly op: 'union' | 'intersection' | 'complement' | 'difference'; readonly of: Names }
+}
+
+interface Walk {
+  readonly keys?: Names
+  readonly set?: Names
+  readonly orderGroups?: readonly Names[]
+  readonly length?: number
+  readonly maxPage?: number
+  readonly count?: number
+  readonly onlyProps?: Names
+  readonly eachHas?: Names
+}
+
+/** An answer, with the requests that can follow it. */
+export interface Context {
+  readonly url: string
+  readonly answer: Answer
+  /** This page and all that come after it, by their links. */
+  readonly pages: () => Promise<readonly Answer[]>
+  /** The keys of all pages of another request. */
+  readonly keysAt: (url: string) => Promise<readonly string[]>
+}
+
+/** The content of an answer that must be a JSON object. */
+export const bodyOf = ({ json }: Answer): Row => {
+  expect(json).toBeTypeOf('object')
+  return json as Row // an object of JSON, as just seen
+}
+export const rowsOf = (answer: Answer): readonly Row[] => {
+  const { value } = bodyOf(answer)
+  expect(Array.isArray(value), 'a list in value').toBe(true)
+  return value as readonly Row[] // collections hold objects
+}
+export const linkOf = (answer: Answer): string | undefined => {
+  const link = bodyOf(answer)['@odata.nextLink']
+  return link === undefined ? undefined : String(link)
+}
+const allRows = async ({ pages }: Context) => (await pages()).flatMap(rowsOf)
+export const keysOf = (rows: readonly Row[]) => rows.map(row => String(row['ListingKey']))
+const fieldsOf = (row: Row) =>
+  Object.keys(row)
+    .filter(name => !name.includes('@'))
+    .sort()
+const related = (row: Row | undefined, name: string) => (row?.[name] ?? []) as readonly Row[] // an expanded collection
+
+type Check<K extends keyof Expectation> = (wanted: NonNullable<Expectation[K]>, context: Context) => void | Promise<void>
+
+const CHECKS: { readonly [K in keyof Required<Expectation>]: Check<K> } = {
+  status: (wanted, { answer }) => expect([wanted].flat(), answer.text.slice(0, 300)).toContain(answer.status),
+  error: (wanted, { answer }) => {
+    if (wanted === true) checkError(answer)
+  },
+  errorStrict: (_, { answer }) => {
+    expect(Object.keys(bodyOf(answer))).toEqual(['error'])
+    expect(['code', 'message', 'target', 'details', 'innererror']).toEqual(expect.arrayContaining(Object.keys(errorOf(answer))))
+  },
+  errorTargetIfPresent: (wanted, { answer }) => expect([wanted, undefined, null]).toContain(errorOf(answer)['target']),
+  headers: checkHeaders,
+  headersIf204: (wanted, context) => (context.answer.status === 204 ? checkHeaders(wanted, context) : undefined),
+  text: (wanted, { answer }) => expect(answer.text).toBe(wanted),
+  json: (wanted, { answer }) => expect(differences(wanted, bodyOf(answer))).toEqual([]),
+  bodyContains: (wanted, { answer }) => {
+    for (const part of wanted) expect(answer.text).toContain(part)
+  },
+  bodyNotMatches: (wanted, { answer }) => expect(answer.text).not.toMatch(new RegExp(wanted, 'i')),
+  keys: async (wanted, context) => checkKeys(wanted, keysOf(await allRows(context))),
+  orderGroups: async (wanted, context) => checkGroups(wanted, keysOf(await allRows(context))),
+  page: ({ keys, nextLink }, { answer }) => {
+    if (keys) checkKeys(keys, keysOf(rowsOf(answer)))
+    if (nextLink) expect(linkOf(answer) === undefined ? 'absent' : 'present').toBe(nextLink)
+  },
+  pageMax: (wanted, { answer }) => expect(rowsOf(answer).length).toBeLessThanOrEqual(wanted),
+  walk: checkWalk,
+  count: (wanted, { answer }) => expect(bodyOf(answer)['@odata.count']).toBe(wanted),
+  noCount: (_, { answer }) => expect(bodyOf(answer)).not.toHaveProperty(['@odata.count']),
+  noLink: (_, { answer }) => expect(linkOf(answer)).toBeUndefined(),
+  noControl: (_, { answer }) => expect(answer.text.match(/"[^"]*@(?!odata\.(?:nextLink|count)")[^"]*":/g)).toBeNull(),
+  contextRelative: (_, { answer }) => expect(bodyOf(answer)['@odata.context']).toMatch(/^\$metadata#/),
+  onlyProps: async (wanted, context) => checkFields(wanted, await allRows(context)),
+  hasProps: async (wanted, context) => {
+    for (const row of await allRows(context)) expect(fieldsOf(row)).toEqual(expect.arrayContaining([...wanted]))
+  },
+  onlyPropsSelf: (wanted, { answer }) => checkFields(wanted, [bodyOf(answer)]),
+  hasPropsSelf: (wanted, { answer }) => expect(Object.keys(bodyOf(answer))).toEqual(expect.arrayContaining([...wanted])),
+  notPropsSelf: (wanted, { answer }) => {
+    for (const name of wanted) expect(bodyOf(answer)).not.toHaveProperty([name])
+  },
+  laterThan: (wanted, { answer }) => {
+    for (const [name, before] of Object.entries(wanted)) expect(Date.parse(String(bodyOf(answer)[name]))).toBeGreaterThan(Date.parse(before))
+  },
+  records: async (wanted, context) => {
+    const rows = await allRows(context)
+    for (const [key, part] of Object.entries(wanted))
+      expect(differences(part, key === '$0' ? rows[0] : rows.find(row => row['ListingKey'] === key), key)).toEqual([])
+  },
+  nestedOnly: (wanted, { answer }) => {
+    for (const row of rowsOf(answer)) for (const [name, fields] of Object.entries(wanted)) checkFields(fields, related(row, name))
+  },
+  nestedCount: (wanted, { answer }) => {
+    for (const [name, count] of Object.entries(wanted)) expect(rowsOf(answer)[0]?.[`${name}@odata.count`]).toBe(count)
+  },
+  nestedRefs: (wanted, { answer }) => {
+    for (const [name, count] of Object.entries(wanted)) checkReferences(count, related(rowsOf(answer)[0], name))
+  },
+  refCount: (wanted, { answer }) => checkReferences(wanted, rowsOf(answer)),
+  linkKeeps: (wanted, { url, answer }) => {
+    const [before, after] = [url, linkOf(answer) ?? ''].map(text => new URL(text, 'http://localhost').searchParams)
+    for (const name of wanted) expect(after?.get(name)).toBe(before?.get(name))
+  },
+  linkAdds: (wanted, { answer }) => expect([...new URL(linkOf(answer) ?? '').searchParams.keys()]).toEqual(expect.arrayContaining([...wanted])),
+  linkAbsolute: (_, { answer }) => expect(linkOf(answer)).toMatch(/^http:\/\//),
+  relation: async ({ op, of }, context) => {
+    const [a = [], b = []] = await Promise.all(of.map(context.keysAt))
+    const wanted = {
+      union: [...a, ...b],
+      intersection: a.filter(k => b.includes(k)),
+      complement: a.filter(k => !b.includes(k)),
+      difference: a.filter(k => !b.includes(k)),
+    }[op]
+    checkKeys({ set: [...new Set(wanted)] }, keysOf(await allRows(context)))
+  },
+}
+
+/** Makes every check of an expectation. */
+export async function checkExpectation(wanted: Expectation, context: Context): Promise<void> {
+  for (const name of Object.keys(wanted) as (keyof Expectation)[]) await check(name, wanted, context) // a name without a check fails there
+}
+
+const check = <K extends keyof Expectation>(name: K, wanted: Expectation, context: Context) =>
+  CHECKS[name](wanted[name] as NonNullable<Expectation[K]>, context) // it is there
+
+const errorOf = (answer: Answer) => bodyOf(answer)['error'] as Row // the shape is looked at by checkError
+
+function checkError(answer: Answer): void {
+  if (answer.status < 400) return
+  expect(answer.headers).toMatchObject({ 'content-language': 'en', 'odata-version': expect.stringMatching(/^4\.0/) })
+  expect(errorOf(answer)).toMatchObject({ code: expect.stringMatching(/.+/), message: expect.stringMatching(/.+/) })
+  for (const detail of errorOf(answer)['details'] as readonly Row[])
+    expect(detail).toMatchObject({ code: expect.stringMatching(/.+/), message: expect.stringMatching(/.+/) })
+}
+
+function checkHeaders(wanted: Readonly<Record<string, string>>, { answer }: Context): void {
+  for (const [name, pattern] of Object.entries(wanted)) expect(answer.headers[name] ?? '', name).toMatch(new RegExp(pattern, 'i'))
+}
+
+function checkKeys(wanted: Keys, found: readonly string[]): void {
+  expect(
+    found.filter((key, i) => found.indexOf(key) < i),
+    'repeated records',
+  ).toEqual([])
+  const { set, optional = [] } = 'set' in wanted ? wanted : { set: wanted }
+  const missing = set.filter(key => !found.includes(key))
+  expect({ missing, extra: found.filter(key => ![...set, ...optional].includes(key)) }).toEqual({ missing: [], extra: [] })
+  if (!('set' in wanted)) expect(found).toEqual(wanted)
+}
+
+function checkGroups(groups: readonly Names[], found: readonly string[]): void {
+  const rest = [...found]
+  for (const group of groups) expect(rest.splice(0, group.length).sort()).toEqual([...group].sort())
+  expect(rest).toEqual([])
+}
+
+const checkFields = (wanted: Names, rows: readonly Row[]) => {
+  for (const row of rows) expect(fieldsOf(row)).toEqual([...wanted].sort())
+}
+
+function checkReferences(count: number, rows: readonly Row[]): void {
+  expect(rows.map(row => [typeof row['@odata.id'], fieldsOf(row).length])).toEqual(Array.from({ length: count }, () => ['string', 0]))
+}
+
+/** Also what holds of every walk: links are absolute and carry a token, and there is none on an empty or a short page. */
+async function checkWalk(wanted: Walk, context: Context): Promise<void> {
+  const pages = await context.pages()
+  const rows = pages.flatMap(rowsOf)
+  if (wanted.keys) checkKeys(wanted.keys, keysOf(rows))
+  if (wanted.set) checkKeys({ set: wanted.set }, keysOf(rows))
+  if (wanted.orderGroups) checkGroups(wanted.orderGroups, keysOf(rows))
+  if (wanted.length !== undefined) expect(rows).toHaveLength(wanted.length)
+  if (wanted.onlyProps) checkFields(wanted.onlyProps, rows)
+  for (const row of rows) for (const name of wanted.eachHas ?? []) expect(row).toHaveProperty([name])
+  for (const page of pages) checkPage(page, wanted, context.url)
+}
+
+function checkPage(page: Answer, { maxPage, count }: Walk, url: string): void {
+  const [size, link] = [rowsOf(page).length, linkOf(page)]
+  if (maxPage !== undefined) expect(size).toBeLessThanOrEqual(maxPage)
+  if (count !== undefined) expect(bodyOf(page)['@odata.count']).toBe(count)
+  if (link !== undefined) expect(link).toMatch(/^https?:\/\/.*(?:\$|%24)skiptoken=[\w-]+$/)
+  if (size === 0 || (maxPage !== undefined && size < maxPage && url.includes('$top='))) expect(link).toBeUndefined()
+}

@@ -1,0 +1,82 @@
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chownSync, existsSync, mkdtempSync, readdirSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { Client } from 'pg'
+
+/** A PostgreSQL server of our own, for one run of the tests. */
+export interface Cluster {
+  /** The connection string of one of its databases. */
+  url(database: string): string
+  stop(): Promise<void>
+}
+
+const DEBIAN = '/usr/lib/postgresql'
+const run = promisify(execFile)
+
+/** The folder with the programs of PostgreSQL, the newest version first; undefined if they are not on the machine. */
+function findPrograms(): string | undefined {
+  const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).sort((a, b) => Number(b) - Number(a)) : []
+  const folders = [...versions.map(version => join(DEBIAN, version, 'bin')), ...(process.env['PATH'] ?? '').split(delimiter)]
+  return folders.find(folder => ['initdb', 'postgres'].every(program => existsSync(join(folder, program))))
+}
+
+/** PostgreSQL refuses to run as root: then another user does. */
+function findUser(): { readonly uid: number; readonly gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  for (const name of ['postgres', 'nobody']) {
+    try {
+      const [uid, gid] = ['-u', '-g'].map(option => Number(execFileSync('id', [option, name], { stdio: ['ignore', 'pipe', 'ignore'] }).toString()))
+      if (uid !== undefined && gid !== undefined) return { uid, gid }
+    } catch {
+      // There is no such user: the next one.
+    }
+  }
+  return undefined
+}
+
+/** Starts a server on a Unix socket in a temporary folder, without fsync. Undefined when PostgreSQL is not on the machine. */
+export async function startCluster(): Promise<Cluster | undefined> {
+  const programs = findPrograms()
+  if (programs === undefined) return undefined
+  const folder = mkdtempSync(join(tmpdir(), 'listing-pg-'))
+  const user = findUser()
+  if (user) chownSync(folder, user.uid, user.gid)
+  const data = join(folder, 'data')
+  const options = { cwd: folder, ...user }
+  await run(join(programs, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale', 'C.UTF-8', '-N'], options)
+  const settings = ['fsync=off', 'full_page_writes=off', 'max_connections=200', 'listen_addresses=', `unix_socket_directories=${folder}`]
+  const server = spawn(join(programs, 'postgres'), ['-D', data, ...settings.flatMap(setting => ['-c', setting])], { ...options, stdio: 'ignore' })
+  const cluster = {
+    url: (database: string) => `postgresql://postgres@localhost/${database}?host=${encodeURIComponent(folder)}`,
+    stop: () => stop(server, folder),
+  }
+  await waitFor(cluster.url('postgres'))
+  return cluster
+}
+
+async function waitFor(url: string): Promise<void> {
+  for (let tries = 0; ; tries += 1) {
+    const client = new Client({ connectionString: url })
+    try {
+      await client.connect()
+      return
+    } catch (error) {
+      if (tries > 100) throw error
+      await wait(100)
+    } finally {
+      await client.end().catch(() => undefined)
+    }
+  }
+}
+
+async function stop(server: ChildProcess, folder: string): Promise<void> {
+  const gone = once(server, 'exit')
+  // SIGINT: without waiting for clients.
+  if (server.exitCode === null && server.kill('SIGINT')) await gone
+  await rm(folder, { recursive: true, force: true })
+}

@@ -1,0 +1,54 @@
+import { mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import type { TestProject } from 'vitest/node'
+import { openDatabase } from '../../src/data/database.js'
+import { migrate } from '../../src/data/migrate.js'
+import { type Cluster, startCluster } from './postgres.js'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** A migrated, empty DATA_DIR, to be copied. */
+    readonly embeddedTemplate: string
+    /** The connection string of a server with a migrated, empty database `listing_template`; null without PostgreSQL. */
+    readonly serverUrl: string | null
+  }
+}
+
+export const LIMITS = { poolSize: 4, poolWaitMs: 10_000, statementTimeoutMs: 30_000 } as const
+export const TEMPLATE = 'listing_template'
+
+async function prepareServer(cluster: Cluster): Promise<void> {
+  const client = new Client({ connectionString: cluster.url('postgres') })
+  await client.connect()
+  await client.query(`create database ${TEMPLATE}`)
+  await client.end()
+  await prepare(cluster.url(TEMPLATE))
+}
+
+async function prepare(databaseUrl: string | undefined, dataDir = ''): Promise<void> {
+  const database = await openDatabase({ ...LIMITS, databaseUrl, dataDir }, 'command')
+  await migrate(database)
+  await database.close()
+}
+
+/** Makes one migrated database of each kind before the tests, and takes them away afterwards. TEST_DATABASES=embedded leaves the server out. */
+export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
+  const folder = mkdtempSync(join(tmpdir(), 'listing-test-'))
+  const cluster = process.env['TEST_DATABASES'] === 'embedded' ? undefined : await startCluster()
+  const teardown = async (): Promise<void> => {
+    await cluster?.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+  try {
+    await Promise.all([prepare(undefined, folder), cluster && prepareServer(cluster)])
+  } catch (error) {
+    await teardown()
+    throw error
+  }
+  provide('embeddedTemplate', folder)
+  provide('serverUrl', cluster?.url('postgres') ?? null)
+  return teardown
+}

@@ -17,6 +17,7 @@ import { logRequests, requestId } from './http/log.js'
 import { limitRate } from './http/ratelimit.js'
 import { createHttpServer } from './http/server.js'
 import { ODATA_PATH, serveOData } from './odata/router.js'
+import { versionFor } from './odata/version.js'
 import { createCursorSeal } from './query/cursor.js'
 import { Reading } from './service.js'
 import { Writing } from './writing.js'
@@ -78,7 +79,7 @@ export function createApp({ config, database, logger, isDraining }: AppParts): R
   app.use(answerHealth({ isReady: async () => (await database.isReady()) && (await isMigrated(database)), isDraining }))
   app.use(ODATA_PATH, limitRate(config, verifier), serveOData({ ...createPort(config, database), config, verifier, report }))
   if (config.frontPage) app.get('/', showFrontPage(SIGNPOSTS))
-  app.use((req, res) => answerProblem(res, { kind: 'NotFound', what: `resource ${req.path}` }))
+  app.use((req, res) => answerProblem(req, res, { kind: 'NotFound', what: `resource ${req.path}` }))
   app.use(answerFault(report))
   return app
 }
@@ -91,13 +92,14 @@ function createPort(config: Config, database: Database): { readonly reading: Rea
   return { reading, writing: new Writing({ database, reading, config }) }
 }
 
-function answerProblem(res: Response, problem: Problem): void {
+/** What no adapter has answered. Clients of OData look at its version first, on every answer. */
+function answerProblem(req: Request, res: Response, problem: Problem): void {
   const { status, headers, body } = renderFailure(problem)
-  res.writeHead(status, headers).end(body)
+  res.writeHead(status, { ...headers, 'OData-Version': versionFor(req.headers) }).end(body)
 }
 
 /** What fails before an adapter is reached. Express knows an error handler by its four parameters. */
 const answerFault =
   (report: (error: unknown, req: Request) => string): ErrorRequestHandler =>
   (error: unknown, req, res, _next) =>
-    answerProblem(res, error instanceof ProblemError ? error.problems[0] : { kind: 'Internal', id: report(error, req) })
+    answerProblem(req, res, error instanceof ProblemError ? error.problems[0] : { kind: 'Internal', id: report(error, req) })

@@ -18,7 +18,7 @@ export function renderContract(): ReadonlyMap<string, string> {
 }
 
 const SETTINGS_HEAD = '| Setting | Default | |\n|---|---|---|'
-const SECTION = /(?<=<!-- settings -->\n)[^]*(?=<!-- \/settings -->)/
+const SECTION = /(?<=<!-- settings -->\n).*(?=<!-- \/settings -->)/s
 
 /** The README with the table of settings as the code has them, between its two marks. */
 export function withSettings(readme: string): string {

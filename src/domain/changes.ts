@@ -64,6 +64,7 @@ class BodyReading {
 
   /** One member of the body. Control information and what the service sets itself is ignored (decisions 4). */
   member(name: string, json: JsonValue): void {
+    if (this.#faults.length >= MAX_FAULTS) return
     const [target = '', annotation] = name.split('@', 2)
     const field = PROPERTY.fields.get(target)
     if (annotation === undefined) this.#field(name, field, json)
@@ -79,7 +80,7 @@ class BodyReading {
   }
 
   #field(name: string, field: Field | undefined, json: JsonValue): void {
-    if (!field) this.#fault(name, this.#faults.length < MAX_FAULTS ? unknown(name) : undefined)
+    if (!field) this.#fault(name, unknown(name))
     else if (field.kind === 'navigation') this.#fault(name, { kind: 'NotWritable', field: name })
     else if (field === STATUS) this.#readStatus(json)
     else if (field.type === 'GeographyPoint') this.#take(field, readPosition(field, json), values => (this.#position = { field, values }))
@@ -110,7 +111,7 @@ class BodyReading {
   }
 
   #placeAt(field: Scalar, position: Values): void {
-    const problem = disagreement(field, position, this.#values, this.body)
+    const problem = disagreement(field, position, this.#values, this.body[field.name] ?? null)
     if (problem) this.#fault(field.name, problem)
     Object.assign(this.#values, position)
   }
@@ -132,7 +133,7 @@ class BodyReading {
     if (member !== undefined) this.#values[name] = member
     else if (this.mode !== 'create') this.#fault(name, { kind: 'RequiredMissing', field: name })
     if (memberKey !== undefined && member !== memberKey && !scopes.has('listings:write:any'))
-      this.#fault(name, bad(CHANGED_BY, 'the member whom the token names', this.body[name] ?? null).problem)
+      this.#fault(name, bad(CHANGED_BY, 'the member whom the token names', `'${String(member)}'`).problem)
   }
 
   #take<T>(field: Scalar, outcome: Outcome<T>, keep: (value: T) => void): void {
@@ -140,8 +141,8 @@ class BodyReading {
     else keep(outcome.value)
   }
 
-  #fault(at: string, problem: Problem | undefined): void {
-    if (problem && this.#faults.length < MAX_FAULTS) this.#faults.push({ at, problem })
+  #fault(at: string, problem: Problem): void {
+    this.#faults.push({ at, problem })
   }
 }
 

@@ -1,12 +1,12 @@
 import type { Problem } from '../errors/problem.js'
 import { entity, type Scalar, scalar } from '../model/model.js'
-import { renderDecimal } from './decimal.js'
-import type { JsonObject, JsonValue } from './json.js'
-import { bad, boundsBroken, digitsBroken, isObject, type Outcome, outOfRange, readNumber, type Values } from './values.js'
+import { type Decimal, renderDecimal } from './decimal.js'
+import type { JsonValue } from './json.js'
+import { bad, boundsBroken, digitsBroken, isObject, type Outcome, outOfRange, readNumber, type Values, wrongType } from './values.js'
 
 const PROPERTY = entity('Property')
-/** In the order of GeoJSON. */
-const COORDINATES = [scalar(PROPERTY, 'Longitude'), scalar(PROPERTY, 'Latitude')] as const
+const LONGITUDE = scalar(PROPERTY, 'Longitude')
+const LATITUDE = scalar(PROPERTY, 'Latitude')
 
 /** Longitude and Latitude, from which the database makes the point. */
 const toValues = (longitude: string | null, latitude: string | null): Values => ({ Longitude: longitude, Latitude: latitude })
@@ -19,15 +19,13 @@ export function readPosition(field: Scalar, json: JsonValue): Outcome<Values> {
   if (json === null) return { value: toValues(null, null) }
   const point = isObject(json) && json['type'] === 'Point' && isWgs84(json['crs']) ? json['coordinates'] : undefined
   const [longitude, latitude, ...others] = Array.isArray(point) ? point.map(readNumber) : []
-  if (!longitude || !latitude || others.length > 0) return bad(field, 'a GeoJSON point of longitude and latitude (WGS 84)', json)
-  const broken = [longitude, latitude]
-    .map((number, i) => (i === 0 ? limitOf(COORDINATES[0], number) : limitOf(COORDINATES[1], number)))
-    .find(limit => limit !== undefined)
+  if (!longitude || !latitude || others.length > 0) return wrongType(field, json)
+  const broken = limitOf(LONGITUDE, longitude) ?? limitOf(LATITUDE, latitude)
   return broken === undefined ? { value: toValues(renderDecimal(longitude), renderDecimal(latitude)) } : outOfRange(field, broken)
 }
 
-function limitOf(coordinate: Scalar, number: Parameters<typeof boundsBroken>[1]): string | undefined {
-  const limit = boundsBroken(coordinate, number) ?? digitsBroken(coordinate, number)
+function limitOf(coordinate: Scalar, number: Decimal): string | undefined {
+  const limit = digitsBroken(coordinate, number) ?? boundsBroken(coordinate, number)
   return limit === undefined ? undefined : `a ${coordinate.name} of ${limit}`
 }
 
@@ -39,7 +37,7 @@ function isWgs84(crs: JsonValue | undefined): boolean {
 }
 
 /** A body may name the position in both ways if they agree. `given` are the coordinates that stand in the body themselves. */
-export function disagreement(field: Scalar, position: Values, given: Values, body: JsonObject): Problem | undefined {
-  const other = COORDINATES.find(({ name }) => name in given && given[name] !== position[name])
-  return other && bad(field, `the point that ${other.name} is given for`, body[field.name] ?? null).problem
+export function disagreement(field: Scalar, position: Values, given: Values, json: JsonValue): Problem | undefined {
+  const other = [LONGITUDE, LATITUDE].find(({ name }) => name in given && given[name] !== position[name])
+  return other && bad(field, `the point whose ${other.name} stands in the body too`, json === null ? 'none' : 'another one').problem
 }

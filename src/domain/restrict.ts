@@ -1,3 +1,4 @@
+import type { Scalar } from '../model/model.js'
 import { allOf, type Collection, type Expansion, type Expr, FALSE, isFalse, isTrue, type Order, type Plan, rowSource, type Selected, type Source, TRUE } from '../query/plan.js'
 import type { Actor } from './access.js'
 import { isReadable, isVisible, type Policy, staysInListing } from './visibility.js'
@@ -11,7 +12,6 @@ export function restrict(plan: Plan, actor: Actor, policy: Policy): Plan {
   return new Restriction(actor, policy).plan(plan, isVisible(plan.entity, plan.row, actor))
 }
 
-/** The listings an actor may see, for the reads of a write. */
 class Restriction {
   constructor(
     private readonly actor: Actor,
@@ -35,15 +35,19 @@ class Restriction {
     return { ...expansion, plan: this.plan(plan, staysInListing(navigation) ? TRUE : isVisible(plan.entity, plan.row, this.actor)) }
   }
 
-  private selected({ scalar }: Selected, source: Source): Selected {
-    const readable = this.readable(scalar, source)
-    return isTrue(readable) ? { scalar } : { scalar, readableIf: readable }
+  private selected(selected: Selected, source: Source): Selected {
+    if (selected.kind === 'computed') return { ...selected, value: this.guarded(selected.value) }
+    const readable = this.readable(selected.scalar, source)
+    return isTrue(readable) ? selected : { ...selected, readableIf: readable }
   }
 
   private order({ expr, descending }: Order): Order {
+    return { expr: this.guarded(expr), descending }
+  }
+
+  private guarded(expr: Expr): Expr {
     const readable = allOf(...this.mentions(expr))
-    if (isTrue(readable)) return { expr, descending }
-    return { expr: { kind: 'guarded', when: readable, value: expr, type: expr.type }, descending }
+    return isTrue(readable) ? expr : { kind: 'guarded', when: readable, value: expr, type: expr.type }
   }
 
   /** The filter, and the permission to read all that it mentions. */
@@ -51,7 +55,7 @@ class Restriction {
     return allOf(...this.mentions(filter), filter)
   }
 
-  private readable(scalar: Selected['scalar'], source: Source): Expr {
+  private readable(scalar: Scalar, source: Source): Expr {
     return isReadable(scalar, source, this.actor, this.policy)
   }
 
@@ -60,6 +64,8 @@ class Restriction {
     switch (expr.kind) {
       case 'literal':
       case 'element':
+      // The text that is searched holds only what everyone may read.
+      case 'search':
         return []
       case 'column':
         return this.restricted(expr.scalar, expr.source)
@@ -82,7 +88,7 @@ class Restriction {
     return over.kind === 'values' ? this.restricted(over.scalar, over.source) : []
   }
 
-  private restricted(scalar: Selected['scalar'], source: Source): readonly Expr[] {
+  private restricted(scalar: Scalar, source: Source): readonly Expr[] {
     const readable = this.readable(scalar, source)
     return isTrue(readable) ? [] : [readable]
   }
@@ -101,4 +107,7 @@ function speaksOf(condition: Expr, row: string): boolean {
   return condition.kind === 'column' && startsAt(condition.source, row)
 }
 
-const startsAt = (source: Source, row: string): boolean => (source.kind === 'row' ? source.row === row : startsAt(source.from, row))
+function startsAt(source: Source, row: string): boolean {
+  if (source.kind === 'key') return false
+  return source.kind === 'row' ? source.row === row : startsAt(source.from, row)
+}

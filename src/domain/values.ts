@@ -16,10 +16,9 @@ type Reader = (field: Scalar, json: JsonValue) => Outcome
 
 /** Reads a value that is not null, and checks it against the facts of its field but for lookups. */
 export function readValue(field: Scalar, json: JsonValue): Outcome {
-  if (field.type === 'GeographyPoint') return bad(field, 'no value of its own', json)
   const read = READERS[field.type]
   if (!field.collection) return read(field, json)
-  if (!isList(json)) return bad(field, `a list, each item ${EXPECTED[field.type]}`, json)
+  if (!isList(json)) return bad(field, `a list, each item ${EXPECTED[field.type]}`, describe(json))
   const items: string[] = []
   for (const item of json) {
     const outcome = read(field, item)
@@ -35,7 +34,7 @@ export const isObject = (json: JsonValue | undefined): json is JsonObject =>
   typeof json === 'object' && json !== null && !isList(json) && !(json instanceof JsonNumber)
 
 // biome-ignore format: table
-const EXPECTED: Readonly<Record<Exclude<EdmType, 'GeographyPoint'>, string>> = {
+const EXPECTED: Readonly<Record<EdmType, string>> = {
   Boolean:        'true or false',
   Int32:          'a whole number',
   Int64:          'a whole number',
@@ -43,10 +42,11 @@ const EXPECTED: Readonly<Record<Exclude<EdmType, 'GeographyPoint'>, string>> = {
   String:         'a text',
   Date:           'a date (YYYY-MM-DD)',
   DateTimeOffset: 'a timestamp with offset (YYYY-MM-DDThh:mm:ss.sssZ)',
+  GeographyPoint: 'a GeoJSON point of longitude and latitude (WGS 84)',
 }
 
 // biome-ignore format: table
-const READERS: Readonly<Record<keyof typeof EXPECTED, Reader>> = {
+const READERS: Readonly<Record<EdmType, Reader>> = {
   Boolean:        (field, json) => (typeof json === 'boolean' ? { value: json } : wrongType(field, json)),
   Int32:          (field, json) => readWhole(field, json, json instanceof JsonNumber ? readDecimal(json.text) : undefined, 31n, Number),
   Int64:          (field, json) => readWhole(field, json, readNumber(json), 63n, String),
@@ -54,6 +54,8 @@ const READERS: Readonly<Record<keyof typeof EXPECTED, Reader>> = {
   String:         (field, json) => readText(field, json),
   Date:           (field, json) => (typeof json === 'string' && DATE.test(json) && isDay(json) ? { value: json } : wrongType(field, json)),
   DateTimeOffset: (field, json) => readTimestamp(field, json),
+  // Not a value of its own: `readPosition` turns it into coordinates.
+  GeographyPoint: (field, json) => wrongType(field, json),
 }
 
 /** A number, also as a text: clients whose numbers are binary send it so (OData JSON 4.01, 3.2). */
@@ -98,7 +100,7 @@ export function boundsBroken({ name }: Scalar, number: Decimal): string | undefi
 function readText(field: Scalar, json: JsonValue): Outcome {
   if (typeof json !== 'string') return wrongType(field, json)
   // PostgreSQL holds no NUL and, its text being UTF-8, no half of a surrogate pair.
-  if (/\0|\p{Surrogate}/u.test(json)) return bad(field, 'a text without NUL characters and unpaired surrogates', 'one with them')
+  if (/\0|\p{Surrogate}/u.test(json)) return bad(field, 'a text without NUL characters and unpaired surrogates', 'a text with them')
   const { maxLength } = field
   if (maxLength !== undefined && json.length > maxLength && [...json].length > maxLength) return outOfRange(field, `at most ${maxLength} characters`)
   return { value: json }
@@ -118,10 +120,10 @@ function readTimestamp(field: Scalar, json: JsonValue): Outcome {
   return day !== undefined && isDay(day) ? { value: new Date(String(json)).toISOString() } : wrongType(field, json)
 }
 
-const wrongType = (field: Scalar, json: JsonValue) => bad(field, field.type === 'GeographyPoint' ? 'a point' : EXPECTED[field.type], json)
+export const wrongType = (field: Scalar, json: JsonValue) => bad(field, EXPECTED[field.type], describe(json))
 
-export const bad = ({ name }: Scalar, expected: string, json: JsonValue): { readonly problem: Problem } => ({
-  problem: { kind: 'BadValue', field: name, expected, found: describe(json) },
+export const bad = ({ name }: Scalar, expected: string, found: string): { readonly problem: Problem } => ({
+  problem: { kind: 'BadValue', field: name, expected, found },
 })
 
 export const outOfRange = ({ name }: Scalar, limit: string): { readonly problem: Problem } => ({ problem: { kind: 'OutOfRange', field: name, limit } })

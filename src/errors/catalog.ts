@@ -57,6 +57,7 @@ export const CATALOG: { readonly [K in ProblemKind]: Entry<K> } = {
   BadEncoding:          { status: 400, code: '2019', message: p => `The URL is not well encoded at '${show(p.found)}'.` },
   BadKey:               { status: 400, code: '2020', message: p => `'${show(p.found)}' is no key of ${p.entity}.` },
   BadHeader:            { status: 400, code: '2021', target: p => p.header, message: p => `The header ${p.header} cannot be '${show(p.found)}'.` },
+  NameTaken:            { status: 400, code: '2022', target: source, message: p => `'${show(p.name)}' is the name of a field or of another computed value${position(p.at)}.` },
   NotImplemented:       { status: 501, code: '2101', target: p => p.at?.source, message: p => `The service does not implement ${p.feature}${p.at ? position(p.at) : ''}.` },
 
   MalformedBody:        { status: 400, code: '2001', message: p => `The request body is no JSON object: ${p.reason}.` },

@@ -19,6 +19,7 @@ export type Problem =
   | { readonly kind: 'OptionNotAllowed'; readonly option: string; readonly where: string }
   | { readonly kind: 'BadOptionValue'; readonly option: string; readonly expected: string; readonly found: string }
   | { readonly kind: 'DuplicateItem'; readonly item: string; readonly at: At }
+  | { readonly kind: 'NameTaken'; readonly name: string; readonly at: At }
   | { readonly kind: 'NotSortable'; readonly field: string; readonly at: At }
   | { readonly kind: 'NotReadable'; readonly field: string; readonly at: At }
   | { readonly kind: 'UndefinedAlias'; readonly alias: string; readonly at: At }

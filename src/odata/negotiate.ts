@@ -41,9 +41,9 @@ const PARAMETERS: ReadonlyMap<string, RegExp> = new Map([
   ['exponentialdecimals', /^(?:true|false)$/i],
 ])
 
-/** Items of a list, and parameters of an item. Quoted strings may hold the separator; one that is not closed ends where it begins. */
-const ITEMS = /(?:[^,"]|"(?:[^"\\]|\\.)*")+/g
-const PARTS = /(?:[^;"]|"(?:[^"\\]|\\.)*")+/g
+/** Items of a list, and parameters of an item. Quoted strings may hold the separator; one that is not closed takes all the rest, so that it is read once. */
+const ITEMS = /(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/g
+const PARTS = /(?:[^;"]|"(?:[^"\\]|\\.)*"?)+/g
 
 /** The form of a data answer. Fails with `NotAcceptable`. */
 export function chooseDataFormat(wish: Wish): DataFormat {

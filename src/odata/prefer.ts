@@ -6,20 +6,26 @@ export interface Preferences {
   readonly pageSize?: { readonly size: number; readonly applied: string }
 }
 
-const ITEM = /(?:[^,"]|"[^"]*")+/g
-const PREFERENCE = /^\s*([^\s=;]+)\s*(?:=\s*"?([^";]*?)"?\s*)?(?:;.*)?$/s
+/** Quoted strings may hold commas; one that is not closed takes all the rest. */
+const ITEMS = /(?:[^,"]|"[^"]*"?)+/g
 
 /** Reads the header. Names are without case, with or without the prefix of OData; of a name that stands twice the first one counts. */
 export function readPreferences(header: string | readonly string[] | undefined): Preferences {
-  const wanted = new Map<string, { readonly value: string; readonly written: string }>()
-  for (const item of String(header ?? '').match(ITEM) ?? []) {
-    const [, written = '', value = ''] = PREFERENCE.exec(item) ?? []
-    const name = written.toLowerCase().replace(/^odata\./, '')
-    if (!wanted.has(name)) wanted.set(name, { value, written: written.toLowerCase() })
+  const wanted = new Map<string, { readonly written: string; readonly value: string }>()
+  for (const item of String(header ?? '').match(ITEMS) ?? []) {
+    const { written, value } = readPreference(item)
+    const name = written.replace(/^odata\./, '')
+    if (!wanted.has(name)) wanted.set(name, { written, value })
   }
   const [form, page] = [wanted.get('return')?.value, wanted.get('maxpagesize')]
   return {
     ...((form === 'minimal' || form === 'representation') && { return: form }),
     ...(page && /^[1-9]\d{0,8}$/.test(page.value) && { pageSize: { size: Number(page.value), applied: `${page.written}=${page.value}` } }),
   }
+}
+
+/** Parameters behind the value have no meaning for us. */
+function readPreference(item: string): { readonly written: string; readonly value: string } {
+  const [written = '', value = ''] = (item.split(';', 1)[0] ?? '').split(/=(.*)/s)
+  return { written: written.trim().toLowerCase(), value: value.trim().replace(/^"(.*)"$/, '$1') }
 }

@@ -28,9 +28,14 @@ export const ODATA_PATH = '/odata'
 /** Answers every request below the service root, whatever becomes of it: nothing is left to Express. */
 export function serveOData(parts: ODataParts): (req: Request, res: ServerResponse) => void {
   return (req, res) => {
-    void answerRequest(req, parts)
+    answerRequest(req, parts)
       .catch((error: unknown) => toFailureAnswer(error, fault => parts.report(fault, req)))
       .then(({ headers, ...answer }) => send(res, { ...answer, headers: { 'OData-Version': versionFor(req.headers), ...headers } }))
+      // An answer that could not be written ends with its connection: half of one must not look whole.
+      .catch((error: unknown) => {
+        parts.report(error, req)
+        res.destroy()
+      })
   }
 }
 

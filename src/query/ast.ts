@@ -7,7 +7,7 @@ import type { At } from '../errors/problem.js'
 export interface Query {
   readonly filter?: Ast
   readonly search?: SearchAst
-  readonly compute?: readonly { readonly expr: Ast; readonly name: string; readonly at: At }[]
+  readonly compute?: readonly ComputeAst[]
   readonly orderBy?: readonly OrderAst[]
   /** Absent: every field. */
   readonly select?: readonly SelectAst[]
@@ -17,6 +17,13 @@ export interface Query {
   readonly count?: boolean
   /** Opaque token of the page that comes next. */
   readonly skipToken?: string
+}
+
+/** A value with a name of its own. */
+export interface ComputeAst {
+  readonly expr: Ast
+  readonly name: string
+  readonly at: At
 }
 
 export interface OrderAst {

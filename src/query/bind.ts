@@ -1,9 +1,9 @@
 import { type At, fail } from '../errors/problem.js'
-import { type Entity, entity, type Navigation, type Scalar } from '../model/model.js'
-import type { ExpandAst, OrderAst, Query } from './ast.js'
+import { type Entity, entity, type Scalar } from '../model/model.js'
+import type { ComputeAst, ExpandAst, OrderAst, Query, SearchAst } from './ast.js'
 import { bindCondition, bindValue } from './expression.js'
 import { type QueryLimits, SKIP_MAX } from './limits.js'
-import { columnOf, type Expansion, type Expr, type Order, type Plan, rowSource, type Selected } from './plan.js'
+import { allOf, columnOf, type Expansion, type Expr, isTrue, type Order, type Plan, rowSource, type Selected } from './plan.js'
 import { Scope, unknownField } from './scope.js'
 
 /** Resolves the names and types of a query against the model: the one place that validates queries, for every adapter. */
@@ -18,15 +18,15 @@ function pageSize({ top, expand }: Query, limits: QueryLimits): number {
   return Math.min(top ?? limits.pageSize, most)
 }
 
-function bindIn(query: Query, scope: Scope, limits: QueryLimits, level: number): Plan {
-  refuseUnbuilt(query)
-  const filter = query.filter && bindCondition(query.filter, scope)
+function bindIn(query: Query, outer: Scope, limits: QueryLimits, level: number): Plan {
+  const { scope, computed } = bindCompute(query.compute ?? [], outer)
+  const filter = allOf(query.search && bindSearch(query.search, scope), query.filter && bindCondition(query.filter, scope))
   return {
     entity: scope.entity,
     row: scope.row,
-    ...(filter && { filter }),
+    ...(!isTrue(filter) && { filter }),
     orderBy: totalOrder(query.orderBy ?? [], scope),
-    select: bindSelect(query, scope.entity),
+    select: bindSelect(query, scope.entity, computed),
     expand: bindExpand(query.expand ?? [], scope, limits, level + 1),
     ...(query.top !== undefined && { top: query.top }),
     skip: query.skip ?? 0,
@@ -34,10 +34,26 @@ function bindIn(query: Query, scope: Scope, limits: QueryLimits, level: number):
   }
 }
 
-function refuseUnbuilt(query: Query): void {
-  if (query.search) fail({ kind: 'NotImplemented', feature: '$search', at: { source: '$search' } })
-  if (query.compute) fail({ kind: 'NotImplemented', feature: '$compute', at: { source: '$compute' } })
+/** Values of `$compute` get names that the other options, and later values, may use (OData 4.01 Part 2, 5.1.3.1). */
+function bindCompute(items: readonly ComputeAst[], outer: Scope): { readonly scope: Scope; readonly computed: ReadonlyMap<string, Expr> } {
+  const computed = new Map<string, Expr>()
+  const scope = items.reduce((around, { expr, name, at }) => {
+    if (around.entity.fields.has(name) || computed.has(name)) fail({ kind: 'NameTaken', name, at })
+    const value = bindValue(expr, around)
+    if (value.type.startsWith('Geography')) fail({ kind: 'WrongType', expected: 'a value that can be computed with', found: value.type, at: expr.at })
+    computed.set(name, value)
+    return around.computed(name, value)
+  }, outer)
+  return { scope, computed }
 }
+
+function bindSearch(asked: SearchAst, { entity: of, row }: Scope): Expr {
+  if (!SEARCHABLE.has(of.name)) return fail({ kind: 'NotImplemented', feature: `$search in ${of.name}`, at: { source: '$search' } })
+  return { kind: 'search', asked, entity: of, row, type: 'Boolean' }
+}
+
+/** Entities whose text is indexed. */
+const SEARCHABLE: ReadonlySet<string> = new Set(['Property'])
 
 /** The key makes every order total. It follows the direction of the last term, so that one index serves both directions. */
 function totalOrder(terms: readonly OrderAst[], scope: Scope): readonly Order[] {
@@ -62,23 +78,26 @@ function bindOrder({ expr, descending }: OrderAst, scope: Scope): Order {
 
 const isSortable = ({ type }: Expr) => !type.startsWith('Collection') && !type.startsWith('Geography')
 
-function bindSelect({ select }: Query, of: Entity): readonly Selected[] {
-  const readable = of.scalars.filter(s => s.readableBy !== 'nobody')
-  if (!select || select.some(s => s.name === '*')) {
-    for (const { name, at } of select ?? []) if (name !== '*') selectedField(name, of, at)
-    return readable.map(toSelected)
-  }
-  const scalars = select.map(({ name, at }) => selectedField(name, of, at)).filter(f => f.kind === 'scalar')
-  return [...new Set(scalars)].map(toSelected)
+function bindSelect({ select }: Query, of: Entity, computed: ReadonlyMap<string, Expr>): readonly Selected[] {
+  const every = [...of.scalars.filter(s => s.readableBy !== 'nobody').map(toField), ...[...computed].map(toComputed)]
+  if (!select) return every
+  const named = select.filter(s => s.name !== '*').flatMap(({ name, at }) => {
+    const value = computed.get(name)
+    return value ? [toComputed([name, value])] : selectedField(name, of, at)
+  })
+  if (named.length < select.length) return every
+  return named.filter((s, i) => named.findIndex(other => nameOf(other) === nameOf(s)) === i)
 }
 
-const toSelected = (scalar: Scalar): Selected => ({ scalar })
+const toField = (scalar: Scalar): Selected => ({ kind: 'field', scalar })
+const toComputed = ([name, value]: readonly [string, Expr]): Selected => ({ kind: 'computed', name, value })
+const nameOf = (selected: Selected) => (selected.kind === 'field' ? selected.scalar.name : selected.name)
 
 /** A navigation may be selected: it adds a link at most, and its records only if it is expanded too. */
-function selectedField(name: string, of: Entity, at: At): Scalar | Navigation {
+function selectedField(name: string, of: Entity, at: At): readonly Selected[] {
   const field = of.fields.get(name) ?? unknownField(of, name, at)
-  if (field.kind === 'scalar' && field.readableBy === 'nobody') return fail({ kind: 'NotReadable', field: name, at })
-  return field
+  if (field.kind === 'navigation') return []
+  return field.readableBy === 'nobody' ? fail({ kind: 'NotReadable', field: name, at }) : [toField(field)]
 }
 
 /** `*` stands for every navigation that is not named beside it (OData 4.01 Part 2, 5.1.3). */

@@ -1,9 +1,11 @@
 import { type At, fail } from '../errors/problem.js'
+import { ENTITIES } from '../model/model.js'
 import type { Ast } from './ast.js'
 import { CASTS, FUNCTIONS, type FunctionName, isFunction, NOT_BUILT, type Type, type ValueType } from './functions.js'
 import { type Argument, chooseOverload, naturalType, settle } from './overload.js'
-import { type Collection, call, columnOf, type Expr, TRUE, textLiteral } from './plan.js'
-import type { Scope } from './scope.js'
+import { checkPattern } from './pattern.js'
+import { type Collection, call, columnOf, type Expr, FALSE, TRUE, textLiteral } from './plan.js'
+import { follow, Scope, type Target } from './scope.js'
 import { suggest } from './suggest.js'
 
 /** Binds an expression that must be true or false. */
@@ -39,32 +41,51 @@ function bindArgument(ast: Ast, scope: Scope): Argument {
     case 'type':
       return fail({ kind: 'WrongType', expected: 'a value', found: `the type ${ast.name}`, at: ast.at })
     case 'root':
-      return fail({ kind: 'NotImplemented', feature: '$root in an expression', at: ast.at })
+      return { kind: 'bound', expr: bindRoot(ast) }
   }
 }
 
 function bindPath(ast: Ast & { kind: 'path' }, scope: Scope): Expr {
-  const target = scope.resolve(ast.names, ast.at)
+  return toValue(scope.resolve(ast.names, ast.at), ast.names, ast.at)
+}
+
+function toValue(target: Target, names: readonly string[], at: At): Expr {
   switch (target.kind) {
     case 'element':
       return target
+    case 'computed':
+      return target.value
     case 'scalar':
-      if (target.scalar.readableBy === 'nobody') return fail({ kind: 'NotReadable', field: target.scalar.name, at: ast.at })
+      if (target.scalar.readableBy === 'nobody') return fail({ kind: 'NotReadable', field: target.scalar.name, at })
       return columnOf(target.scalar, target.source)
     case 'record':
     case 'records':
-      return fail({ kind: 'WrongType', expected: 'a value', found: `a record or records (${ast.names.join('/')})`, at: ast.at })
+      return fail({ kind: 'WrongType', expected: 'a value', found: `a record or records (${names.join('/')})`, at })
   }
 }
+
+/** A field of a record that is named by its key, wherever the expression stands (OData 4.01 Part 2, 5.1.1.14.5). Listings are not for all readers, so they are not reached this way. */
+function bindRoot({ entity: name, key, names, at }: Ast & { kind: 'root' }): Expr {
+  const of = ENTITIES.get(name) ?? fail({ kind: 'NotFound', what: `resource ${name}` })
+  if (!OPEN.has(of.name)) return fail({ kind: 'NotImplemented', feature: `$root/${name}`, at })
+  const bound = settle({ kind: 'bound', expr: bindValue(key, Scope.root(of)) }, of.key.type)
+  if (bound.type !== of.key.type) return fail({ kind: 'BadKey', entity: of.name, found: String(bound.type) })
+  return toValue(follow({ kind: 'key', entity: of, key: bound }, of, names, at), names, at)
+}
+
+/** Entities whose every record may be seen by every reader. */
+const OPEN: ReadonlySet<string> = new Set(['Member', 'Office', 'Lookup'])
 
 function bindCall(ast: Ast & { kind: 'call' }, scope: Scope): Expr {
   if (ast.fn === 'cast') return bindCast(ast, scope)
   if (ast.fn === 'has') return bindHas(ast, scope)
+  if (ast.fn === 'isof') return bindIsOf(ast, scope)
   if (!isFunction(ast.fn)) return unknownFunction(ast.fn, ast.at)
   if (ast.fn === 'eq' || ast.fn === 'ne') {
-    const missing = bindMissing(ast.fn, ast.args, scope)
-    if (missing) return missing
+    const test = bindNullTest(ast.fn, ast.args, scope)
+    if (test) return test
   }
+  if (ast.fn === 'matchespattern') return bindPattern(ast, scope)
   const bound = chooseOverload(ast.fn, ast.args.map(a => bindArgument(a, scope)), ast.at) // biome-ignore format: one line
   refuseImpossible(ast.fn, bound, ast)
   return bound
@@ -72,17 +93,43 @@ function bindCall(ast: Ast & { kind: 'call' }, scope: Scope): Expr {
 
 function unknownFunction(name: string, at: At): never {
   if (NOT_BUILT.has(name)) return fail({ kind: 'NotImplemented', feature: `the function ${name}`, at })
-  const suggestion = suggest(name, [...Object.keys(FUNCTIONS), 'cast', 'has'])
+  const suggestion = suggest(name, [...Object.keys(FUNCTIONS), 'cast', 'has', 'isof'])
   return fail({ kind: 'UnknownFunction', name, ...(suggestion !== undefined && { suggestion }), at })
 }
 
-/** `ListAgent eq null`: whether a single navigation leads nowhere (OData 4.01 Part 2, 5.1.1.1.1). Its key is null then. */
-function bindMissing(fn: 'eq' | 'ne', args: readonly Ast[], scope: Scope): Expr | undefined {
+/**
+ * `X eq null`, also of what compares with null only: a position, and a single navigation, which leads nowhere if the key of
+ * its record is null (OData 4.01 Part 2, 5.1.1.1.1).
+ */
+function bindNullTest(fn: 'eq' | 'ne', args: readonly Ast[], scope: Scope): Expr | undefined {
   const isNull = (a: Ast | undefined) => a?.kind === 'literal' && a.type === 'Null'
   const path = args.find(a => a.kind === 'path')
   if (path?.kind !== 'path' || !args.some(isNull)) return undefined
   const target = scope.resolve(path.names, path.at)
-  return target.kind === 'record' ? call(fn, columnOf(target.entity.key, target.source), { kind: 'literal', value: null, type: 'String' }) : undefined
+  const value = target.kind === 'record' ? columnOf(target.entity.key, target.source) : toValue(target, path.names, path.at)
+  return value.type.startsWith('Collection') ? undefined : call(fn, value, { kind: 'literal', value: null, type: value.type as ValueType }) // not a collection
+}
+
+/** Fields have one type each, so the question is answered here, but for null, which is of no type (OData 4.01 Part 2, 5.1.1.10.2). */
+function bindIsOf(ast: Ast & { kind: 'call' }, scope: Scope): Expr {
+  const type = ast.args.at(-1)
+  if (type?.kind !== 'type' || ast.args.length > 2) return fail({ kind: 'NoOverload', name: 'isof', args: ast.args.map(a => a.kind), expected: ['(value, type)', '(type)'], at: ast.at })
+  const [value] = ast.args
+  if (ast.args.length === 1 || value === undefined) return type.name.split('.').at(-1) === scope.entity.typeName ? TRUE : FALSE
+  const arg = bindArgument(value, scope)
+  if (arg.kind === 'literal' && arg.ast.type === 'Null') return FALSE
+  const bound = settle(arg, naturalType(arg) as Type) // a literal keeps its own type
+  return type.name === `Edm.${bound.type}` || type.name === 'Edm.PrimitiveType' ? call('ne', bound, { kind: 'literal', value: null, type: bound.type as ValueType }) : FALSE
+}
+
+/** The pattern is one of ECMAScript; only a literal can be translated for the database. */
+function bindPattern(ast: Ast & { kind: 'call' }, scope: Scope): Expr {
+  const bound = chooseOverload('matchespattern', ast.args.map(a => bindArgument(a, scope)), ast.at) // biome-ignore format: one line
+  const pattern = bound.kind === 'call' ? bound.args[1] : undefined
+  const at = ast.args[1]?.at ?? ast.at
+  if (bound.kind !== 'call' || pattern?.kind !== 'literal') return fail({ kind: 'NotImplemented', feature: 'a pattern that is no literal', at })
+  if (pattern.value !== null) checkPattern(String(pattern.value), at)
+  return bound
 }
 
 /** What the literals of a call show to be wrong, whatever the records hold. */

@@ -18,7 +18,6 @@ const INTEGERS = ['Int32', 'Int64'] as const
 const FRACTIONS = ['Decimal', 'Double'] as const
 const NUMBERS = [...INTEGERS, ...FRACTIONS] as const
 const ORDERED: readonly ValueType[] = [...NUMBERS, 'String', 'DateTimeOffset', 'Date', 'TimeOfDay', 'Duration', 'Boolean']
-const EQUATABLE: readonly ValueType[] = [...ORDERED, 'GeographyPoint']
 const DAYS: readonly ValueType[] = ['DateTimeOffset', 'Date']
 const CLOCKS: readonly ValueType[] = ['DateTimeOffset', 'TimeOfDay']
 
@@ -28,6 +27,7 @@ const part = (types: readonly ValueType[], returns: ValueType = 'Int32') => each
 const ofText = (returns: ValueType) => [sig(['String'], returns)]
 const ofTexts = (returns: ValueType) => [sig(['String', 'String'], returns)]
 const shifted = each(DAYS, t => sig([t, 'Duration'], t))
+const sets = each(ORDERED, t => sig([collectionOf(t), collectionOf(t)], 'Boolean'))
 const scaled = [sig(['Duration', 'Decimal'], 'Duration')]
 
 /**
@@ -42,13 +42,13 @@ export const FUNCTIONS = {
   or:                 [sig(['Boolean', 'Boolean'], 'Boolean')],
   not:                [sig(['Boolean'], 'Boolean')],
 
-  eq:                 compare(EQUATABLE),
-  ne:                 compare(EQUATABLE),
+  eq:                 compare(ORDERED),
+  ne:                 compare(ORDERED),
   gt:                 compare(ORDERED),
   ge:                 compare(ORDERED),
   lt:                 compare(ORDERED),
   le:                 compare(ORDERED),
-  in:                 each(EQUATABLE, t => sig([t, collectionOf(t)], 'Boolean')),
+  in:                 each(ORDERED, t => sig([t, collectionOf(t)], 'Boolean')),
 
   add:                [...numeric(), ...shifted, sig(['Duration', 'Duration'], 'Duration')],
   sub:                [...numeric(), ...shifted, ...each(DAYS, t => sig([t, t], 'Duration')), sig(['Duration', 'Duration'], 'Duration')],
@@ -84,6 +84,15 @@ export const FUNCTIONS = {
   mindatetime:        [sig([], 'DateTimeOffset')],
   maxdatetime:        [sig([], 'DateTimeOffset')],
 
+  // Conditions and values by turns: the value behind the first condition that is true.
+  case:               each(ORDERED, t => sig(['Boolean', t], t)),
+  hassubset:          sets,
+  hassubsequence:     sets,
+  // The pattern is a literal: it is translated when the query is bound.
+  matchespattern:     ofTexts('Boolean'),
+  'geo.distance':     [sig(['GeographyPoint', 'GeographyPoint'], 'Double')],
+  'geo.intersects':   [sig(['GeographyPoint', 'GeographyPolygon'], 'Boolean')],
+
   round:              each(FRACTIONS, t => sig([t], t)),
   floor:              each(FRACTIONS, t => sig([t], t)),
   ceiling:            each(FRACTIONS, t => sig([t], t)),
@@ -93,10 +102,8 @@ export type FunctionName = keyof typeof FUNCTIONS
 
 export const isFunction = (name: string): name is FunctionName => Object.hasOwn(FUNCTIONS, name)
 
-/** Functions of the standard that the service knows and does not offer (yet): 501 instead of "no such function". */
-export const NOT_BUILT: ReadonlySet<string> = new Set([
-  'case', 'isof', 'hassubset', 'hassubsequence', 'matchespattern', 'geo.distance', 'geo.intersects', 'geo.length',
-]) // biome-ignore format: one line
+/** Functions of the standard that the service knows and does not offer: 501 instead of "no such function". No field holds a line. */
+export const NOT_BUILT: ReadonlySet<string> = new Set(['geo.length'])
 
 /** What `cast` can turn into what. A value that does not fit gives null (OData 4.01 Part 2, 5.1.1.10.1). */
 // biome-ignore format: table

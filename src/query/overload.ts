@@ -19,14 +19,18 @@ const LITERAL_AS: { readonly [type in LiteralType]?: readonly ValueType[] } = { 
 /** Finds the overload for the arguments and gives each literal the type that its place asks for. */
 export function chooseOverload(fn: FunctionName, args: readonly Argument[], at: At): Expr {
   const signatures: readonly Signature[] = FUNCTIONS[fn]
-  const variadic = fn === 'and' || fn === 'or'
-  const found = signatures.find(s => (variadic || s.args.length === args.length) && args.every((arg, i) => accepts(parameter(s, i), arg)))
+  const found = signatures.find(s => takes(fn, args.length, s.args.length) && args.every((arg, i) => accepts(parameter(s, i), arg)))
   if (!found) return noOverload(fn, signatures, args, at)
   return { kind: 'call', fn, args: args.map((arg, i) => settle(arg, parameter(found, i))), type: found.returns }
 }
 
-/** `and` and `or` take any number of arguments of their one type. */
-const parameter = (signature: Signature, index: number): Type => signature.args[Math.min(index, signature.args.length - 1)] ?? 'Boolean'
+/** `and` and `or` take any number of arguments, `case` any number of pairs. */
+function takes(fn: FunctionName, given: number, declared: number): boolean {
+  if (fn === 'and' || fn === 'or') return given >= declared
+  return fn === 'case' ? given > 0 && given % declared === 0 : given === declared
+}
+
+const parameter = (signature: Signature, index: number): Type => signature.args[index % signature.args.length] ?? 'Boolean'
 
 function accepts(type: Type, arg: Argument): boolean {
   if (arg.kind === 'list') {

@@ -1,5 +1,5 @@
 import type { Entity, Navigation, Scalar } from '../model/model.js'
-import type { Value } from './ast.js'
+import type { SearchAst, Value } from './ast.js'
 import type { FunctionName, Type, ValueType } from './functions.js'
 
 /** A query that is known to make sense: every name is a model object, every expression has a type. */
@@ -28,11 +28,10 @@ export interface Order {
   readonly descending: boolean
 }
 
-export interface Selected {
-  readonly scalar: Scalar
-  /** Absent: the reader may see it in every record. */
-  readonly readableIf?: Expr
-}
+export type Selected =
+  /** `readableIf` absent: the reader may see the field in every record. */
+  | { readonly kind: 'field'; readonly scalar: Scalar; readonly readableIf?: Expr }
+  | { readonly kind: 'computed'; readonly name: string; readonly value: Expr }
 
 export interface Expansion {
   readonly navigation: Navigation
@@ -40,8 +39,11 @@ export interface Expansion {
   readonly plan: Plan
 }
 
-/** Where a column is read: in a row, or in the one record that a navigation leads to from there (all null if there is none). */
-export type Source = { readonly kind: 'row'; readonly row: RowName } | { readonly kind: 'via'; readonly navigation: Navigation; readonly from: Source }
+/** Where a column is read: in a row, in the one record that a navigation leads to from there, or in a record named by its key; all null if there is none. */
+export type Source =
+  | { readonly kind: 'row'; readonly row: RowName }
+  | { readonly kind: 'via'; readonly navigation: Navigation; readonly from: Source }
+  | { readonly kind: 'key'; readonly entity: Entity; readonly key: Expr }
 
 /** What a lambda or a count runs over. */
 export type Collection =
@@ -58,6 +60,8 @@ export type Expr =
   /** The value where the condition is true, elsewhere null: how a field is kept from a reader. */
   | { readonly kind: 'guarded'; readonly when: Expr; readonly value: Expr; readonly type: Type }
   | { readonly kind: 'cast'; readonly arg: Expr; readonly type: ValueType }
+  /** The record's text matches what `$search` asks for. */
+  | { readonly kind: 'search'; readonly asked: SearchAst; readonly entity: Entity; readonly row: RowName; readonly type: 'Boolean' }
   | { readonly kind: 'lambda'; readonly quantifier: 'any' | 'all'; readonly over: Collection; readonly row: RowName; readonly body?: Expr; readonly type: 'Boolean' }
   | { readonly kind: 'count'; readonly over: Collection; readonly row: RowName; readonly filter?: Expr; readonly type: 'Int64' }
 

@@ -1,11 +1,14 @@
 import { type At, fail } from '../errors/problem.js'
 import { type Entity, entity, type Navigation, type Scalar } from '../model/model.js'
 import type { ValueType } from './functions.js'
-import { type Collection, type RowName, rowSource, type Source } from './plan.js'
+import { type Collection, type Expr, type RowName, rowSource, type Source } from './plan.js'
 import { suggest } from './suggest.js'
 
 /** What a name of a lambda or of the request stands for. */
-type Binding = { readonly kind: 'record'; readonly source: Source; readonly entity: Entity } | { readonly kind: 'element'; readonly row: RowName; readonly type: ValueType }
+type Binding =
+  | { readonly kind: 'record'; readonly source: Source; readonly entity: Entity }
+  | { readonly kind: 'element'; readonly row: RowName; readonly type: ValueType }
+  | { readonly kind: 'computed'; readonly value: Expr }
 
 /** What a path leads to. */
 export type Target =
@@ -13,6 +16,7 @@ export type Target =
   | { readonly kind: 'element'; readonly row: RowName; readonly type: ValueType }
   | { readonly kind: 'record'; readonly source: Source; readonly entity: Entity }
   | { readonly kind: 'records'; readonly navigation: Navigation; readonly source: Source }
+  | { readonly kind: 'computed'; readonly value: Expr }
 
 /** The names an expression may use: the fields of one record, `$it`, `$this`, and the variables of the lambdas around it. */
 export class Scope {
@@ -26,13 +30,17 @@ export class Scope {
 
   static root(of: Entity): Scope {
     const record: Binding = { kind: 'record', source: rowSource('r0'), entity: of }
-    return new Scope(of, 'r0', new Map([['$it', record], ['$this', record]]), 0)
+    return new Scope(of, 'r0', new Map([
+      ['$it', record],
+      ['$this', record],
+    ]), 0)
   }
 
   /** The scope of the options of an expansion: its own records, and `$it` of the request (OData 4.01 Part 2, 5.1.1.14.4). */
   expansion(of: Entity): Scope {
     const row = this.nextRow()
-    return new Scope(of, row, new Map([...this.bindings, ['$this', { kind: 'record', source: rowSource(row), entity: of }]]), this.depth + 1)
+    const known = [...this.bindings].filter(([, b]) => b.kind !== 'computed')
+    return new Scope(of, row, new Map([...known, ['$this', { kind: 'record', source: rowSource(row), entity: of }]]), this.depth + 1)
   }
 
   /** The scope of a lambda's predicate. Its variable hides fields and outer variables of the same name. */
@@ -41,6 +49,11 @@ export class Scope {
     const binding: Binding =
       over.kind === 'values' ? { kind: 'element', row, type: over.scalar.type } : { kind: 'record', source: rowSource(row), entity: entity(over.navigation.target) }
     return new Scope(this.entity, this.row, variable === undefined ? this.bindings : new Map([...this.bindings, [variable, binding]]), this.depth + 1)
+  }
+
+  /** This scope with one more name, for a value of `$compute`. */
+  computed(name: string, value: Expr): Scope {
+    return new Scope(this.entity, this.row, new Map([...this.bindings, [name, { kind: 'computed', value }]]), this.depth)
   }
 
   /** The scope of a filter behind a counted collection: unprefixed names are fields of its records. */
@@ -56,17 +69,18 @@ export class Scope {
   resolve(names: readonly string[], at: At): Target {
     const [first = '', ...rest] = names
     const bound = this.bindings.get(first)
-    if (bound?.kind === 'element') return rest.length === 0 ? bound : fail({ kind: 'UnknownField', entity: first, field: rest.join('/'), at })
-    if (bound) return walk(bound.source, bound.entity, rest, at)
-    return walk(rowSource(this.row), this.entity, names, at)
+    if (bound && bound.kind !== 'record') return rest.length === 0 ? bound : fail({ kind: 'UnknownField', entity: first, field: rest.join('/'), at })
+    if (bound) return follow(bound.source, bound.entity, rest, at)
+    return follow(rowSource(this.row), this.entity, names, at)
   }
 }
 
-function walk(source: Source, of: Entity, [name, ...rest]: readonly string[], at: At): Target {
+/** What a path leads to from a record. */
+export function follow(source: Source, of: Entity, [name, ...rest]: readonly string[], at: At): Target {
   if (name === undefined) return { kind: 'record', source, entity: of }
   const field = of.fields.get(name) ?? unknownField(of, name, at)
   if (field.kind === 'scalar') return rest.length === 0 ? { kind: 'scalar', scalar: field, source } : fail({ kind: 'UnknownField', entity: name, field: rest.join('/'), at })
-  if (!field.collection) return walk({ kind: 'via', navigation: field, from: source }, entity(field.target), rest, at)
+  if (!field.collection) return follow({ kind: 'via', navigation: field, from: source }, entity(field.target), rest, at)
   return rest.length === 0 ? { kind: 'records', navigation: field, source } : fail({ kind: 'WrongType', expected: 'any, all or $count behind a collection', found: rest.join('/'), at })
 }
 

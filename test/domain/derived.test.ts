@@ -42,7 +42,10 @@ describe('what the service sets', () => {
     })
     expect(derive(ACTIVE, { values: { ListPrice: null } })).toMatchObject({ PreviousListPrice: '350000.5', PriceChangeTimestamp: AT })
     expect(derive(DRAFT, { values: { ListPrice: '5' } })).toEqual({ OriginalListPrice: '5', PriceChangeTimestamp: AT })
-    expect(derive({ ...DRAFT, ListPrice: '5', OriginalListPrice: '5' }, { values: { ListPrice: '6' } })).toEqual({ PreviousListPrice: '5', PriceChangeTimestamp: AT })
+    expect(derive({ ...DRAFT, ListPrice: '5', OriginalListPrice: '5' }, { values: { ListPrice: '6' } })).toEqual({
+      PreviousListPrice: '5',
+      PriceChangeTimestamp: AT,
+    })
     expect(derive(NO_LISTING, { values: { ListPrice: '5' } })).toEqual({ OriginalListPrice: '5' })
     expect(derive({ ...ACTIVE, OriginalListPrice: null }, { values: { ListPrice: '6' } })).toMatchObject({ OriginalListPrice: '350000.5' })
   })
@@ -62,7 +65,9 @@ describe('what the service sets', () => {
     const announced = derive(DRAFT, { status: 'Coming Soon' })
     expect(announced).toMatchObject({ ContractStatus: 'Available', MajorChangeType: 'Coming Soon' })
     expect(announced).not.toHaveProperty('OnMarketDate')
-    expect(derive({ ...DRAFT, StandardStatus: 'Coming Soon', ContractStatus: 'Available' }, { status: 'Active' })).not.toHaveProperty('ContractStatusChangeDate')
+    expect(derive({ ...DRAFT, StandardStatus: 'Coming Soon', ContractStatus: 'Available' }, { status: 'Active' })).not.toHaveProperty(
+      'ContractStatusChangeDate',
+    )
   })
 
   it('when it comes back', () => {
@@ -86,7 +91,11 @@ describe('what the service sets', () => {
   })
 
   it('when price and status change together, the status is the major change', () =>
-    expect(derive(ACTIVE, { status: 'Pending', values: { ListPrice: '1' } })).toMatchObject({ PreviousListPrice: '350000.5', PriceChangeTimestamp: AT, MajorChangeType: 'Pending' }))
+    expect(derive(ACTIVE, { status: 'Pending', values: { ListPrice: '1' } })).toMatchObject({
+      PreviousListPrice: '350000.5',
+      PriceChangeTimestamp: AT,
+      MajorChangeType: 'Pending',
+    }))
 })
 
 describe('keys of listings', () => {

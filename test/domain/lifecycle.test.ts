@@ -47,7 +47,8 @@ describe('the life of a listing', () => {
     ['Expired', 'Expired', 'Unavailable'],
     ['Sold', 'Sold', 'Sold'],
   ] as const)('%s: MlsStatus %s, ContractStatus %s', (StandardStatus, MlsStatus, ContractStatus) =>
-    expect(statusFields(StandardStatus)).toEqual({ StandardStatus, MlsStatus, ContractStatus }))
+    expect(statusFields(StandardStatus)).toEqual({ StandardStatus, MlsStatus, ContractStatus }),
+  )
 
   it('prints every arrow once', () => {
     const lines = renderLifecycle().trimEnd().split('\n')

@@ -31,7 +31,9 @@ describe('decimals keep what was written', () => {
     expect(number && renderDecimal(number)).toBe(expected)
   })
 
-  it.each(['', '.5', '5.', '1e', 'NaN', 'Infinity', '0x10', '1,000', ' 1', '1 ', '--1', '1_000'])('%j is none', text => expect(readDecimal(text)).toBeUndefined())
+  it.each(['', '.5', '5.', '1e', 'NaN', 'Infinity', '0x10', '1,000', ' 1', '1 ', '--1', '1_000'])('%j is none', text =>
+    expect(readDecimal(text)).toBeUndefined(),
+  )
 
   it('reads a long text of zeros in no time', () => {
     const started = performance.now()

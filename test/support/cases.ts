@@ -49,6 +49,9 @@ export function toContext(app: TestApp, url: string, { headers }: RequestParts, 
   return { url, answer, keysAt, pages: () => (pages ??= walk(app, headers, answer)) }
 }
 
+/** The pages of a query, to the last one. */
+export const readPages = async (app: TestApp, url: string): Promise<readonly Answer[]> => walk(app, undefined, await app.send(url))
+
 /** Follows the links to the end. */
 async function walk(app: TestApp, headers: RequestParts['headers'], first: Answer): Promise<readonly Answer[]> {
   const pages = [first]

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -32,12 +33,10 @@ async function openEmbeddedCopy(limits: Partial<DatabaseSettings>): Promise<Test
   return withRemoval(settings, await openDatabase(settings, 'service'), () => rm(settings.dataDir, { recursive: true, force: true }))
 }
 
-let count = 0
-
 async function openServerCopy(limits: Partial<DatabaseSettings>): Promise<TestDatabase> {
   const serverUrl = inject('serverUrl')
   if (serverUrl === null) throw new Error('There is no PostgreSQL on this machine')
-  const name = `listing_${process.pid}_${(count += 1)}_${Date.now()}`
+  const name = `listing_${randomUUID().replaceAll('-', '')}`
   await execute(serverUrl, `create database ${name} template ${TEMPLATE}`)
   const url = new URL(serverUrl)
   url.pathname = `/${name}`

@@ -65,6 +65,17 @@ const quotient = numeric(
 /** PostgreSQL has no remainder of doubles: they become decimals of 15 digits. */
 const modDouble = (a: number, b: number) =>
   Number.isFinite(a) && Number.isFinite(b) && b !== 0 ? new Exact(a.toPrecision(15)).mod(b.toPrecision(15)).toNumber() : a % b
+/** In a collection every value is itself, NaN too. */
+const isOne = (a: Meant, b: Meant) => same(a, b) || (Number.isNaN(a) && Number.isNaN(b))
+const occurrences = (list: readonly Meant[], v: Meant) => list.filter(x => isOne(x, v)).length
+
+const EARTH_RADIUS_M = 6_371_008.8
+const radians = (degrees: number) => (degrees * Math.PI) / 180
+function haversine([lon1 = 0, lat1 = 0]: readonly number[], [lon2 = 0, lat2 = 0]: readonly number[]): number {
+  const h = Math.sin(radians(lat2 - lat1) / 2) ** 2 + Math.cos(radians(lat1)) * Math.cos(radians(lat2)) * Math.sin(radians(lon2 - lon1) / 2) ** 2
+  return 2 * EARTH_RADIUS_M * Math.asin(Math.min(1, Math.sqrt(h)))
+}
+
 const characters = (s: string) => [...s]
 const startOf = (text: readonly string[], start: Decimal) => Math.max(0, start.isNegative() ? text.length + start.toNumber() : start.toNumber())
 
@@ -137,6 +148,13 @@ export const MEANING: Readonly<Record<FunctionName, Meaning>> = {
   now:        () => BigInt(Date.now()) * 1000n,
   mindatetime: () => BigInt(Date.UTC(0, 0, 1)) * 1000n + (BigInt(Date.parse('0001-01-01T00:00:00Z')) - BigInt(Date.UTC(0, 0, 1))) * 1000n,
   maxdatetime: () => BigInt(Date.parse('9999-12-31T23:59:59.999Z')) * 1000n + 999n,
+
+  case:       args => args.find((_, i) => i % 2 === 1 && args[i - 1] === true) ?? null,
+  hassubset:  lift((a, b) => b.every((v: Meant) => occurrences(b, v) <= occurrences(a, v))),
+  hassubsequence: lift((a, b) => b.length === a.reduce((found: number, v: Meant) => (found < b.length && isOne(v, b[found]) ? found + 1 : found), 0)),
+  matchespattern: lift((a, b) => new RegExp(b, 'u').test(a)),
+  'geo.distance': lift((a, b) => haversine(JSON.parse(a).coordinates, JSON.parse(b).coordinates)),
+  'geo.intersects': lift(() => { throw new Error('not asked of the oracle') }),
 
   round:      round(Decimal.ROUND_HALF_UP),
   floor:      round(Decimal.ROUND_FLOOR),

@@ -46,6 +46,8 @@ export function evaluate(expr: Expr, rows: Rows, world: World): Meant {
       return castMeaning(evaluate(expr.arg, rows, world), expr.arg.type, expr.type)
     case 'guarded':
       return evaluate(expr.when, rows, world) === true ? evaluate(expr.value, rows, world) : null
+    case 'search':
+      throw new Error('not asked of the oracle')
     case 'lambda': {
       const each = members(expr.over, rows, world).map(m => (expr.body ? evaluate(expr.body, { ...rows, [expr.row]: m }, world) === true : true))
       return expr.quantifier === 'any' ? each.includes(true) : !each.includes(false)
@@ -106,6 +108,7 @@ function columnValue(scalar: Scalar, source: Source, rows: Rows, world: World): 
 } // biome-ignore format: one case for numbers
 
 function recordAt(source: Source, rows: Rows, world: World): Known | undefined {
+  if (source.kind === 'key') throw new Error('not asked of the oracle')
   if (source.kind === 'row') return rows[source.row] as Known | undefined // a row holds a record
   return related(source.navigation, recordAt(source.from, rows, world), world)[0]
 }

@@ -1,0 +1,107 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import type { Client } from 'pg'
+import { type Database, DatabaseError } from './database.js'
+
+/** A folder of prisma/migrations. */
+export interface Migration {
+  readonly name: string
+  readonly sql: string
+  /** SHA-256 of the file, in hexadecimal, as Prisma keeps it. */
+  readonly checksum: string
+}
+
+interface AppliedRow {
+  readonly name: string
+  readonly checksum: string
+  readonly finished: boolean
+}
+
+const FOLDER = new URL('../../prisma/migrations/', import.meta.url)
+
+/** The number of the lock that `prisma migrate deploy` takes: neither runs while the other does. */
+const LOCK = 72707369
+
+/** The table of Prisma, with its columns, so that `prisma migrate deploy` goes on where this ends. */
+const TABLE = `create table if not exists "_prisma_migrations" (
+  "id" varchar(36) primary key not null, "checksum" varchar(64) not null, "finished_at" timestamptz, "migration_name" varchar(255) not null,
+  "logs" text, "rolled_back_at" timestamptz, "started_at" timestamptz not null default now(), "applied_steps_count" integer not null default 0)`
+
+const APPLIED = `select migration_name as name, checksum, finished_at is not null as finished from "_prisma_migrations" where rolled_back_at is null`
+
+/** The migrations of the project, in their order. */
+export async function readMigrations(folder = FOLDER): Promise<readonly Migration[]> {
+  const entries = await readdir(folder, { withFileTypes: true })
+  const names = entries.filter(entry => entry.isDirectory()).map(entry => entry.name)
+  return Promise.all(
+    names.sort().map(async name => {
+      const sql = await readFile(new URL(`${name}/migration.sql`, folder), 'utf8')
+      return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') }
+    }),
+  )
+}
+
+/**
+ * Brings the database to the state of the code. Each migration and its row in the table of Prisma are one transaction; several processes may call at once.
+ * @returns the names of the migrations that were applied now.
+ * @throws DatabaseError that names the migration: it failed, it was changed after it was applied, or the code does not know it.
+ */
+export async function migrate(database: Database, migrations?: readonly Migration[]): Promise<{ readonly applied: readonly string[] }> {
+  const known = migrations ?? (await readMigrations())
+  return database.withClient(async client => {
+    const applied: string[] = []
+    for (let name = await applyNext(client, known); name !== undefined; name = await applyNext(client, known)) applied.push(name)
+    return { applied }
+  })
+}
+
+/** Whether every migration of the code is applied. False too when the database cannot be asked. */
+export async function isMigrated(database: Database): Promise<boolean> {
+  const known = await readMigrations()
+  const rows = await database.prisma.$queryRawUnsafe<AppliedRow[]>(APPLIED).catch(() => [])
+  const applied = new Set(rows.filter(row => row.finished).map(row => row.name))
+  return known.every(({ name }) => applied.has(name))
+}
+
+/** The lock lasts as long as the transaction, and what is applied is read under it. */
+async function applyNext(client: Client, known: readonly Migration[]): Promise<string | undefined> {
+  await client.query('begin')
+  try {
+    await client.query(`select pg_advisory_xact_lock(${LOCK})`)
+    await client.query(TABLE)
+    const next = findNext(known, (await client.query<AppliedRow>(APPLIED)).rows)
+    if (next) await apply(client, next)
+    await client.query('commit')
+    return next?.name
+  } catch (error) {
+    // The connection may be what is broken: then the server has rolled back already.
+    await client.query('rollback').catch(() => undefined)
+    throw error
+  }
+}
+
+function findNext(known: readonly Migration[], applied: readonly AppliedRow[]): Migration | undefined {
+  for (const { name, checksum, finished } of applied) {
+    const migration = known.find(m => m.name === name)
+    if (!migration) throw new DatabaseError(`The database is newer than this version of the service: it has the migration ${name}, which is unknown here.`)
+    if (!finished) throw new DatabaseError(`The migration ${name} failed in another program (prisma migrate). Resolve it there first.`)
+    if (migration.checksum !== checksum) throw new DatabaseError(`The migration ${name} was changed after it was applied. Restore its file.`)
+  }
+  return known.find(({ name }) => !applied.some(row => row.name === name))
+}
+
+async function apply(client: Client, { name, sql, checksum }: Migration): Promise<void> {
+  await client.query(sql).catch(error => {
+    throw new DatabaseError(`The migration ${name} failed, and nothing of it was kept: ${describe(error, sql)}`, { cause: error })
+  })
+  await client.query(
+    `insert into "_prisma_migrations" (id, checksum, migration_name, finished_at, applied_steps_count) values ($1, $2, $3, clock_timestamp(), 1)`,
+    [randomUUID(), checksum, name],
+  )
+}
+
+/** PostgreSQL gives the place as a character of the whole text, from 1. */
+function describe(error: Error & { readonly position?: string }, sql: string): string {
+  const line = error.position && sql.slice(0, Number(error.position)).split('\n').length
+  return line ? `${error.message} (line ${line} of migration.sql)` : error.message
+}

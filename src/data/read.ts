@@ -1,0 +1,56 @@
+import type { Notation } from '../query/notation.js'
+import { isFalse, type Plan } from '../query/plan.js'
+import type { PrismaClient } from './client/client.js'
+import { toProblem } from './failures.js'
+import { toCountStatement, toPageStatement } from './page.js'
+import { ProblemError } from '../errors/problem.js'
+
+/** A finished record: its JSON text, and its version, from which ETags are made. */
+export interface Found {
+  readonly json: string
+  readonly version: string | null
+}
+
+/** A page of finished records. */
+export interface Page {
+  readonly records: readonly Found[]
+  /** Order values of the last record; absent: there is no record after this page. */
+  readonly next?: readonly (string | null)[]
+  readonly count?: number
+}
+
+/** What can run a statement: the client, or the transaction of a unit of work. */
+export type Connection = Pick<PrismaClient, '$queryRaw' | '$executeRaw'>
+
+interface Row extends Found {
+  readonly cursor: string
+}
+
+/** Reads a page of a plan in the JSON lane: whatever the language can say, PostgreSQL answers as finished JSON. */
+export async function readPage(connection: Connection, plan: Plan, notation: Notation): Promise<Page> {
+  if (plan.filter && isFalse(plan.filter)) return { records: [], ...(plan.count && { count: 0 }) }
+  const [rows, count] = await Promise.all([plan.top === 0 ? [] : run<Row>(connection, toPageStatement(plan, notation)), plan.count ? readCount(connection, plan) : undefined])
+  const page = plan.top === undefined ? rows : rows.slice(0, plan.top)
+  const last = page.at(-1)
+  return {
+    records: page,
+    ...(last && rows.length > page.length && { next: JSON.parse(last.cursor) as (string | null)[] }), // written by toPageStatement
+    ...(count !== undefined && { count }),
+  }
+}
+
+export async function readCount(connection: Connection, plan: Plan): Promise<number> {
+  if (plan.filter && isFalse(plan.filter)) return 0
+  const [row] = await run<{ readonly count: number }>(connection, toCountStatement(plan))
+  return row?.count ?? 0
+}
+
+/** Runs a statement; faults of the database become problems that a client may be told. */
+async function run<T>(connection: Connection, statement: Parameters<Connection['$queryRaw']>[0]): Promise<readonly T[]> {
+  try {
+    return await connection.$queryRaw<T[]>(statement)
+  } catch (error) {
+    const problem = toProblem(error)
+    throw problem ? new ProblemError(problem) : error
+  }
+}

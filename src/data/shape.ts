@@ -1,0 +1,117 @@
+import type { Notation } from '../query/notation.js'
+import type { Type } from '../query/functions.js'
+import { type Expansion, type Expr, isFalse, type Plan, rowSource, type Selected, TRUE } from '../query/plan.js'
+import { numberText, timestampText } from './casts.js'
+import { Prisma } from './client/client.js'
+import { identifier, toColumn, toRows } from './columns.js'
+import type { Sql } from './render.js'
+import { toCondition, toSql } from './sql.js'
+
+const { sql, raw, join, empty } = Prisma
+
+/** One member of a record's JSON: its name and the value that PostgreSQL turns into JSON. */
+interface Member {
+  readonly name: string
+  readonly value: Sql
+}
+
+/**
+ * The JSON text of one record of the plan, as PostgreSQL builds it: control information, fields in the order of the plan,
+ * related records. `plan.row` must be in scope.
+ */
+export function toRecordJson(plan: Plan, notation: Notation): Sql {
+  const members = [...control(plan, notation), ...plan.select.flatMap(s => member(s, plan, notation)), ...plan.expand.flatMap(e => related(e, notation))]
+  const object = sql`(select row_to_json(record) from (select ${join([...members.map(m => sql`${m.value} as ${identifier(m.name)}`), ...(members.length === 0 ? [empty] : [])])}) record)`
+  return withRestrictions(object, plan, notation)
+}
+
+/** The log has no versions: its entries never change. */
+function control({ entity, row }: Plan, { etag }: Notation): readonly Member[] {
+  return etag !== undefined && entity.hidden.has('RecordVersion') ? [{ name: etag, value: sql`'W/"' || ${raw(`${row}."RecordVersion"`)} || '"'` }] : []
+}
+
+function member(selected: Selected, plan: Plan, notation: Notation): readonly Member[] {
+  if (selected.kind === 'computed') return [{ name: selected.name, value: toJsonValue(toSql(selected.value), selected.value.type, notation) }]
+  const { scalar, readableIf } = selected
+  const value = toJsonValue(toColumn(scalar, rowSource(plan.row)), scalar.collection ? `Collection(${scalar.type})` : scalar.type, notation)
+  if (!readableIf) return [{ name: scalar.name, value }]
+  if (!isFalse(readableIf)) return [{ name: scalar.name, value: sql`case when ${toCondition(readableIf)} then ${value} end` }]
+  const note = notation.restricted
+  const hidden: Member = { name: scalar.name, value: scalar.collection ? raw(`'{}'::text[]`) : raw('null::text') }
+  return note ? [{ name: scalar.name + note.suffix, value: sql`${note.value}::text` }, hidden] : [hidden]
+}
+
+/** A value in the form that PostgreSQL turns into the right JSON (OData JSON 4.01, 7.1). */
+function toJsonValue(value: Sql, type: Type, { numbersAsText }: Notation): Sql {
+  switch (type) {
+    case 'DateTimeOffset':
+      return timestampText(value)
+    case 'Decimal':
+      return numbersAsText ? numberText(value) : sql`trim_scale(${value})`
+    case 'Int32':
+      return value
+    case 'Int64':
+      return numbersAsText ? numberText(value) : value
+    case 'Double':
+      return doubleJson(value)
+    case 'TimeOfDay':
+      return sql`(${value})::text`
+    case 'Duration':
+      return sql`'PT' || trim_scale(${value}) || 'S'`
+    default:
+      return value
+  }
+}
+
+/** JSON has no numbers for what is not finite. */
+const doubleJson = (value: Sql) =>
+  sql`(case (${value})::text when 'Infinity' then '"INF"'::json when '-Infinity' then '"-INF"'::json when 'NaN' then '"NaN"'::json else to_json(${value}) end)`
+
+function related({ navigation, form, plan }: Expansion, notation: Notation): readonly Member[] {
+  const count: Member = { name: navigation.name + notation.countSuffix, value: sql`(select count(*) ${rowsOf(navigation, plan)})` }
+  if (form === 'count') return [count]
+  const record = form === 'references' ? reference(plan, notation) : toRecordJson(plan, notation)
+  const records: Member = { name: navigation.name, value: navigation.collection ? recordList(navigation, plan, record) : sql`(select ${record} ${rowsOf(navigation, plan)})` }
+  return plan.count && navigation.collection ? [count, records] : [records]
+}
+
+function recordList(navigation: Expansion['navigation'], plan: Plan, record: Sql): Sql {
+  const window = sql`${plan.top === undefined ? empty : sql` limit ${plan.top}`}${plan.skip > 0 ? sql` offset ${plan.skip}` : empty}`
+  return sql`(select coalesce(json_agg(listed.record), '[]') from (select ${record} as record ${rowsOf(navigation, plan)} order by ${toOrderBy(plan)}${window}) listed)`
+}
+
+function rowsOf(navigation: Expansion['navigation'], { row, filter }: Plan): Sql {
+  const { from, join: on } = toRows({ kind: 'records', navigation, source: rowSource(outer(row)) }, row)
+  return sql`from ${from} where ${on}${filter ? sql` and ${toCondition(filter)}` : empty}`
+}
+
+/** Rows are numbered by depth: an expansion stands in the row one above its own. */
+const outer = (row: Plan['row']): Plan['row'] => `r${Number(row.slice(1)) - 1}`
+
+const reference = ({ entity, row }: Plan, notation: Notation) =>
+  sql`json_build_object(${notation.reference}::text, record_url(${entity.name}::text, ${toColumn(entity.key, rowSource(row))}::text))`
+
+/** Null sorts below every value (decisions 2): first ascending, last descending. A column that is never null says nothing, so that more indexes serve it. */
+export function toOrderBy({ orderBy }: Plan): Sql {
+  return join(orderBy.map(({ expr, descending }) => sql`${toSql(expr)}${raw(`${descending ? ' desc' : ' asc'}${neverNull(expr) ? '' : descending ? ' nulls last' : ' nulls first'}`)}`)) // biome-ignore format: one line
+}
+
+export const neverNull = (expr: Expr) => expr.kind === 'column' && expr.source.kind === 'row' && !expr.scalar.nullable
+
+/**
+ * Where it depends on the record whether a field may be read, the notes on hidden fields are appended to the JSON text of just
+ * those records that hide them: an object built by PostgreSQL cannot leave out a member.
+ */
+function withRestrictions(object: Sql, { select }: Plan, { restricted }: Notation): Sql {
+  if (!restricted) return object
+  const conditional = select.flatMap(s => (s.kind === 'field' && s.readableIf && !isFalse(s.readableIf) ? [{ name: s.scalar.name, when: s.readableIf }] : []))
+  const conditions = [...new Set(conditional.map(c => JSON.stringify(c.when)))]
+  if (conditions.length === 0) return object
+  const notes = conditions.map(text => {
+    const same = conditional.filter(c => JSON.stringify(c.when) === text)
+    const note = same.map(c => `,${JSON.stringify(c.name + restricted.suffix)}:${JSON.stringify(restricted.value)}`).join('')
+    const when = same[0]?.when ?? TRUE
+    return sql`case when ${toCondition(when)} then '' else ${note}::text end`
+  })
+  return sql`(left(${object}::text, -1) || ${join(notes, ' || ')} || '}')::json`
+}

@@ -1,0 +1,172 @@
+import type { SearchAst } from '../query/ast.js'
+import type { FunctionName, Type } from '../query/functions.js'
+import { toPostgres } from '../query/pattern.js'
+import { type Expr, isNull } from '../query/plan.js'
+import { renderCast } from './casts.js'
+import { Prisma } from './client/client.js'
+import { pgType, toColumn, toLiteral, toRows } from './columns.js'
+import { RENDER, type Sql } from './render.js'
+
+const { sql, raw, join } = Prisma
+
+/** An expression as a value: exactly as OData defines it, nulls included. */
+export function toSql(expr: Expr): Sql {
+  switch (expr.kind) {
+    case 'literal':
+      return toLiteral(expr.value, expr.type)
+    case 'list':
+      return toArray(expr)
+    case 'column':
+      return toColumn(expr.scalar, expr.source)
+    case 'element':
+      return raw(`${expr.row}.value`)
+    case 'call':
+      return toCall(expr)
+    case 'cast':
+      return renderCast(toSql(expr.arg), expr.arg.type, expr.type)
+    case 'guarded':
+      return sql`(case when ${toCondition(expr.when)} then ${toSql(expr.value)} end)`
+    case 'lambda':
+      return toCondition(expr)
+    case 'search':
+      return sql`(${raw(`${expr.row}."SearchText"`)} @@ ${toTextQuery(expr.asked)})`
+    case 'count':
+      return toCount(expr)
+  }
+}
+
+function toCall(expr: Expr & { kind: 'call' }): Sql {
+  if (expr.fn === 'in') return sql`coalesce(${toCondition(expr)}, false)`
+  if (expr.fn === 'matchespattern') return RENDER.matchespattern(expr.args.map((a, i) => toSql(i === 1 ? toPostgresPattern(a) : a)), operandTypes(expr)) // biome-ignore format: one line
+  return RENDER[expr.fn](expr.args.map(toPromoted(expr)), operandTypes(expr))
+}
+
+const toPostgresPattern = (pattern: Expr): Expr => (pattern.kind === 'literal' && pattern.value !== null ? { ...pattern, value: toPostgres(String(pattern.value)) ?? null } : pattern)
+
+/** What `$search` asks for: a phrase matches its words in this order (OData 4.01 Part 2, 5.1.8). */
+function toTextQuery(asked: SearchAst): Sql {
+  switch (asked.kind) {
+    case 'phrase':
+      return sql`phraseto_tsquery('simple', ${asked.text})`
+    case 'not':
+      return sql`!! ${toTextQuery(asked.operand)}`
+    case 'and':
+    case 'or':
+      return sql`(${toTextQuery(asked.left)} ${raw(asked.kind === 'and' ? '&&' : '||')} ${toTextQuery(asked.right)})`
+  }
+}
+
+/** Where a Double meets an exact number, both are compared and computed as Double. */
+const toPromoted = (expr: Expr & { kind: 'call' }) => {
+  const isDouble = expr.args.some(a => a.type === 'Double')
+  return (arg: Expr) => (isDouble && EXACT.has(arg.type) ? sql`(${toSql(arg)})::double precision` : toSql(arg))
+}
+
+const EXACT: ReadonlySet<Type> = new Set(['Int32', 'Int64', 'Decimal'])
+
+/** The types that the overload works on: the widest numeric one of all arguments. */
+function operandTypes({ args }: Expr & { kind: 'call' }): readonly Type[] {
+  const widest = (['Double', 'Decimal'] as const).find(t => args.some(a => a.type === t))
+  return args.map(a => (widest && EXACT.has(a.type) ? widest : a.type))
+}
+
+function toArray(list: Expr & { kind: 'list' }): Sql {
+  const type = raw(pgType(list.type))
+  const values = list.items.map(i => (i.kind === 'literal' ? i.value : undefined))
+  if (values.every(v => v !== undefined)) return sql`${values}::${type}`
+  return sql`array[${join(list.items.map(toSql))}]::${type}`
+}
+
+function toCount({ over, row, filter }: Expr & { kind: 'count' }): Sql {
+  if (over.kind === 'values') return sql`coalesce(cardinality(${toColumn(over.scalar, over.source)}), 0)`
+  const { from, join } = toRows(over, row)
+  return sql`(select count(*) from ${from} where ${join}${filter ? sql` and ${toCondition(filter)}` : Prisma.empty})`
+}
+
+const OPERATOR = { eq: '=', ne: '<>', gt: '>', ge: '>=', lt: '<', le: '<=' } as const
+const COMPLEMENT = { eq: 'ne', ne: 'eq', gt: 'le', ge: 'lt', lt: 'ge', le: 'gt' } as const
+type Comparison = keyof typeof OPERATOR
+const isComparison = (fn: FunctionName): fn is Comparison => Object.hasOwn(OPERATOR, fn)
+
+/**
+ * A condition for `where`, in which only true counts, so null may stand for false: that allows the plain comparisons that
+ * indexes serve. `negated` is the condition under a `not`, which is pushed inward by De Morgan's laws (they hold for three
+ * values too); at the leaves the complement is exact, nulls included.
+ */
+export function toCondition(expr: Expr, negated = false): Sql {
+  switch (expr.kind) {
+    case 'literal':
+      return raw(String(expr.value !== null && expr.value !== negated))
+    case 'call':
+      return callCondition(expr, negated)
+    case 'lambda':
+      return lambdaCondition(expr, negated)
+    default:
+      return negated ? sql`(not ${toSql(expr)})` : toSql(expr)
+  }
+}
+
+function callCondition(expr: Expr & { kind: 'call' }, negated: boolean): Sql {
+  const [left, right] = expr.args
+  if (expr.fn === 'and' || expr.fn === 'or') {
+    const word = (expr.fn === 'and') !== negated ? ' and ' : ' or '
+    return sql`(${join(expr.args.map(a => toCondition(a, negated)), word)})` // biome-ignore format: one line
+  }
+  if (!left) return negated ? sql`(not ${toSql(expr)})` : toSql(expr)
+  if (expr.fn === 'not') return toCondition(left, !negated)
+  if (right && isComparison(expr.fn)) return comparison(negated ? COMPLEMENT[expr.fn] : expr.fn, left, right, negated)
+  if (right && expr.fn === 'in') return membership(left, right, negated)
+  return negated ? sql`(not ${toSql(expr)})` : toSql(expr)
+}
+
+/**
+ * `fn` is already the complement where the condition is negated. The complement of an order comparison holds for nulls too,
+ * of which the comparison itself is false.
+ */
+function comparison(fn: Comparison, left: Expr, right: Expr, negated: boolean): Sql {
+  const order = fn !== 'eq' && fn !== 'ne'
+  if (order && (isNull(left) || isNull(right))) return raw(String(negated))
+  if (isNull(right)) return sql`(${toSql(left)} is ${raw(fn === 'eq' ? 'null' : 'not null')})`
+  if (isNull(left)) return comparison(fn, right, left, negated)
+  // Of floating numbers the full form knows NaN.
+  if ([left, right].some(e => e.type === 'Double')) return fullComparison(fn, left, right, negated)
+  const plain = plainComparison(fn, left, right)
+  if (isNeverNull(left) && isNeverNull(right)) return plain
+  if (order) return negated ? sql`((${plainComparison(COMPLEMENT[fn], left, right)}) is not true)` : plain
+  if (fn === 'eq') return isNeverNull(left) || isNeverNull(right) ? plain : sql`(${toSql(left)} is not distinct from ${toSql(right)})`
+  return sql`(${toSql(left)} is distinct from ${toSql(right)})`
+}
+
+const plainComparison = (fn: Comparison, left: Expr, right: Expr) => sql`(${toSql(left)} ${raw(OPERATOR[fn])} ${toSql(right)})`
+
+function fullComparison(fn: Comparison, left: Expr, right: Expr, negated: boolean): Sql {
+  const asked: Expr = { kind: 'call', fn: negated ? COMPLEMENT[fn] : fn, args: [left, right], type: 'Boolean' }
+  return negated ? sql`(not ${toSql(asked)})` : toSql(asked)
+}
+
+function isNeverNull(expr: Expr): boolean {
+  if (expr.kind === 'literal') return expr.value !== null
+  if (expr.kind === 'column') return !expr.scalar.nullable && expr.source.kind === 'row'
+  return expr.kind === 'element' || expr.kind === 'count' || (expr.kind === 'call' && expr.fn === 'now')
+}
+
+/** `in` is `eq` of any item, so null finds null (OData 4.01 Part 2, 5.1.1.1.12). */
+function membership(left: Expr, list: Expr, negated: boolean): Sql {
+  const items = list.kind === 'list' ? list.items : undefined
+  const values: Expr = items ? { kind: 'list', items: items.filter(i => !isNull(i) && !isNaN(i)), type: list.type } : list
+  // Without the cast PostgreSQL would take a subquery for the rows to compare with.
+  const found = sql`${toSql(left)} = any((${toSql(values)})::${raw(pgType(list.type))})`
+  const nullToo = items?.some(isNull) ? sql` or ${toSql(left)} is null` : Prisma.empty
+  return negated ? sql`((${found}${nullToo}) is not true)` : sql`(${found}${nullToo})`
+}
+
+/** NaN equals nothing, itself included. */
+const isNaN = (expr: Expr) => expr.kind === 'literal' && expr.type === 'Double' && expr.value === 'NaN'
+
+/** `any` of nothing is false, `all` of nothing true; a predicate that is null is not true (OData 4.01 Part 2, 5.1.1.13). */
+function lambdaCondition({ quantifier, over, row, body }: Expr & { kind: 'lambda' }, negated: boolean): Sql {
+  const { from, join: on } = toRows(over, row)
+  const exists = (quantifier === 'any') !== negated ? raw('exists') : raw('not exists')
+  if (!body) return sql`(${exists} (select from ${from} where ${on}))`
+  return quantifier === 'any' ? sql`(${exists} (select from ${from} where ${on} and ${toCondition(body)}))` : sql`(${exists} (select from ${from} where ${on} and (${toSql(body)}) is not true))`
+}

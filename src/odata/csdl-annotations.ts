@@ -80,11 +80,10 @@ export function ofSet({ writable, scalars }: Entity): readonly Annotation[] {
 /** `negate` is the sign of a number, which has no name in a filter; the others here are no rows of the table: they are shorthand or need a body. */
 const FILTER_WORDS = [...Object.keys(FUNCTIONS).filter(name => name !== 'negate'), 'has', 'cast', 'any', 'all']
 
-/** What the service as a whole can do. */
+/** What the service as a whole can do. `KeyAsSegmentSupported` is not said: tools that read it (odata-openapi) then write keys in no other form. */
 export const OF_SERVICE: readonly Annotation[] = [
   ['Core.ODataVersions', '4.0 4.01'],
   ['Capabilities.FilterFunctions', FILTER_WORDS],
-  ['Capabilities.KeyAsSegmentSupported', true],
   ['Capabilities.BatchSupport', record({ Supported: false })],
   ['Capabilities.CrossJoinSupported', false],
   ['Capabilities.AsynchronousRequestsSupported', false],

@@ -50,7 +50,17 @@ function toNavigation(owner: string, field: DMMF.Field, models: readonly DMMF.Mo
   const [to] = holder?.relationToFields ?? []
   if (from === undefined || to === undefined) refuse(`${owner}: a relation needs one field on each side`)
   const [local, foreign] = holder === field ? [from, to] : [to, from]
-  return { kind: 'navigation', name: field.name, collection: field.isList, target: field.type, description, local, foreign, relation: true, hidden: tags.hidden === true }
+  return {
+    kind: 'navigation',
+    name: field.name,
+    collection: field.isList,
+    target: field.type,
+    description,
+    local,
+    foreign,
+    relation: true,
+    hidden: tags.hidden === true,
+  }
 }
 
 function toField(model: DMMF.Model, field: DMMF.Field, models: readonly DMMF.Model[]): object {

@@ -39,8 +39,14 @@ export interface Reference {
 const READERS: readonly Readers[] = ['member', 'disclosed', 'own', 'nobody']
 
 type Reader = (args: readonly string[]) => Tags | undefined
-const flag = (tag: Tags): Reader => args => (args.length === 0 ? tag : undefined)
-const one = (read: (arg: string) => Tags | undefined): Reader => ([arg, ...rest]) => (arg !== undefined && rest.length === 0 ? read(arg) : undefined)
+const flag =
+  (tag: Tags): Reader =>
+  args =>
+    args.length === 0 ? tag : undefined
+const one =
+  (read: (arg: string) => Tags | undefined): Reader =>
+  ([arg, ...rest]) =>
+    arg !== undefined && rest.length === 0 ? read(arg) : undefined
 const integer = (text: string | undefined) => (text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined)
 
 /** Every tag there is. Anything else stops the build. */

@@ -33,8 +33,6 @@ export interface AppParts {
 /** The service while it runs. */
 export interface RunningService {
   readonly port: number
-  /** Whether the sample market was put in by this start. */
-  readonly filled: boolean
   /** Lets running requests finish, then closes the database. */
   close(): Promise<void>
 }
@@ -56,11 +54,11 @@ export async function startService(config: Config, logger: Logger): Promise<Runn
   try {
     await migrate(database)
     await loadLookups(database)
-    const filled = config.sampleData && (await fillSample(database, SAMPLE_LISTINGS))
+    if (config.sampleData) await fillSample(database, SAMPLE_LISTINGS)
     const server = createHttpServer((req, res) => app(req, res), config)
     const app = createApp({ config, database, logger, isDraining: () => server.isDraining() })
     const { port } = await server.listen()
-    return { port, filled, close: () => server.close().then(() => database.close()) }
+    return { port, close: () => server.close().then(() => database.close()) }
   } catch (error) {
     await database.close()
     throw error

@@ -14,8 +14,7 @@ async function main(): Promise<void> {
   logger.info({ host: config.host, port: service.port }, 'listening')
   // Whoever reads the output of a production service should not find a key to it there.
   if (!config.embedded || config.production || !config.jwtSecret) return
-  const token = await signToken(START_GRANT, config.jwtSecret, config)
-  process.stdout.write(renderWelcome(token, config, service.port))
+  process.stdout.write(renderWelcome(signToken(START_GRANT, config.jwtSecret, config), config, service.port))
 }
 
 /** The first signal ends the service in good order; a second one ends the process as it does by default. */

@@ -1,5 +1,5 @@
 import type { Database } from './data/database.js'
-import { type Connection, type Found, type Page, readCount, readPage } from './data/read.js'
+import { type Connection, type Found, readCount, readPage } from './data/read.js'
 import { type Actor, requireScope } from './domain/access.js'
 import { restrict } from './domain/restrict.js'
 import type { Policy } from './domain/visibility.js'
@@ -66,7 +66,14 @@ export class Reading {
   }
 
   /** Like `get`, without asking for a scope: also for the answer to a write, in its transaction. */
-  async read(connection: Connection, of: Entity, key: string | undefined, { query, notation }: View, actor: Actor, within?: Within): Promise<Found | undefined> {
+  async read(
+    connection: Connection,
+    of: Entity,
+    key: string | undefined,
+    { query, notation }: View,
+    actor: Actor,
+    within?: Within,
+  ): Promise<Found | undefined> {
     const bound = narrow(bind(query, of, this.parts.limits), within)
     const plan: Plan = { ...bound, filter: allOf(bound.filter, key === undefined ? undefined : hasKey(of, key)), top: 1, skip: 0, count: false }
     const { records } = await readPage(connection, restrict(plan, actor, this.parts.policy), notation)
@@ -111,4 +118,4 @@ export function hasKey(of: Entity, key: string): Expr {
   return call('eq', columnOf(of.key, rowSource('r0')), { kind: 'literal', value: key, type: of.key.type })
 }
 
-export type { Found, Page }
+export type { Found }

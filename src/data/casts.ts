@@ -1,5 +1,5 @@
-import { Prisma } from './client/client.js'
 import type { Type, ValueType } from '../query/functions.js'
+import { Prisma } from './client/client.js'
 import type { Sql } from './render.js'
 
 const { sql, raw } = Prisma
@@ -22,7 +22,8 @@ const within = (n: Sql, low: string, high: string) => sql`(case when ${n} betwee
 const int32 = (n: Sql) => within(n, '-2147483648', '2147483647')
 const int64 = (n: Sql) => within(n, '-9223372036854775808', '9223372036854775807')
 /** A day that the month has; to_date would roll over. */
-const realDay = (a: Sql) => sql`(case when substr(${a}, 9, 2)::int <= extract(day from (substr(${a}, 1, 7) || '-01')::date + interval '1 month - 1 day') then substr(${a}, 1, 10)::date end)`
+const realDay = (a: Sql) =>
+  sql`(case when substr(${a}, 9, 2)::int <= extract(day from (substr(${a}, 1, 7) || '-01')::date + interval '1 month - 1 day') then substr(${a}, 1, 10)::date end)`
 
 const TO_TEXT: { readonly [from in Type]?: (a: Sql) => Sql } = {
   Boolean: a => sql`(case when ${a} then 'true' when not ${a} then 'false' end)`,

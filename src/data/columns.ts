@@ -33,13 +33,21 @@ function pointLiteral(value: string): Sql {
 }
 
 /** The rings of a polygon, the outer one first; `value` is "lon lat,lon lat,...;ring", as the parser leaves it. */
-export const ringsOf = (value: string): readonly string[] => value.split(';').map(ring => `(${ring.split(',').map(p => `(${p.replace(' ', ',')})`).join(',')})`)
+export const ringsOf = (value: string): readonly string[] =>
+  value.split(';').map(
+    ring =>
+      `(${ring
+        .split(',')
+        .map(p => `(${p.replace(' ', ',')})`)
+        .join(',')})`,
+  )
 const polygonLiteral = (value: string) => sql`array[${join(ringsOf(value).map(ring => sql`${ring}::polygon`))}]`
 
 /** The record that a source leads to is the one row of `via`. */
 export function toColumn({ name }: Scalar, source: Source): Sql {
   if (source.kind === 'row') return columnAt(source.row, name)
-  if (source.kind === 'key') return sql`(select ${columnAt('via', name)} from ${identifier(source.entity.name)} via where ${columnAt('via', source.entity.key.name)} = ${toKeyLiteral(source.key)})`
+  if (source.kind === 'key')
+    return sql`(select ${columnAt('via', name)} from ${identifier(source.entity.name)} via where ${columnAt('via', source.entity.key.name)} = ${toKeyLiteral(source.key)})`
   return sql`(select ${columnAt('via', name)} from ${identifier(source.navigation.target)} via where ${columnAt('via', source.navigation.foreign)} = ${joinColumn(source.navigation, source.from)})`
 }
 

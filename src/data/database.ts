@@ -73,12 +73,7 @@ const toPoolConfig = (target: ClientConfig, settings: DatabaseSettings): PoolCon
 })
 
 /** `release` ends what stands behind the connections. */
-async function connectTo(
-  kind: Database['kind'],
-  target: ClientConfig,
-  settings: DatabaseSettings,
-  release: () => Promise<void>,
-): Promise<Database> {
+async function connectTo(kind: Database['kind'], target: ClientConfig, settings: DatabaseSettings, release: () => Promise<void>): Promise<Database> {
   const pool = new Pool(toPoolConfig(target, settings))
   // A connection that is lost while nobody uses it is replaced at the next use; without a listener the process would end.
   pool.on('error', () => undefined)

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { type Engine, EngineStopped } from './embedded-engine.js'
-import { FrameReader, type Frame, readStatus, scopeStatement, toError, toMessage, toQuery, toWelcome } from './embedded-protocol.js'
+import { type Frame, FrameReader, readStatus, scopeStatement, toError, toMessage, toQuery, toWelcome } from './embedded-protocol.js'
 import { NoTurn, type Turns } from './embedded-turns.js'
 
 /** What all sessions of one database share. */
@@ -16,9 +16,7 @@ export interface Backend {
 }
 
 /** All that a session can leave behind, except its prepared statements. It is what DISCARD ALL does (PostgreSQL documentation, DISCARD). */
-const FORGET = toQuery(
-  'CLOSE ALL; SET SESSION AUTHORIZATION DEFAULT; RESET ALL; UNLISTEN *; SELECT pg_advisory_unlock_all(); DISCARD TEMP; DISCARD SEQUENCES',
-)
+const FORGET = toQuery('CLOSE ALL; SET SESSION AUTHORIZATION DEFAULT; RESET ALL; UNLISTEN *; SELECT pg_advisory_unlock_all(); DISCARD TEMP; DISCARD SEQUENCES')
 const SYNC = toMessage('S')
 const ROLLBACK = Buffer.concat([SYNC, toQuery('ROLLBACK')])
 const toClose = (statement: string) => toMessage('C', `S${statement}`)

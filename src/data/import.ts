@@ -105,7 +105,11 @@ export async function importFile(database: Database, path: string, report: Impor
     for (const [name, rows] of Object.entries(batch)) report.onLoaded(name, rows.length)
   }
   const load = (takes: (entity: string) => boolean, passReport: ImportReport) =>
-    loadBatches(database, readBatches(path, takes, name => seen.add(name), passReport), onLoaded).catch((error: unknown) => {
+    loadBatches(
+      database,
+      readBatches(path, takes, name => seen.add(name), passReport),
+      onLoaded,
+    ).catch((error: unknown) => {
       throw toRecordError(error)
     })
   await load(name => !DEPENDENT.has(name), report)

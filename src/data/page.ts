@@ -41,7 +41,8 @@ function toKeyset(orderBy: readonly Order[], after: readonly (string | null)[]):
   const terms = orderBy.map(({ expr, descending }, i) => new Term(expr, descending, after[i] ?? null))
   const [first] = terms
   if (!first) return raw('true')
-  if (terms.every(t => neverNull(t.expr) && t.descending === first.descending)) return sql`(${join(terms.map(t => t.sql))}) ${first.beyond} (${join(terms.map(t => t.value))})`
+  if (terms.every(t => neverNull(t.expr) && t.descending === first.descending))
+    return sql`(${join(terms.map(t => t.sql))}) ${first.beyond} (${join(terms.map(t => t.value))})`
   const start = first.startable ? sql`${first.sql} ${first.beyond}= ${first.value} and ` : empty
   return sql`(${start}${beyondAll(terms)})`
 }

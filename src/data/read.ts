@@ -1,9 +1,9 @@
+import { ProblemError } from '../errors/problem.js'
 import type { Notation } from '../query/notation.js'
 import { isFalse, type Plan } from '../query/plan.js'
 import type { PrismaClient } from './client/client.js'
 import { toProblem } from './failures.js'
 import { toCountStatement, toPageStatement } from './page.js'
-import { ProblemError } from '../errors/problem.js'
 
 /** A finished record: its JSON text, and its version, from which ETags are made. */
 export interface Found {
@@ -29,7 +29,10 @@ interface Row extends Found {
 /** Reads a page of a plan in the JSON lane: whatever the language can say, PostgreSQL answers as finished JSON. */
 export async function readPage(connection: Connection, plan: Plan, notation: Notation): Promise<Page> {
   if (plan.filter && isFalse(plan.filter)) return { records: [], ...(plan.count && { count: 0 }) }
-  const [rows, count] = await Promise.all([plan.top === 0 ? [] : run<Row>(connection, toPageStatement(plan, notation)), plan.count ? readCount(connection, plan) : undefined])
+  const [rows, count] = await Promise.all([
+    plan.top === 0 ? [] : run<Row>(connection, toPageStatement(plan, notation)),
+    plan.count ? readCount(connection, plan) : undefined,
+  ])
   const page = plan.top === undefined ? rows : rows.slice(0, plan.top)
   const last = page.at(-1)
   return {

@@ -1,5 +1,5 @@
-import { Prisma } from './client/client.js'
 import type { FunctionName, Type } from '../query/functions.js'
+import { Prisma } from './client/client.js'
 
 export type Sql = Prisma.Sql
 const { sql, raw, join, empty } = Prisma
@@ -8,13 +8,21 @@ const { sql, raw, join, empty } = Prisma
 type Rendering = (args: readonly Sql[], types: readonly Type[]) => Sql
 
 const NOTHING = empty
-const unary = (f: (a: Sql) => Sql): Rendering => ([a = NOTHING]) => f(a)
-const binary = (f: (a: Sql, b: Sql) => Sql): Rendering => ([a = NOTHING, b = NOTHING]) => f(a, b)
+const unary =
+  (f: (a: Sql) => Sql): Rendering =>
+  ([a = NOTHING]) =>
+    f(a)
+const binary =
+  (f: (a: Sql, b: Sql) => Sql): Rendering =>
+  ([a = NOTHING, b = NOTHING]) =>
+    f(a, b)
 const infix = (operator: string) => binary((a, b) => sql`(${a} ${raw(operator)} ${b})`)
 
 /** Picks the rendering by the type of the first argument. */
-const byType = (otherwise: Rendering, special: { readonly [type in Type]?: Rendering }): Rendering => (args, types) =>
-  (special[types[0] ?? 'String'] ?? otherwise)(args, types)
+const byType =
+  (otherwise: Rendering, special: { readonly [type in Type]?: Rendering }): Rendering =>
+  (args, types) =>
+    (special[types[0] ?? 'String'] ?? otherwise)(args, types)
 
 const seconds = (n: Sql) => sql`make_interval(secs => (${n})::double precision)`
 const days = (n: Sql) => sql`trunc(${n} / 86400)::int`
@@ -27,28 +35,41 @@ const letters = (f: string) => unary(a => sql`(${raw(f)}(${a} collate "und-x-icu
 const WHITE_SPACE = '\t\n\v\f\r \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000'
 
 /** Comparison is never null (OData 4.01 Part 2, 5.1.1.1): with null, `eq` and `ne` tell sameness, the others are false. NaN equals nothing. */
-const same = byType(binary((a, b) => sql`(${a} is not distinct from ${b})`), {
-  Double: binary((a, b) => sql`(${a} is not distinct from ${b} and ${a} is distinct from 'NaN'::double precision)`),
-})
+const same = byType(
+  binary((a, b) => sql`(${a} is not distinct from ${b})`),
+  {
+    Double: binary((a, b) => sql`(${a} is not distinct from ${b} and ${a} is distinct from 'NaN'::double precision)`),
+  },
+)
 const ordered = (operator: string) =>
-  byType(binary((a, b) => sql`coalesce(${a} ${raw(operator)} ${b}, false)`), {
-    Double: binary((a, b) => sql`coalesce(${a} ${raw(operator)} ${b} and ${a} <> 'NaN'::double precision and ${b} <> 'NaN'::double precision, false)`),
-  })
+  byType(
+    binary((a, b) => sql`coalesce(${a} ${raw(operator)} ${b}, false)`),
+    {
+      Double: binary((a, b) => sql`coalesce(${a} ${raw(operator)} ${b} and ${a} <> 'NaN'::double precision and ${b} <> 'NaN'::double precision, false)`),
+    },
+  )
 
 const overZero = (a: Sql, b: Sql) =>
   sql`(case when ${a} = 0 or ${a} = 'NaN'::double precision then 'NaN' when (${b})::text = '-0' then sign(${a}) * '-Infinity'::double precision else sign(${a}) * 'Infinity'::double precision end)`
 /** Floating division by zero has a value (IEEE 754); that of a field which is zero in some record has none. */
-const quotient = byType(binary((a, b) => sql`(${a} / nullif(${b}, 0))`), {
-  Int32: binary((a, b) => sql`div((${a})::numeric, nullif(${b}, 0)::numeric)`),
-  Int64: binary((a, b) => sql`div((${a})::numeric, nullif(${b}, 0)::numeric)`),
-  Double: binary((a, b) => sql`(case when ${b} <> 0 then ${a} / ${b} when ${b} = 0 then ${overZero(a, b)} end)`),
-})
+const quotient = byType(
+  binary((a, b) => sql`(${a} / nullif(${b}, 0))`),
+  {
+    Int32: binary((a, b) => sql`div((${a})::numeric, nullif(${b}, 0)::numeric)`),
+    Int64: binary((a, b) => sql`div((${a})::numeric, nullif(${b}, 0)::numeric)`),
+    Double: binary((a, b) => sql`(case when ${b} <> 0 then ${a} / ${b} when ${b} = 0 then ${overZero(a, b)} end)`),
+  },
+)
 // Integers are computed as numeric: no product or sum of theirs overflows.
 const exact = (operator: string) => {
   const integers = binary((a, b) => sql`((${a})::numeric ${raw(operator)} (${b})::numeric)`)
   return { Int32: integers, Int64: integers } as const
 }
-const rounding = (f: string) => byType(unary(a => sql`${raw(f)}(${a})`), { Double: unary(a => sql`${raw(f)}((${a})::numeric)::double precision`) })
+const rounding = (f: string) =>
+  byType(
+    unary(a => sql`${raw(f)}(${a})`),
+    { Double: unary(a => sql`${raw(f)}((${a})::numeric)::double precision`) },
+  )
 const part = (field: string) => unary(a => sql`extract(${raw(field)} from ${a})`)
 
 /** How PostgreSQL says each function as a value: true, false or null as OData has it. `toCondition` in sql.ts has shorter forms for filters. */
@@ -113,7 +134,11 @@ export const RENDER: Readonly<Record<FunctionName, Rendering>> = {
 }
 
 const LATER = byType(infix('-'), { DateTimeOffset: binary((a, b) => sql`(${a} - ${seconds(b)})`), Date: binary((a, b) => sql`(${a} - ${days(b)})`) })
-const DIFFERENCE = byType(infix('-'), { ...exact('-'), DateTimeOffset: binary((a, b) => sql`(${epoch(a)} - ${epoch(b)})`), Date: binary((a, b) => sql`((${a} - ${b})::numeric * 86400)`) })
+const DIFFERENCE = byType(infix('-'), {
+  ...exact('-'),
+  DateTimeOffset: binary((a, b) => sql`(${epoch(a)} - ${epoch(b)})`),
+  Date: binary((a, b) => sql`((${a} - ${b})::numeric * 86400)`),
+})
 
 const pairs = (args: readonly Sql[]) => args.flatMap((a, i) => (i % 2 === 0 ? [[a, args[i + 1] ?? NOTHING] as const] : []))
 const clipped = (n: Sql) => sql`(case when ${n} < 0 then 0 else ${n} end)`

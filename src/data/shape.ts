@@ -1,5 +1,5 @@
-import type { Notation } from '../query/notation.js'
 import type { Type } from '../query/functions.js'
+import type { Notation } from '../query/notation.js'
 import { type Expansion, type Expr, isFalse, type Plan, rowSource, type Selected, TRUE } from '../query/plan.js'
 import { numberText, timestampText } from './casts.js'
 import { Prisma } from './client/client.js'
@@ -68,10 +68,16 @@ const doubleJson = (value: Sql) =>
   sql`(case (${value})::text when 'Infinity' then '"INF"'::json when '-Infinity' then '"-INF"'::json when 'NaN' then '"NaN"'::json else to_json(${value}) end)`
 
 function related({ navigation, form, plan }: Expansion, notation: Notation): readonly Member[] {
-  const count: Member = { name: navigation.name + notation.countSuffix, value: sql`(select count(*) ${rowsOf(navigation, plan)})` }
+  const count: Member = {
+    name: navigation.name + notation.countSuffix,
+    value: sql`(select ${raw(notation.numbersAsText ? 'count(*)::text' : 'count(*)')} ${rowsOf(navigation, plan)})`,
+  }
   if (form === 'count') return [count]
   const record = form === 'references' ? reference(plan, notation) : toRecordJson(plan, notation)
-  const records: Member = { name: navigation.name, value: navigation.collection ? recordList(navigation, plan, record) : sql`(select ${record} ${rowsOf(navigation, plan)})` }
+  const records: Member = {
+    name: navigation.name,
+    value: navigation.collection ? recordList(navigation, plan, record) : sql`(select ${record} ${rowsOf(navigation, plan)})`,
+  }
   return plan.count && navigation.collection ? [count, records] : [records]
 }
 

@@ -41,7 +41,8 @@ function toCall(expr: Expr & { kind: 'call' }): Sql {
   return RENDER[expr.fn](expr.args.map(toPromoted(expr)), operandTypes(expr))
 }
 
-const toPostgresPattern = (pattern: Expr): Expr => (pattern.kind === 'literal' && pattern.value !== null ? { ...pattern, value: toPostgres(String(pattern.value)) ?? null } : pattern)
+const toPostgresPattern = (pattern: Expr): Expr =>
+  pattern.kind === 'literal' && pattern.value !== null ? { ...pattern, value: toPostgres(String(pattern.value)) ?? null } : pattern
 
 /** What `$search` asks for: a phrase matches its words in this order (OData 4.01 Part 2, 5.1.8). */
 function toTextQuery(asked: SearchAst): Sql {
@@ -124,17 +125,20 @@ function callCondition(expr: Expr & { kind: 'call' }, negated: boolean): Sql {
  * of which the comparison itself is false.
  */
 function comparison(fn: Comparison, left: Expr, right: Expr, negated: boolean): Sql {
-  const order = fn !== 'eq' && fn !== 'ne'
-  if (order && (isNull(left) || isNull(right))) return raw(String(negated))
-  if (isNull(right)) return sql`(${toSql(left)} is ${raw(fn === 'eq' ? 'null' : 'not null')})`
-  if (isNull(left)) return comparison(fn, right, left, negated)
+  if (isNull(left) || isNull(right)) return nullComparison(fn, isNull(right) ? left : right, negated)
   // Of floating numbers the full form knows NaN.
-  if ([left, right].some(e => e.type === 'Double')) return fullComparison(fn, left, right, negated)
-  const plain = plainComparison(fn, left, right)
-  if (isNeverNull(left) && isNeverNull(right)) return plain
-  if (order) return negated ? sql`((${plainComparison(COMPLEMENT[fn], left, right)}) is not true)` : plain
-  if (fn === 'eq') return isNeverNull(left) || isNeverNull(right) ? plain : sql`(${toSql(left)} is not distinct from ${toSql(right)})`
-  return sql`(${toSql(left)} is distinct from ${toSql(right)})`
+  if (left.type === 'Double' || right.type === 'Double') return fullComparison(fn, left, right, negated)
+  if (isNeverNull(left) && isNeverNull(right)) return plainComparison(fn, left, right)
+  if (isOrder(fn)) return negated ? sql`(${plainComparison(COMPLEMENT[fn], left, right)} is not true)` : plainComparison(fn, left, right)
+  if (fn === 'ne') return sql`(${toSql(left)} is distinct from ${toSql(right)})`
+  // An index serves "=", never "is not distinct from"; they differ only where both sides can be null.
+  return isNeverNull(left) || isNeverNull(right) ? plainComparison(fn, left, right) : sql`(${toSql(left)} is not distinct from ${toSql(right)})`
+}
+
+const isOrder = (fn: Comparison) => fn !== 'eq' && fn !== 'ne'
+
+function nullComparison(fn: Comparison, value: Expr, negated: boolean): Sql {
+  return isOrder(fn) ? raw(String(negated)) : sql`(${toSql(value)} is ${raw(fn === 'eq' ? 'null' : 'not null')})`
 }
 
 const plainComparison = (fn: Comparison, left: Expr, right: Expr) => sql`(${toSql(left)} ${raw(OPERATOR[fn])} ${toSql(right)})`
@@ -153,7 +157,7 @@ function isNeverNull(expr: Expr): boolean {
 /** `in` is `eq` of any item, so null finds null (OData 4.01 Part 2, 5.1.1.1.12). */
 function membership(left: Expr, list: Expr, negated: boolean): Sql {
   const items = list.kind === 'list' ? list.items : undefined
-  const values: Expr = items ? { kind: 'list', items: items.filter(i => !isNull(i) && !isNaN(i)), type: list.type } : list
+  const values: Expr = items ? { kind: 'list', items: items.filter(i => !isNull(i) && !isNotANumber(i)), type: list.type } : list
   // Without the cast PostgreSQL would take a subquery for the rows to compare with.
   const found = sql`${toSql(left)} = any((${toSql(values)})::${raw(pgType(list.type))})`
   const nullToo = items?.some(isNull) ? sql` or ${toSql(left)} is null` : Prisma.empty
@@ -161,12 +165,14 @@ function membership(left: Expr, list: Expr, negated: boolean): Sql {
 }
 
 /** NaN equals nothing, itself included. */
-const isNaN = (expr: Expr) => expr.kind === 'literal' && expr.type === 'Double' && expr.value === 'NaN'
+const isNotANumber = (expr: Expr) => expr.kind === 'literal' && expr.type === 'Double' && expr.value === 'NaN'
 
 /** `any` of nothing is false, `all` of nothing true; a predicate that is null is not true (OData 4.01 Part 2, 5.1.1.13). */
 function lambdaCondition({ quantifier, over, row, body }: Expr & { kind: 'lambda' }, negated: boolean): Sql {
   const { from, join: on } = toRows(over, row)
   const exists = (quantifier === 'any') !== negated ? raw('exists') : raw('not exists')
   if (!body) return sql`(${exists} (select from ${from} where ${on}))`
-  return quantifier === 'any' ? sql`(${exists} (select from ${from} where ${on} and ${toCondition(body)}))` : sql`(${exists} (select from ${from} where ${on} and (${toSql(body)}) is not true))`
+  return quantifier === 'any'
+    ? sql`(${exists} (select from ${from} where ${on} and ${toCondition(body)}))`
+    : sql`(${exists} (select from ${from} where ${on} and (${toSql(body)}) is not true))`
 }

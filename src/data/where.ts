@@ -65,20 +65,29 @@ function at(source: Source, row: RowName, where: Where): Where | undefined {
   return source.navigation.relation && !source.navigation.collection ? at(source.from, row, { [source.navigation.name]: { is: where } }) : undefined
 }
 
-/** A comparison with null is false in OData, so its complement holds for null. Where no record is, every field is null. */
 function comparisonWhere(fn: Comparison, left: Expr, right: Expr, row: RowName, negated: boolean): Where | undefined {
   if (left.kind !== 'column' || left.scalar.collection || right.kind !== 'literal' || left.source.kind !== 'row') return undefined
   const value = toPrismaValue(left.scalar, right)
-  if (value === undefined) return undefined
+  if (value === undefined || (isOrder(fn) && left.scalar.type === 'Boolean')) return undefined
+  const test = value === null ? nullTest(fn, left.scalar, negated) : valueTest(fn, left.scalar, value, negated)
+  return at(left.source, row, test)
+}
+
+const isOrder = (fn: Comparison) => fn !== 'eq' && fn !== 'ne'
+
+/** A comparison with null is false in OData, so its complement holds for every record. */
+function nullTest(fn: Comparison, { name, nullable }: Scalar, negated: boolean): Where {
+  if (isOrder(fn)) return negated ? EVERY : NONE
   const asked = negated ? COMPLEMENT[fn] : fn
-  const { name, nullable } = left.scalar
-  const order = fn !== 'eq' && fn !== 'ne'
-  if (order && left.scalar.type === 'Boolean') return undefined
-  if (value === null && order) return negated ? EVERY : NONE
-  if (value === null) return nullable ? at(left.source, row, { [name]: { [PRISMA[asked]]: null } }) : asked === 'ne' ? EVERY : NONE
+  if (!nullable) return asked === 'ne' ? EVERY : NONE
+  return { [name]: { [PRISMA[asked]]: null } }
+}
+
+function valueTest(fn: Comparison, { name, nullable }: Scalar, value: Value | bigint, negated: boolean): Where {
+  const asked = negated ? COMPLEMENT[fn] : fn
   const test = { [name]: { [PRISMA[asked]]: value } }
-  const holdsForNull = nullable && (asked === 'ne' || (negated && order))
-  return at(left.source, row, holdsForNull ? { OR: [test, { [name]: null }] } : test)
+  const holdsForNull = nullable && (asked === 'ne' || (negated && isOrder(fn)))
+  return holdsForNull ? { OR: [test, { [name]: null }] } : test
 }
 
 /** Undefined: Prisma cannot take the value exactly. */

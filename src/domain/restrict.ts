@@ -1,5 +1,19 @@
 import type { Scalar } from '../model/model.js'
-import { allOf, type Collection, type Expansion, type Expr, FALSE, isFalse, isTrue, type Order, type Plan, rowSource, type Selected, type Source, TRUE } from '../query/plan.js'
+import {
+  allOf,
+  type Collection,
+  type Expansion,
+  type Expr,
+  FALSE,
+  isFalse,
+  isTrue,
+  type Order,
+  type Plan,
+  rowSource,
+  type Selected,
+  type Source,
+  TRUE,
+} from '../query/plan.js'
 import type { Actor } from './access.js'
 import { isReadable, isVisible, type Policy, staysInListing } from './visibility.js'
 

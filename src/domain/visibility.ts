@@ -67,7 +67,14 @@ export function isVisible(of: Entity, row: RowName, actor: Actor): Expr {
   const toListing = LISTING[of.name]
   if (!toListing) return TRUE
   const listing = nextRow(row)
-  const any = (body?: Expr): Expr => ({ kind: 'lambda', quantifier: 'any', over: { kind: 'records', navigation: toListing, source }, row: listing, ...(body && { body }), type: 'Boolean' })
+  const any = (body?: Expr): Expr => ({
+    kind: 'lambda',
+    quantifier: 'any',
+    over: { kind: 'records', navigation: toListing, source },
+    row: listing,
+    ...(body && { body }),
+    type: 'Boolean',
+  })
   const seen = isVisibleListing(PROPERTY, rowSource(listing), actor)
   if (seen === TRUE) return TRUE
   const free = call('eq', columnOf(scalar(of, toListing.local), source), { kind: 'literal', value: null, type: 'String' })

@@ -10,7 +10,14 @@ export type Problem =
   | { readonly kind: 'Syntax'; readonly expected: string; readonly found: string; readonly at: At }
   | { readonly kind: 'UnknownField'; readonly entity: string; readonly field: string; readonly suggestion?: string; readonly at: At }
   | { readonly kind: 'UnknownFunction'; readonly name: string; readonly suggestion?: string; readonly at: At }
-  | { readonly kind: 'NoOverload'; readonly name: string; readonly args: readonly string[]; readonly expected: readonly string[]; readonly hint?: string; readonly at: At }
+  | {
+      readonly kind: 'NoOverload'
+      readonly name: string
+      readonly args: readonly string[]
+      readonly expected: readonly string[]
+      readonly hint?: string
+      readonly at: At
+    }
   | { readonly kind: 'WrongType'; readonly expected: string; readonly found: string; readonly at: At }
   | { readonly kind: 'BadLiteral'; readonly type: string; readonly text: string; readonly hint?: string; readonly at: At }
   | { readonly kind: 'DivisionByZero'; readonly at: At }

@@ -129,8 +129,7 @@ const refuse = (reason: string): never => fail({ kind: 'TokenRefused', reason })
 
 function toVerified(payload: JwtPayload, config: VerifierSettings, freshUntil = Number.POSITIVE_INFINITY): Verified {
   const end = payload.exp ?? refuse('its claim exp is missing')
-  if (end > Date.now() / 1000 + config.maxTokenDays * DAY_S + TOLERANCE_S)
-    refuse(`it ends more than ${config.maxTokenDays} days ahead`)
+  if (end > Date.now() / 1000 + config.maxTokenDays * DAY_S + TOLERANCE_S) refuse(`it ends more than ${config.maxTokenDays} days ahead`)
   return { actor: toActor(payload), until: Math.min((end + TOLERANCE_S) * 1000, freshUntil) }
 }
 

@@ -30,18 +30,25 @@ type Handler = (req: IncomingMessage, res: ServerResponse, next: () => void) => 
  * An OPTIONS request that is no preflight goes on to the adapters.
  */
 export function allowOrigins({ corsOrigins }: Pick<Config, 'corsOrigins'>): Handler {
-  const anyone = corsOrigins.includes('*')
   return (req, res, next) => {
-    const { origin } = req.headers
-    const isPreflight = req.method === 'OPTIONS' && origin !== undefined && req.headers['access-control-request-method'] !== undefined
-    const isAllowed = origin !== undefined && (anyone || corsOrigins.includes(origin))
-    if (!anyone && corsOrigins.length > 0) res.appendHeader('Vary', 'Origin')
-    if (isAllowed) res.setHeader('Access-Control-Allow-Origin', anyone ? '*' : origin)
-    if (isAllowed && !isPreflight) res.setHeader('Access-Control-Expose-Headers', EXPOSED)
-    if (isPreflight) answerPreflight(req, res, isAllowed)
-    else next()
+    const allowed = toAllowedOrigin(req.headers.origin, corsOrigins)
+    if (corsOrigins.length > 0 && !corsOrigins.includes('*')) res.appendHeader('Vary', 'Origin')
+    if (allowed !== undefined) res.setHeader('Access-Control-Allow-Origin', allowed)
+    if (isPreflight(req)) return answerPreflight(req, res, allowed !== undefined)
+    if (allowed !== undefined) res.setHeader('Access-Control-Expose-Headers', EXPOSED)
+    next()
   }
 }
+
+/** What the answer says about the page's origin; undefined: nothing, so the browser keeps the answer from it. */
+function toAllowedOrigin(origin: string | undefined, corsOrigins: readonly string[]): string | undefined {
+  if (origin === undefined) return undefined
+  if (corsOrigins.includes('*')) return '*'
+  return corsOrigins.includes(origin) ? origin : undefined
+}
+
+const isPreflight = ({ method, headers }: IncomingMessage) =>
+  method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined
 
 function answerPreflight(req: IncomingMessage, res: ServerResponse, isAllowed: boolean): void {
   if (isAllowed) {

@@ -1,10 +1,16 @@
 import { type Entity, entity } from '../model/model.js'
-import type { ExpandAst, Query } from '../query/ast.js'
+import type { ExpandAst, Query, SelectAst } from '../query/ast.js'
 import type { Hop } from './path.js'
 import type { Version } from './version.js'
 
 /** A key as a literal of URLs, not percent-encoded. */
 const toLiteral = ({ key }: Entity, value: string): string => (key.type === 'String' ? `'${value.replaceAll("'", "''")}'` : value)
+
+/** What to select where only the key is needed. */
+export const keyOf = ({ key }: Entity): SelectAst => ({ name: key.name, at: { source: 'the path' } })
+
+/** The key in the JSON of a record that was read with `keyOf`. */
+export const toKey = ({ key }: Entity, json: string): string => (JSON.parse(json) as Readonly<Record<string, string>>)[key.name] ?? '' // we asked for text
 
 /** The canonical address of a record, relative to the service root (Part 2, 4.3.1). */
 export const toRecordUrl = (of: Entity, key: string): string => `${of.name}(${encodeURIComponent(toLiteral(of, key))})`

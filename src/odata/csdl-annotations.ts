@@ -1,5 +1,6 @@
 import type { Entity, Field, Scalar } from '../model/model.js'
 import { FUNCTIONS } from '../query/functions.js'
+import { SEARCHABLE } from '../query/limits.js'
 
 /** The value of an annotation, before it is written as JSON or XML. JSON writes members of enumerations and paths as plain strings, XML does not. */
 export type Value = string | boolean | Member | Path | RecordValue | readonly Value[]
@@ -59,7 +60,7 @@ const isSortable = (s: Scalar) => isReadable(s) && !s.collection && s.type !== '
  * What can be done with an entity set. `Core.OptimisticConcurrency` is not said: it would oblige clients to send If-Match (Part 1, 11.4.1.1),
  * and here that is left to them.
  */
-export function ofSet({ writable, scalars }: Entity): readonly Annotation[] {
+export function ofSet({ name, writable, scalars }: Entity): readonly Annotation[] {
   const unreadable = scalars.filter(s => !isReadable(s))
   const required = scalars.filter(s => s.required)
   return [
@@ -70,7 +71,7 @@ export function ofSet({ writable, scalars }: Entity): readonly Annotation[] {
     ...when(unreadable.length > 0, ['Capabilities.FilterRestrictions', record({ Filterable: true, NonFilterableProperties: paths(unreadable) })]),
     ['Capabilities.SortRestrictions', record({ Sortable: true, NonSortableProperties: paths(scalars.filter(s => !isSortable(s))) })],
     ['Capabilities.NavigationRestrictions', record({ Navigability: member('Org.OData.Capabilities.V1.NavigationType', 'Recursive') })],
-    ['Capabilities.SearchRestrictions', record({ Searchable: false })],
+    ['Capabilities.SearchRestrictions', record({ Searchable: SEARCHABLE.has(name) })],
     ['Capabilities.TopSupported', true],
     ['Capabilities.SkipSupported', true],
     ['Capabilities.IndexableByKey', true],
@@ -78,7 +79,7 @@ export function ofSet({ writable, scalars }: Entity): readonly Annotation[] {
 }
 
 /** `negate` is the sign of a number, which has no name in a filter; the others here are no rows of the table: they are shorthand or need a body. */
-const FILTER_WORDS = [...Object.keys(FUNCTIONS).filter(name => name !== 'negate'), 'has', 'cast', 'any', 'all']
+const FILTER_WORDS = [...Object.keys(FUNCTIONS).filter(name => name !== 'negate'), 'has', 'cast', 'isof', 'any', 'all']
 
 /** What the service as a whole can do. `KeyAsSegmentSupported` is not said: tools that read it (odata-openapi) then write keys in no other form. */
 export const OF_SERVICE: readonly Annotation[] = [

@@ -9,6 +9,8 @@ const COUNTING: JsonObject = { type: 'integer', minimum: 0 }
 /** Everything that can be asked beside the path, by the name under which the document keeps it. */
 export const PARAMETERS = {
   filter: option('$filter', TEXT, "Which records, for instance City eq 'Austin' and ListPrice lt 500000."),
+  search: option('$search', TEXT, 'Words, with AND, OR, NOT and "phrases", in the text of a record.'),
+  compute: option('$compute', TEXT, 'Values to compute, each with a name: ListPrice div LivingArea as PricePerFoot.'),
   select: option('$select', TEXT, 'Which fields, joined by commas; * for all.'),
   orderby: option('$orderby', TEXT, 'In which order: fields, each with asc or desc. The key always comes last.'),
   expand: option('$expand', TEXT, 'Which related records, each with options of its own: Media($select=MediaURL;$orderby=Order;$top=1). * for all.'),

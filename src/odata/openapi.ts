@@ -1,9 +1,10 @@
 import { CATALOG, type Entry } from '../errors/catalog.js'
 import { ENTITIES, type Entity, entity, type Navigation } from '../model/model.js'
+import { SEARCHABLE } from '../query/limits.js'
 import { PARAMETERS, type ParameterName } from './openapi-parameters.js'
 import { type Json, type JsonObject, refTo, toCreateSchema, toPageSchema, toRecordSchema } from './openapi-schemas.js'
 
-const OF_RECORD: readonly ParameterName[] = ['select', 'expand', 'format']
+const OF_RECORD: readonly ParameterName[] = ['select', 'expand', 'compute', 'format']
 const OF_PAGE: readonly ParameterName[] = ['filter', 'orderby', 'top', 'skip', 'count', 'skiptoken', 'preferPage', ...OF_RECORD]
 
 /** The OData surface as OpenAPI 3.1: paths, options, records and errors. What OpenAPI cannot say (key as segment, `/$ref`, single values) is left out. */
@@ -45,10 +46,14 @@ function toPaths(of: Entity): JsonObject {
   }
 }
 
+const optionsOf = (of: Entity): readonly ParameterName[] => (SEARCHABLE.has(of.name) ? ['search', ...OF_PAGE] : OF_PAGE)
 const parameters = (names: readonly ParameterName[]): readonly Json[] => names.map(name => refTo('parameters', name))
 
 function list(of: Entity, id: string): JsonObject {
-  return { ...operation(id, `A page of ${of.name}`, { 200: inJson('A page', refTo('schemas', `${of.typeName}Page`)) }, of), parameters: parameters(OF_PAGE) }
+  return {
+    ...operation(id, `A page of ${of.name}`, { 200: inJson('A page', refTo('schemas', `${of.typeName}Page`)) }, of),
+    parameters: parameters(optionsOf(of)),
+  }
 }
 
 function read(of: Entity, id: string): JsonObject {

@@ -1,7 +1,6 @@
-import type { Entity } from '../model/model.js'
 import type { Ast, Query } from '../query/ast.js'
 import type { Collection, Reading } from '../service.js'
-import { toRecordUrl, toSelectList } from './address.js'
+import { keyOf, toKey, toRecordUrl, toSelectList } from './address.js'
 import { type Answer, jsonAnswer, textAnswer } from './answer.js'
 import { encodeRawBytes } from './encoding.js'
 import { checkTakesText, chooseDataFormat } from './negotiate.js'
@@ -38,12 +37,6 @@ export async function readCount(request: ODataRequest, path: CollectionPath, { r
   const within = await reading.follow(path.hops, request.actor)
   return textAnswer(String(await reading.count(path.entity, query, request.actor, within)))
 }
-
-/** The view of a record that has nothing but its key. */
-export const keyOf = ({ key }: Entity) => ({ name: key.name, at: { source: 'the path' } })
-
-/** The key in the JSON of a record that was read with `keyOf`. */
-export const toKey = ({ key }: Entity, json: string): string => (JSON.parse(json) as Readonly<Record<string, string>>)[key.name] ?? '' // we asked for text
 
 /** The preferred size of a page has a meaning only where `$top` names none (decision of the service: `$top` is the size). */
 async function readPage(request: ODataRequest, path: CollectionPath, reading: Reading, view: Parameters<Reading['find']>[1]) {

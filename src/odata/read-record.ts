@@ -1,12 +1,11 @@
 import { fail } from '../errors/problem.js'
 import type { Found, Reading } from '../service.js'
-import { toRecordFragment, toRecordUrl, toSelectList } from './address.js'
+import { keyOf, toKey, toRecordFragment, toRecordUrl, toSelectList } from './address.js'
 import { type Answer, jsonAnswer, noContent, tagHeader, textAnswer } from './answer.js'
 import { isNamed, readEntityTags } from './etag.js'
 import { checkTakesText, chooseDataFormat } from './negotiate.js'
 import { checkOptions, type Place, readQuery } from './options.js'
 import type { RecordPath, ValuePath } from './path.js'
-import { keyOf, toKey } from './read-collection.js'
 import { context, onlyValue, renderObject, renderPlain, renderRecord, text, toBareNotation, toNotation } from './render.js'
 import { type ODataRequest, type Service, wishOf } from './request.js'
 

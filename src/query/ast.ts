@@ -52,8 +52,26 @@ export type SearchAst =
 
 /** What a literal of a URL can be. `Null` fits every type; `Integer` is read as Int32, Int64 or Decimal by its size. */
 export type LiteralType =
-  | 'Null' | 'Boolean' | 'Int32' | 'Int64' | 'Decimal' | 'Double' | 'String' | 'DateTimeOffset' | 'Date' | 'TimeOfDay' | 'Duration'
-  | 'Guid' | 'Binary' | 'Enum' | 'GeographyPoint' | 'GeographyPolygon' | 'GeometryPoint' | 'GeometryPolygon' | 'GeographyOther' | 'GeometryOther'
+  | 'Null'
+  | 'Boolean'
+  | 'Int32'
+  | 'Int64'
+  | 'Decimal'
+  | 'Double'
+  | 'String'
+  | 'DateTimeOffset'
+  | 'Date'
+  | 'TimeOfDay'
+  | 'Duration'
+  | 'Guid'
+  | 'Binary'
+  | 'Enum'
+  | 'GeographyPoint'
+  | 'GeographyPolygon'
+  | 'GeometryPoint'
+  | 'GeometryPolygon'
+  | 'GeographyOther'
+  | 'GeometryOther'
 
 /**
  * A literal's value. Numbers other than Int32 and all dates and times stay text, so that nothing is rounded.
@@ -74,7 +92,14 @@ export type Ast =
   | { readonly kind: 'list'; readonly items: readonly Ast[]; readonly at: At }
   | { readonly kind: 'path'; readonly names: readonly string[]; readonly at: At }
   | { readonly kind: 'call'; readonly fn: string; readonly args: readonly Ast[]; readonly at: At }
-  | { readonly kind: 'lambda'; readonly quantifier: 'any' | 'all'; readonly over: readonly string[]; readonly variable?: string; readonly body?: Ast; readonly at: At }
+  | {
+      readonly kind: 'lambda'
+      readonly quantifier: 'any' | 'all'
+      readonly over: readonly string[]
+      readonly variable?: string
+      readonly body?: Ast
+      readonly at: At
+    }
   /** `over/$count`, with the options a client may put behind it; `over/$filter(f)/$count` is the same as `over/$count($filter=f)`. */
   | { readonly kind: 'count'; readonly over: readonly string[]; readonly filter?: Ast; readonly search?: SearchAst; readonly at: At }
   /** A type by its name, as the last argument of `cast` and `isof`. */

@@ -2,7 +2,7 @@ import { type At, fail } from '../errors/problem.js'
 import { type Entity, entity, type Scalar } from '../model/model.js'
 import type { ComputeAst, ExpandAst, OrderAst, Query, SearchAst } from './ast.js'
 import { bindCondition, bindValue } from './expression.js'
-import { type QueryLimits, SKIP_MAX } from './limits.js'
+import { type QueryLimits, SEARCHABLE, SKIP_MAX } from './limits.js'
 import { allOf, columnOf, type Expansion, type Expr, isTrue, type Order, type Plan, rowSource, type Selected } from './plan.js'
 import { Scope, unknownField } from './scope.js'
 
@@ -52,9 +52,6 @@ function bindSearch(asked: SearchAst, { entity: of, row }: Scope): Expr {
   return { kind: 'search', asked, entity: of, row, type: 'Boolean' }
 }
 
-/** Entities whose text is indexed. */
-const SEARCHABLE: ReadonlySet<string> = new Set(['Property'])
-
 /** The key makes every order total. It follows the direction of the last term, so that one index serves both directions. */
 function totalOrder(terms: readonly OrderAst[], scope: Scope): readonly Order[] {
   const { key } = scope.entity
@@ -81,10 +78,12 @@ const isSortable = ({ type }: Expr) => !type.startsWith('Collection') && !type.s
 function bindSelect({ select }: Query, of: Entity, computed: ReadonlyMap<string, Expr>): readonly Selected[] {
   const every = [...of.scalars.filter(s => s.readableBy !== 'nobody').map(toField), ...[...computed].map(toComputed)]
   if (!select) return every
-  const named = select.filter(s => s.name !== '*').flatMap(({ name, at }) => {
-    const value = computed.get(name)
-    return value ? [toComputed([name, value])] : selectedField(name, of, at)
-  })
+  const named = select
+    .filter(s => s.name !== '*')
+    .flatMap(({ name, at }) => {
+      const value = computed.get(name)
+      return value ? [toComputed([name, value])] : selectedField(name, of, at)
+    })
   if (named.length < select.length) return every
   return named.filter((s, i) => named.findIndex(other => nameOf(other) === nameOf(s)) === i)
 }

@@ -50,8 +50,9 @@ export function createCursorSeal(secret: string | KeyObject): CursorSeal {
 
 /** What a token is bound to: the entity, the filter and the order as the client asked for them, whoever asks. */
 function fingerprint({ entity, filter, orderBy }: Plan): Buffer {
-  const text = JSON.stringify([entity.name, filter, orderBy], (name, value: unknown) =>
-    name === 'scalar' || name === 'navigation' ? (value as { name: string }).name : value, // both are model objects
+  const text = JSON.stringify(
+    [entity.name, filter, orderBy],
+    (name, value: unknown) => (name === 'scalar' || name === 'navigation' ? (value as { name: string }).name : value), // both are model objects
   )
   return createHash('sha256').update(text).digest()
 }

@@ -1,18 +1,19 @@
 import { type At, fail } from '../errors/problem.js'
 import { ENTITIES } from '../model/model.js'
 import type { Ast } from './ast.js'
-import { CASTS, FUNCTIONS, type FunctionName, isFunction, NOT_BUILT, type Type, type ValueType } from './functions.js'
+import { FUNCTIONS, type FunctionName, isFunction, NOT_BUILT, type Type, type ValueType } from './functions.js'
 import { type Argument, chooseOverload, naturalType, settle } from './overload.js'
-import { checkPattern } from './pattern.js'
-import { type Collection, call, columnOf, type Expr, FALSE, TRUE, textLiteral } from './plan.js'
+import { type Collection, call, columnOf, type Expr } from './plan.js'
 import { follow, Scope, type Target } from './scope.js'
+import { checkedPattern, SPECIAL } from './special.js'
 import { suggest } from './suggest.js'
 
 /** Binds an expression that must be true or false. */
 export function bindCondition(ast: Ast, scope: Scope): Expr {
   const arg = bindArgument(ast, scope)
   const isNull = arg.kind === 'literal' && arg.ast.type === 'Null'
-  if (!isNull && naturalType(arg) !== 'Boolean') return fail({ kind: 'WrongType', expected: 'a condition that is true or false', found: `a value of type ${naturalType(arg)}`, at: ast.at })
+  if (!isNull && naturalType(arg) !== 'Boolean')
+    return fail({ kind: 'WrongType', expected: 'a condition that is true or false', found: `a value of type ${naturalType(arg)}`, at: ast.at })
   return settle(arg, 'Boolean')
 }
 
@@ -77,23 +78,22 @@ function bindRoot({ entity: name, key, names, at }: Ast & { kind: 'root' }): Exp
 const OPEN: ReadonlySet<string> = new Set(['Member', 'Office', 'Lookup'])
 
 function bindCall(ast: Ast & { kind: 'call' }, scope: Scope): Expr {
-  if (ast.fn === 'cast') return bindCast(ast, scope)
-  if (ast.fn === 'has') return bindHas(ast, scope)
-  if (ast.fn === 'isof') return bindIsOf(ast, scope)
+  const special = Object.hasOwn(SPECIAL, ast.fn) ? SPECIAL[ast.fn] : undefined
+  if (special)
+    return special({ at: ast.at, entity: scope.entity, args: ast.args.map(a => (a.kind === 'type' ? { kind: 'type', ast: a } : bindArgument(a, scope))) })
   if (!isFunction(ast.fn)) return unknownFunction(ast.fn, ast.at)
   if (ast.fn === 'eq' || ast.fn === 'ne') {
     const test = bindNullTest(ast.fn, ast.args, scope)
     if (test) return test
   }
-  if (ast.fn === 'matchespattern') return bindPattern(ast, scope)
   const bound = chooseOverload(ast.fn, ast.args.map(a => bindArgument(a, scope)), ast.at) // biome-ignore format: one line
   refuseImpossible(ast.fn, bound, ast)
-  return bound
+  return ast.fn === 'matchespattern' ? checkedPattern(bound, ast.args[1]?.at ?? ast.at) : bound
 }
 
 function unknownFunction(name: string, at: At): never {
   if (NOT_BUILT.has(name)) return fail({ kind: 'NotImplemented', feature: `the function ${name}`, at })
-  const suggestion = suggest(name, [...Object.keys(FUNCTIONS), 'cast', 'has', 'isof'])
+  const suggestion = suggest(name, [...Object.keys(FUNCTIONS), ...Object.keys(SPECIAL)])
   return fail({ kind: 'UnknownFunction', name, ...(suggestion !== undefined && { suggestion }), at })
 }
 
@@ -110,69 +110,15 @@ function bindNullTest(fn: 'eq' | 'ne', args: readonly Ast[], scope: Scope): Expr
   return value.type.startsWith('Collection') ? undefined : call(fn, value, { kind: 'literal', value: null, type: value.type as ValueType }) // not a collection
 }
 
-/** Fields have one type each, so the question is answered here, but for null, which is of no type (OData 4.01 Part 2, 5.1.1.10.2). */
-function bindIsOf(ast: Ast & { kind: 'call' }, scope: Scope): Expr {
-  const type = ast.args.at(-1)
-  if (type?.kind !== 'type' || ast.args.length > 2) return fail({ kind: 'NoOverload', name: 'isof', args: ast.args.map(a => a.kind), expected: ['(value, type)', '(type)'], at: ast.at })
-  const [value] = ast.args
-  if (ast.args.length === 1 || value === undefined) return type.name.split('.').at(-1) === scope.entity.typeName ? TRUE : FALSE
-  const arg = bindArgument(value, scope)
-  if (arg.kind === 'literal' && arg.ast.type === 'Null') return FALSE
-  const bound = settle(arg, naturalType(arg) as Type) // a literal keeps its own type
-  return type.name === `Edm.${bound.type}` || type.name === 'Edm.PrimitiveType' ? call('ne', bound, { kind: 'literal', value: null, type: bound.type as ValueType }) : FALSE
-}
-
-/** The pattern is one of ECMAScript; only a literal can be translated for the database. */
-function bindPattern(ast: Ast & { kind: 'call' }, scope: Scope): Expr {
-  const bound = chooseOverload('matchespattern', ast.args.map(a => bindArgument(a, scope)), ast.at) // biome-ignore format: one line
-  const pattern = bound.kind === 'call' ? bound.args[1] : undefined
-  const at = ast.args[1]?.at ?? ast.at
-  if (bound.kind !== 'call' || pattern?.kind !== 'literal') return fail({ kind: 'NotImplemented', feature: 'a pattern that is no literal', at })
-  if (pattern.value !== null) checkPattern(String(pattern.value), at)
-  return bound
-}
-
 /** What the literals of a call show to be wrong, whatever the records hold. */
 function refuseImpossible(fn: FunctionName, bound: Expr, ast: Ast & { kind: 'call' }): void {
   if (bound.kind !== 'call') return
   const last = bound.args.at(-1)
   const value = last?.kind === 'literal' && last.value !== null ? Number(last.value) : undefined
-  if ((fn === 'div' || fn === 'divby' || fn === 'mod') && value === 0 && last?.type !== 'Double') fail({ kind: 'DivisionByZero', at: ast.args.at(-1)?.at ?? ast.at })
+  if ((fn === 'div' || fn === 'divby' || fn === 'mod') && value === 0 && last?.type !== 'Double')
+    fail({ kind: 'DivisionByZero', at: ast.args.at(-1)?.at ?? ast.at })
   if (fn === 'substring' && bound.args.length === 3 && value !== undefined && value < 0)
     fail({ kind: 'BadLiteral', type: 'length', text: String(value), hint: 'A length is not negative.', at: ast.args.at(-1)?.at ?? ast.at })
-}
-
-/** `Field has 'Value'` on a lookup: equality, or membership of every value named (decisions 2). */
-function bindHas(ast: Ast & { kind: 'call' }, scope: Scope): Expr {
-  const [left, right] = ast.args.map(a => bindArgument(a, scope))
-  const field = left?.kind === 'bound' ? left.expr : undefined
-  const names = right?.kind === 'literal' && (right.ast.type === 'String' || right.ast.type === 'Enum') ? String(right.ast.value) : undefined
-  if (field?.kind !== 'column' || !field.scalar.lookup || names === undefined || ast.args.length !== 2) {
-    const args = [left, right].filter(a => a !== undefined).map(naturalType)
-    return fail({ kind: 'NoOverload', name: 'has', args, expected: ['(a lookup field, a value of the lookup)'], at: ast.at })
-  }
-  if (!field.scalar.collection) return call('eq', field, textLiteral(names))
-  const members = names.split(',').map(name => call('in', textLiteral(name.trim()), field))
-  return members.length === 1 ? (members[0] ?? TRUE) : { kind: 'call', fn: 'and', args: members, type: 'Boolean' }
-}
-
-function bindCast(ast: Ast & { kind: 'call' }, scope: Scope): Expr {
-  const [value, type] = ast.args
-  if (!value || type?.kind !== 'type' || ast.args.length !== 2) return fail({ kind: 'NoOverload', name: 'cast', args: ast.args.map(a => a.kind), expected: ['(value, type)'], at: ast.at })
-  const to = castTarget(type.name, type.at)
-  const arg = bindArgument(value, scope)
-  if (arg.kind === 'literal' && arg.ast.type === 'Null') return { kind: 'literal', value: null, type: to }
-  const bound = settle(arg, naturalType(arg) as Type) // a literal keeps its own type
-  const from = CASTS[to] ?? []
-  if (!from.some(t => t === bound.type)) return fail({ kind: 'NoOverload', name: 'cast', args: [bound.type, to], expected: from.map(t => `(${t}, ${to})`), at: ast.at })
-  return { kind: 'cast', arg: bound, type: to }
-}
-
-function castTarget(name: string, at: At): ValueType {
-  const short = name.startsWith('Edm.') ? name.slice('Edm.'.length) : undefined
-  if (short !== undefined && Object.hasOwn(CASTS, short)) return short as ValueType // a key of CASTS
-  const known = Object.keys(CASTS).map(t => `Edm.${t}`)
-  return fail({ kind: 'BadLiteral', type: 'primitive type', text: name, hint: `cast knows ${known.join(', ')}.`, at })
 }
 
 /** The collection that a lambda or a count runs over. */
@@ -196,4 +142,3 @@ function bindCount(ast: Ast & { kind: 'count' }, scope: Scope): Expr {
   const filter = ast.filter && over.kind === 'records' ? bindCondition(ast.filter, scope.counted(over.navigation)) : undefined
   return { kind: 'count', over, row: scope.nextRow(), ...(filter && { filter }), type: 'Int64' }
 }
-

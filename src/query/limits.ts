@@ -13,3 +13,6 @@ export interface QueryLimits {
 
 /** Largest `$skip` (interface 4.6, 8). */
 export const SKIP_MAX = 100_000
+
+/** Entities whose text is indexed for `$search`. */
+export const SEARCHABLE: ReadonlySet<string> = new Set(['Property'])

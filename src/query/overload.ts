@@ -1,11 +1,14 @@
 import { type At, fail } from '../errors/problem.js'
 import type { Ast, LiteralType, Value } from './ast.js'
-import { FUNCTIONS, type FunctionName, type Signature, type Type, type ValueType } from './functions.js'
 import { toDurationSeconds } from './duration.js'
+import { FUNCTIONS, type FunctionName, type Signature, type Type, type ValueType } from './functions.js'
 import type { Expr } from './plan.js'
 
 /** An argument before its overload is known: a literal has no type yet, since its place decides (`null`, `5` for a Decimal). */
-export type Argument = { readonly kind: 'literal'; readonly ast: Ast & { kind: 'literal' } } | { readonly kind: 'list'; readonly ast: Ast & { kind: 'list' }; readonly items: readonly Argument[] } | { readonly kind: 'bound'; readonly expr: Expr }
+export type Argument =
+  | { readonly kind: 'literal'; readonly ast: Ast & { kind: 'literal' } }
+  | { readonly kind: 'list'; readonly ast: Ast & { kind: 'list' }; readonly items: readonly Argument[] }
+  | { readonly kind: 'bound'; readonly expr: Expr }
 
 const WIDER: { readonly [type in ValueType]?: readonly ValueType[] } = {
   Int32: ['Int64', 'Decimal', 'Double'],

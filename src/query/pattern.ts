@@ -1,19 +1,23 @@
 import { type At, fail } from '../errors/problem.js'
 
-/**
- * Regular expressions of ECMAScript (OData 4.01 Part 2, 5.1.1.7.1) in the words of PostgreSQL's. They agree but for what the
- * table below translates; what PostgreSQL cannot say is refused, never guessed.
- */
-const ESCAPES: Readonly<Record<string, string>> = {
-  d: '[0-9]', D: '[^0-9]', w: '[A-Za-z0-9_]', W: '[^A-Za-z0-9_]', b: String.raw`\y`, B: String.raw`\Y`,
-  n: String.raw`\n`, r: String.raw`\r`, t: String.raw`\t`, f: String.raw`\f`, v: String.raw`\v`,
-} // biome-ignore format: table
-const CLASS_ESCAPES: Readonly<Record<string, string>> = { d: '0-9', w: 'A-Za-z0-9_', s: String.raw`\s`, n: String.raw`\n`, r: String.raw`\r`, t: String.raw`\t`, f: String.raw`\f`, v: String.raw`\v` }
-/** White space of ECMAScript, which counts more characters than PostgreSQL. */
-const SPACES = String.raw`\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff`
-const LINE_ENDS = String.raw`\n\r\u2028\u2029`
+// Regular expressions of ECMAScript (OData 4.01 Part 2, 5.1.1.7.1) in the words of PostgreSQL's. They agree but for what is
+// translated here; what PostgreSQL cannot say is refused, never guessed.
 
-const TOKEN = /\\u([0-9A-Fa-f]{4})|\\x([0-9A-Fa-f]{2})|\\(.)|(\(\?<?[=!:])|(\(\?)|(\[\^?)|(\])|(\.)|([\s\S])/gu
+/** White space of ECMAScript, which counts more characters than PostgreSQL does. */
+const SPACES = String.raw`\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff`
+const CONTROLS = { n: String.raw`\n`, r: String.raw`\r`, t: String.raw`\t`, f: String.raw`\f`, v: String.raw`\v` }
+
+/** What stands behind a backslash, outside a character class and inside. */
+// biome-ignore format: table
+const OUTSIDE: Readonly<Record<string, string>> = {
+  d: '[0-9]', D: '[^0-9]', w: '[A-Za-z0-9_]', W: '[^A-Za-z0-9_]', s: `[${SPACES}]`, S: `[^${SPACES}]`,
+  b: String.raw`\y`, B: String.raw`\Y`, ...CONTROLS,
+}
+const INSIDE: Readonly<Record<string, string>> = { d: '0-9', w: 'A-Za-z0-9_', s: SPACES, ...CONTROLS }
+/** `.` is every character but the ends of lines. */
+const ANY = String.raw`[^\n\r\u2028\u2029]`
+
+const TOKEN = /\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\.|\(\?(?:[:=!])?|[\s\S]/gu
 
 /** Refuses a pattern that is none, or that the database cannot say. */
 export function checkPattern(pattern: string, at: At): void {
@@ -28,29 +32,30 @@ export function checkPattern(pattern: string, at: At): void {
 /** The pattern for PostgreSQL's `~`; undefined if it has no words for it. */
 export function toPostgres(pattern: string): string | undefined {
   let inClass = false
-  const parts: (string | undefined)[] = []
-  for (const match of pattern.matchAll(TOKEN)) {
-    const [text, unicode, hex, escaped, group, otherGroup, open, close, dot] = match
-    if (open !== undefined && !inClass) inClass = true
-    else if (close !== undefined) inClass = false
-    if (unicode !== undefined || hex !== undefined) parts.push(`\\u${(unicode ?? hex ?? '').padStart(4, '0')}`)
-    else if (escaped !== undefined) parts.push(inClass ? classEscape(escaped) : plainEscape(escaped))
-    else if (group !== undefined) parts.push(inClass || !group.includes('<') ? text : undefined)
-    else if (otherGroup !== undefined && !inClass) parts.push(undefined)
-    else if (dot !== undefined && !inClass) parts.push(`[^${LINE_ENDS}]`)
-    // PostgreSQL reads [[:name:]] and the like inside a class.
-    else parts.push(inClass && open !== undefined && text === '[' && parts.at(-1)?.endsWith('[') ? String.raw`\[` : text)
-  }
+  const parts = (pattern.match(TOKEN) ?? []).map(token => {
+    const part = inClass ? insideClass(token) : outsideClass(token)
+    inClass = inClass ? token !== ']' : token === '['
+    return part
+  })
   return parts.includes(undefined) ? undefined : parts.join('')
 }
 
-function plainEscape(escaped: string): string | undefined {
-  if (escaped === 's') return `[${SPACES}]`
-  if (escaped === 'S') return `[^${SPACES}]`
-  return ESCAPES[escaped] ?? (/[A-Za-z0]/.test(escaped) ? undefined : `\\${escaped}`)
+function outsideClass(token: string): string | undefined {
+  if (token === '.') return ANY
+  // Named groups and looking back have other words there, or none.
+  if (token === '(?') return undefined
+  return token.startsWith('\\') ? escaped(token, OUTSIDE) : token
 }
 
-function classEscape(escaped: string): string | undefined {
-  if (escaped === 's') return SPACES
-  return CLASS_ESCAPES[escaped] ?? (/[A-Za-z0-9]/.test(escaped) ? undefined : `\\${escaped}`)
+/** A bracket in a class would begin one of PostgreSQL's named classes. */
+function insideClass(token: string): string | undefined {
+  if (token === '[') return String.raw`\[`
+  return token.startsWith('\\') ? escaped(token, INSIDE) : token
+}
+
+/** Numbers of characters, known letters, and signs that stand for themselves; any other letter or digit means something else there. */
+function escaped(token: string, known: Readonly<Record<string, string>>): string | undefined {
+  const rest = token.slice(1)
+  if (rest.length > 1) return String.raw`\u${rest.slice(1).padStart(4, '0')}`
+  return known[rest] ?? (/[A-Za-z0-9]/.test(rest) ? undefined : token)
 }

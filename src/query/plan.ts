@@ -30,8 +30,7 @@ export interface Order {
 
 export type Selected =
   /** `readableIf` absent: the reader may see the field in every record. */
-  | { readonly kind: 'field'; readonly scalar: Scalar; readonly readableIf?: Expr }
-  | { readonly kind: 'computed'; readonly name: string; readonly value: Expr }
+  { readonly kind: 'field'; readonly scalar: Scalar; readonly readableIf?: Expr } | { readonly kind: 'computed'; readonly name: string; readonly value: Expr }
 
 export interface Expansion {
   readonly navigation: Navigation
@@ -62,7 +61,14 @@ export type Expr =
   | { readonly kind: 'cast'; readonly arg: Expr; readonly type: ValueType }
   /** The record's text matches what `$search` asks for. */
   | { readonly kind: 'search'; readonly asked: SearchAst; readonly entity: Entity; readonly row: RowName; readonly type: 'Boolean' }
-  | { readonly kind: 'lambda'; readonly quantifier: 'any' | 'all'; readonly over: Collection; readonly row: RowName; readonly body?: Expr; readonly type: 'Boolean' }
+  | {
+      readonly kind: 'lambda'
+      readonly quantifier: 'any' | 'all'
+      readonly over: Collection
+      readonly row: RowName
+      readonly body?: Expr
+      readonly type: 'Boolean'
+    }
   | { readonly kind: 'count'; readonly over: Collection; readonly row: RowName; readonly filter?: Expr; readonly type: 'Int64' }
 
 export const TRUE: Expr = { kind: 'literal', value: true, type: 'Boolean' }

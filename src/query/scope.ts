@@ -30,10 +30,15 @@ export class Scope {
 
   static root(of: Entity): Scope {
     const record: Binding = { kind: 'record', source: rowSource('r0'), entity: of }
-    return new Scope(of, 'r0', new Map([
-      ['$it', record],
-      ['$this', record],
-    ]), 0)
+    return new Scope(
+      of,
+      'r0',
+      new Map([
+        ['$it', record],
+        ['$this', record],
+      ]),
+      0,
+    )
   }
 
   /** The scope of the options of an expansion: its own records, and `$it` of the request (OData 4.01 Part 2, 5.1.1.14.4). */
@@ -47,7 +52,9 @@ export class Scope {
   lambda(variable: string | undefined, over: Collection): Scope {
     const row = this.nextRow()
     const binding: Binding =
-      over.kind === 'values' ? { kind: 'element', row, type: over.scalar.type } : { kind: 'record', source: rowSource(row), entity: entity(over.navigation.target) }
+      over.kind === 'values'
+        ? { kind: 'element', row, type: over.scalar.type }
+        : { kind: 'record', source: rowSource(row), entity: entity(over.navigation.target) }
     return new Scope(this.entity, this.row, variable === undefined ? this.bindings : new Map([...this.bindings, [variable, binding]]), this.depth + 1)
   }
 
@@ -79,13 +86,15 @@ export class Scope {
 export function follow(source: Source, of: Entity, [name, ...rest]: readonly string[], at: At): Target {
   if (name === undefined) return { kind: 'record', source, entity: of }
   const field = of.fields.get(name) ?? unknownField(of, name, at)
-  if (field.kind === 'scalar') return rest.length === 0 ? { kind: 'scalar', scalar: field, source } : fail({ kind: 'UnknownField', entity: name, field: rest.join('/'), at })
+  if (field.kind === 'scalar')
+    return rest.length === 0 ? { kind: 'scalar', scalar: field, source } : fail({ kind: 'UnknownField', entity: name, field: rest.join('/'), at })
   if (!field.collection) return follow({ kind: 'via', navigation: field, from: source }, entity(field.target), rest, at)
-  return rest.length === 0 ? { kind: 'records', navigation: field, source } : fail({ kind: 'WrongType', expected: 'any, all or $count behind a collection', found: rest.join('/'), at })
+  return rest.length === 0
+    ? { kind: 'records', navigation: field, source }
+    : fail({ kind: 'WrongType', expected: 'any, all or $count behind a collection', found: rest.join('/'), at })
 }
 
 export function unknownField(of: Entity, name: string, at: At): never {
   const suggestion = suggest(name, of.fields.keys())
   return fail({ kind: 'UnknownField', entity: of.name, field: name, ...(suggestion !== undefined && { suggestion }), at })
 }
-

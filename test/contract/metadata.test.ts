@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 import { validateXML } from 'xmllint-wasm'
 import { ENTITIES, type Scalar } from '../../src/model/model.js'
 import { renderMetadataJson, renderMetadataXml } from '../../src/odata/metadata.js'
+import { startTestApp } from '../support/app.js'
 
 const SCHEMAS = new URL('schemas/', `file://${createRequire(import.meta.url).resolve('odata-csdl/package.json')}`)
 const schema = (name: string) => ({ fileName: name, contents: readFileSync(new URL(name, SCHEMAS), 'utf8') })
@@ -94,4 +95,15 @@ test('what can be done with a set', () => {
     '@Capabilities.UpdateRestrictions': { Updatable: false },
     '@Capabilities.DeleteRestrictions': { Deletable: false },
   })
+})
+
+test('every member of every record that is sent is declared: types are closed', async () => {
+  const app = await startTestApp({ fixture: 'fixture.json' })
+  for (const { name, typeName } of entities) {
+    const { json: page } = await app.send(`/odata/${name}?$top=100&$expand=*`)
+    const records = (page as { readonly value: readonly object[] }).value
+    const sent = new Set(records.flatMap(record => Object.keys(record)).filter(member => !member.includes('@')))
+    expect(Object.keys(typeOf(typeName)), name).toEqual(expect.arrayContaining([...sent]))
+  }
+  await app.close()
 })

@@ -174,9 +174,11 @@ describe('the form of data', () => {
   })
 
   test('JSN-02: numbers as text where the client asks for it', async () => {
-    const answer = await app.send("/odata/Property?$filter=ListingKey eq 'P01'&$count=true", { headers: { Accept: 'application/json;IEEE754Compatible=true' } })
+    const answer = await app.send("/odata/Property?$filter=ListingKey eq 'P01'&$count=true&$expand=Rooms/$count", {
+      headers: { Accept: 'application/json;IEEE754Compatible=true' },
+    })
     expect(answer.headers['content-type']).toBe('application/json;odata.metadata=minimal;IEEE754Compatible=true')
-    expect(bodyOf(answer)).toMatchObject({ '@odata.count': '1', value: [{ ListPrice: '250000', DaysOnMarket: 7 }] })
+    expect(bodyOf(answer)).toMatchObject({ '@odata.count': '1', value: [{ ListPrice: '250000', DaysOnMarket: 7, 'Rooms@odata.count': '3' }] })
   })
 
   test('JSN-01, JSN-08: numbers keep every digit on their way', async () => {

@@ -164,7 +164,7 @@ describe('who may not write', () => {
     ['PUT', "/odata/Property('P01')"],
     ['DELETE', "/odata/Property('P01')"],
   ])('%s %s needs a scope', async (method, url) => {
-    const token = await app.tokenFor({ scopes: ['listings:read'] })
+    const token = app.tokenFor({ scopes: ['listings:read'] })
     const answer = await app.send(url, { method, body: DRAFT, headers: { Authorization: `Bearer ${token}` } })
     expect([answer.status, answer.headers['www-authenticate']]).toEqual([403, expect.stringContaining('insufficient_scope')])
   })

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { startTestApp, type TestApp, type TestAppSettings } from '../support/app.js'
 import { DRAFT } from '../support/drafts.js'
 import { bodyOf, linkOf } from '../support/expectation.js'
@@ -7,6 +7,13 @@ const apps: TestApp[] = []
 afterEach(async () => {
   await Promise.all(apps.splice(0).map(app => app.close()))
 })
+
+/** The service with the settings it has by itself. */
+let plain: TestApp
+beforeAll(async () => {
+  plain = await startTestApp({ fixture: 'fixture.json' })
+})
+afterAll(() => plain.close())
 
 async function start(settings: TestAppSettings): Promise<TestApp> {
   const app = await startTestApp({ fixture: 'fixture.json', ...settings })
@@ -28,20 +35,19 @@ describe('links', () => {
   })
 
   test('without it they follow the Host header, and only a sound one', async () => {
-    const app = await start({})
-    const page = await app.send('/odata/Property?$top=1', { headers: { Host: 'market.example:8080' } })
+    const page = await plain.send('/odata/Property?$top=1', { headers: { Host: 'market.example:8080' } })
     expect(linkOf(page)).toMatch(/^http:\/\/market\.example:8080\/odata\//)
-    const forwarded = await app.send('/odata/Property?$top=1', { headers: { 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Proto': 'https' } })
-    expect(linkOf(forwarded)?.startsWith(app.base)).toBe(true)
-    expect((await app.send('/odata/Property?$top=1', { headers: { Host: 'a b"<c' } })).status).toBe(400)
+    const forwarded = await plain.send('/odata/Property?$top=1', { headers: { 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Proto': 'https' } })
+    expect(linkOf(forwarded)?.startsWith(plain.base)).toBe(true)
+    expect((await plain.send('/odata/Property?$top=1', { headers: { Host: 'a b"<c' } })).status).toBe(400)
   })
 })
 
 describe('limits', () => {
   test('OPS-03: deep nesting is refused at once', async () => {
     const app = await start({ env: { MAX_QUERY_LENGTH: '100000', MAX_HEADER_BYTES: '200000' } })
-    const lambdas = 'Rooms/any(r:'.repeat(50)
-    for (const filter of ['('.repeat(5000), 'not '.repeat(5000), `${lambdas}true${')'.repeat(50)}`]) {
+    const lambdas = 'Rooms/any(r:'.repeat(150)
+    for (const filter of ['('.repeat(5000), 'not '.repeat(5000), `${lambdas}true${')'.repeat(150)}`]) {
       const started = performance.now()
       expect((await app.send(`/odata/Property?$filter=${filter}`)).status).toBe(400)
       expect(performance.now() - started).toBeLessThan(300)
@@ -51,18 +57,17 @@ describe('limits', () => {
   })
 
   test('OPS-04: long flat filters are normal', async () => {
-    const app = await start({})
     const terms = (n: number) => Array.from({ length: n }, (_, i) => `ListingKey eq 'k${i}'`).join(' or ')
-    expect((await app.send(`/odata/Property?$filter=${terms(200)}`)).status).toBe(200)
-    const longer = await app.send(`/odata/Property?$filter=${terms(2000)}`)
+    expect((await plain.send(`/odata/Property?$filter=${terms(200)}`)).status).toBe(200)
+    const longer = await plain.send(`/odata/Property?$filter=${terms(2000)}`)
     expect([longer.status, longer.headers['content-type'], longer.headers['odata-version']]).toEqual([414, 'application/json', '4.01'])
-    const longest = await app.send(`/odata/Property?$filter=${terms(8000)}`)
+    const longest = await plain.send(`/odata/Property?$filter=${terms(8000)}`)
     expect([longest.status, longest.headers['content-type'], longest.headers['odata-version']]).toEqual([431, 'application/json', '4.01'])
   })
 
   test('OPS-06: the rate is that of each token', async () => {
     const app = await start({ env: { RATE_LIMIT: '2' } })
-    const [one, other] = await Promise.all([app.tokenFor({ memberKey: 'M1' }), app.tokenFor({ memberKey: 'M2' })])
+    const [one, other] = [app.tokenFor({ memberKey: 'M1' }), app.tokenFor({ memberKey: 'M2' })]
     const send = (token: string, headers = {}) => app.send('/odata/Property?$top=1', { headers: { Authorization: `Bearer ${token}`, ...headers } })
     expect([(await send(one)).status, (await send(one)).status]).toEqual([200, 200])
     const refused = await send(one, { 'OData-MaxVersion': '4.0' })
@@ -98,14 +103,13 @@ describe('browsers', () => {
   })
 
   test('OPS-08: large answers are compressed where the client offers it', async () => {
-    const app = await start({ fixture: 'fixture-large.json' })
-    const answer = await app.send('/odata/Property?$top=200', { headers: { 'Accept-Encoding': 'gzip' } })
+    const answer = await plain.send('/odata/Property', { headers: { 'Accept-Encoding': 'gzip' } })
     expect([answer.status, answer.headers['content-encoding']]).toEqual([200, 'gzip'])
     expect(answer.headers['vary']).toMatch(/Accept-Encoding/)
   })
 
   test('the front page says what is here, unless it is off', async () => {
-    const page = await (await start({})).send('/', { headers: { Authorization: null } })
+    const page = await plain.send('/', { headers: { Authorization: null } })
     expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
     expect(page.text).toContain('href="/odata"')
     const off = await (await start({ env: { FRONT_PAGE: 'off' } })).send('/')
@@ -114,16 +118,14 @@ describe('browsers', () => {
 })
 
 describe('faults of the service', () => {
-  test('ERR-02: of a database that is gone a client learns nothing but that', async () => {
-    const app = await start({})
-    await app.database.prisma.$disconnect()
-    await app.database.withClient(client => client.query('alter table "Property" rename to "Moved"'))
-    const answer = await app.send('/odata/Property')
+  test('ERR-02: a client learns their id and nothing else', async () => {
+    await plain.database.withClient(client => client.query('alter table "Property" rename to "Moved"'))
+    const answer = await plain.send('/odata/Property')
     expect(answer.status).toBe(500)
     expect(answer.json).toEqual({
       error: { code: '5000', message: `Something went wrong. The id of this fault is ${answer.headers['x-request-id']}.`, details: [] },
     })
-    await app.database.withClient(client => client.query('alter table "Moved" rename to "Property"'))
-    expect((await app.send('/odata/Property?$top=1')).status).toBe(200)
+    await plain.database.withClient(client => client.query('alter table "Moved" rename to "Property"'))
+    expect((await plain.send('/odata/Property?$top=1')).status).toBe(200)
   })
 })

@@ -1,8 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { renderContract, withSettings } from '../../src/cli/contract.js'
+import { FUNCTIONS } from '../../src/query/functions.js'
 
 const FOLDER = new URL('../../schema/', import.meta.url)
+const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 const contract = renderContract()
 
 test('schema/ holds what the code promises, and nothing else', () => {
@@ -10,11 +12,16 @@ test('schema/ holds what the code promises, and nothing else', () => {
 })
 
 test.each([...contract])('schema/%s is up to date (npm run schema)', (name, text) => {
-  expect(readFileSync(new URL(name, FOLDER), 'utf8')).toBe(text)
+  expect(read(`schema/${name}`)).toBe(text)
 })
 
 test('the README lists every setting as the code has it (npm run schema)', () => {
-  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+  const readme = read('README.md')
   expect(readme).toContain('| `DATABASE_URL` |')
   expect(withSettings(readme)).toBe(readme)
+})
+
+test('docs/odata.md names every function', () => {
+  const named = new Set(read('docs/odata.md').match(/[a-z.]+/g))
+  expect(Object.keys(FUNCTIONS).filter(name => name !== 'negate' && !named.has(name))).toEqual([])
 })

@@ -30,13 +30,22 @@ const anyOrder: fc.Arbitrary<Order> = fc
   .chain(type => fc.record({ expr: expression(type, surroundings(PROPERTY, 2)), descending: fc.boolean() }))
 const anyQuestion = fc.record({ filter: expression('Boolean', surroundings(PROPERTY, 3)), order: fc.option(anyOrder, { freq: 3 }) })
 
-const toPlan = (filter: Expr, order: Order | null): Plan =>
-  ({ entity: PROPERTY, row: 'r0', filter, orderBy: order ? [order, KEY] : [KEY], select: [{ kind: 'field', scalar: PROPERTY.key }], expand: [], skip: 0, count: true })
+const toPlan = (filter: Expr, order: Order | null): Plan => ({
+  entity: PROPERTY,
+  row: 'r0',
+  filter,
+  orderBy: order ? [order, KEY] : [KEY],
+  select: [{ kind: 'field', scalar: PROPERTY.key }],
+  expand: [],
+  skip: 0,
+  count: true,
+})
 
 const keys = (records: readonly { readonly [name: string]: unknown }[]) => records.map(r => r.ListingKey)
 
 /** An expression without the facts of the model, for messages. */
-const show = (expr: Expr | undefined) => JSON.stringify(expr, (name, value: unknown) => (name === 'scalar' || name === 'navigation' ? (value as { name: string }).name : value)) // both are model objects
+const show = (expr: Expr | undefined) =>
+  JSON.stringify(expr, (name, value: unknown) => (name === 'scalar' || name === 'navigation' ? (value as { name: string }).name : value)) // both are model objects
 
 /** A value that no column holds (the year 12,000) refuses the request; the oracle has no such bounds. */
 const isOutOfRange = (error: unknown) => error instanceof ProblemError && error.problems[0].kind === 'BadRequest'
@@ -49,7 +58,10 @@ async function compare({ prisma }: TestDatabase, world: World, filter: Expr, ord
   expect(page.records.map(r => JSON.parse(r.json).ListingKey).join(), `SQL lane: ${show(filter)} ${show(order?.expr)}`).toBe(truth.join())
   expect(page.count, 'count').toBe(truth.length)
   const where = toWhere(filter, 'r0')
-  if (where) expect(keys(await prisma.property.findMany({ where, orderBy: { ListingKey: 'asc' } })), `Prisma lane ${JSON.stringify(where)}`).toEqual(keys(select(toPlan(filter, null), world)))
+  if (where)
+    expect(keys(await prisma.property.findMany({ where, orderBy: { ListingKey: 'asc' } })), `Prisma lane ${JSON.stringify(where)}`).toEqual(
+      keys(select(toPlan(filter, null), world)),
+    )
 }
 
 describe.each(DATABASE_KINDS)('%s', kind => {
@@ -63,6 +75,9 @@ describe.each(DATABASE_KINDS)('%s', kind => {
   afterAll(() => database?.close())
 
   test(`${RUNS} random questions have one answer`, { timeout: 60_000 + RUNS * 100 }, async () => {
-    await fc.assert(fc.asyncProperty(anyQuestion, ({ filter, order }) => compare(database, world, filter, order)), { numRuns: RUNS, seed: SEED, endOnFailure: true })
+    await fc.assert(
+      fc.asyncProperty(anyQuestion, ({ filter, order }) => compare(database, world, filter, order)),
+      { numRuns: RUNS, seed: SEED, endOnFailure: true },
+    )
   })
 })

@@ -34,7 +34,7 @@ export interface TestApp {
   readonly database: TestDatabase
   /** Sends a request with the token of `grant`. The target is sent as it is written, but for blanks and letters beyond ASCII, which are encoded. */
   send(target: string, parts?: RequestParts): Promise<Answer>
-  tokenFor(grant?: Partial<Grant>): Promise<string>
+  tokenFor(grant?: Partial<Grant>): string
   close(): Promise<void>
 }
 
@@ -68,7 +68,7 @@ export async function startTestApp({ kind = 'embedded', env = {}, fixture, grant
     if (!config.jwtSecret) throw new Error('These settings have no secret to sign with')
     return signToken({ ...EVERYTHING, ...wanted }, config.jwtSecret, config)
   }
-  const authorization = `Bearer ${await tokenFor(grant)}`
+  const authorization = `Bearer ${tokenFor(grant)}`
   const close = async () => {
     await server.close()
     await database.close()
@@ -77,12 +77,11 @@ export async function startTestApp({ kind = 'embedded', env = {}, fixture, grant
 }
 
 function withDefaults(authorization: string, { headers, body, rawBody, ...parts }: RequestParts = {}): RequestParts {
+  const content = rawBody ?? (body === undefined ? undefined : JSON.stringify(body))
   const type = body === undefined ? {} : { 'Content-Type': 'application/json' }
-  return {
-    ...parts,
-    headers: { Authorization: authorization, ...type, ...headers },
-    rawBody: rawBody ?? (body === undefined ? undefined : JSON.stringify(body)),
-  }
+  // Node gives the content of a DELETE neither a length nor chunks.
+  const length = content === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(content)) }
+  return { ...parts, headers: { Authorization: authorization, ...type, ...length, ...headers }, rawBody: content }
 }
 
 /** `node:http` and not fetch: that one rewrites URLs. Links of the service are followed as they are. */
@@ -103,5 +102,6 @@ function exchange(base: string, target: string, { method = 'GET', headers = {}, 
 
 function toAnswer(status: number, headers: Readonly<Record<string, string | readonly string[] | undefined>>, text: string): Answer {
   const flat = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value === undefined ? undefined : String(value)]))
-  return { status, headers: flat, text, json: /json/.test(flat['content-type'] ?? '') && text !== '' ? JSON.parse(text) : undefined }
+  const isJson = /json/.test(flat['content-type'] ?? '') && flat['content-encoding'] === undefined && text !== ''
+  return { status, headers: flat, text, json: isJson ? JSON.parse(text) : undefined }
 }

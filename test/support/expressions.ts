@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { type Entity, entity, type Scalar } from '../../src/model/model.js'
+import { type Entity, entity } from '../../src/model/model.js'
 import { CASTS, FUNCTIONS, type FunctionName, type Signature, type Type, type ValueType } from '../../src/query/functions.js'
 import { type Collection, columnOf, type Expr, type RowName, type Source } from '../../src/query/plan.js'
 
@@ -131,5 +131,3 @@ export function surroundings(of: Entity, depth: number): Surroundings {
     .map((navigation): Reach => ({ of: entity(navigation.target), source: { kind: 'via', navigation, from: source } }))
   return { reach: [{ of, source }, ...via.slice(0, 2)], elements: [], depth }
 }
-
-export const sortable = (scalar: Scalar) => !scalar.collection && scalar.type !== 'GeographyPoint' && scalar.readableBy !== 'nobody'

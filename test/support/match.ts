@@ -8,7 +8,7 @@ const show = (value: Json) => JSON.stringify(value)?.slice(0, 200)
 const isObject = (value: Json): value is { readonly [name: string]: Json } => typeof value === 'object' && value !== null && !Array.isArray(value)
 const isList = (value: Json): value is readonly Json[] => Array.isArray(value)
 
-/** Values that stand for others in the expectation of a case (test/cases/README.md). */
+/** Values that stand for others in the expectation of a case. */
 const MATCHERS: Readonly<Record<string, Matcher>> = {
   $number: (wanted, found, path) => same(typeof found === 'number' && Number(wanted) === found, path, `${show(found)} is not the number ${wanted}`),
   $numberString: (wanted, found, path) =>

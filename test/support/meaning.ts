@@ -14,11 +14,11 @@ export const Exact = Decimal.clone({ precision: 120, rounding: Decimal.ROUND_HAL
 type Meaning = (args: readonly Meant[], types: readonly Type[]) => Meant
 
 /** Functions and arithmetic of null are null. */
-// biome-ignore lint/suspicious/noExplicitAny: each row of the table knows the types of its own arguments
 const lift =
-  (f: (...args: any[]) => Meant): Meaning =>
-  (args, types) =>
-    args.some(a => a === null) ? null : f(...args, types)
+  // biome-ignore lint/suspicious/noExplicitAny: each row of the table knows the types of its own arguments
+    (f: (...args: any[]) => Meant): Meaning =>
+    (args, types) =>
+      args.some(a => a === null) ? null : f(...args, types)
 
 const same = (a: Meant, b: Meant): boolean => {
   if (a === null || b === null) return a === b

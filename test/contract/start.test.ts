@@ -1,0 +1,84 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+let dataDir = ''
+const running: ChildProcess[] = []
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'listing-start-'))
+})
+afterAll(async () => {
+  for (const child of running) child.kill('SIGKILL')
+  await rm(dataDir, { recursive: true, force: true })
+})
+
+/** The service as `npm start` runs it, and all that it has printed so far. */
+function startService(env: Readonly<Record<string, string>>) {
+  const child = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts'], { env: { PATH: process.env['PATH'], DATA_DIR: dataDir, PORT: '0', ...env } })
+  running.push(child)
+  const printed = { out: '', err: '' }
+  child.stdout.setEncoding('utf8').on('data', text => {
+    printed.out += text
+  })
+  child.stderr.setEncoding('utf8').on('data', text => {
+    printed.err += text
+  })
+  const exit = once(child, 'exit').then(([code]) => code as number | null) // the event's first argument
+  const printedText = async (pattern: RegExp): Promise<string> => {
+    for (;;) {
+      const found = pattern.exec(printed.out)
+      if (found) return found[1] ?? ''
+      if (child.exitCode !== null) throw new Error(printed.err)
+      await new Promise(resolve => setTimeout(resolve, 50))
+    }
+  }
+  return { child, printed, exit, printedText }
+}
+
+describe('the first start', () => {
+  test('fills the market, shows a token and requests that work, and ends in good order', { timeout: 120_000 }, async () => {
+    const { child, printed, exit, printedText } = startService({})
+    const token = await printedText(/TOKEN=(\S+)/)
+    const urls = await printedText(/TOKEN"? '([^']*\$filter[^']*)'/)
+    const headers = { Authorization: `Bearer ${token}` }
+    const page = await fetch(urls, { headers })
+    expect(page.status).toBe(200)
+    expect(((await page.json()) as { value: unknown[] }).value).toHaveLength(5)
+    const [, url = '', draft = ''] = /'(\S+\/odata\/Property)' -d '(\{.*\})'/.exec(printed.out) ?? []
+    const created = await fetch(url, { method: 'POST', headers: { ...headers, 'Content-Type': 'application/json' }, body: draft })
+    expect(created.status).toBe(201)
+    // A request that is running when the signal comes is answered still.
+    const last = fetch(`${url}?$top=500`, { headers })
+    await new Promise(resolve => setTimeout(resolve, 20))
+    child.kill('SIGTERM')
+    expect((await last).status).toBe(200)
+    expect(await exit).toBe(0)
+    expect(printed.err).toBe('')
+  })
+})
+
+describe('a start that cannot be', () => {
+  test('names all faults of the settings at once', { timeout: 60_000 }, async () => {
+    const { printed, exit } = startService({ PORT: 'many', PAGE_SIZE: '0', CORS_ORIGINS: 'nonsense' })
+    expect(await exit).toBe(1)
+    for (const name of ['PORT', 'PAGE_SIZE', 'CORS_ORIGINS']) expect(printed.err).toContain(name)
+    expect(printed.err).not.toMatch(/\bat .*\.ts/)
+  })
+
+  test('says in one line that the port is taken, or the database away', { timeout: 60_000 }, async () => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as { port: number } // it listens on a port
+    const taken = startService({ PORT: String(port) })
+    expect(await taken.exit).toBe(1)
+    expect(taken.printed.err).toBe('The service cannot start. HOST and PORT are in use by another program.\n')
+    const away = startService({ DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/nothing', JWT_SECRET: 'x'.repeat(40) })
+    expect(await away.exit).toBe(1)
+    expect(away.printed.err.trim().split('\n')).toHaveLength(1)
+    server.close()
+  })
+})

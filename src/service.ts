@@ -10,7 +10,7 @@ import { bind } from './query/bind.js'
 import type { CursorSeal } from './query/cursor.js'
 import type { QueryLimits } from './query/limits.js'
 import type { Notation } from './query/notation.js'
-import { allOf, call, columnOf, type Expr, FALSE, type Plan, rowSource, textLiteral } from './query/plan.js'
+import { allOf, call, columnOf, type Expr, FALSE, narrow, type Plan, rowSource, textLiteral } from './query/plan.js'
 
 /** What the service is made of. */
 export interface ServiceParts {
@@ -42,7 +42,7 @@ export class Reading {
   async find(of: Entity, { query, notation }: View, actor: Actor, within?: Within, pageSize?: number): Promise<Collection> {
     requireScope(actor, 'listings:read')
     const { limits, seal, database } = this.parts
-    const asked = narrow(bind(query, of, pageSize === undefined ? limits : { ...limits, pageSize }), within)
+    const asked = narrowTo(bind(query, of, pageSize === undefined ? limits : { ...limits, pageSize }), within)
     const cursor = query.skipToken === undefined ? undefined : seal.open(query.skipToken, asked, '$skiptoken')
     const rest = limits.topIsTotal ? (cursor?.rest ?? query.top) : undefined
     const plan = { ...asked, ...(rest !== undefined && { top: Math.min(asked.top ?? rest, rest) }), ...(cursor && { after: cursor.after, skip: 0 }) }
@@ -55,7 +55,7 @@ export class Reading {
   /** How many records the query's filter selects. */
   async count(of: Entity, query: Query, actor: Actor, within?: Within): Promise<number> {
     requireScope(actor, 'listings:read')
-    const plan = narrow(bind(query, of, this.parts.limits), within)
+    const plan = narrowTo(bind(query, of, this.parts.limits), within)
     return readCount(this.parts.database.prisma, restrict(plan, actor, this.parts.policy))
   }
 
@@ -74,7 +74,7 @@ export class Reading {
     actor: Actor,
     within?: Within,
   ): Promise<Found | undefined> {
-    const bound = narrow(bind(query, of, this.parts.limits), within)
+    const bound = narrowTo(bind(query, of, this.parts.limits), within)
     const plan: Plan = { ...bound, filter: allOf(bound.filter, key === undefined ? undefined : hasKey(of, key)), top: 1, skip: 0, count: false }
     const { records } = await readPage(connection, restrict(plan, actor, this.parts.policy), notation)
     return records[0]
@@ -111,7 +111,7 @@ const BARE: Notation = { reference: '', countSuffix: '', numbersAsText: false }
 /** Narrows a query to the records that belong to another record: a condition on the rows of `r0`. */
 export type Within = Expr
 
-const narrow = (plan: Plan, within: Within | undefined): Plan => (within ? { ...plan, filter: allOf(within, plan.filter) } : plan)
+const narrowTo = (plan: Plan, within: Within | undefined): Plan => (within ? narrow(plan, within) : plan)
 
 /** Keys are text, but for the log's numbers. */
 export function hasKey(of: Entity, key: string): Expr {

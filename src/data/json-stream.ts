@@ -78,7 +78,7 @@ class MemberReader {
   #index = 0
   /** The tokens of this array are items; otherwise the value is passed over. */
   #inWanted = false
-  #builder = new ValueBuilder()
+  readonly #builder = new ValueBuilder()
 
   constructor(wanted: (member: string) => boolean) {
     this.#wanted = wanted

@@ -1,7 +1,8 @@
 import type { Notation } from '../query/notation.js'
 import type { Expr, Order, Plan } from '../query/plan.js'
 import { Prisma } from './client/client.js'
-import { identifier, pgType } from './columns.js'
+import { pgType } from './columns.js'
+import { toFrom } from './derived.js'
 import type { Sql } from './render.js'
 import { neverNull, toOrderBy, toRecordJson } from './shape.js'
 import { toCondition, toSql } from './sql.js'
@@ -27,10 +28,10 @@ export function toCountStatement({ after: _, ...plan }: Plan): Sql {
   return sql`select count(*)::int as "count" ${rows(plan)}`
 }
 
-function rows({ entity, row, filter, orderBy, after }: Plan): Sql {
+function rows({ filter, orderBy, after, ...plan }: Plan): Sql {
   const conditions = [...(filter ? [toCondition(filter)] : []), ...(after ? [toKeyset(orderBy, after)] : [])]
   const where = conditions.length > 0 ? sql` where ${join(conditions, ' and ')}` : empty
-  return sql`from ${identifier(entity.name)} ${raw(row)}${where}`
+  return sql`${toFrom(plan)}${where}`
 }
 
 /**

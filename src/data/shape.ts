@@ -98,7 +98,7 @@ const reference = ({ entity, row }: Plan, notation: Notation) =>
   sql`json_build_object(${notation.reference}::text, record_url(${entity.name}::text, ${toColumn(entity.key, rowSource(row))}::text))`
 
 /** Null sorts below every value (decisions 2): first ascending, last descending. A column that is never null says nothing, so that more indexes serve it. */
-export function toOrderBy({ orderBy }: Plan): Sql {
+export function toOrderBy({ orderBy }: Pick<Plan, 'orderBy'>): Sql {
   return join(orderBy.map(({ expr, descending }) => sql`${toSql(expr)}${raw(`${descending ? ' desc' : ' asc'}${neverNull(expr) ? '' : descending ? ' nulls last' : ' nulls first'}`)}`)) // biome-ignore format: one line
 }
 

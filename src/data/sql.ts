@@ -20,6 +20,8 @@ export function toSql(expr: Expr): Sql {
       return toColumn(expr.scalar, expr.source)
     case 'element':
       return raw(`${expr.row}.value`)
+    case 'result':
+      return raw(`${expr.row}."${expr.name}"`)
     case 'call':
       return toCall(expr)
     case 'cast':

@@ -2,6 +2,7 @@ import type { Scalar } from '../model/model.js'
 import {
   allOf,
   type Collection,
+  type Derived,
   type Expansion,
   type Expr,
   FALSE,
@@ -23,7 +24,7 @@ import { isReadable, isVisible, type Policy, staysInListing } from './visibility
  * sees null in place of a restricted value; a selected field knows when it may be shown.
  */
 export function restrict(plan: Plan, actor: Actor, policy: Policy): Plan {
-  return new Restriction(actor, policy).plan(plan, isVisible(plan.entity, plan.row, actor))
+  return new Restriction(actor, policy).plan(plan, plan.from ? TRUE : isVisible(plan.entity, plan.row, actor))
 }
 
 class Restriction {
@@ -37,11 +38,20 @@ class Restriction {
     const { filter: _, ...rest } = plan
     return {
       ...rest,
+      ...(plan.from && { from: this.derived(plan.from) }),
       ...(!isTrue(filter) && { filter }),
       orderBy: plan.orderBy.map(o => this.order(o)),
       select: plan.select.map(s => this.selected(s, rowSource(plan.row))),
       expand: plan.expand.map(e => this.expansion(e)),
     }
+  }
+
+  /** What transformations read is left out as what a filter mentions is, whatever they do with it: a group or a sum would tell of it. */
+  private derived(derived: Derived): Derived {
+    const { entity, from, row, filter } = derived
+    const visible = from ? TRUE : isVisible(entity, row, this.actor)
+    const mentioned = [...(filter ? [filter] : []), ...usedBy(derived.makes)].flatMap(e => this.mentions(e))
+    return { ...derived, ...(from && { from: this.derived(from) }), filter: allOf(visible, ...mentioned, filter) }
   }
 
   private expansion(expansion: Expansion): Expansion {
@@ -78,6 +88,8 @@ class Restriction {
     switch (expr.kind) {
       case 'literal':
       case 'element':
+      // What it was made of is looked at in `derived`.
+      case 'result':
       // The text that is searched holds only what everyone may read.
       case 'search':
         return []
@@ -114,6 +126,11 @@ class Restriction {
   private outer(body: Expr | undefined, row: string): readonly Expr[] {
     return (body ? this.mentions(body) : []).map(c => (isFalse(c) || speaksOf(c, row) ? FALSE : c))
   }
+}
+
+function usedBy(makes: Derived['makes']): readonly Expr[] {
+  if (makes.kind === 'window') return makes.orderBy.map(o => o.expr)
+  return [...makes.groups, ...makes.aggregates.flatMap(a => (a.of ? [a.of.expr] : []))]
 }
 
 function speaksOf(condition: Expr, row: string): boolean {

@@ -1,10 +1,13 @@
 import type { At } from '../errors/problem.js'
+import type { AggregateMethod } from './functions.js'
 
 /**
  * A query as a client wrote it, from either door: names are still text, nothing has a type yet, and every node knows
  * where it stands. `bind` turns it into a `Plan`.
  */
 export interface Query {
+  /** Transformations, in sequence: the other options work on their result. */
+  readonly apply?: readonly TransformationAst[]
   readonly filter?: Ast
   readonly search?: SearchAst
   readonly compute?: readonly ComputeAst[]
@@ -29,6 +32,30 @@ export interface ComputeAst {
 export interface OrderAst {
   readonly expr: Ast
   readonly descending: boolean
+}
+
+/** One step of `$apply` (OData Data Aggregation 4.0, 3). `group` without `by` makes one record of all; `other` is well known and not built. */
+export type TransformationAst =
+  | { readonly kind: 'filter'; readonly filter: Ast }
+  | { readonly kind: 'search'; readonly search: SearchAst }
+  | { readonly kind: 'compute'; readonly items: readonly ComputeAst[] }
+  | { readonly kind: 'orderby'; readonly terms: readonly OrderAst[] }
+  | { readonly kind: 'top' | 'skip'; readonly count: number }
+  | { readonly kind: 'identity' }
+  | { readonly kind: 'group'; readonly by: readonly GroupAst[]; readonly aggregates: readonly AggregateAst[] }
+  | { readonly kind: 'other'; readonly feature: string; readonly at: At }
+
+/** What records are grouped by: a field, also one behind single-valued navigations, or a computed value. */
+export interface GroupAst {
+  readonly names: readonly string[]
+  readonly at: At
+}
+
+/** A value of all records of a group. Without an expression: how many there are. */
+export interface AggregateAst {
+  readonly of?: { readonly expr: Ast; readonly method: AggregateMethod }
+  readonly name: string
+  readonly at: At
 }
 
 /** `name` is a field or a navigation, or `*`. */

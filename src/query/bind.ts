@@ -1,15 +1,17 @@
 import { type At, fail } from '../errors/problem.js'
 import { type Entity, entity, type Scalar } from '../model/model.js'
-import type { ComputeAst, ExpandAst, OrderAst, Query, SearchAst } from './ast.js'
-import { bindCondition, bindValue } from './expression.js'
-import { type QueryLimits, SEARCHABLE, SKIP_MAX } from './limits.js'
-import { allOf, columnOf, type Expansion, type Expr, isTrue, type Order, type Plan, rowSource, type Selected } from './plan.js'
-import { Scope, unknownField } from './scope.js'
+import { transform } from './apply.js'
+import type { ExpandAst, Query } from './ast.js'
+import { bindOrder, bindSearch, compute, type Stage, startAt, totalOrder } from './clauses.js'
+import { bindCondition } from './expression.js'
+import { type QueryLimits, SKIP_MAX } from './limits.js'
+import { allOf, type Expansion, type Expr, isTrue, type Plan, type Selected } from './plan.js'
+import { type Scope, unknownField } from './scope.js'
 
 /** Resolves the names and types of a query against the model: the one place that validates queries, for every adapter. */
 export function bind(query: Query, of: Entity, limits: QueryLimits): Plan {
   if ((query.skip ?? 0) > SKIP_MAX) fail({ kind: 'SkipTooLarge', limit: SKIP_MAX })
-  return { ...bindIn(query, Scope.root(of), limits, 0), top: pageSize(query, limits) }
+  return { ...bindIn(query, transform(query.apply ?? [], of), limits, 0), top: pageSize(query, limits) }
 }
 
 /** A larger `$top` is cut, and the rule for nextLink compares with the cut value (decisions 5). */
@@ -18,14 +20,15 @@ function pageSize({ top, expand }: Query, limits: QueryLimits): number {
   return Math.min(top ?? limits.pageSize, most)
 }
 
-function bindIn(query: Query, outer: Scope, limits: QueryLimits, level: number): Plan {
-  const { scope, computed } = bindCompute(query.compute ?? [], outer)
-  const filter = allOf(query.search && bindSearch(query.search, scope), query.filter && bindCondition(query.filter, scope))
+function bindIn(query: Query, start: Stage, limits: QueryLimits, level: number): Plan {
+  const { scope, from, filter: before, computed, order, ties } = compute(start, query.compute ?? [])
+  const filter = allOf(before, query.search && bindSearch(query.search, scope, '$search'), query.filter && bindCondition(query.filter, scope))
   return {
     entity: scope.entity,
+    ...(from && { from }),
     row: scope.row,
     ...(!isTrue(filter) && { filter }),
-    orderBy: totalOrder(query.orderBy ?? [], scope),
+    orderBy: totalOrder([...(query.orderBy ?? []).map(t => bindOrder(t, scope)), ...order], ties),
     select: bindSelect(query, scope.entity, computed),
     expand: bindExpand(query.expand ?? [], scope, limits, level + 1),
     ...(query.top !== undefined && { top: query.top }),
@@ -33,47 +36,6 @@ function bindIn(query: Query, outer: Scope, limits: QueryLimits, level: number):
     count: query.count ?? false,
   }
 }
-
-/** Values of `$compute` get names that the other options, and later values, may use (OData 4.01 Part 2, 5.1.3.1). */
-function bindCompute(items: readonly ComputeAst[], outer: Scope): { readonly scope: Scope; readonly computed: ReadonlyMap<string, Expr> } {
-  const computed = new Map<string, Expr>()
-  const scope = items.reduce((around, { expr, name, at }) => {
-    if (around.entity.fields.has(name) || computed.has(name)) fail({ kind: 'NameTaken', name, at })
-    const value = bindValue(expr, around)
-    if (value.type.startsWith('Geography')) fail({ kind: 'WrongType', expected: 'a value that can be computed with', found: value.type, at: expr.at })
-    computed.set(name, value)
-    return around.computed(name, value)
-  }, outer)
-  return { scope, computed }
-}
-
-function bindSearch(asked: SearchAst, { entity: of, row }: Scope): Expr {
-  if (!SEARCHABLE.has(of.name)) return fail({ kind: 'NotImplemented', feature: `$search in ${of.name}`, at: { source: '$search' } })
-  return { kind: 'search', asked, entity: of, row, type: 'Boolean' }
-}
-
-/** The key makes every order total. It follows the direction of the last term, so that one index serves both directions. */
-function totalOrder(terms: readonly OrderAst[], scope: Scope): readonly Order[] {
-  const { key } = scope.entity
-  const asked = terms.map(t => bindOrder(t, scope))
-  const isKey = ({ expr }: Order) => expr.kind === 'column' && expr.scalar === key && expr.source.kind === 'row'
-  const end = asked.findIndex(isKey)
-  // What follows the key cannot matter any more.
-  if (end >= 0) return asked.slice(0, end + 1)
-  return [...asked, { expr: columnOf(key, rowSource(scope.row)), descending: asked.at(-1)?.descending ?? false }]
-}
-
-function bindOrder({ expr, descending }: OrderAst, scope: Scope): Order {
-  if (expr.kind === 'path') {
-    const target = scope.resolve(expr.names, expr.at)
-    if (target.kind === 'record' || target.kind === 'records') fail({ kind: 'NotSortable', field: expr.names.join('/'), at: expr.at })
-  }
-  const bound = bindValue(expr, scope)
-  if (!isSortable(bound)) return fail({ kind: 'NotSortable', field: expr.kind === 'path' ? expr.names.join('/') : bound.type, at: expr.at })
-  return { expr: bound, descending }
-}
-
-const isSortable = ({ type }: Expr) => !type.startsWith('Collection') && !type.startsWith('Geography')
 
 function bindSelect({ select }: Query, of: Entity, computed: ReadonlyMap<string, Expr>): readonly Selected[] {
   const every = [...of.scalars.filter(s => s.readableBy !== 'nobody').map(toField), ...[...computed].map(toComputed)]
@@ -116,5 +78,5 @@ function bindExpansion({ name, form, query, at }: ExpandAst, scope: Scope, limit
   const navigation = scope.entity.fields.get(name) ?? unknownField(scope.entity, name, at)
   if (navigation.kind !== 'navigation') return fail({ kind: 'WrongType', expected: 'a navigation property', found: name, at })
   if (form === 'count' && !navigation.collection) return fail({ kind: 'WrongType', expected: 'a collection before $count', found: name, at })
-  return { navigation, form, plan: bindIn(query, scope.expansion(entity(navigation.target)), limits, level) }
+  return { navigation, form, plan: bindIn(query, startAt(scope.expansion(entity(navigation.target))), limits, level) }
 }

@@ -48,11 +48,13 @@ export function createCursorSeal(secret: string | KeyObject): CursorSeal {
   }
 }
 
-/** What a token is bound to: the entity, the filter and the order as the client asked for them, whoever asks. */
-function fingerprint({ entity, filter, orderBy }: Plan): Buffer {
+/** What a token is bound to: the entity, its transformations, the filter and the order as the client asked for them, whoever asks. */
+function fingerprint({ entity, from, filter, orderBy }: Plan): Buffer {
   const text = JSON.stringify(
-    [entity.name, filter, orderBy],
-    (name, value: unknown) => (name === 'scalar' || name === 'navigation' ? (value as { name: string }).name : value), // both are model objects
+    [entity.name, from, filter, orderBy],
+    (name, value: unknown) => (MODEL.has(name) ? (value as { name: string }).name : value), // each is a model object
   )
   return createHash('sha256').update(text).digest()
 }
+
+const MODEL: ReadonlySet<string> = new Set(['entity', 'scalar', 'navigation'])

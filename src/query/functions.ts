@@ -119,3 +119,21 @@ export const CASTS: { readonly [to in ValueType]?: readonly ValueType[] } = {
   TimeOfDay:      ['TimeOfDay', 'String', 'DateTimeOffset'],
   Duration:       ['Duration'],
 }
+
+const resulting = (types: readonly ValueType[], returns: (type: ValueType) => ValueType) => Object.fromEntries(types.map(t => [t, returns(t)]))
+/** Integers are added up as decimals: no sum of theirs overflows. */
+const totals = resulting(NUMBERS, t => (t === 'Double' ? t : 'Decimal'))
+
+/** Methods of `aggregate`: what each makes of values of which type (OData Data Aggregation 4.0, 3.1.3). `data/derived.ts` has a rendering for each. */
+// biome-ignore format: table
+export const AGGREGATES = {
+  sum:           totals,
+  average:       totals,
+  min:           resulting(ORDERED, t => t),
+  max:           resulting(ORDERED, t => t),
+  countdistinct: resulting([...ORDERED, 'GeographyPoint'], () => 'Int64'),
+} satisfies Record<string, { readonly [type in ValueType]?: ValueType }>
+
+export type AggregateMethod = keyof typeof AGGREGATES
+
+export const isAggregateMethod = (name: string): name is AggregateMethod => Object.hasOwn(AGGREGATES, name)

@@ -1,10 +1,12 @@
 import type { Entity, Navigation, Scalar } from '../model/model.js'
 import type { SearchAst, Value } from './ast.js'
-import type { FunctionName, Type, ValueType } from './functions.js'
+import type { AggregateMethod, FunctionName, Type, ValueType } from './functions.js'
 
 /** A query that is known to make sense: every name is a model object, every expression has a type. */
 export interface Plan {
   readonly entity: Entity
+  /** What it reads instead of the entity's table. */
+  readonly from?: Derived
   /** The name by which expressions speak of this plan's record. */
   readonly row: RowName
   readonly filter?: Expr
@@ -18,6 +20,36 @@ export interface Plan {
   readonly count: boolean
   /** Order values of the last record of the page before, one for each term of `orderBy`. */
   readonly after?: readonly (string | null)[]
+}
+
+/** The records that transformations make of others: a window on them, or groups. */
+export interface Derived {
+  readonly entity: Entity
+  readonly from?: Derived
+  readonly row: RowName
+  readonly filter?: Expr
+  readonly makes: Window | Groups
+}
+
+/** Some of the records, as they are. */
+export interface Window {
+  readonly kind: 'window'
+  readonly orderBy: readonly Order[]
+  readonly top?: number
+  readonly skip?: number
+}
+
+/** One record of each group, or of all records if there are no groups. Its columns are named by place: `g0`, `g1`, and so on, and `a0`, `a1`. */
+export interface Groups {
+  readonly kind: 'groups'
+  readonly groups: readonly Expr[]
+  readonly aggregates: readonly Aggregate[]
+}
+
+/** Without `of`: how many records there are. */
+export interface Aggregate {
+  readonly of?: { readonly expr: Expr; readonly method: AggregateMethod }
+  readonly type: ValueType
 }
 
 /** `r0` is the record of the request, deeper rows are those of lambdas and expansions: equal questions have equal names. */
@@ -53,6 +85,8 @@ export type Expr =
   | { readonly kind: 'literal'; readonly value: Value; readonly type: ValueType }
   | { readonly kind: 'list'; readonly items: readonly Expr[]; readonly type: Type }
   | { readonly kind: 'column'; readonly scalar: Scalar; readonly source: Source; readonly type: Type }
+  /** A column of the groups that the row's plan reads. */
+  | { readonly kind: 'result'; readonly name: `g${number}` | `a${number}`; readonly row: RowName; readonly type: Type }
   /** The value that a lambda over a collection of values stands at. */
   | { readonly kind: 'element'; readonly row: RowName; readonly type: ValueType }
   | { readonly kind: 'call'; readonly fn: FunctionName; readonly args: readonly Expr[]; readonly type: ValueType }
@@ -100,3 +134,8 @@ export function columnOf(scalar: Scalar, source: Source): Expr {
 
 export const textLiteral = (value: string): Expr => ({ kind: 'literal', value, type: 'String' })
 export const call = (fn: FunctionName, ...args: readonly Expr[]): Expr => ({ kind: 'call', fn, args, type: 'Boolean' })
+
+/** The plan, or what it reads from, of those records only for which the condition holds: before any transformation. */
+export function narrow<P extends { readonly filter?: Expr; readonly from?: Derived }>(plan: P, to: Expr): P {
+  return plan.from ? { ...plan, from: narrow(plan.from, to) } : { ...plan, filter: allOf(to, plan.filter) }
+}

@@ -75,6 +75,9 @@ export class Scope {
 
   resolve(names: readonly string[], at: At): Target {
     const [first = '', ...rest] = names
+    // A group by `A/B` has this name, and no record A.
+    const whole = this.bindings.get(names.join('/'))
+    if (whole?.kind === 'computed') return whole
     const bound = this.bindings.get(first)
     if (bound && bound.kind !== 'record') return rest.length === 0 ? bound : fail({ kind: 'UnknownField', entity: first, field: rest.join('/'), at })
     if (bound) return follow(bound.source, bound.entity, rest, at)

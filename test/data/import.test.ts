@@ -49,14 +49,23 @@ async function load(content: unknown): Promise<{ readonly counts: Record<string,
 async function readAll(text: string): Promise<readonly Found[]> {
   const found: Found[] = []
   const path = await fileOf(text)
-  for await (const item of readMembers(path, member => member !== 'model', () => undefined)) found.push(item)
+  for await (const item of readMembers(
+    path,
+    member => member !== 'model',
+    () => undefined,
+  ))
+    found.push(item)
   return found
 }
 
 describe('a JSON file', () => {
   test('is read by items of wanted members, with every digit of its numbers', async () => {
     const found = await readAll('\uFEFF{"model":{"a":[1,{"b":2}]},"X":[{"n":250000.10,"t":"\\u00e9\\n","l":[true,null,[]]},5],"note":"x","Y":[]}')
-    const value = new Map<string, unknown>([['n', new NumberText('250000.10')], ['t', 'é\n'], ['l', [true, null, []]]])
+    const value = new Map<string, unknown>([
+      ['n', new NumberText('250000.10')],
+      ['t', 'é\n'],
+      ['l', [true, null, []]],
+    ])
     expect(found).toEqual([
       { kind: 'skipped', member: 'model', isArray: false },
       { kind: 'item', member: 'X', index: 0, value },
@@ -68,168 +77,219 @@ describe('a JSON file', () => {
   test('may be larger than a piece that is read at once', async () => {
     const found = await readAll(JSON.stringify({ X: Array.from({ length: 3000 }, (_, i) => ({ i, text: 'ÿ🌲'.repeat(200) })) }))
     expect(found).toHaveLength(3000)
-    expect(found.at(-1)).toMatchObject({ index: 2999, value: new Map<string, unknown>([['i', new NumberText('2999')], ['text', 'ÿ🌲'.repeat(200)]]) })
+    expect(found.at(-1)).toMatchObject({
+      index: 2999,
+      value: new Map<string, unknown>([
+        ['i', new NumberText('2999')],
+        ['text', 'ÿ🌲'.repeat(200)],
+      ]),
+    })
   })
 
-  test.each(['', ' ', '[]', '5', '{"X":[{"a":1}', '{"X":[1,]}', '{"X":[1]} x', '{"X":[01]}', "{'X':[]}"])('that is no JSON object is refused: %s', async text => {
-    await expect(readAll(text)).rejects.toThrow(/JSON/)
-  })
+  test.each(['', ' ', '[]', '5', '{"X":[{"a":1}', '{"X":[1,]}', '{"X":[1]} x', '{"X":[01]}', "{'X':[]}"])(
+    'that is no JSON object is refused: %s',
+    async text => {
+      await expect(readAll(text)).rejects.toThrow(/JSON/)
+    },
+  )
 })
 
 describe.each(DATABASE_KINDS)('with the %s database', kind => {
-beforeAll(async () => {
-  database = await openTestDatabase(kind)
-})
-
-afterAll(() => database.close())
-
-const listing = (fields: object) => ({ ListingKey: 'P1', ...fields })
-
-describe('a record that does not fit is refused, with its place and field', () => {
-  test.each<[unknown, string]>([
-    [{ Property: [listing({}), 5] }, 'Property[1]: takes an object, not 5'],
-    [{ Property: [{ City: 'X' }] }, 'Property[0] ListingKey: a key is needed'],
-    [{ Property: [{ ListingKey: 7 }] }, 'Property[0] ListingKey: takes a text, not 7'],
-    [{ Property: { ListingKey: 'P' } }, 'Property: takes a list of records'],
-    [{ Property: [listing({ Citty: 'X' })] }, "Property[0] 'P1' Citty: Property has no such field"],
-    [{ Property: [listing({ RecordVersion: 1 })] }, "Property[0] 'P1' RecordVersion: Property has no such field"],
-    [{ Property: [listing({ City: 5 })] }, "Property[0] 'P1' City: takes a text, not 5"],
-    [{ Property: [listing({ City: 'a\0b' })] }, "Property[0] 'P1' City: takes a text"],
-    ['{"Property":[{"ListingKey":"P1","City":"\\ud800"}]}', "Property[0] 'P1' City: takes a text"],
-    [{ Property: [listing({ ListPrice: 'cheap' })] }, "Property[0] 'P1' ListPrice: takes a decimal number, not 'cheap'"],
-    [{ Property: [listing({ ListPrice: '1e9999' })] }, "Property[0] 'P1' ListPrice"],
-    [{ Property: [listing({ TaxYear: 2020.5 })] }, "Property[0] 'P1' TaxYear: takes a whole number of 32 bits, not 2020.5"],
-    [{ Property: [listing({ TaxYear: 2147483648 })] }, "Property[0] 'P1' TaxYear"],
-    [{ Property: [listing({ GarageYN: 'true' })] }, "Property[0] 'P1' GarageYN: takes true or false, not 'true'"],
-    [{ Property: [listing({ CloseDate: '2024-02-30' })] }, "Property[0] 'P1' CloseDate: takes a date (YYYY-MM-DD), not '2024-02-30'"],
-    [{ Property: [listing({ CloseDate: '0000-01-01' })] }, "Property[0] 'P1' CloseDate"],
-    [{ Property: [listing({ ModificationTimestamp: '2024-05-01' })] }, "Property[0] 'P1' ModificationTimestamp: takes a timestamp"],
-    [{ Property: [listing({ ModificationTimestamp: '2024-05-01T25:00:00Z' })] }, "Property[0] 'P1' ModificationTimestamp"],
-    [{ Property: [listing({ Roof: 'Metal' })] }, "Property[0] 'P1' Roof: takes a list, each item a text, not 'Metal'"],
-    [{ Property: [listing({ Roof: ['Metal', null] })] }, "Property[0] 'P1' Roof"],
-    [{ Property: [listing({ Rooms: {} })] }, "Property[0] 'P1' Rooms: takes a list of records, not an object"],
-    [{ Property: [listing({ Rooms: [{ RoomType: 'Den' }] })] }, "Property[0] 'P1' Rooms[0] RoomKey: a key is needed"],
-    [{ Property: [listing({ Media: [{ MediaKey: 'X', Order: true }] })] }, "Property[0] 'P1' Media[0] 'X' Order: takes a whole number of 32 bits, not true"],
-    [{ Property: [listing({ ListAgent: { MemberKey: 'M' } })] }, "Property[0] 'P1' ListAgent: records of others cannot stand here"],
-    [{ Property: [listing({ GeoLocation: { type: 'Point', coordinates: [1] } })] }, "Property[0] 'P1' GeoLocation: takes a GeoJSON point"],
-    [{ Property: [listing({ GeoLocation: { type: 'Point', coordinates: [190, 1] } })] }, "Property[0] 'P1' GeoLocation"],
-    [{ Property: [listing({ GeoLocation: { type: 'Point', coordinates: [1, 1], crs: { type: 'name', properties: { name: 'EPSG:3857' } } } })] }, "Property[0] 'P1' GeoLocation"],
-    [{ Property: [listing({ Latitude: 39.7, GeoLocation: { type: 'Point', coordinates: [-105, 39.8] } })] }, "Property[0] 'P1' Latitude: 39.7 and GeoLocation 39.8 are not the same place"],
-    [{ Rooms: [{ RoomKey: 'R9', ListingKey: 'nowhere' }] }, "Rooms 'R9' ListingKey: there is no Property 'nowhere'"],
-  ])('%j', async (content, message) => {
-    await expect(load(content)).rejects.toThrow(message)
-    expect(await rowsOf('select 1 from "Property"')).toEqual([])
+  beforeAll(async () => {
+    database = await openTestDatabase(kind)
   })
-})
 
-describe('an import', () => {
-  test('takes records as they are: keys, exact numbers, timestamps, points', async () => {
-    const { counts, skipped } = await load(`{ "note": "x", "Property": [{
+  afterAll(() => database.close())
+
+  const listing = (fields: object) => ({ ListingKey: 'P1', ...fields })
+
+  describe('a record that does not fit is refused, with its place and field', () => {
+    test.each<[unknown, string]>([
+      [{ Property: [listing({}), 5] }, 'Property[1]: takes an object, not 5'],
+      [{ Property: [{ City: 'X' }] }, 'Property[0] ListingKey: a key is needed'],
+      [{ Property: [{ ListingKey: 7 }] }, 'Property[0] ListingKey: takes a text, not 7'],
+      [{ Property: { ListingKey: 'P' } }, 'Property: takes a list of records'],
+      [{ Property: [listing({ Citty: 'X' })] }, "Property[0] 'P1' Citty: Property has no such field"],
+      [{ Property: [listing({ RecordVersion: 1 })] }, "Property[0] 'P1' RecordVersion: Property has no such field"],
+      [{ Property: [listing({ City: 5 })] }, "Property[0] 'P1' City: takes a text, not 5"],
+      [{ Property: [listing({ City: 'a\0b' })] }, "Property[0] 'P1' City: takes a text"],
+      ['{"Property":[{"ListingKey":"P1","City":"\\ud800"}]}', "Property[0] 'P1' City: takes a text"],
+      [{ Property: [listing({ ListPrice: 'cheap' })] }, "Property[0] 'P1' ListPrice: takes a decimal number, not 'cheap'"],
+      [{ Property: [listing({ ListPrice: '1e9999' })] }, "Property[0] 'P1' ListPrice"],
+      [{ Property: [listing({ TaxYear: 2020.5 })] }, "Property[0] 'P1' TaxYear: takes a whole number of 32 bits, not 2020.5"],
+      [{ Property: [listing({ TaxYear: 2147483648 })] }, "Property[0] 'P1' TaxYear"],
+      [{ Property: [listing({ GarageYN: 'true' })] }, "Property[0] 'P1' GarageYN: takes true or false, not 'true'"],
+      [{ Property: [listing({ CloseDate: '2024-02-30' })] }, "Property[0] 'P1' CloseDate: takes a date (YYYY-MM-DD), not '2024-02-30'"],
+      [{ Property: [listing({ CloseDate: '0000-01-01' })] }, "Property[0] 'P1' CloseDate"],
+      [{ Property: [listing({ ModificationTimestamp: '2024-05-01' })] }, "Property[0] 'P1' ModificationTimestamp: takes a timestamp"],
+      [{ Property: [listing({ ModificationTimestamp: '2024-05-01T25:00:00Z' })] }, "Property[0] 'P1' ModificationTimestamp"],
+      [{ Property: [listing({ Roof: 'Metal' })] }, "Property[0] 'P1' Roof: takes a list, each item a text, not 'Metal'"],
+      [{ Property: [listing({ Roof: ['Metal', null] })] }, "Property[0] 'P1' Roof"],
+      [{ Property: [listing({ Rooms: {} })] }, "Property[0] 'P1' Rooms: takes a list of records, not an object"],
+      [{ Property: [listing({ Rooms: [{ RoomType: 'Den' }] })] }, "Property[0] 'P1' Rooms[0] RoomKey: a key is needed"],
+      [{ Property: [listing({ Media: [{ MediaKey: 'X', Order: true }] })] }, "Property[0] 'P1' Media[0] 'X' Order: takes a whole number of 32 bits, not true"],
+      [{ Property: [listing({ ListAgent: { MemberKey: 'M' } })] }, "Property[0] 'P1' ListAgent: records of others cannot stand here"],
+      [{ Property: [listing({ GeoLocation: { type: 'Point', coordinates: [1] } })] }, "Property[0] 'P1' GeoLocation: takes a GeoJSON point"],
+      [{ Property: [listing({ GeoLocation: { type: 'Point', coordinates: [190, 1] } })] }, "Property[0] 'P1' GeoLocation"],
+      [
+        { Property: [listing({ GeoLocation: { type: 'Point', coordinates: [1, 1], crs: { type: 'name', properties: { name: 'EPSG:3857' } } } })] },
+        "Property[0] 'P1' GeoLocation",
+      ],
+      [
+        { Property: [listing({ Latitude: 39.7, GeoLocation: { type: 'Point', coordinates: [-105, 39.8] } })] },
+        "Property[0] 'P1' Latitude: 39.7 and GeoLocation 39.8 are not the same place",
+      ],
+      [{ Rooms: [{ RoomKey: 'R9', ListingKey: 'nowhere' }] }, "Rooms 'R9' ListingKey: there is no Property 'nowhere'"],
+    ])('%j', async (content, message) => {
+      await expect(load(content)).rejects.toThrow(message)
+      expect(await rowsOf('select 1 from "Property"')).toEqual([])
+    })
+  })
+
+  describe('an import', () => {
+    test('takes records as they are: keys, exact numbers, timestamps, points', async () => {
+      const { counts, skipped } = await load(`{ "note": "x", "Property": [{
       "ListingKey": "P'/00", "ListPrice": 12345678901234567890.10, "SoldPrice": "0.1", "TaxYear": "2020", "DaysOnMarket": -3.0, "City": " \\u00e9 ", "@odata.etag": "W/1",
       "ModificationTimestamp": "2023-12-31T23:59:59.999Z", "StandardStatus": "Odd", "Roof": null, "GeoLocation":
       { "type": "Point", "coordinates": [-105.10, 39.70], "crs": { "type": "name", "properties": { "name": "EPSG:4326" } } } }, { "ListingKey": "P02", "Latitude": 1.50, "Longitude": "2",
       "GeoLocation": { "type": "Point", "coordinates": [2.0, 1.5] } }] }`)
-    expect({ counts, skipped }).toEqual({ counts: { Property: 2 }, skipped: ['note'] })
-    const columns = `"ListingKey", "ListPrice"::text, "SoldPrice"::text, "TaxYear", "DaysOnMarket", "City", "StandardStatus", "Roof", "Longitude"::text, "Latitude"::text`
-    expect(await rowsOf(`select ${columns}, to_char("ModificationTimestamp" at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS') from "Property" where "ListingKey" like 'P''%'`)).toEqual([
-      ["P'/00", '12345678901234567890.10', '0.1', 2020, -3, ' é ', 'Odd', [], '-105.10', '39.70', '2023-12-31T23:59:59.999'],
-    ])
-    expect(await rowsOf(`select "Longitude" = 2, "ModificationTimestamp" > now() - interval '1 minute' from "Property" where "ListingKey" = 'P02'`)).toEqual([[true, true]])
-  })
-
-  test('gives nested records the key of their parent, and replaces them with it', async () => {
-    const nested = { Media: [{ MediaKey: 'A1' }, { MediaKey: 'A2' }], Rooms: [{ RoomKey: 'B1', ListingKey: 'other' }], OpenHouses: [{ OpenHouseKey: 'C1' }] }
-    expect((await load({ Property: [{ ListingKey: 'N1', City: 'Old', TaxYear: 1, ...nested }] })).counts).toEqual({ Property: 1, Media: 2, Rooms: 1, OpenHouse: 1 })
-    expect(await rowsOf(`select "MediaKey", "ResourceName", "ResourceRecordKey", "PropertyKey" from "Media" order by 1`)).toEqual([['A1', 'Property', 'N1', 'N1'], ['A2', 'Property', 'N1', 'N1']])
-    expect(await rowsOf(`select "RoomKey", "ListingKey" from "Rooms" union all select "OpenHouseKey", "ListingKey" from "OpenHouse"`)).toEqual([['B1', 'N1'], ['C1', 'N1']])
-    await load({ Property: [{ ListingKey: 'N1', City: 'New', Media: [{ MediaKey: 'A2', Order: 2 }] }] })
-    expect(await rowsOf(`select "City", "TaxYear" from "Property" where "ListingKey" = 'N1'`)).toEqual([['New', null]])
-    expect(await rowsOf(`select "MediaKey", "Order" from "Media"`)).toEqual([['A2', 2]])
-    expect(await rowsOf(`select "RoomKey" from "Rooms" union all select "OpenHouseKey" from "OpenHouse"`)).toEqual([])
-  })
-
-  test('takes the sets in any order, and their other names', async () => {
-    const media = { MediaKey: 'MM', ResourceName: 'Property', ResourceRecordKey: 'S1' }
-    const faces = { MediaKey: 'MF', ResourceName: 'Member', ResourceRecordKey: 'SM' }
-    const sets = { OpenHouse: [{ OpenHouseKey: 'SO', ListingKey: 'S1' }], PropertyRooms: [{ RoomKey: 'SR', ListingKey: 'S1' }], Media: [media, faces], Member: [{ MemberKey: 'SM' }], Property: [{ ListingKey: 'S1' }] }
-    // Twice: the second time the listing replaces itself, and what the file holds of it must be there all the same.
-    for (let i = 0; i < 2; i++) {
-      expect((await load(sets)).counts).toEqual({ Member: 1, Property: 1, Media: 2, Rooms: 1, OpenHouse: 1 })
-      expect(await rowsOf(`select "PropertyKey", "MemberKey" from "Media" where "MediaKey" in ('MM', 'MF') order by "MediaKey"`)).toEqual([[null, 'SM'], ['S1', null]])
-      expect(await rowsOf(`select "RoomKey" from "Rooms" union all select "OpenHouseKey" from "OpenHouse"`)).toEqual([['SR'], ['SO']])
-    }
-  })
-
-  test('keeps media that came before their listing', async () => {
-    await load({ Media: [{ MediaKey: 'E1', ResourceName: 'Property', ResourceRecordKey: 'LATE' }] })
-    await load({ Property: [{ ListingKey: 'LATE' }] })
-    expect(await rowsOf(`select "PropertyKey" from "Media" where "MediaKey" = 'E1'`)).toEqual([['LATE']])
-  })
-
-  test('lets the last of two records with one key win, with its nested records', async () => {
-    await load({ Property: [{ ListingKey: 'D1', City: 'A', Rooms: [{ RoomKey: 'DA' }] }, { ListingKey: 'D1', City: 'B', Rooms: [{ RoomKey: 'DB' }] }] })
-    expect(await rowsOf(`select "City" from "Property" where "ListingKey" = 'D1'`)).toEqual([['B']])
-    expect(await rowsOf(`select "RoomKey" from "Rooms" where "ListingKey" = 'D1'`)).toEqual([['DB']])
-  })
-
-  test('logs an event for every record', async () => {
-    const [[before]] = (await rowsOf(`select coalesce(max("EntityEventSequence"), 0) from "EntityEvent"`)) as [[string]]
-    await load({ Property: [{ ListingKey: 'EV', Rooms: [{ RoomKey: 'EVR' }] }], Office: [{ OfficeKey: 'EVO' }] })
-    expect(await rowsOf(`select "ResourceName", "ResourceRecordKey" from "EntityEvent" where "EntityEventSequence" > ${before} order by 1`)).toEqual([['Office', 'EVO'], ['Property', 'EV'], ['Rooms', 'EVR']])
-  })
-
-  test('keeps the batches before the one that fails, and says so on the command line', async () => {
-    const good = Array.from({ length: 2500 }, (_, i) => ({ MemberKey: `Z${i}` }))
-    const path = await fileOf(JSON.stringify({ polygon: 'x', Member: [...good, { MemberKey: 'BAD', MemberStatus: 1 }] }))
-    // The database of this test is open, as it is while the service runs: the command goes to it.
-    const { dataDir, databaseUrl = '' } = database.settings
-    const env = { ...process.env, DATA_DIR: dataDir, DATABASE_URL: databaseUrl, JWT_SECRET: 'of no use here, but without one nothing starts' }
-    const [code, output, errors] = await new Promise<[unknown, string, string]>(resolve => {
-      execFile(process.execPath, ['--import', 'tsx', 'src/cli/import.ts', path], { env }, (error, stdout, stderr) => resolve([error?.code ?? 0, stdout, stderr]))
+      expect({ counts, skipped }).toEqual({ counts: { Property: 2 }, skipped: ['note'] })
+      const columns = `"ListingKey", "ListPrice"::text, "SoldPrice"::text, "TaxYear", "DaysOnMarket", "City", "StandardStatus", "Roof", "Longitude"::text, "Latitude"::text`
+      expect(
+        await rowsOf(
+          `select ${columns}, to_char("ModificationTimestamp" at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS') from "Property" where "ListingKey" like 'P''%'`,
+        ),
+      ).toEqual([["P'/00", '12345678901234567890.10', '0.1', 2020, -3, ' é ', 'Odd', [], '-105.10', '39.70', '2023-12-31T23:59:59.999']])
+      expect(await rowsOf(`select "Longitude" = 2, "ModificationTimestamp" > now() - interval '1 minute' from "Property" where "ListingKey" = 'P02'`)).toEqual([
+        [true, true],
+      ])
     })
-    expect([code, output]).toEqual([1, ''])
-    expect(errors).toContain("Member[2500] 'BAD' MemberStatus: takes a text, not 1")
-    expect(errors).toContain('Imported before this failed: Member 2000')
-    expect(errors).toContain(`'polygon' is no entity set and was skipped`)
-    expect(await rowsOf(`select count(*)::int from "Member" where "MemberKey" like 'Z%'`)).toEqual([[2000]])
-  }, 60_000)
-})
 
-describe('the lookups', () => {
-  const versions = () => rowsOf(`select count(*)::int, max("RecordVersion")::int, min("ModificationTimestamp")::text from "Lookup"`)
-
-  test('are loaded once, and a change of theirs by others is kept', async () => {
-    await loadLookups(database)
-    const first = await versions()
-    expect(first).toEqual([[(await readLookups()).length, expect.any(Number), '2026-11-01 00:00:00+00']])
-    await loadLookups(database)
-    expect(await versions()).toEqual(first)
-    await rowsOf(`update "Lookup" set "LookupValue" = 'Vendu' where "LookupKey" = 'StandardStatus-Sold'`)
-    await loadLookups(database)
-    expect(await rowsOf(`select "LookupValue", "StandardLookupValue" from "Lookup" where "LookupKey" = 'StandardStatus-Sold'`)).toEqual([['Vendu', 'Closed']])
-  })
-})
-
-describe('the sample', () => {
-  const count = () => rowsOf(`select count(*)::int, max("ListingKey"), min("ModificationTimestamp")::text < '2026' from "Property" where "ListingKey" ~ '^L[0-9]{9}$'`)
-
-  test('fills only an empty database, and goes on where it ended', async () => {
-    expect(await fillSample(database, 5)).toBe(false)
-    await database.withClient(client => client.query('truncate "Property", "Member", "Office" cascade'))
-    expect(await fillSample(database, 60)).toBe(true)
-    expect(await count()).toEqual([[60, 'L000000060', true]])
-    let added = 0
-    await addSample(database, 190, listings => {
-      added += listings
+    test('gives nested records the key of their parent, and replaces them with it', async () => {
+      const nested = { Media: [{ MediaKey: 'A1' }, { MediaKey: 'A2' }], Rooms: [{ RoomKey: 'B1', ListingKey: 'other' }], OpenHouses: [{ OpenHouseKey: 'C1' }] }
+      expect((await load({ Property: [{ ListingKey: 'N1', City: 'Old', TaxYear: 1, ...nested }] })).counts).toEqual({
+        Property: 1,
+        Media: 2,
+        Rooms: 1,
+        OpenHouse: 1,
+      })
+      expect(await rowsOf(`select "MediaKey", "ResourceName", "ResourceRecordKey", "PropertyKey" from "Media" order by 1`)).toEqual([
+        ['A1', 'Property', 'N1', 'N1'],
+        ['A2', 'Property', 'N1', 'N1'],
+      ])
+      expect(await rowsOf(`select "RoomKey", "ListingKey" from "Rooms" union all select "OpenHouseKey", "ListingKey" from "OpenHouse"`)).toEqual([
+        ['B1', 'N1'],
+        ['C1', 'N1'],
+      ])
+      await load({ Property: [{ ListingKey: 'N1', City: 'New', Media: [{ MediaKey: 'A2', Order: 2 }] }] })
+      expect(await rowsOf(`select "City", "TaxYear" from "Property" where "ListingKey" = 'N1'`)).toEqual([['New', null]])
+      expect(await rowsOf(`select "MediaKey", "Order" from "Media"`)).toEqual([['A2', 2]])
+      expect(await rowsOf(`select "RoomKey" from "Rooms" union all select "OpenHouseKey" from "OpenHouse"`)).toEqual([])
     })
-    expect([added, await count()]).toEqual([190, [[250, 'L000000250', true]]])
-    expect(await rowsOf(`select count(*)::int from "Media" where "PropertyKey" is null`)).toEqual([[0]])
-    expect(await rowsOf(`select count(*)::int from "Property" p where not exists (select from "Member" where "MemberKey" = p."ListAgentKey")`)).toEqual([[0]])
-  }, 60_000)
 
-  test('fits every column of the model', async () => {
-    await loadRecords(database, { Office: [{ OfficeKey: 'last' }] })
-    expect(await rowsOf(`select "SyndicateTo" from "Office" where "OfficeKey" = 'last'`)).toEqual([[[]]])
+    test('takes the sets in any order, and their other names', async () => {
+      const media = { MediaKey: 'MM', ResourceName: 'Property', ResourceRecordKey: 'S1' }
+      const faces = { MediaKey: 'MF', ResourceName: 'Member', ResourceRecordKey: 'SM' }
+      const sets = {
+        OpenHouse: [{ OpenHouseKey: 'SO', ListingKey: 'S1' }],
+        PropertyRooms: [{ RoomKey: 'SR', ListingKey: 'S1' }],
+        Media: [media, faces],
+        Member: [{ MemberKey: 'SM' }],
+        Property: [{ ListingKey: 'S1' }],
+      }
+      // Twice: the second time the listing replaces itself, and what the file holds of it must be there all the same.
+      for (let i = 0; i < 2; i++) {
+        expect((await load(sets)).counts).toEqual({ Member: 1, Property: 1, Media: 2, Rooms: 1, OpenHouse: 1 })
+        expect(await rowsOf(`select "PropertyKey", "MemberKey" from "Media" where "MediaKey" in ('MM', 'MF') order by "MediaKey"`)).toEqual([
+          [null, 'SM'],
+          ['S1', null],
+        ])
+        expect(await rowsOf(`select "RoomKey" from "Rooms" union all select "OpenHouseKey" from "OpenHouse"`)).toEqual([['SR'], ['SO']])
+      }
+    })
+
+    test('keeps media that came before their listing', async () => {
+      await load({ Media: [{ MediaKey: 'E1', ResourceName: 'Property', ResourceRecordKey: 'LATE' }] })
+      await load({ Property: [{ ListingKey: 'LATE' }] })
+      expect(await rowsOf(`select "PropertyKey" from "Media" where "MediaKey" = 'E1'`)).toEqual([['LATE']])
+    })
+
+    test('lets the last of two records with one key win, with its nested records', async () => {
+      await load({
+        Property: [
+          { ListingKey: 'D1', City: 'A', Rooms: [{ RoomKey: 'DA' }] },
+          { ListingKey: 'D1', City: 'B', Rooms: [{ RoomKey: 'DB' }] },
+        ],
+      })
+      expect(await rowsOf(`select "City" from "Property" where "ListingKey" = 'D1'`)).toEqual([['B']])
+      expect(await rowsOf(`select "RoomKey" from "Rooms" where "ListingKey" = 'D1'`)).toEqual([['DB']])
+    })
+
+    test('logs an event for every record', async () => {
+      const [[before]] = (await rowsOf(`select coalesce(max("EntityEventSequence"), 0) from "EntityEvent"`)) as [[string]]
+      await load({ Property: [{ ListingKey: 'EV', Rooms: [{ RoomKey: 'EVR' }] }], Office: [{ OfficeKey: 'EVO' }] })
+      expect(await rowsOf(`select "ResourceName", "ResourceRecordKey" from "EntityEvent" where "EntityEventSequence" > ${before} order by 1`)).toEqual([
+        ['Office', 'EVO'],
+        ['Property', 'EV'],
+        ['Rooms', 'EVR'],
+      ])
+    })
+
+    test('keeps the batches before the one that fails, and says so on the command line', async () => {
+      const good = Array.from({ length: 2500 }, (_, i) => ({ MemberKey: `Z${i}` }))
+      const path = await fileOf(JSON.stringify({ polygon: 'x', Member: [...good, { MemberKey: 'BAD', MemberStatus: 1 }] }))
+      // The database of this test is open, as it is while the service runs: the command goes to it.
+      const { dataDir, databaseUrl = '' } = database.settings
+      const env = { ...process.env, DATA_DIR: dataDir, DATABASE_URL: databaseUrl, JWT_SECRET: 'of no use here, but without one nothing starts' }
+      const [code, output, errors] = await new Promise<[unknown, string, string]>(resolve => {
+        execFile(process.execPath, ['--import', 'tsx', 'src/cli/import.ts', path], { env }, (error, stdout, stderr) =>
+          resolve([error?.code ?? 0, stdout, stderr]),
+        )
+      })
+      expect([code, output]).toEqual([1, ''])
+      expect(errors).toContain("Member[2500] 'BAD' MemberStatus: takes a text, not 1")
+      expect(errors).toContain('Imported before this failed: Member 2000')
+      expect(errors).toContain(`'polygon' is no entity set and was skipped`)
+      expect(await rowsOf(`select count(*)::int from "Member" where "MemberKey" like 'Z%'`)).toEqual([[2000]])
+    }, 60_000)
   })
-})
+
+  describe('the lookups', () => {
+    const versions = () => rowsOf(`select count(*)::int, max("RecordVersion")::int, min("ModificationTimestamp")::text from "Lookup"`)
+
+    test('are loaded once, and a change of theirs by others is kept', async () => {
+      await loadLookups(database)
+      const first = await versions()
+      expect(first).toEqual([[(await readLookups()).length, expect.any(Number), '2026-11-01 00:00:00+00']])
+      await loadLookups(database)
+      expect(await versions()).toEqual(first)
+      await rowsOf(`update "Lookup" set "LookupValue" = 'Vendu' where "LookupKey" = 'StandardStatus-Sold'`)
+      await loadLookups(database)
+      expect(await rowsOf(`select "LookupValue", "StandardLookupValue" from "Lookup" where "LookupKey" = 'StandardStatus-Sold'`)).toEqual([['Vendu', 'Closed']])
+    })
+  })
+
+  describe('the sample', () => {
+    const count = () =>
+      rowsOf(`select count(*)::int, max("ListingKey"), min("ModificationTimestamp")::text < '2026' from "Property" where "ListingKey" ~ '^L[0-9]{9}$'`)
+
+    test('fills only an empty database, and goes on where it ended', async () => {
+      expect(await fillSample(database, 5)).toBe(false)
+      await database.withClient(client => client.query('truncate "Property", "Member", "Office" cascade'))
+      expect(await fillSample(database, 60)).toBe(true)
+      expect(await count()).toEqual([[60, 'L000000060', true]])
+      let added = 0
+      await addSample(database, 190, listings => {
+        added += listings
+      })
+      expect([added, await count()]).toEqual([190, [[250, 'L000000250', true]]])
+      expect(await rowsOf(`select count(*)::int from "Media" where "PropertyKey" is null`)).toEqual([[0]])
+      expect(await rowsOf(`select count(*)::int from "Property" p where not exists (select from "Member" where "MemberKey" = p."ListAgentKey")`)).toEqual([[0]])
+    }, 60_000)
+
+    test('fits every column of the model', async () => {
+      await loadRecords(database, { Office: [{ OfficeKey: 'last' }] })
+      expect(await rowsOf(`select "SyndicateTo" from "Office" where "OfficeKey" = 'last'`)).toEqual([[[]]])
+    })
+  })
 })

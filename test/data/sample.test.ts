@@ -9,7 +9,7 @@ type Records = Readonly<Record<string, readonly Row[]>>
 
 function collect(listings: number, offset = 0): Records {
   const all: Record<string, Row[]> = {}
-  for (const batch of sampleMarket({ listings, offset })) for (const [name, rows] of Object.entries(batch)) (all[name] ??= []).push(...rows)
+  for (const batch of sampleMarket({ listings, offset })) for (const [name, rows] of Object.entries(batch)) all[name] = [...(all[name] ?? []), ...rows]
   return all
 }
 
@@ -45,7 +45,8 @@ describe('the sample market', () => {
     const known = new Set(scalarsOf(name).map(field => field.name))
     const used = new Set(rowsOf(name).flatMap(row => Object.keys(row)))
     expect([...used].filter(column => !known.has(column))).toEqual([])
-    const filled = (column: string) => rowsOf(name).some(row => (Array.isArray(row[column]) ? row[column].length > 0 : row[column] !== null && row[column] !== undefined))
+    const filled = (column: string) =>
+      rowsOf(name).some(row => (Array.isArray(row[column]) ? row[column].length > 0 : row[column] !== null && row[column] !== undefined))
     expect([...known].filter(column => !filled(column) && !NEVER_FILLED.has(column))).toEqual([])
   })
 
@@ -80,7 +81,8 @@ describe('a listing of the sample', () => {
   })
 
   test('has a price, a contract date and a number of bedrooms unless it is a draft', () => {
-    for (const field of ['ListPrice', 'ListingContractDate', 'BedroomsTotal']) expect(visible.filter(row => row[field] === null || row[field] === undefined)).toEqual([])
+    for (const field of ['ListPrice', 'ListingContractDate', 'BedroomsTotal'])
+      expect(visible.filter(row => row[field] === null || row[field] === undefined)).toEqual([])
   })
 
   test('when sold has prices and dates of the sale, otherwise none', () => {
@@ -92,9 +94,12 @@ describe('a listing of the sample', () => {
 
   test('has a life in order, all of it in the past, and a millisecond of its own', () => {
     for (const row of listings) {
-      const times = [row.OriginalEntryTimestamp, row.OnMarketTimestamp ?? row.OriginalEntryTimestamp, row.StatusChangeTimestamp, row.ModificationTimestamp].map(String)
+      const times = [row.OriginalEntryTimestamp, row.OnMarketTimestamp ?? row.OriginalEntryTimestamp, row.StatusChangeTimestamp, row.ModificationTimestamp].map(
+        String,
+      )
       expect(times).toEqual([...times].sort())
-      for (const field of ['PriceChangeTimestamp', 'PhotosChangeTimestamp', 'MajorChangeTimestamp']) expect(String(row[field] ?? '') <= String(row.ModificationTimestamp)).toBe(true)
+      for (const field of ['PriceChangeTimestamp', 'PhotosChangeTimestamp', 'MajorChangeTimestamp'])
+        expect(String(row[field] ?? '') <= String(row.ModificationTimestamp)).toBe(true)
       expect(String(row.ModificationTimestamp) < '2026-11-01').toBe(true)
     }
     expect(new Set(listings.map(row => row.ModificationTimestamp)).size).toBe(listings.length)
@@ -105,7 +110,10 @@ describe('a listing of the sample', () => {
       expect(Number(row.PreviousListPrice)).toBeGreaterThan(Number(row.ListPrice))
       expect(Number(row.OriginalListPrice)).toBeGreaterThanOrEqual(Number(row.PreviousListPrice))
     }
-    const prices = visible.filter(row => row.PropertyType === 'Residential').map(row => Number(row.ListPrice)).sort((a, b) => a - b)
+    const prices = visible
+      .filter(row => row.PropertyType === 'Residential')
+      .map(row => Number(row.ListPrice))
+      .sort((a, b) => a - b)
     const middle = prices[prices.length >> 1] ?? 0
     expect(middle).toBeGreaterThan(200_000)
     expect(middle).toBeLessThan(1_500_000)
@@ -118,7 +126,8 @@ describe('a listing of the sample', () => {
     expect(listings.some(row => String(row.City) === "Coeur d'Alene")).toBe(true)
     const remarks = listings.map(row => row.PublicRemarks).join()
     for (const text of ['"', "'", 'São', '🌲', 'ようこそ', '%', '&']) expect(remarks).toContain(text)
-    for (const field of ['InternetEntireListingDisplayYN', 'InternetAddressDisplayYN']) expect(listings.filter(row => row[field] === false).length).toBeGreaterThan(10)
+    for (const field of ['InternetEntireListingDisplayYN', 'InternetAddressDisplayYN'])
+      expect(listings.filter(row => row[field] === false).length).toBeGreaterThan(10)
     for (const length of [0, 1, 2, 5]) expect(listings.some(row => Array.isArray(row.Appliances) && row.Appliances.length === length)).toBe(true)
   })
 
@@ -135,7 +144,10 @@ describe('a listing of the sample', () => {
     }
   })
 
-  test.each([['Media', 'ResourceRecordKey', 3, 12], ['Rooms', 'ListingKey', 3, 10]] as const)('has %s, a few have none', (name, column, least, most) => {
+  test.each([
+    ['Media', 'ResourceRecordKey', 3, 12],
+    ['Rooms', 'ListingKey', 3, 10],
+  ] as const)('has %s, a few have none', (name, column, least, most) => {
     const counts = new Map<unknown, number>()
     for (const row of rowsOf(name)) counts.set(row[column], (counts.get(row[column]) ?? 0) + 1)
     expect(Math.min(...counts.values())).toBe(least)

@@ -162,11 +162,14 @@ describe('texts that are near to these', () => {
     ':',
   ]
   /** A generator of numbers that is the same in every run (mulberry32). */
-  const random = (seed: number) => () => {
-    seed = (seed + 0x6d2b79f5) | 0
-    const a = Math.imul(seed ^ (seed >>> 15), 1 | seed)
-    const b = (a + Math.imul(a ^ (a >>> 7), 61 | a)) ^ a
-    return ((b ^ (b >>> 14)) >>> 0) / 2 ** 32
+  const random = (start: number) => {
+    let seed = start
+    return () => {
+      seed = (seed + 0x6d2b79f5) | 0
+      const a = Math.imul(seed ^ (seed >>> 15), 1 | seed)
+      const b = (a + Math.imul(a ^ (a >>> 7), 61 | a)) ^ a
+      return ((b ^ (b >>> 14)) >>> 0) / 2 ** 32
+    }
   }
 
   test('are read or refused with a problem, quickly', () => {

@@ -47,6 +47,7 @@ export function evaluate(expr: Expr, rows: Rows, world: World): Meant {
     case 'guarded':
       return evaluate(expr.when, rows, world) === true ? evaluate(expr.value, rows, world) : null
     case 'search':
+    case 'result':
       throw new Error('not asked of the oracle')
     case 'lambda': {
       const each = members(expr.over, rows, world).map(m => (expr.body ? evaluate(expr.body, { ...rows, [expr.row]: m }, world) === true : true))

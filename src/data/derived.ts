@@ -25,11 +25,15 @@ function toWindow({ orderBy, top, skip }: Window): Sql {
 
 /** Groups are named by their place in the list: an expression that is written twice has parameters of its own each time. */
 function toGroups({ groups, aggregates }: Groups, rows: Sql): Sql {
-  const columns = [...groups.map((g, i) => sql`${toSql(g)} as ${identifier(`g${i}`)}`), ...aggregates.map((a, i) => sql`${toAggregate(a)} as ${identifier(`a${i}`)}`)]
+  const columns = [
+    ...groups.map((g, i) => sql`${toSql(g)} as ${identifier(`g${i}`)}`),
+    ...aggregates.map((a, i) => sql`${toAggregate(a)} as ${identifier(`a${i}`)}`),
+  ]
   return sql`select ${join(columns)} ${rows}${raw(groups.length > 0 ? ` group by ${groups.map((_, i) => i + 1).join(', ')}` : '')}`
 }
 
-const toAggregate = ({ of, type }: Aggregate): Sql => (of ? sql`(${AGGREGATE[of.method](toSql(of.expr), of.expr.type)})::${raw(pgType(type))}` : raw('count(*)'))
+const toAggregate = ({ of, type }: Aggregate): Sql =>
+  of ? sql`(${AGGREGATE[of.method](toSql(of.expr), of.expr.type)})::${raw(pgType(type))}` : raw('count(*)')
 
 const aggregate = (f: string) => (a: Sql) => sql`${raw(f)}(${a})`
 /** False is below true, which PostgreSQL's min and max do not know. */

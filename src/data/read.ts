@@ -3,6 +3,7 @@ import type { Notation } from '../query/notation.js'
 import { isFalse, type Plan } from '../query/plan.js'
 import type { PrismaClient } from './client/client.js'
 import { toProblem } from './failures.js'
+import { toStretches } from './keyset.js'
 import { toCountStatement, toPageStatement } from './page.js'
 
 /** A finished record: its JSON text, and its version, from which ETags are made. */
@@ -29,10 +30,7 @@ interface Row extends Found {
 /** Reads a page of a plan in the JSON lane: whatever the language can say, PostgreSQL answers as finished JSON. */
 export async function readPage(connection: Connection, plan: Plan, notation: Notation): Promise<Page> {
   if (plan.filter && isFalse(plan.filter)) return { records: [], ...(plan.count && { count: 0 }) }
-  const [rows, count] = await Promise.all([
-    plan.top === 0 ? [] : run<Row>(connection, toPageStatement(plan, notation)),
-    plan.count ? readCount(connection, plan) : undefined,
-  ])
+  const [rows, count] = await Promise.all([plan.top === 0 ? [] : readRows(connection, plan, notation), plan.count ? readCount(connection, plan) : undefined])
   const page = plan.top === undefined ? rows : rows.slice(0, plan.top)
   const last = page.at(-1)
   return {
@@ -40,6 +38,18 @@ export async function readPage(connection: Connection, plan: Plan, notation: Not
     ...(last && rows.length > page.length && { next: JSON.parse(last.cursor) as (string | null)[] }), // written by toPageStatement
     ...(count !== undefined && { count }),
   }
+}
+
+/** One record more than the page holds is read, to know whether there is a next page. */
+async function readRows(connection: Connection, plan: Plan, notation: Notation): Promise<readonly Row[]> {
+  const wanted = plan.top === undefined ? Number.POSITIVE_INFINITY : plan.top + 1
+  const rows: Row[] = []
+  for (const stretch of toStretches(plan)) {
+    const most = Number.isFinite(wanted) ? wanted - rows.length : undefined
+    rows.push(...(await run<Row>(connection, toPageStatement(plan, notation, stretch, most))))
+    if (rows.length >= wanted) break
+  }
+  return rows
 }
 
 export async function readCount(connection: Connection, plan: Plan): Promise<number> {

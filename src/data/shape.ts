@@ -21,8 +21,24 @@ interface Member {
  */
 export function toRecordJson(plan: Plan, notation: Notation): Sql {
   const members = [...control(plan, notation), ...plan.select.flatMap(s => member(s, plan, notation)), ...plan.expand.flatMap(e => related(e, notation))]
-  const object = sql`(select row_to_json(record) from (select ${join([...members.map(m => sql`${m.value} as ${identifier(m.name)}`), ...(members.length === 0 ? [empty] : [])])}) record)`
-  return withRestrictions(object, plan, notation)
+  return withRestrictions(toObject(members), plan, notation)
+}
+
+function toObject(members: readonly Member[]): Sql {
+  const columns = nest(members).map(m => sql`${m.value} as ${identifier(m.name)}`)
+  return sql`(select row_to_json(record) from (select ${columns.length === 0 ? empty : join(columns)}) record)`
+}
+
+/** A value of a path, as groups have it, stands where the path leads: `A/B` is `B` in the object `A`. */
+function nest(members: readonly Member[]): readonly Member[] {
+  const headOf = ({ name }: Member) => name.split('/', 1)[0] ?? name
+  const isFirst = (m: Member, i: number) => !m.name.includes('/') || members.findIndex(other => headOf(other) === headOf(m)) === i
+  return members.filter(isFirst).map(m => {
+    const head = headOf(m)
+    if (head === m.name) return m
+    const inner = members.filter(other => headOf(other) === head)
+    return { name: head, value: toObject(inner.map(({ name, value }) => ({ name: name.slice(head.length + 1), value }))) }
+  })
 }
 
 /** The log has no versions: its entries never change. */

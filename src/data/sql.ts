@@ -6,6 +6,7 @@ import { renderCast } from './casts.js'
 import { Prisma } from './client/client.js'
 import { pgType, toColumn, toLiteral, toRows } from './columns.js'
 import { RENDER, type Sql } from './render.js'
+import { toOverlap, toPrefilter, toServed } from './served.js'
 
 const { sql, raw, join } = Prisma
 
@@ -110,6 +111,13 @@ export function toCondition(expr: Expr, negated = false): Sql {
 }
 
 function callCondition(expr: Expr & { kind: 'call' }, negated: boolean): Sql {
+  const served = negated ? undefined : toServed(expr)
+  if (served) return served
+  const prefilter = negated ? undefined : toPrefilter(expr)
+  return prefilter ? sql`(${prefilter} and ${plainCondition(expr, negated)})` : plainCondition(expr, negated)
+}
+
+function plainCondition(expr: Expr & { kind: 'call' }, negated: boolean): Sql {
   const [left, right] = expr.args
   if (expr.fn === 'and' || expr.fn === 'or') {
     const word = (expr.fn === 'and') !== negated ? ' and ' : ' or '
@@ -170,7 +178,10 @@ function membership(left: Expr, list: Expr, negated: boolean): Sql {
 const isNotANumber = (expr: Expr) => expr.kind === 'literal' && expr.type === 'Double' && expr.value === 'NaN'
 
 /** `any` of nothing is false, `all` of nothing true; a predicate that is null is not true (OData 4.01 Part 2, 5.1.1.13). */
-function lambdaCondition({ quantifier, over, row, body }: Expr & { kind: 'lambda' }, negated: boolean): Sql {
+function lambdaCondition(expr: Expr & { kind: 'lambda' }, negated: boolean): Sql {
+  const { quantifier, over, row, body } = expr
+  const overlap = quantifier === 'any' ? toOverlap(expr) : undefined
+  if (overlap) return negated ? sql`(not ${overlap})` : overlap
   const { from, join: on } = toRows(over, row)
   const exists = (quantifier === 'any') !== negated ? raw('exists') : raw('not exists')
   if (!body) return sql`(${exists} (select from ${from} where ${on}))`

@@ -1,4 +1,4 @@
-import type { Scalar } from '../model/model.js'
+import { ENTITIES, type Navigation, type Scalar, scalar } from '../model/model.js'
 import {
   allOf,
   type Collection,
@@ -42,7 +42,7 @@ class Restriction {
       ...(!isTrue(filter) && { filter }),
       orderBy: plan.orderBy.map(o => this.order(o)),
       select: plan.select.map(s => this.selected(s, rowSource(plan.row))),
-      expand: plan.expand.map(e => this.expansion(e)),
+      expand: plan.expand.map(e => this.expansion(e, rowSource(plan.row))),
     }
   }
 
@@ -54,9 +54,10 @@ class Restriction {
     return { ...derived, ...(from && { from: this.derived(from) }), filter: allOf(visible, ...mentioned, filter) }
   }
 
-  private expansion(expansion: Expansion): Expansion {
+  private expansion(expansion: Expansion, from: Source): Expansion {
     const { navigation, plan } = expansion
-    return { ...expansion, plan: this.plan(plan, staysInListing(navigation) ? TRUE : isVisible(plan.entity, plan.row, this.actor)) }
+    const visible = staysInListing(navigation) ? TRUE : isVisible(plan.entity, plan.row, this.actor)
+    return { ...expansion, plan: this.plan(plan, allOf(...this.followed({ kind: 'via', navigation, from }), visible)) }
   }
 
   private selected(selected: Selected, source: Source): Selected {
@@ -111,12 +112,18 @@ class Restriction {
   }
 
   private mentionsOf(over: Collection): readonly Expr[] {
-    return over.kind === 'values' ? this.restricted(over.scalar, over.source) : []
+    return over.kind === 'values' ? this.restricted(over.scalar, over.source) : this.followed({ kind: 'via', navigation: over.navigation, from: over.source })
   }
 
   private restricted(scalar: Scalar, source: Source): readonly Expr[] {
-    const readable = this.readable(scalar, source)
-    return isTrue(readable) ? [] : [readable]
+    return [this.readable(scalar, source), ...this.followed(source)].filter(readable => !isTrue(readable))
+  }
+
+  /** A path tells of the fields that it follows: who the buyer's agent is, by any field of that agent. */
+  private followed(source: Source): readonly Expr[] {
+    if (source.kind !== 'via') return []
+    const local = LOCAL.get(source.navigation)
+    return [...(local ? [this.readable(local, source.from)] : []), ...this.followed(source.from)]
   }
 
   /**
@@ -127,6 +134,9 @@ class Restriction {
     return (body ? this.mentions(body) : []).map(c => (isFalse(c) || speaksOf(c, row) ? FALSE : c))
   }
 }
+
+/** The field of this side of each navigation's join. */
+const LOCAL: ReadonlyMap<Navigation, Scalar> = new Map([...ENTITIES.values()].flatMap(e => e.navigations.map(n => [n, scalar(e, n.local)] as const)))
 
 function usedBy(makes: Derived['makes']): readonly Expr[] {
   if (makes.kind === 'window') return makes.orderBy.map(o => o.expr)

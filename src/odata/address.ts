@@ -26,11 +26,30 @@ export function toRecordFragment(of: Entity, key: string | undefined, hops: read
  * The list behind the name of an entity set in a context URL: what was selected, and what was expanded with its own list (Part 1, 10.7 to 10.10).
  * An expansion without options of its own is named in 4.01 only, since clients of 4.0 need not know the empty brackets.
  */
-export function toSelectList({ select = [], expand = [] }: Query, of: Entity, version: Version): string {
-  const selected = [...new Set(select.map(item => item.name))]
+export function toSelectList(query: Query, of: Entity, version: Version): string {
+  const { select, expand = [] } = query
+  const selected = toNestedNames([...new Set(select?.map(item => item.name) ?? resultNames(query))])
   const expanded = expand.flatMap(item => expandedNames(item, expand, of).map(name => name + toExpandedList(item, name, of, version)))
   const list = [...selected, ...expanded.filter(item => item.endsWith(')'))]
   return list.length > 0 ? `(${list.join(',')})` : ''
+}
+
+/** What the records of groups have: nothing of this is known from the entity. */
+function resultNames({ apply = [], compute = [] }: Query): readonly string[] {
+  const last = apply.findLastIndex(step => step.kind === 'group')
+  const groups = apply[last]
+  if (groups?.kind !== 'group') return []
+  const computed = [...apply.slice(last + 1).flatMap(step => (step.kind === 'compute' ? step.items : [])), ...compute]
+  return [...groups.by.map(g => g.names.join('/')), ...[...groups.aggregates, ...computed].map(item => item.name)]
+}
+
+/** Paths as `A(B,C)` (OData Data Aggregation 4.0, 3.10). */
+function toNestedNames(names: readonly string[]): readonly string[] {
+  const heads = [...new Set(names.map(name => name.split('/', 1)[0] ?? name))]
+  return heads.map(head => {
+    const inner = names.filter(name => name.startsWith(`${head}/`)).map(name => name.slice(head.length + 1))
+    return inner.length > 0 ? `${head}(${toNestedNames(inner).join(',')})` : head
+  })
 }
 
 /** `*` stands for the navigations that are not named beside it. */

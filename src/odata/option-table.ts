@@ -26,12 +26,12 @@ export type Handling = 'query' | 'adapter' | 'nested' | 'version' | 'none'
 
 // biome-ignore format: table
 export const OPTIONS: { readonly [K in OptionName]: Handling } = {
-  $filter: 'query', $orderby: 'query', $select: 'query', $expand: 'query', $compute: 'query', $search: 'query',
+  $apply: 'query', $filter: 'query', $orderby: 'query', $select: 'query', $expand: 'query', $compute: 'query', $search: 'query',
   $top: 'query', $skip: 'query', $count: 'query', $skiptoken: 'query',
   $levels: 'nested',
   $format: 'adapter', $id: 'adapter',
   $schemaversion: 'version',
-  $apply: 'none', $deltatoken: 'none', $index: 'none',
+  $deltatoken: 'none', $index: 'none',
 }
 
 const isOption = (name: string): name is OptionName => Object.hasOwn(OPTIONS, name)

@@ -1,7 +1,7 @@
 import { type At, fail } from '../errors/problem.js'
-import type { Ast, ExpandAst, OrderAst, Query, SelectAst } from '../query/ast.js'
+import type { ExpandAst, Query, SelectAst } from '../query/ast.js'
 import { type OptionName, suggestOption, toOptionName } from './option-table.js'
-import { ExpressionParser } from './parser-expression.js'
+import { ApplyParser } from './parser-apply.js'
 
 type Form = ExpandAst['form']
 type Rule = (parser: OptionParser) => Partial<Query>
@@ -11,6 +11,7 @@ const WORD = /[^;)]*/y
 
 /** How the value of each option that is part of a query is read. At the top and inside `$expand` the rules are the same. */
 const RULES: { readonly [K in OptionName]?: Rule } = {
+  $apply: p => ({ apply: p.transformations() }),
   $filter: p => ({ filter: p.expression() }),
   $orderby: p => ({ orderBy: p.orderItems() }),
   $select: p => ({ select: p.selectItems() }),
@@ -47,19 +48,10 @@ const FORMS: ReadonlyMap<string, Form> = new Map([
 ])
 
 /** Query options: lists of items around expressions (Part 2, 5.1.2 to 5.1.8). */
-export class OptionParser extends ExpressionParser {
+export class OptionParser extends ApplyParser {
   /** Reads the value of one option, from here to its end. */
   option(name: OptionName): Partial<Query> {
     return RULES[name]?.(this) ?? {}
-  }
-
-  orderItems(): readonly OrderAst[] {
-    return this.list(() => {
-      const expr = this.expression()
-      const descending = this.isWord('desc')
-      if ((descending || this.isWord('asc')) && this.next.blank) this.advance()
-      return { expr, descending }
-    })
   }
 
   selectItems(): readonly SelectAst[] {
@@ -75,16 +67,6 @@ export class OptionParser extends ExpressionParser {
       seen.add(item)
     }
     return items
-  }
-
-  computeItems(): NonNullable<Query['compute']> {
-    return this.list(() => {
-      const expr: Ast = this.expression()
-      if (!this.next.blank || !this.isWord('as')) this.unexpected("an operator or 'as' and a name")
-      this.advance()
-      const at = this.at()
-      return { expr, name: this.identifier('a name for the value'), at }
-    })
   }
 
   /** The text up to the end of the option. */
@@ -145,11 +127,6 @@ export class OptionParser extends ExpressionParser {
     if (!NESTED[where].includes(name)) fail({ kind: 'OptionNotAllowed', option: name, where: WHERE[where] })
     this.expect('=')
     return name === '$levels' ? toLevels(this.word(), where) : this.option(name)
-  }
-
-  private identifier(expected: string): string {
-    if (this.next.text.startsWith('$')) this.unexpected(expected)
-    return this.take('name', expected).text
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Ast, Query } from '../query/ast.js'
+import type { Query } from '../query/ast.js'
 import type { Collection, Reading } from '../service.js'
 import { keyOf, toKey, toRecordUrl, toSelectList } from './address.js'
 import { type Answer, jsonAnswer, textAnswer } from './answer.js'
@@ -46,12 +46,10 @@ async function readPage(request: ODataRequest, path: CollectionPath, reading: Re
   return { page, headers: preferred ? { 'Preference-Applied': preferred.applied } : {} }
 }
 
-/** Filters in the path hold beside that of the options. */
+/** Filters in the path hold for what the options begin with. */
 function readFiltered({ options, limits }: ODataRequest, { filters }: CollectionPath, place: Place): Query {
   const query = readQuery(options, place, limits)
-  const [first, ...others]: readonly Ast[] = query.filter ? [...filters, query.filter] : filters
-  if (!first) return query
-  return { ...query, filter: others.length === 0 ? first : { kind: 'call', fn: 'and', args: [first, ...others], at: { source: '$filter' } } }
+  return filters.length === 0 ? query : { ...query, apply: [...filters.map(filter => ({ kind: 'filter', filter }) as const), ...(query.apply ?? [])] }
 }
 
 function nextLink({ root, rawPath, rawQuery }: ODataRequest, { nextToken }: Collection): Member {

@@ -56,7 +56,8 @@ function group(stage: Stage, { by, aggregates: items }: TransformationAst & { ki
   const groups = by.map(g => bindGroup(g, stage.scope))
   const twice = by.find((g, i) => groups.findIndex(other => other.name === g.names.join('/')) < i)
   if (twice) fail({ kind: 'DuplicateItem', item: twice.names.join('/'), at: twice.at })
-  const aggregates = items.reduce<readonly Named<Aggregate>[]>((before, item) => [...before, bindAggregate(item, stage, [...groups, ...before])], [])
+  const taken = [...stage.computed.keys(), ...groups.map(g => g.name)]
+  const aggregates = items.map((item, i) => bindAggregate(item, stage, [...taken, ...items.slice(0, i).map(other => other.name)]))
   const scope = Scope.root(resultOf(stage.scope.entity))
   const column = (name: `g${number}` | `a${number}`, { type }: Pick<Expr, 'type'>): Expr => ({ kind: 'result', name, row: scope.row, type })
   const keys = groups.map(({ name, value }, i) => [name, column(`g${i}`, value)] as const)
@@ -83,19 +84,21 @@ function bindGroup({ names, at }: GroupAst, scope: Scope): Named<Expr> {
   return { name: names.join('/'), value }
 }
 
-function bindAggregate({ of, name, at }: AggregateAst, stage: Stage, before: readonly Named<unknown>[]): Named<Aggregate> {
-  checkName(name, stage, [...stage.computed.keys(), ...before.map(b => b.name)], at)
+function bindAggregate({ of, name, at }: AggregateAst, stage: Stage, taken: readonly string[]): Named<Aggregate> {
+  checkName(name, stage, taken, at)
   if (!of) return { name, value: { type: 'Int64' } }
   const { method } = of
   if (of.expr.kind === 'path') refuseMany(of.expr.names, stage.scope, of.expr.at)
   const expr = bindValue(of.expr, stage.scope)
   const types: Readonly<Record<string, ValueType>> = AGGREGATES[method]
-  const type = types[expr.type] ?? fail({ kind: 'NoOverload', name: method, args: [expr.type], expected: Object.keys(types).map(t => `(${t})`), at: of.expr.at })
+  const type =
+    types[expr.type] ?? fail({ kind: 'NoOverload', name: method, args: [expr.type], expected: Object.keys(types).map(t => `(${t})`), at: of.expr.at })
   return { name, value: { of: { expr, method }, type } }
 }
 
 /** The standard also adds up the records behind a collection. */
 function refuseMany([first = '', ...rest]: readonly string[], { entity }: Scope, at: At): void {
   const field = entity.fields.get(first)
-  if (rest.length > 0 && field?.kind === 'navigation' && field.collection) fail({ kind: 'NotImplemented', feature: `aggregation of the records behind ${first}`, at })
+  if (rest.length > 0 && field?.kind === 'navigation' && field.collection)
+    fail({ kind: 'NotImplemented', feature: `aggregation of the records behind ${first}`, at })
 }

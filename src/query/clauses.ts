@@ -66,6 +66,7 @@ export function totalOrder(asked: readonly Order[], ties: readonly Expr[]): read
 }
 
 function isSame(a: Expr, b: Expr): boolean {
-  if (a.kind === 'column' && b.kind === 'column') return a.scalar === b.scalar && a.source.kind === 'row' && b.source.kind === 'row' && a.source.row === b.source.row
+  if (a.kind === 'column' && b.kind === 'column')
+    return a.scalar === b.scalar && a.source.kind === 'row' && b.source.kind === 'row' && a.source.row === b.source.row
   return a.kind === 'result' && b.kind === 'result' && a.name === b.name
 }

@@ -47,12 +47,12 @@ export interface TestAppSettings {
   readonly grant?: Partial<Grant>
 }
 
-const EVERYTHING: Grant = { scopes: ['listings:read', 'listings:write', 'listings:write:any'], audience: 'staff', seconds: 3600 }
+export const EVERYTHING: Grant = { scopes: ['listings:read', 'listings:write', 'listings:write:any'], audience: 'staff', seconds: 3600 }
 const DEFAULTS = { JWT_SECRET: 'a secret of the tests, long enough for HS256', LOG_LEVEL: 'silent', PORT: '0' }
 const CASES = new URL('../cases/', import.meta.url)
 
 const ignore = (): void => undefined
-const SILENT = { onSkipped: ignore, onBytes: ignore, onPass: ignore, onLoaded: ignore }
+export const SILENT = { onSkipped: ignore, onBytes: ignore, onPass: ignore, onLoaded: ignore }
 
 /** Starts the service. Close it after the tests. */
 export async function startTestApp({ kind = 'embedded', env = {}, fixture, grant }: TestAppSettings = {}): Promise<TestApp> {
@@ -73,8 +73,14 @@ export async function startTestApp({ kind = 'embedded', env = {}, fixture, grant
     await server.close()
     await database.close()
   }
-  return { base, config, database, send: (target, parts) => exchange(base, target, withDefaults(authorization, parts)), tokenFor, close }
+  return { base, config, database, send: createSender(base, authorization), tokenFor, close }
 }
+
+/** Sends requests to a service, with this Authorization header unless another is given. */
+export const createSender =
+  (base: string, authorization: string): TestApp['send'] =>
+  (target, parts) =>
+    exchange(base, target, withDefaults(authorization, parts))
 
 function withDefaults(authorization: string, { headers, body, rawBody, ...parts }: RequestParts = {}): RequestParts {
   const content = rawBody ?? (body === undefined ? undefined : JSON.stringify(body))

@@ -50,10 +50,10 @@ export function toContext(app: TestApp, url: string, { headers }: RequestParts, 
 }
 
 /** The pages of a query, to the last one. */
-export const readPages = async (app: TestApp, url: string): Promise<readonly Answer[]> => walk(app, undefined, await app.send(url))
+export const readPages = async (app: Pick<TestApp, 'send'>, url: string): Promise<readonly Answer[]> => walk(app, undefined, await app.send(url))
 
 /** Follows the links to the end. */
-async function walk(app: TestApp, headers: RequestParts['headers'], first: Answer): Promise<readonly Answer[]> {
+async function walk(app: Pick<TestApp, 'send'>, headers: RequestParts['headers'], first: Answer): Promise<readonly Answer[]> {
   const pages = [first]
   for (let link = linkOf(first); link !== undefined; link = linkOf(pages.at(-1) ?? first)) {
     expect(pages.length).toBeLessThan(MOST_PAGES)

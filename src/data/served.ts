@@ -1,0 +1,109 @@
+import type { FunctionName } from '../query/functions.js'
+import type { Expr } from '../query/plan.js'
+import { Prisma } from './client/client.js'
+import { ringsOf, toColumn, toLiteral } from './columns.js'
+import { boxesAround } from './geo.js'
+import { RENDER, type Sql } from './render.js'
+
+const { sql, join } = Prisma
+
+type Call = Expr & { kind: 'call' }
+type Column = Expr & { kind: 'column' }
+type Literal = Expr & { kind: 'literal' }
+
+const isColumn = (expr: Expr | undefined): expr is Column => expr?.kind === 'column' && expr.source.kind === 'row'
+const isLiteral = (expr: Expr | undefined): expr is Literal => expr?.kind === 'literal' && expr.value !== null
+const isCall = (expr: Expr | undefined, fn: FunctionName): expr is Call => expr?.kind === 'call' && expr.fn === fn
+
+const FLIPPED: { readonly [fn in FunctionName]?: FunctionName } = { eq: 'eq', gt: 'lt', ge: 'le', lt: 'gt', le: 'ge' }
+
+/**
+ * A condition in other words that an index can serve and that select exactly the same records where only true counts;
+ * undefined where there are none. No function stands on a column that has such a form.
+ */
+export function toServed(expr: Call): Sql | undefined {
+  const [left, right] = expr.args
+  if (isCall(left, 'year') || isCall(left, 'date')) return isLiteral(right) ? periodRange(expr.fn, left, right) : undefined
+  const flipped = FLIPPED[expr.fn]
+  if (flipped && isLiteral(left) && right?.kind === 'call') return toServed({ ...expr, fn: flipped, args: [right, left] })
+  return isCall(expr, 'contains') ? containedText(left, right) : undefined
+}
+
+/** `year(x) eq 2024` is a range of x; so is each other comparison but `ne`. */
+function periodRange(fn: FunctionName, { fn: period, args: [subject] }: Call, { value }: Literal): Sql | undefined {
+  if (!isColumn(subject)) return undefined
+  const bounds = period === 'year' ? yearBounds(Number(value)) : { start: sql`${value}::date`, end: sql`(${value}::date + 1)` }
+  if (!bounds) return undefined
+  const x = toColumn(subject.scalar, subject.source)
+  switch (fn) {
+    case 'eq':
+      return sql`(${x} >= ${bounds.start} and ${x} < ${bounds.end})`
+    case 'ge':
+      return sql`(${x} >= ${bounds.start})`
+    case 'gt':
+      return sql`(${x} >= ${bounds.end})`
+    case 'lt':
+      return sql`(${x} < ${bounds.start})`
+    case 'le':
+      return sql`(${x} < ${bounds.end})`
+    default:
+      return undefined
+  }
+}
+
+/** Years that have a date before and after them in OData. */
+function yearBounds(year: number): { readonly start: Sql; readonly end: Sql } | undefined {
+  const firstDay = (y: number) => sql`${`${String(y).padStart(4, '0')}-01-01`}::date`
+  return Number.isInteger(year) && year >= 1 && year <= 9998 ? { start: firstDay(year), end: firstDay(year + 1) } : undefined
+}
+
+/** What front ends send while somebody types; the trigram indexes are on this expression. */
+function containedText(text: Expr | undefined, part: Expr | undefined): Sql | undefined {
+  const column = isCall(text, 'tolower') ? text.args[0] : undefined
+  if (!isColumn(column) || !isLiteral(part)) return undefined
+  const pattern = `%${String(part.value).replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
+  return sql`(${RENDER.tolower([toColumn(column.scalar, column.source)], ['String'])} like ${pattern})`
+}
+
+/** A condition that is true wherever `expr` is, and that the index on positions serves. */
+export function toPrefilter(expr: Call): Sql | undefined {
+  const [left, right] = expr.args
+  if (expr.fn === 'geo.intersects' && isColumn(left) && isLiteral(right)) return sql`${position(left)} <@ ${ringsOf(String(right.value))[0] ?? ''}::polygon`
+  const flipped = FLIPPED[expr.fn]
+  if (flipped && isLiteral(left) && isCall(right, 'geo.distance')) return toPrefilter({ ...expr, fn: flipped, args: [right, left] })
+  return (expr.fn === 'lt' || expr.fn === 'le') && isCall(left, 'geo.distance') && isLiteral(right) ? aroundPoint(left, Number(right.value)) : undefined
+}
+
+const position = ({ scalar, source }: Column) => sql`geo_point(${toColumn(scalar, source)})`
+
+function aroundPoint({ args: [a, b] }: Call, metres: number): Sql | undefined {
+  const [place, point] = isLiteral(a) ? [b, a] : [a, b]
+  if (!isColumn(place) || !isLiteral(point) || !Number.isFinite(metres)) return undefined
+  const [longitude = 0, latitude = 0] = String(point.value).split(' ').map(Number)
+  const boxes = boxesAround(longitude, latitude, metres)
+  return boxes.length === 0
+    ? undefined
+    : sql`(${join(
+        boxes.map(box => sql`${position(place)} <@ ${`(${box.west},${box.south}),(${box.east},${box.north})`}::box`),
+        ' or ',
+      )})`
+}
+
+/** `any(m: m eq 'a')` and `any(m: m in ('a','b'))` on a collection of values, as an index on the collection serves them. */
+export function toOverlap({ over, row, body }: Expr & { kind: 'lambda' }): Sql | undefined {
+  if (over.kind !== 'values' || over.source.kind !== 'row' || body?.kind !== 'call') return undefined
+  const values = valuesOf(body, row)
+  return values && sql`(${toColumn(over.scalar, over.source)} && array[${join(values)}])`
+}
+
+function valuesOf(body: Expr, row: string): readonly Sql[] | undefined {
+  if (body.kind !== 'call') return undefined
+  const [left, right] = body.args
+  const isElement = left?.kind === 'element' && left.row === row
+  if (body.fn === 'eq' && isElement && isLiteral(right)) return [toLiteral(right.value, right.type)]
+  if (body.fn === 'in' && isElement && right?.kind === 'list' && right.items.length > 0 && right.items.every(isLiteral))
+    return right.items.map(i => toLiteral(i.value, i.type))
+  if (body.fn !== 'or') return undefined
+  const parts = body.args.map(a => valuesOf(a, row))
+  return parts.every(p => p !== undefined) ? parts.flat() : undefined
+}

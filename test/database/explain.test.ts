@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Prisma } from '../../src/data/client/client.js'
+import { toStretches } from '../../src/data/keyset.js'
+import { toPageStatement } from '../../src/data/page.js'
+import { entity } from '../../src/model/model.js'
+import { readOptions, readQuery } from '../../src/odata/options.js'
+import { PARSE_LIMITS } from '../../src/odata/parser-budget.js'
+import { bind } from '../../src/query/bind.js'
+import type { Plan } from '../../src/query/plan.js'
+import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
+
+// What the queries that matter cost on a large table: the index that serves each, and that no row is sorted or read in vain.
+
+const LISTINGS = 40_000
+const LIMITS = { pageSize: 100, pageSizeMax: 1000, expandPageMax: 100, topIsTotal: false, expandDepth: 8 }
+const NOTATION = { reference: '@odata.id', countSuffix: '@odata.count', numbersAsText: false }
+const PROPERTY = entity('Property')
+
+/** Listings of many cities, prices (some null) and days, spread over ten degrees. */
+const fill = (count: number) => Prisma.sql`
+  insert into "Property" ("ListingKey", "City", "ListPrice", "StandardStatus", "ModificationTimestamp", "OnMarketTimestamp", "StreetName", "UnparsedAddress",
+    "PublicRemarks", "ConstructionMaterials", "Longitude", "Latitude", "ListAgentKey")
+  select 'K' || lpad(n::text, 8, '0'), 'City ' || n % 400, case when n % 10 > 0 then (n * 7919) % 1000000 end,
+    case when n % 1000 = 1 then 'Hold' else 'Active' end, timestamptz '2020-01-01Z' + n * interval '1 hour', timestamptz '2020-01-01Z' + n * interval '1 hour',
+    'Street ' || n, n || ' Street ' || n, 'Remarks number ' || n, case when n % 1000 = 0 then array['Brick'] else array['Wood'] end, -100 + (n % 1000) / 100.0, 30 + (n / 1000) / 10.0, 'M' || n % 300
+  from generate_series(1, ${count}::int) n`
+
+interface Node {
+  readonly 'Node Type': string
+  readonly 'Index Name'?: string
+  readonly Plans?: readonly Node[]
+}
+
+const nodes = (node: Node): readonly Node[] => [node, ...(node.Plans ?? []).flatMap(nodes)]
+
+const toPlan = (text: string): Plan => bind(readQuery(readOptions(encodeURI(text)), 'collection', PARSE_LIMITS), PROPERTY, LIMITS)
+
+/** Options, the index that must serve them, whether the order comes from it too, and where the page goes on. */
+type Row = readonly [text: string, index: string, order: 'ordered' | 'sorted', after?: readonly (string | null)[]]
+// biome-ignore format: table
+const QUERIES: readonly Row[] = [
+  ['', 'Property_pkey', 'ordered'],
+  ["$filter=ListingKey eq 'K00000007'", 'Property_pkey', 'ordered'],
+  ["$filter=ListingKey in ('K00000007','K00000009')", 'Property_pkey', 'sorted'],
+  ['$orderby=ModificationTimestamp', 'Property_ModificationTimestamp_ListingKey_idx', 'ordered'],
+  ['$orderby=ModificationTimestamp desc', 'Property_ModificationTimestamp_ListingKey_idx', 'ordered'],
+  ['$orderby=ModificationTimestamp', 'Property_ModificationTimestamp_ListingKey_idx', 'ordered', ['2022-01-01 00:00:00+00', 'K1']],
+  ['$orderby=ListPrice', 'Property_ListPrice_idx', 'ordered'],
+  ['$orderby=ListPrice desc', 'Property_ListPrice_idx', 'ordered'],
+  ['$orderby=ListPrice', 'Property_ListPrice_idx', 'ordered', ['500000', 'K00000007']],
+  ['$orderby=ListPrice desc', 'Property_ListPrice_idx', 'ordered', ['500000', 'K00000007']],
+  ['$orderby=ListPrice', 'Property_ListPrice_idx', 'ordered', [null, 'K00000007']],
+  ['$orderby=ListPrice desc', 'Property_ListPrice_idx', 'ordered', [null, 'K00000007']],
+  ['$filter=ModificationTimestamp gt 2024-07-01T00:00:00Z&$orderby=ModificationTimestamp', 'Property_ModificationTimestamp_ListingKey_idx', 'ordered'],
+  ['$filter=year(ModificationTimestamp) eq 2020&$orderby=ModificationTimestamp', 'Property_ModificationTimestamp_ListingKey_idx', 'ordered'],
+  ['$filter=date(ModificationTimestamp) eq 2024-07-01&$orderby=ModificationTimestamp', 'Property_ModificationTimestamp_ListingKey_idx', 'ordered'],
+  ["$filter=City eq 'City 7' and ListPrice ge 100000 and ListPrice lt 200000&$orderby=ListPrice", 'Property_City_ListPrice_idx', 'sorted'],
+  ["$filter=City in ('City 7','City 9') and ListPrice lt 200000", 'Property_City_ListPrice_idx', 'sorted'],
+  ["$filter=startswith(City,'City 399')", 'Property_City_ListPrice_idx', 'sorted'],
+  ["$filter=StandardStatus eq 'Hold'&$orderby=ModificationTimestamp", 'Property_StandardStatus_ModificationTimestamp_idx', 'ordered'],
+  ["$filter=ListAgentKey eq 'M7'", 'Property_ListAgentKey_idx', 'ordered'],
+  ["$filter=contains(tolower(UnparsedAddress),'street 1234')", 'Property_UnparsedAddress_trigram_idx', 'sorted'],
+  ["$filter=ConstructionMaterials/any(m:m eq 'Brick')", 'Property_ConstructionMaterials_idx', 'sorted'],
+  ["$filter=geo.distance(GeoLocation,geography'SRID=4326;POINT(-95 31)') lt 2000", 'Property_position_idx', 'sorted'],
+  ["$filter=geo.intersects(GeoLocation,geography'SRID=4326;POLYGON((-95 31,-94.9 31,-94.9 31.1,-95 31.1,-95 31))')", 'Property_position_idx', 'sorted'],
+  ['$search=1234', 'Property_SearchText_idx', 'sorted'],
+]
+
+describe.runIf(DATABASE_KINDS.includes('server'))('on a table of 40,000 listings', () => {
+  let database: TestDatabase
+  beforeAll(async () => {
+    database = await openTestDatabase('server', { statementTimeoutMs: 120_000 })
+    await database.prisma.$transaction([database.prisma.$executeRaw`set local listing.import = 'on'`, database.prisma.$executeRaw(fill(LISTINGS))], {})
+    await database.prisma.$executeRaw`analyze "Property"`
+  }, 120_000)
+  afterAll(() => database?.close())
+
+  test.each(QUERIES)('%s is served by %s, %s', async (...row: Row) => {
+    const [text, index, order, after] = row
+    const plan: Plan = { ...toPlan(text), select: [{ kind: 'field', scalar: PROPERTY.key }], ...(after && { after }) }
+    const [stretch] = toStretches(plan)
+    const statement = toPageStatement(plan, NOTATION, stretch, (plan.top ?? 100) + 1)
+    const [explained] = await database.prisma.$queryRaw<{ 'QUERY PLAN': readonly { Plan: Node }[] }[]>`explain (format json) ${statement}`
+    const used = nodes(explained?.['QUERY PLAN'][0]?.Plan ?? { 'Node Type': 'none' })
+    expect(used.map(n => n['Index Name']).filter(n => n !== undefined)).toContain(index)
+    expect(used.map(n => n['Node Type'])).not.toContain('Seq Scan')
+    if (order === 'ordered') expect(used.map(n => n['Node Type'])).not.toContain('Sort')
+  })
+})

@@ -5,10 +5,7 @@ import { SETTINGS, type Setting, type Settings } from './settings.js'
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** The settings of one run, frozen. Keys are KeyObjects: they do not show themselves in a log. */
-export interface Config extends Omit<Settings, 'jwtSecret' | 'tokenKey'> {
-  readonly production: boolean
-  /** The database lives in DATA_DIR. */
-  readonly embedded: boolean
+export interface Config extends Omit<Settings, 'jwtSecret' | 'tokenKey'>, Facts {
   /** Key of HS256 tokens; absent where only JWKS_URL is set. */
   readonly jwtSecret: KeyObject | undefined
   /** 32 bytes, for page tokens only. */
@@ -30,12 +27,27 @@ const PAGE_TOKEN_LABEL = 'listing-service/page-token/1'
 /** Room for the other headers and the path beside the longest query string. */
 const HEADER_ROOM = 8192
 
+interface Facts {
+  readonly production: boolean
+  /** The database lives in DATA_DIR. */
+  readonly embedded: boolean
+}
+
 /**
  * Reads the environment; empty variables count as unset, unknown ones are ignored. With the embedded database and no keys given
  * a secret is made in DATA_DIR at the first call.
  * @throws ConfigError with every fault at once.
  */
 export function readConfig(env: Environment): Config {
+  const settings = readSettings(env, findMissingKeys)
+  return deepFreeze({ ...settings, ...readKeys(settings, settings.embedded) })
+}
+
+/**
+ * The settings alone, for commands that reach the database and answer nobody: they need no keys of tokens.
+ * @throws ConfigError with every fault at once.
+ */
+export function readSettings(env: Environment, findOthers: (settings: Settings & Facts) => readonly string[] = () => []): Settings & Facts {
   const facts = { production: env.NODE_ENV?.trim() === 'production', embedded: isUnset(env[SETTINGS.databaseUrl.name]) }
   const faults: string[] = []
   const read = <T>(setting: Setting<T>): T => {
@@ -46,10 +58,11 @@ export function readConfig(env: Environment): Config {
     return value as T
   }
   // Each value has the type of its row, which the type of `entries` cannot say.
-  const settings = Object.fromEntries(Object.entries<Setting<unknown>>(SETTINGS).map(([key, setting]) => [key, read(setting)])) as Settings
-  const known = faults.length === 0 ? findConflicts(settings, facts.embedded) : faults
+  const values = Object.fromEntries(Object.entries<Setting<unknown>>(SETTINGS).map(([key, setting]) => [key, read(setting)])) as Settings
+  const settings = { ...values, ...facts }
+  const known = faults.length === 0 ? [...findConflicts(settings), ...findOthers(settings)] : faults
   if (known.length > 0) throw new ConfigError(known)
-  return deepFreeze({ ...settings, ...facts, ...readKeys(settings, facts.embedded) })
+  return settings
 }
 
 const isUnset = (text: string | undefined): boolean => text === undefined || text.trim() === ''
@@ -59,22 +72,28 @@ function describe(setting: Setting<unknown>, text: string | undefined): string {
   return `${setting.name} ${shown}; expected ${setting.expected}.`
 }
 
-function findConflicts(settings: Settings, embedded: boolean): readonly string[] {
-  const { pageSize, pageSizeMax, maxQueryLength, maxHeaderBytes, jwtSecret, jwksUrl, tokenKey } = settings
-  const rules: readonly (readonly [boolean, string])[] = [
+function findConflicts({ pageSize, pageSizeMax, maxQueryLength, maxHeaderBytes }: Settings): readonly string[] {
+  return broken(
     [pageSize <= pageSizeMax, `PAGE_SIZE is '${pageSize}'; expected at most PAGE_SIZE_MAX (${pageSizeMax}).`],
     [
       maxHeaderBytes >= maxQueryLength + HEADER_ROOM,
       `MAX_HEADER_BYTES is '${maxHeaderBytes}'; expected at least MAX_QUERY_LENGTH and ${HEADER_ROOM} (${maxQueryLength + HEADER_ROOM}).`,
     ],
+  )
+}
+
+function findMissingKeys({ embedded, jwtSecret, jwksUrl, tokenKey }: Settings & Facts): readonly string[] {
+  return broken(
     [embedded || jwtSecret !== undefined || jwksUrl !== undefined, 'JWT_SECRET is unset; expected JWT_SECRET or JWKS_URL, since DATABASE_URL is set.'],
     [
       embedded || jwtSecret !== undefined || jwksUrl === undefined || tokenKey !== undefined,
       'TOKEN_KEY is unset; expected a secret of at least 32 bytes, since there is no JWT_SECRET to derive it from.',
     ],
-  ]
-  return rules.filter(([holds]) => !holds).map(([, fault]) => fault)
+  )
 }
+
+type Rule = readonly [holds: boolean, fault: string]
+const broken = (...rules: readonly Rule[]): readonly string[] => rules.filter(([holds]) => !holds).map(([, fault]) => fault)
 
 /** Where a key set is named, no secret of our own may open a second door: the kept one then serves page tokens only. */
 function readKeys(settings: Settings, embedded: boolean): Pick<Config, 'jwtSecret' | 'tokenKey'> {

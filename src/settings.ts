@@ -137,6 +137,8 @@ export const SETTINGS = {
   maxQueryLength: setting('MAX_QUERY_LENGTH', wholeNumber(256, 1_048_576), 16_384, 'Characters of the query string of a URL; beyond it 414.'),
   maxHeaderBytes: setting('MAX_HEADER_BYTES', wholeNumber(16_384, 2_097_152), 65_536, 'Bytes of URL and headers together; beyond it 431.'),
   maxBodyBytes:  setting('MAX_BODY_BYTES', wholeNumber(1024, 104_857_600), 1_048_576, 'Bytes of a request body; beyond it 413.'),
+  maxBatchBytes: setting('MAX_BATCH_BYTES', wholeNumber(1024, 104_857_600), 4_194_304, 'Bytes of the body of a batch; beyond it 413.'),
+  maxBatchRequests: setting('MAX_BATCH_REQUESTS', wholeNumber(1, 10_000), 100, 'Requests of one batch; beyond it 400.'),
   maxDepth:      setting('MAX_DEPTH', wholeNumber(8, 1000), 100, 'Levels of nesting of an expression.'),
   maxNodes:      setting('MAX_NODES', wholeNumber(100, 100_000), 5000, 'Parts of a query.'),
   maxList:       setting('MAX_LIST', wholeNumber(10, 30_000), 2000, 'Values of one `in` list.'),

@@ -35,6 +35,14 @@ export interface Written {
   readonly json: string
 }
 
+/** What all writes share, those of a group too. */
+interface Means {
+  readonly keys: ListingKeys
+  readonly lookup: () => Promise<Rules['lookup']>
+  /** Runs work in a transaction of its own, or in that of a group. */
+  readonly run: <T>(work: (unit: UnitOfWork) => Promise<T>) => Promise<T>
+}
+
 /** Only this entity is written by clients (interface 1). */
 const PROPERTY = entity('Property')
 const NO_KEYS: Keys = { Member: new Set(), Office: new Set() }
@@ -45,22 +53,37 @@ const NO_KEYS: Keys = { Member: new Set(), Office: new Set() }
  * another's (403), condition not met (412), faults of the body, all at once (400).
  */
 export class Writing {
-  readonly #lookups: LookupCache
-  readonly #keys = new ListingKeys()
+  readonly #means: Means
 
-  constructor(private readonly parts: WritingParts) {
-    this.#lookups = new LookupCache(parts.database.prisma)
+  constructor(
+    private readonly parts: WritingParts,
+    means: Partial<Means> = {},
+  ) {
+    this.#means = { ...ownMeans(parts), ...means }
+  }
+
+  /**
+   * Runs writes as one: all of them are written, or none. `keys` are those of the records that they will change: locked before anything else and in one order,
+   * so that two groups never wait for each other. The work may be run again where the database gave up, so it must do nothing but write with what it is given.
+   */
+  async together<T>(keys: readonly string[], work: (writing: Writing) => Promise<T>): Promise<T> {
+    // Read before the transaction: the embedded database has one connection, and the transaction will hold it.
+    const lookup = await this.#means.lookup()
+    return this.#means.run(async unit => {
+      await unit.lockAll(keys)
+      return work(new Writing(this.parts, { ...this.#means, lookup: async () => lookup, run: part => part(unit) }))
+    })
   }
 
   /** Creates a draft. */
   async create(body: JsonObject, actor: Actor, view: View): Promise<Written> {
     const changes = await this.#read(body, 'create', actor)
-    return inTransaction(this.parts.database.prisma, async unit => {
+    return this.#means.run(async unit => {
       const known = await unit.findKeys(referencedKeys(changes.values))
       failIfAny(judge(changes, NO_LISTING, known, body))
       this.#requireOwn(actor, ownersAfter(NO_LISTING, changes))
-      const now = this.#now()
-      const key = this.#keys.next(now)
+      const now = readClock(this.parts)
+      const key = this.#means.keys.next(now)
       await unit.insert(key, {
         ...changes.values,
         ...draftFields(key, this.parts.config.originatingSystemName, now),
@@ -83,7 +106,7 @@ export class Writing {
   /** Removes the record with its media, rooms and open houses. */
   async remove(key: string, actor: Actor, condition: Precondition): Promise<void> {
     requireWriting(actor)
-    await inTransaction(this.parts.database.prisma, async unit => {
+    await this.#means.run(async unit => {
       await this.#take(unit, key, NO_KEYS, actor, condition)
       await unit.remove(key)
     })
@@ -91,26 +114,19 @@ export class Writing {
 
   async #update(key: string, body: JsonObject, mode: Mode, actor: Actor, condition: Precondition, view: View): Promise<Written> {
     const changes = await this.#read(body, mode, actor)
-    return inTransaction(this.parts.database.prisma, async unit => {
+    return this.#means.run(async unit => {
       const { listing, known } = await this.#take(unit, key, referencedKeys(changes.values), actor, condition)
       failIfAny(judge(changes, listing, known, body))
       // What a create may not do, a change may not do either: put a listing on somebody else.
       this.#requireOwn(actor, ownersAfter(listing, changes))
-      await unit.update(key, { ...changes.values, ...derivedFields(listing, changes, this.#now()) })
+      await unit.update(key, { ...changes.values, ...derivedFields(listing, changes, readClock(this.parts)) })
       return this.#written(unit, key, actor, view)
     })
   }
 
   async #read(body: JsonObject, mode: Mode, actor: Actor): Promise<Changes> {
     requireWriting(actor)
-    return readChanges(body, mode, { actor, lookup: await this.#lookup() })
-  }
-
-  /** The only locked lookup, StandardStatus, has its values in the code; the others are held to theirs only if the market wishes so. */
-  async #lookup(): Promise<Rules['lookup']> {
-    if (!this.parts.config.strictLookups) return () => undefined
-    const values = await this.#lookups.get(this.#now())
-    return name => values.get(name)
+    return readChanges(body, mode, { actor, lookup: await this.#means.lookup() })
   }
 
   /** Locks a record that the actor may write; tells which of the keys there are. */
@@ -131,11 +147,20 @@ export class Writing {
     const found = await this.parts.reading.read(unit.connection, PROPERTY, key, view, actor)
     return found ? { key, ...found } : fail({ kind: 'NotFound', what: `${PROPERTY.name} with the key '${key}'` })
   }
-
-  #now(): Date {
-    return this.parts.now?.() ?? new Date()
-  }
 }
+
+function ownMeans(parts: WritingParts): Means {
+  const lookups = new LookupCache(parts.database.prisma)
+  // The only locked lookup, StandardStatus, has its values in the code; the others are held to theirs only if the market wishes so.
+  const lookup = async (): Promise<Rules['lookup']> => {
+    if (!parts.config.strictLookups) return () => undefined
+    const values = await lookups.get(readClock(parts))
+    return name => values.get(name)
+  }
+  return { keys: new ListingKeys(), lookup, run: work => inTransaction(parts.database.prisma, work) }
+}
+
+const readClock = (parts: WritingParts): Date => parts.now?.() ?? new Date()
 
 /** Whose listing it is after the change. Both fields are texts, so a value that could be read is text or null. */
 function ownersAfter(stored: Owners, { values }: Changes): Owners {

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-import { readConfig } from '../config.js'
+import { readSettings } from '../config.js'
 import { type Database, openDatabase } from '../data/database.js'
 import { importFile } from '../data/import.js'
 import { loadLookups } from '../data/lookups.js'
@@ -47,7 +47,7 @@ async function run(database: Database, path: string, size: number): Promise<void
 
 async function main(): Promise<void> {
   const { path, size } = await readFileName(process.argv.slice(2))
-  const database = await openDatabase(readConfig(process.env), 'command')
+  const database = await openDatabase(readSettings(process.env), 'command')
   try {
     await migrate(database)
     await loadLookups(database)

@@ -1,11 +1,11 @@
-import { readConfig } from '../config.js'
+import { readSettings } from '../config.js'
 import { openDatabase } from '../data/database.js'
 import { migrate } from '../data/migrate.js'
 
 // npm run migrate: brings the database to the state of the code, and says what it did.
 
 async function main(): Promise<void> {
-  const database = await openDatabase(readConfig(process.env), 'command')
+  const database = await openDatabase(readSettings(process.env), 'command')
   try {
     const { applied } = await migrate(database)
     const lines = applied.length === 0 ? ['The database is up to date.'] : applied.map(name => `applied ${name}`)

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { readConfig } from '../config.js'
+import { readSettings } from '../config.js'
 import { openDatabase } from '../data/database.js'
 import { loadLookups } from '../data/lookups.js'
 import { migrate } from '../data/migrate.js'
@@ -22,7 +22,7 @@ function readListings(args: readonly string[]): number {
 
 async function main(): Promise<void> {
   const listings = readListings(process.argv.slice(2))
-  const database = await openDatabase(readConfig(process.env), 'command')
+  const database = await openDatabase(readSettings(process.env), 'command')
   const started = Date.now()
   let done = 0
   try {

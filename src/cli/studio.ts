@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { readConfig } from '../config.js'
+import { readSettings } from '../config.js'
 import { type Database, openDatabase } from '../data/database.js'
 
 // npm run studio [-- --port N]: Prisma Studio on the database, also while the service runs. It listens on 127.0.0.1 only and refuses requests of pages
@@ -33,7 +33,7 @@ function readPort(): number {
 
 async function main(): Promise<void> {
   const port = readPort()
-  const database = await openDatabase(readConfig(process.env), 'command')
+  const database = await openDatabase(readSettings(process.env), 'command')
   const studio = startStudio(database, port)
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => studio.kill(signal))
   const [code] = await once(studio, 'exit')

@@ -60,15 +60,18 @@ const quotient = byType(
     Double: binary((a, b) => sql`(case when ${b} <> 0 then ${a} / ${b} when ${b} = 0 then ${overZero(a, b)} end)`),
   },
 )
+const fraction = binary((a, b) => sql`((${a})::numeric / nullif(${b}, 0))`)
 // Integers are computed as numeric: no product or sum of theirs overflows.
 const exact = (operator: string) => {
   const integers = binary((a, b) => sql`((${a})::numeric ${raw(operator)} (${b})::numeric)`)
   return { Int32: integers, Int64: integers } as const
 }
+/** Of an integer PostgreSQL's own functions would make a floating number, where OData has a decimal. */
+const whole = unary(a => sql`(${a})::numeric`)
 const rounding = (f: string) =>
   byType(
     unary(a => sql`${raw(f)}(${a})`),
-    { Double: unary(a => sql`${raw(f)}((${a})::numeric)::double precision`) },
+    { Int32: whole, Int64: whole, Double: unary(a => sql`${raw(f)}((${a})::numeric)::double precision`) },
   )
 const part = (field: string) => unary(a => sql`extract(${raw(field)} from ${a})`)
 
@@ -91,7 +94,7 @@ export const RENDER: Readonly<Record<FunctionName, Rendering>> = {
   sub:        (args, types) => (types[1] === 'Duration' ? LATER : DIFFERENCE)(args, types),
   mul:        byType(infix('*'), exact('*')),
   div:        quotient,
-  divby:      quotient,
+  divby:      byType(quotient, { Int32: fraction, Int64: fraction }),
   mod:        byType(binary((a, b) => sql`mod((${a})::numeric, nullif(${b}, 0)::numeric)`), { Double: binary((a, b) => sql`(case when ${b} = 0 then 'NaN'::double precision + ${a} else mod((${a})::numeric, (${b})::numeric)::double precision end)`) }),
   negate:     byType(unary(a => sql`(- ${a})`), { Int32: unary(a => sql`(- (${a})::numeric)`), Int64: unary(a => sql`(- (${a})::numeric)`) }),
 

@@ -65,6 +65,12 @@ export class UnitOfWork {
     return row && toKeys(row)
   }
 
+  /** Locks those of the records that there are, in one order for all: so groups of writes wait for each other and never in a circle. */
+  async lockAll(keys: readonly string[]): Promise<void> {
+    if (keys.length === 0) return
+    await this.transaction.$queryRaw(sql`select 1 from "Property" where "ListingKey" = any(${[...keys]}::text[]) order by "ListingKey" for update`)
+  }
+
   /** The record, if the condition holds for it. */
   async find(key: string, condition: Expr): Promise<Stored | undefined> {
     const where = toWhere(condition, 'r0')

@@ -58,6 +58,7 @@ export const CATALOG: { readonly [K in ProblemKind]: Entry<K> } = {
   BadKey:               { status: 400, code: '2020', message: p => `'${show(p.found)}' is no key of ${p.entity}.` },
   BadHeader:            { status: 400, code: '2021', target: p => p.header, message: p => `The header ${p.header} cannot be '${show(p.found)}'.` },
   NameTaken:            { status: 400, code: '2022', target: source, message: p => `'${show(p.name)}' is the name of a field or of another computed value${position(p.at)}.` },
+  LinkTooLong:          { status: 400, code: '2023', message: p => `The link to the next page would have more than ${p.limit} characters: ask for larger pages or in fewer words.` },
   NotImplemented:       { status: 501, code: '2101', target: p => p.at?.source, message: p => `The service does not implement ${p.feature}${p.at ? position(p.at) : ''}.` },
 
   MalformedBody:        { status: 400, code: '2001', message: p => `The request body is no JSON object: ${p.reason}.` },
@@ -83,6 +84,7 @@ export const CATALOG: { readonly [K in ProblemKind]: Entry<K> } = {
   BodyTooLarge:         { status: 413, code: '4013', message: p => `The request body is larger than ${p.limit} bytes.` },
   UrlTooLong:           { status: 414, code: '4014', message: p => `The URL is longer than ${p.limit} characters.` },
   UnsupportedMediaType: { status: 415, code: '4015', target: () => 'Content-Type', message: p => `The request body must be ${p.expected}.` },
+  DependencyFailed:     { status: 424, code: '4024', message: () => 'Not executed, or taken back: another request of the batch failed.' },
   TooManyRequests:      { status: 429, code: '4029', message: p => `Too many requests. Try again in ${p.retryAfter} s.` },
   HeadersTooLarge:      { status: 431, code: '4031', message: () => 'The URL and headers of the request are too large.' },
   BadRequest:           { status: 400, code: '2001', message: p => `The request cannot be read: ${p.reason}.` },

@@ -33,6 +33,7 @@ export type Problem =
   | { readonly kind: 'BadPageToken'; readonly option: string }
   | { readonly kind: 'SkipTooLarge'; readonly limit: number }
   | { readonly kind: 'QueryTooComplex'; readonly what: string; readonly limit: number; readonly at: At }
+  | { readonly kind: 'LinkTooLong'; readonly limit: number }
   | { readonly kind: 'BadEncoding'; readonly found: string }
   | { readonly kind: 'BadKey'; readonly entity: string; readonly found: string }
   | { readonly kind: 'BadHeader'; readonly header: string; readonly found: string }
@@ -61,6 +62,7 @@ export type Problem =
   | { readonly kind: 'IsolationNotOffered'; readonly found: string }
   | { readonly kind: 'BodyTooLarge'; readonly limit: number }
   | { readonly kind: 'UrlTooLong'; readonly limit: number }
+  | { readonly kind: 'DependencyFailed' }
   | { readonly kind: 'HeadersTooLarge' }
   | { readonly kind: 'TooManyRequests'; readonly retryAfter: number }
   | { readonly kind: 'BadRequest'; readonly reason: string }

@@ -41,28 +41,35 @@ function collect(req: IncomingMessage, limit: number): Promise<Buffer> {
  * @throws ProblemError UnsupportedMediaType (also without a Content-Type), MalformedBody, and those of `readBody`.
  */
 export async function readJsonObject(req: IncomingMessage, limit: number): Promise<JsonObject> {
-  const value = await readJson(req, limit)
-  return isObject(value) ? value : fail({ kind: 'MalformedBody', reason: 'it holds another JSON value' })
+  return toJsonObject(await readJson(req, limit))
 }
 
 /** Any JSON value in a request body; rules and errors as in `readJsonObject`. */
 export async function readJson(req: IncomingMessage, limit: number): Promise<JsonValue> {
-  checkMediaType(req.headers['content-type'])
-  const text = decode(await readBody(req, limit))
+  checkMediaType(req.headers['content-type'], 'application/json')
+  return toJson(await readBody(req, limit))
+}
+
+/** The JSON value in bytes that are there already. */
+export function toJson(bytes: Buffer): JsonValue {
+  const text = decode(bytes)
   return text.trim() === '' ? fail({ kind: 'MalformedBody', reason: 'it is empty' }) : parseJson(text)
 }
 
-const isObject = (value: JsonValue): value is JsonObject =>
+export const toJsonObject = (value: JsonValue): JsonObject => (isObject(value) ? value : fail({ kind: 'MalformedBody', reason: 'it holds another JSON value' }))
+
+export const isObject = (value: JsonValue): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof JsonNumber)
 
-function checkMediaType(contentType = ''): void {
+/** Refuses a body of another type (UnsupportedMediaType); parameters do not count, but for a charset: texts are in UTF-8. */
+export function checkMediaType(contentType = '', expected: 'application/json' | 'text/plain'): void {
   const [type, ...parameters] = contentType.split(';').map(part => part.trim().toLowerCase())
   const charset = parameters
     .find(parameter => parameter.startsWith('charset='))
     ?.slice('charset='.length)
     .replaceAll('"', '')
-  if (type !== 'application/json' || (charset !== undefined && charset !== 'utf-8' && charset !== 'utf8'))
-    fail({ kind: 'UnsupportedMediaType', expected: 'application/json in UTF-8' })
+  if (type !== expected || (charset !== undefined && charset !== 'utf-8' && charset !== 'utf8'))
+    fail({ kind: 'UnsupportedMediaType', expected: `${expected} in UTF-8` })
 }
 
 function decode(bytes: Buffer): string {

@@ -1,4 +1,6 @@
 import type { ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { toETag } from './etag.js'
 import type { DataFormat } from './negotiate.js'
 
@@ -8,6 +10,11 @@ export interface Answer {
   readonly headers: Readonly<Record<string, string>>
   /** Absent: an answer without content (204, 304). */
   readonly body?: string
+}
+
+/** An answer whose body is made while it is sent, so that no more than a piece of it is in memory. */
+export interface StreamedAnswer extends Omit<Answer, 'body'> {
+  readonly pieces: AsyncIterable<string>
 }
 
 export const noContent = (headers: Answer['headers'] = {}): Answer => ({ status: 204, headers })
@@ -32,12 +39,18 @@ export const tagHeader = (version: string | null): Answer['headers'] => (version
 const VARY = ['Accept', 'Prefer', 'OData-MaxVersion', 'Authorization']
 
 /** Sends an answer. What a token may see stays with its owner, and is asked for again each time (with If-None-Match, if the client likes). */
-export function send(res: ServerResponse, { status, headers, body }: Answer): void {
-  res.statusCode = status
+export async function send(res: ServerResponse, answer: Answer | StreamedAnswer): Promise<void> {
+  res.statusCode = answer.status
   res.setHeader('Cache-Control', 'private, no-cache')
   // Other values may stand there already: CORS has its own.
   res.appendHeader('Vary', VARY)
-  for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
+  for (const [name, value] of Object.entries(answer.headers)) res.setHeader(name, value)
   // Node leaves the content away for HEAD and keeps its length.
-  res.end(body)
+  if (!('pieces' in answer)) res.end(answer.body)
+  else await pipeline(Readable.from(answer.pieces), res).catch(forgiveDeparture)
+}
+
+/** A client that goes away in the middle of its answer is no fault of the service; what it asked for and has not got is not done. */
+function forgiveDeparture(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error
 }

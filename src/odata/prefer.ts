@@ -2,6 +2,8 @@
 export interface Preferences {
   /** Whether a write is answered with the record. */
   readonly return?: 'minimal' | 'representation'
+  /** Whether a batch goes on after a request that failed. */
+  readonly continueOnError?: boolean
   /** Records of a page, and the words to confirm it with. */
   readonly pageSize?: { readonly size: number; readonly applied: string }
 }
@@ -17,9 +19,10 @@ export function readPreferences(header: string | readonly string[] | undefined):
     const name = written.replace(/^odata\./, '')
     if (!wanted.has(name)) wanted.set(name, { written, value })
   }
-  const [form, page] = [wanted.get('return')?.value, wanted.get('maxpagesize')]
+  const [form, page, goOn] = [wanted.get('return')?.value, wanted.get('maxpagesize'), wanted.get('continue-on-error')?.value.toLowerCase()]
   return {
     ...((form === 'minimal' || form === 'representation') && { return: form }),
+    ...(goOn !== undefined && { continueOnError: goOn === '' || goOn === 'true' }),
     ...(page && /^[1-9]\d{0,8}$/.test(page.value) && { pageSize: { size: Number(page.value), applied: `${page.written}=${page.value}` } }),
   }
 }

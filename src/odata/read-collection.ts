@@ -1,3 +1,4 @@
+import { fail } from '../errors/problem.js'
 import type { Query } from '../query/ast.js'
 import type { Collection, Reading } from '../service.js'
 import { keyOf, toKey, toRecordUrl, toSelectList } from './address.js'
@@ -52,7 +53,10 @@ function readFiltered({ options, limits }: ODataRequest, { filters }: Collection
   return filters.length === 0 ? query : { ...query, apply: [...filters.map(filter => ({ kind: 'filter', filter }) as const), ...(query.apply ?? [])] }
 }
 
-function nextLink({ root, rawPath, rawQuery }: ODataRequest, { nextToken }: Collection): Member {
+/** A link that nobody could follow would end the walk without a word, so it is refused (`LinkTooLong`): the options came in a body, or filled the URL. */
+function nextLink({ root, rawPath, rawQuery, maxQueryLength }: ODataRequest, { nextToken }: Collection): Member {
   if (nextToken === undefined) return undefined
-  return text('@odata.nextLink', `${root}${encodeRawBytes(rawPath)}?${rewriteLink(rawQuery, { $skiptoken: nextToken })}`)
+  const query = rewriteLink(rawQuery, { $skiptoken: nextToken })
+  if (query.length > maxQueryLength) fail({ kind: 'LinkTooLong', limit: maxQueryLength })
+  return text('@odata.nextLink', `${root}${encodeRawBytes(rawPath)}?${query}`)
 }

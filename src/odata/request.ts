@@ -14,8 +14,16 @@ export interface Service {
   readonly writing: Writing
 }
 
+/** The body of a request. Only who needs it reads it: client programs send the strangest content with requests that have none. */
+export interface Body {
+  /** The JSON object in it. */
+  readonly readBody: () => Promise<JsonObject>
+  /** Plain text, each byte as one character (latin1), as Node hands over URLs. */
+  readonly readText: () => Promise<string>
+}
+
 /** A request below the service root, whose caller is known. */
-export interface ODataRequest {
+export interface ODataRequest extends Body {
   /** The service root, with a slash at its end: the base of all links. */
   readonly root: string
   /** Path and query string as they were sent, percent-encoded, without the root and without `?`. */
@@ -27,8 +35,8 @@ export interface ODataRequest {
   readonly actor: Actor
   /** What one query may cost to parse. */
   readonly limits: ParseLimits
-  /** Reads the body. Only who needs it calls this: client programs send the strangest content with requests that have none. */
-  readonly readBody: () => Promise<JsonObject>
+  /** Most characters of a query string, that of a next link too. */
+  readonly maxQueryLength: number
 }
 
 /** What the request says about the form of the answer. */

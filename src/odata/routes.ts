@@ -3,6 +3,7 @@ import type { Answer } from './answer.js'
 import { readMetadata, readService } from './documents.js'
 import { readEntityId } from './entity-id.js'
 import type { CollectionPath, RecordPath, ResourcePath } from './path.js'
+import { readByBody } from './query-body.js'
 import { readCollection, readCount, readReferences } from './read-collection.js'
 import { readRecord, readReference, readValue } from './read-record.js'
 import type { ODataRequest, Service } from './request.js'
@@ -20,7 +21,7 @@ export function routesOf(path: ResourcePath): Routes {
     case 'metadata':
       return { GET: readMetadata }
     case 'batch':
-      return { POST: notBuilt('$batch') }
+      return { POST: refuseBatch }
     case 'entityId':
       return { GET: readEntityId }
     case 'collection':
@@ -38,10 +39,13 @@ const on =
   (request, service) =>
     handle(request, path, service)
 
-const notBuilt =
-  (feature: string): Handler =>
-  () =>
-    fail({ kind: 'NotImplemented', feature })
+/** A batch of its own is served before there are routes; this is one inside of another (Part 1, 11.7). */
+const refuseBatch: Handler = () => fail({ kind: 'BadRequest', reason: 'a batch can hold no other batch' })
+
+const byBody =
+  <P extends ResourcePath>(path: P, read: (request: ODataRequest, path: P, service: Service) => Promise<Answer>): Handler =>
+  (request, service) =>
+    readByBody(request, path, service, read)
 
 /** Only a record in its own entity set is written: what a navigation shows of it is for reading. */
 const isWritable = ({ entity, hops }: CollectionPath | RecordPath): boolean => entity.writable && hops.length === 0
@@ -50,7 +54,7 @@ const COLLECTION: { readonly [F in CollectionPath['form']]: (path: CollectionPat
   records: path => ({ GET: on(path, readCollection), ...(isWritable(path) && path.filters.length === 0 && { POST: on(path, createRecord) }) }),
   count: path => ({ GET: on(path, readCount) }),
   references: path => ({ GET: on(path, readReferences) }),
-  query: () => ({ POST: notBuilt('$query') }),
+  query: path => ({ POST: byBody(path, readCollection) }),
 }
 
 const RECORD: { readonly [F in RecordPath['form']]: (path: RecordPath) => Routes } = {
@@ -59,5 +63,5 @@ const RECORD: { readonly [F in RecordPath['form']]: (path: RecordPath) => Routes
     ...(isWritable(path) && { PATCH: on(path, changeRecord), PUT: on(path, replaceRecord), DELETE: on(path, removeRecord) }),
   }),
   reference: path => ({ GET: on(path, readReference) }),
-  query: () => ({ POST: notBuilt('$query') }),
+  query: path => ({ POST: byBody(path, readRecord) }),
 }

@@ -46,7 +46,7 @@ function bindSelect({ select }: Query, of: Entity, computed: ReadonlyMap<string,
       const value = computed.get(name)
       return value ? [toComputed([name, value])] : selectedField(name, of, at)
     })
-  if (named.length < select.length) return every
+  if (select.some(s => s.name === '*')) return every
   return named.filter((s, i) => named.findIndex(other => nameOf(other) === nameOf(s)) === i)
 }
 

@@ -4,9 +4,6 @@ import { readCases, runCase } from '../support/cases.js'
 import { DATABASE_KINDS } from '../support/database.js'
 import { readScenarios, runScenario } from '../support/scenario.js'
 
-/** $batch is not built yet. */
-const LATER = new Set(['batch'])
-
 describe.each(DATABASE_KINDS)('on the database %s', kind => {
   describe('forty listings', () => {
     let app: TestApp
@@ -15,7 +12,7 @@ describe.each(DATABASE_KINDS)('on the database %s', kind => {
     })
     afterAll(() => app.close())
 
-    test.each(readCases('cases.jsonl').filter(({ group }) => !LATER.has(group)))('$id $text', async one => {
+    test.each(readCases('cases.jsonl'))('$id $text', async one => {
       await runCase(app, one)
     })
     test.each(readScenarios())('$id $why', scenario => runScenario(app, scenario))

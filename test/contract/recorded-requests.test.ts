@@ -65,7 +65,7 @@ const SHAPES: Readonly<Record<Shape, (answer: Answer, wanted: Recorded) => void>
 }
 
 type Known = Readonly<Record<'TAG' | 'KEY' | 'MKEY' | 'TOKEN' | 'ETAG' | 'STALE' | 'STAMP', string>>
-const NAMES = /\b(?:TAG|MKEY|KEY|TOKEN|ETAG|STALE|STAMP)\b|(?<=%27)(?:TAG|KEY)/g
+const NAMES = /(?<=\b|%2\d)(?:TAG|MKEY|KEY|TOKEN|ETAG|STALE|STAMP)\b/g // behind an encoded blank or quote there is no border of a word
 
 const fill = (text: string, known: Known, write = (value: string) => value): string => text.replace(NAMES, name => write(known[name as keyof Known])) // one of them
 
@@ -93,7 +93,7 @@ test.each(Object.keys(CLIENTS))('%s gets what it asks for', async client => {
     const rawBody = body && fill(body, known)
     const answer = await app.send(fill(url, known, encodeURIComponent), { method, headers: { ...toDefaultCase(sent), ...length }, rawBody })
     expect(answer.status, `${method} ${url}: ${answer.text.slice(0, 300)}`).toBe(status)
-    expect(answer.headers['odata-version'], url).toBe(headers['odata-maxversion'] ?? '4.01')
+    if (shape !== 'preflight') expect(answer.headers['odata-version'], url).toBe(headers['odata-maxversion'] ?? '4.01')
     SHAPES[shape](answer, wanted)
     known = learn(known, answer, shape)
   }

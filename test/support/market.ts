@@ -56,7 +56,11 @@ export function marketOf(app: Served): Market {
   }
   const served = { base: app.base, database: app.database, send }
   const at = (key: string) => `/odata/Property('${key}')`
-  const pages = async (query: string) => (await readPages(served, `/odata/Property?${query}`)).map(rowsOf)
+  const pages = async (query: string) => {
+    const answers = await readPages(served, `/odata/Property?${query}`)
+    expect([query, answers[0]?.status], answers[0]?.text.slice(0, 300)).toEqual([query, 200])
+    return answers.map(rowsOf)
+  }
   const rows = async (query: string) => (await pages(query)).flat()
   const list = (query: string) => send(`/odata/Property?${query}`)
   const post = (body: unknown) => send('/odata/Property', { method: 'POST', body })

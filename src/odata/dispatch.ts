@@ -1,0 +1,57 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Config } from '../config.js'
+import { fail } from '../errors/problem.js'
+import { checkQueryText } from '../http/limits.js'
+import { type Answer, noContent } from './answer.js'
+import { readOptions } from './options.js'
+import { type ResourcePath, readPath } from './path.js'
+import type { Body, ODataRequest, Service } from './request.js'
+import { type Routes, routesOf } from './routes.js'
+import { checkVersions, versionFor } from './version.js'
+
+/** A request whose caller is known and whose URL is not read yet: one of its own, or one in a batch. */
+export interface Incoming extends Body, Pick<ODataRequest, 'root' | 'rawPath' | 'rawQuery' | 'headers' | 'actor'> {
+  readonly method: string
+}
+
+/** The same with what its URL says. */
+export interface Opened {
+  readonly method: string
+  readonly path: ResourcePath
+  readonly request: ODataRequest
+}
+
+export type DispatchSettings = Pick<Config, 'maxQueryLength' | 'maxDepth' | 'maxNodes' | 'maxList'>
+
+/** Reads headers and URL of a request, and refuses what cannot be served whatever stands there. */
+export function openRequest({ method, ...incoming }: Incoming, { maxQueryLength, ...config }: DispatchSettings): Opened {
+  const { headers, rawPath, rawQuery } = incoming
+  checkVersions(headers)
+  checkIsolation(headers)
+  checkQueryText(rawQuery, { maxQueryLength })
+  const limits = { depth: config.maxDepth, nodes: config.maxNodes, list: config.maxList }
+  const options = readOptions(rawQuery)
+  const path = readPath(rawPath, { limits, aliases: options.aliases })
+  return { method, path, request: { ...incoming, options, limits, maxQueryLength, version: versionFor(headers) } }
+}
+
+/** Does what a request asks for. */
+export async function perform({ method, path, request }: Opened, service: Service): Promise<Answer> {
+  const routes = routesOf(path)
+  if (method === 'OPTIONS') return noContent({ Allow: allowedBy(routes).join(', ') })
+  return findHandler(routes, method)(request, service)
+}
+
+const allowedBy = (routes: Routes): readonly string[] => [...Object.keys(routes).flatMap(method => (method === 'GET' ? ['GET', 'HEAD'] : [method])), 'OPTIONS']
+
+/** HEAD is answered like GET. */
+function findHandler(routes: Routes, method: string) {
+  const handlers: ReadonlyMap<string, Routes[keyof Routes]> = new Map(Object.entries({ ...routes, HEAD: routes.GET }))
+  return handlers.get(method) ?? fail({ kind: 'MethodNotAllowed', method, allow: allowedBy(routes) })
+}
+
+/** Snapshot isolation is not offered, and a service without it must say so (Part 1, 8.2.6). */
+function checkIsolation(headers: IncomingHttpHeaders): void {
+  const wanted = headers['isolation'] ?? headers['odata-isolation']
+  if (wanted !== undefined) fail({ kind: 'IsolationNotOffered', found: String(wanted) })
+}

@@ -76,7 +76,7 @@ export function createApp({ config, database, logger, isDraining }: AppParts): R
   app.use(logRequests(logger), allowOrigins(config), compressAnswers(config))
   app.use(answerHealth({ isReady: async () => (await database.isReady()) && (await isMigrated(database)), isDraining }))
   app.use(ODATA_PATH, limitRate(config, verifier), serveOData({ ...createPort(config, database), config, verifier, report }))
-  if (config.frontPage) app.get('/', showFrontPage(SIGNPOSTS))
+  if (config.frontPage) app.get('/', showFrontPage(SIGNPOSTS, config.publicUrl))
   app.use((req, res) => answerProblem(req, res, { kind: 'NotFound', what: `resource ${req.path}` }))
   app.use(answerFault(report))
   return app

@@ -67,7 +67,9 @@ export function readToken(authorization: string | undefined): string {
 
 async function verifyToken(token: string, config: VerifierSettings, keySet: KeySet | undefined): Promise<Verified> {
   // The algorithm decides where the key comes from, so a public key can never serve as a shared secret.
-  const { alg, kid } = readHeader(token) ?? refuse('it is malformed')
+  const { alg, kid, crit } = readHeader(token) ?? refuse('it is malformed')
+  // An extension that must be understood is one that this service does not know (RFC 7515, 4.1.11); the library does not look.
+  if (crit !== undefined) refuse('it rests on an extension that is not known')
   if (alg === 'HS256' && config.jwtSecret) return toVerified(verifyWith(config.jwtSecret, token, alg, config), config)
   if ((alg === 'RS256' || alg === 'ES256') && keySet) return await verifyByKeySet(token, { alg, kid }, keySet, config)
   return refuse('its algorithm is not allowed')
@@ -135,8 +137,10 @@ function toVerified(payload: JwtPayload, config: VerifierSettings, freshUntil = 
 
 function toActor(claims: JwtPayload): Actor {
   const text = (name: string): string | undefined => {
-    const value = claims[name]
-    return value === undefined || typeof value === 'string' ? value || undefined : refuse(`its claim ${name} is no text`)
+    const value: unknown = claims[name]
+    if (value === undefined) return undefined
+    // The database has no such texts: every query of the actor would fail.
+    return typeof value === 'string' && !/\0|\p{Surrogate}/u.test(value) ? value || undefined : refuse(`its claim ${name} is no text`)
   }
   const [memberKey, officeKey, audienceClass = 'public'] = [text('member_key'), text('office_key'), text('audience_class')]
   const audience = AUDIENCES.find(known => known === audienceClass) ?? refuse('its claim audience_class is unknown')

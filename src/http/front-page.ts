@@ -8,9 +8,9 @@ export interface Signpost {
 
 const STYLE = 'body{font:16px/1.5 system-ui,sans-serif;max-width:44rem;margin:3rem auto;padding:0 1rem}code{background:#8882;padding:.1em .3em}'
 
-/** The page at `/`: what is here and how to get in. It loads nothing and runs nothing. */
-export function showFrontPage(signposts: readonly Signpost[]): RequestHandler {
-  const page = renderPage(signposts)
+/** The page at `/`: what is here and how to get in. Its links begin with `base`, for a proxy may strip a prefix. It loads nothing and runs nothing. */
+export function showFrontPage(signposts: readonly Signpost[], base = ''): RequestHandler {
+  const page = renderPage(signposts, base)
   return (_req, res) => {
     res.setHeader('Content-Type', 'text/html; charset=utf-8')
     res.setHeader('Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'")
@@ -18,14 +18,14 @@ export function showFrontPage(signposts: readonly Signpost[]): RequestHandler {
   }
 }
 
-const renderPage = (signposts: readonly Signpost[]): string => `<!doctype html>
+const renderPage = (signposts: readonly Signpost[], base: string): string => `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Listing Service</title><style>${STYLE}</style></head>
 <body>
 <h1>Listing Service</h1>
 <p>Real-estate listings, to read and to write.</p>
 <ul>
-${signposts.map(({ path, about }) => `<li><a href="${path}"><code>${path}</code></a>: ${about}</li>`).join('\n')}
+${signposts.map(({ path, about }) => `<li><a href="${base}${path}"><code>${path}</code></a>: ${about}</li>`).join('\n')}
 </ul>
 <p>All but the health checks need a bearer token: <code>npm run -s token -- --scope "listings:read listings:write"</code> prints one.
 The README of the project tells the rest; the protocol is documented at <a href="https://www.odata.org/documentation/">odata.org</a>.</p>

@@ -80,7 +80,9 @@ export class HttpServer {
       // The socket is idle only after this event.
       if (this.#draining) setImmediate(() => this.#server.closeIdleConnections())
     })
-    if (req.headers.host === undefined && req.httpVersion === '1.1') sendFailure(res, { kind: 'BadHeader', header: 'Host', found: '' })
+    // Of two hosts a proxy may believe one and this service the other (RFC 9112, 3.2).
+    const hosts = req.headersDistinct.host ?? []
+    if (hosts.length > 1 || (hosts.length === 0 && req.httpVersion === '1.1')) sendFailure(res, { kind: 'BadHeader', header: 'Host', found: hosts.join(', ') })
     else app(req, res)
   }
 

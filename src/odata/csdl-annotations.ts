@@ -85,7 +85,19 @@ const FILTER_WORDS = [...Object.keys(FUNCTIONS).filter(name => name !== 'negate'
 export const OF_SERVICE: readonly Annotation[] = [
   ['Core.ODataVersions', '4.0 4.01'],
   ['Capabilities.FilterFunctions', FILTER_WORDS],
-  ['Capabilities.BatchSupport', record({ Supported: false })],
+  [
+    'Capabilities.BatchSupport',
+    record({
+      Supported: true,
+      ContinueOnErrorSupported: true,
+      ReferencesInRequestBodiesSupported: false,
+      ReferencesAcrossChangeSetsSupported: true,
+      EtagReferencesSupported: true,
+      RequestDependencyConditionsSupported: false,
+      SupportedFormats: ['application/json', 'multipart/mixed'],
+    }),
+  ],
+  ['Capabilities.QuerySegmentSupported', true],
   ['Capabilities.CrossJoinSupported', false],
   ['Capabilities.AsynchronousRequestsSupported', false],
   ['Capabilities.DeepInsertSupport', record({ Supported: false, ContentIDSupported: false })],

@@ -32,6 +32,7 @@ describe('links', () => {
     for (const link of [created.headers['location'], bodyOf(created)['@odata.id'], bodyOf(created)['@odata.editLink']])
       expect(link).toMatch(/^https:\/\/api\.example\.test\/reso\/odata\/Property\('Draft/)
     expect((await app.send("/odata/$entity?$id=https://api.example.test/reso/odata/Property('P01')")).status).toBe(200)
+    expect((await app.send('/')).text).toContain(`href="${root}"`)
   })
 
   test('without it they follow the Host header, and only a sound one', async () => {

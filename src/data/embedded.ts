@@ -28,7 +28,7 @@ export class FolderInUse extends Error {
 /** How long a command waits for a service that is just starting (or stopping), and a service for one that is stopping. In ms. */
 const PATIENCE_MS = { service: 3_000, command: 30_000 } as const
 
-const SETTINGS: EngineSetup['settings'] = { timezone: 'UTC', plan_cache_mode: 'force_custom_plan' }
+const SETTINGS: EngineSetup['settings'] = { timezone: 'UTC', plan_cache_mode: 'force_custom_plan', jit: 'off' }
 
 /**
  * Opens the embedded database of a folder, made at the first call. Whoever runs it serves it to the others on a Unix socket in the folder.

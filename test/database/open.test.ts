@@ -17,7 +17,7 @@ describe.each(DATABASE_KINDS)('%s database', kind => {
   })
 
   it('has the same session settings', async () => {
-    const sql = `select current_setting('TimeZone') as zone, current_setting('plan_cache_mode') as plan`
-    expect(await database.prisma.$queryRawUnsafe(sql)).toEqual([{ zone: 'UTC', plan: 'force_custom_plan' }])
+    const sql = `select current_setting('TimeZone') as zone, current_setting('plan_cache_mode') as plan, current_setting('jit') as jit`
+    expect(await database.prisma.$queryRawUnsafe(sql)).toEqual([{ zone: 'UTC', plan: 'force_custom_plan', jit: 'off' }])
   })
 })

@@ -12,6 +12,10 @@ import { Client } from 'pg'
 export interface Cluster {
   /** The connection string of one of its databases. */
   url(database: string): string
+  /** Ends the server without waiting for its clients, as an outage would. */
+  interrupt(): Promise<void>
+  /** Starts it again after `interrupt`. */
+  resume(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -50,13 +54,16 @@ export async function startCluster(): Promise<Cluster | undefined> {
   const options = { cwd: folder, ...user }
   await run(join(programs, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale', 'C.UTF-8', '-N'], options)
   const settings = ['fsync=off', 'full_page_writes=off', 'max_connections=200', 'listen_addresses=', `unix_socket_directories=${folder}`]
-  const server = spawn(join(programs, 'postgres'), ['-D', data, ...settings.flatMap(setting => ['-c', setting])], { ...options, stdio: 'ignore' })
-  const cluster = {
-    url: (database: string) => `postgresql://postgres@localhost/${database}?host=${encodeURIComponent(folder)}`,
-    stop: () => stop(server, folder),
+  const url = (database: string) => `postgresql://postgres@localhost/${database}?host=${encodeURIComponent(folder)}`
+  const start = () => spawn(join(programs, 'postgres'), ['-D', data, ...settings.flatMap(setting => ['-c', setting])], { ...options, stdio: 'ignore' })
+  let server = start()
+  const resume = async () => {
+    server = start()
+    await waitFor(url('postgres'))
   }
-  await waitFor(cluster.url('postgres'))
-  return cluster
+  const interrupt = () => end(server)
+  await waitFor(url('postgres'))
+  return { url, interrupt, resume, stop: () => interrupt().then(() => rm(folder, { recursive: true, force: true })) }
 }
 
 async function waitFor(url: string): Promise<void> {
@@ -74,9 +81,8 @@ async function waitFor(url: string): Promise<void> {
   }
 }
 
-async function stop(server: ChildProcess, folder: string): Promise<void> {
+async function end(server: ChildProcess): Promise<void> {
   const gone = once(server, 'exit')
   // SIGINT: without waiting for clients.
   if (server.exitCode === null && server.kill('SIGINT')) await gone
-  await rm(folder, { recursive: true, force: true })
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DATABASE_KINDS } from '../support/database.js'
-import { bodyOf, linkOf, rowsOf } from '../support/expectation.js'
+import { bodyOf, linkOf, type Row, rowsOf } from '../support/expectation.js'
 import { type Market, startMarket } from '../support/market.js'
 import { refusalOf } from '../support/refusal.js'
 
@@ -17,11 +17,13 @@ describe.each(DATABASE_KINDS)('traps of errors on the %s database', kind => {
 
   test('ERR-01 a bad value of the status', async () => {
     await given([{}])
-    for (const [status, code] of [['Banana', '1105'], ['active', '1105'], ['', '1105'], [5, '1103']] as const) {
+    for (const status of ['Banana', 'active', '', 5]) {
       const answer = await patch('L001', { StandardStatus: status })
-      expect([status, refusalOf(answer)]).toEqual([status, expect.objectContaining({ status: 400, code: '1111', details: [`${code} StandardStatus`] })])
-      if (code === '1105') expect(answer.text).toMatch(new RegExp(`"code":"1105","message":"[^"]*${status}[^"]*StandardStatus|"code":"1105","message":"[^"]*StandardStatus[^"]*${status}`))
+      expect([status, refusalOf(answer)]).toEqual([status, expect.objectContaining({ status: 400, code: '1111', details: ['1105 StandardStatus'] })])
+      const { message } = (bodyOf(answer)['error'] as { readonly details: readonly Row[] }).details[0] ?? {} // as just seen
+      for (const part of ['StandardStatus', String(status)]) expect(message).toContain(part)
     }
+    expect((await market.read('L001'))['StandardStatus']).toBe('Active')
   }) // biome-ignore format: one table
 
   test('ERR-04 bad numbers in $top and $skip', async () => {

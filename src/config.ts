@@ -1,6 +1,6 @@
 import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import { readKeptSecret } from './secret.js'
-import { SETTINGS, type Setting, type Settings } from './settings.js'
+import { type Facts, SETTINGS, type Setting, type Settings } from './settings.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -26,12 +26,6 @@ export class ConfigError extends Error {
 const PAGE_TOKEN_LABEL = 'listing-service/page-token/1'
 /** Room for the other headers and the path beside the longest query string. */
 const HEADER_ROOM = 8192
-
-interface Facts {
-  readonly production: boolean
-  /** The database lives in DATA_DIR. */
-  readonly embedded: boolean
-}
 
 /**
  * Reads the environment; empty variables count as unset, unknown ones are ignored. With the embedded database and no keys given

@@ -14,9 +14,15 @@ const PG_TYPE: Readonly<Record<ValueType, string>> = {
 
 export const pgType = (type: Type): string => PG_TYPE[type as ValueType] ?? `${PG_TYPE[type.slice('Collection('.length, -1) as ValueType]}[]` // a Type is one or the other
 
-/** Identifiers come from the model only. */
-export const identifier = (name: string) => raw(`"${name}"`)
+/** The type of what an expression comes to: integers are computed as numeric, and may be larger than their own type holds. */
+export const computedType = (type: Type): string => (type === 'Int32' || type === 'Int64' ? 'numeric' : pgType(type))
+
+/** A name of the model, or that of a computed value: clients choose the latter. */
+export const identifier = (name: string) => raw(`"${name.replaceAll('"', '""')}"`)
 const columnAt = (row: string, name: string) => raw(`${row}."${name}"`)
+
+/** The text as LIKE finds it, sign for sign. */
+export const escapeLike = (text: string) => text.replaceAll(/[\\%_]/g, String.raw`\$&`)
 
 export function toLiteral(value: Value, type: ValueType): Sql {
   if (value === null) return raw(`null::${PG_TYPE[type]}`)

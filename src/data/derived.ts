@@ -1,7 +1,7 @@
 import type { AggregateMethod, Type } from '../query/functions.js'
 import type { Aggregate, Derived, Groups, Plan, Window } from '../query/plan.js'
 import { Prisma } from './client/client.js'
-import { identifier, pgType } from './columns.js'
+import { computedType, identifier } from './columns.js'
 import type { Sql } from './render.js'
 import { toOrderBy } from './shape.js'
 import { toCondition, toSql } from './sql.js'
@@ -33,7 +33,7 @@ function toGroups({ groups, aggregates }: Groups, rows: Sql): Sql {
 }
 
 const toAggregate = ({ of, type }: Aggregate): Sql =>
-  of ? sql`(${AGGREGATE[of.method](toSql(of.expr), of.expr.type)})::${raw(pgType(type))}` : raw('count(*)')
+  of ? sql`(${AGGREGATE[of.method](toSql(of.expr), of.expr.type)})::${raw(computedType(type))}` : raw('count(*)')
 
 const aggregate = (f: string) => (a: Sql) => sql`${raw(f)}(${a})`
 /** False is below true, which PostgreSQL's min and max do not know. */

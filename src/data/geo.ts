@@ -6,6 +6,7 @@ export interface Box {
   readonly north: number
 }
 
+/** That of geo_distance in the migrations. */
 const EARTH_RADIUS_M = 6_371_008.8
 const DEGREES = 180 / Math.PI
 /** Some ten metres, more than all rounding: a box may be too large, never too small. */

@@ -1,14 +1,10 @@
 import { createReadStream } from 'node:fs'
 import { getManyValues, isMany, none } from 'stream-chain/defs.js'
 import { jsonParser, type Token } from 'stream-json/parser.js'
-
-/** A number as it was written: no digit is lost. */
-export class NumberText {
-  constructor(readonly text: string) {}
-}
+import { JsonNumber } from '../domain/json.js'
 
 export type JsonObject = ReadonlyMap<string, Json>
-export type Json = string | boolean | null | NumberText | JsonObject | readonly Json[]
+export type Json = string | boolean | null | JsonNumber | JsonObject | readonly Json[]
 
 /** What a file holds at its top level: an item of a wanted array, or a member that was passed over. */
 export type Found =
@@ -28,7 +24,7 @@ function toScalar(token: Token): Json | undefined {
     case 'falseValue':
       return token.value
     case 'numberValue':
-      return new NumberText(token.value)
+      return new JsonNumber(token.value)
     default:
       return undefined
   }

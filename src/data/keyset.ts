@@ -1,9 +1,8 @@
 import type { Expr, Plan } from '../query/plan.js'
 import { Prisma } from './client/client.js'
-import { pgType } from './columns.js'
+import { computedType, pgType } from './columns.js'
 import type { Sql } from './render.js'
-import { neverNull } from './shape.js'
-import { toSql } from './sql.js'
+import { isNeverNull, toSql } from './sql.js'
 
 const { sql, raw, join } = Prisma
 
@@ -23,7 +22,7 @@ export function toStretches({ orderBy, after }: Pick<Plan, 'orderBy' | 'after'>)
     return first.descending ? [nulls] : [nulls, sql`(${first.sql} is not null)`]
   }
   const values = isOneComparison(terms) ? compareRow(terms, first) : sql`(${first.sql} ${first.sign}= ${first.value} and ${beyond(terms)})`
-  return first.descending && !neverNull(first.expr) ? [values, sql`(${isNull})`] : [values]
+  return first.descending && !isNeverNull(first.expr) ? [values, sql`(${isNull})`] : [values]
 }
 
 /** One term of the order, with its value in the last record read. */
@@ -42,12 +41,13 @@ const toTerm = (expr: Expr, descending: boolean, last: string | null): Term => (
   descending,
   last,
   sql: toSql(expr),
-  value: sql`${last}::${raw(pgType(expr.type))}`,
+  // A column is compared in its own type, which its index serves.
+  value: sql`${last}::${raw((expr.kind === 'column' ? pgType : computedType)(expr.type))}`,
   sign: raw(descending ? '<' : '>'),
 })
 
 /** Terms of one direction are one comparison of rows, which an index serves whole. Only the first may have nulls, since they are another stretch. */
-const isOneComparison = ([first, ...rest]: readonly Term[]) => rest.every(t => t.descending === first?.descending && neverNull(t.expr))
+const isOneComparison = ([first, ...rest]: readonly Term[]) => rest.every(t => t.descending === first?.descending && isNeverNull(t.expr))
 
 const compareRow = (terms: readonly Term[], { sign }: Term) => sql`((${join(terms.map(t => t.sql))}) ${sign} (${join(terms.map(t => t.value))}))`
 
@@ -59,7 +59,7 @@ function beyond([first, ...rest]: readonly Term[]): Sql {
 
 function after({ expr, descending, last, sql: term, sign, value }: Term): Sql {
   if (last === null) return descending ? raw('false') : sql`(${term} is not null)`
-  return descending && !neverNull(expr) ? sql`(${term} < ${value} or ${term} is null)` : sql`(${term} ${sign} ${value})`
+  return descending && !isNeverNull(expr) ? sql`(${term} < ${value} or ${term} is null)` : sql`(${term} ${sign} ${value})`
 }
 
 const same = ({ last, sql: term, value }: Term) => (last === null ? sql`(${term} is null)` : sql`(${term} = ${value})`)

@@ -3,7 +3,7 @@ import type { Plan } from '../query/plan.js'
 import { Prisma } from './client/client.js'
 import { toFrom } from './derived.js'
 import type { Sql } from './render.js'
-import { toOrderBy, toRecordJson } from './shape.js'
+import { toOrderBy, toRecordJson, toVersion } from './shape.js'
 import { toCondition, toSql } from './sql.js'
 
 const { sql, raw, join, empty } = Prisma
@@ -16,11 +16,8 @@ export function toPageStatement(plan: Plan, notation: Notation, stretch: Sql | u
   const limit = most === undefined ? empty : sql` limit ${most}`
   const offset = plan.skip > 0 ? sql` offset ${plan.skip}` : empty
   const cursor = join(plan.orderBy.map(o => sql`(${toSql(o.expr)})::text`))
-  return sql`select ${toRecordJson(plan, notation)}::text as "json", ${version(plan)} as "version", json_build_array(${cursor})::text as "cursor" ${rows(plan, stretch)} order by ${toOrderBy(plan)}${limit}${offset}`
+  return sql`select ${toRecordJson(plan, notation)}::text as "json", (${toVersion(plan) ?? raw('null')})::text as "version", json_build_array(${cursor})::text as "cursor" ${rows(plan, stretch)} order by ${toOrderBy(plan)}${limit}${offset}`
 }
-
-/** The log has no versions: its entries never change. */
-const version = ({ entity, row }: Plan) => raw(entity.hidden.has('RecordVersion') ? `${row}."RecordVersion"::text` : 'null::text')
 
 /** How many records the filter selects, whatever the page. */
 export function toCountStatement(plan: Plan): Sql {

@@ -1,5 +1,6 @@
+import { JsonNumber } from '../domain/json.js'
 import { type Entity, entity, type Navigation, type Scalar } from '../model/model.js'
-import { type Json, type JsonObject, NumberText } from './json-stream.js'
+import type { Json, JsonObject } from './json-stream.js'
 import type { Row, Value } from './load.js'
 import { describeType, readPoint, readValue } from './values.js'
 
@@ -22,7 +23,7 @@ const fault = (place: string, field: string, what: string): never => {
 /** What a person sees of a value that does not fit. */
 function show(value: Json): string {
   if (typeof value === 'string') return `'${value.length > 60 ? `${value.slice(0, 57)}...` : value}'`
-  if (value instanceof NumberText) return value.text
+  if (value instanceof JsonNumber) return value.text
   if (value instanceof Map) return 'an object'
   return Array.isArray(value) ? 'a list' : String(value)
 }
@@ -49,7 +50,7 @@ function readPosition(json: Json, given: JsonObject, field: string, place: strin
   const point = readPoint(json) ?? fault(place, field, `takes a GeoJSON point (longitude, latitude; WGS 84), not ${show(json)}`)
   for (const [name, value] of Object.entries(point)) {
     const other = given.get(name)
-    const text = other instanceof NumberText ? other.text : other
+    const text = other instanceof JsonNumber ? other.text : other
     if (text === undefined || text === null || Number(text) === Number(value)) continue
     fault(place, name, `${String(text)} and ${field} ${value} are not the same place`)
   }

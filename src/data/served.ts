@@ -1,7 +1,8 @@
 import type { FunctionName } from '../query/functions.js'
 import type { Expr } from '../query/plan.js'
 import { Prisma } from './client/client.js'
-import { ringsOf, toColumn, toLiteral } from './columns.js'
+import { escapeLike, ringsOf, toColumn, toLiteral } from './columns.js'
+import { FLIPPED, isComparison } from './comparison.js'
 import { boxesAround } from './geo.js'
 import { RENDER, type Sql } from './render.js'
 
@@ -15,8 +16,6 @@ const isColumn = (expr: Expr | undefined): expr is Column => expr?.kind === 'col
 const isLiteral = (expr: Expr | undefined): expr is Literal => expr?.kind === 'literal' && expr.value !== null
 const isCall = (expr: Expr | undefined, fn: FunctionName): expr is Call => expr?.kind === 'call' && expr.fn === fn
 
-const FLIPPED: { readonly [fn in FunctionName]?: FunctionName } = { eq: 'eq', gt: 'lt', ge: 'le', lt: 'gt', le: 'ge' }
-
 /**
  * A condition in other words that an index can serve and that select exactly the same records where only true counts;
  * undefined where there are none. No function stands on a column that has such a form.
@@ -24,10 +23,12 @@ const FLIPPED: { readonly [fn in FunctionName]?: FunctionName } = { eq: 'eq', gt
 export function toServed(expr: Call): Sql | undefined {
   const [left, right] = expr.args
   if (isCall(left, 'year') || isCall(left, 'date')) return isLiteral(right) ? periodRange(expr.fn, left, right) : undefined
-  const flipped = FLIPPED[expr.fn]
+  const flipped = flip(expr.fn)
   if (flipped && isLiteral(left) && right?.kind === 'call') return toServed({ ...expr, fn: flipped, args: [right, left] })
   return isCall(expr, 'contains') ? containedText(left, right) : undefined
 }
+
+const flip = (fn: FunctionName) => (isComparison(fn) ? FLIPPED[fn] : undefined)
 
 /** `year(x) eq 2024` is a range of x; so is each other comparison but `ne`. */
 function periodRange(fn: FunctionName, { fn: period, args: [subject] }: Call, { value }: Literal): Sql | undefined {
@@ -61,7 +62,7 @@ function yearBounds(year: number): { readonly start: Sql; readonly end: Sql } | 
 function containedText(text: Expr | undefined, part: Expr | undefined): Sql | undefined {
   const column = isCall(text, 'tolower') ? text.args[0] : undefined
   if (!isColumn(column) || !isLiteral(part)) return undefined
-  const pattern = `%${String(part.value).replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
+  const pattern = `%${escapeLike(String(part.value))}%`
   return sql`(${RENDER.tolower([toColumn(column.scalar, column.source)], ['String'])} like ${pattern})`
 }
 
@@ -69,7 +70,7 @@ function containedText(text: Expr | undefined, part: Expr | undefined): Sql | un
 export function toPrefilter(expr: Call): Sql | undefined {
   const [left, right] = expr.args
   if (expr.fn === 'geo.intersects' && isColumn(left) && isLiteral(right)) return sql`${position(left)} <@ ${ringsOf(String(right.value))[0] ?? ''}::polygon`
-  const flipped = FLIPPED[expr.fn]
+  const flipped = flip(expr.fn)
   if (flipped && isLiteral(left) && isCall(right, 'geo.distance')) return toPrefilter({ ...expr, fn: flipped, args: [right, left] })
   return (expr.fn === 'lt' || expr.fn === 'le') && isCall(left, 'geo.distance') && isLiteral(right) ? aroundPoint(left, Number(right.value)) : undefined
 }

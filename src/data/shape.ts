@@ -1,11 +1,12 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Type } from '../query/functions.js'
 import type { Notation } from '../query/notation.js'
-import { type Expansion, type Expr, isFalse, type Plan, rowSource, type Selected, TRUE } from '../query/plan.js'
+import { type Expansion, type Expr, isFalse, type Plan, rowSource, type Selected } from '../query/plan.js'
 import { numberText, timestampText } from './casts.js'
 import { Prisma } from './client/client.js'
 import { identifier, toColumn, toRows } from './columns.js'
 import type { Sql } from './render.js'
-import { toCondition, toSql } from './sql.js'
+import { isNeverNull, toCondition, toSql } from './sql.js'
 
 const { sql, raw, join, empty } = Prisma
 
@@ -41,9 +42,12 @@ function nest(members: readonly Member[]): readonly Member[] {
   })
 }
 
-/** The log has no versions: its entries never change. */
-function control({ entity, row }: Plan, { etag }: Notation): readonly Member[] {
-  return etag !== undefined && entity.hidden.has('RecordVersion') ? [{ name: etag, value: sql`'W/"' || ${raw(`${row}."RecordVersion"`)} || '"'` }] : []
+/** The version of a record; absent in the log, whose entries never change. */
+export const toVersion = ({ entity, row }: Plan): Sql | undefined => (entity.hidden.has('RecordVersion') ? raw(`${row}."RecordVersion"`) : undefined)
+
+function control(plan: Plan, { etag }: Notation): readonly Member[] {
+  const version = toVersion(plan)
+  return etag !== undefined && version ? [{ name: etag, value: sql`'W/"' || ${version} || '"'` }] : []
 }
 
 function member(selected: Selected, plan: Plan, notation: Notation): readonly Member[] {
@@ -113,12 +117,15 @@ const outer = (row: Plan['row']): Plan['row'] => `r${Number(row.slice(1)) - 1}`
 const reference = ({ entity, row }: Plan, notation: Notation) =>
   sql`json_build_object(${notation.reference}::text, record_url(${entity.name}::text, ${toColumn(entity.key, rowSource(row))}::text))`
 
-/** Null sorts below every value (decisions 2): first ascending, last descending. A column that is never null says nothing, so that more indexes serve it. */
+/** Null sorts below every value (decisions 2): first ascending, last descending. Of what is never null nothing is said, so that more indexes serve it. */
 export function toOrderBy({ orderBy }: Pick<Plan, 'orderBy'>): Sql {
-  return join(orderBy.map(({ expr, descending }) => sql`${toSql(expr)}${raw(`${descending ? ' desc' : ' asc'}${neverNull(expr) ? '' : descending ? ' nulls last' : ' nulls first'}`)}`)) // biome-ignore format: one line
+  return join(
+    orderBy.map(({ expr, descending }) => {
+      const nulls = isNeverNull(expr) ? '' : descending ? ' nulls last' : ' nulls first'
+      return sql`${toSql(expr)}${raw(`${descending ? ' desc' : ' asc'}${nulls}`)}`
+    }),
+  )
 }
-
-export const neverNull = (expr: Expr) => expr.kind === 'column' && expr.source.kind === 'row' && !expr.scalar.nullable
 
 /**
  * Where it depends on the record whether a field may be read, the notes on hidden fields are appended to the JSON text of just
@@ -126,14 +133,22 @@ export const neverNull = (expr: Expr) => expr.kind === 'column' && expr.source.k
  */
 function withRestrictions(object: Sql, { select }: Plan, { restricted }: Notation): Sql {
   if (!restricted) return object
-  const conditional = select.flatMap(s => (s.kind === 'field' && s.readableIf && !isFalse(s.readableIf) ? [{ name: s.scalar.name, when: s.readableIf }] : []))
-  const conditions = [...new Set(conditional.map(c => JSON.stringify(c.when)))]
-  if (conditions.length === 0) return object
-  const notes = conditions.map(text => {
-    const same = conditional.filter(c => JSON.stringify(c.when) === text)
-    const note = same.map(c => `,${JSON.stringify(c.name + restricted.suffix)}:${JSON.stringify(restricted.value)}`).join('')
-    const when = same[0]?.when ?? TRUE
-    return sql`case when ${toCondition(when)} then '' else ${note}::text end`
+  const notes = groupByCondition(select).map(({ readableIf, names }) => {
+    const note = names.map(name => `,${JSON.stringify(name + restricted.suffix)}:${JSON.stringify(restricted.value)}`).join('')
+    return sql`case when ${toCondition(readableIf)} then '' else ${note}::text end`
   })
-  return sql`(left(${object}::text, -1) || ${join(notes, ' || ')} || '}')::json`
+  return notes.length === 0 ? object : sql`(left(${object}::text, -1) || ${join(notes, ' || ')} || '}')::json`
+}
+
+/** The fields that only some records show, by the condition under which they do: a record is asked once for all that hang on one. */
+function groupByCondition(select: Plan['select']): readonly { readonly readableIf: Expr; readonly names: readonly string[] }[] {
+  const groups: { readonly readableIf: Expr; readonly names: string[] }[] = []
+  for (const selected of select) {
+    if (selected.kind !== 'field' || !selected.readableIf || isFalse(selected.readableIf)) continue
+    const { readableIf, scalar } = selected
+    const group = groups.find(g => isDeepStrictEqual(g.readableIf, readableIf))
+    if (group) group.names.push(scalar.name)
+    else groups.push({ readableIf, names: [scalar.name] })
+  }
+  return groups
 }

@@ -1,10 +1,11 @@
 import type { SearchAst } from '../query/ast.js'
-import type { FunctionName, Type } from '../query/functions.js'
+import type { Type } from '../query/functions.js'
 import { toPostgres } from '../query/pattern.js'
-import { type Expr, isNull } from '../query/plan.js'
+import { call, type Expr, isNull } from '../query/plan.js'
 import { renderCast } from './casts.js'
 import { Prisma } from './client/client.js'
 import { pgType, toColumn, toLiteral, toRows } from './columns.js'
+import { COMPLEMENT, type Comparison, isComparison, isOrder } from './comparison.js'
 import { RENDER, type Sql } from './render.js'
 import { toOverlap, toPrefilter, toServed } from './served.js'
 
@@ -87,10 +88,7 @@ function toCount({ over, row, filter }: Expr & { kind: 'count' }): Sql {
   return sql`(select count(*) from ${from} where ${join}${filter ? sql` and ${toCondition(filter)}` : Prisma.empty})`
 }
 
-const OPERATOR = { eq: '=', ne: '<>', gt: '>', ge: '>=', lt: '<', le: '<=' } as const
-const COMPLEMENT = { eq: 'ne', ne: 'eq', gt: 'le', ge: 'lt', lt: 'ge', le: 'gt' } as const
-type Comparison = keyof typeof OPERATOR
-const isComparison = (fn: FunctionName): fn is Comparison => Object.hasOwn(OPERATOR, fn)
+const OPERATOR: Readonly<Record<Comparison, string>> = { eq: '=', ne: '<>', gt: '>', ge: '>=', lt: '<', le: '<=' }
 
 /**
  * A condition for `where`, in which only true counts, so null may stand for false: that allows the plain comparisons that
@@ -145,8 +143,6 @@ function comparison(fn: Comparison, left: Expr, right: Expr, negated: boolean): 
   return isNeverNull(left) || isNeverNull(right) ? plainComparison(fn, left, right) : sql`(${toSql(left)} is not distinct from ${toSql(right)})`
 }
 
-const isOrder = (fn: Comparison) => fn !== 'eq' && fn !== 'ne'
-
 function nullComparison(fn: Comparison, value: Expr, negated: boolean): Sql {
   return isOrder(fn) ? raw(String(negated)) : sql`(${toSql(value)} is ${raw(fn === 'eq' ? 'null' : 'not null')})`
 }
@@ -154,11 +150,12 @@ function nullComparison(fn: Comparison, value: Expr, negated: boolean): Sql {
 const plainComparison = (fn: Comparison, left: Expr, right: Expr) => sql`(${toSql(left)} ${raw(OPERATOR[fn])} ${toSql(right)})`
 
 function fullComparison(fn: Comparison, left: Expr, right: Expr, negated: boolean): Sql {
-  const asked: Expr = { kind: 'call', fn: negated ? COMPLEMENT[fn] : fn, args: [left, right], type: 'Boolean' }
+  const asked = call(negated ? COMPLEMENT[fn] : fn, left, right)
   return negated ? sql`(not ${toSql(asked)})` : toSql(asked)
 }
 
-function isNeverNull(expr: Expr): boolean {
+/** Whether a value is there in every record. */
+export function isNeverNull(expr: Expr): boolean {
   if (expr.kind === 'literal') return expr.value !== null
   if (expr.kind === 'column') return !expr.scalar.nullable && expr.source.kind === 'row'
   return expr.kind === 'element' || expr.kind === 'count' || (expr.kind === 'call' && expr.fn === 'now')

@@ -1,5 +1,7 @@
+import { isDay, isStorable, isTimestamp, isWgs84 } from '../domain/forms.js'
+import { JsonNumber } from '../domain/json.js'
 import type { EdmType, Scalar } from '../model/model.js'
-import { type Json, NumberText } from './json-stream.js'
+import type { Json } from './json-stream.js'
 import type { Row, Value } from './load.js'
 
 /** Reads a value that is not null; `undefined` means that it is not of the type. */
@@ -9,7 +11,7 @@ interface ValueType {
 }
 
 /** The text of a number; numbers may also be written as text, so that no program on the way rounds them. */
-const toNumberText = (json: Json): string | undefined => (json instanceof NumberText ? json.text : typeof json === 'string' ? json : undefined)
+const toNumberText = (json: Json): string | undefined => (json instanceof JsonNumber ? json.text : typeof json === 'string' ? json : undefined)
 
 const DECIMAL = /^[+-]?\d+(\.\d+)?([eE][+-]?\d{1,3})?$/
 
@@ -23,16 +25,7 @@ function readWhole(json: Json, limit: bigint): string | undefined {
   return value >= -limit && value < limit ? String(value) : undefined
 }
 
-/** PostgreSQL holds no NUL and, being UTF-8, no half of a surrogate pair. */
-const isText = (json: Json): json is string => typeof json === 'string' && !/\0|\p{Surrogate}/u.test(json)
-
-/** A day of the calendar, from the year 1. */
-function isDay(text: string): boolean {
-  const time = Date.parse(`${text}T00:00:00Z`)
-  return text >= '0001' && !Number.isNaN(time) && new Date(time).toISOString().startsWith(text)
-}
-
-const TIMESTAMP = /^(\d{4}-\d{2}-\d{2})T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,12})?)?(?:Z|[+-](?:0\d|1[0-4]):[0-5]\d)$/
+const isText = (json: Json): json is string => typeof json === 'string' && isStorable(json)
 
 const TYPES: Readonly<Record<EdmType, ValueType>> = {
   Boolean: { expected: 'true or false', read: json => (typeof json === 'boolean' ? json : undefined) },
@@ -46,10 +39,10 @@ const TYPES: Readonly<Record<EdmType, ValueType>> = {
     },
   },
   String: { expected: 'a text', read: json => (isText(json) ? json : undefined) },
-  Date: { expected: 'a date (YYYY-MM-DD)', read: json => (typeof json === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(json) && isDay(json) ? json : undefined) },
+  Date: { expected: 'a date (YYYY-MM-DD)', read: json => (typeof json === 'string' && isDay(json) ? json : undefined) },
   DateTimeOffset: {
     expected: 'a timestamp (YYYY-MM-DDThh:mm:ss.sssZ)',
-    read: json => (typeof json === 'string' && isDay(TIMESTAMP.exec(json)?.[1] ?? '') ? json : undefined),
+    read: json => (typeof json === 'string' && isTimestamp(json) ? json : undefined),
   },
   GeographyPoint: { expected: 'a GeoJSON point', read: () => undefined },
 }
@@ -64,16 +57,16 @@ export function readValue({ type, collection }: Scalar, json: Json): Value | und
   return Array.isArray(json) && json.every(isText) ? json : undefined
 }
 
-const isCrs = (json: Json | undefined): boolean => {
+const isEarth = (json: Json | undefined): boolean => {
   if (json === undefined || json === null) return true
   const properties = json instanceof Map ? json.get('properties') : undefined
   const name = properties instanceof Map ? properties.get('name') : undefined
-  return typeof name === 'string' && /^(EPSG:4326|urn:ogc:def:crs:(EPSG:[\d.]*:4326|OGC:1\.3:CRS84))$/i.test(name)
+  return typeof name === 'string' && isWgs84(name)
 }
 
 /** Longitude and latitude of a GeoJSON point (RFC 7946, with the `crs` of 2008 that OData writes), digit by digit; `undefined` if it is none. */
 export function readPoint(json: Json): Row | undefined {
-  if (!(json instanceof Map) || json.get('type') !== 'Point' || !isCrs(json.get('crs'))) return undefined
+  if (!(json instanceof Map) || json.get('type') !== 'Point' || !isEarth(json.get('crs'))) return undefined
   const coordinates = json.get('coordinates')
   if (!Array.isArray(coordinates) || coordinates.length < 2) return undefined
   const [longitude, latitude] = coordinates.map(toNumberText)

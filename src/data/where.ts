@@ -1,6 +1,8 @@
 import type { Navigation, Scalar } from '../model/model.js'
 import type { Value } from '../query/ast.js'
-import { type Expr, isNull, type RowName, type Source } from '../query/plan.js'
+import { call, type Expr, isNull, type RowName, type Source } from '../query/plan.js'
+import { escapeLike } from './columns.js'
+import { COMPLEMENT, type Comparison, FLIPPED, isComparison, isOrder } from './comparison.js'
 
 /** A Prisma `where`. */
 export type Where = { readonly [name: string]: unknown }
@@ -8,11 +10,8 @@ export type Where = { readonly [name: string]: unknown }
 const EVERY: Where = { AND: [] }
 const NONE: Where = { OR: [] }
 
-const PRISMA = { eq: 'equals', ne: 'not', gt: 'gt', ge: 'gte', lt: 'lt', le: 'lte' } as const
-const COMPLEMENT = { eq: 'ne', ne: 'eq', gt: 'le', ge: 'lt', lt: 'ge', le: 'gt' } as const
-const FLIPPED = { eq: 'eq', ne: 'ne', gt: 'lt', ge: 'le', lt: 'gt', le: 'ge' } as const
+const PRISMA: Readonly<Record<Comparison, string>> = { eq: 'equals', ne: 'not', gt: 'gt', ge: 'gte', lt: 'lt', le: 'lte' }
 const TEXT = { contains: 'contains', startswith: 'startsWith', endswith: 'endsWith' } as const
-type Comparison = keyof typeof PRISMA
 
 /** The Prisma `where` of a condition on the records of `row`, or undefined if Prisma has no words for it. */
 export function toWhere(expr: Expr, row: RowName, negated = false): Where | undefined {
@@ -29,22 +28,22 @@ export function toWhere(expr: Expr, row: RowName, negated = false): Where | unde
 }
 
 function callWhere(expr: Expr & { kind: 'call' }, row: RowName, negated: boolean): Where | undefined {
+  const { fn } = expr
   const [left, right] = expr.args
   if (!left) return undefined
-  switch (expr.fn) {
+  if (right && isComparison(fn)) return comparisonWhere(fn, left, right, row, negated) ?? comparisonWhere(FLIPPED[fn], right, left, row, negated)
+  switch (fn) {
     case 'and':
     case 'or': {
       const terms = expr.args.map(a => toWhere(a, row, negated))
-      return terms.every(t => t !== undefined) ? combine((expr.fn === 'and') !== negated ? 'AND' : 'OR', terms) : undefined
+      return terms.every(t => t !== undefined) ? combine((fn === 'and') !== negated ? 'AND' : 'OR', terms) : undefined
     }
     case 'not':
       return toWhere(left, row, !negated)
-    case 'eq': case 'ne': case 'gt': case 'ge': case 'lt': case 'le':
-      return right && (comparisonWhere(expr.fn, left, right, row, negated) ?? comparisonWhere(FLIPPED[expr.fn], right, left, row, negated))
     case 'in':
-      return right?.kind === 'list' ? toWhere({ kind: 'call', fn: 'or', args: right.items.map(i => ({ ...expr, fn: 'eq', args: [left, i] })), type: 'Boolean' }, row, negated) : undefined
+      return right?.kind === 'list' ? toWhere(call('or', ...right.items.map(i => call('eq', left, i))), row, negated) : undefined
     case 'contains': case 'startswith': case 'endswith':
-      return right && textWhere(expr.fn, left, right, row, negated)
+      return right && textWhere(fn, left, right, row, negated)
     default:
       return undefined
   }
@@ -72,8 +71,6 @@ function comparisonWhere(fn: Comparison, left: Expr, right: Expr, row: RowName, 
   const test = value === null ? nullTest(fn, left.scalar, negated) : valueTest(fn, left.scalar, value, negated)
   return at(left.source, row, test)
 }
-
-const isOrder = (fn: Comparison) => fn !== 'eq' && fn !== 'ne'
 
 /** A comparison with null is false in OData, so its complement holds for every record. */
 function nullTest(fn: Comparison, { name, nullable }: Scalar, negated: boolean): Where {
@@ -112,12 +109,10 @@ function textWhere(fn: keyof typeof TEXT, left: Expr, right: Expr, row: RowName,
   if (left.kind !== 'column' || left.scalar.type !== 'String' || left.scalar.collection || right.kind !== 'literal') return undefined
   // Of null these are null, and so is their negation.
   if (isNull(right)) return NONE
+  // Prisma passes the text to LIKE as it is.
   const test = { [left.scalar.name]: { [TEXT[fn]]: escapeLike(String(right.value)) } }
   return at(left.source, row, negated ? { AND: [{ NOT: test }, { [left.scalar.name]: { not: null } }] } : test)
 }
-
-/** Prisma passes the text to LIKE as it is. */
-const escapeLike = (text: string) => text.replaceAll(/[\\%_]/g, String.raw`\$&`)
 
 function valuesWhere({ quantifier, over, body, row: element }: Expr & { kind: 'lambda' }, row: RowName, negated: boolean): Where | undefined {
   if (quantifier !== 'any' || over.kind !== 'values') return undefined
@@ -133,15 +128,15 @@ function valuesWhere({ quantifier, over, body, row: element }: Expr & { kind: 'l
 function recordsWhere({ quantifier, over, row: inner, body }: Expr & { kind: 'lambda' }, row: RowName, negated: boolean): Where | undefined {
   if (over.kind !== 'records' || !over.navigation.relation) return undefined
   const where = body ? toWhere(body, inner, quantifier === 'all') : EVERY
-  if (!where || (quantifier === 'all' && body && !isNeverNull(body))) return undefined
+  if (!where || (quantifier === 'all' && body && !isTwoValued(body))) return undefined
   return at(over.source, row, { [over.navigation.name]: { [relationTest(over.navigation, (quantifier === 'any') !== negated)]: where } })
 }
 
 const relationTest = ({ collection }: Navigation, some: boolean) => (collection ? (some ? 'some' : 'none') : some ? 'is' : 'isNot')
 
-/** Comparisons are true or false, whatever they compare. */
-function isNeverNull(expr: Expr): boolean {
+/** Whether a condition is true or false in every record: comparisons are, whatever they compare. */
+function isTwoValued(expr: Expr): boolean {
   if (expr.kind === 'lambda') return true
   if (expr.kind !== 'call') return expr.kind === 'literal' && expr.value !== null
-  return expr.fn === 'and' || expr.fn === 'or' || expr.fn === 'not' ? expr.args.every(isNeverNull) : Object.hasOwn(PRISMA, expr.fn) || expr.fn === 'in'
+  return expr.fn === 'and' || expr.fn === 'or' || expr.fn === 'not' ? expr.args.every(isTwoValued) : isComparison(expr.fn) || expr.fn === 'in'
 }

@@ -16,3 +16,8 @@ export type JsonValue = string | boolean | null | JsonNumber | readonly JsonValu
 export interface JsonObject {
   readonly [name: string]: JsonValue
 }
+
+export const isList = (json: JsonValue | undefined): json is readonly JsonValue[] => Array.isArray(json)
+
+export const isObject = (json: JsonValue | undefined): json is JsonObject =>
+  typeof json === 'object' && json !== null && !isList(json) && !(json instanceof JsonNumber)

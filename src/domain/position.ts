@@ -1,8 +1,9 @@
 import type { Problem } from '../errors/problem.js'
 import { entity, type Scalar, scalar } from '../model/model.js'
 import { type Decimal, renderDecimal } from './decimal.js'
-import type { JsonValue } from './json.js'
-import { bad, boundsBroken, digitsBroken, isObject, type Outcome, outOfRange, readNumber, type Values, wrongType } from './values.js'
+import { isWgs84 } from './forms.js'
+import { isObject, type JsonValue } from './json.js'
+import { bad, boundsBroken, digitsBroken, type Outcome, outOfRange, readNumber, type Values, wrongType } from './values.js'
 
 const PROPERTY = entity('Property')
 const LONGITUDE = scalar(PROPERTY, 'Longitude')
@@ -17,7 +18,7 @@ const toValues = (longitude: string | null, latitude: string | null): Values => 
  */
 export function readPosition(field: Scalar, json: JsonValue): Outcome<Values> {
   if (json === null) return { value: toValues(null, null) }
-  const point = isObject(json) && json['type'] === 'Point' && isWgs84(json['crs']) ? json['coordinates'] : undefined
+  const point = isObject(json) && json['type'] === 'Point' && isEarth(json['crs']) ? json['coordinates'] : undefined
   const [longitude, latitude, ...others] = Array.isArray(point) ? point.map(readNumber) : []
   if (!longitude || !latitude || others.length > 0) return wrongType(field, json)
   const broken = limitOf(LONGITUDE, longitude) ?? limitOf(LATITUDE, latitude)
@@ -29,11 +30,11 @@ function limitOf(coordinate: Scalar, number: Decimal): string | undefined {
   return limit === undefined ? undefined : `a ${coordinate.name} of ${limit}`
 }
 
-function isWgs84(crs: JsonValue | undefined): boolean {
+function isEarth(crs: JsonValue | undefined): boolean {
   if (crs === undefined || crs === null) return true
   const properties: JsonValue | undefined = isObject(crs) ? crs['properties'] : undefined
   const name = isObject(properties) ? properties['name'] : undefined
-  return typeof name === 'string' && /^(EPSG:4326|urn:ogc:def:crs:(EPSG:[\d.]*:4326|OGC:1\.3:CRS84))$/i.test(name)
+  return typeof name === 'string' && isWgs84(name)
 }
 
 /** A body may name the position in both ways if they agree. `given` are the coordinates that stand in the body themselves. */

@@ -1,7 +1,8 @@
 import type { Problem } from '../errors/problem.js'
 import type { EdmType, Scalar } from '../model/model.js'
 import { type Decimal, fractionDigits, readDecimal, renderDecimal, wholeDigits } from './decimal.js'
-import { JsonNumber, type JsonObject, type JsonValue } from './json.js'
+import { isDay, isStorable, isTimestamp } from './forms.js'
+import { isList, isObject, JsonNumber, type JsonValue } from './json.js'
 
 /** The value of a field as it is stored: decimals are exact texts without needless zeros, dates `YYYY-MM-DD`, timestamps UTC with milliseconds. */
 export type FieldValue = string | number | boolean | null | readonly string[]
@@ -28,11 +29,6 @@ export function readValue(field: Scalar, json: JsonValue): Outcome {
   return { value: items }
 }
 
-const isList = (json: JsonValue): json is readonly JsonValue[] => Array.isArray(json)
-
-export const isObject = (json: JsonValue | undefined): json is JsonObject =>
-  typeof json === 'object' && json !== null && !isList(json) && !(json instanceof JsonNumber)
-
 // biome-ignore format: table
 const EXPECTED: Readonly<Record<EdmType, string>> = {
   Boolean:        'true or false',
@@ -52,7 +48,7 @@ const READERS: Readonly<Record<EdmType, Reader>> = {
   Int64:          (field, json) => readWhole(field, json, readNumber(json), 63n, String),
   Decimal:        (field, json) => readExact(field, json),
   String:         (field, json) => readText(field, json),
-  Date:           (field, json) => (typeof json === 'string' && DATE.test(json) && isDay(json) ? { value: json } : wrongType(field, json)),
+  Date:           (field, json) => (typeof json === 'string' && isDay(json) ? { value: json } : wrongType(field, json)),
   DateTimeOffset: (field, json) => readTimestamp(field, json),
   // Not a value of its own: `readPosition` turns it into coordinates.
   GeographyPoint: (field, json) => wrongType(field, json),
@@ -99,25 +95,14 @@ export function boundsBroken({ name }: Scalar, number: Decimal): string | undefi
 
 function readText(field: Scalar, json: JsonValue): Outcome {
   if (typeof json !== 'string') return wrongType(field, json)
-  // PostgreSQL holds no NUL and, its text being UTF-8, no half of a surrogate pair.
-  if (/\0|\p{Surrogate}/u.test(json)) return bad(field, 'a text without NUL characters and unpaired surrogates', 'a text with them')
+  if (!isStorable(json)) return bad(field, 'a text without NUL characters and unpaired surrogates', 'a text with them')
   const { maxLength } = field
   if (maxLength !== undefined && json.length > maxLength && [...json].length > maxLength) return outOfRange(field, `at most ${maxLength} characters`)
   return { value: json }
 }
 
-const DATE = /^\d{4}-\d{2}-\d{2}$/
-const TIMESTAMP = /^(\d{4}-\d{2}-\d{2})T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,12})?)?(?:Z|[+-](?:0\d|1[0-4]):[0-5]\d)$/
-
-/** A day of the calendar; PostgreSQL has no year 0. */
-function isDay(text: string): boolean {
-  const time = Date.parse(`${text}T00:00:00Z`)
-  return text >= '0001' && !Number.isNaN(time) && new Date(time).toISOString().startsWith(text)
-}
-
 function readTimestamp(field: Scalar, json: JsonValue): Outcome {
-  const day = typeof json === 'string' ? TIMESTAMP.exec(json)?.[1] : undefined
-  return day !== undefined && isDay(day) ? { value: new Date(String(json)).toISOString() } : wrongType(field, json)
+  return typeof json === 'string' && isTimestamp(json) ? { value: new Date(json).toISOString() } : wrongType(field, json)
 }
 
 export const wrongType = (field: Scalar, json: JsonValue) => bad(field, EXPECTED[field.type], describe(json))

@@ -1,7 +1,7 @@
-import type { Entity, Navigation, Scalar } from '../model/model.js'
-import { entity, scalar } from '../model/model.js'
-import { allOf, anyOf, call, columnOf, type Expr, FALSE, type RowName, rowSource, type Source, TRUE, textLiteral } from '../query/plan.js'
+import { type Entity, entity, type Navigation, type Scalar, scalar } from '../model/model.js'
+import { allOf, anyOf, call, columnOf, type Expr, FALSE, nullLiteral, type RowName, rowSource, type Source, TRUE, textLiteral } from '../query/plan.js'
 import type { Actor } from './access.js'
+import { DRAFT } from './lifecycle.js'
 
 /** What the market has decided about all readers. */
 export interface Policy {
@@ -9,7 +9,6 @@ export interface Policy {
   readonly nonDisclosure: boolean
 }
 
-const DRAFT = 'Incomplete'
 const PROPERTY = entity('Property')
 
 const listingColumn = (of: Entity, name: string, source: Source) => columnOf(scalar(of, name), source)
@@ -77,8 +76,8 @@ export function isVisible(of: Entity, row: RowName, actor: Actor): Expr {
   })
   const seen = isVisibleListing(PROPERTY, rowSource(listing), actor)
   if (seen === TRUE) return TRUE
-  const free = call('eq', columnOf(scalar(of, toListing.local), source), { kind: 'literal', value: null, type: 'String' })
-  const gone = toListing === LISTING_OF_EVENT ? allOf({ kind: 'call', fn: 'not', args: [any()], type: 'Boolean' }, isVisibleListing(of, source, actor)) : FALSE
+  const free = call('eq', columnOf(scalar(of, toListing.local), source), nullLiteral('String'))
+  const gone = toListing === LISTING_OF_EVENT ? allOf(call('not', any()), isVisibleListing(of, source, actor)) : FALSE
   return anyOf(free, any(seen), gone)
 }
 

@@ -3,6 +3,7 @@ import jwt, { type JwtPayload } from 'jsonwebtoken'
 import { LRUCache } from 'lru-cache'
 import type { Config } from '../config.js'
 import { type Actor, AUDIENCES } from '../domain/access.js'
+import { isStorable } from '../domain/forms.js'
 import { fail } from '../errors/problem.js'
 import { type Algorithm, KeySet, type Keys } from './keys.js'
 
@@ -140,7 +141,7 @@ function toActor(claims: JwtPayload): Actor {
     const value: unknown = claims[name]
     if (value === undefined) return undefined
     // The database has no such texts: every query of the actor would fail.
-    return typeof value === 'string' && !/\0|\p{Surrogate}/u.test(value) ? value || undefined : refuse(`its claim ${name} is no text`)
+    return typeof value === 'string' && isStorable(value) ? value || undefined : refuse(`its claim ${name} is no text`)
   }
   const [memberKey, officeKey, audienceClass = 'public'] = [text('member_key'), text('office_key'), text('audience_class')]
   const audience = AUDIENCES.find(known => known === audienceClass) ?? refuse('its claim audience_class is unknown')

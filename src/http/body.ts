@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { JsonNumber, type JsonObject, type JsonValue } from '../domain/json.js'
+import { isObject, type JsonObject, type JsonValue } from '../domain/json.js'
 import { fail, ProblemError } from '../errors/problem.js'
 import { parseJson } from './json.js'
 
@@ -57,9 +57,6 @@ export function toJson(bytes: Buffer): JsonValue {
 }
 
 export const toJsonObject = (value: JsonValue): JsonObject => (isObject(value) ? value : fail({ kind: 'MalformedBody', reason: 'it holds another JSON value' }))
-
-export const isObject = (value: JsonValue): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof JsonNumber)
 
 /** Refuses a body of another type (UnsupportedMediaType); parameters do not count, but for a charset: texts are in UTF-8. */
 export function checkMediaType(contentType = '', expected: 'application/json' | 'text/plain'): void {

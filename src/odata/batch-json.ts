@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '../domain/json.js'
+import { isObject, type JsonObject, type JsonValue } from '../domain/json.js'
 import { fail } from '../errors/problem.js'
-import { checkMediaType, isObject, toJsonObject } from '../http/body.js'
+import { checkMediaType, toJsonObject } from '../http/body.js'
 import type { Answer } from './answer.js'
 import type { Batch, BatchFormat, BatchRequest, Step } from './batch-request.js'
 import { mediaTypeOf } from './multipart.js'

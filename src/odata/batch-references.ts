@@ -2,7 +2,7 @@ import { fail } from '../errors/problem.js'
 import type { Answer } from './answer.js'
 import type { BatchRequest, Step } from './batch-request.js'
 import type { Opened } from './dispatch.js'
-import type { ODataRequest } from './request.js'
+import { ODATA_PATH, type ODataRequest } from './request.js'
 
 /** What later requests may refer to: a request that succeeded, with the path of its record below the service root; or one that failed. */
 interface Reference {
@@ -43,7 +43,7 @@ function pathOf(name: string, known: References): string {
 /** With a slash at its beginning it is meant from the host, or, as some client programs have it, from the service root. */
 function belowRoot(url: string, root: string): string {
   const path = url.replace(ORIGIN, '')
-  const base = [new URL(root).pathname, '/odata/'].find(start => `${path}/`.startsWith(start))
+  const base = [new URL(root).pathname, `${ODATA_PATH}/`].find(start => `${path}/`.startsWith(start))
   return (base === undefined ? path : path.slice(base.length)).replace(/^\/+/, '')
 }
 

@@ -1,7 +1,5 @@
+import type { Versions } from '../domain/precondition.js'
 import { fail } from '../errors/problem.js'
-
-/** The tags of a condition: any record that exists, or the versions that are listed. */
-export type EntityTags = '*' | readonly string[]
 
 /** ETags are weak: the same version of a record is written in more than one form. */
 export const toETag = (version: string): string => `W/"${version}"`
@@ -12,7 +10,7 @@ const TAG = /\s*(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"\s*(?:,|$)/y
  * Reads If-Match or If-None-Match (RFC 9110, 13.1). Weak and strong tags are compared alike: ours are weak, and OData wants them in If-Match (Part 1, 8.2.4).
  * Fails with `BadHeader`.
  */
-export function readEntityTags(header: 'If-Match' | 'If-None-Match', text: string | undefined): EntityTags | undefined {
+export function readEntityTags(header: 'If-Match' | 'If-None-Match', text: string | undefined): Versions | undefined {
   if (text === undefined) return undefined
   if (text.trim() === '*') return '*'
   const versions: string[] = []
@@ -25,4 +23,4 @@ export function readEntityTags(header: 'If-Match' | 'If-None-Match', text: strin
 }
 
 /** Whether a record of that version is meant. Entries of the log have no version. */
-export const isNamed = (tags: EntityTags, version: string | null): boolean => tags === '*' || (version !== null && tags.includes(version))
+export const isNamed = (tags: Versions, version: string | null): boolean => tags === '*' || (version !== null && tags.includes(version))

@@ -41,16 +41,6 @@ export function readTimestamp(text: string): string | Flaw {
   return typeof written === 'string' ? `${written}T${writeClock({ ...clock, seconds: seconds - shift * DAY })}Z` : written
 }
 
-/** A duration in seconds, as decimal text: `P1DT2H` is 93600 (XML Schema dayTimeDuration); `undefined` for any other text. */
-export function readDuration(text: string): string | undefined {
-  const parts = /^(-?)P(?=\d|T\d)(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d{1,12}))?S)?)?$/i.exec(text)
-  if (!parts || text.length > 64) return undefined
-  const [, sign, days = '0', hours = '0', minutes = '0', seconds = '0', fraction = ''] = parts
-  const whole = BigInt(days) * 86_400n + BigInt(hours) * 3_600n + BigInt(minutes) * 60n + BigInt(seconds)
-  // Above this a timestamp of the years 1 to 9999 can never be reached.
-  return whole < 10n ** 12n ? `${sign}${whole}${trimZeros(fraction)}` : undefined
-}
-
 /** Days since 1970-01-01. */
 function toDay(text: string): number | Flaw {
   const [, year = '', month = '', day = ''] = /^(-?\d+)-(\d\d)-(\d\d)$/.exec(text) ?? []

@@ -1,9 +1,10 @@
 import { type At, fail } from '../errors/problem.js'
 import type { Ast, LiteralType, Value } from '../query/ast.js'
+import { toDurationSeconds } from '../query/duration.js'
 import type { Token, TokenKind } from './lexer.js'
 import { readShape } from './literals-geo.js'
 import { readNumber } from './literals-number.js'
-import { type Flaw, readDate, readDuration, readTime, readTimestamp } from './literals-time.js'
+import { type Flaw, readDate, readTime, readTimestamp } from './literals-time.js'
 
 type Literal = Extract<Ast, { kind: 'literal' }>
 type Reader = (text: string, at: At) => readonly [LiteralType, Value]
@@ -38,7 +39,7 @@ const BOOLEAN = /^(?:true|false)$/i
 
 /** Prefixes of quoted literals, in lower case: they are written in any case. */
 const BY_PREFIX: ReadonlyMap<string, Reader> = new Map<string, Reader>([
-  ['duration', (text, at) => ['Duration', readDuration(text) ?? bad('Edm.Duration', text, at, 'Write it like P1DT2H30M.')]],
+  ['duration', (text, at) => ['Duration', toDurationSeconds(text) ?? bad('Edm.Duration', text, at, 'Write it like P1DT2H30M.')]],
   ['binary', (text, at) => ['Binary', BASE64URL.test(text) ? text.replace(/=+$/, '') : bad('Edm.Binary', text, at)]],
   ['geography', shape('Geography')],
   ['geometry', shape('Geometry')],

@@ -1,3 +1,4 @@
+import { SKIP_MAX } from '../query/limits.js'
 import type { JsonObject } from './openapi-schemas.js'
 
 const option = (name: string, schema: JsonObject, description: string): JsonObject => ({ name, in: 'query', description, schema })
@@ -15,7 +16,7 @@ export const PARAMETERS = {
   orderby: option('$orderby', TEXT, 'In which order: fields, each with asc or desc. The key always comes last.'),
   expand: option('$expand', TEXT, 'Which related records, each with options of its own: Media($select=MediaURL;$orderby=Order;$top=1). * for all.'),
   top: option('$top', COUNTING, 'Records of a page.'),
-  skip: option('$skip', { ...COUNTING, maximum: 100_000 }, 'Records to leave out. To read further follow @odata.nextLink.'),
+  skip: option('$skip', { ...COUNTING, maximum: SKIP_MAX }, 'Records to leave out. To read further follow @odata.nextLink.'),
   count: option('$count', { type: 'boolean' }, 'Whether to count all records that match.'),
   skiptoken: option('$skiptoken', TEXT, 'Where the next page begins. It comes with @odata.nextLink and is not made by clients.'),
   format: option('$format', TEXT, 'json or xml; stands above the header Accept.'),

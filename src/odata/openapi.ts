@@ -3,6 +3,7 @@ import { ENTITIES, type Entity, entity, type Navigation } from '../model/model.j
 import { SEARCHABLE } from '../query/limits.js'
 import { PARAMETERS, type ParameterName } from './openapi-parameters.js'
 import { type Json, type JsonObject, refTo, toCreateSchema, toPageSchema, toRecordSchema } from './openapi-schemas.js'
+import { ODATA_PATH } from './request.js'
 
 const OF_RECORD: readonly ParameterName[] = ['select', 'expand', 'compute', 'format']
 const OF_PAGE: readonly ParameterName[] = ['filter', 'orderby', 'top', 'skip', 'count', 'skiptoken', 'preferPage', ...OF_RECORD]
@@ -13,7 +14,7 @@ export function toOpenApi(): JsonObject {
   return {
     openapi: '3.1.0',
     info: { title: 'Listing Service', version: '1', description: 'Real-estate listings over OData 4.01. $metadata says more than this document can.' },
-    servers: [{ url: '/odata' }],
+    servers: [{ url: ODATA_PATH }],
     security: [{ bearer: [] }],
     tags: entities.map(e => ({ name: e.name, description: e.description })),
     paths: Object.assign({}, SERVICE, ...entities.map(toPaths)),

@@ -1,3 +1,5 @@
+import { suggest } from '../query/suggest.js'
+
 /** Query options of OData 4.01, by canonical name. */
 export type OptionName =
   | '$filter'
@@ -42,27 +44,5 @@ export function toOptionName(written: string): OptionName | undefined {
   return isOption(name) ? name : undefined
 }
 
-/** The known option that is spelled most alike: one letter in three may be wrong. */
-export function suggestOption(written: string): OptionName | undefined {
-  const name = written.replace(/^\$+/, '').trim().toLowerCase().slice(0, 24)
-  const [best] = Object.keys(OPTIONS)
-    .filter(isOption)
-    .map(option => ({ option, distance: distance(`$${name}`, option) }))
-    .sort((a, b) => a.distance - b.distance)
-  return best && best.distance <= name.length / 3 ? best.option : undefined
-}
-
-/** Letters to insert, delete, replace or swap with their neighbour. */
-function distance(a: string, b: string): number {
-  const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)]
-  const cell = (i: number, j: number) => rows[i]?.[j] ?? 0
-  for (let i = 1; i <= a.length; i++) {
-    rows.push([i])
-    for (let j = 1; j <= b.length; j++) {
-      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
-      const replace = cell(i - 1, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      rows[i]?.push(Math.min(replace, cell(i - 1, j) + 1, cell(i, j - 1) + 1, ...(swapped ? [cell(i - 2, j - 2) + 1] : [])))
-    }
-  }
-  return cell(a.length, b.length)
-}
+/** The known option that was probably meant. */
+export const suggestOption = (written: string): string | undefined => suggest(`$${written.replace(/^\$+/, '').trim()}`, Object.keys(OPTIONS))

@@ -8,6 +8,9 @@ import type { Options } from './options.js'
 import type { ParseLimits } from './parser-budget.js'
 import type { Version } from './version.js'
 
+/** Where the service root is below the base of all links. */
+export const ODATA_PATH = '/odata'
+
 /** The two halves of the port. */
 export interface Service {
   readonly reading: Reading

@@ -8,7 +8,7 @@ import { type Answer, type StreamedAnswer, send } from './answer.js'
 import { type BatchSettings, serveBatch } from './batch.js'
 import { openRequest, perform } from './dispatch.js'
 import { toFailureAnswer } from './failure.js'
-import type { Body, ODataRequest, Service } from './request.js'
+import { type Body, ODATA_PATH, type ODataRequest, type Service } from './request.js'
 import { versionFor } from './version.js'
 
 /** What the adapter is made of. */
@@ -18,9 +18,6 @@ export interface ODataParts extends Service {
   /** Logs a fault of the service and gives the id under which it stands in the log. */
   readonly report: (error: unknown, req: Request) => string
 }
-
-/** Where the service root is below the base of all links. */
-export const ODATA_PATH = '/odata'
 
 /** Answers every request below the service root, whatever becomes of it: nothing is left to Express. */
 export function serveOData(parts: ODataParts): (req: Request, res: ServerResponse) => void {

@@ -1,17 +1,17 @@
 import { type At, fail } from '../errors/problem.js'
-import { type Entity, entity, type Scalar } from '../model/model.js'
+import { type Entity, entity, type Navigation, type Scalar } from '../model/model.js'
 import { transform } from './apply.js'
 import type { ExpandAst, Query } from './ast.js'
 import { bindOrder, bindSearch, compute, type Stage, startAt, totalOrder } from './clauses.js'
 import { bindCondition } from './expression.js'
-import { type QueryLimits, SKIP_MAX } from './limits.js'
+import { NESTED_COLLECTIONS_MAX, type QueryLimits, SKIP_MAX } from './limits.js'
 import { allOf, type Expansion, type Expr, isTrue, type Plan, type Selected } from './plan.js'
 import { type Scope, unknownField } from './scope.js'
 
 /** Resolves the names and types of a query against the model: the one place that validates queries, for every adapter. */
 export function bind(query: Query, of: Entity, limits: QueryLimits): Plan {
   if ((query.skip ?? 0) > SKIP_MAX) fail({ kind: 'SkipTooLarge', limit: SKIP_MAX })
-  return { ...bindIn(query, transform(query.apply ?? [], of), limits, 0), top: pageSize(query, limits) }
+  return { ...bindIn(query, transform(query.apply ?? [], of), limits, []), top: pageSize(query, limits) }
 }
 
 /** A larger `$top` is cut, and the rule for nextLink compares with the cut value (decisions 5). */
@@ -20,7 +20,8 @@ function pageSize({ top, expand }: Query, limits: QueryLimits): number {
   return Math.min(top ?? limits.pageSize, most)
 }
 
-function bindIn(query: Query, start: Stage, limits: QueryLimits, level: number): Plan {
+/** `way`: the navigations expanded so far, from the request's entity to this one. */
+function bindIn(query: Query, start: Stage, limits: QueryLimits, way: readonly Navigation[]): Plan {
   const { scope, from, filter: before, computed, order, ties } = compute(start, query.compute ?? [])
   const filter = allOf(before, query.search && bindSearch(query.search, scope, '$search'), query.filter && bindCondition(query.filter, scope))
   return {
@@ -30,7 +31,7 @@ function bindIn(query: Query, start: Stage, limits: QueryLimits, level: number):
     ...(!isTrue(filter) && { filter }),
     orderBy: totalOrder([...(query.orderBy ?? []).map(t => bindOrder(t, scope)), ...order], ties),
     select: bindSelect(query, scope.entity, computed),
-    expand: bindExpand(query.expand ?? [], scope, limits, level + 1),
+    expand: bindExpand(query.expand ?? [], scope, limits, way),
     ...(query.top !== undefined && { top: query.top }),
     skip: query.skip ?? 0,
     count: query.count ?? false,
@@ -62,21 +63,23 @@ function selectedField(name: string, of: Entity, at: At): readonly Selected[] {
 }
 
 /** `*` stands for every navigation that is not named beside it (OData 4.01 Part 2, 5.1.3). */
-function bindExpand(items: readonly ExpandAst[], scope: Scope, limits: QueryLimits, level: number): readonly Expansion[] {
+function bindExpand(items: readonly ExpandAst[], scope: Scope, limits: QueryLimits, way: readonly Navigation[]): readonly Expansion[] {
   const [first] = items
-  if (first && level > limits.expandDepth) fail({ kind: 'QueryTooComplex', what: 'levels of $expand', limit: limits.expandDepth, at: first.at })
+  if (first && way.length >= limits.expandDepth) fail({ kind: 'QueryTooComplex', what: 'levels of $expand', limit: limits.expandDepth, at: first.at })
   const named = items.filter(i => i.name !== '*')
   const twice = named.find((item, i) => named.findIndex(other => other.name === item.name) < i)
   if (twice) fail({ kind: 'DuplicateItem', item: twice.name, at: twice.at })
   const star = items.find(i => i.name === '*')
   const others = star ? scope.entity.navigations.filter(n => !named.some(i => i.name === n.name)) : []
   const all = [...named, ...others.map(n => ({ ...star, name: n.name }) as ExpandAst)] // others is empty without star
-  return all.map(item => bindExpansion(item, scope, limits, level))
+  return all.map(item => bindExpansion(item, scope, limits, way))
 }
 
-function bindExpansion({ name, form, query, at }: ExpandAst, scope: Scope, limits: QueryLimits, level: number): Expansion {
+function bindExpansion({ name, form, query, at }: ExpandAst, scope: Scope, limits: QueryLimits, way: readonly Navigation[]): Expansion {
   const navigation = scope.entity.fields.get(name) ?? unknownField(scope.entity, name, at)
   if (navigation.kind !== 'navigation') return fail({ kind: 'WrongType', expected: 'a navigation property', found: name, at })
   if (form === 'count' && !navigation.collection) return fail({ kind: 'WrongType', expected: 'a collection before $count', found: name, at })
-  return { navigation, form, plan: bindIn(query, startAt(scope.expansion(entity(navigation.target))), limits, level) }
+  if (navigation.collection && way.filter(n => n.collection).length >= NESTED_COLLECTIONS_MAX)
+    return fail({ kind: 'QueryTooComplex', what: 'collections expanded within each other', limit: NESTED_COLLECTIONS_MAX, at })
+  return { navigation, form, plan: bindIn(query, startAt(scope.expansion(entity(navigation.target))), limits, [...way, navigation]) }
 }

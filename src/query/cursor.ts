@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, type KeyObject, randomBytes } from 'node:crypto'
 import { fail } from '../errors/problem.js'
-import type { Plan } from './plan.js'
+import { MODEL_MEMBERS, type Plan } from './plan.js'
 
 /** Where a page ended: the order values of its last record, as text, and how many records of a total `$top` are still wanted. */
 export interface Cursor {
@@ -52,9 +52,7 @@ export function createCursorSeal(secret: string | KeyObject): CursorSeal {
 function fingerprint({ entity, from, filter, orderBy }: Plan): Buffer {
   const text = JSON.stringify(
     [entity.name, from, filter, orderBy],
-    (name, value: unknown) => (MODEL.has(name) ? (value as { name: string }).name : value), // each is a model object
+    (name, value: unknown) => (MODEL_MEMBERS.has(name) ? (value as { name: string }).name : value), // each is a model object
   )
   return createHash('sha256').update(text).digest()
 }
-
-const MODEL: ReadonlySet<string> = new Set(['entity', 'scalar', 'navigation'])

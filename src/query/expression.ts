@@ -3,7 +3,7 @@ import { ENTITIES } from '../model/model.js'
 import type { Ast } from './ast.js'
 import { FUNCTIONS, type FunctionName, isFunction, NOT_BUILT, type Type, type ValueType } from './functions.js'
 import { type Argument, chooseOverload, naturalType, settle } from './overload.js'
-import { type Collection, call, columnOf, type Expr } from './plan.js'
+import { type Collection, call, columnOf, type Expr, nullLiteral } from './plan.js'
 import { follow, Scope, type Target } from './scope.js'
 import { checkedPattern, SPECIAL } from './special.js'
 import { suggest } from './suggest.js'
@@ -107,7 +107,7 @@ function bindNullTest(fn: 'eq' | 'ne', args: readonly Ast[], scope: Scope): Expr
   if (path?.kind !== 'path' || !args.some(isNull)) return undefined
   const target = scope.resolve(path.names, path.at)
   const value = target.kind === 'record' ? columnOf(target.entity.key, target.source) : toValue(target, path.names, path.at)
-  return value.type.startsWith('Collection') ? undefined : call(fn, value, { kind: 'literal', value: null, type: value.type as ValueType }) // not a collection
+  return value.type.startsWith('Collection') ? undefined : call(fn, value, nullLiteral(value.type as ValueType)) // not a collection
 }
 
 /** What the literals of a call show to be wrong, whatever the records hold. */

@@ -22,3 +22,9 @@ export const COMPUTED_PARTS_MAX = 1000
 
 /** Entities whose text is indexed for `$search`. */
 export const SEARCHABLE: ReadonlySet<string> = new Set(['Property'])
+
+/**
+ * Collections that one expansion may hold within each other. Each multiplies the answer: rooms of the listings of rooms and so on
+ * made 88 MB of one page of 100.
+ */
+export const NESTED_COLLECTIONS_MAX = 2

@@ -108,6 +108,9 @@ export type Expr =
 export const TRUE: Expr = { kind: 'literal', value: true, type: 'Boolean' }
 export const FALSE: Expr = { kind: 'literal', value: false, type: 'Boolean' }
 
+/** Members of a plan that hold objects of the model, and not parts of the plan. */
+export const MODEL_MEMBERS: ReadonlySet<string> = new Set(['entity', 'scalar', 'navigation'])
+
 /** All of them hold; true of none. */
 export function allOf(...terms: readonly (Expr | undefined)[]): Expr {
   const open = terms.filter(t => t !== undefined).filter(t => !isTrue(t))
@@ -132,6 +135,7 @@ export function columnOf(scalar: Scalar, source: Source): Expr {
   return { kind: 'column', scalar, source, type: scalar.collection ? `Collection(${scalar.type})` : scalar.type }
 }
 
+export const nullLiteral = (type: ValueType): Expr => ({ kind: 'literal', value: null, type })
 export const textLiteral = (value: string): Expr => ({ kind: 'literal', value, type: 'String' })
 export const call = (fn: FunctionName, ...args: readonly Expr[]): Expr => ({ kind: 'call', fn, args, type: 'Boolean' })
 

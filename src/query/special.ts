@@ -4,7 +4,7 @@ import type { Ast } from './ast.js'
 import { CASTS, type Type, type ValueType } from './functions.js'
 import { type Argument, naturalType, settle } from './overload.js'
 import { checkPattern } from './pattern.js'
-import { call, type Expr, FALSE, isNull, TRUE, textLiteral } from './plan.js'
+import { call, type Expr, FALSE, isNull, nullLiteral, TRUE, textLiteral } from './plan.js'
 
 /** Operators whose arguments are not all values: a type, a lookup's value, a pattern. Each is one call of the language, with bound arguments. */
 export interface SpecialCall {
@@ -34,7 +34,7 @@ function bindCast(special: SpecialCall): Expr {
   const [value, type] = special.args
   if (!value || value.kind === 'type' || !isType(type) || special.args.length !== 2) return refuse('cast', special, '(value, type)')
   const to = castTarget(type.ast.name, type.ast.at)
-  if (isNullLiteral(value)) return { kind: 'literal', value: null, type: to }
+  if (isNullLiteral(value)) return nullLiteral(to)
   const arg = settleAsIs(value)
   const from = CASTS[to] ?? []
   return from.some(t => t === arg.type) ? { kind: 'cast', arg, type: to } : refuse('cast', special, ...from.map(t => `(${t}, Edm.${to})`))
@@ -55,7 +55,7 @@ function bindIsOf(special: SpecialCall): Expr {
   if (isNullLiteral(value)) return FALSE
   const arg = settleAsIs(value)
   const fits = type.ast.name === `Edm.${arg.type}` || type.ast.name === 'Edm.PrimitiveType'
-  return fits ? call('ne', arg, { kind: 'literal', value: null, type: arg.type as ValueType }) : FALSE // a collection is no Edm.X
+  return fits ? call('ne', arg, nullLiteral(arg.type as ValueType)) : FALSE // a collection is no Edm.X
 }
 
 /** `Field has 'Value'` on a lookup: equality, or membership of every value named (decisions 2). */

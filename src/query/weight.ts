@@ -1,17 +1,15 @@
 import { type At, fail } from '../errors/problem.js'
 import { COMPUTED_PARTS_MAX } from './limits.js'
-import type { Expr } from './plan.js'
+import { type Expr, MODEL_MEMBERS } from './plan.js'
 
-/** Parts that are objects of the model, and cost nothing. */
-const MODEL: ReadonlySet<string> = new Set(['entity', 'scalar', 'navigation'])
 const known = new WeakMap<object, number>()
 
-/** How many parts a value has when it is written out. Parts that several others share are looked at once. */
+/** How many parts a value has when it is written out; what it names of the model costs nothing. Parts that several others share are looked at once. */
 function weigh(part: unknown): number {
   if (typeof part !== 'object' || part === null) return 0
   const before = known.get(part)
   if (before !== undefined) return before
-  const weight = Object.entries(part).reduce((sum, [name, inner]) => (MODEL.has(name) ? sum : sum + weigh(inner)), 1)
+  const weight = Object.entries(part).reduce((sum, [name, inner]) => (MODEL_MEMBERS.has(name) ? sum : sum + weigh(inner)), 1)
   known.set(part, weight)
   return weight
 }

@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { importFile } from '../../src/data/import.js'
-import { type Found, NumberText, readMembers } from '../../src/data/json-stream.js'
+import { type Found, readMembers } from '../../src/data/json-stream.js'
 import { loadRecords } from '../../src/data/load.js'
 import { loadLookups, readLookups } from '../../src/data/lookups.js'
 import { addSample, fillSample } from '../../src/data/sample.js'
+import { JsonNumber } from '../../src/domain/json.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 
 let folder: string
@@ -62,14 +63,14 @@ describe('a JSON file', () => {
   test('is read by items of wanted members, with every digit of its numbers', async () => {
     const found = await readAll('\uFEFF{"model":{"a":[1,{"b":2}]},"X":[{"n":250000.10,"t":"\\u00e9\\n","l":[true,null,[]]},5],"note":"x","Y":[]}')
     const value = new Map<string, unknown>([
-      ['n', new NumberText('250000.10')],
+      ['n', new JsonNumber('250000.10')],
       ['t', 'é\n'],
       ['l', [true, null, []]],
     ])
     expect(found).toEqual([
       { kind: 'skipped', member: 'model', isArray: false },
       { kind: 'item', member: 'X', index: 0, value },
-      { kind: 'item', member: 'X', index: 1, value: new NumberText('5') },
+      { kind: 'item', member: 'X', index: 1, value: new JsonNumber('5') },
       { kind: 'skipped', member: 'note', isArray: false },
     ])
   })
@@ -80,7 +81,7 @@ describe('a JSON file', () => {
     expect(found.at(-1)).toMatchObject({
       index: 2999,
       value: new Map<string, unknown>([
-        ['i', new NumberText('2999')],
+        ['i', new JsonNumber('2999')],
         ['text', 'ÿ🌲'.repeat(200)],
       ]),
     })

@@ -67,17 +67,23 @@ const list = (item: ValueType): fc.Arbitrary<Expr> =>
 
 function calls(type: Type, inner: Surroundings): readonly Branch[] {
   return CALLS.filter(c => c.returns === type && c.args.every(a => hasLeaf(a) || a.startsWith('Collection'))).map(({ fn, args, returns }) => () =>
-    fc.tuple(...args.map(a => argument(fn, a, inner))).filter(bound => !isRefused(fn, bound)).map((bound): Expr => ({ kind: 'call', fn, args: bound, type: returns })),
+    fc.tuple(...args.map((a, i) => argument(fn, a, inner, mayBeNarrower(fn, args, i)))).filter(bound => !isRefused(fn, bound)).map((bound): Expr => ({ kind: 'call', fn, args: bound, type: returns })),
   ) // biome-ignore format: one row
 }
 
 /** `in` takes a list or a collection, the others only collections of records. */
-function argument(fn: FunctionName, type: Type, inner: Surroundings): fc.Arbitrary<Expr> {
+function argument(fn: FunctionName, type: Type, inner: Surroundings, narrower: boolean): fc.Arbitrary<Expr> {
   if (fn === 'length' && type.startsWith('Collection'))
     return fc.oneof(...inner.reach.flatMap(r => r.of.scalars.filter(s => s.collection).map(s => fc.constant<Expr>(columnOf(s, r.source)))))
   if (type === 'GeographyPoint') return leaves(type, inner)
   if (fn === 'in' && !Object.hasOwn(LITERALS, type) && !type.startsWith('Collection')) return leaves(type, inner)
-  return expression(type, inner)
+  return narrower ? fc.oneof({ weight: 3, arbitrary: expression(type, inner) }, { weight: 1, arbitrary: expression('Int32', inner) }) : expression(type, inner)
+}
+
+/** Where a decimal is declared an integer may stand, unless all arguments are integers and another overload takes them. */
+function mayBeNarrower(fn: FunctionName, args: readonly Type[], index: number): boolean {
+  const takesIntegers = FUNCTIONS[fn].some(({ args: other }) => other.length === args.length && other[0] === 'Int32')
+  return args[index] === 'Decimal' && (!takesIntegers || (args.length > 1 && index === 0))
 }
 
 /** What the binder refuses: division by a literal zero. */

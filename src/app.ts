@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import type { Config } from './config.js'
 import { type Database, openDatabase } from './data/database.js'
 import { loadLookups } from './data/lookups.js'
-import { isMigrated, migrate } from './data/migrate.js'
+import { isMigrated, migrate, readMigrations } from './data/migrate.js'
 import { fillSample } from './data/sample.js'
 import { type Problem, ProblemError } from './errors/problem.js'
 import { createVerifier } from './http/bearer.js'
@@ -75,7 +75,9 @@ export function createApp({ config, database, logger, isDraining }: AppParts): R
   }
   const app = express().disable('x-powered-by').enable('case sensitive routing')
   app.use(logRequests(logger), allowOrigins(config), compressAnswers(config))
-  app.use(answerHealth({ isReady: async () => (await database.isReady()) && (await isMigrated(database)), isDraining }))
+  // Those of this process: newer ones that are put beside it are for the next start.
+  const migrations = readMigrations()
+  app.use(answerHealth({ isReady: async () => (await database.isReady()) && (await isMigrated(database, await migrations)), isDraining }))
   app.use(ODATA_PATH, limitRate(config, verifier), serveOData({ ...createPort(config, database), config, verifier, report }))
   if (config.frontPage) app.get('/', showFrontPage(SIGNPOSTS, config.publicUrl))
   app.use((req, res) => answerProblem(req, res, { kind: 'NotFound', what: `resource ${req.path}` }))

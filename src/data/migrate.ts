@@ -56,8 +56,7 @@ export async function migrate(database: Database, migrations?: readonly Migratio
 }
 
 /** Whether every migration of the code is applied. False too when the database cannot be asked. */
-export async function isMigrated(database: Database): Promise<boolean> {
-  const known = await readMigrations()
+export async function isMigrated(database: Database, known: readonly Migration[]): Promise<boolean> {
   const rows = await database.prisma.$queryRawUnsafe<AppliedRow[]>(APPLIED).catch(() => [])
   const applied = new Set(rows.filter(row => row.finished).map(row => row.name))
   return known.every(({ name }) => applied.has(name))

@@ -75,9 +75,12 @@ const rounding = (f: string) =>
   )
 const part = (field: string) => unary(a => sql`extract(${raw(field)} from ${a})`)
 
-/** How PostgreSQL says each function as a value: true, false or null as OData has it. `toCondition` in sql.ts has shorter forms for filters. */
+/**
+ * How PostgreSQL says each function as a value: true, false or null as OData has it. `toCondition` in sql.ts has shorter forms for filters,
+ * and the only one of `in`, which looks into its list.
+ */
 // biome-ignore format: table
-export const RENDER: Readonly<Record<FunctionName, Rendering>> = {
+export const RENDER: Readonly<Record<Exclude<FunctionName, 'in'>, Rendering>> = {
   and:        args => sql`(${join([...args], ' and ')})`,
   or:         args => sql`(${join([...args], ' or ')})`,
   not:        unary(a => sql`(not ${a})`),
@@ -88,7 +91,6 @@ export const RENDER: Readonly<Record<FunctionName, Rendering>> = {
   ge:         ordered('>='),
   lt:         ordered('<'),
   le:         ordered('<='),
-  in:         binary((a, list) => sql`coalesce(${a} = any(${list}), false)`),
 
   add:        byType(infix('+'), { ...exact('+'), DateTimeOffset: binary((a, b) => sql`(${a} + ${seconds(b)})`), Date: binary((a, b) => sql`(${a} + ${days(b)})`) }),
   sub:        (args, types) => (types[1] === 'Duration' ? LATER : DIFFERENCE)(args, types),

@@ -4,12 +4,14 @@ import { toPostgres } from '../query/pattern.js'
 import { call, type Expr, isNull } from '../query/plan.js'
 import { renderCast } from './casts.js'
 import { Prisma } from './client/client.js'
-import { pgType, toColumn, toLiteral, toRows } from './columns.js'
+import { computedType, pgType, toColumn, toLiteral, toRows } from './columns.js'
 import { COMPLEMENT, type Comparison, isComparison, isOrder } from './comparison.js'
 import { RENDER, type Sql } from './render.js'
 import { toOverlap, toPrefilter, toServed } from './served.js'
 
 const { sql, raw, join } = Prisma
+
+type List = Expr & { kind: 'list' }
 
 /** An expression as a value: exactly as OData defines it, nulls included. */
 export function toSql(expr: Expr): Sql {
@@ -75,11 +77,10 @@ function operandTypes({ args }: Expr & { kind: 'call' }): readonly Type[] {
   return args.map(a => (widest && EXACT.has(a.type) ? widest : a.type))
 }
 
-function toArray(list: Expr & { kind: 'list' }): Sql {
-  const type = raw(pgType(list.type))
-  const values = list.items.map(i => (i.kind === 'literal' ? i.value : undefined))
-  if (values.every(v => v !== undefined)) return sql`${values}::${type}`
-  return sql`array[${join(list.items.map(toSql))}]::${type}`
+function toArray({ items, type }: List, typeOf = pgType): Sql {
+  const values = items.map(i => (i.kind === 'literal' ? i.value : undefined))
+  if (values.every(v => v !== undefined)) return sql`${values}::${raw(pgType(type))}`
+  return sql`array[${join(items.map(toSql))}]::${raw(typeOf(type))}`
 }
 
 function toCount({ over, row, filter }: Expr & { kind: 'count' }): Sql {
@@ -164,14 +165,15 @@ export function isNeverNull(expr: Expr): boolean {
 /** `in` is `eq` of any item, so null finds null (OData 4.01 Part 2, 5.1.1.1.12). */
 function membership(left: Expr, list: Expr, negated: boolean): Sql {
   const items = list.kind === 'list' ? list.items : undefined
-  const values: Expr = items ? { kind: 'list', items: items.filter(i => !isNull(i) && !isNotANumber(i)), type: list.type } : list
   // Without the cast PostgreSQL would take a subquery for the rows to compare with.
-  const found = sql`${toSql(left)} = any((${toSql(values)})::${raw(pgType(list.type))})`
+  const values = list.kind === 'list' ? toArray(withoutOddities(list), computedType) : sql`(${toSql(list)})::${raw(pgType(list.type))}`
+  const found = sql`${toSql(left)} = any(${values})`
   const nullToo = items?.some(isNull) ? sql` or ${toSql(left)} is null` : Prisma.empty
   return negated ? sql`((${found}${nullToo}) is not true)` : sql`(${found}${nullToo})`
 }
 
-/** NaN equals nothing, itself included. */
+/** Null is asked for apart; NaN equals nothing, itself included. */
+const withoutOddities = (list: List): List => ({ ...list, items: list.items.filter(i => !isNull(i) && !isNotANumber(i)) })
 const isNotANumber = (expr: Expr) => expr.kind === 'literal' && expr.type === 'Double' && expr.value === 'NaN'
 
 /** `any` of nothing is false, `all` of nothing true; a predicate that is null is not true (OData 4.01 Part 2, 5.1.1.13). */

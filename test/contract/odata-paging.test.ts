@@ -41,6 +41,24 @@ describe('a walk by next links', () => {
     expect(new Set(keysOf(up)).size + new Set(keysOf(down)).size).toBe(18)
   })
 
+  test('an order by a value that its integer type does not hold', async () => {
+    await createDrafts(
+      app,
+      'Large',
+      [2019, null, 2021].map(YearBuilt => ({ YearBuilt })),
+    )
+    const pages = await walk(`/odata/Property?${filter('Large')}&$orderby=YearBuilt mul 10000000&$top=1`)
+    expect(values(pages.flat(), 'YearBuilt')).toEqual([null, 2019, 2021])
+  })
+
+  test('an order by how many there are, in both directions', async () => {
+    const all = await keys('/odata/Property')
+    for (const direction of ['asc', 'desc']) {
+      expect((await keys(`/odata/Property?$orderby=Media/$count ${direction}&$top=3`)).toSorted()).toEqual(all.toSorted())
+      expect((await keys(`/odata/Property?$orderby=Media/$count ${direction},ListPrice desc&$top=3`)).toSorted()).toEqual(all.toSorted())
+    }
+  })
+
   test('PAG-06: $skip counts once', async () => {
     const all = await keys('/odata/Property?$orderby=ListingKey')
     expect(await keys('/odata/Property?$orderby=ListingKey&$skip=10&$top=5')).toEqual(all.slice(10))

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isMigrated, migrate } from '../../src/data/migrate.js'
+import { isMigrated, migrate, readMigrations } from '../../src/data/migrate.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 
 describe.each(DATABASE_KINDS)('%s database', kind => {
@@ -12,7 +12,7 @@ describe.each(DATABASE_KINDS)('%s database', kind => {
 
   it('answers and is migrated', async () => {
     expect(await database.isReady()).toBe(true)
-    expect(await isMigrated(database)).toBe(true)
+    expect(await isMigrated(database, await readMigrations())).toBe(true)
     expect(await migrate(database)).toEqual({ applied: [] })
   })
 

@@ -19,7 +19,11 @@ async function main(): Promise<void> {
 
 /** The first signal ends the service in good order; a second one ends the process as it does by default. */
 function stopOnSignals(service: RunningService, logger: Logger): void {
+  let isStopping = false
   const stop = (signal: string): void => {
+    if (isStopping) return
+    isStopping = true
+    for (const name of ['SIGTERM', 'SIGINT']) process.off(name, stop)
     logger.info({ signal }, 'stopping')
     service.close().then(
       () => process.exit(0),
@@ -28,8 +32,22 @@ function stopOnSignals(service: RunningService, logger: Logger): void {
   }
   process.once('SIGTERM', stop)
   process.once('SIGINT', stop)
+  if (process.env['npm_lifecycle_event'] === 'start') whenOrphaned(() => stop('end of npm'))
   process.on('uncaughtException', crash(logger))
   process.on('unhandledRejection', crash(logger))
+}
+
+const ORPHAN_CHECK_MS = 500
+
+/** The shell that npm puts between ends on a signal and passes none on: without this the service would run on, holding its port. */
+function whenOrphaned(then: () => void): void {
+  const parent = process.ppid
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(timer)
+    then()
+  }, ORPHAN_CHECK_MS)
+  timer.unref()
 }
 
 /** After an error that nobody handled nothing is known of the state: better to start again. */

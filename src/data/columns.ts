@@ -15,7 +15,7 @@ const PG_TYPE: Readonly<Record<ValueType, string>> = {
 export const pgType = (type: Type): string => PG_TYPE[type as ValueType] ?? `${PG_TYPE[type.slice('Collection('.length, -1) as ValueType]}[]` // a Type is one or the other
 
 /** The type of what an expression comes to: integers are computed as numeric, and may be larger than their own type holds. */
-export const computedType = (type: Type): string => pgType(type).replace(/^(int|bigint)(?=$|\[)/, PG_TYPE.Decimal)
+export const computedType = (type: Type): string => (type === 'Int32' || type === 'Int64' ? PG_TYPE.Decimal : pgType(type))
 
 /** A name of the model, or that of a computed value: clients choose the latter. */
 export const identifier = (name: string) => raw(`"${name.replaceAll('"', '""')}"`)

@@ -4,7 +4,7 @@ import { toPostgres } from '../query/pattern.js'
 import { call, type Expr, isNull } from '../query/plan.js'
 import { renderCast } from './casts.js'
 import { Prisma } from './client/client.js'
-import { computedType, pgType, toColumn, toLiteral, toRows } from './columns.js'
+import { pgType, toColumn, toLiteral, toRows } from './columns.js'
 import { COMPLEMENT, type Comparison, isComparison, isOrder } from './comparison.js'
 import { RENDER, type Sql } from './render.js'
 import { toOverlap, toPrefilter, toServed } from './served.js'
@@ -77,10 +77,10 @@ function operandTypes({ args }: Expr & { kind: 'call' }): readonly Type[] {
   return args.map(a => (widest && EXACT.has(a.type) ? widest : a.type))
 }
 
-function toArray({ items, type }: List, typeOf = pgType): Sql {
+function toArray({ items, type }: List): Sql {
   const values = items.map(i => (i.kind === 'literal' ? i.value : undefined))
   if (values.every(v => v !== undefined)) return sql`${values}::${raw(pgType(type))}`
-  return sql`array[${join(items.map(toSql))}]::${raw(typeOf(type))}`
+  return sql`array[${join(items.map(toSql))}]::${raw(pgType(type))}`
 }
 
 function toCount({ over, row, filter }: Expr & { kind: 'count' }): Sql {
@@ -165,8 +165,10 @@ export function isNeverNull(expr: Expr): boolean {
 /** `in` is `eq` of any item, so null finds null (OData 4.01 Part 2, 5.1.1.1.12). */
 function membership(left: Expr, list: Expr, negated: boolean): Sql {
   const items = list.kind === 'list' ? list.items : undefined
+  // What is computed can be null, and larger than the type of the list.
+  if (items?.some(i => i.kind !== 'literal')) return toCondition(call('or', ...items.map(i => call('eq', left, i))), negated)
   // Without the cast PostgreSQL would take a subquery for the rows to compare with.
-  const values = list.kind === 'list' ? toArray(withoutOddities(list), computedType) : sql`(${toSql(list)})::${raw(pgType(list.type))}`
+  const values = list.kind === 'list' ? toArray(withoutOddities(list)) : sql`(${toSql(list)})::${raw(pgType(list.type))}`
   const found = sql`${toSql(left)} = any(${values})`
   const nullToo = items?.some(isNull) ? sql` or ${toSql(left)} is null` : Prisma.empty
   return negated ? sql`((${found}${nullToo}) is not true)` : sql`(${found}${nullToo})`

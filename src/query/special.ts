@@ -37,7 +37,8 @@ function bindCast(special: SpecialCall): Expr {
   if (isNullLiteral(value)) return nullLiteral(to)
   const arg = settleAsIs(value)
   const from = CASTS[to] ?? []
-  return from.some(t => t === arg.type) ? { kind: 'cast', arg, type: to } : refuse('cast', special, ...from.map(t => `(${t}, Edm.${to})`))
+  if (!from.some(t => t === arg.type)) return refuse('cast', special, ...from.map(t => `(${t}, Edm.${to})`))
+  return isNull(arg) ? { kind: 'literal', value: null, type: to } : { kind: 'cast', arg, type: to }
 }
 
 function castTarget(name: string, at: At): ValueType {

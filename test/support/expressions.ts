@@ -86,9 +86,11 @@ function mayBeNarrower(fn: FunctionName, args: readonly Type[], index: number): 
   return args[index] === 'Decimal' && (!takesIntegers || (args.length > 1 && index === 0))
 }
 
-/** What the binder refuses: division by a literal zero. */
-function isRefused(fn: FunctionName, [, last]: readonly Expr[]): boolean {
-  return ['div', 'divby', 'mod'].includes(fn) && last?.kind === 'literal' && Number(last.value) === 0
+/** What the binder refuses: division by a literal zero, a literal length below zero. */
+function isRefused(fn: FunctionName, args: readonly Expr[]): boolean {
+  const last = args.at(-1)
+  if (last?.kind !== 'literal') return false
+  return ['div', 'divby', 'mod'].includes(fn) ? Number(last.value) === 0 : fn === 'substring' && args.length === 3 && Number(last.value) < 0
 }
 
 function casts(type: Type, inner: Surroundings): readonly Branch[] {

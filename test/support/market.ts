@@ -3,6 +3,7 @@ import { rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
+import type { Database } from '../../src/data/database.js'
 import { importFile } from '../../src/data/import.js'
 import { type Answer, SILENT, startTestApp, type TestApp, type TestAppSettings } from './app.js'
 import { readPages } from './cases.js'
@@ -12,7 +13,9 @@ import { bodyOf, keysOf, type Row, rowsOf } from './expectation.js'
 type Fields = Readonly<Record<string, unknown>>
 
 /** What a test needs of a service. */
-export type Served = Pick<TestApp, 'base' | 'database' | 'send'>
+export interface Served extends Pick<TestApp, 'base' | 'send'> {
+  readonly database: Database
+}
 
 /** A service with records of one test at a time. Queries are those of Property. */
 export interface Market extends Served {

@@ -58,14 +58,14 @@ export interface Place {
 }
 
 const SECRET = 'a secret of the tests, long enough for HS256'
+const SHARED = { JWT_SECRET: SECRET, SAMPLE_DATA: 'off' }
 
 /** A migrated, empty database. `create`: how the database of a server is to be made, instead of as a copy. */
 export async function preparePlace(kind: DatabaseKind, create?: string): Promise<Place> {
-  const shared = { JWT_SECRET: SECRET, SAMPLE_DATA: 'off' }
   if (kind === 'embedded') {
     const dataDir = await copyDataDir()
     const openBeside = () => openDatabase({ ...LIMITS, dataDir }, 'command')
-    return { env: { ...shared, DATA_DIR: dataDir }, openBeside, remove: () => rm(dataDir, { recursive: true, force: true }) }
+    return { env: { ...SHARED, DATA_DIR: dataDir }, openBeside, remove: () => rm(dataDir, { recursive: true, force: true }) }
   }
   const name = `listing_${randomUUID().replaceAll('-', '')}`
   await onServer(`create database ${name} ${create ?? `template ${TEMPLATE}`}`)
@@ -77,10 +77,13 @@ export async function preparePlace(kind: DatabaseKind, create?: string): Promise
     await onServer(`drop database ${name} with (force)`)
     await rm(dataDir, { recursive: true, force: true })
   }
-  return { env: { ...shared, DATABASE_URL: databaseUrl, DATA_DIR: dataDir }, openBeside, remove }
+  return { env: { ...SHARED, DATABASE_URL: databaseUrl, DATA_DIR: dataDir }, openBeside, remove }
 }
 
-export function urlOf(database: string): string {
+/** A database of a server, as the tests that stop the server need it. */
+export const serverPlace = (databaseUrl: string): Pick<Place, 'env'> => ({ env: { ...SHARED, DATABASE_URL: databaseUrl } })
+
+function urlOf(database: string): string {
   const url = new URL(inject('serverUrl') ?? '')
   url.pathname = `/${database}`
   return url.href
@@ -99,10 +102,10 @@ export interface RunningService extends Pick<TestApp, 'base' | 'send'> {
   end(signal: NodeJS.Signals): Promise<number | null>
 }
 
-export const TOKEN = signToken(EVERYTHING, createSecretKey(SECRET, 'utf8'), { jwtIssuer: undefined, jwtAudience: undefined })
+const TOKEN = signToken(EVERYTHING, createSecretKey(SECRET, 'utf8'), { jwtIssuer: undefined, jwtAudience: undefined })
 
 /** Starts a service in a place and waits until it listens. */
-export async function startIn(place: Place, env: Readonly<Record<string, string>> = {}): Promise<RunningService> {
+export async function startIn(place: Pick<Place, 'env'>, env: Readonly<Record<string, string>> = {}): Promise<RunningService> {
   const service = spawnService({ ...place.env, LOG_LEVEL: 'info', ...env })
   const base = `http://127.0.0.1:${await service.port}`
   const end = (signal: NodeJS.Signals) => {

@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openDatabase } from '../../src/data/database.js'
+import type { Answer, RequestParts } from '../support/app.js'
+import { DATABASE_KINDS } from '../support/database.js'
+import { DRAFT } from '../support/drafts.js'
+import { bodyOf } from '../support/expectation.js'
+import { expectProblem } from '../support/market.js'
+import { type Cluster, startCluster } from '../support/postgres.js'
+import { type RunningService, serverPlace, startIn } from '../support/process.js'
+import { LIMITS } from '../support/setup.js'
+
+/** What the service is told, and the time within which every refusal must come. */
+const WAIT_MS = 1000
+const BOUND_MS = 6000
+
+describe.runIf(DATABASE_KINDS.includes('server'))('a database that is away or busy', () => {
+  let cluster: Cluster
+  let service: RunningService
+  const url = () => cluster.url('postgres')
+  beforeAll(async () => {
+    const started = await startCluster()
+    if (!started) throw new Error('There is no PostgreSQL on this machine')
+    cluster = started
+    service = await startIn(serverPlace(url()), { POOL_SIZE: '2', POOL_WAIT_MS: String(WAIT_MS), NODE_ENV: 'production' })
+    const database = await openDatabase({ ...LIMITS, databaseUrl: url(), dataDir: '' }, 'command')
+    await database.prisma.member.createMany({ data: ['M1', 'M4'].map(MemberKey => ({ MemberKey })) })
+    await database.close()
+  })
+  afterAll(async () => {
+    await service.end('SIGTERM')
+    await cluster.stop()
+  })
+
+  /** The status; a refusal must come in time, say when to try again, and nothing of the inside. */
+  async function ask(target: string, parts: RequestParts = {}): Promise<number> {
+    const started = performance.now()
+    const answer: Answer = await service.send(target, parts)
+    const took = performance.now() - started
+    if (answer.status === 503) expect(took).toBeLessThan(BOUND_MS)
+    if (answer.status !== 503 || target.startsWith('/health')) return answer.status
+    expectProblem(answer)
+    expect(bodyOf(answer)).toMatchObject({ error: { code: '5003' } })
+    expect(answer.headers['retry-after']).toMatch(/^\d+$/)
+    return 503
+  }
+  const askAll = () =>
+    Promise.all([
+      ask('/odata/Property?$top=1'),
+      ask("/odata/Property('x')"),
+      ask('/odata/Property/$count'),
+      ask('/odata/Property', { method: 'POST', body: DRAFT }),
+      ask("/odata/Property('x')", { method: 'PATCH', body: { City: 'X', ChangedByMemberKey: 'M1' } }),
+      ask("/odata/Property('x')", { method: 'DELETE' }),
+    ])
+  const HEALTHY = [200, 404, 200, 201, 404, 404]
+
+  test('ERR-02 stopped while the service runs: 503 within seconds, and it recovers by itself', { timeout: 60_000 }, async () => {
+    expect(await askAll()).toEqual(HEALTHY)
+    await cluster.interrupt()
+    for (let n = 0; n < 2; n++) expect(await askAll()).toEqual(Array(6).fill(503))
+    expect([await ask('/health/ready'), await ask('/health/live')]).toEqual([503, 200])
+    await cluster.resume()
+    await expect.poll(() => ask('/health/ready'), { timeout: 10_000 }).toBe(200)
+    expect(await askAll()).toEqual(HEALTHY)
+  })
+
+  test('DBX-03 the pool runs out: 503 in bounded time, and it recovers by itself', { timeout: 60_000 }, async () => {
+    const database = await openDatabase({ ...LIMITS, databaseUrl: url(), dataDir: '' }, 'command')
+    await database.withClient(async client => {
+      await client.query('begin')
+      await client.query('lock table "Property" in access exclusive mode')
+      const many = await Promise.all(Array.from({ length: 30 }, () => ask('/odata/Property?$top=1')))
+      expect(new Set(many)).toEqual(new Set([503]))
+      const [busy] = await Promise.all([ask('/health/ready'), ...Array.from({ length: 4 }, () => ask('/odata/Property/$count'))])
+      expect([200, 503]).toContain(busy)
+      expect(await ask('/health/live')).toBe(200)
+      await client.query('rollback')
+    })
+    await database.close()
+    await expect.poll(() => ask('/health/ready'), { timeout: 10_000 }).toBe(200)
+    expect(await askAll()).toEqual(HEALTHY)
+  })
+})

@@ -6,10 +6,10 @@ import { toWhere } from '../../src/data/where.js'
 import { ProblemError } from '../../src/errors/problem.js'
 import { entity } from '../../src/model/model.js'
 import type { ValueType } from '../../src/query/functions.js'
-import { columnOf, type Expr, type Order, type Plan, rowSource } from '../../src/query/plan.js'
+import { columnOf, type Expansion, type Expr, type Order, type Plan, rowSource } from '../../src/query/plan.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
-import { expression, surroundings } from '../support/expressions.js'
-import { select, type World } from '../support/oracle.js'
+import { expression, nestedSurroundings, surroundings } from '../support/expressions.js'
+import { expand, select, type World } from '../support/oracle.js'
 import { readWorld } from '../support/world.js'
 
 // Random expressions over every function, cast, lambda and navigation: the SQL lane, the Prisma lane where it has words for
@@ -40,6 +40,59 @@ const toPlan = (filter: Expr, order: Order | null): Plan => ({
   skip: 0,
   count: true,
 })
+
+/** Related records with a filter, an order and a window of their own. */
+const anyExpansion: fc.Arbitrary<Expansion> = fc.constantFrom(...PROPERTY.navigations.filter(n => n.collection)).chain(navigation => {
+  const of = entity(navigation.target)
+  const around = nestedSurroundings(of, PROPERTY, 2)
+  const order = fc.constantFrom(...SORTED).chain(type => fc.record({ expr: expression(type, around), descending: fc.boolean() }))
+  const key: Order = { expr: columnOf(of.key, rowSource('r1')), descending: false }
+  return fc
+    .record({
+      filter: expression('Boolean', around),
+      order: fc.option(order, { freq: 2 }),
+      top: fc.option(fc.nat(3), { freq: 2 }),
+      skip: fc.nat(2),
+      count: fc.boolean(),
+    })
+    .map(({ filter, order, top, skip, count }): Expansion => {
+      const plan: Plan = {
+        entity: of,
+        row: 'r1',
+        filter,
+        orderBy: order ? [order, key] : [key],
+        select: [{ kind: 'field', scalar: of.key }],
+        expand: [],
+        skip,
+        count,
+      }
+      return { navigation, form: 'records', plan: { ...plan, ...(top !== null && { top }) } }
+    })
+})
+
+async function compareExpansion({ prisma }: TestDatabase, world: World, expansion: Expansion): Promise<void> {
+  const { navigation, plan: nested } = expansion
+  const plan: Plan = {
+    entity: PROPERTY,
+    row: 'r0',
+    orderBy: [KEY],
+    select: [{ kind: 'field', scalar: PROPERTY.key }],
+    expand: [expansion],
+    skip: 0,
+    count: false,
+  }
+  const page = await readPage(prisma, plan, NOTATION).catch((error: unknown) => (isOutOfRange(error) ? undefined : Promise.reject(error)))
+  if (!page) return
+  const key = nested.entity.key.name
+  const found = page.records
+    .map(r => JSON.parse(r.json))
+    .map(r => [r.ListingKey, r[`${navigation.name}@odata.count`], r[navigation.name].map((n: Readonly<Record<string, unknown>>) => n[key])])
+  const truth = select(plan, world).map(from => {
+    const { records, count } = expand(expansion, from, world)
+    return [from.ListingKey, nested.count ? count : undefined, records.map(r => r[key])]
+  })
+  expect(found, `${navigation.name} ${show(nested.filter)} ${show(nested.orderBy[0]?.expr)}`).toEqual(truth)
+}
 
 const keys = (records: readonly { readonly [name: string]: unknown }[]) => records.map(r => r.ListingKey)
 
@@ -77,6 +130,13 @@ describe.each(DATABASE_KINDS)('%s', kind => {
   test(`${RUNS} random questions have one answer`, { timeout: 60_000 + RUNS * 100 }, async () => {
     await fc.assert(
       fc.asyncProperty(anyQuestion, ({ filter, order }) => compare(database, world, filter, order)),
+      { numRuns: RUNS, seed: SEED, endOnFailure: true },
+    )
+  })
+
+  test(`${RUNS} random expansions have one answer`, { timeout: 60_000 + RUNS * 100 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(anyExpansion, expansion => compareExpansion(database, world, expansion)),
       { numRuns: RUNS, seed: SEED, endOnFailure: true },
     )
   })

@@ -139,3 +139,13 @@ export function surroundings(of: Entity, depth: number): Surroundings {
     .map((navigation): Reach => ({ of: entity(navigation.target), source: { kind: 'via', navigation, from: source } }))
   return { reach: [{ of, source }, ...via.slice(0, 2)], elements: [], depth }
 }
+
+/** A record of an expansion, and the record of the request it is expanded from. */
+export const nestedSurroundings = (of: Entity, outer: Entity, depth: number): Surroundings => ({
+  reach: [
+    { of, source: { kind: 'row', row: 'r1' } },
+    { of: outer, source: { kind: 'row', row: 'r0' } },
+  ],
+  elements: [],
+  depth,
+})

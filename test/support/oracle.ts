@@ -1,7 +1,7 @@
 import { entity, type Navigation, type Scalar } from '../../src/model/model.js'
 import type { Value } from '../../src/query/ast.js'
 import type { Type, ValueType } from '../../src/query/functions.js'
-import type { Collection, Expr, Plan, RowName, Source } from '../../src/query/plan.js'
+import type { Collection, Expansion, Expr, Plan, RowName, Source } from '../../src/query/plan.js'
 import { castMeaning, clockOf, Exact, MEANING, type Meant, order } from './meaning.js'
 
 /** A record as the tests know it: columns by name. */
@@ -12,9 +12,18 @@ export type World = ReadonlyMap<string, readonly Known[]>
 type Rows = Readonly<Record<RowName, Known | Meant | undefined>>
 
 /** The records a plan selects, in its order. */
-export function select(plan: Plan, world: World): readonly Known[] {
-  const rows = (known: Known): Rows => ({ [plan.row]: known })
-  const chosen = (world.get(plan.entity.name) ?? []).filter(k => !plan.filter || evaluate(plan.filter, rows(k), world) === true)
+export const select = (plan: Plan, world: World): readonly Known[] => choose(plan, world.get(plan.entity.name) ?? [], {}, world)
+
+/** The records that an expansion of a record of `r0` selects, in its order, and how many there are whatever its window. */
+export function expand({ navigation, plan }: Expansion, from: Known, world: World): { readonly records: readonly Known[]; readonly count: number } {
+  const candidates = related(navigation, from, world)
+  const { top: _, ...all } = { ...plan, skip: 0 }
+  return { records: choose(plan, candidates, { r0: from }, world), count: choose(all, candidates, { r0: from }, world).length }
+}
+
+function choose(plan: Plan, candidates: readonly Known[], outer: Rows, world: World): readonly Known[] {
+  const rows = (known: Known): Rows => ({ ...outer, [plan.row]: known })
+  const chosen = candidates.filter(k => !plan.filter || evaluate(plan.filter, rows(k), world) === true)
   const keyed = chosen.map(known => ({ known, values: plan.orderBy.map(o => evaluate(o.expr, rows(known), world)) }))
   keyed.sort((a, b) => compareRows(a.values, b.values, plan))
   return keyed.map(k => k.known).slice(plan.skip, plan.top === undefined ? undefined : plan.skip + plan.top)

@@ -1,10 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type ServiceProcess, spawnService } from '../support/process.js'
 
 let dataDir = ''
 const running: ChildProcess[] = []
@@ -16,27 +17,10 @@ afterAll(async () => {
   await rm(dataDir, { recursive: true, force: true })
 })
 
-/** The service as `npm start` runs it, and all that it has printed so far. */
-function startService(env: Readonly<Record<string, string>>) {
-  const child = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts'], { env: { PATH: process.env['PATH'], DATA_DIR: dataDir, PORT: '0', ...env } })
-  running.push(child)
-  const printed = { out: '', err: '' }
-  child.stdout.setEncoding('utf8').on('data', text => {
-    printed.out += text
-  })
-  child.stderr.setEncoding('utf8').on('data', text => {
-    printed.err += text
-  })
-  const exit = once(child, 'exit').then(([code]) => code as number | null) // the event's first argument
-  const printedText = async (pattern: RegExp): Promise<string> => {
-    for (;;) {
-      const found = pattern.exec(printed.out)
-      if (found) return found[1] ?? ''
-      if (child.exitCode !== null) throw new Error(printed.err)
-      await new Promise(resolve => setTimeout(resolve, 50))
-    }
-  }
-  return { child, printed, exit, printedText }
+function startService(env: Readonly<Record<string, string>>): ServiceProcess {
+  const service = spawnService({ DATA_DIR: dataDir, ...env })
+  running.push(service.child)
+  return service
 }
 
 describe('the first start', () => {

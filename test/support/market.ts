@@ -47,7 +47,7 @@ const INNER = /prisma|postgres|pglite|\bselect\b.*\bfrom\b|node_modules|\bat \S+
 /** Starts a service for a file of tests. */
 export async function startMarket(settings: TestAppSettings): Promise<Market & TestApp> {
   const app = await startTestApp(settings)
-  return { ...app, ...marketOf(app) }
+  return { ...app, ...marketOf(app), database: app.database }
 }
 
 /** The words of tests for a service. Each refusal that passes here is looked at: its form, and that it shows nothing of the inside. */

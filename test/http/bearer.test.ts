@@ -238,7 +238,7 @@ describe('JWKS_URL', () => {
     expect(await outcome(verifier, await sign(known))).toBe('accepted')
     const startedAt = performance.now()
     expect(await outcome(verifier, await sign(known))).toBe('accepted')
-    expect(performance.now() - startedAt).toBeLessThan(100)
+    expect(performance.now() - startedAt).toBeLessThan(1000)
     expect(await outcome(verifier, await sign(unknown))).toBe('Unavailable: keys')
     state = 'up'
     await publish(known, unknown)

@@ -1,18 +1,19 @@
 /**
  * Who may import whom. The rooms of src/, from the innermost outwards; each may import itself and what stands before it:
  *   errors <- model <- query <- domain <- data <- service, writing <- odata, graphql <- app <- main
- * http stands beside the adapters, cli beside app; settings, config and secret may be read from http outwards.
+ * language, the text form of queries, stands between query and the adapters; http stands beside the adapters, cli beside app; settings, config and secret may be read from http outwards.
  */
 const ROOMS = {
   errors: [],
   model: ['errors'],
   query: ['errors', 'model'],
+  language: ['errors', 'query'],
   domain: ['errors', 'model', 'query'],
   data: ['errors', 'model', 'query', 'domain', 'settings'],
   service: ['errors', 'model', 'query', 'domain', 'data'],
   http: ['errors', 'domain', 'settings'],
-  odata: ['errors', 'model', 'query', 'domain', 'service', 'http', 'settings'],
-  graphql: ['errors', 'model', 'query', 'domain', 'service', 'http', 'settings'],
+  odata: ['errors', 'model', 'query', 'language', 'domain', 'service', 'http', 'settings'],
+  graphql: ['errors', 'model', 'query', 'language', 'domain', 'service', 'http', 'settings'],
   cli: ['errors', 'model', 'query', 'domain', 'data', 'http', 'odata', 'graphql', 'settings'],
   app: ['errors', 'model', 'query', 'domain', 'data', 'service', 'http', 'odata', 'graphql', 'settings'],
   main: ['errors', 'domain', 'http', 'settings', 'app'],

@@ -1,10 +1,10 @@
 import { fail } from '../errors/problem.js'
 import type { Query } from '../query/ast.js'
 import { decodePart, encodeRawBytes } from './encoding.js'
-import { NAME } from './lexer.js'
-import { OPTIONS, type OptionName, suggestOption, toOptionName } from './option-table.js'
-import { parseExpression, parseOption } from './parser.js'
-import type { ParseLimits } from './parser-budget.js'
+import { NAME } from '../language/lexer.js'
+import { OPTIONS, type OptionName, suggestOption, toOptionName } from '../language/option-table.js'
+import { parseExpression, parseOption } from '../language/parser.js'
+import type { ParseLimits } from '../language/parser-budget.js'
 
 /** The options of one query string: texts, decoded. Custom options are not among them. */
 export interface Options {

@@ -3,8 +3,8 @@ import { ENTITIES, type Entity, type Navigation, type Scalar } from '../model/mo
 import type { Ast } from '../query/ast.js'
 import { isKeyOf, type Key, readKey } from './key.js'
 import type { Place } from './options.js'
-import { parseFilter } from './parser.js'
-import type { ParseContext } from './parser-budget.js'
+import { parseFilter } from '../language/parser.js'
+import type { ParseContext } from '../language/parser-budget.js'
 import { readSegments, type Segment } from './path-segments.js'
 
 /** One step from a record to what a navigation of it leads to. Only a record behind a single-valued navigation has no key here. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Problem, ProblemError } from '../../src/errors/problem.js'
-import { parseCompute, parseExpand, parseFilter, parseOrderBy, parseSearch, parseSelect } from '../../src/odata/parser.js'
-import { PARSE_LIMITS, type ParseContext } from '../../src/odata/parser-budget.js'
+import { parseCompute, parseExpand, parseFilter, parseOrderBy, parseSearch, parseSelect } from '../../src/language/parser.js'
+import { PARSE_LIMITS, type ParseContext } from '../../src/language/parser-budget.js'
 import { show, showQuery } from './show.js'
 
 const aliases = new Map(

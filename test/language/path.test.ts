@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type Problem, ProblemError } from '../../src/errors/problem.js'
-import { PARSE_LIMITS, type ParseContext } from '../../src/odata/parser-budget.js'
+import { PARSE_LIMITS, type ParseContext } from '../../src/language/parser-budget.js'
 import { placeOf, type ResourcePath, readPath } from '../../src/odata/path.js'
 import { show } from './show.js'
 

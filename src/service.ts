@@ -1,13 +1,14 @@
 import type { Database } from './data/database.js'
-import { type Connection, type Found, readCount, readPage } from './data/read.js'
+import { type Connection, type Found, type Placed, readCount, readPage, toPosition } from './data/read.js'
+import { type Bounds, readWindow, type Surroundings, type Window } from './data/window.js'
 import { type Actor, requireScope } from './domain/access.js'
 import { restrict } from './domain/restrict.js'
 import type { Policy } from './domain/visibility.js'
 import { fail } from './errors/problem.js'
 import { type Entity, entity, type Navigation, scalar } from './model/model.js'
 import type { Query } from './query/ast.js'
-import { bind } from './query/bind.js'
-import type { CursorSeal } from './query/cursor.js'
+import { bind, mostOf } from './query/bind.js'
+import type { CursorSeal, PlanSeal } from './query/cursor.js'
 import type { QueryLimits } from './query/limits.js'
 import type { Notation } from './query/notation.js'
 import { allOf, call, columnOf, type Expr, FALSE, narrow, type Plan, rowSource, textLiteral } from './query/plan.js'
@@ -34,6 +35,19 @@ export interface View {
   readonly notation: Notation
 }
 
+/** A window on the records in their order: the first or the last of those between two cursors. The size of a page where neither says how many. */
+export interface WindowAsked {
+  readonly first?: number
+  readonly last?: number
+  readonly after?: string
+  readonly before?: string
+}
+
+export interface WindowFound extends Window {
+  /** Opaque token of a record's place in this order and filter. */
+  readonly cursorOf: (record: Placed) => string
+}
+
 /** The reading half of the port that both adapters use. */
 export class Reading {
   constructor(private readonly parts: ServiceParts) {}
@@ -41,15 +55,31 @@ export class Reading {
   /** A page of an entity set; of the records that belong to another one if `within` says so. `pageSize`: records of a page when the query names no number. */
   async find(of: Entity, { query, notation }: View, actor: Actor, within?: Within, pageSize?: number): Promise<Collection> {
     requireScope(actor, 'listings:read')
-    const { limits, seal, database } = this.parts
+    const { limits, database } = this.parts
     const asked = narrowTo(bind(query, of, pageSize === undefined ? limits : { ...limits, pageSize }), within)
-    const cursor = query.skipToken === undefined ? undefined : seal.open(query.skipToken, asked, '$skiptoken')
+    const seal = this.parts.seal(asked)
+    const cursor = query.skipToken === undefined ? undefined : seal.open(query.skipToken, '$skiptoken')
     const rest = limits.topIsTotal ? (cursor?.rest ?? query.top) : undefined
     const plan = { ...asked, ...(rest !== undefined && { top: Math.min(asked.top ?? rest, rest) }), ...(cursor && { after: cursor.after, skip: 0 }) }
     const page = await readPage(database.prisma, restrict(plan, actor, this.parts.policy), notation)
     const left = rest === undefined ? undefined : rest - page.records.length
-    const next = page.next && left !== 0 ? seal.seal({ after: page.next, ...(left !== undefined && { rest: left }) }, asked) : undefined
+    const next = page.next && left !== 0 ? seal.seal({ after: page.next, ...(left !== undefined && { rest: left }) }) : undefined
     return { records: page.records, ...(next !== undefined && { nextToken: next }), ...(page.count !== undefined && { count: page.count }) }
+  }
+
+  /**
+   * A window on an entity set, in the terms of Relay (Cursor Connections, 4): what is around it is said exactly. Beside the statement that reads the
+   * window each of `wanted` costs one at most, and none where it is known.
+   * @throws ProblemError BadOptionValue if the window is larger than a page, BadPageToken.
+   */
+  async browse(of: Entity, { query, notation }: View, actor: Actor, asked: WindowAsked, wanted: Surroundings): Promise<WindowFound> {
+    requireScope(actor, 'listings:read')
+    const { limits, database, policy } = this.parts
+    const size = checkSize(query, asked, limits)
+    const plan = bind({ ...query, ...(size !== undefined && { top: size }) }, of, limits)
+    const seal = this.parts.seal(plan)
+    const found = await readWindow(database.prisma, restrict(plan, actor, policy), notation, openBounds(asked, seal), wanted)
+    return { ...found, cursorOf: record => seal.seal({ after: toPosition(record) }) }
   }
 
   /** How many records the query's filter selects. */
@@ -111,6 +141,25 @@ const BARE: Notation = { reference: '', countSuffix: '', numbersAsText: false }
 /** Narrows a query to the records that belong to another record: a condition on the rows of `r0`. */
 export type Within = Expr
 
+/** The number of records asked for. */
+function checkSize(query: Query, { first, last, after, before }: WindowAsked, limits: QueryLimits): number | undefined {
+  const most = mostOf(query, limits)
+  for (const [option, size] of Object.entries({ first, last }))
+    if (size !== undefined && !(size >= 0 && size <= most))
+      fail({ kind: 'BadOptionValue', option, expected: `a whole number from 0 to ${most}`, found: String(size) })
+  if (first !== undefined && last !== undefined) fail({ kind: 'OptionNotAllowed', option: 'last', where: 'a window that has first' })
+  if (query.skip && (after ?? before ?? last) !== undefined) fail({ kind: 'OptionNotAllowed', option: 'skip', where: 'a window that has a cursor or last' })
+  return first ?? last
+}
+
+function openBounds({ last, after, before }: WindowAsked, seal: PlanSeal): Bounds {
+  return {
+    ...(after !== undefined && { after: seal.open(after, 'after').after }),
+    ...(before !== undefined && { before: seal.open(before, 'before').after }),
+    backward: last !== undefined,
+  }
+}
+
 const narrowTo = (plan: Plan, within: Within | undefined): Plan => (within ? narrow(plan, within) : plan)
 
 /** Keys are text, but for the log's numbers. */
@@ -118,4 +167,4 @@ export function hasKey(of: Entity, key: string): Expr {
   return call('eq', columnOf(of.key, rowSource('r0')), { kind: 'literal', value: key, type: of.key.type })
 }
 
-export type { Found }
+export type { Found, Placed, Surroundings }

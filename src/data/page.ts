@@ -1,7 +1,8 @@
 import type { Notation } from '../query/notation.js'
-import type { Plan } from '../query/plan.js'
+import { type Plan, reversed } from '../query/plan.js'
 import { Prisma } from './client/client.js'
 import { toFrom } from './derived.js'
+import { toStretches } from './keyset.js'
 import type { Sql } from './render.js'
 import { toOrderBy, toRecordJson, toVersion } from './shape.js'
 import { toCondition, toSql } from './sql.js'
@@ -16,7 +17,7 @@ export function toPageStatement(plan: Plan, notation: Notation, stretch: Sql | u
   const limit = most === undefined ? empty : sql` limit ${most}`
   const offset = plan.skip > 0 ? sql` offset ${plan.skip}` : empty
   const cursor = join(plan.orderBy.map(o => sql`(${toSql(o.expr)})::text`))
-  return sql`select ${toRecordJson(plan, notation)}::text as "json", (${toVersion(plan) ?? raw('null')})::text as "version", json_build_array(${cursor})::text as "cursor" ${rows(plan, stretch)} order by ${toOrderBy(plan)}${limit}${offset}`
+  return sql`select ${toRecordJson(plan, notation)}::text as "json", (${toVersion(plan) ?? raw('null')})::text as "version", json_build_array(${cursor})::text as "cursor" ${rows(plan, ...(stretch ? [stretch] : []), ...toBound(plan))} order by ${toOrderBy(plan)}${limit}${offset}`
 }
 
 /** How many records the filter selects, whatever the page. */
@@ -24,8 +25,12 @@ export function toCountStatement(plan: Plan): Sql {
   return sql`select count(*)::int as "count" ${rows(plan)}`
 }
 
-function rows({ filter, ...plan }: Plan, stretch?: Sql): Sql {
-  const conditions = [...(filter ? [toCondition(filter)] : []), ...(stretch ? [stretch] : [])]
+/** What is before a record is what comes after it from the other end. */
+const toBound = ({ orderBy, before }: Plan): readonly Sql[] =>
+  before ? [sql`(${join(toStretches(reversed({ orderBy, after: before })).filter(s => s !== undefined), ' or ')})`] : []
+
+function rows({ filter, ...plan }: Plan, ...bounds: readonly Sql[]): Sql {
+  const conditions = [...(filter ? [toCondition(filter)] : []), ...bounds]
   const where = conditions.length > 0 ? sql` where ${join(conditions, ' and ')}` : empty
   return sql`${toFrom(plan)}${where}`
 }

@@ -1,6 +1,6 @@
 import { ProblemError } from '../errors/problem.js'
 import type { Notation } from '../query/notation.js'
-import { isFalse, type Plan } from '../query/plan.js'
+import { isFalse, type Plan, type Position } from '../query/plan.js'
 import type { PrismaClient } from './client/client.js'
 import { toProblem } from './failures.js'
 import { toStretches } from './keyset.js'
@@ -12,20 +12,24 @@ export interface Found {
   readonly version: string | null
 }
 
+/** A record with its place in the order of the plan: a JSON text that `toPosition` reads. */
+export interface Placed extends Found {
+  readonly cursor: string
+}
+
 /** A page of finished records. */
 export interface Page {
-  readonly records: readonly Found[]
-  /** Order values of the last record; absent: there is no record after this page. */
-  readonly next?: readonly (string | null)[]
+  readonly records: readonly Placed[]
+  /** Place of the last record; absent: there is no record after this page. */
+  readonly next?: Position
   readonly count?: number
 }
 
+/** The place of a record, from the text that toPageStatement has written. */
+export const toPosition = ({ cursor }: Placed): Position => JSON.parse(cursor) as Position
+
 /** What can run a statement: the client, or the transaction of a unit of work. */
 export type Connection = Pick<PrismaClient, '$queryRaw' | '$executeRaw'>
-
-interface Row extends Found {
-  readonly cursor: string
-}
 
 /** Reads a page of a plan in the JSON lane: whatever the language can say, PostgreSQL answers as finished JSON. */
 export async function readPage(connection: Connection, plan: Plan, notation: Notation): Promise<Page> {
@@ -35,18 +39,18 @@ export async function readPage(connection: Connection, plan: Plan, notation: Not
   const last = page.at(-1)
   return {
     records: page,
-    ...(last && rows.length > page.length && { next: JSON.parse(last.cursor) as (string | null)[] }), // written by toPageStatement
+    ...(last && rows.length > page.length && { next: toPosition(last) }),
     ...(count !== undefined && { count }),
   }
 }
 
 /** One record more than the page holds is read, to know whether there is a next page. */
-async function readRows(connection: Connection, plan: Plan, notation: Notation): Promise<readonly Row[]> {
+async function readRows(connection: Connection, plan: Plan, notation: Notation): Promise<readonly Placed[]> {
   const wanted = plan.top === undefined ? Number.POSITIVE_INFINITY : plan.top + 1
-  const rows: Row[] = []
+  const rows: Placed[] = []
   for (const stretch of toStretches(plan)) {
     const most = Number.isFinite(wanted) ? wanted - rows.length : undefined
-    rows.push(...(await run<Row>(connection, toPageStatement(plan, notation, stretch, most))))
+    rows.push(...(await run<Placed>(connection, toPageStatement(plan, notation, stretch, most))))
     if (rows.length >= wanted) break
   }
   return rows

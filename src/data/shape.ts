@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { Mark } from '../query/ast.js'
 import type { Type } from '../query/functions.js'
 import type { Notation } from '../query/notation.js'
 import { type Expansion, type Expr, isFalse, type Plan, rowSource, type Selected } from '../query/plan.js'
@@ -21,8 +22,19 @@ interface Member {
  * related records. `plan.row` must be in scope.
  */
 export function toRecordJson(plan: Plan, notation: Notation): Sql {
-  const members = [...control(plan, notation), ...plan.select.flatMap(s => member(s, plan, notation)), ...plan.expand.flatMap(e => related(e, notation))]
-  return withRestrictions(toObject(members), plan, notation)
+  const members = [
+    ...control(plan, notation),
+    ...(plan.marks ?? []).map(m => toMark(m, plan)),
+    ...plan.select.flatMap(s => member(s, plan, notation)),
+    ...plan.expand.flatMap(e => related(e, notation)),
+  ]
+  return withRestrictions(toObject(arrange(members, plan.layout)), plan, notation)
+}
+
+function arrange(members: readonly Member[], layout: Plan['layout']): readonly Member[] {
+  if (!layout) return members
+  const byName = new Map(members.map(m => [m.name, m]))
+  return layout.map(name => byName.get(name)).filter(m => m !== undefined)
 }
 
 function toObject(members: readonly Member[]): Sql {
@@ -46,19 +58,34 @@ function nest(members: readonly Member[]): readonly Member[] {
 export const toVersion = ({ entity, row }: Plan): Sql | undefined => (entity.hidden.has('RecordVersion') ? raw(`${row}."RecordVersion"`) : undefined)
 
 function control(plan: Plan, { etag }: Notation): readonly Member[] {
-  const version = toVersion(plan)
-  return etag !== undefined && version ? [{ name: etag, value: sql`'W/"' || ${version} || '"'` }] : []
+  const value = toEtag(plan)
+  return etag !== undefined && value ? [{ name: etag, value }] : []
 }
+
+function toEtag(plan: Plan): Sql | undefined {
+  const version = toVersion(plan)
+  return version && sql`'W/"' || ${version} || '"'`
+}
+
+function toMark({ mark, as }: Mark, plan: Plan): Member {
+  const { entity, row } = plan
+  if (mark === 'type') return { name: as, value: sql`${entity.typeName}::text` }
+  if (mark === 'etag') return { name: as, value: toEtag(plan) ?? raw('null::text') }
+  return { name: as, value: base64url(sql`${`${entity.typeName}:`}::text || ${toColumn(entity.key, rowSource(row))}::text`) }
+}
+
+/** PostgreSQL breaks lines of base64, and ends it with padding. */
+const base64url = (value: Sql) => sql`translate(encode(convert_to(${value}, 'UTF8'), 'base64'), E'+/=\n', '-_')`
 
 function member(selected: Selected, plan: Plan, notation: Notation): readonly Member[] {
   if (selected.kind === 'computed') return [{ name: selected.name, value: toJsonValue(toSql(selected.value), selected.value.type, notation) }]
-  const { scalar, readableIf } = selected
+  const { scalar, readableIf, as: name = scalar.name } = selected
   const value = toJsonValue(toColumn(scalar, rowSource(plan.row)), scalar.collection ? `Collection(${scalar.type})` : scalar.type, notation)
-  if (!readableIf) return [{ name: scalar.name, value }]
-  if (!isFalse(readableIf)) return [{ name: scalar.name, value: sql`case when ${toCondition(readableIf)} then ${value} end` }]
+  if (!readableIf) return [{ name, value }]
+  if (!isFalse(readableIf)) return [{ name, value: sql`case when ${toCondition(readableIf)} then ${value} end` }]
   const note = notation.restricted
-  const hidden: Member = { name: scalar.name, value: scalar.collection ? raw(`'{}'::text[]`) : raw('null::text') }
-  return note ? [{ name: scalar.name + note.suffix, value: sql`${note.value}::text` }, hidden] : [hidden]
+  const hidden: Member = { name, value: scalar.collection ? raw(`'{}'::text[]`) : raw('null::text') }
+  return note ? [{ name: name + note.suffix, value: sql`${note.value}::text` }, hidden] : [hidden]
 }
 
 /** A value in the form that PostgreSQL turns into the right JSON (OData JSON 4.01, 7.1). */
@@ -87,15 +114,15 @@ function toJsonValue(value: Sql, type: Type, { numbersAsText }: Notation): Sql {
 const doubleJson = (value: Sql) =>
   sql`(case (${value})::text when 'Infinity' then '"INF"'::json when '-Infinity' then '"-INF"'::json when 'NaN' then '"NaN"'::json else to_json(${value}) end)`
 
-function related({ navigation, form, plan }: Expansion, notation: Notation): readonly Member[] {
+function related({ navigation, as: name = navigation.name, form, plan }: Expansion, notation: Notation): readonly Member[] {
   const count: Member = {
-    name: navigation.name + notation.countSuffix,
+    name: name + notation.countSuffix,
     value: sql`(select ${raw(notation.numbersAsText ? 'count(*)::text' : 'count(*)')} ${rowsOf(navigation, plan)})`,
   }
   if (form === 'count') return [count]
   const record = form === 'references' ? reference(plan, notation) : toRecordJson(plan, notation)
   const records: Member = {
-    name: navigation.name,
+    name,
     value: navigation.collection ? recordList(navigation, plan, record) : sql`(select ${record} ${rowsOf(navigation, plan)})`,
   }
   return plan.count && navigation.collection ? [count, records] : [records]
@@ -145,10 +172,10 @@ function groupByCondition(select: Plan['select']): readonly { readonly readableI
   const groups: { readonly readableIf: Expr; readonly names: string[] }[] = []
   for (const selected of select) {
     if (selected.kind !== 'field' || !selected.readableIf || isFalse(selected.readableIf)) continue
-    const { readableIf, scalar } = selected
+    const { readableIf, scalar, as = scalar.name } = selected
     const group = groups.find(g => isDeepStrictEqual(g.readableIf, readableIf))
-    if (group) group.names.push(scalar.name)
-    else groups.push({ readableIf, names: [scalar.name] })
+    if (group) group.names.push(as)
+    else groups.push({ readableIf, names: [as] })
   }
   return groups
 }

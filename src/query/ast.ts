@@ -15,6 +15,10 @@ export interface Query {
   /** Absent: every field. */
   readonly select?: readonly SelectAst[]
   readonly expand?: readonly ExpandAst[]
+  /** What is told of each record beside its fields. */
+  readonly marks?: readonly Mark[]
+  /** Names of the members of a record in their order; absent: fields, then related records. */
+  readonly layout?: readonly string[]
   readonly top?: number
   readonly skip?: number
   readonly count?: boolean
@@ -58,15 +62,23 @@ export interface AggregateAst {
   readonly at: At
 }
 
-/** `name` is a field or a navigation, or `*`. */
+/** `name` is a field or a navigation, or `*`. `as`: the name of the member, if it is another. */
 export interface SelectAst {
   readonly name: string
+  readonly as?: string
   readonly at: At
 }
 
-/** `name` is a navigation, or `*`. `form`: whole records, references to them, or how many there are. */
+/** A fact about a record that is none of its fields, as the member `as`: its global id (base64url of `Type:key`), the name of its type, its ETag. */
+export interface Mark {
+  readonly mark: 'id' | 'type' | 'etag'
+  readonly as: string
+}
+
+/** `name` is a navigation, or `*`. `as`: the name of the member, if it is another. `form`: whole records, references to them, or how many there are. */
 export interface ExpandAst {
   readonly name: string
+  readonly as?: string
   readonly form: 'records' | 'references' | 'count'
   readonly query: Query
   readonly at: At

@@ -1,7 +1,7 @@
-import { type At, fail } from '../errors/problem.js'
+import { fail } from '../errors/problem.js'
 import { type Entity, entity, type Navigation, type Scalar } from '../model/model.js'
 import { transform } from './apply.js'
-import type { ExpandAst, Query } from './ast.js'
+import type { ExpandAst, Query, SelectAst } from './ast.js'
 import { bindOrder, bindSearch, compute, type Stage, startAt, totalOrder } from './clauses.js'
 import { bindCondition } from './expression.js'
 import { NESTED_COLLECTIONS_MAX, type QueryLimits, SKIP_MAX } from './limits.js'
@@ -15,10 +15,11 @@ export function bind(query: Query, of: Entity, limits: QueryLimits): Plan {
 }
 
 /** A larger `$top` is cut, and the rule for nextLink compares with the cut value (decisions 5). */
-function pageSize({ top, expand }: Query, limits: QueryLimits): number {
-  const most = expand?.length ? Math.min(limits.expandPageMax, limits.pageSizeMax) : limits.pageSizeMax
-  return Math.min(top ?? limits.pageSize, most)
-}
+const pageSize = (query: Query, limits: QueryLimits): number => Math.min(query.top ?? limits.pageSize, mostOf(query, limits))
+
+/** Most records that a page of the query may have. */
+export const mostOf = ({ expand }: Query, limits: QueryLimits): number =>
+  expand?.length ? Math.min(limits.expandPageMax, limits.pageSizeMax) : limits.pageSizeMax
 
 /** `way`: the navigations expanded so far, from the request's entity to this one. */
 function bindIn(query: Query, start: Stage, limits: QueryLimits, way: readonly Navigation[]): Plan {
@@ -32,6 +33,8 @@ function bindIn(query: Query, start: Stage, limits: QueryLimits, way: readonly N
     orderBy: totalOrder([...(query.orderBy ?? []).map(t => bindOrder(t, scope)), ...order], ties),
     select: bindSelect(query, scope.entity, computed),
     expand: bindExpand(query.expand ?? [], scope, limits, way),
+    ...(query.marks && { marks: query.marks }),
+    ...(query.layout && { layout: query.layout }),
     ...(query.top !== undefined && { top: query.top }),
     skip: query.skip ?? 0,
     count: query.count ?? false,
@@ -43,9 +46,9 @@ function bindSelect({ select }: Query, of: Entity, computed: ReadonlyMap<string,
   if (!select) return every
   const named = select
     .filter(s => s.name !== '*')
-    .flatMap(({ name, at }) => {
-      const value = computed.get(name)
-      return value ? [toComputed([name, value])] : selectedField(name, of, at)
+    .flatMap(item => {
+      const value = computed.get(item.name)
+      return value ? [toComputed([item.name, value])] : selectedField(item, of)
     })
   if (select.some(s => s.name === '*')) return every
   return named.filter((s, i) => named.findIndex(other => nameOf(other) === nameOf(s)) === i)
@@ -53,21 +56,23 @@ function bindSelect({ select }: Query, of: Entity, computed: ReadonlyMap<string,
 
 const toField = (scalar: Scalar): Selected => ({ kind: 'field', scalar })
 const toComputed = ([name, value]: readonly [string, Expr]): Selected => ({ kind: 'computed', name, value })
-const nameOf = (selected: Selected) => (selected.kind === 'field' ? selected.scalar.name : selected.name)
+const nameOf = (selected: Selected) => (selected.kind === 'field' ? (selected.as ?? selected.scalar.name) : selected.name)
 
 /** A navigation may be selected: it adds a link at most, and its records only if it is expanded too. */
-function selectedField(name: string, of: Entity, at: At): readonly Selected[] {
+function selectedField({ name, as, at }: SelectAst, of: Entity): readonly Selected[] {
   const field = of.fields.get(name) ?? unknownField(of, name, at)
   if (field.kind === 'navigation') return []
-  return field.readableBy === 'nobody' ? fail({ kind: 'NotReadable', field: name, at }) : [toField(field)]
+  return field.readableBy === 'nobody' ? fail({ kind: 'NotReadable', field: name, at }) : [{ ...toField(field), ...(as !== undefined && { as }) }]
 }
+
+const memberOf = ({ name, as }: ExpandAst) => as ?? name
 
 /** `*` stands for every navigation that is not named beside it (OData 4.01 Part 2, 5.1.3). */
 function bindExpand(items: readonly ExpandAst[], scope: Scope, limits: QueryLimits, way: readonly Navigation[]): readonly Expansion[] {
   const [first] = items
   if (first && way.length >= limits.expandDepth) fail({ kind: 'QueryTooComplex', what: 'levels of $expand', limit: limits.expandDepth, at: first.at })
   const named = items.filter(i => i.name !== '*')
-  const twice = named.find((item, i) => named.findIndex(other => other.name === item.name) < i)
+  const twice = named.find((item, i) => named.findIndex(other => memberOf(other) === memberOf(item)) < i)
   if (twice) fail({ kind: 'DuplicateItem', item: twice.name, at: twice.at })
   const star = items.find(i => i.name === '*')
   const others = star ? scope.entity.navigations.filter(n => !named.some(i => i.name === n.name)) : []
@@ -75,11 +80,12 @@ function bindExpand(items: readonly ExpandAst[], scope: Scope, limits: QueryLimi
   return all.map(item => bindExpansion(item, scope, limits, way))
 }
 
-function bindExpansion({ name, form, query, at }: ExpandAst, scope: Scope, limits: QueryLimits, way: readonly Navigation[]): Expansion {
+function bindExpansion({ name, as, form, query, at }: ExpandAst, scope: Scope, limits: QueryLimits, way: readonly Navigation[]): Expansion {
   const navigation = scope.entity.fields.get(name) ?? unknownField(scope.entity, name, at)
   if (navigation.kind !== 'navigation') return fail({ kind: 'WrongType', expected: 'a navigation property', found: name, at })
   if (form === 'count' && !navigation.collection) return fail({ kind: 'WrongType', expected: 'a collection before $count', found: name, at })
   if (navigation.collection && way.filter(n => n.collection).length >= NESTED_COLLECTIONS_MAX)
     return fail({ kind: 'QueryTooComplex', what: 'collections expanded within each other', limit: NESTED_COLLECTIONS_MAX, at })
-  return { navigation, form, plan: bindIn(query, startAt(scope.expansion(entity(navigation.target))), limits, [...way, navigation]) }
+  const plan = bindIn(query, startAt(scope.expansion(entity(navigation.target))), limits, [...way, navigation])
+  return { navigation, ...(as !== undefined && { as }), form, plan }
 }

@@ -1,19 +1,22 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, type KeyObject, randomBytes } from 'node:crypto'
 import { fail } from '../errors/problem.js'
-import { MODEL_MEMBERS, type Plan } from './plan.js'
+import { MODEL_MEMBERS, type Plan, type Position } from './plan.js'
 
 /** Where a page ended: the order values of its last record, as text, and how many records of a total `$top` are still wanted. */
 export interface Cursor {
-  readonly after: readonly (string | null)[]
+  readonly after: Position
   readonly rest?: number
 }
 
-/** Turns cursors into opaque page tokens and back. */
-export interface CursorSeal {
-  seal(cursor: Cursor, plan: Plan): string
+/** Turns cursors of one filter and order into opaque page tokens and back. */
+export interface PlanSeal {
+  seal(cursor: Cursor): string
   /** Fails with BadPageToken on anything that this service did not seal for the same filter and order. */
-  open(token: string, plan: Plan, option: string): Cursor
+  open(token: string, option: string): Cursor
 }
+
+/** The seal for the filter and the order of a plan, as the client asked for them: before any restriction. */
+export type CursorSeal = (plan: Plan) => PlanSeal
 
 const CIPHER = 'aes-256-gcm'
 const IV_BYTES = 12
@@ -26,25 +29,29 @@ const TAG_BYTES = 16
  */
 export function createCursorSeal(secret: string | KeyObject): CursorSeal {
   const key = Buffer.from(hkdfSync('sha256', secret, '', 'listing-service page token', 32))
-  return {
-    seal(cursor, plan) {
-      const iv = randomBytes(IV_BYTES)
-      const cipher = createCipheriv(CIPHER, key, iv).setAAD(fingerprint(plan))
-      const body = Buffer.concat([cipher.update(JSON.stringify(cursor), 'utf8'), cipher.final()])
-      return Buffer.concat([iv, body, cipher.getAuthTag()]).toString('base64url')
-    },
-    open(token, plan, option) {
-      const bytes = Buffer.from(token, 'base64url')
-      // Buffer.from skips what is not base64url; only the exact text that was sealed counts.
-      if (bytes.length <= IV_BYTES + TAG_BYTES || bytes.toString('base64url') !== token) return fail({ kind: 'BadPageToken', option })
-      try {
-        const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, IV_BYTES)).setAAD(fingerprint(plan)).setAuthTag(bytes.subarray(-TAG_BYTES))
-        const body = Buffer.concat([decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()])
-        return JSON.parse(body.toString('utf8')) as Cursor // authenticated: we wrote it
-      } catch {
-        return fail({ kind: 'BadPageToken', option })
-      }
-    },
+  return plan => {
+    const bond = fingerprint(plan)
+    return { seal: cursor => encrypt(cursor, key, bond), open: (token, option) => decrypt(token, key, bond) ?? fail({ kind: 'BadPageToken', option }) }
+  }
+}
+
+function encrypt(cursor: Cursor, key: Buffer, bond: Buffer): string {
+  const iv = randomBytes(IV_BYTES)
+  const cipher = createCipheriv(CIPHER, key, iv).setAAD(bond)
+  const body = Buffer.concat([cipher.update(JSON.stringify(cursor), 'utf8'), cipher.final()])
+  return Buffer.concat([iv, body, cipher.getAuthTag()]).toString('base64url')
+}
+
+function decrypt(token: string, key: Buffer, bond: Buffer): Cursor | undefined {
+  const bytes = Buffer.from(token, 'base64url')
+  // Buffer.from skips what is not base64url; only the exact text that was sealed counts.
+  if (bytes.length <= IV_BYTES + TAG_BYTES || bytes.toString('base64url') !== token) return undefined
+  try {
+    const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, IV_BYTES)).setAAD(bond).setAuthTag(bytes.subarray(-TAG_BYTES))
+    const body = Buffer.concat([decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()])
+    return JSON.parse(body.toString('utf8')) as Cursor // authenticated: we wrote it
+  } catch {
+    return undefined
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Entity, Navigation, Scalar } from '../model/model.js'
-import type { SearchAst, Value } from './ast.js'
+import type { Mark, SearchAst, Value } from './ast.js'
 import type { AggregateMethod, FunctionName, Type, ValueType } from './functions.js'
 
 /** A query that is known to make sense: every name is a model object, every expression has a type. */
@@ -14,13 +14,20 @@ export interface Plan {
   readonly orderBy: readonly Order[]
   readonly select: readonly Selected[]
   readonly expand: readonly Expansion[]
+  readonly marks?: readonly Mark[]
+  readonly layout?: readonly string[]
   /** Size of the page; absent: every record (inside an expansion). */
   readonly top?: number
   readonly skip: number
   readonly count: boolean
   /** Order values of the last record of the page before, one for each term of `orderBy`. */
-  readonly after?: readonly (string | null)[]
+  readonly after?: Position
+  /** The same of the first record of the page behind: only records before it. */
+  readonly before?: Position
 }
+
+/** Where a record stands in an order: its value of each term, as text. */
+export type Position = readonly (string | null)[]
 
 /** The records that transformations make of others: a window on them, or groups. */
 export interface Derived {
@@ -62,10 +69,11 @@ export interface Order {
 
 export type Selected =
   /** `readableIf` absent: the reader may see the field in every record. */
-  { readonly kind: 'field'; readonly scalar: Scalar; readonly readableIf?: Expr } | { readonly kind: 'computed'; readonly name: string; readonly value: Expr }
+  { readonly kind: 'field'; readonly scalar: Scalar; readonly as?: string; readonly readableIf?: Expr } | { readonly kind: 'computed'; readonly name: string; readonly value: Expr }
 
 export interface Expansion {
   readonly navigation: Navigation
+  readonly as?: string
   readonly form: 'records' | 'references' | 'count'
   readonly plan: Plan
 }
@@ -138,6 +146,9 @@ export function columnOf(scalar: Scalar, source: Source): Expr {
 export const nullLiteral = (type: ValueType): Expr => ({ kind: 'literal', value: null, type })
 export const textLiteral = (value: string): Expr => ({ kind: 'literal', value, type: 'String' })
 export const call = (fn: FunctionName, ...args: readonly Expr[]): Expr => ({ kind: 'call', fn, args, type: 'Boolean' })
+
+/** The same records from the other end. Nulls, which are below every value, change ends too. */
+export const reversed = <P extends Pick<Plan, 'orderBy'>>(plan: P): P => ({ ...plan, orderBy: plan.orderBy.map(o => ({ ...o, descending: !o.descending })) })
 
 /** The plan, or what it reads from, of those records only for which the condition holds: before any transformation. */
 export function narrow<P extends { readonly filter?: Expr; readonly from?: Derived }>(plan: P, to: Expr): P {

@@ -78,9 +78,9 @@ module.exports = {
     {
       name: 'tests-outside',
       severity: 'error',
-      comment: 'Nothing of the service or its tools rests on a test.',
+      comment: 'Nothing of the service or its tools rests on a test or on the benchmark.',
       from: { path: '^(src|prisma)/' },
-      to: { path: '^test/' },
+      to: { path: '^(test|bench)/' },
     },
     {
       name: 'no-dev-packages',

@@ -40,6 +40,7 @@ function toScalar(owner: string, field: DMMF.Field, { tags, description }: Retur
     address: tags.address === true,
     hidden: tags.hidden === true,
     generated: tags.generated === true,
+    ...(tags.deprecated !== undefined && { deprecated: tags.deprecated }),
   }
 }
 

@@ -26,6 +26,8 @@ export interface Tags {
   readonly generated?: true
   /** For the service's own use. */
   readonly hidden?: true
+  /** Why clients should no longer use the field, and what instead. */
+  readonly deprecated?: string
 }
 
 /** A navigation by free reference: no foreign key, so no Prisma relation. */
@@ -73,6 +75,8 @@ const TAGS: Readonly<Record<string, Reader>> = {
     const readable = READERS.find(r => r === text)
     return readable && { readable }
   }),
+  // The reason is prose: commas do not part it.
+  deprecated: args => (args.join('') === '' ? undefined : { deprecated: args.join(', ') }),
   edm: one(text => (text === 'GeographyPoint' ? { edm: text } : undefined)),
 }
 

@@ -142,6 +142,13 @@ export const SETTINGS = {
   maxDepth:      setting('MAX_DEPTH', wholeNumber(8, 1000), 100, 'Levels of nesting of an expression.'),
   maxNodes:      setting('MAX_NODES', wholeNumber(100, 100_000), 5000, 'Parts of a query.'),
   maxList:       setting('MAX_LIST', wholeNumber(10, 30_000), 2000, 'Values of one `in` list.'),
+  maxDocumentLength: setting('MAX_DOCUMENT_LENGTH', wholeNumber(1024, 1_048_576), 65_536, 'Characters of a GraphQL document; beyond it 400.'),
+  maxDocumentTokens: setting('MAX_DOCUMENT_TOKENS', wholeNumber(256, 100_000), 6000, 'Tokens of a GraphQL document.'),
+  maxSelectionDepth: setting('MAX_SELECTION_DEPTH', wholeNumber(4, 100), 16, 'Levels of fields in a GraphQL document; introspection takes 15.'),
+  maxAliases:    setting('MAX_ALIASES', wholeNumber(0, 10_000), 100, 'Aliases of a GraphQL operation.'),
+  maxRootFields: setting('MAX_ROOT_FIELDS', wholeNumber(1, 1000), 20, 'Fields at the root of a GraphQL operation.'),
+  maxFieldDirectives: setting('MAX_FIELD_DIRECTIVES', wholeNumber(1, 1000), 8, 'Directives at one place of a GraphQL document.'),
+  maxCost:       setting('MAX_COST', wholeNumber(100, 10_000_000), 20_000, 'Records that a GraphQL operation may be expected to read.'),
   rateLimit:     setting('RATE_LIMIT', wholeNumber(0, 1_000_000), 0, 'Requests per minute and token; beyond it 429. 0: no limit.'),
   compressMinBytes: setting('COMPRESS_MIN_BYTES', wholeNumber(0, 104_857_600), 1024, 'Answers from this size on are compressed when the client offers it.'),
 

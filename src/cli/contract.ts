@@ -1,5 +1,6 @@
 import { renderLifecycle } from '../domain/lifecycle.js'
 import { renderErrorTable } from '../errors/table.js'
+import { renderSdl } from '../graphql/sdl.js'
 import { renderMetadataJson, renderMetadataXml } from '../odata/metadata.js'
 import { toOpenApi } from '../odata/openapi.js'
 import { SETTINGS } from '../settings.js'
@@ -12,6 +13,7 @@ export function renderContract(): ReadonlyMap<string, string> {
     ['metadata.xml', renderMetadataXml()],
     ['metadata.json', indent(JSON.parse(renderMetadataJson()))],
     ['openapi.json', indent(toOpenApi())],
+    ['listing.graphql', renderSdl()],
     ['errors.md', renderErrorTable()],
     ['lifecycle.mmd', renderLifecycle()],
   ])

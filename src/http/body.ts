@@ -44,16 +44,16 @@ export async function readJsonObject(req: IncomingMessage, limit: number): Promi
   return toJsonObject(await readJson(req, limit))
 }
 
-/** Any JSON value in a request body; rules and errors as in `readJsonObject`. */
-export async function readJson(req: IncomingMessage, limit: number): Promise<JsonValue> {
+/** Any JSON value in a request body; rules and errors as in `readJsonObject`. `maxDepth`: as in `parseJson`. */
+export async function readJson(req: IncomingMessage, limit: number, maxDepth?: number): Promise<JsonValue> {
   checkMediaType(req.headers['content-type'], 'application/json')
-  return toJson(await readBody(req, limit))
+  return toJson(await readBody(req, limit), maxDepth)
 }
 
 /** The JSON value in bytes that are there already. */
-export function toJson(bytes: Buffer): JsonValue {
+export function toJson(bytes: Buffer, maxDepth?: number): JsonValue {
   const text = decode(bytes)
-  return text.trim() === '' ? fail({ kind: 'MalformedBody', reason: 'it is empty' }) : parseJson(text)
+  return text.trim() === '' ? fail({ kind: 'MalformedBody', reason: 'it is empty' }) : parseJson(text, maxDepth)
 }
 
 export const toJsonObject = (value: JsonValue): JsonObject => (isObject(value) ? value : fail({ kind: 'MalformedBody', reason: 'it holds another JSON value' }))

@@ -1,7 +1,7 @@
 import { JsonNumber, type JsonObject, type JsonValue } from '../domain/json.js'
 import { fail } from '../errors/problem.js'
 
-/** The deepest body of this service, a polygon in a list, needs six levels. */
+/** The deepest record of this service, with a polygon in a list, needs six levels. */
 const MAX_DEPTH = 32
 
 const BLANKS = /[ \t\n\r]*/y
@@ -13,18 +13,20 @@ const WORD = /true|false|null/y
 
 /**
  * Reads a JSON text (RFC 8259) and keeps numbers as they are written, which `JSON.parse` of Node 20 cannot.
- * Refused beyond the standard: a member name that stands twice in one object (readers disagree on which one counts) and nesting beyond 32 levels.
+ * Refused beyond the standard: a member name that stands twice in one object (readers disagree on which one counts) and nesting beyond `maxDepth` levels.
  * @throws ProblemError MalformedBody, with the position of the fault and nothing of the text.
  */
-export const parseJson = (text: string): JsonValue => new Parser(text).parse()
+export const parseJson = (text: string, maxDepth = MAX_DEPTH): JsonValue => new Parser(text, maxDepth).parse()
 
 class Parser {
   readonly #text: string
+  readonly #maxDepth: number
   #at = 0
   #depth = 0
 
-  constructor(text: string) {
+  constructor(text: string, maxDepth: number) {
     this.#text = text
+    this.#maxDepth = maxDepth
   }
 
   parse(): JsonValue {
@@ -52,7 +54,7 @@ class Parser {
   }
 
   #nested<T>(read: () => T): T {
-    if (++this.#depth > MAX_DEPTH) this.#refuse(`it is nested deeper than ${MAX_DEPTH} levels`)
+    if (++this.#depth > this.#maxDepth) this.#refuse(`it is nested deeper than ${this.#maxDepth} levels`)
     this.#match(BLANKS)
     const value = read()
     this.#depth--

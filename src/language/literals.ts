@@ -9,7 +9,8 @@ import { type Flaw, readDate, readTime, readTimestamp } from './literals-time.js
 type Literal = Extract<Ast, { kind: 'literal' }>
 type Reader = (text: string, at: At) => readonly [LiteralType, Value]
 
-const HINTS = {
+/** What is wrong with a date or time that has the right shape, in words. */
+export const HINTS = {
   impossible: 'There is no such day or time.',
   zone: 'A timestamp ends with Z or an offset like +02:00.',
 } as const

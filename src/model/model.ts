@@ -28,6 +28,8 @@ export interface Scalar {
   readonly hidden: boolean
   /** Computed by the database: never written. */
   readonly generated: boolean
+  /** Why clients should no longer use the field, and what instead. */
+  readonly deprecated?: string
 }
 
 export interface Navigation {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { toETag } from './etag.js'
+import { toETag } from '../http/etag.js'
 import type { DataFormat } from './negotiate.js'
 
 /** What a request is answered with, as a value: so a part of a batch can be answered like a request of its own. */

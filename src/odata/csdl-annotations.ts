@@ -49,8 +49,12 @@ export function ofField(entity: Entity, field: Field): readonly Annotation[] {
     ...when(entity.writable && field.setBy === 'service', ['Core.Computed', true]),
     ...when(!isReadable(field), ['Core.Permissions', member('Org.OData.Core.V1.Permission', 'Write')]),
     ...(field.lookup ? [[LOOKUP_NAME, field.lookup.name] as const] : []),
+    ...deprecate(field),
   ]
 }
+
+const deprecate = ({ deprecated }: Scalar): readonly Annotation[] =>
+  deprecated === undefined ? [] : [['Core.Revisions', [record({ Kind: member('Org.OData.Core.V1.RevisionKind', 'Deprecated'), Description: deprecated })]]]
 
 const when = (holds: boolean, annotation: Annotation): readonly Annotation[] => (holds ? [annotation] : [])
 const isReadable = (s: Scalar) => s.readableBy !== 'nobody'

@@ -69,7 +69,8 @@ export interface Order {
 
 export type Selected =
   /** `readableIf` absent: the reader may see the field in every record. */
-  { readonly kind: 'field'; readonly scalar: Scalar; readonly as?: string; readonly readableIf?: Expr } | { readonly kind: 'computed'; readonly name: string; readonly value: Expr }
+  | { readonly kind: 'field'; readonly scalar: Scalar; readonly as?: string; readonly readableIf?: Expr }
+  | { readonly kind: 'computed'; readonly name: string; readonly value: Expr }
 
 export interface Expansion {
   readonly navigation: Navigation

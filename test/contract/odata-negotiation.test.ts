@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isNamed, readEntityTags } from '../../src/odata/etag.js'
+import { isNamed, readEntityTags } from '../../src/http/etag.js'
 import { checkTakesText, chooseDataFormat, chooseMetadataFormat } from '../../src/odata/negotiate.js'
 import { readPreferences } from '../../src/odata/prefer.js'
 import { checkVersions, versionFor } from '../../src/odata/version.js'

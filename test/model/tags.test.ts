@@ -15,6 +15,10 @@ test('a navigation by free reference is a tag of the model', () => {
   ])
 })
 
+test('the reason why a field is deprecated is prose', () => {
+  expect(readTags('Property.City', '@deprecated(Use CityRegion, it is exact.)').tags).toEqual({ deprecated: 'Use CityRegion, it is exact.' })
+})
+
 test.each([
   ['an unknown tag', '@lenght(255)', 'unknown tag @lenght'],
   ['a name of every object', '@constructor', 'unknown tag @constructor'],
@@ -24,6 +28,8 @@ test.each([
   ['an argument where there is none', '@service(yes)', '@service does not take (yes)'],
   ['unknown readers', '@readable(friends)', '@readable does not take (friends)'],
   ['words behind a tag', '@service always', '@service does not take'],
+  ['no reason', '@deprecated', '@deprecated does not take'],
+  ['an empty reason', '@deprecated()', '@deprecated does not take ()'],
   ['half a reference', '@reference(ListAgent, Member)', '@reference takes'],
 ])('%s stops the generator', (_, tag, message) => {
   expect(() => readTags('Property.City', tag)).toThrow(message)

@@ -11,15 +11,20 @@ const TAG = /\s*(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"\s*(?:,|$)/y
  * Fails with `BadHeader`.
  */
 export function readEntityTags(header: 'If-Match' | 'If-None-Match', text: string | undefined): Versions | undefined {
-  if (text === undefined) return undefined
+  return text === undefined ? undefined : (parseEntityTags(text) ?? fail({ kind: 'BadHeader', header, found: text }))
+}
+
+/** The versions in a list of entity tags; undefined if it is none. */
+export function parseEntityTags(text: string): Versions | undefined {
   if (text.trim() === '*') return '*'
   const versions: string[] = []
   TAG.lastIndex = 0
   while (TAG.lastIndex < text.length) {
-    const [, version] = TAG.exec(text) ?? fail({ kind: 'BadHeader', header, found: text })
-    versions.push(version ?? '')
+    const found = TAG.exec(text)
+    if (!found) return undefined
+    versions.push(found[1] ?? '')
   }
-  return versions.length > 0 ? versions : fail({ kind: 'BadHeader', header, found: text })
+  return versions.length > 0 ? versions : undefined
 }
 
 /** Whether a record of that version is meant. Entries of the log have no version. */

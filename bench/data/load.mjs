@@ -1,0 +1,101 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { psql, psqlCommand, SERVICE, SHARED, urlOf } from './cluster.mjs'
+import { toListing } from './listing.mjs'
+import { toCopyLine, toCopyText } from './rows.mjs'
+import { createTable, INDEXES, namesOf, TABLES } from './tables.mjs'
+
+const HOME = new URL('../../', import.meta.url)
+const names = Object.keys(TABLES)
+const quote = name => `"${name}"`
+const copyFrom = table => `COPY ${quote(table)} (${namesOf(table).map(quote).join(', ')}) FROM STDIN;\n`
+
+/** How many listings a database was loaded with; 0: it is not there, or was not finished. */
+function loadedIn(database) {
+  try {
+    return Number(psql('SELECT listings FROM bench_info', database))
+  } catch {
+    return 0
+  }
+}
+
+function recreate(database) {
+  psql(`DROP DATABASE IF EXISTS ${database} WITH (FORCE)`, 'postgres')
+  psql(`CREATE DATABASE ${database}`, 'postgres')
+}
+
+/** `before` and `after` stand around the rows, in one transaction. */
+async function copy(database, table, listings, before, after = '') {
+  const [command, args] = psqlCommand(database)
+  const client = spawn(command, args, { stdio: ['pipe', 'inherit', 'inherit'] })
+  client.stdin.write(`BEGIN; ${before}\n${copyFrom(table)}`)
+  for (const piece of toCopyText(table, namesOf(table), listings)) if (!client.stdin.write(piece)) await once(client.stdin, 'drain')
+  client.stdin.end(`\\.\n${after}; COMMIT;\n`)
+  const [code] = await once(client, 'exit')
+  if (code !== 0) throw new Error(`Loading ${table} into ${database} failed`)
+}
+
+const finish = (database, listings) => psql(`CREATE TABLE bench_info AS SELECT ${listings} AS listings; VACUUM ANALYZE; CHECKPOINT`, database)
+
+async function loadShared(listings) {
+  recreate(SHARED)
+  for (const table of names) await copy(SHARED, table, listings, createTable(table))
+  for (const statement of INDEXES) psql(statement, SHARED)
+  finish(SHARED, listings)
+}
+
+/**
+ * The tables of the service, by its own migrations, with the rows as an import leaves them. The change log holds no event for a loaded row: no workload reads
+ * it, and a million of them would only take time. Indexes are made anew after loading, which is faster and leaves them as full as those of the others.
+ */
+async function loadService(listings) {
+  recreate(SERVICE)
+  const { status } = spawnSync(process.execPath, ['--import', 'tsx', 'src/cli/migrate.ts'], {
+    cwd: HOME,
+    env: { ...process.env, DATABASE_URL: urlOf(SERVICE) },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  if (status !== 0) throw new Error('The migrations failed')
+  const quiet = table => ['log_insert', ...(table === 'Media' ? ['photos_insert'] : [])].map(name => `ALTER TABLE ${quote(table)} DISABLE TRIGGER ${name};`)
+  const indexes = psql(
+    `SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' AND indexdef NOT LIKE 'CREATE UNIQUE%' AND tablename IN (${names.map(n => `'${n}'`).join()})`,
+    SERVICE,
+  ).split('\n')
+  for (const index of indexes) psql(`DROP INDEX ${/INDEX ("[^"]+"|\S+) ON/.exec(index)[1]}`, SERVICE)
+  for (const table of names)
+    await copy(SERVICE, table, listings, `SET LOCAL listing.import = 'on'; ${quiet(table).join(' ')}`, quiet(table).join(' ').replaceAll('DISABLE', 'ENABLE'))
+  for (const index of indexes) psql(index, SERVICE)
+  finish(SERVICE, listings)
+}
+
+/** Loads what is not loaded yet; both databases hold the same rows. */
+export async function load(listings, say) {
+  for (const [database, fill] of [
+    [SHARED, loadShared],
+    [SERVICE, loadService],
+  ]) {
+    if (loadedIn(database) === listings) continue
+    say(`loading ${listings} listings into ${database}`)
+    await fill(listings)
+  }
+}
+
+/** Nobody is to be measured with a cold cache. */
+const PREWARM = `CREATE EXTENSION IF NOT EXISTS pg_prewarm; SELECT sum(pg_prewarm(oid)) FROM pg_class WHERE relkind IN ('r', 'i', 't') AND relnamespace IN ('public'::regnamespace, 'pg_toast'::regnamespace)`
+
+/**
+ * Gives the listings that writes of an earlier run have changed the values they were loaded with, in both databases: a write moves a listing to the end of
+ * the order by time, and the servers would be compared on different pages.
+ */
+export function restore(numbers) {
+  const columns = namesOf('Property').map(quote)
+  const rows = [...numbers].map(i => toCopyLine(toListing(i), namesOf('Property'))).join('')
+  const update = `UPDATE "Property" p SET (${columns.join(', ')}) = (SELECT ${columns.map(c => `o.${c}`).join(', ')} FROM original o WHERE o."ListingKey" = p."ListingKey") FROM original o WHERE o."ListingKey" = p."ListingKey";`
+  for (const database of [SHARED, SERVICE])
+    psql(
+      `BEGIN; SET LOCAL listing.import = 'on'; CREATE TEMP TABLE original ON COMMIT DROP AS SELECT * FROM "Property" LIMIT 0;
+${copyFrom('Property').replace('"Property"', 'original')}${rows}\\.
+DELETE FROM "Property" WHERE "ListingKey" LIKE 'Draft%'; ${update} COMMIT; VACUUM ANALYZE "Property"; ${PREWARM}`,
+      database,
+    )
+}

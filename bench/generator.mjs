@@ -1,0 +1,141 @@
+import { Connection, toRequest } from './connection.mjs'
+import { readPage, toDigest } from './digest.mjs'
+import { valuesOf, WORKLOADS } from './workloads.mjs'
+
+// The load generator: a process of its own, so that its CPU is not the server's. It is told what to do by messages and tells what it measured.
+
+const targets = new Map()
+
+/** A target with the forms of its module, which are functions and do not go through a message. */
+async function open({ name, module, form, base, headers }) {
+  if (!targets.has(name)) targets.set(name, { base, port: Number(new URL(base).port), headers, forms: (await import(module)).forms[form], requests: new Map() })
+  return targets.get(name)
+}
+
+/** Fails on any answer that is no success. */
+async function sendKept(connection, target, request) {
+  const { status, body } = await connection.send(toRequest(target.base, request, target.headers), true)
+  if (status >= 300 || body.subarray(0, 20).includes('"errors"'))
+    throw new Error(`${request.method ?? 'GET'} ${request.path} ${status} ${body.toString('utf8', 0, 300)}`)
+  return body
+}
+
+const reader = (connection, target) => async request => JSON.parse(String(await sendKept(connection, target, request)))
+
+/** The bytes of all requests of a workload. Made once: a walk to page 1,000 is long. */
+async function requestsOf(target, name, listings) {
+  if (!target.requests.has(name)) {
+    const connection = await Connection.open(target.port)
+    const requests = []
+    for (const values of valuesOf(name, listings)) requests.push(await target.forms[name](values, reader(connection, target)))
+    connection.close()
+    target.requests.set(name, requests)
+  }
+  return target.requests.get(name)
+}
+
+async function runCycle(connection, target, values) {
+  const { create, keyOf, then } = target.forms.cycle
+  const key = keyOf(await reader(connection, target)(create(values)))
+  for (const request of then(key, values)) await sendKept(connection, target, request)
+}
+
+/** Reads pages one after the other until `isOver`; `onPage` hears of each. */
+async function runWalk(connection, target, values, isOver, onPage) {
+  const { first, next } = target.forms.walk
+  for (let request = first(values); request && !isOver(); ) {
+    const startedAt = performance.now()
+    const body = await sendKept(connection, target, request)
+    const page = readPage(body)
+    onPage({ ms: performance.now() - startedAt, bytes: body.length, records: page.records })
+    request = next(page, values)
+  }
+}
+
+const CHECKED = 3
+
+/** What the first answers are, to be compared between servers. */
+async function check({ target: spec, name, listings }) {
+  const target = await open(spec)
+  if (!target.forms[name]) return { missing: true }
+  const connection = await Connection.open(target.port)
+  try {
+    return { seen: await look(connection, target, name, listings) }
+  } finally {
+    connection.close()
+  }
+}
+
+async function look(connection, target, name, listings) {
+  const { kind, writes, compares } = WORKLOADS[name]
+  const values = valuesOf(name, listings).slice(0, CHECKED)
+  const seen = []
+  if (kind === 'walk')
+    await runWalk(connection, target, values[0], () => seen.length === CHECKED, ({ records }) => seen.push(records)) // biome-ignore format: one line
+  else if (kind === 'cycle') for (const some of values) await runCycle(connection, target, some)
+  else
+    for (const request of (await requestsOf(target, name, listings)).slice(0, CHECKED)) {
+      const body = await sendKept(connection, target, request)
+      seen.push(writes ? 'done' : toDigest(JSON.parse(String(body)), compares))
+    }
+  return seen
+}
+
+const FAULTS_MAX = 20
+
+/** Repeats a workload on one connection until the time is over, or it fails too often. */
+async function repeat(connection, target, { name, listings, until, next }, tally) {
+  const isOver = () => performance.now() >= until || tally.faults.length > FAULTS_MAX
+  const { kind } = WORKLOADS[name]
+  if (kind === 'walk') return runWalk(connection, target, valuesOf(name, listings)[0], isOver, page => tally.take(page))
+  const work =
+    kind === 'cycle' ? valuesOf(name, listings) : (await requestsOf(target, name, listings)).map(request => toRequest(target.base, request, target.headers))
+  while (!isOver()) {
+    const startedAt = performance.now()
+    const item = work[next() % work.length]
+    const answer = kind === 'cycle' ? await runCycle(connection, target, item) : await connection.send(item)
+    if (answer && (answer.status >= 300 || answer.failed)) tally.faults.push(`status ${answer.status}`)
+    else tally.take({ ms: performance.now() - startedAt, bytes: answer?.bytes ?? 0, records: 1 })
+  }
+}
+
+class Tally {
+  ms = []
+  faults = []
+  bytes = 0
+  records = 0
+
+  take({ ms, bytes, records }) {
+    this.ms.push(ms)
+    this.bytes += bytes
+    this.records += records
+  }
+}
+
+/** Warms up, says so, and measures for some seconds. */
+async function run({ target: spec, name, listings, seconds, warm, connections: many }) {
+  const target = await open(spec)
+  const connections = await Promise.all(Array.from({ length: many }, () => Connection.open(target.port)))
+  let at = Math.floor(Math.random() * 400)
+  const go = async time => {
+    const tally = new Tally()
+    const how = { name, listings, until: performance.now() + time * 1000, next: () => at++ }
+    await Promise.all(connections.map(connection => repeat(connection, target, how, tally).catch(error => tally.faults.push(error.message))))
+    return tally
+  }
+  await go(warm)
+  process.send({ warmed: true })
+  await new Promise(resolve => process.once('message', resolve))
+  const [cpu, startedAt] = [process.cpuUsage(), performance.now()]
+  const { ms, faults, bytes, records } = await go(seconds)
+  const [elapsed, { user, system }] = [performance.now() - startedAt, process.cpuUsage(cpu)]
+  for (const connection of connections) connection.close()
+  ms.sort((a, b) => a - b)
+  return { records, seconds: elapsed / 1000, faults, kilobytes: bytes / ms.length / 1024, p50: ms[Math.floor(ms.length * 0.5)], p99: ms[Math.floor(ms.length * 0.99)], clientMs: (user + system) / 1000 } // biome-ignore format: one line
+}
+
+process.on('message', async ({ check: toCheck, run: toRun }) => {
+  if (!toCheck && !toRun) return
+  const work = toCheck ? check(toCheck) : run(toRun)
+  process.send({ result: await work.catch(error => ({ error: error.message })) })
+})

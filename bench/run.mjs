@@ -1,0 +1,128 @@
+import { fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { psql, serverProcess, startCluster, stopCluster } from './data/cluster.mjs'
+import { load, restore } from './data/load.mjs'
+import { memoryOf, startCpuClock } from './processes.mjs'
+import { toTable, writeReport } from './report.mjs'
+import { FOLDERS, startServer, targetsIn } from './servers.mjs'
+import { changedBy, valuesOf, WORKLOADS } from './workloads.mjs'
+
+// npm run bench: this service, the limit of the machine and other servers on the same rows, measured in turn, so that what counts are ratios of one run.
+// A run of everything writes docs/performance.md anew; a part of it (--targets, --workloads) only prints. With --keep the cluster runs on.
+
+const { values: options } = parseArgs({
+  options: {
+    listings: { type: 'string', default: '200000' },
+    targets: { type: 'string' },
+    workloads: { type: 'string' },
+    rounds: { type: 'string', default: '3' },
+    seconds: { type: 'string', default: '2' },
+    connections: { type: 'string', default: '8' },
+    keep: { type: 'boolean', default: false },
+  },
+})
+const say = text => process.stdout.write(`${text}\n`)
+const listings = Number(options.listings)
+const workloads = options.workloads?.split(',') ?? Object.keys(WORKLOADS)
+
+const generator = fork(fileURLToPath(new URL('generator.mjs', import.meta.url)))
+
+/** Sends the generator to work; `onWarm` is called when it begins to measure. */
+function order(message, onWarm) {
+  return new Promise(resolve => {
+    const hear = ({ warmed, result }) => {
+      if (warmed) {
+        onWarm()
+        return generator.send({})
+      }
+      generator.off('message', hear)
+      resolve(result)
+    }
+    generator.on('message', hear)
+    generator.send(message)
+  })
+}
+
+const spec = ({ name, module, form, base, headers }) => ({ name, module, form, base, headers })
+
+/** Why a target's answers are not those of the first one; undefined: they are. */
+async function findFault(target, name, expected) {
+  if (target.skips[name]) return target.skips[name]
+  const { missing, seen, error } = await order({ check: { target: spec(target), name, listings } })
+  if (missing || error) return error ?? 'no such request'
+  if (name.startsWith('patch') && !isWritten(target, name)) return 'the record was not changed'
+  const found = JSON.stringify(seen)
+  expected.first ??= found
+  return found === expected.first ? undefined : `${found} instead of ${expected.first}`
+}
+
+function isWritten({ server }, name) {
+  const [{ key, price }] = valuesOf(name, listings)
+  return Number(psql(`SELECT "ListPrice" FROM "Property" WHERE "ListingKey" = '${key}'`, server.database)) === price
+}
+
+/** The targets that may be timed: those whose answers are right. */
+async function check(targets, name) {
+  const expected = {}
+  const right = []
+  for (const target of targets) {
+    const fault = await findFault(target, name, expected)
+    if (fault === undefined) right.push(target)
+    else if (fault !== 'no such request') say(`not timed: ${name} by ${target.name}: ${fault.slice(0, 300)}`)
+  }
+  return right
+}
+
+async function measure(target, name) {
+  const clocks = {}
+  const { connections = Number(options.connections) } = WORKLOADS[name]
+  const run = { target: spec(target), name, listings, seconds: Number(options.seconds), warm: 0.5, connections }
+  const result = await order({ run }, () => Object.assign(clocks, { server: startCpuClock(target.pid), database: startCpuClock(serverProcess()) }))
+  if (!result.records) return say(`${name} by ${target.name}: ${result.error ?? result.faults[0] ?? 'nothing was answered'}`)
+  const each = total => total / result.records
+  return { ...result, rate: result.records / result.seconds, serverMs: each(clocks.server()), databaseMs: each(clocks.database()), clientMs: each(result.clientMs), memory: memoryOf(target.pid) } // biome-ignore format: one row
+}
+
+/** Rounds of A B C, B C A, and so on: what slows the machine for a while slows all of them. */
+async function runRounds(targets, name) {
+  const figures = new Map(targets.map(target => [target.name, []]))
+  for (let round = 0; round < Number(options.rounds); round++)
+    for (let i = 0; i < targets.length; i++) {
+      const target = targets[(i + round) % targets.length]
+      const figure = await measure(target, name)
+      if (figure) figures.get(target.name).push(figure)
+    }
+  return figures
+}
+
+async function main() {
+  startCluster()
+  await load(listings, say)
+  restore(changedBy(listings))
+  const known = (await Promise.all(FOLDERS.map(targetsIn))).flat()
+  const wanted = options.targets?.split(',') ?? known.map(target => target.name)
+  const servers = new Map()
+  const targets = []
+  try {
+    for (const target of known.filter(({ name }) => wanted.includes(name))) {
+      const { folder } = target
+      if (!servers.has(folder)) servers.set(folder, await startServer(target))
+      targets.push({ ...target, ...servers.get(folder) })
+    }
+    const right = new Map()
+    for (const name of workloads) right.set(name, await check(targets, name))
+    const results = new Map()
+    for (const name of workloads) {
+      results.set(name, await runRounds(right.get(name), name))
+      say(toTable(name, results.get(name)))
+    }
+    if (!options.targets && !options.workloads) writeReport(results, { listings, ...options })
+  } finally {
+    for (const { stop } of servers.values()) stop()
+    generator.kill()
+    if (!options.keep) stopCluster()
+  }
+}
+
+await main()

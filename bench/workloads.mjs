@@ -1,0 +1,52 @@
+import { listingKey, MEMBERS, memberKey } from './data/people.mjs'
+import { beginNamed, int, pick, random } from './data/random.mjs'
+import { CITIES } from './data/words.mjs'
+
+// What is asked, again and again with other values. Each server has its own form of each request.
+
+const member = () => memberKey(int(0, MEMBERS - 1))
+
+/** A city and the prices around its median. */
+function range() {
+  const { name, median } = CITIES[int(0, 19)]
+  return { city: name, low: Math.round(median * 0.8), high: Math.round(median * (1.1 + random())) }
+}
+
+const change = listings => ({ key: listingKey(int(0, listings - 1)), price: int(100000, 900000), member: member() })
+
+/**
+ * `values` makes what one request asks for; `fixed`: all requests are the same one. `kind`: more than one request makes a count. `connections`: where it is not
+ * for all to choose. `compares`: what of an answer must be as the limit server has it.
+ */
+export const WORKLOADS = {
+  'by-key': { about: 'one listing by its key, all fields', values: listings => ({ key: listingKey(int(0, listings - 1)) }) },
+  'list-50': { about: 'City and a range of ListPrice, ListPrice desc, 50 records of 15 fields', values: range },
+  'list-50-wide': { about: 'the same with all fields', values: range },
+  'list-50-expand': { about: 'the same with 15 fields, the first 3 Media and the Rooms', values: range, compares: 'nested' },
+  'list-200-status': { about: '200 records of one StandardStatus, newest first, 15 fields', values: () => ({ status: pick(['Active', 'Pending', 'Sold', 'Active Under Contract']) }) },
+  'filter-functions': { about: 'year(), contains(tolower()) and arithmetic; newest first, 50 records', values: () => ({ year: int(2020, 2025), word: pick(['oak', 'ridge', 'lake', 'view', 'cedar']), above: 800000 }) },
+  'any-lambda': { about: 'ConstructionMaterials/any; newest first, 50 records', values: () => ({ material: pick(['Brick', 'Stucco', 'Cedar', 'Log', 'Adobe']) }) },
+  'count-only': { about: 'how many are in a City at a ListPrice or above', values: range },
+  'page-1': { about: 'page 1 of 100 records by ModificationTimestamp and key', values: () => ({ page: 1, size: 100 }), fixed: true },
+  'page-1000': { about: 'page 1,000 of the same walk', values: () => ({ page: 1000, size: 100 }), fixed: true },
+  walk: { about: 'replication: all fields, pages of 1,000 by next link, one connection (counted in records)', values: () => ({ size: 1000 }), kind: 'walk', connections: 1 },
+  'gql-nested': { about: '50 records with 3 Media, Rooms and ListAgent', values: range, compares: 'nested' },
+  'patch-single': { about: 'PATCH of ListPrice, one connection', values: change, connections: 1, writes: true },
+  'patch-concurrent': { about: 'PATCH of ListPrice on different records', values: change, writes: true },
+  cycle: { about: 'create, publish, sell, delete (counted as one)', values: () => ({ member: member(), city: CITIES[int(0, 19)].name }), kind: 'cycle', writes: true },
+} // biome-ignore format: table
+
+const REQUESTS = 400
+
+/** The values of the requests of a workload, the same in every run. */
+export function valuesOf(name, listings) {
+  beginNamed(name)
+  const { values, fixed } = WORKLOADS[name]
+  return Array.from({ length: fixed ? 1 : REQUESTS }, () => values(listings))
+}
+
+/** The listings that the workloads change, by number. */
+export function changedBy(listings) {
+  const keys = ['patch-single', 'patch-concurrent'].flatMap(name => valuesOf(name, listings)).map(({ key }) => Number(key.slice(1)) - 1)
+  return new Set(keys)
+}

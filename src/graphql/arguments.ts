@@ -1,0 +1,66 @@
+import { fail } from '../errors/problem.js'
+import { parseExpression, parseSearch } from '../language/parser.js'
+import type { ParseLimits } from '../language/parser-budget.js'
+import type { Entity } from '../model/model.js'
+import type { Ast, Query } from '../query/ast.js'
+import type { WindowAsked } from '../service.js'
+import { readFilter } from './filter.js'
+import type { Input } from './operation.js'
+import { readOrder } from './order.js'
+
+/** What one text in the language of OData may cost to parse. */
+export interface FilterReader {
+  readonly limits: ParseLimits
+}
+
+/** `filter`, `where`, `search`, `orderBy` and `skip`: null and absence are the same. */
+export function readQuery({ limits }: FilterReader, of: Entity, args: Input): Query {
+  const filter = allOf(
+    given(args['filter'], isInput, value => readFilter(of, value)),
+    given(args['where'], isText, text => parseExpression(text, { limits, aliases: NONE }, 'where')),
+  )
+  const search = given(args['search'], isText, text => parseSearch(text, { limits, aliases: NONE }))
+  const orderBy = given(args['orderBy'], isInputs, list => readOrder(of, list))
+  const skip = given(args['skip'], isNumber, readWhole('skip'))
+  return { ...(filter && { filter }), ...(search && { search }), ...(orderBy && { orderBy }), ...(skip !== undefined && { skip }) }
+}
+
+/** The arguments of a collection in a record: a part of it from its beginning. */
+export function readNested(reader: FilterReader, of: Entity, args: Input): Query {
+  const top = given(args['first'], isNumber, readWhole('first'))
+  return { ...readQuery(reader, of, args), ...(top !== undefined && { top }) }
+}
+
+/** The arguments of a connection that say which part of it is wanted. */
+export function readWindow(args: Input): WindowAsked {
+  const first = given(args['first'], isNumber, size => size)
+  const last = given(args['last'], isNumber, size => size)
+  const after = given(args['after'], isText, token => token)
+  const before = given(args['before'], isText, token => token)
+  return {
+    ...(first !== undefined && { first }),
+    ...(last !== undefined && { last }),
+    ...(after !== undefined && { after }),
+    ...(before !== undefined && { before }),
+  }
+}
+
+const NONE: ReadonlyMap<string, string> = new Map()
+
+function allOf(...conditions: readonly (Ast | undefined)[]): Ast | undefined {
+  const [first, ...others] = conditions.filter(c => c !== undefined)
+  return first && others.length > 0 ? { kind: 'call', fn: 'and', args: [first, ...others], at: first.at } : first
+}
+
+// graphql-js has coerced the arguments by the schema: a value of another type is one that is not there.
+const isText = (value: unknown): value is string => typeof value === 'string'
+const isNumber = (value: unknown): value is number => typeof value === 'number'
+const isInput = (value: unknown): value is Input => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isInputs = (value: unknown): value is readonly Input[] => Array.isArray(value)
+
+const given = <T, R>(value: unknown, isThat: (value: unknown) => value is T, read: (value: T) => R): R | undefined => (isThat(value) ? read(value) : undefined)
+
+const readWhole =
+  (option: string) =>
+  (value: number): number =>
+    value >= 0 ? value : fail({ kind: 'BadOptionValue', option, expected: 'a whole number, 0 or more', found: String(value) })

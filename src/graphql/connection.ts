@@ -1,0 +1,136 @@
+import type { Entity } from '../model/model.js'
+import type { Query } from '../query/ast.js'
+import type { Placed, Surroundings, WindowFound } from '../service.js'
+import type { FilterReader } from './arguments.js'
+import { renderList, renderObject } from './json-text.js'
+import { connectionOf, edgeOf } from './names.js'
+import { type Asked, type Operation, objectType, readFields } from './operation.js'
+import { readSelection } from './selection.js'
+
+/** The parts of a connection that an operation asks for. */
+export interface ConnectionSelection {
+  /** What is read of each record. */
+  readonly query: Query
+  readonly wanted: Surroundings
+  readonly isCounted: boolean
+  /** The answer, as JSON. */
+  render(found: WindowFound): string
+}
+
+/** A record as each of the places that show it wants it. */
+type Shown = readonly string[]
+
+interface Found {
+  readonly window: WindowFound
+  readonly shown: readonly Shown[]
+}
+
+type Render = (found: Found) => string
+
+/**
+ * Reads the selection of a connection (Relay Cursor Connections, 2). `nodes` and `edges { node }` may stand there more than once and ask for
+ * different fields: one reading serves them all. Where there is one such place, its records go out as PostgreSQL has written them.
+ */
+export function readConnection(operation: Operation, filters: FilterReader, of: Entity, nodes: Asked['nodes']): ConnectionSelection {
+  const reader = new ConnectionReader(operation, of)
+  const render = reader.connection(nodes)
+  const { places } = reader
+  const prefixOf = (i: number) => (places.length > 1 ? `${i}:` : '')
+  const parts = places.map((place, i) => readSelection(operation, filters, of, place, prefixOf(i)))
+  const show = places.length > 1 ? (json: string) => split(json, places.length) : (json: string) => [json]
+  return {
+    query: {
+      select: parts.flatMap(p => p.select ?? []),
+      expand: parts.flatMap(p => p.expand ?? []),
+      marks: parts.flatMap(p => p.marks ?? []),
+      layout: parts.flatMap(p => p.layout ?? []),
+    },
+    wanted: reader.wanted,
+    isCounted: reader.isCounted,
+    render: window => render({ window, shown: window.records.map(({ json }) => show(json)) }),
+  }
+}
+
+/** Members that begin with the number of a place belong to it. Numbers that could lose digits are texts, so nothing is lost on the way. */
+function split(json: string, count: number): Shown {
+  const members = Object.entries(JSON.parse(json) as Record<string, unknown>) // written by PostgreSQL, an object
+  return Array.from({ length: count }, (_, i) => {
+    const prefix = `${i}:`
+    return renderObject(members.filter(([name]) => name.startsWith(prefix)).map(([name, value]) => [name.slice(prefix.length), JSON.stringify(value)]))
+  })
+}
+
+/** Walks the selection once, and keeps what has to be read for it. */
+class ConnectionReader {
+  readonly places: Asked['nodes'][] = []
+  wanted: Surroundings = { hasNext: false, hasPrevious: false }
+  isCounted = false
+
+  constructor(
+    private readonly operation: Operation,
+    private readonly of: Entity,
+  ) {}
+
+  connection(nodes: Asked['nodes']): Render {
+    return this.#object(connectionOf(this.of), nodes, {
+      nodes: asked => this.#records(asked.nodes),
+      edges: asked => this.#edges(asked.nodes),
+      pageInfo: asked => this.#pageInfo(asked.nodes),
+      totalCount: () => {
+        this.isCounted = true
+        return ({ window }) => String(window.count ?? 0)
+      },
+    })
+  }
+
+  #edges(nodes: Asked['nodes']): Render {
+    const type = edgeOf(this.of)
+    const members = readFields(this.operation, objectType(this.operation, type), nodes).map(asked => [asked.key, this.#edgeMember(asked, type)] as const)
+    return found =>
+      renderList(found.window.records.map((record, i) => renderObject(members.map(([key, render]) => [key, render(record, found.shown[i] ?? [], found)]))))
+  }
+
+  #edgeMember({ name, nodes }: Asked, type: string): (record: Placed, shown: Shown, found: Found) => string {
+    if (name === 'cursor') return (record, _, { window }) => JSON.stringify(window.cursorOf(record))
+    if (name === '__typename') return () => JSON.stringify(type)
+    const place = this.#place(nodes)
+    return (_, shown) => shown[place] ?? 'null'
+  }
+
+  #records(nodes: Asked['nodes']): Render {
+    const place = this.#place(nodes)
+    return ({ shown }) => renderList(shown.map(record => record[place] ?? 'null'))
+  }
+
+  #place(nodes: Asked['nodes']): number {
+    return this.places.push(nodes) - 1
+  }
+
+  #pageInfo(nodes: Asked['nodes']): Render {
+    const cursor =
+      (pick: (records: readonly Placed[]) => Placed | undefined): Render =>
+      ({ window }) => {
+        const record = pick(window.records)
+        return record ? JSON.stringify(window.cursorOf(record)) : 'null'
+      }
+    return this.#object('PageInfo', nodes, {
+      startCursor: () => cursor(records => records[0]),
+      endCursor: () => cursor(records => records.at(-1)),
+      hasNextPage: () => {
+        this.wanted = { ...this.wanted, hasNext: true }
+        return ({ window }) => String(window.hasNext)
+      },
+      hasPreviousPage: () => {
+        this.wanted = { ...this.wanted, hasPrevious: true }
+        return ({ window }) => String(window.hasPrevious)
+      },
+    })
+  }
+
+  #object(type: string, nodes: Asked['nodes'], members: Readonly<Record<string, (asked: Asked) => Render>>): Render {
+    const renders = readFields(this.operation, objectType(this.operation, type), nodes).map(
+      asked => [asked.key, asked.name === '__typename' ? () => JSON.stringify(type) : (members[asked.name]?.(asked) ?? (() => 'null'))] as const,
+    )
+    return found => renderObject(renders.map(([key, render]) => [key, render(found)]))
+  }
+}

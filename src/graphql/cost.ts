@@ -1,0 +1,111 @@
+import {
+  type DocumentNode,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type GraphQLField,
+  type GraphQLNamedType,
+  type GraphQLSchema,
+  getNamedType,
+  isInterfaceType,
+  isLeafType,
+  isObjectType,
+  Kind,
+  type OperationDefinitionNode,
+  type SelectionNode,
+  type ValueNode,
+} from 'graphql'
+import type { Config } from '../config.js'
+import { fail } from '../errors/problem.js'
+import { type Input, readFragments } from './operation.js'
+
+export type CostLimits = Pick<Config, 'maxCost' | 'pageSize'>
+
+/** An operation of a valid document, and the values of its variables as they were sent. */
+export interface Priced {
+  readonly schema: GraphQLSchema
+  readonly document: DocumentNode
+  readonly operation: OperationDefinitionNode
+  readonly variables: Input
+}
+
+/** Records that a collection in a record is taken to hold when no `first` says so: listings have about ten pictures, six rooms and one open house. */
+const NESTED_RECORDS = 10
+
+/**
+ * Refuses an operation that may be expected to read more than MAX_COST records: the size of each page, times that of the collections in its records.
+ * A field counts even where @skip could leave it out. `createScreen` has bounded the walk.
+ * @throws ProblemError QueryTooComplex
+ */
+export function checkCost(priced: Priced, limits: CostLimits): void {
+  const root = priced.schema.getRootType(priced.operation.operation)
+  if (root) new Cost(priced, root, limits).add(priced.operation, root, 1)
+}
+
+/** A selection set, or what has one. */
+interface Selecting {
+  readonly selectionSet?: { readonly selections: readonly SelectionNode[] } | undefined
+}
+
+class Cost {
+  #records = 0
+  readonly #fragments: Readonly<Record<string, FragmentDefinitionNode>>
+
+  constructor(
+    private readonly priced: Priced,
+    private readonly root: GraphQLNamedType,
+    private readonly limits: CostLimits,
+  ) {
+    this.#fragments = readFragments(priced.document)
+  }
+
+  /** `times`: how many objects of this type the answer may hold. */
+  add({ selectionSet }: Selecting, type: GraphQLNamedType, times: number): void {
+    for (const selection of selectionSet?.selections ?? []) {
+      if (selection.kind === Kind.FIELD) this.#field(selection, type, times)
+      else this.#fragment(selection.kind === Kind.INLINE_FRAGMENT ? selection : this.#fragments[selection.name.value], type, times)
+    }
+  }
+
+  #fragment(fragment: (Selecting & Pick<FragmentDefinitionNode, 'typeCondition'>) | Selecting | undefined, type: GraphQLNamedType, times: number): void {
+    const condition = fragment && 'typeCondition' in fragment ? fragment.typeCondition?.name.value : undefined
+    if (fragment) this.add(fragment, (condition !== undefined && this.priced.schema.getType(condition)) || type, times)
+  }
+
+  #field(node: FieldNode, type: GraphQLNamedType, times: number): void {
+    const field = isObjectType(type) || isInterfaceType(type) ? type.getFields()[node.name.value] : undefined
+    const target = field && getNamedType(field.type)
+    if (!field || !target || isLeafType(target)) return
+    const isRead = type === this.root || isRecord(type)
+    const records = times * this.#sizeOf(field, node)
+    if (isRead) this.#records += records
+    if (this.#records > this.limits.maxCost) this.#refuse(node)
+    this.add(node, target, records)
+  }
+
+  /** How many records a field stands for. The parts of a connection stand for those that are counted already. */
+  #sizeOf(field: GraphQLField<unknown, unknown>, node: FieldNode): number {
+    if (!field.args.some(argument => argument.name === 'first')) return 1
+    return this.#number(node, 'first') ?? this.#number(node, 'last') ?? (isRecord(getNamedType(field.type)) ? NESTED_RECORDS : this.limits.pageSize)
+  }
+
+  #number({ arguments: args = [] }: FieldNode, name: string): number | undefined {
+    const value = this.#valueOf(args.find(argument => argument.name.value === name)?.value)
+    return typeof value === 'number' && value >= 0 ? value : undefined
+  }
+
+  #valueOf(node: ValueNode | undefined): unknown {
+    if (node?.kind === Kind.INT) return Number(node.value)
+    if (node?.kind !== Kind.VARIABLE) return undefined
+    const name = node.name.value
+    const { variables, operation } = this.priced
+    if (Object.hasOwn(variables, name)) return variables[name]
+    return this.#valueOf(operation.variableDefinitions?.find(definition => definition.variable.name.value === name)?.defaultValue)
+  }
+
+  #refuse({ loc }: FieldNode): never {
+    return fail({ kind: 'QueryTooComplex', what: 'records to read', limit: this.limits.maxCost, at: { source: 'query', ...(loc && { offset: loc.start }) } })
+  }
+}
+
+/** Types of records implement Node, and only they do. */
+const isRecord = (type: GraphQLNamedType): boolean => type.name === 'Node' || (isObjectType(type) && type.getInterfaces().some(({ name }) => name === 'Node'))

@@ -45,7 +45,7 @@ export function toGraphQLForms(path) {
     cycle: {
       create: ({ member, city }) => ask('mutation($input:PropertyInput!){createDraft(input:$input){ListingKey StandardStatus ContractStatus MlsStatus ModificationTimestamp}}', { input: { ListAgentKey: member, ListOfficeKey: member, PropertyType: 'Residential', StreetNumber: '12', StreetName: 'Bench Road', City: city } }), // biome-ignore format: one line
       keyOf: answer => answer.data.createDraft.ListingKey,
-      then: (key, { member }) => [
+      steps: (key, { member }) => [
         ask('mutation($key:String!,$member:String){publishProperty(ListingKey:$key,ChangedByMemberKey:$member){ListingKey}}', { key, member }),
         ask('mutation($key:String!,$member:String){sellProperty(ListingKey:$key,SoldPrice:"400000",ChangedByMemberKey:$member){ListingKey}}', { key, member }),
         ask('mutation($key:String!){deleteProperty(ListingKey:$key){ListingKey}}', { key }),

@@ -40,7 +40,7 @@ export function toODataForms(root, own = {}) {
     cycle: {
       create: ({ member, city }) => write('POST', undefined, { ListAgentKey: member, ListOfficeKey: member, PropertyType: 'Residential', StreetNumber: '12', StreetName: 'Bench Road', City: city }), // biome-ignore format: one line
       keyOf: answer => answer.ListingKey,
-      then: (key, { member }) => [
+      steps: (key, { member }) => [
         write('PATCH', key, { StandardStatus: 'Active', ChangedByMemberKey: member }),
         write('PATCH', key, { StandardStatus: 'Sold', SoldPrice: 400000, ChangedByMemberKey: member }),
         write('DELETE', key),

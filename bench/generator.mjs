@@ -35,9 +35,9 @@ async function requestsOf(target, name, listings) {
 }
 
 async function runCycle(connection, target, values) {
-  const { create, keyOf, then } = target.forms.cycle
+  const { create, keyOf, steps } = target.forms.cycle
   const key = keyOf(await reader(connection, target)(create(values)))
-  for (const request of then(key, values)) await sendKept(connection, target, request)
+  for (const request of steps(key, values)) await sendKept(connection, target, request)
 }
 
 /** Reads pages one after the other until `isOver`; `onPage` hears of each. */

@@ -7,6 +7,8 @@ import { loadLookups } from './data/lookups.js'
 import { isMigrated, migrate, readMigrations } from './data/migrate.js'
 import { fillSample } from './data/sample.js'
 import { type Problem, ProblemError } from './errors/problem.js'
+import { GRAPHIQL_PATH, serveGraphiQL } from './graphql/graphiql.js'
+import { GRAPHQL_PATH, SDL_PATH, serveGraphQL } from './graphql/server.js'
 import { createVerifier } from './http/bearer.js'
 import { compressAnswers } from './http/compress.js'
 import { allowOrigins } from './http/cors.js'
@@ -43,9 +45,13 @@ const EXPAND_LEVELS = 8
 /** Listings of the sample market at the first start. */
 const SAMPLE_LISTINGS = 500
 
-const SIGNPOSTS: readonly Signpost[] = [
+/** What the page at / leads to. */
+const signposts = ({ introspection, graphiql }: Config): readonly Signpost[] => [
   { path: ODATA_PATH, about: 'OData 4.01, the service document' },
   { path: `${ODATA_PATH}/$metadata`, about: 'the model, as XML or JSON' },
+  { path: GRAPHQL_PATH, about: 'GraphQL' },
+  ...(introspection ? [{ path: `${GRAPHQL_PATH}${SDL_PATH}`, about: 'its schema, as text' }] : []),
+  ...(graphiql ? [{ path: GRAPHIQL_PATH, about: 'GraphiQL, to write and run queries in the browser' }] : []),
   { path: '/health/ready', about: 'whether the service can answer' },
 ]
 
@@ -78,8 +84,12 @@ export function createApp({ config, database, logger, isDraining }: AppParts): R
   // Those of this process: newer ones that are put beside it are for the next start.
   const migrations = readMigrations()
   app.use(answerHealth({ isReady: async () => (await database.isReady()) && (await isMigrated(database, await migrations)), isDraining }))
-  app.use(ODATA_PATH, limitRate(config, verifier), serveOData({ ...createPort(config, database), config, verifier, report }))
-  if (config.frontPage) app.get('/', showFrontPage(SIGNPOSTS, config.publicUrl))
+  const parts = { ...createPort(config, database), config, verifier, report }
+  const limit = limitRate(config, verifier)
+  app.use(ODATA_PATH, limit, serveOData(parts))
+  app.use(GRAPHQL_PATH, limit, serveGraphQL(parts))
+  if (config.graphiql) app.use(GRAPHIQL_PATH, serveGraphiQL())
+  if (config.frontPage) app.get('/', showFrontPage(signposts(config), config.publicUrl))
   app.use((req, res) => answerProblem(req, res, { kind: 'NotFound', what: `resource ${req.path}` }))
   app.use(answerFault(report))
   return app

@@ -85,7 +85,7 @@ const METHODS = {
 createServer((req, res) => {
   const [path, query] = req.url.split('?')
   METHODS[req.method](res, path.slice('/limit/'.length), new URLSearchParams(query), req).catch(error => {
-    console.error(error.message)
+    process.stderr.write(`${error.stack}\n`)
     if (!res.headersSent) send(res, 500)
   })
 }).listen(PORT, '127.0.0.1')

@@ -41,7 +41,7 @@ export const forms = {
           { ListAgentKey: member, ListOfficeKey: member, PropertyType: 'Residential', StreetNumber: '12', StreetName: 'Bench Road', City: city },
         ),
       keyOf: answer => answer.ListingKey,
-      then: (key, { member }) => [
+      steps: (key, { member }) => [
         write('PATCH', { key }, { StandardStatus: 'Active', ChangedByMemberKey: member }),
         write('PATCH', { key }, { StandardStatus: 'Sold', SoldPrice: 400000, ChangedByMemberKey: member }),
         write('DELETE', { key }),

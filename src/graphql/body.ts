@@ -1,7 +1,7 @@
 import { JsonNumber, type JsonObject, type JsonValue } from '../domain/json.js'
 import { toPlainDecimal } from '../language/literals-number.js'
 import { type EdmType, entity, scalar } from '../model/model.js'
-import type { Input } from './filter.js'
+import type { Input } from './operation.js'
 
 const PROPERTY = entity('Property')
 

@@ -8,9 +8,7 @@ import type { ValueType } from '../query/functions.js'
 import { type Argument, FILTERS, type FilterField, type Meaning } from './filter-table.js'
 import { readPoint, readPolygon } from './geo.js'
 import { filterOf } from './names.js'
-
-/** An input object as graphql-js has coerced it: its names and types are those of the schema. */
-export type Input = { readonly [name: string]: unknown }
+import type { Input } from './operation.js'
 
 type Of<K extends Meaning['kind']> = Extract<Meaning, { kind: K }>
 

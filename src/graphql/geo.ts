@@ -5,7 +5,7 @@ import { toPlainDecimal } from '../language/literals-number.js'
 /** The value of a literal (`Value` in query/ast.ts) for a GeoJSON Point (RFC 7946, 3.1.2) in WGS 84; `undefined` if it is none. */
 export function readPoint(json: JsonValue): string | undefined {
   const position = toPosition(coordinatesOf(json, 'Point'))
-  return position && readShape('Geography', `SRID=4326;POINT(${position})`)?.value
+  return position === undefined ? undefined : readShape('Geography', `SRID=4326;POINT(${position})`)?.value
 }
 
 /** The same for a GeoJSON Polygon (RFC 7946, 3.1.6). */
@@ -26,5 +26,5 @@ const listOf = (json: JsonValue | undefined): readonly JsonValue[] => (isList(js
 /** `longitude latitude`, in digits. Numbers may be texts, as those of Decimal are. */
 function toPosition(json: JsonValue | undefined): string | undefined {
   const numbers = listOf(json).map(n => (n instanceof JsonNumber ? toPlainDecimal(n.text) : typeof n === 'string' ? toPlainDecimal(n) : undefined))
-  return numbers.includes(undefined) ? undefined : numbers.join(' ')
+  return numbers.length < 2 || numbers.includes(undefined) ? undefined : numbers.join(' ')
 }

@@ -1,7 +1,7 @@
 import { fail } from '../errors/problem.js'
 import { type Entity, entity } from '../model/model.js'
 import type { OrderAst } from '../query/ast.js'
-import type { Input } from './filter.js'
+import type { Input } from './operation.js'
 
 const AT = { source: 'orderBy' }
 

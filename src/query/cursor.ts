@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash, hkdfSync, type KeyObject, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, type KeyObject } from 'node:crypto'
 import { fail } from '../errors/problem.js'
 import { MODEL_MEMBERS, type Plan, type Position } from './plan.js'
 
@@ -25,7 +25,8 @@ const TAG_BYTES = 16
 /**
  * Tokens are encrypted, so that they tell no value a reader may not see, and authenticated together with filter and order,
  * so that a token of another query is refused. They depend on nothing but the key, so they outlive restarts.
- * The text is base64url without padding: some clients keep only letters, digits, `-` and `_` of a token.
+ * The initialisation vector is a digest of what is sealed: a record has one token in one order, as caches of clients want it, and two
+ * different contents never share a vector. The text is base64url without padding: some clients keep only letters, digits, `-` and `_` of a token.
  */
 export function createCursorSeal(secret: string | KeyObject): CursorSeal {
   const key = Buffer.from(hkdfSync('sha256', secret, '', 'listing-service page token', 32))
@@ -36,9 +37,10 @@ export function createCursorSeal(secret: string | KeyObject): CursorSeal {
 }
 
 function encrypt(cursor: Cursor, key: Buffer, bond: Buffer): string {
-  const iv = randomBytes(IV_BYTES)
+  const text = JSON.stringify(cursor)
+  const iv = createHmac('sha256', key).update(bond).update(text).digest().subarray(0, IV_BYTES)
   const cipher = createCipheriv(CIPHER, key, iv).setAAD(bond)
-  const body = Buffer.concat([cipher.update(JSON.stringify(cursor), 'utf8'), cipher.final()])
+  const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
   return Buffer.concat([iv, body, cipher.getAuthTag()]).toString('base64url')
 }
 

@@ -23,7 +23,12 @@ export interface GraphQLAnswer<T> {
 const RESPONSE = 'application/graphql-response+json'
 
 /** Asks over HTTP, as clients do. */
-export async function ask<T>(app: TestApp, query: string, variables: Readonly<Record<string, unknown>> = {}, parts: RequestParts = {}): Promise<GraphQLAnswer<T>> {
+export async function ask<T>(
+  app: TestApp,
+  query: string,
+  variables: Readonly<Record<string, unknown>> = {},
+  parts: RequestParts = {},
+): Promise<GraphQLAnswer<T>> {
   const { status, json } = await app.send('/graphql', { method: 'POST', ...parts, headers: { Accept: RESPONSE, ...parts.headers }, body: { query, variables } })
   return { status, ...(json as Omit<GraphQLAnswer<T>, 'status'>) } // what the specification says of answers
 }
@@ -46,4 +51,6 @@ export async function faultOf(app: TestApp, query: string, variables: Readonly<R
 }
 
 /** A header with the token of a grant. */
-export const asActor = (app: TestApp, grant: Parameters<TestApp['tokenFor']>[0]): RequestParts => ({ headers: { Authorization: `Bearer ${app.tokenFor(grant)}` } })
+export const asActor = (app: TestApp, grant: Parameters<TestApp['tokenFor']>[0]): RequestParts => ({
+  headers: { Authorization: `Bearer ${app.tokenFor(grant)}` },
+})

@@ -40,7 +40,7 @@ export const forms = {
     cycle: {
       create: ({ member, city }) => ask('mutation($d:PropertyInput!){createProperty(data:$d){listingKey standardStatus contractStatus mlsStatus modificationTimestamp}}', { d: { listAgentKey: member, listOfficeKey: member, propertyType: 'Residential', streetNumber: '12', streetName: 'Bench Road', city } }), // biome-ignore format: one line
       keyOf: answer => answer.data.createProperty.listingKey,
-      then: (key, { member }) => [
+      steps: (key, { member }) => [
         update(key, { standardStatus: 'Active', changedByMemberKey: member }),
         update(key, { standardStatus: 'Sold', soldPrice: 400000, changedByMemberKey: member }),
         ask('mutation($k:String!){deleteProperty(listingKey:$k)}', { k: key }),

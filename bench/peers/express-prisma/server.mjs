@@ -47,10 +47,8 @@ const OPS = {
   LesserThanExpression: 'lt',
   LesserOrEqualsExpression: 'lte',
 }
-const leaf = t => {
-  while (t && t.type !== 'Literal' && t.type !== 'ODataIdentifier' && t.type !== 'MethodCallExpression' && t.value?.type) t = t.value
-  return t
-}
+const ENDS = new Set(['Literal', 'ODataIdentifier', 'MethodCallExpression'])
+const leaf = t => (t && !ENDS.has(t.type) && t.value?.type ? leaf(t.value) : t)
 const name = t => {
   const x = leaf(t)
   return x?.type === 'ODataIdentifier' ? x.value.name : x?.raw
@@ -114,7 +112,7 @@ const json = r => {
     if (decimals.has(k) || k === 'RoomArea') r[k] = Number(v)
     else if (dates.has(k)) r[k] = v.toISOString().slice(0, 10)
   }
-  if (r.Rooms) r.Rooms.forEach(x => json(x))
+  for (const room of r.Rooms ?? []) json(room)
   return r
 }
 const app = express().disable('x-powered-by').set('etag', false),

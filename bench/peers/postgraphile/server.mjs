@@ -21,9 +21,4 @@ const preset = {
 const serv = postgraphile(preset).createServ(grafserv)
 const server = createServer()
 await serv.addTo(server)
-if (process.argv.includes('--schema')) {
-  const { printSchema } = await import('graphql')
-  const { schema } = await postgraphile(preset).getSchemaResult()
-  process.exit(0)
-}
 server.listen(Number(process.env.PORT ?? 4822), '127.0.0.1')

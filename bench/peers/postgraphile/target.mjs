@@ -46,7 +46,7 @@ export const forms = {
     cycle: {
       create: values => ask('mutation($d:PropertyInput!){createProperty(input:{property:$d}){property{listingKey standardStatus contractStatus mlsStatus modificationTimestamp}}}', { d: toDraft(values) }), // biome-ignore format: one line
       keyOf: answer => answer.data.createProperty.property.listingKey,
-      then: (key, { member }) => [
+      steps: (key, { member }) => [
         update(key, { standardStatus: 'Active', changedByMemberKey: member }),
         update(key, { standardStatus: 'Sold', soldPrice: '400000', changedByMemberKey: member }),
         ask('mutation($k:String!){deletePropertyByListingKey(input:{listingKey:$k}){deletedPropertyId:clientMutationId}}', { k: key }),

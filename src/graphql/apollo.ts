@@ -1,0 +1,119 @@
+import { ApolloServer, type ApolloServerOptionsWithGateway, type ApolloServerPlugin, type GraphQLRequestContext } from '@apollo/server'
+import {
+  ApolloServerPluginCacheControlDisabled,
+  ApolloServerPluginInlineTraceDisabled,
+  ApolloServerPluginLandingPageDisabled,
+  ApolloServerPluginSchemaReportingDisabled,
+  ApolloServerPluginUsageReportingDisabled,
+} from '@apollo/server/plugin/disabled'
+import { execute, type FormattedExecutionResult, GraphQLError, type GraphQLFormattedError, type GraphQLSchema } from 'graphql'
+import type { Config } from '../config.js'
+import { fail } from '../errors/problem.js'
+import type { GraphQLContext } from './context.js'
+import { type CostLimits, checkCost } from './cost.js'
+import type { Executor } from './executor.js'
+import { BAD_REQUEST, toGraphQLError, withoutSuggestions } from './failure.js'
+import { MEDIA_TYPES } from './http.js'
+import { JsonText } from './json-text.js'
+
+/** What stands behind Apollo. */
+export interface ApolloParts {
+  readonly schema: GraphQLSchema
+  readonly executor: Executor
+  readonly config: CostLimits & Pick<Config, 'introspection'>
+}
+
+/**
+ * Apollo Server between our HTTP and our execution: it reads documents, validates them and keeps both them and persisted queries (30 MiB each at most).
+ * Nothing of it speaks to others or to people: no reports, no page, no words on the console.
+ */
+export function createApollo({ schema, executor, config }: ApolloParts): ApolloServer<GraphQLContext> {
+  return new ApolloServer<GraphQLContext>({
+    gateway: createGateway(schema, executor),
+    introspection: config.introspection,
+    includeStacktraceInErrorResponses: false,
+    allowBatchedHttpRequests: false,
+    // A browser cannot send this header from another page without asking first; so clients that read with GET pass too.
+    csrfPrevention: { requestHeaders: ['authorization'] },
+    stopOnTerminationSignals: false,
+    formatError: formatWith(config),
+    stringifyResult: stringify,
+    logger: SILENT,
+    plugins: [
+      checkOperations(schema, config),
+      ApolloServerPluginCacheControlDisabled(),
+      ApolloServerPluginInlineTraceDisabled(),
+      ApolloServerPluginLandingPageDisabled(),
+      ApolloServerPluginSchemaReportingDisabled(),
+      ApolloServerPluginUsageReportingDisabled(),
+    ],
+  })
+}
+
+const ignore = (): void => undefined
+/** What Apollo has to say of a request is told by its hooks. */
+const SILENT = { debug: ignore, info: ignore, warn: ignore, error: ignore }
+
+/** The way in for an executor of one's own. What it throws is a fault of ours, told like any other. */
+function createGateway(schema: GraphQLSchema, executor: Executor): ApolloServerOptionsWithGateway<GraphQLContext>['gateway'] {
+  return {
+    load: async () => ({
+      async executor({ document, operation, request, ...gateway }) {
+        const context = gateway.context as GraphQLContext // that of this server: the type of gateways is older than its parameter
+        // Apollo asks for the execution of an operation that it has not found, and wants the error of it.
+        if (!operation) return execute({ schema, document, operationName: request.operationName ?? null })
+        try {
+          const { errors, ...result } = await executor({ document, operation, variables: request.variables ?? {}, context })
+          return { ...result, ...(errors && { errors: errors.map(error => toGraphQLError(error, context, error.path, error.nodes)) }) }
+        } catch (error) {
+          return { errors: [toGraphQLError(error, context)] }
+        }
+      },
+    }),
+    onSchemaLoadOrUpdate(tell) {
+      tell({ apiSchema: schema, coreSupergraphSdl: '' })
+      return ignore
+    },
+    stop: async () => undefined,
+  }
+}
+
+/** What is checked when a document is valid, and the status of what is not executed. */
+function checkOperations(schema: GraphQLSchema, limits: CostLimits): ApolloServerPlugin<GraphQLContext> {
+  return {
+    requestDidStart: async () => ({
+      async didResolveOperation({ document, operation, request, contextValue }) {
+        try {
+          if (operation?.operation === 'subscription') fail({ kind: 'BadRequest', reason: 'a subscription needs a WebSocket or an event stream' })
+          if (operation) checkCost({ schema, document, operation, variables: request.variables ?? {} }, limits)
+        } catch (error) {
+          throw toGraphQLError(error, contextValue)
+        }
+      },
+      willSendResponse: async context => softenStatus(context),
+    }),
+    unexpectedErrorProcessingRequest: async ({ requestContext, error }) => void requestContext.contextValue.report(error),
+  }
+}
+
+/** A well-formed request whose operation is refused is answered with 200 under the older media type (GraphQL over HTTP, 6.4.1): clients of it take 400 for a broken proxy. */
+function softenStatus({ request, response, errors }: GraphQLRequestContext<GraphQLContext>): void {
+  const isMalformed = errors?.some(({ extensions: { code = BAD_REQUEST } }) => code === BAD_REQUEST)
+  if (response.http.status === 400 && !isMalformed && request.http?.headers.get('accept') === MEDIA_TYPES[0]) response.http.status = 200
+}
+
+/** Apollo marks what has no code as a fault of the service; but faults of ours have one, so it is the request's. */
+const formatWith =
+  ({ introspection }: Pick<Config, 'introspection'>) =>
+  (formatted: GraphQLFormattedError, error: unknown): GraphQLFormattedError => {
+    const isCoded = !(error instanceof GraphQLError) || error.extensions['code'] !== undefined || error.originalError !== undefined
+    const coded = isCoded ? formatted : { ...formatted, extensions: { ...formatted.extensions, code: BAD_REQUEST } }
+    return introspection ? coded : withoutSuggestions(coded)
+  }
+
+/** Errors first, so that they are seen; the data as it is. */
+function stringify({ errors, data }: FormattedExecutionResult): string {
+  const told = errors && `"errors":${JSON.stringify(errors)}`
+  const text = data instanceof JsonText ? data.text : JSON.stringify(data)
+  return `{${[told, text === undefined ? undefined : `"data":${text}`].filter(part => part !== undefined).join(',')}}`
+}

@@ -1,0 +1,118 @@
+import type { ServerResponse } from 'node:http'
+import { HeaderMap, type HTTPGraphQLRequest, type HTTPGraphQLResponse } from '@apollo/server'
+import type { ErrorRequestHandler, Request, RequestHandler } from 'express'
+import type { Config } from '../config.js'
+import { isList, isObject, JsonNumber, type JsonValue } from '../domain/json.js'
+import { fail, type Problem, ProblemError } from '../errors/problem.js'
+import { readJson } from '../http/body.js'
+import { failureHeaders } from '../http/failure.js'
+import { checkQueryLength } from '../http/limits.js'
+import { toRefusal } from './failure.js'
+
+/** What a request is answered with. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+export type Report = (error: unknown, req: Request) => string
+
+/** The two media types of GraphQL over HTTP (6.4.1, 6.4.2). The older one is for clients that name none. */
+export const MEDIA_TYPES = ['application/json', 'application/graphql-response+json'] as const
+export type MediaType = (typeof MEDIA_TYPES)[number]
+
+/** Levels of a request around the values of its variables. */
+const ENVELOPE = 8
+
+/**
+ * The handlers of a path: one for requests and one for what failed before it, such as a limit. Whatever becomes of a request, the answer has the shape
+ * of GraphQL, and nothing is left to Express.
+ */
+export function toHandlers(respond: (req: Request) => Promise<Answer>, report: Report): [RequestHandler, ErrorRequestHandler] {
+  const refuse = (error: unknown, req: Request) =>
+    toFailureAnswer(error instanceof ProblemError ? error.problems[0] : { kind: 'Internal', id: report(error, req) }, req)
+  return [
+    (req, res) => {
+      respond(req)
+        .catch((error: unknown) => refuse(error, req))
+        .then(answer => send(res, answer))
+    },
+    // Express knows an error handler by its four parameters.
+    (error: unknown, req, res, _next) => send(res, refuse(error, req)),
+  ]
+}
+
+function toFailureAnswer(problem: Problem, req: Request): Answer {
+  const { status, error } = toRefusal(problem)
+  const type = findMediaType(req) ?? MEDIA_TYPES[0]
+  return { status, headers: { 'Content-Type': `${type}; charset=utf-8`, ...failureHeaders(problem) }, body: JSON.stringify({ errors: [error] }) }
+}
+
+/** What a token may see stays with its owner. Node leaves the content away for HEAD. */
+function send(res: ServerResponse, { status, headers, body }: Answer): void {
+  res.statusCode = status
+  res.setHeader('Cache-Control', 'private, no-cache')
+  // Other values may stand there already: CORS has its own.
+  res.appendHeader('Vary', ['Accept', 'Authorization'])
+  for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
+  res.end(body)
+}
+
+const findMediaType = (req: Request): MediaType | undefined => {
+  const found = req.accepts([...MEDIA_TYPES])
+  return MEDIA_TYPES.find(type => type === found)
+}
+
+export function checkMethod({ method }: Request, allow: readonly string[]): void {
+  if (!allow.includes(method)) fail({ kind: 'MethodNotAllowed', method, allow })
+}
+
+/**
+ * A request as Apollo takes it: GET with its query string, or POST with JSON. Of the headers it gets what it looks at: the media type that we have chosen,
+ * so that both agree, and for its check against forged requests that there is a token, not which.
+ * @throws ProblemError MethodNotAllowed, NotAcceptable, UrlTooLong, and those of `readJson`
+ */
+export async function readRequest(req: Request, limits: Pick<Config, 'maxQueryLength' | 'maxBodyBytes' | 'maxDepth'>): Promise<HTTPGraphQLRequest> {
+  checkMethod(req, ['GET', 'POST'])
+  const accept = findMediaType(req) ?? fail({ kind: 'NotAcceptable', offered: MEDIA_TYPES.join(' and ') })
+  checkQueryLength(req, limits)
+  const { method, headers, originalUrl } = req
+  const type = headers['content-type']
+  return {
+    method,
+    headers: new HeaderMap([['accept', accept], ['authorization', 'Bearer'], ...(type === undefined ? [] : [['content-type', type] as const])]), // biome-ignore format: one table
+    search: originalUrl.split(/\?(.*)/s)[1] ?? '',
+    // A filter in a variable has two levels for each of its own, `{and: [`.
+    body: method === 'POST' ? toPlain(await readJson(req, limits.maxBodyBytes, 2 * limits.maxDepth + ENVELOPE)) : undefined,
+  }
+}
+
+/** The text of the document in a request; undefined for one that is known by its hash, and for what Apollo will refuse. */
+export function documentIn({ method, search, body }: HTTPGraphQLRequest): string | undefined {
+  const query = method === 'GET' ? new URLSearchParams(search).get('query') : hasQuery(body) ? body.query : undefined
+  return typeof query === 'string' ? query : undefined
+}
+
+const hasQuery = (body: unknown): body is { readonly query: unknown } => typeof body === 'object' && body !== null && 'query' in body
+
+/** JSON as graphql-js takes it. A number stays what was written if JavaScript would write it otherwise: the scalar of decimals then reads its digits. */
+function toPlain(value: JsonValue): unknown {
+  if (value instanceof JsonNumber) return String(Number(value.text)) === value.text ? Number(value.text) : toExact(value)
+  if (isList(value)) return value.map(toPlain)
+  return isObject(value) ? Object.fromEntries(Object.entries(value).map(([name, member]) => [name, toPlain(member)])) : value
+}
+
+/** Any decimal number of 15 digits comes through a double unharmed. */
+const DIGITS_OF_DOUBLE = 15
+
+const toExact = (value: JsonNumber): number | JsonNumber => {
+  const [digits = ''] = value.text.split(/e/i)
+  return digits.replace(/\D/g, '').length <= DIGITS_OF_DOUBLE ? Number(value.text) : value
+}
+
+/** The answer of Apollo, which is never in pieces: nothing here is deferred. */
+export function toAnswer({ status = 200, headers, body }: HTTPGraphQLResponse): Answer {
+  if (body.kind !== 'complete') throw new Error('An answer in pieces')
+  return { status, headers: Object.fromEntries(headers), body: body.string }
+}

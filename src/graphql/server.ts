@@ -1,0 +1,54 @@
+import type { ErrorRequestHandler, Request, RequestHandler } from 'express'
+import type { Config } from '../config.js'
+import { fail } from '../errors/problem.js'
+import type { Verifier } from '../http/bearer.js'
+import { createApollo } from './apollo.js'
+import type { GraphQLContext } from './context.js'
+import type { CostLimits } from './cost.js'
+import { createExecutor } from './executor.js'
+import { type Answer, checkMethod, documentIn, type Report, readRequest, toAnswer, toHandlers } from './http.js'
+import { createScreen, type ShapeLimits } from './protection.js'
+import type { Port } from './roots.js'
+import { createSchema } from './schema.js'
+import { renderSdl } from './sdl.js'
+
+export const GRAPHQL_PATH = '/graphql'
+/** Below it: the schema as text. */
+export const SDL_PATH = '/schema.graphql'
+
+/** What the adapter is made of. */
+export interface GraphQLParts extends Pick<Port, 'reading' | 'writing'> {
+  readonly config: ShapeLimits & CostLimits & Pick<Config, 'introspection' | 'maxQueryLength' | 'maxBodyBytes' | 'maxList'>
+  readonly verifier: Verifier
+  /** Logs a fault of the service and gives the id under which it stands in the log. */
+  readonly report: Report
+}
+
+/** Answers every request below GRAPHQL_PATH: operations, and the schema as text. */
+export function serveGraphQL({ reading, writing, config, verifier, report }: GraphQLParts): [RequestHandler, ErrorRequestHandler] {
+  const sdl = renderSdl()
+  const schema = createSchema(sdl)
+  const limits = { depth: config.maxDepth, nodes: config.maxNodes, list: config.maxList }
+  const apollo = createApollo({ schema, executor: createExecutor({ schema, port: { reading, writing, limits } }), config })
+  const screen = createScreen(config)
+  apollo.startInBackgroundHandlingStartupErrorsByLoggingAndFailingAllRequests()
+
+  /** The order of the checks is that of what they tell: without a token nobody learns what there is. */
+  async function respond(req: Request): Promise<Answer> {
+    const actor = await verifier.verify(req.headers.authorization)
+    if (req.path === SDL_PATH && config.introspection) return answerSdl(req, sdl)
+    if (req.path !== '/') fail({ kind: 'NotFound', what: `resource ${GRAPHQL_PATH}${req.path}` })
+    const request = await readRequest(req, config)
+    const context: GraphQLContext = { actor, report: error => report(error, req) }
+    const text = documentIn(request)
+    if (text !== undefined) screen(text)
+    return toAnswer(await apollo.executeHTTPGraphQLRequest({ httpGraphQLRequest: request, context: async () => context }))
+  }
+
+  return toHandlers(respond, report)
+}
+
+function answerSdl(req: Request, sdl: string): Answer {
+  checkMethod(req, ['GET', 'HEAD'])
+  return { status: 200, headers: { 'Content-Type': 'text/plain; charset=utf-8' }, body: sdl }
+}

@@ -1,6 +1,6 @@
 /**
  * Who may import whom. The rooms of src/, from the innermost outwards; each may import itself and what stands before it:
- *   errors <- model <- query <- domain <- data <- service, writing <- odata, graphql <- app <- main
+ *   errors <- model <- query <- domain <- data <- service, writing, following <- odata, graphql <- app <- main
  * language, the text form of queries, stands between query and the adapters; http stands beside the adapters, cli beside app; settings, config and secret may be read from http outwards.
  */
 const ROOMS = {
@@ -21,7 +21,7 @@ const ROOMS = {
 }
 
 /** Rooms that are files at the top of src/, not folders. */
-const FILES = { service: ['service', 'writing'], app: ['app'], main: ['main'], settings: ['settings', 'config', 'secret'] }
+const FILES = { service: ['service', 'writing', 'following'], app: ['app'], main: ['main'], settings: ['settings', 'config', 'secret'] }
 
 const pathOf = room => (FILES[room] ? `^src/(${FILES[room].join('|')})\\.ts$` : `^src/${room}/`)
 

@@ -16,7 +16,7 @@ async function open({ name, module, form, base, headers }) {
 async function sendKept(connection, target, request) {
   const { status, body } = await connection.send(toRequest(target.base, request, target.headers), true)
   if (status >= 300 || body.subarray(0, 20).includes('"errors"'))
-    throw new Error(`${request.method ?? 'GET'} ${request.path} ${status} ${body.toString('utf8', 0, 300)}`)
+    throw new Error(`${status} ${body.toString('utf8', 0, 200)} to ${request.method ?? 'GET'} ${request.path}`)
   return body
 }
 

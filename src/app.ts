@@ -31,6 +31,8 @@ export interface AppParts {
   readonly database: Database
   readonly logger: Logger
   readonly isDraining: () => boolean
+  /** GraphQL without our executor: for tests that compare. */
+  readonly isOrdinary?: boolean
 }
 
 /** The service while it runs. */
@@ -73,7 +75,7 @@ export async function startService(config: Config, logger: Logger): Promise<Runn
 }
 
 /** Everything that is answered, in the order in which it is tried. Express only carries it: each adapter reads its own paths. */
-export function createApp({ config, database, logger, isDraining }: AppParts): RequestListener {
+export function createApp({ config, database, logger, isDraining, isOrdinary = false }: AppParts): RequestListener {
   const verifier = createVerifier(config)
   const report = (error: unknown, req: Request): string => {
     logger.error({ id: requestId(req), err: error }, 'fault')
@@ -87,7 +89,7 @@ export function createApp({ config, database, logger, isDraining }: AppParts): R
   const parts = { ...createPort(config, database), config, verifier, report }
   const limit = limitRate(config, verifier)
   app.use(ODATA_PATH, limit, serveOData(parts))
-  app.use(GRAPHQL_PATH, limit, serveGraphQL(parts))
+  app.use(GRAPHQL_PATH, limit, serveGraphQL({ ...parts, isOrdinary }))
   if (config.graphiql) app.use(GRAPHIQL_PATH, serveGraphiQL())
   if (config.frontPage) app.get('/', showFrontPage(signposts(config), config.publicUrl))
   app.use((req, res) => answerProblem(req, res, { kind: 'NotFound', what: `resource ${req.path}` }))

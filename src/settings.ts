@@ -149,6 +149,10 @@ export const SETTINGS = {
   maxRootFields: setting('MAX_ROOT_FIELDS', wholeNumber(1, 1000), 20, 'Fields at the root of a GraphQL operation.'),
   maxFieldDirectives: setting('MAX_FIELD_DIRECTIVES', wholeNumber(1, 1000), 8, 'Directives at one place of a GraphQL document.'),
   maxCost:       setting('MAX_COST', wholeNumber(100, 10_000_000), 20_000, 'Records that a GraphQL operation may be expected to read.'),
+  maxSockets:    setting('MAX_SOCKETS', wholeNumber(1, 100_000), 1000, 'WebSockets of this process; beyond it 503.'),
+  maxSocketOperations: setting('MAX_SOCKET_OPERATIONS', wholeNumber(1, 10_000), 50, 'GraphQL operations that run on one WebSocket at a time.'),
+  maxSubscriptions: setting('MAX_SUBSCRIPTIONS', wholeNumber(1, 100_000), 1000, 'Subscriptions of this process, over WebSockets and event streams.'),
+  keepAliveMs:   setting('KEEP_ALIVE_MS', wholeNumber(100, 3_600_000), 12_000, 'Time after which a sign of life is sent over WebSockets and event streams; a WebSocket that does not answer until the next is cut.'),
   rateLimit:     setting('RATE_LIMIT', wholeNumber(0, 1_000_000), 0, 'Requests per minute and token; beyond it 429. 0: no limit.'),
   compressMinBytes: setting('COMPRESS_MIN_BYTES', wholeNumber(0, 104_857_600), 1024, 'Answers from this size on are compressed when the client offers it.'),
 

@@ -81,6 +81,35 @@ export function isVisible(of: Entity, row: RowName, actor: Actor): Expr {
   return anyOf(free, any(seen), gone)
 }
 
+const EVENT = entity('EntityEvent')
+
+/** From an event to those of the same listing. */
+const EVENTS_OF_LISTING: Navigation = {
+  kind: 'navigation', name: 'Events', collection: true, target: 'EntityEvent', description: '', local: 'PropertyKey', foreign: 'PropertyKey', relation: false, hidden: true,
+} // biome-ignore format: one row
+
+/**
+ * The condition under which the actor is told of an event of a listing: it can see the event, or it was this change that took the listing from its sight,
+ * as the event before shows. Of what happens to the listing afterwards it hears nothing.
+ */
+export function isTold(row: RowName, actor: Actor): Expr {
+  const seen = isVisible(EVENT, row, actor)
+  if (seen === TRUE) return TRUE
+  const [before, between] = [nextRow(row), nextRow(nextRow(row))]
+  const sequence = (of: RowName) => columnOf(EVENT.key, rowSource(of))
+  const anyEvent = (of: RowName, body: Expr): Expr => ({
+    kind: 'lambda',
+    quantifier: 'any',
+    over: { kind: 'records', navigation: EVENTS_OF_LISTING, source: rowSource(row) },
+    row: of,
+    body,
+    type: 'Boolean',
+  })
+  const isBetween = allOf(call('gt', sequence(between), sequence(before)), call('lt', sequence(between), sequence(row)))
+  const isBefore = allOf(call('lt', sequence(before), sequence(row)), call('not', anyEvent(between, isBetween)))
+  return anyOf(seen, anyEvent(before, allOf(isBefore, isVisibleListing(EVENT, rowSource(before), actor))))
+}
+
 const nextRow = (row: RowName): RowName => `r${Number(row.slice(1)) + 1}`
 
 /** The condition under which the actor may read a field of the record at `source` (fields.csv, readableBy; decisions 6). */

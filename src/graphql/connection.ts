@@ -5,7 +5,7 @@ import type { FilterReader } from './arguments.js'
 import { renderList, renderObject } from './json-text.js'
 import { connectionOf, edgeOf } from './names.js'
 import { type Asked, type Operation, objectType, readFields } from './operation.js'
-import { readSelection } from './selection.js'
+import { readPlaces, type Shown } from './places.js'
 
 /** The parts of a connection that an operation asks for. */
 export interface ConnectionSelection {
@@ -16,9 +16,6 @@ export interface ConnectionSelection {
   /** The answer, as JSON. */
   render(found: WindowFound): string
 }
-
-/** A record as each of the places that show it wants it. */
-type Shown = readonly string[]
 
 interface Found {
   readonly window: WindowFound
@@ -34,30 +31,13 @@ type Render = (found: Found) => string
 export function readConnection(operation: Operation, filters: FilterReader, of: Entity, nodes: Asked['nodes']): ConnectionSelection {
   const reader = new ConnectionReader(operation, of)
   const render = reader.connection(nodes)
-  const { places } = reader
-  const prefixOf = (i: number) => (places.length > 1 ? `${i}:` : '')
-  const parts = places.map((place, i) => readSelection(operation, filters, of, place, prefixOf(i)))
-  const show = places.length > 1 ? (json: string) => split(json, places.length) : (json: string) => [json]
+  const { query, show } = readPlaces(operation, filters, of, reader.places)
   return {
-    query: {
-      select: parts.flatMap(p => p.select ?? []),
-      expand: parts.flatMap(p => p.expand ?? []),
-      marks: parts.flatMap(p => p.marks ?? []),
-      layout: parts.flatMap(p => p.layout ?? []),
-    },
+    query,
     wanted: reader.wanted,
     isCounted: reader.isCounted,
     render: window => render({ window, shown: window.records.map(({ json }) => show(json)) }),
   }
-}
-
-/** Members that begin with the number of a place belong to it. Numbers that could lose digits are texts, so nothing is lost on the way. */
-function split(json: string, count: number): Shown {
-  const members = Object.entries(JSON.parse(json) as Record<string, unknown>) // written by PostgreSQL, an object
-  return Array.from({ length: count }, (_, i) => {
-    const prefix = `${i}:`
-    return renderObject(members.filter(([name]) => name.startsWith(prefix)).map(([name, value]) => [name.slice(prefix.length), JSON.stringify(value)]))
-  })
 }
 
 /** Walks the selection once, and keeps what has to be read for it. */

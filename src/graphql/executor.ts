@@ -62,11 +62,12 @@ export function createExecutor({ schema, port, isOrdinary = false }: ExecutorPar
   }
 }
 
-const toVariableError = ({ message, nodes }: GraphQLError) =>
+/** Variables that the schema does not take. */
+export const toVariableError = ({ message, nodes }: GraphQLError) =>
   new GraphQLError(message, { ...(nodes && { nodes }), extensions: { code: 'BAD_USER_INPUT', http: { status: 400 } } })
 
 /** The operation as a field, whose selection set it has. */
-const asField = ({ selectionSet }: OperationDefinitionNode) => ({ selectionSet }) as FieldNode // nothing else of it is looked at
+export const asField = ({ selectionSet }: OperationDefinitionNode) => ({ selectionSet }) as FieldNode // nothing else of it is looked at
 
 interface Roots {
   readonly parts: Operation

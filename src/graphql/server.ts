@@ -19,17 +19,19 @@ export const SDL_PATH = '/schema.graphql'
 /** What the adapter is made of. */
 export interface GraphQLParts extends Pick<Port, 'reading' | 'writing'> {
   readonly config: ShapeLimits & CostLimits & Pick<Config, 'introspection' | 'maxQueryLength' | 'maxBodyBytes' | 'maxList'>
-  readonly verifier: Verifier
+  readonly verifier: Pick<Verifier, 'verify'>
   /** Logs a fault of the service and gives the id under which it stands in the log. */
   readonly report: Report
+  /** Operations go field by field through graphql-js, which ours is measured by. */
+  readonly isOrdinary?: boolean
 }
 
 /** Answers every request below GRAPHQL_PATH: operations, and the schema as text. */
-export function serveGraphQL({ reading, writing, config, verifier, report }: GraphQLParts): [RequestHandler, ErrorRequestHandler] {
+export function serveGraphQL({ reading, writing, config, verifier, report, isOrdinary = false }: GraphQLParts): [RequestHandler, ErrorRequestHandler] {
   const sdl = renderSdl()
   const schema = createSchema(sdl)
   const limits = { depth: config.maxDepth, nodes: config.maxNodes, list: config.maxList }
-  const apollo = createApollo({ schema, executor: createExecutor({ schema, port: { reading, writing, limits } }), config })
+  const apollo = createApollo({ schema, executor: createExecutor({ schema, port: { reading, writing, limits }, isOrdinary }), config })
   const screen = createScreen(config)
   apollo.startInBackgroundHandlingStartupErrorsByLoggingAndFailingAllRequests()
 

@@ -13,6 +13,8 @@ export interface Verifier {
    * @throws ProblemError TokenMissing, TokenRefused, or Unavailable 'keys'.
    */
   verify(authorization: string | undefined): Promise<Actor>
+  /** The same, and how long the answer holds. */
+  inspect(authorization: string | undefined): Promise<Verified>
 }
 
 type VerifierSettings = Pick<
@@ -21,7 +23,7 @@ type VerifierSettings = Pick<
 >
 
 /** A verified token and the moment (milliseconds of the clock) until which nothing can make it invalid. */
-interface Verified {
+export interface Verified {
   readonly actor: Actor
   readonly until: number
 }
@@ -34,17 +36,16 @@ const CACHED_TOKENS = 10_000
 export function createVerifier(config: VerifierSettings): Verifier {
   const seen = new LRUCache<string, Verified>({ max: CACHED_TOKENS })
   const keySet = openKeySet(config, () => seen.clear())
-  return {
-    async verify(authorization) {
-      const token = readToken(authorization)
-      const name = fingerprint(token)
-      const known = seen.get(name)
-      if (known !== undefined && Date.now() < known.until) return known.actor
-      const verified = await verifyToken(token, config, keySet)
-      seen.set(name, verified)
-      return verified.actor
-    },
+  async function inspect(authorization: string | undefined): Promise<Verified> {
+    const token = readToken(authorization)
+    const name = fingerprint(token)
+    const known = seen.get(name)
+    if (known !== undefined && Date.now() < known.until) return known
+    const verified = await verifyToken(token, config, keySet)
+    seen.set(name, verified)
+    return verified
   }
+  return { inspect, verify: async authorization => (await inspect(authorization)).actor }
 }
 
 function openKeySet(config: VerifierSettings, onChange: () => void): KeySet | undefined {

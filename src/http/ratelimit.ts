@@ -14,36 +14,56 @@ interface Window {
 
 type Handler = (req: IncomingMessage, res: ServerResponse, next: (error?: unknown) => void) => void
 
+/** What is left of a window. */
+interface Left {
+  readonly requests: number
+  /** Seconds to the end of the window. */
+  readonly seconds: number
+  readonly isOver: boolean
+}
+
+/** Counts what tokens ask for, in windows of a minute that begin with the first request: HTTP and WebSockets share it. */
+export interface RateMeter {
+  readonly rateLimit: number
+  /** Counts one request of a valid token. */
+  count(authorization: string): Left
+}
+
+export function createMeter({ rateLimit }: Pick<Config, 'rateLimit'>): RateMeter {
+  const windows = new LRUCache<string, Window>({ max: COUNTED_TOKENS })
+  return {
+    rateLimit,
+    count(authorization) {
+      const name = fingerprint(readToken(authorization))
+      const known = windows.get(name)
+      const window = known !== undefined && Date.now() < known.endsAt ? known : { endsAt: Date.now() + WINDOW_MS, count: 0 }
+      windows.set(name, window)
+      window.count++
+      const seconds = Math.max(1, Math.ceil((window.endsAt - Date.now()) / 1000))
+      return { requests: Math.max(0, rateLimit - window.count), seconds, isOver: rateLimit > 0 && window.count > rateLimit }
+    },
+  }
+}
+
 /**
- * At most RATE_LIMIT requests per minute and token, counted in windows of a minute that begin with the first request. What is left
- * stands in the RateLimit headers. Only valid tokens count, so nobody fills the memory with invented ones or starves another behind
- * the same address; requests without one go on to be refused by the adapters. Refused requests do not prolong the wait.
+ * At most RATE_LIMIT requests per minute and token. What is left stands in the RateLimit headers. Only valid tokens count, so nobody fills the memory with
+ * invented ones or starves another behind the same address; requests without one go on to be refused by the adapters. Refused requests do not prolong the wait.
  * The problem (TooManyRequests) goes to the error handler of the adapter behind.
  */
-export function limitRate({ rateLimit }: Pick<Config, 'rateLimit'>, verifier: Verifier): Handler {
-  const windows = new LRUCache<string, Window>({ max: COUNTED_TOKENS })
-  const count = (authorization: string): Window => {
-    const name = fingerprint(readToken(authorization))
-    const known = windows.get(name)
-    const window = known !== undefined && Date.now() < known.endsAt ? known : { endsAt: Date.now() + WINDOW_MS, count: 0 }
-    windows.set(name, window)
-    window.count++
-    return window
-  }
+export function limitRate(config: Pick<Config, 'rateLimit'>, verifier: Verifier, meter: RateMeter = createMeter(config)): Handler {
   return (req, res, next) => {
     const { authorization } = req.headers
-    if (rateLimit === 0 || authorization === undefined) return next()
+    if (meter.rateLimit === 0 || authorization === undefined) return next()
     verifier.verify(authorization).then(
-      () => admit(count(authorization), rateLimit, res, next),
+      () => admit(meter.count(authorization), meter.rateLimit, res, next),
       () => next(),
     )
   }
 }
 
-function admit(window: Window, limit: number, res: ServerResponse, next: (error?: unknown) => void): void {
-  const retryAfter = Math.max(1, Math.ceil((window.endsAt - Date.now()) / 1000))
+function admit({ requests, seconds, isOver }: Left, limit: number, res: ServerResponse, next: (error?: unknown) => void): void {
   res.setHeader('RateLimit-Limit', limit)
-  res.setHeader('RateLimit-Remaining', Math.max(0, limit - window.count))
-  res.setHeader('RateLimit-Reset', retryAfter)
-  next(window.count > limit ? new ProblemError({ kind: 'TooManyRequests', retryAfter }) : undefined)
+  res.setHeader('RateLimit-Remaining', requests)
+  res.setHeader('RateLimit-Reset', seconds)
+  next(isOver ? new ProblemError({ kind: 'TooManyRequests', retryAfter: seconds }) : undefined)
 }

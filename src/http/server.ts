@@ -17,25 +17,39 @@ const TIMES = {
 
 const LINGER_MS = 1000
 
+/** Headers of a request that offer another protocol. */
+const OFFER: ReadonlySet<string> = new Set(['connection', 'upgrade', 'http2-settings'])
+
 type ServerSettings = Pick<Config, 'host' | 'port' | 'maxHeaderBytes' | 'shutdownTimeoutMs'>
 
-export const createHttpServer = (app: RequestListener, config: ServerSettings): HttpServer => new HttpServer(app, config)
+/** What holds connections for longer than a request takes. */
+export interface LongLived {
+  /** Takes over a connection that asks to become a WebSocket. */
+  upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void
+  /** Ends all that it holds, and takes nothing more. */
+  close(): void
+}
+
+export const createHttpServer = (app: RequestListener, config: ServerSettings, longLived?: LongLived): HttpServer => new HttpServer(app, config, longLived)
 
 /** The server around an application. What Node refuses by itself is answered in the form of every other error. */
 export class HttpServer {
   readonly #config: ServerSettings
   readonly #server: Server
   readonly #running = new Map<Duplex, ServerResponse>()
+  readonly #longLived: LongLived | undefined
   #draining = false
 
-  constructor(app: RequestListener, config: ServerSettings) {
+  constructor(app: RequestListener, config: ServerSettings, longLived?: LongLived) {
     this.#config = config
+    this.#longLived = longLived
     const serve: RequestListener = (req, res) => this.#serve(app, req, res)
     // Node answers a missing Host with an empty body, so that check is ours.
     this.#server = createServer({ ...TIMES, maxHeaderSize: config.maxHeaderBytes, requireHostHeader: false }, serve)
     // An expectation that is unknown may be ignored (RFC 9110, 10.1.1); Node would answer 417 without a body.
     this.#server.on('checkExpectation', serve)
     this.#server.on('connect', (_req: IncomingMessage, socket: Duplex) => refuse(socket, { kind: 'BadRequest', reason: 'CONNECT is not possible here' }))
+    this.#server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => this.#upgrade(req, socket, head))
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => this.#failClient(error.code, socket))
   }
 
@@ -57,9 +71,10 @@ export class HttpServer {
     return this.#draining
   }
 
-  /** Takes no new connection, closes idle ones, lets running requests finish, and cuts what is left after SHUTDOWN_TIMEOUT_MS. */
+  /** Takes no new connection, ends those that are held, closes idle ones, lets running requests finish, and cuts what is left after SHUTDOWN_TIMEOUT_MS. */
   close(): Promise<void> {
     this.#draining = true
+    this.#longLived?.close()
     return new Promise(resolve => {
       const force = setTimeout(() => this.#server.closeAllConnections(), this.#config.shutdownTimeoutMs)
       this.#server.close(() => {
@@ -86,6 +101,20 @@ export class HttpServer {
     else app(req, res)
   }
 
+  /** An upgrade is an offer, which a server may leave aside (RFC 9110, 7.8): clients of HTTP/2 make one with every request. */
+  #upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void {
+    if (!this.#longLived || req.headers.upgrade?.toLowerCase() !== 'websocket') this.#readAgain(req, socket, head)
+    else if (this.#draining) refuse(socket, { kind: 'Unavailable', reason: 'busy' })
+    else this.#longLived.upgrade(req, socket, head)
+  }
+
+  /** Node has given the connection up: it gets it back as a new one, with the request as if it had made no offer. */
+  #readAgain({ method, url, httpVersion, rawHeaders }: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const fields = rawHeaders.flatMap((name, i) => (i % 2 === 0 && !OFFER.has(name.toLowerCase()) ? [`${name}: ${rawHeaders[i + 1]}\r\n`] : []))
+    socket.unshift(Buffer.concat([Buffer.from(`${method} ${url} HTTP/${httpVersion}\r\n${fields.join('')}\r\n`, 'latin1'), head]))
+    this.#server.emit('connection', socket)
+  }
+
   /** Half an answer cannot be taken back: the connection ends without another word. */
   #failClient(code: string | undefined, socket: Duplex): void {
     if (!socket.writable || code === 'ECONNRESET' || this.#running.get(socket)?.headersSent) socket.destroy()
@@ -108,7 +137,7 @@ function sendFailure(res: ServerResponse, problem: Problem): void {
  * Writes an answer where there is no response object, and ends the connection. It is destroyed a little later, since a reset
  * at once would take the answer from a client that is still sending, and one that never closes would stay for ever.
  */
-function refuse(socket: Duplex, problem: Problem): void {
+export function refuse(socket: Duplex, problem: Problem): void {
   const { status, headers, body } = renderFailure(problem)
   const lines = Object.entries({ ...headers, Date: new Date().toUTCString(), Connection: 'close' }).map(([name, value]) => `${name}: ${value}`)
   // After CONNECT nobody else listens, and an error without a listener would end the process.

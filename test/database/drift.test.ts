@@ -28,6 +28,7 @@ const TRIGGERS = [
   ...[...LOGGED, 'Lookup'].map(table => `${table}.stamp_record`),
   ...['Property', 'Member', 'Office'].map(table => `${table}.adopt_media`),
   ...['attach_media', 'photos_delete', 'photos_insert', 'photos_update'].map(name => `Media.${name}`),
+  'EntityEvent.notify_change',
 ]
 
 const SCHEMA = readFileSync(new URL('../../prisma/schema.prisma', import.meta.url), 'utf8')
@@ -88,7 +89,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
     expect(found).toEqual([...declaredIndexes, ...INDEXES_BEYOND_PRISMA, ...[...ENTITIES.keys()].map(name => `${name}_pkey`)].sort())
   })
 
-  test('triggers are those of the change log and of media', async () => {
+  test('triggers are those of the change log, of its notices and of media', async () => {
     const found = await names(`select c.relname || '.' || t.tgname as name from pg_trigger t join pg_class c on c.oid = t.tgrelid where not t.tgisinternal`)
     expect(found).toEqual([...TRIGGERS].sort())
   })

@@ -17,7 +17,11 @@ interface Subject {
   readonly literal: readonly [graphql: string, odata: string]
 }
 
-const direct = (name: string, graphql: string, odata = graphql): Subject => ({ wrap: filter => `{ ${name}: ${filter} }`, text: name, literal: [graphql, odata] })
+const direct = (name: string, graphql: string, odata = graphql): Subject => ({
+  wrap: filter => `{ ${name}: ${filter} }`,
+  text: name,
+  literal: [graphql, odata],
+})
 
 // biome-ignore format: table
 const SUBJECTS = {
@@ -217,17 +221,23 @@ test('every field of a filter input that the functions make has a row', () => {
 })
 
 test('every overload that takes a value first has a field', () => {
-  const overloads = (Object.keys(FUNCTIONS) as FunctionName[]).flatMap(fn => FUNCTIONS[fn].map(s => ({ fn, takes: s.args[0], others: s.args.slice(1), returns: s.returns }))) // its keys
+  const overloads = (Object.keys(FUNCTIONS) as FunctionName[]).flatMap(fn =>
+    FUNCTIONS[fn].map(s => ({ fn, takes: s.args[0], others: s.args.slice(1), returns: s.returns })),
+  ) // its keys
   const fields = [...FILTERS.values()].flatMap(input => [...input.fields.values()].map(f => ({ input: input.name, means: f.means })))
   const isThere = ({ fn, others }: (typeof overloads)[number]) =>
     fields.some(({ means }) => {
       if (means.kind !== 'test' && means.kind !== 'step') return false
       const args = means.kind === 'test' ? [means.argument] : means.arguments
-      return means.fn === fn && others.length <= args.length && others.every((type, i) => type === (args[i]?.list ? `Collection(${args[i].type})` : args[i]?.type))
+      return (
+        means.fn === fn && others.length <= args.length && others.every((type, i) => type === (args[i]?.list ? `Collection(${args[i].type})` : args[i]?.type))
+      )
     })
   const missing = overloads.filter(o => !isThere(o)).map(({ fn, takes = 'nothing' }) => `${fn}(${takes})`)
   // The inputs say the first three themselves; the next three take no value; collections are of texts only.
-  expect(new Set(missing.map(m => m.replace(/\(.*/, '')))).toEqual(new Set(['and', 'or', 'not', 'now', 'mindatetime', 'maxdatetime', 'hassubset', 'hassubsequence']))
+  expect(new Set(missing.map(m => m.replace(/\(.*/, '')))).toEqual(
+    new Set(['and', 'or', 'not', 'now', 'mindatetime', 'maxdatetime', 'hassubset', 'hassubsequence']),
+  )
   expect(missing.filter(m => m.includes('(Collection(String)'))).toEqual([])
 })
 

@@ -66,9 +66,14 @@ const POINT = { type: 'Point', coordinates: [new JsonNumber('-104.990250'), new 
 
 test('a point keeps its digits, also where variables stand in it', () => {
   expect(fromLiteral('GeoPoint', '{ type: "Point", coordinates: [-104.990250, 39.7] }')).toEqual(POINT)
-  expect(fromVariable('GeoPoint', '{ "type": "Point", "coordinates": [-104.123456789012345, 39.7] }')).toMatchObject({ coordinates: [{ text: '-104.12345678901235' }, {}] })
-  const text = 'query($x: Float!) { properties(filter: { GeoLocation: { geoDistance: { to: { type: "Point", coordinates: [$x, 39.7] }, is: { lt: 1 } } } }) { totalCount } }'
-  expect(readArguments(text, { x: -104.5 })).toMatchObject({ filter: { GeoLocation: { geoDistance: { to: { coordinates: [{ text: '-104.5' }, { text: '39.7' }] } } } } })
+  expect(fromVariable('GeoPoint', '{ "type": "Point", "coordinates": [-104.123456789012345, 39.7] }')).toMatchObject({
+    coordinates: [{ text: '-104.12345678901235' }, {}],
+  })
+  const text =
+    'query($x: Float!) { properties(filter: { GeoLocation: { geoDistance: { to: { type: "Point", coordinates: [$x, 39.7] }, is: { lt: 1 } } } }) { totalCount } }'
+  expect(readArguments(text, { x: -104.5 })).toMatchObject({
+    filter: { GeoLocation: { geoDistance: { to: { coordinates: [{ text: '-104.5' }, { text: '39.7' }] } } } },
+  })
 })
 
 test.each([
@@ -119,6 +124,9 @@ test('an order has one field in each object', () => {
   expect(orderOf('[]')).toEqual([])
 })
 
-test.each(['[{}]', '[{ ListPrice: null }]', '[{ ListPrice: ASC, City: ASC }]', '[{ ListAgent: {} }]', '[{ ListAgent: null }]'])('an order that is refused: %s', orderBy => {
-  expect(() => orderOf(orderBy)).toThrow(expect.objectContaining({ problems: [expect.objectContaining({ kind: 'BadOptionValue' })] }))
-})
+test.each(['[{}]', '[{ ListPrice: null }]', '[{ ListPrice: ASC, City: ASC }]', '[{ ListAgent: {} }]', '[{ ListAgent: null }]'])(
+  'an order that is refused: %s',
+  orderBy => {
+    expect(() => orderOf(orderBy)).toThrow(expect.objectContaining({ problems: [expect.objectContaining({ kind: 'BadOptionValue' })] }))
+  },
+)

@@ -1,4 +1,13 @@
-import { buildSchema, type GraphQLInputObjectType, type GraphQLObjectType, getNamedType, isInputObjectType, isObjectType, isScalarType, validateSchema } from 'graphql'
+import {
+  buildSchema,
+  type GraphQLInputObjectType,
+  type GraphQLObjectType,
+  getNamedType,
+  isInputObjectType,
+  isObjectType,
+  isScalarType,
+  validateSchema,
+} from 'graphql'
 import { expect, test } from 'vitest'
 import { TRANSITIONS } from '../../src/domain/lifecycle.js'
 import { FILTERS } from '../../src/graphql/filter-table.js'
@@ -30,9 +39,9 @@ const argsOf = (type: string, field: string) => Object.fromEntries((objectType(t
 test('the schema is valid, and the scalars are those of the resolvers', () => {
   expect(validateSchema(SCHEMA)).toEqual([])
   const scalars = Object.values(SCHEMA.getTypeMap()).filter(isScalarType)
-  expect(scalars.filter(t => !['String', 'Int', 'Float', 'Boolean', 'ID'].includes(t.name)).map(t => [t.name, t.description, t.specifiedByURL ?? null])).toEqual(
-    Object.values(SCALARS).map(s => [s.name, s.description, s.specifiedByURL]),
-  )
+  expect(
+    scalars.filter(t => !['String', 'Int', 'Float', 'Boolean', 'ID'].includes(t.name)).map(t => [t.name, t.description, t.specifiedByURL ?? null]),
+  ).toEqual(Object.values(SCALARS).map(s => [s.name, s.description, s.specifiedByURL]))
 })
 
 test('no type is there in vain', () => {
@@ -42,7 +51,10 @@ test('no type is there in vain', () => {
     reached.add(name)
     const type = SCHEMA.getType(name)
     if (!isObjectType(type) && !isInputObjectType(type)) return
-    for (const field of Object.values(type.getFields())) for (const { type } of [field, ...('args' in field ? field.args : [])]) visit(getNamedType(type).name)
+    for (const field of Object.values(type.getFields())) {
+      visit(getNamedType(field.type).name)
+      if ('args' in field) for (const argument of field.args) visit(getNamedType(argument.type).name)
+    }
   }
   for (const root of ['Query', 'Mutation', 'Subscription']) visit(root)
   expect(Object.keys(SCHEMA.getTypeMap()).filter(name => !name.startsWith('__') && !reached.has(name))).toEqual([])
@@ -125,5 +137,9 @@ test('a deprecated field says why, in both schemas', () => {
 })
 
 test.each(['plain', 'with "quotes"', 'with """three"""', 'a backslash \\'])('a description is a block string: %s', text => {
-  expect(buildSchema(`${describe(text)}\ntype Query { a: Int }`).getQueryType()?.description?.trim()).toBe(text)
+  expect(
+    buildSchema(`${describe(text)}\ntype Query { a: Int }`)
+      .getQueryType()
+      ?.description?.trim(),
+  ).toBe(text)
 })

@@ -49,6 +49,8 @@ export interface TestAppSettings {
 
 export const EVERYTHING: Grant = { scopes: ['listings:read', 'listings:write', 'listings:write:any'], audience: 'staff', seconds: 3600 }
 const DEFAULTS = { JWT_SECRET: 'a secret of the tests, long enough for HS256', LOG_LEVEL: 'silent', PORT: '0' }
+/** All of GraphQL goes field by field through graphql-js: both ways must pass the same tests. */
+const IS_ORDINARY = process.env['TEST_EXECUTION'] === 'ordinary'
 const CASES = new URL('../cases/', import.meta.url)
 
 const ignore = (): void => undefined
@@ -61,7 +63,7 @@ export async function startTestApp({ kind = 'embedded', env = {}, fixture, grant
   if (fixture) await importFile(database, fileURLToPath(new URL(fixture, CASES)), SILENT)
   const config = readConfig({ ...DEFAULTS, ...env })
   const server = createHttpServer((req, res) => app(req, res), config)
-  const app = createApp({ config, database, logger: pino({ level: config.logLevel }), isDraining: () => server.isDraining() })
+  const app = createApp({ config, database, logger: pino({ level: config.logLevel }), isDraining: () => server.isDraining(), isOrdinary: IS_ORDINARY })
   const { port } = await server.listen()
   const base = `http://127.0.0.1:${port}`
   const tokenFor = (wanted: Partial<Grant> = {}) => {

@@ -16,7 +16,7 @@ interface Surroundings {
 
 /** Values near each other and near those of the fixture, so that comparisons are often equal and never all alike. */
 // biome-ignore format: table
-const LITERALS: { readonly [type in ValueType]?: readonly (string | number | boolean)[] } = {
+export const LITERALS: { readonly [type in ValueType]?: readonly (string | number | boolean)[] } = {
   Boolean:        [true, false],
   Int32:          [-7, -1, 0, 1, 2, 3, 7, 30, 2020, 2024],
   Int64:          ['-1', '0', '2', '5000000000'],

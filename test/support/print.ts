@@ -59,9 +59,18 @@ const printArray = (list: Expr & { kind: 'list' }) =>
 function printLiteral(value: string | number | boolean | null, type: ValueType): string {
   if (value === null) return 'null'
   if (type === 'String') return `'${String(value).replaceAll("'", "''")}'`
-  if (type === 'Duration') return `duration'${String(value).startsWith('-') ? '-' : ''}PT${String(value).replace('-', '')}S'`
+  if (type === 'Duration') return `duration'${printDuration(value)}'`
+  if (type === 'GeographyPoint') return `geography'SRID=4326;POINT(${value})'`
+  if (type === 'GeographyPolygon')
+    return `geography'SRID=4326;POLYGON(${String(value)
+      .split(';')
+      .map(ring => `(${ring})`)
+      .join(',')})'`
   return String(value)
 }
+
+/** Seconds as a duration of XML Schema. */
+export const printDuration = (seconds: string | number | boolean) => `${String(seconds).startsWith('-') ? '-' : ''}PT${String(seconds).replace('-', '')}S`
 
 const variable = (row: RowName) => `v${row.slice(1)}`
 

@@ -1,6 +1,7 @@
 import { SHARED } from '../../data/cluster.mjs'
 import { AGENT, isRequired, MEDIA, NARROW, ROOMS, TABLES, WIDE } from '../../data/tables.mjs'
 import { graphql } from '../../forms-graphql.mjs'
+import { keyBefore } from '../deep-page.mjs'
 import { generateClient, toCamel } from '../prisma.mjs'
 
 const fields = names => names.map(toCamel).join(' ')
@@ -29,11 +30,7 @@ export const forms = {
     'count-only': ({ city, low }) =>
       ask('query($f:PropertyFilter){properties(filter:$f,first:0){totalCount}}', { f: { city: { eq: city }, listPrice: { gte: low } } }),
     'page-1': ({ size }) => page(narrow, size),
-    'page-1000': async ({ page: number, size }, read) => {
-      let request = page(narrow, size)
-      for (let i = 1; i < number; i++) request = page(narrow, size, (await read(request)).data.properties.endCursor)
-      return request
-    },
+    'page-1000': values => page(narrow, values.size, keyBefore(values)),
     walk: { first: ({ size }) => page(wide, size), next: ({ cursor }, { size }) => cursor && page(wide, size, cursor) },
     'patch-single': patch,
     'patch-concurrent': patch,

@@ -127,7 +127,7 @@ app.use('/odata', async (req, res, next) => {
   try {
     const m = KEY.exec(decodeURIComponent(req.path)),
       key = m?.[1].replaceAll("''", "'")
-    if (req.method === 'GET' && key !== null) {
+    if (req.method === 'GET' && key !== undefined) {
       const r = await prisma.property.findUnique({ where: { ListingKey: key } })
       return r ? res.json({ '@odata.context': `${CTX}/$entity`, ...json(r) }) : res.status(404).json({ error: { code: '404', message: 'not found' } })
     }

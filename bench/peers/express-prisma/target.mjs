@@ -1,10 +1,17 @@
 import { SHARED } from '../../data/cluster.mjs'
 import { TABLES } from '../../data/tables.mjs'
 import { toODataForms, withConstant } from '../../forms-odata.mjs'
+import { keyBefore } from '../deep-page.mjs'
 import { generateClient } from '../prisma.mjs'
 
 const odata = toODataForms('/odata')
-export const forms = { 'express-prisma': { ...odata, 'filter-functions': withConstant(odata['filter-functions']) } }
+export const forms = {
+  'express-prisma': {
+    ...odata,
+    'filter-functions': withConstant(odata['filter-functions']),
+    'page-1000': values => ({ path: `${odata['page-1'](values).path}&$skiptoken=${Buffer.from(JSON.stringify([keyBefore(values)])).toString('base64url')}` }),
+  },
+}
 
 export const server = {
   name: 'express-prisma',

@@ -1,0 +1,19 @@
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
+
+const isProgram = (path: string): boolean => {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The browser of this machine; undefined where there is none: tests that need it are left out, and say so. */
+export const BROWSER = (process.env['PATH'] ?? '')
+  .split(delimiter)
+  .flatMap(folder => NAMES.map(name => join(folder, name)))
+  .find(isProgram)

@@ -21,7 +21,7 @@ const ROOMS = {
 }
 
 /** Rooms that are files at the top of src/, not folders. */
-const FILES = { service: ['service', 'writing', 'following'], app: ['app'], main: ['main'], settings: ['settings', 'config', 'secret'] }
+const FILES = { service: ['service', 'writing', 'following'], app: ['app'], main: ['main', 'workers'], settings: ['settings', 'config', 'secret'] }
 
 const pathOf = room => (FILES[room] ? `^src/(${FILES[room].join('|')})\\.ts$` : `^src/${room}/`)
 

@@ -66,8 +66,9 @@ function describe(setting: Setting<unknown>, text: string | undefined): string {
   return `${setting.name} ${shown}; expected ${setting.expected}.`
 }
 
-function findConflicts({ pageSize, pageSizeMax, maxQueryLength, maxHeaderBytes }: Settings): readonly string[] {
+function findConflicts({ pageSize, pageSizeMax, maxQueryLength, maxHeaderBytes, workers, embedded }: Settings & Facts): readonly string[] {
   return broken(
+    [workers === 1 || !embedded, `WORKERS is '${workers}'; expected 1 without DATABASE_URL: the embedded database lives in the one process that serves.`],
     [pageSize <= pageSizeMax, `PAGE_SIZE is '${pageSize}'; expected at most PAGE_SIZE_MAX (${pageSizeMax}).`],
     [
       maxHeaderBytes >= maxQueryLength + HEADER_ROOM,

@@ -72,12 +72,12 @@ export class Following {
     requireScope(actor, 'listings:read')
     const { limits, policy, database } = this.#parts
     const plan = { ...narrow(bind(query, LISTING, limits), hasAnyKey(keys)), top: keys.length }
-    const { records } = await this.#gate.run(() => readPage(database.prisma, restrict(plan, actor, policy), notation))
+    const { records } = await this.#gate.run(() => readPage(database.reader, restrict(plan, actor, policy), notation))
     return new Map(records.map(record => [toPosition(record)[0] ?? '', record]))
   }
 
   async #readLog(plan: Plan): Promise<readonly LogRow[]> {
-    const { records } = await this.#gate.run(() => readPage(this.#parts.database.prisma, plan, NUMBERS_AS_TEXT))
+    const { records } = await this.#gate.run(() => readPage(this.#parts.database.reader, plan, NUMBERS_AS_TEXT))
     return records.map(({ json }) => JSON.parse(json) as LogRow) // what the plan selects
   }
 }

@@ -1,14 +1,17 @@
+import cluster from 'node:cluster'
 import type { Logger } from 'pino'
 import { type RunningService, startService } from './app.js'
 import { readConfig } from './config.js'
 import { createLogger } from './http/log.js'
 import { signToken } from './http/token.js'
 import { renderWelcome, START_GRANT } from './http/welcome.js'
+import { runWorkers } from './workers.js'
 
 /** Runs the service until it is told to stop. */
 async function main(): Promise<void> {
   const config = readConfig(process.env)
   const logger = createLogger(config)
+  if (config.workers > 1 && cluster.isPrimary) return runWorkers(config.workers, logger)
   const service = await startService(config, logger)
   stopOnSignals(service, logger)
   logger.info({ host: config.host, port: service.port }, 'listening')
@@ -32,6 +35,8 @@ function stopOnSignals(service: RunningService, logger: Logger): void {
   }
   process.once('SIGTERM', stop)
   process.once('SIGINT', stop)
+  // A worker whose supervisor is gone has nobody to stop it.
+  process.once('disconnect', () => stop('end of the supervisor'))
   if (process.env['npm_lifecycle_event'] === 'start') whenOrphaned(() => stop('end of npm'))
   process.on('uncaughtException', crash(logger))
   process.on('unhandledRejection', crash(logger))

@@ -1,5 +1,6 @@
+import type { Connection } from './data/connection.js'
 import type { Database } from './data/database.js'
-import { type Connection, type Found, type Placed, readCount, readPage, toPosition } from './data/read.js'
+import { type Found, type Placed, readCount, readPage, toPosition } from './data/read.js'
 import { type Bounds, readWindow, type Surroundings, type Window } from './data/window.js'
 import { type Actor, requireScope } from './domain/access.js'
 import { restrict } from './domain/restrict.js'
@@ -61,7 +62,7 @@ export class Reading {
     const cursor = query.skipToken === undefined ? undefined : seal.open(query.skipToken, '$skiptoken')
     const rest = limits.topIsTotal ? (cursor?.rest ?? query.top) : undefined
     const plan = { ...asked, ...(rest !== undefined && { top: Math.min(asked.top ?? rest, rest) }), ...(cursor && { after: cursor.after, skip: 0 }) }
-    const page = await readPage(database.prisma, restrict(plan, actor, this.parts.policy), notation)
+    const page = await readPage(database.reader, restrict(plan, actor, this.parts.policy), notation)
     const left = rest === undefined ? undefined : rest - page.records.length
     const next = page.next && left !== 0 ? seal.seal({ after: page.next, ...(left !== undefined && { rest: left }) }) : undefined
     return { records: page.records, ...(next !== undefined && { nextToken: next }), ...(page.count !== undefined && { count: page.count }) }
@@ -78,7 +79,7 @@ export class Reading {
     const size = checkSize(query, asked, limits)
     const plan = bind({ ...query, ...(size !== undefined && { top: size }) }, of, limits)
     const seal = this.parts.seal(plan)
-    const found = await readWindow(database.prisma, restrict(plan, actor, policy), notation, openBounds(asked, seal), wanted)
+    const found = await readWindow(database.reader, restrict(plan, actor, policy), notation, openBounds(asked, seal), wanted)
     return { ...found, cursorOf: record => seal.seal({ after: toPosition(record) }) }
   }
 
@@ -86,13 +87,13 @@ export class Reading {
   async count(of: Entity, query: Query, actor: Actor, within?: Within): Promise<number> {
     requireScope(actor, 'listings:read')
     const plan = narrowTo(bind(query, of, this.parts.limits), within)
-    return readCount(this.parts.database.prisma, restrict(plan, actor, this.parts.policy))
+    return readCount(this.parts.database.reader, restrict(plan, actor, this.parts.policy))
   }
 
   /** The record with that key, or without a key the one that `within` selects; undefined if there is none that the actor can see. */
   async get(of: Entity, key: string | undefined, view: View, actor: Actor, within?: Within): Promise<Found | undefined> {
     requireScope(actor, 'listings:read')
-    return this.read(this.parts.database.prisma, of, key, view, actor, within)
+    return this.read(this.parts.database.reader, of, key, view, actor, within)
   }
 
   /** Like `get`, without asking for a scope: also for the answer to a write, in its transaction. */

@@ -110,6 +110,7 @@ export const SETTINGS = {
   host:          setting('HOST', anyText, '127.0.0.1', 'Address to listen on; 0.0.0.0 for every interface.'),
   publicUrl:     optional('PUBLIC_URL', address, 'Base of all links, with the path prefix if a proxy strips one. Unset: `http://` and the Host header.'),
   trustProxy:    setting('TRUST_PROXY', flag, false, 'Believe X-Forwarded-Proto and X-Forwarded-Host. Only behind a proxy that sets them.'),
+  workers:       setting('WORKERS', wholeNumber(1, 64), 1, 'Processes that serve the port together, each with POOL_SIZE connections. More than one needs DATABASE_URL.'),
   corsOrigins:   setting<readonly string[]>('CORS_ORIGINS', origins, [], 'Origins whose pages may call the service, or `*`.'),
 
   jwtSecret:     secret('JWT_SECRET', secretText, 'Key of HS256 tokens. Made and kept in DATA_DIR with the embedded database if JWKS_URL is unset too.'),

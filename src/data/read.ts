@@ -1,10 +1,11 @@
 import { ProblemError } from '../errors/problem.js'
 import type { Notation } from '../query/notation.js'
 import { isFalse, type Plan, type Position } from '../query/plan.js'
-import type { PrismaClient } from './client/client.js'
+import type { Connection } from './connection.js'
 import { toProblem } from './failures.js'
 import { toStretches } from './keyset.js'
 import { toCountStatement, toPageStatement } from './page.js'
+import type { Sql } from './render.js'
 
 /** A finished record: its JSON text, and its version, from which ETags are made. */
 export interface Found {
@@ -27,9 +28,6 @@ export interface Page {
 
 /** The place of a record, from the text that toPageStatement has written. */
 export const toPosition = ({ cursor }: Placed): Position => JSON.parse(cursor) as Position
-
-/** What can run a statement: the client, or the transaction of a unit of work. */
-export type Connection = Pick<PrismaClient, '$queryRaw' | '$executeRaw'>
 
 /** Reads a page of a plan in the JSON lane: whatever the language can say, PostgreSQL answers as finished JSON. */
 export async function readPage(connection: Connection, plan: Plan, notation: Notation): Promise<Page> {
@@ -63,9 +61,9 @@ export async function readCount(connection: Connection, plan: Plan): Promise<num
 }
 
 /** Runs a statement; faults of the database become problems that a client may be told. */
-async function run<T>(connection: Connection, statement: Parameters<Connection['$queryRaw']>[0]): Promise<readonly T[]> {
+async function run<T>(connection: Connection, statement: Sql): Promise<readonly T[]> {
   try {
-    return await connection.$queryRaw<T[]>(statement)
+    return await connection.query<T>(statement)
   } catch (error) {
     const problem = toProblem(error)
     throw problem ? new ProblemError(problem) : error

@@ -1,6 +1,7 @@
 import type { Notation } from '../query/notation.js'
 import { type Plan, type Position, reversed } from '../query/plan.js'
-import { type Connection, type Placed, readPage, toPosition } from './read.js'
+import type { Connection } from './connection.js'
+import { type Placed, readPage, toPosition } from './read.js'
 
 /** Where a window lies: between two records, and at which end it begins. */
 export interface Bounds {

@@ -6,8 +6,8 @@ import { ProblemError } from '../errors/problem.js'
 import { entity, scalar } from '../model/model.js'
 import type { Expr } from '../query/plan.js'
 import { Prisma, type PrismaClient } from './client/client.js'
+import type { Connection } from './connection.js'
 import { isRetryable, toProblem } from './failures.js'
-import type { Connection } from './read.js'
 import { toWhere } from './where.js'
 
 const { sql } = Prisma
@@ -50,7 +50,7 @@ export class UnitOfWork {
 
   /** For reading what was written. */
   get connection(): Connection {
-    return this.transaction
+    return { query: statement => this.transaction.$queryRaw(statement) }
   }
 
   /** Those of the keys that there are. */

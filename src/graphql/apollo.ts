@@ -6,7 +6,7 @@ import {
   ApolloServerPluginSchemaReportingDisabled,
   ApolloServerPluginUsageReportingDisabled,
 } from '@apollo/server/plugin/disabled'
-import { execute, type FormattedExecutionResult, GraphQLError, type GraphQLFormattedError, type GraphQLSchema } from 'graphql'
+import { execute, GraphQLError, type GraphQLFormattedError, type GraphQLSchema } from 'graphql'
 import type { Config } from '../config.js'
 import { fail } from '../errors/problem.js'
 import type { GraphQLContext } from './context.js'
@@ -14,7 +14,7 @@ import { type CostLimits, checkCost } from './cost.js'
 import type { Executor } from './executor.js'
 import { BAD_REQUEST, toGraphQLError, withoutSuggestions } from './failure.js'
 import { MEDIA_TYPES } from './http.js'
-import { JsonText } from './json-text.js'
+import { renderResult } from './json-text.js'
 
 /** What stands behind Apollo. */
 export interface ApolloParts {
@@ -37,7 +37,7 @@ export function createApollo({ schema, executor, config }: ApolloParts): ApolloS
     csrfPrevention: { requestHeaders: ['authorization'] },
     stopOnTerminationSignals: false,
     formatError: formatWith(config),
-    stringifyResult: stringify,
+    stringifyResult: renderResult,
     logger: SILENT,
     plugins: [
       checkOperations(schema, config),
@@ -110,10 +110,3 @@ const formatWith =
     const coded = isCoded ? formatted : { ...formatted, extensions: { ...formatted.extensions, code: BAD_REQUEST } }
     return introspection ? coded : withoutSuggestions(coded)
   }
-
-/** Errors first, so that they are seen; the data as it is. */
-function stringify({ errors, data }: FormattedExecutionResult): string {
-  const told = errors && `"errors":${JSON.stringify(errors)}`
-  const text = data instanceof JsonText ? data.text : JSON.stringify(data)
-  return `{${[told, text === undefined ? undefined : `"data":${text}`].filter(part => part !== undefined).join(',')}}`
-}

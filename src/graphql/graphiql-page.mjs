@@ -21,17 +21,40 @@ query ActiveListings {
 }
 `
 
+const JSON_TYPES = 'application/graphql-response+json, application/json;q=0.9'
+const EVENTS = 'text/event-stream'
+
 const fetchWith =
   token =>
-  async (params, { headers = {} } = {}) => {
+  async (params, { headers = {}, documentAST } = {}) => {
     const authorization = token === '' ? {} : { Authorization: `Bearer ${token}` }
+    const accept = isSubscription(params, documentAST) ? EVENTS : JSON_TYPES
     const answer = await fetch('graphql', {
       method: 'POST',
-      headers: { 'Content-Type': 'application/json', Accept: 'application/graphql-response+json, application/json;q=0.9', ...authorization, ...headers },
+      headers: { 'Content-Type': 'application/json', Accept: accept, ...authorization, ...headers },
       body: JSON.stringify(params),
     })
-    return answer.json()
+    return answer.headers.get('Content-Type')?.startsWith(EVENTS) ? readEvents(answer.body) : answer.json()
   }
+
+const isSubscription = ({ operationName }, { definitions = [] } = {}) =>
+  definitions.some(d => d.operation === 'subscription' && (!operationName || d.name?.value === operationName))
+
+/** The results of a subscription, as they come (Server-Sent Events in the mode of distinct connections). GraphiQL ends it when its button says so. */
+async function* readEvents(stream) {
+  const reader = stream.pipeThrough(new TextDecoderStream()).getReader()
+  try {
+    for (let rest = ''; ; ) {
+      const { done, value } = await reader.read()
+      if (done) return
+      const events = (rest + value).split('\n\n')
+      rest = events.pop()
+      for (const [, result] of events.map(event => /^event: next\ndata: (.*)$/m.exec(event) ?? [])) if (result) yield JSON.parse(result)
+    }
+  } finally {
+    await reader.cancel()
+  }
+}
 
 const root = ReactDOM.createRoot(document.querySelector('#graphiql'))
 

@@ -6,14 +6,16 @@ import express, { type Response, type Router } from 'express'
 export const GRAPHIQL_PATH = '/graphiql'
 
 const require = createRequire(import.meta.url)
-const folderOf = (manifest: string): string => dirname(require.resolve(manifest))
+const REACT = dirname(require.resolve('react/package.json'))
+const REACT_DOM = dirname(require.resolve('react-dom/package.json'))
+const GRAPHIQL = dirname(require.resolve('graphiql/package.json'))
 
 /** What the page loads, by the name it has here. All of it is on this machine: no other one learns that the page was opened. */
 const FILES: Readonly<Record<string, readonly [folder: string, file: string]>> = {
-  'react.js': [folderOf('react/package.json'), 'umd/react.production.min.js'],
-  'react-dom.js': [folderOf('react-dom/package.json'), 'umd/react-dom.production.min.js'],
-  'graphiql.js': [folderOf('graphiql/package.json'), 'graphiql.min.js'],
-  'graphiql.css': [folderOf('graphiql/package.json'), 'graphiql.min.css'],
+  'react.js': [REACT, 'umd/react.production.min.js'],
+  'react-dom.js': [REACT_DOM, 'umd/react-dom.production.min.js'],
+  'graphiql.js': [GRAPHIQL, 'graphiql.min.js'],
+  'graphiql.css': [GRAPHIQL, 'graphiql.min.css'],
   'page.mjs': [fileURLToPath(new URL('.', import.meta.url)), 'graphiql-page.mjs'],
 }
 

@@ -6,8 +6,10 @@ import { isList, isObject, JsonNumber, type JsonValue } from '../domain/json.js'
 import { fail, type Problem, ProblemError } from '../errors/problem.js'
 import { readJson } from '../http/body.js'
 import { failureHeaders } from '../http/failure.js'
+import { parseJson } from '../http/json.js'
 import { checkQueryLength } from '../http/limits.js'
 import { toRefusal } from './failure.js'
+import type { OperationSent } from './live.js'
 
 /** What a request is answered with. */
 export interface Answer {
@@ -24,6 +26,9 @@ export type MediaType = (typeof MEDIA_TYPES)[number]
 
 /** Levels of a request around the values of its variables. */
 const ENVELOPE = 8
+
+/** Levels of the JSON of a request. A filter in a variable has two levels for each of its own, `{and: [`. */
+export const levelsOf = ({ maxDepth }: Pick<Config, 'maxDepth'>): number => 2 * maxDepth + ENVELOPE
 
 /**
  * The handlers of a path: one for requests and one for what failed before it, such as a limit. Whatever becomes of a request, the answer has the shape
@@ -83,8 +88,7 @@ export async function readRequest(req: Request, limits: Pick<Config, 'maxQueryLe
     method,
     headers: new HeaderMap([['accept', accept], ['authorization', 'Bearer'], ...(type === undefined ? [] : [['content-type', type] as const])]), // biome-ignore format: one table
     search: originalUrl.split(/\?(.*)/s)[1] ?? '',
-    // A filter in a variable has two levels for each of its own, `{and: [`.
-    body: method === 'POST' ? toPlain(await readJson(req, limits.maxBodyBytes, 2 * limits.maxDepth + ENVELOPE)) : undefined,
+    body: method === 'POST' ? toPlain(await readJson(req, limits.maxBodyBytes, levelsOf(limits))) : undefined,
   }
 }
 
@@ -95,6 +99,26 @@ export function documentIn({ method, search, body }: HTTPGraphQLRequest): string
 }
 
 const hasQuery = (body: unknown): body is { readonly query: unknown } => typeof body === 'object' && body !== null && 'query' in body
+
+/**
+ * The operation of a request, where the answer is no document.
+ * @throws ProblemError as `readRequest`
+ */
+export async function readOperation(req: Request, limits: Pick<Config, 'maxQueryLength' | 'maxBodyBytes' | 'maxDepth'>): Promise<OperationSent> {
+  checkMethod(req, ['GET', 'POST'])
+  checkQueryLength(req, limits)
+  if (req.method === 'POST') {
+    const body = toPlain(await readJson(req, limits.maxBodyBytes, levelsOf(limits)))
+    return typeof body === 'object' && body !== null ? body : {}
+  }
+  const parameters = new URLSearchParams(req.originalUrl.split(/\?(.*)/s)[1])
+  const variables = parameters.get('variables')
+  return {
+    query: parameters.get('query'),
+    operationName: parameters.get('operationName'),
+    variables: variables === null ? null : toPlain(parseJson(variables, levelsOf(limits))),
+  }
+}
 
 /** JSON as graphql-js takes it. A number stays what was written if JavaScript would write it otherwise: the scalar of decimals then reads its digits. */
 function toPlain(value: JsonValue): unknown {

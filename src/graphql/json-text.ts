@@ -13,3 +13,10 @@ export const renderObject = (members: readonly (readonly [name: string, json: st
   `{${members.map(([name, json]) => `${JSON.stringify(name)}:${json}`).join(',')}}`
 
 export const renderList = (items: readonly string[]): string => `[${items.join(',')}]`
+
+/** A result as JSON. Errors first, so that they are seen; the data as it is. */
+export function renderResult({ errors, data }: { readonly errors?: readonly unknown[] | undefined; readonly data?: unknown }): string {
+  const told = errors && `"errors":${JSON.stringify(errors)}`
+  const text = data instanceof JsonText ? data.text : JSON.stringify(data)
+  return `{${[told, text === undefined ? undefined : `"data":${text}`].filter(part => part !== undefined).join(',')}}`
+}

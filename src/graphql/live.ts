@@ -54,10 +54,10 @@ export class Live {
     this.#parts = parts
   }
 
-  /** Reads an operation, or says what is wrong with it. */
-  prepare(sent: OperationSent, context: GraphQLContext): Prepared | readonly GraphQLError[] {
+  /** Reads an operation, or says what is wrong with it; also with how it was sent, if `read` refuses it. */
+  prepare(read: () => OperationSent, context: GraphQLContext): Prepared | readonly GraphQLError[] {
     try {
-      return this.#check(sent)
+      return this.#check(read())
     } catch (error) {
       return [toTold(toGraphQLError(error, context))]
     }
@@ -106,7 +106,9 @@ export class Live {
     this.#reserved += 1
     try {
       const begun = await begin()
-      return 'next' in begun ? this.#keep(begun) : begun
+      if (!('next' in begun)) return begun
+      if (this.#isClosed) await begun.return?.()
+      return this.#keep(begun)
     } finally {
       this.#reserved -= 1
     }
@@ -150,7 +152,7 @@ function coded(error: GraphQLError, code: string): GraphQLError {
 const silenced = (error: GraphQLError): GraphQLError => new GraphQLError(withoutSuggestions(error.toJSON()).message, { ...(error.nodes && { nodes: error.nodes }) })
 
 /** Here no HTTP status goes with an error. What graphql-js says without a code is said of the request. */
-function toTold(error: GraphQLError): GraphQLError {
+export function toTold(error: GraphQLError): GraphQLError {
   const { http: _, code = BAD_REQUEST, ...extensions } = error.extensions
   const { message, nodes, path } = error
   return new GraphQLError(message, { ...(nodes && { nodes }), ...(path && { path }), extensions: { code, ...extensions } })

@@ -110,15 +110,12 @@ function toInputs({ name, description, fields }: FilterInput): readonly Definiti
   return [{ head: `input ${name}`, description, members }, ...members.flatMap(toStep)]
 }
 
-function toStep(field: FilterField): readonly Definition[] {
-  const { means, type } = field
-  if (means.kind === 'countOf')
-    return [step(field, [{ name: 'filter', type: `${means.filter}!` }, { name: 'is', type: `${means.to}!` }])] // biome-ignore format: one line
-  if (means.kind !== 'step' || means.arguments.length === 0) return []
-  return [step(field, [...means.arguments.map(toArgument), { name: 'is', type: `${means.to}!` }])]
-  function step({ name }: FilterField, members: readonly Member[]): Definition {
-    return { head: `input ${type}`, description: `What \`${name}\` takes, and what must be true of what it makes.`, members }
-  }
+function toStep({ name, type, means }: FilterField): readonly Definition[] {
+  if (means.kind !== 'countOf' && means.kind !== 'step') return []
+  const args = means.kind === 'countOf' ? [{ name: 'filter', type: `${means.filter}!` }] : means.arguments.map(toArgument)
+  const is: Member = { name: 'is', type: `${means.to}!` }
+  const description = `What \`${name}\` takes, and what must be true of what it makes.`
+  return args.length === 0 ? [] : [{ head: `input ${type}`, description, members: [...args, is] }]
 }
 
 const toArgument = (a: Argument): Member => ({ name: a.name, type: `${typeOf(a)}${a.optional ? '' : '!'}` })

@@ -1,53 +1,24 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type ExecutionArgs, GraphQLError, type GraphQLSchema } from 'graphql'
-import { CloseCode, type Context, handleProtocols, makeServer } from 'graphql-ws'
+import { CloseCode, handleProtocols, type Server } from 'graphql-ws'
 import { type WebSocket, WebSocketServer } from 'ws'
 import type { Config } from '../config.js'
-import { toFailure } from '../errors/catalog.js'
-import { fail, type Problem, ProblemError } from '../errors/problem.js'
-import type { Verifier } from '../http/bearer.js'
-import type { RateMeter } from '../http/ratelimit.js'
-import { watchToken } from '../http/token-watch.js'
-import { toJson } from '../http/body.js'
-import type { GraphQLContext } from './context.js'
+import type { Problem } from '../errors/problem.js'
+import { parseJson } from '../http/json.js'
 import { levelsOf } from './http.js'
-import type { Live, Prepared } from './live.js'
-
-type Refuse = (socket: Duplex, problem: Problem) => void
+import { createProtocol, type Peer, type ProtocolParts, toReason } from './socket-protocol.js'
 
 /** What WebSockets are made of. */
-export interface SocketParts {
-  readonly schema: GraphQLSchema
-  readonly live: Live
-  readonly verifier: Verifier
-  readonly meter: RateMeter
-  readonly config: Pick<Config, 'maxSockets' | 'maxSocketOperations' | 'maxBodyBytes' | 'maxDepth' | 'keepAliveMs'>
-  /** Logs a fault of the service and gives the id under which it stands in the log. */
-  readonly report: (error: unknown, req: IncomingMessage) => string
+export interface SocketParts extends ProtocolParts {
+  readonly config: ProtocolParts['config'] & Pick<Config, 'maxSockets' | 'maxBodyBytes' | 'maxDepth' | 'keepAliveMs'>
   /** Answers a request that becomes no WebSocket. */
-  readonly refuse: Refuse
+  readonly refuse: (socket: Duplex, problem: Problem) => void
 }
-
-/** One WebSocket, and who is at the other end once it has said so. */
-interface Peer {
-  readonly socket: WebSocket
-  readonly req: IncomingMessage
-  authorization?: string | undefined
-  context?: GraphQLContext
-  endWatch?: () => void
-}
-
-type Params = Readonly<Record<string, unknown>>
-type PeerContext = Context<Params, Peer>
 
 /** What is on its way to a client, in bytes: above it nothing more is read from that client. */
 const BACKLOG_BYTES = 1_048_576
-/** Time for a client to say who it is, and to answer a close, in ms. */
-const INIT_MS = 5000
+/** Time for a client to answer a close, in ms. */
 const CLOSE_MS = 1000
-/** What the reason of a close may hold (RFC 6455, 5.5), in bytes. */
-const REASON_BYTES = 123
 
 /**
  * GraphQL over WebSocket, by the protocol graphql-transport-ws. The token comes in the payload of `connection_init` (`authorization`, in any case), since
@@ -56,7 +27,7 @@ const REASON_BYTES = 123
 export class SocketServer {
   readonly #parts: SocketParts
   readonly #server: WebSocketServer
-  readonly #protocol: ReturnType<typeof makeServer<Params, Peer>>
+  readonly #protocol: Server<Peer>
 
   constructor(parts: SocketParts) {
     this.#parts = parts
@@ -79,7 +50,8 @@ export class SocketServer {
 
   #open(socket: WebSocket, req: IncomingMessage): void {
     const { config } = this.#parts
-    const peer: Peer = { socket, req }
+    const close = (code: number, reason: string) => closeSoon(socket, code, reason)
+    const peer: Peer = { socket, req, close }
     // A client that breaks the rules of WebSocket is closed by the package, one that goes away needs no answer.
     socket.on('error', () => undefined)
     const endBeat = keepAlive(socket, config.keepAliveMs)
@@ -87,46 +59,62 @@ export class SocketServer {
       {
         protocol: socket.protocol,
         send: text => send(socket, text),
-        close: (code, reason) => closeSoon(socket, code, reason),
+        close: (code, reason) => close(code ?? 1000, reason ?? ''),
         onMessage: handle => socket.on('message', data => this.#receive(peer, String(data), handle)),
       },
       peer,
     )
     socket.once('close', (code, reason) => {
       endBeat()
-      peer.endWatch?.()
       void closed(code, String(reason))
     })
   }
 
-  #receive(peer: Peer, text: string, handle: (text: string) => Promise<void>): void {
-    const { socket, req } = peer
+  #receive({ socket, req }: Peer, text: string, handle: (text: string) => Promise<void>): void {
     if (socket.bufferedAmount > BACKLOG_BYTES) socket.pause()
-    if (!isShallow(text, levelsOf(this.#parts.config))) return closeSoon(socket, CloseCode.BadRequest, 'The message is no JSON, or too deep.')
-    handle(text).catch((error: unknown) => closeSoon(socket, CloseCode.InternalServerError, describe(error, () => this.#parts.report(error, req))))
+    if (!isReadable(text, levelsOf(this.#parts.config))) closeSoon(socket, CloseCode.BadRequest, 'The message is no JSON, or too deep')
+    else handle(text).catch((error: unknown) => closeSoon(socket, CloseCode.InternalServerError, toReason(error, () => this.#parts.report(error, req))))
   }
 }
 
-function createProtocol(parts: SocketParts): ReturnType<typeof makeServer<Params, Peer>> {
-  const { schema, live } = parts
-  // Both are given what `onSubscribe` has prepared.
-  const start = ({ contextValue }: ExecutionArgs) => {
-    const { prepared, context } = contextValue as Starting
-    return live.start(prepared, context)
+function isReadable(text: string, levels: number): boolean {
+  try {
+    parseJson(text, levels)
+    return true
+  } catch {
+    return false
   }
-  return makeServer<Params, Peer>({
-    connectionInitWaitTimeout: INIT_MS,
-    onConnect: context => admit(context, parts),
-    onSubscribe: (context, _id, payload) => {
-      const found = prepare(context, payload, parts)
-      return 'prepared' in found ? { schema, document: found.prepared.document, operationName: payload.operationName, contextValue: found } : found
-    },
-    subscribe: start,
-    execute: start,
+}
+
+/** Done when the system has taken it: whoever waits for it makes nothing more for a client that does not read. */
+const send = (socket: WebSocket, text: string): Promise<void> =>
+  new Promise(resolve => {
+    if (socket.readyState !== socket.OPEN) return resolve()
+    socket.send(text, () => {
+      if (socket.isPaused && socket.bufferedAmount <= BACKLOG_BYTES) socket.resume()
+      // What could not be sent is lost with the connection, whose end is told elsewhere.
+      resolve()
+    })
   })
+
+/** A client that does not answer holds nothing open. */
+function closeSoon(socket: WebSocket, code: number, reason: string): void {
+  socket.resume()
+  socket.close(code, reason)
+  setTimeout(() => socket.terminate(), CLOSE_MS).unref()
 }
 
-interface Starting {
-  readonly prepared: Prepared
-  readonly context: GraphQLContext
+/** Sends a ping at every interval, and cuts a connection that has not answered the one before. */
+function keepAlive(socket: WebSocket, ms: number): () => void {
+  let isAlive = true
+  socket.on('pong', () => {
+    isAlive = true
+  })
+  const timer = setInterval(() => {
+    if (!isAlive) return socket.terminate()
+    isAlive = false
+    socket.ping()
+  }, ms)
+  timer.unref()
+  return () => clearInterval(timer)
 }

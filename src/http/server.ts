@@ -17,8 +17,8 @@ const TIMES = {
 
 const LINGER_MS = 1000
 
-/** Headers of a request that offer another protocol. */
-const OFFER: ReadonlySet<string> = new Set(['connection', 'upgrade', 'http2-settings'])
+/** Headers of a request that offer another protocol, as `Connection` names them too. */
+const OFFER: ReadonlySet<string> = new Set(['upgrade', 'http2-settings'])
 
 type ServerSettings = Pick<Config, 'host' | 'port' | 'maxHeaderBytes' | 'shutdownTimeoutMs'>
 
@@ -110,8 +110,8 @@ export class HttpServer {
 
   /** Node has given the connection up: it gets it back as a new one, with the request as if it had made no offer. */
   #readAgain({ method, url, httpVersion, rawHeaders }: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const fields = rawHeaders.flatMap((name, i) => (i % 2 === 0 && !OFFER.has(name.toLowerCase()) ? [`${name}: ${rawHeaders[i + 1]}\r\n`] : []))
-    socket.unshift(Buffer.concat([Buffer.from(`${method} ${url} HTTP/${httpVersion}\r\n${fields.join('')}\r\n`, 'latin1'), head]))
+    const lines = rawHeaders.flatMap((name, i) => (i % 2 === 0 ? withoutOffer(name, rawHeaders[i + 1] ?? '') : []))
+    socket.unshift(Buffer.concat([Buffer.from(`${method} ${url} HTTP/${httpVersion}\r\n${lines.join('')}\r\n`, 'latin1'), head]))
     this.#server.emit('connection', socket)
   }
 
@@ -126,6 +126,14 @@ function toProblem(code: string | undefined): Problem {
   if (code === 'HPE_HEADER_OVERFLOW') return { kind: 'HeadersTooLarge' }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return { kind: 'BadRequest', reason: 'it did not arrive in time' }
   return { kind: 'BadRequest', reason: 'it is no well-formed HTTP request' }
+}
+
+/** A line of the head of a request, as far as it is no offer of another protocol. */
+function withoutOffer(name: string, value: string): readonly string[] {
+  const isConnection = name.toLowerCase() === 'connection'
+  const options = isConnection ? value.split(',').map(option => option.trim()) : [value]
+  const left = isConnection ? options.filter(option => !OFFER.has(option.toLowerCase())) : options
+  return OFFER.has(name.toLowerCase()) || left.length === 0 ? [] : [`${name}: ${left.join(', ')}\r\n`]
 }
 
 function sendFailure(res: ServerResponse, problem: Problem): void {

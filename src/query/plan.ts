@@ -138,7 +138,16 @@ export const isTrue = (expr: Expr) => expr.kind === 'literal' && expr.value === 
 export const isFalse = (expr: Expr) => expr.kind === 'literal' && expr.value === false
 export const isNull = (expr: Expr) => expr.kind === 'literal' && expr.value === null
 
-export const rowSource = (row: RowName): Source => ({ kind: 'row', row })
+const ROW_SOURCES = new Map<RowName, Source>()
+
+/** The source that is this row: one object for all, since what is made of rows is known by it. There are as many rows as levels of a query. */
+export function rowSource(row: RowName): Source {
+  const known = ROW_SOURCES.get(row)
+  if (known) return known
+  const source: Source = { kind: 'row', row }
+  ROW_SOURCES.set(row, source)
+  return source
+}
 
 export function columnOf(scalar: Scalar, source: Source): Expr {
   return { kind: 'column', scalar, source, type: scalar.collection ? `Collection(${scalar.type})` : scalar.type }

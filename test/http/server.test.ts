@@ -41,6 +41,23 @@ describe('what Node itself refuses is answered as JSON', () => {
     expect(readAnswer(await sendRaw(port, 'GET / HTTP/1.0\r\n\r\n')).status).toBe(200)
   })
 
+  test.each([
+    ['with a length', 'Content-Length: 4', 'body'],
+    ['in chunks', 'Transfer-Encoding: chunked', '4\r\nbody\r\n0\r\n\r\n'],
+  ])('an offer of HTTP/2 is left aside, the request %s is served as it is', async (_name, framing, body) => {
+    const { port } = await serve((req, res) => {
+      const chunks: Buffer[] = []
+      req.on('data', chunk => chunks.push(chunk)).on('end', () => res.end(`${req.method} ${req.url} ${Buffer.concat(chunks)} ${req.headers['x-a']}`))
+    })
+    const offer = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAAA\r\n'
+    const plain = 'GET /second HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
+    const text = await sendRaw(port, `POST /first HTTP/1.1\r\nHost: a\r\nX-A: b\r\n${offer}${framing}\r\n\r\n${body}`, plain)
+    expect(text).toContain('POST /first body b')
+    expect(text).toContain('GET /second')
+    const last = await sendRaw(port, `GET /third HTTP/1.1\r\nHost: a\r\nConnection: close, Upgrade\r\nUpgrade: h2c\r\n\r\n`)
+    expect(readAnswer(last)).toMatchObject({ status: 200, headers: { connection: 'close' } })
+  })
+
   test('half an answer is cut and not mixed with an error', async () => {
     const { port } = await serve((req, res) => {
       res.writeHead(200, { 'Content-Length': '100' }).write('half')

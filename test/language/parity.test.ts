@@ -70,7 +70,7 @@ const anyExpansion: fc.Arbitrary<Expansion> = fc.constantFrom(...PROPERTY.naviga
     })
 })
 
-async function compareExpansion({ prisma }: TestDatabase, world: World, expansion: Expansion): Promise<void> {
+async function compareExpansion({ reader }: TestDatabase, world: World, expansion: Expansion): Promise<void> {
   const { navigation, plan: nested } = expansion
   const plan: Plan = {
     entity: PROPERTY,
@@ -81,7 +81,7 @@ async function compareExpansion({ prisma }: TestDatabase, world: World, expansio
     skip: 0,
     count: false,
   }
-  const page = await readPage(prisma, plan, NOTATION).catch((error: unknown) => (isOutOfRange(error) ? undefined : Promise.reject(error)))
+  const page = await readPage(reader, plan, NOTATION).catch((error: unknown) => (isOutOfRange(error) ? undefined : Promise.reject(error)))
   if (!page) return
   const key = nested.entity.key.name
   const found = page.records
@@ -103,9 +103,9 @@ const show = (expr: Expr | undefined) =>
 /** A value that no column holds (the year 12,000) refuses the request; the oracle has no such bounds. */
 const isOutOfRange = (error: unknown) => error instanceof ProblemError && error.problems[0].kind === 'BadRequest'
 
-async function compare({ prisma }: TestDatabase, world: World, filter: Expr, order: Order | null): Promise<void> {
+async function compare({ reader }: TestDatabase, world: World, filter: Expr, order: Order | null): Promise<void> {
   const plan = toPlan(filter, order)
-  const page = await readPage(prisma, plan, NOTATION).catch((error: unknown) => (isOutOfRange(error) ? undefined : Promise.reject(error)))
+  const page = await readPage(reader, plan, NOTATION).catch((error: unknown) => (isOutOfRange(error) ? undefined : Promise.reject(error)))
   if (!page) return
   const truth = keys(select(plan, world))
   expect(page.records.map(r => JSON.parse(r.json).ListingKey).join(), `SQL lane: ${show(filter)} ${show(order?.expr)}`).toBe(truth.join())

@@ -57,13 +57,20 @@ function say(expr: Expr, inside: boolean): SaidObject {
   if (expr.kind === 'lambda') return within(expr.over, { [expr.quantifier]: expr.body ? say(expr.body, inside) : {} })
   if (expr.kind !== 'call') throw new Error(`${expr.kind} is no condition`)
   const { fn, args } = expr
-  const [first, second] = args
-  if (!first) throw new Error(`${fn} without arguments`)
-  if (fn === 'not') return first.kind === 'lambda' && !first.body ? within(first.over, { isEmpty: new Leaf('true', true) }) : negate(say(first, inside), inside)
-  if (fn === 'and' || fn === 'or') return combine(fn, args.map(a => say(a, inside)), inside) // biome-ignore format: one line
-  if (fn === 'in' && first.kind === 'literal' && second) return around(second, { has: leaf(first) })
-  if (first.type === 'GeographyPoint' && (fn === 'eq' || fn === 'ne')) return around(first, { isNull: new Leaf(String(fn === 'eq'), fn === 'eq') })
-  return around(first, { [fieldOf(fn, args)]: second ? leaf(second) : {} })
+  const terms = () => args.map(a => say(a, inside))
+  if (fn === 'and' || fn === 'or') return combine(fn, terms(), inside)
+  if (fn !== 'not') return sayTest(expr)
+  const [term] = args
+  return term?.kind === 'lambda' && !term.body ? within(term.over, { isEmpty: new Leaf('true', true) }) : negate(terms()[0] ?? {}, inside)
+}
+
+/** A function that is true or false of a value. */
+function sayTest({ fn, args }: Expr & { kind: 'call' }): SaidObject {
+  const [value, second] = args
+  if (!value || !second) throw new Error(`${fn} without arguments`)
+  if (value.kind === 'literal') return around(second, { has: leaf(value) })
+  if (value.type === 'GeographyPoint' && second.type === 'GeographyPoint') return around(value, { isNull: new Leaf(String(fn === 'eq'), fn === 'eq') })
+  return around(value, { [fieldOf(fn, args)]: leaf(second) })
 }
 
 /** The one name of the model that all of them begin with. */

@@ -1,0 +1,121 @@
+import type { IncomingMessage } from 'node:http'
+import type { ExecutionArgs, GraphQLError, GraphQLSchema } from 'graphql'
+import { CloseCode, type ConnectionInitMessage, type Context, type ExecutionResult, makeServer, type Server, type SubscribePayload } from 'graphql-ws'
+import type { WebSocket } from 'ws'
+import type { Config } from '../config.js'
+import { toFailure } from '../errors/catalog.js'
+import { fail, ProblemError } from '../errors/problem.js'
+import type { Verifier } from '../http/bearer.js'
+import type { RateMeter } from '../http/ratelimit.js'
+import { watchToken } from '../http/token-watch.js'
+import type { GraphQLContext } from './context.js'
+import type { Live, Prepared } from './live.js'
+
+/** What stands behind the protocol. */
+export interface ProtocolParts {
+  readonly schema: GraphQLSchema
+  readonly live: Live
+  readonly verifier: Verifier
+  readonly meter: RateMeter
+  readonly config: Pick<Config, 'maxSocketOperations'>
+  /** Logs a fault of the service and gives the id under which it stands in the log. */
+  readonly report: (error: unknown, req: IncomingMessage) => string
+}
+
+/** One WebSocket, and who is at its other end once that is known. */
+export interface Peer {
+  readonly socket: WebSocket
+  readonly req: IncomingMessage
+  /** Closes the connection, with a code of the protocol. */
+  readonly close: (code: number, reason: string) => void
+  admitted?: Admitted
+}
+
+interface Admitted {
+  readonly authorization: string
+  readonly context: GraphQLContext
+  readonly endWatch: () => void
+}
+
+type PeerContext = Context<ConnectionInitMessage['payload'], Peer>
+
+/** Time for a client to say who it is, in ms. */
+const INIT_MS = 5000
+/** What the reason of a close may hold (RFC 6455, 5.5), in bytes. */
+const REASON_BYTES = 123
+/** Try again later: of the codes that everyone may use (IANA, WebSocket Close Code Number Registry). */
+const TRY_AGAIN_LATER = 1013
+
+/** The protocol graphql-transport-ws (graphql-ws, PROTOCOL.md) for our operations. */
+export function createProtocol(parts: ProtocolParts): Server<Peer> {
+  const start = ({ contextValue }: ExecutionArgs) => {
+    const { prepared, context } = contextValue as Starting // what onSubscribe has returned
+    // A JsonText is written as the object that it holds.
+    return parts.live.start(prepared, context) as Promise<ExecutionResult | AsyncIterable<ExecutionResult>>
+  }
+  return makeServer<ConnectionInitMessage['payload'], Peer>({
+    connectionInitWaitTimeout: INIT_MS,
+    onConnect: context => admit(context, parts),
+    onSubscribe: (context, _id, payload) => prepare(context, payload, parts),
+    onClose: ({ extra }) => extra.admitted?.endWatch(),
+    subscribe: start,
+    execute: start,
+  })
+}
+
+interface Starting {
+  readonly prepared: Prepared
+  readonly context: GraphQLContext
+}
+
+/** False: it is closed already, with a reason. 4403 is the code after which clients ask for a new token and come again. */
+async function admit({ extra, connectionParams = {} }: PeerContext, { verifier, report }: ProtocolParts): Promise<boolean> {
+  const { req, close } = extra
+  const refuse = (error: unknown) => close(toCode(error), toReason(error, () => report(error, req)))
+  try {
+    const authorization = readAuthorization(connectionParams) ?? req.headers.authorization ?? ''
+    const verified = await verifier.inspect(authorization)
+    const endWatch = watchToken(verifier, authorization, verified, refuse)
+    if (extra.socket.readyState !== extra.socket.OPEN) endWatch()
+    extra.admitted = { authorization, context: { actor: verified.actor, report: error => report(error, req) }, endWatch }
+    return true
+  } catch (error) {
+    refuse(error)
+    return false
+  }
+}
+
+/** Browsers send no header with a WebSocket. */
+function readAuthorization(params: Readonly<Record<string, unknown>>): string | undefined {
+  const [, value] = Object.entries(params).find(([name]) => name.toLowerCase() === 'authorization') ?? []
+  return typeof value === 'string' ? value : undefined
+}
+
+function prepare({ extra, subscriptions }: PeerContext, payload: SubscribePayload, { schema, live, meter, config }: ProtocolParts) {
+  const { admitted } = extra
+  // The package asks only for those that onConnect has let in.
+  if (!admitted) throw new Error('An operation of nobody')
+  const { context, authorization } = admitted
+  const prepared = live.prepare(() => {
+    const { isOver, seconds } = meter.count(authorization)
+    if (isOver) fail({ kind: 'TooManyRequests', retryAfter: seconds })
+    // Its own place is taken already.
+    if (Object.keys(subscriptions).length > config.maxSocketOperations)
+      fail({ kind: 'BadRequest', reason: `a connection takes ${config.maxSocketOperations} operations at a time` })
+    return payload
+  }, context)
+  if (!('document' in prepared)) return prepared as GraphQLError[] // it is only read
+  const { operationName } = payload
+  return { schema, document: prepared.document, operationName: operationName ?? null, contextValue: { prepared, context } satisfies Starting }
+}
+
+const toCode = (error: unknown): number => {
+  if (!(error instanceof ProblemError)) return CloseCode.InternalServerError
+  return error.problems.some(p => p.kind === 'Unavailable') ? TRY_AGAIN_LATER : CloseCode.Forbidden
+}
+
+/** The words of the catalogue, as far as there is room for them. */
+export function toReason(error: unknown, report: () => string): string {
+  const { message } = toFailure(error instanceof ProblemError ? error.problems : [{ kind: 'Internal', id: report() }])
+  return Buffer.from(message).subarray(0, REASON_BYTES).toString('latin1')
+}

@@ -1,0 +1,28 @@
+/** What was made of the objects that led here, and where further ones lead. */
+interface Place<R> {
+  made?: { readonly value: R }
+  readonly next: WeakMap<object, Place<R>>
+}
+
+const newPlace = <R>(): Place<R> => ({ next: new WeakMap() })
+
+/**
+ * The same function, which remembers what it made of the same objects for as long as those live. Queries and plans never change, and requests share many
+ * parts of them: what is made of such a part is made once. It must depend on nothing but the arguments, which are told apart by identity.
+ */
+export function remember<A extends readonly object[], R>(make: (...of: A) => R): (...of: A) => R {
+  const start = newPlace<R>()
+  return (...of) => {
+    const place = of.reduce<Place<R>>(follow, start)
+    place.made ??= { value: make(...of) }
+    return place.made.value
+  }
+}
+
+function follow<R>({ next }: Place<R>, object: object): Place<R> {
+  const known = next.get(object)
+  if (known) return known
+  const place = newPlace<R>()
+  next.set(object, place)
+  return place
+}

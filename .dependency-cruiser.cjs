@@ -50,7 +50,7 @@ module.exports = {
       from: { path: '^src/(odata|graphql)/' },
       to: {
         path: '^src/(query|domain)/',
-        pathNot: '^src/(query/(ast|functions|limits|notation|suggest|duration)|domain/(access|json|lifecycle))\\.ts$',
+        pathNot: '^src/(query/(ast|functions|limits|notation|suggest|duration|remember)|domain/(access|json|lifecycle))\\.ts$',
         dependencyTypesNot: ['type-only'],
       },
     },

@@ -1,23 +1,26 @@
-import type { RequestListener } from 'node:http'
+import type { IncomingMessage, RequestListener } from 'node:http'
 import express, { type ErrorRequestHandler, type Request, type Response } from 'express'
 import type { Logger } from 'pino'
 import type { Config } from './config.js'
 import { type Database, openDatabase } from './data/database.js'
+import { createChangeFeed } from './data/feed.js'
 import { loadLookups } from './data/lookups.js'
 import { isMigrated, migrate, readMigrations } from './data/migrate.js'
 import { fillSample } from './data/sample.js'
 import { type Problem, ProblemError } from './errors/problem.js'
+import { Following } from './following.js'
 import { GRAPHIQL_PATH, serveGraphiQL } from './graphql/graphiql.js'
-import { GRAPHQL_PATH, SDL_PATH, serveGraphQL } from './graphql/server.js'
+import { serveLongLived } from './graphql/long-lived.js'
+import { createEngine, GRAPHQL_PATH, SDL_PATH, serveGraphQL } from './graphql/server.js'
 import { createVerifier } from './http/bearer.js'
 import { compressAnswers } from './http/compress.js'
 import { allowOrigins } from './http/cors.js'
 import { renderFailure } from './http/failure.js'
 import { type Signpost, showFrontPage } from './http/front-page.js'
 import { answerHealth } from './http/health.js'
-import { logRequests, requestId } from './http/log.js'
-import { limitRate } from './http/ratelimit.js'
-import { createHttpServer } from './http/server.js'
+import { logRequests, logUpgrade, requestId } from './http/log.js'
+import { createMeter, limitRate } from './http/ratelimit.js'
+import { createHttpServer, type LongLived, refuse } from './http/server.js'
 import { ODATA_PATH } from './odata/request.js'
 import { serveOData } from './odata/router.js'
 import { versionFor } from './odata/version.js'
@@ -64,8 +67,8 @@ export async function startService(config: Config, logger: Logger): Promise<Runn
     await migrate(database)
     await loadLookups(database)
     if (config.sampleData) await fillSample(database, SAMPLE_LISTINGS)
-    const server = createHttpServer((req, res) => app(req, res), config)
     const app = createApp({ config, database, logger, isDraining: () => server.isDraining() })
+    const server = createHttpServer(app.serve, config, app.longLived)
     const { port } = await server.listen()
     return { port, close: () => server.close().then(() => database.close()) }
   } catch (error) {
@@ -74,10 +77,16 @@ export async function startService(config: Config, logger: Logger): Promise<Runn
   }
 }
 
+/** What a server is given to serve. */
+export interface Application {
+  readonly serve: RequestListener
+  readonly longLived: LongLived
+}
+
 /** Everything that is answered, in the order in which it is tried. Express only carries it: each adapter reads its own paths. */
-export function createApp({ config, database, logger, isDraining, isOrdinary = false }: AppParts): RequestListener {
+export function createApp({ config, database, logger, isDraining, isOrdinary = false }: AppParts): Application {
   const verifier = createVerifier(config)
-  const report = (error: unknown, req: Request): string => {
+  const report = (error: unknown, req: IncomingMessage): string => {
     logger.error({ id: requestId(req), err: error }, 'fault')
     return requestId(req)
   }
@@ -86,23 +95,38 @@ export function createApp({ config, database, logger, isDraining, isOrdinary = f
   // Those of this process: newer ones that are put beside it are for the next start.
   const migrations = readMigrations()
   app.use(answerHealth({ isReady: async () => (await database.isReady()) && (await isMigrated(database, await migrations)), isDraining }))
-  const parts = { ...createPort(config, database), config, verifier, report }
-  const limit = limitRate(config, verifier)
+  const port = createPort(config, database)
+  const parts = { ...port, config, verifier, report }
+  const meter = createMeter(config)
+  const limit = limitRate(config, verifier, meter)
+  const engine = createEngine({ ...port, config, isOrdinary })
+  const longLived = serveLongLived({ ...parts, engine, meter, refuse })
   app.use(ODATA_PATH, limit, serveOData(parts))
-  app.use(GRAPHQL_PATH, limit, serveGraphQL({ ...parts, isOrdinary }))
+  app.use(GRAPHQL_PATH, limit, longLived.streamEvents, serveGraphQL({ ...parts, engine }))
   if (config.graphiql) app.use(GRAPHIQL_PATH, serveGraphiQL())
   if (config.frontPage) app.get('/', showFrontPage(signposts(config), config.publicUrl))
   app.use((req, res) => answerProblem(req, res, { kind: 'NotFound', what: `resource ${req.path}` }))
   app.use(answerFault(report))
-  return app
+  return { serve: app, longLived: { close: () => longLived.close(), upgrade: upgradeWith(logger, longLived) } }
 }
 
-/** The one port of the adapters: both halves rest on the same parts. */
-function createPort(config: Config, database: Database): { readonly reading: Reading; readonly writing: Writing } {
-  const { pageSize, pageSizeMax, expandPageMax, topIsTotal, nonDisclosure } = config
+/** WebSockets are only where GraphQL is. */
+const upgradeWith =
+  (logger: Logger, { upgrade }: Pick<LongLived, 'upgrade'>): LongLived['upgrade'] =>
+  (req, socket, head) => {
+    const [path = ''] = (req.url ?? '').split('?')
+    logUpgrade(logger, req)
+    if (path === GRAPHQL_PATH) upgrade(req, socket, head)
+    else refuse(socket, { kind: 'NotFound', what: `resource ${path}` })
+  }
+
+/** The one port of the adapters: its three parts rest on the same. */
+function createPort(config: Config, database: Database): { readonly reading: Reading; readonly writing: Writing; readonly following: Following } {
+  const { pageSize, pageSizeMax, expandPageMax, topIsTotal, nonDisclosure, poolSize } = config
   const limits = { pageSize, pageSizeMax, expandPageMax, topIsTotal, expandDepth: EXPAND_LEVELS }
-  const reading = new Reading({ database, limits, policy: { nonDisclosure }, seal: createCursorSeal(config.tokenKey) })
-  return { reading, writing: new Writing({ database, reading, config }) }
+  const parts = { database, limits, policy: { nonDisclosure }, seal: createCursorSeal(config.tokenKey) }
+  const reading = new Reading(parts)
+  return { reading, writing: new Writing({ database, reading, config }), following: new Following({ ...parts, feed: createChangeFeed(database), poolSize }) }
 }
 
 /** What no adapter has answered. Clients of OData look at its version first, on every answer. */

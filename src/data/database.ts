@@ -88,7 +88,10 @@ async function connectTo(kind: Database['kind'], target: ClientConfig, settings:
     await release()
   }
   const nameOf = toStatementNames(kind)
-  const prisma = new PrismaClient({ adapter: new PrismaPg(pool, { statementNameGenerator: ({ sql }) => nameOf(sql) }), transactionOptions: toTransactionOptions(settings) })
+  const prisma = new PrismaClient({
+    adapter: new PrismaPg(pool, { statementNameGenerator: ({ sql }) => nameOf(sql) }),
+    transactionOptions: toTransactionOptions(settings),
+  })
   try {
     await checkVersion(pool)
   } catch (error) {

@@ -53,13 +53,10 @@ async function look(database: Database, wakeAll: () => void, signal: AbortSignal
   }
 }
 
-const passes = (ms: number, signal: AbortSignal): Promise<boolean> =>
-  wait(ms, true, { ref: false, signal }).catch(() => false)
+const passes = (ms: number, signal: AbortSignal): Promise<boolean> => wait(ms, true, { ref: false, signal }).catch(() => false)
 
 /** Undefined while the database is away: then there is nothing to tell, and the next look finds what has happened. */
 const readEnd = async ({ prisma }: Database): Promise<bigint | undefined> => {
-  const newest = await prisma.entityEvent
-    .findFirst({ orderBy: { EntityEventSequence: 'desc' }, select: { EntityEventSequence: true } })
-    .catch(() => undefined)
+  const newest = await prisma.entityEvent.findFirst({ orderBy: { EntityEventSequence: 'desc' }, select: { EntityEventSequence: true } }).catch(() => undefined)
   return newest === undefined ? undefined : (newest?.EntityEventSequence ?? 0n)
 }

@@ -27,7 +27,14 @@ export function toCountStatement(plan: Plan): Sql {
 
 /** What is before a record is what comes after it from the other end. */
 const toBound = ({ orderBy, before }: Plan): readonly Sql[] =>
-  before ? [sql`(${join(toStretches(reversed({ orderBy, after: before })).filter(s => s !== undefined), ' or ')})`] : []
+  before
+    ? [
+        sql`(${join(
+          toStretches(reversed({ orderBy, after: before })).filter(s => s !== undefined),
+          ' or ',
+        )})`,
+      ]
+    : []
 
 function rows({ filter, ...plan }: Plan, ...bounds: readonly Sql[]): Sql {
   const conditions = [...(filter ? [toCondition(filter)] : []), ...bounds]

@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Mark } from '../query/ast.js'
 import type { Type } from '../query/functions.js'
 import type { Notation } from '../query/notation.js'
-import { type Expansion, type Expr, isFalse, type Plan, rowSource, type Selected } from '../query/plan.js'
+import { type Expansion, type Expr, isFalse, type Plan, type RowSource, rowSource, type Selected } from '../query/plan.js'
+import { remember } from '../query/remember.js'
 import { numberText, timestampText } from './casts.js'
 import { Prisma } from './client/client.js'
 import { identifier, toColumn, toRows } from './columns.js'
@@ -21,7 +22,19 @@ interface Member {
  * The JSON text of one record of the plan, as PostgreSQL builds it: control information, fields in the order of the plan,
  * related records. `plan.row` must be in scope.
  */
-export function toRecordJson(plan: Plan, notation: Notation): Sql {
+export function toRecordJson({ entity, row, select, expand, marks, layout }: Plan, notation: Notation): Sql {
+  if (marks || layout) return makeRecordJson({ entity, row, select, expand, ...(marks && { marks }), ...(layout && { layout }) }, notation)
+  return plainRecordJson(entity, rowSource(row), select, expand, notation)
+}
+
+/** What a record's JSON rests on: nothing of which records there are, so that queries that select the same share it. */
+type Shape = Pick<Plan, 'entity' | 'row' | 'select' | 'expand' | 'marks' | 'layout'>
+
+const plainRecordJson = remember((entity: Plan['entity'], { row }: RowSource, select: Plan['select'], expand: Plan['expand'], notation: Notation) =>
+  makeRecordJson({ entity, row, select, expand }, notation),
+)
+
+function makeRecordJson(plan: Shape, notation: Notation): Sql {
   const members = [
     ...control(plan, notation),
     ...(plan.marks ?? []).map(m => toMark(m, plan)),
@@ -55,19 +68,20 @@ function nest(members: readonly Member[]): readonly Member[] {
 }
 
 /** The version of a record; absent in the log, whose entries never change. */
-export const toVersion = ({ entity, row }: Plan): Sql | undefined => (entity.hidden.has('RecordVersion') ? raw(`${row}."RecordVersion"`) : undefined)
+export const toVersion = ({ entity, row }: Pick<Plan, 'entity' | 'row'>): Sql | undefined =>
+  entity.hidden.has('RecordVersion') ? raw(`${row}."RecordVersion"`) : undefined
 
-function control(plan: Plan, { etag }: Notation): readonly Member[] {
+function control(plan: Shape, { etag }: Notation): readonly Member[] {
   const value = toEtag(plan)
   return etag !== undefined && value ? [{ name: etag, value }] : []
 }
 
-function toEtag(plan: Plan): Sql | undefined {
+function toEtag(plan: Shape): Sql | undefined {
   const version = toVersion(plan)
   return version && sql`'W/"' || ${version} || '"'`
 }
 
-function toMark({ mark, as }: Mark, plan: Plan): Member {
+function toMark({ mark, as }: Mark, plan: Shape): Member {
   const { entity, row } = plan
   if (mark === 'type') return { name: as, value: sql`${entity.typeName}::text` }
   if (mark === 'etag') return { name: as, value: toEtag(plan) ?? raw('null::text') }
@@ -77,7 +91,7 @@ function toMark({ mark, as }: Mark, plan: Plan): Member {
 /** PostgreSQL breaks lines of base64, and ends it with padding. */
 const base64url = (value: Sql) => sql`translate(encode(convert_to(${value}, 'UTF8'), 'base64'), E'+/=\n', '-_')`
 
-function member(selected: Selected, plan: Plan, notation: Notation): readonly Member[] {
+function member(selected: Selected, plan: Shape, notation: Notation): readonly Member[] {
   if (selected.kind === 'computed') return [{ name: selected.name, value: toJsonValue(toSql(selected.value), selected.value.type, notation) }]
   const { scalar, readableIf, as: name = scalar.name } = selected
   const value = toJsonValue(toColumn(scalar, rowSource(plan.row)), scalar.collection ? `Collection(${scalar.type})` : scalar.type, notation)
@@ -158,7 +172,7 @@ export function toOrderBy({ orderBy }: Pick<Plan, 'orderBy'>): Sql {
  * Where it depends on the record whether a field may be read, the notes on hidden fields are appended to the JSON text of just
  * those records that hide them: an object built by PostgreSQL cannot leave out a member.
  */
-function withRestrictions(object: Sql, { select }: Plan, { restricted }: Notation): Sql {
+function withRestrictions(object: Sql, { select }: Shape, { restricted }: Notation): Sql {
   if (!restricted) return object
   const notes = groupByCondition(select).map(({ readableIf, names }) => {
     const note = names.map(name => `,${JSON.stringify(name + restricted.suffix)}:${JSON.stringify(restricted.value)}`).join('')

@@ -15,6 +15,7 @@ import {
   type Source,
   TRUE,
 } from '../query/plan.js'
+import { remember } from '../query/remember.js'
 import type { Actor } from './access.js'
 import { isReadable, isVisible, type Policy, staysInListing } from './visibility.js'
 
@@ -24,8 +25,11 @@ import { isReadable, isVisible, type Policy, staysInListing } from './visibility
  * sees null in place of a restricted value; a selected field knows when it may be shown.
  */
 export function restrict(plan: Plan, actor: Actor, policy: Policy): Plan {
-  return new Restriction(actor, policy).plan(plan, plan.from ? TRUE : isVisible(plan.entity, plan.row, actor))
+  return restrictionOf(actor, policy).restrict(plan)
 }
+
+/** An actor is known as long as its token: its next requests find what was made for it. */
+const restrictionOf = remember((actor: Actor, policy: Policy) => new Restriction(actor, policy))
 
 class Restriction {
   constructor(
@@ -33,7 +37,11 @@ class Restriction {
     private readonly policy: Policy,
   ) {}
 
-  plan(plan: Plan, visible: Expr): Plan {
+  restrict(plan: Plan): Plan {
+    return this.plan(plan, plan.from ? TRUE : isVisible(plan.entity, plan.row, this.actor))
+  }
+
+  private plan(plan: Plan, visible: Expr): Plan {
     const filter = allOf(visible, plan.filter && this.condition(plan.filter))
     const { filter: _, ...rest } = plan
     return {
@@ -41,8 +49,8 @@ class Restriction {
       ...(plan.from && { from: this.derived(plan.from) }),
       ...(!isTrue(filter) && { filter }),
       orderBy: plan.orderBy.map(o => this.order(o)),
-      select: plan.select.map(s => this.selected(s, rowSource(plan.row))),
-      expand: plan.expand.map(e => this.expansion(e, rowSource(plan.row))),
+      select: this.select(plan.select, rowSource(plan.row)),
+      expand: this.expand(plan.expand, rowSource(plan.row)),
     }
   }
 
@@ -53,6 +61,10 @@ class Restriction {
     const mentioned = [...(filter ? [filter] : []), ...usedBy(derived.makes)].flatMap(e => this.mentions(e))
     return { ...derived, ...(from && { from: this.derived(from) }), filter: allOf(visible, ...mentioned, filter) }
   }
+
+  private readonly select = remember((select: Plan['select'], source: Source) => select.map(s => this.selected(s, source)))
+
+  private readonly expand = remember((expand: Plan['expand'], source: Source) => expand.map(e => this.expansion(e, source)))
 
   private expansion(expansion: Expansion, from: Source): Expansion {
     const { navigation, plan } = expansion

@@ -16,7 +16,7 @@ export interface FilterReader {
 /** `filter`, `where`, `search`, `orderBy` and `skip`: null and absence are the same. */
 export function readQuery({ limits }: FilterReader, of: Entity, args: Input): Query {
   const filter = allOf(
-    given(args['filter'], isInput, value => readFilter(of, value)),
+    given(args['filter'], isInput, value => readFilter(of, value, limits)),
     given(args['where'], isText, text => parseExpression(text, { limits, aliases: NONE }, 'where')),
   )
   const search = given(args['search'], isText, text => parseSearch(text, { limits, aliases: NONE }))

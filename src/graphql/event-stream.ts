@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Request, RequestHandler } from 'express'
 import type { Config } from '../config.js'
@@ -57,11 +56,11 @@ async function answer(req: Request, res: ServerResponse, { live, verifier, confi
 /** An answer of `next` events and a `complete` event. */
 class EventStream {
   readonly #res: ServerResponse
-  readonly #closed: Promise<unknown>
+  readonly #closed: Promise<void>
 
   constructor(res: ServerResponse, keepAliveMs: number) {
     this.#res = res
-    this.#closed = once(res, 'close')
+    this.#closed = new Promise(resolve => res.once('close', resolve))
     // Neither the service nor a proxy may hold an event back to send it with others.
     res.writeHead(200, { 'Content-Type': `${MEDIA_TYPE}; charset=utf-8`, 'Cache-Control': 'private, no-cache, no-transform', 'X-Accel-Buffering': 'no' })
     res.write(SIGN_OF_LIFE)
@@ -82,9 +81,9 @@ class EventStream {
     void this.#closed.then(() => results.return?.())
     for await (const result of results) {
       if (result.errors) return this.finish(result)
-      if (!this.#next(result)) await Promise.race([once(this.#res, 'drain'), this.#closed])
+      if (!this.#next(result)) await Promise.race([new Promise(resolve => this.#res.once('drain', resolve)), this.#closed])
     }
-    this.#res.end()
+    if (!this.#res.writableEnded) this.#res.end()
   }
 
   /** A line break in JSON stands between its tokens only, and a line of an event ends with one. */

@@ -1,7 +1,7 @@
 import type { JsonValue } from '../domain/json.js'
 import { fail } from '../errors/problem.js'
 import { readNumber } from '../language/literals-number.js'
-import { Budget, PARSE_LIMITS, type ParseLimits } from '../language/parser-budget.js'
+import { Budget, type ParseLimits } from '../language/parser-budget.js'
 import type { Entity } from '../model/model.js'
 import type { Ast, LiteralType, Value } from '../query/ast.js'
 import type { ValueType } from '../query/functions.js'
@@ -21,7 +21,7 @@ const truth = (value: boolean): Ast => ({ kind: 'literal', value, type: 'Boolean
  * Null is the language's null wherever a value can stand, and nothing that is refused here could mean "all records".
  * Fails with `WrongType` where a condition is missing, `BadLiteral`, or `QueryTooComplex`.
  */
-export function readFilter(of: Entity, filter: Input, limits: ParseLimits = PARSE_LIMITS): Ast | undefined {
+export function readFilter(of: Entity, filter: Input, limits: ParseLimits): Ast | undefined {
   if (Object.keys(filter).length === 0) return undefined
   return new FilterReader(new Budget({ limits, aliases: new Map() })).condition(filterOf(of), THIS, filter, 'filter')
 }

@@ -6,7 +6,7 @@ const { React, ReactDOM, GraphiQL } = globalThis
 const KEPT = 'listing-service:token'
 
 const EXAMPLE = `# Put a token into the field above, then press Ctrl-Enter.
-query ActiveListings {
+{
   properties(filter: { StandardStatus: { eq: "Active" } }, orderBy: { ListPrice: ASC }, first: 5) {
     totalCount
     nodes {

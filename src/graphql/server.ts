@@ -1,11 +1,12 @@
 import type { ErrorRequestHandler, Request, RequestHandler } from 'express'
+import type { GraphQLSchema } from 'graphql'
 import type { Config } from '../config.js'
 import { fail } from '../errors/problem.js'
 import type { Verifier } from '../http/bearer.js'
 import { createApollo } from './apollo.js'
 import type { GraphQLContext } from './context.js'
 import type { CostLimits } from './cost.js'
-import { createExecutor } from './executor.js'
+import { createExecutor, type Executor } from './executor.js'
 import { type Answer, checkMethod, documentIn, type Report, readRequest, toAnswer, toHandlers } from './http.js'
 import { createScreen, type ShapeLimits } from './protection.js'
 import type { Port } from './roots.js'
@@ -16,23 +17,42 @@ export const GRAPHQL_PATH = '/graphql'
 /** Below it: the schema as text. */
 export const SDL_PATH = '/schema.graphql'
 
-/** What the adapter is made of. */
-export interface GraphQLParts extends Pick<Port, 'reading' | 'writing'> {
-  readonly config: ShapeLimits & CostLimits & Pick<Config, 'introspection' | 'maxQueryLength' | 'maxBodyBytes' | 'maxList'>
-  readonly verifier: Pick<Verifier, 'verify'>
-  /** Logs a fault of the service and gives the id under which it stands in the log. */
-  readonly report: Report
+/** What executes operations, wherever they come from. */
+export interface Engine {
+  readonly sdl: string
+  readonly schema: GraphQLSchema
+  readonly executor: Executor
+  /** Refuses documents that would cost too much to validate. */
+  readonly screen: (text: string) => void
+  readonly limits: Port['limits']
+}
+
+export interface EngineParts extends Pick<Port, 'reading' | 'writing'> {
+  readonly config: ShapeLimits & Pick<Config, 'maxList'>
   /** Operations go field by field through graphql-js, which ours is measured by. */
   readonly isOrdinary?: boolean
 }
 
-/** Answers every request below GRAPHQL_PATH: operations, and the schema as text. */
-export function serveGraphQL({ reading, writing, config, verifier, report, isOrdinary = false }: GraphQLParts): [RequestHandler, ErrorRequestHandler] {
+export function createEngine({ reading, writing, config, isOrdinary = false }: EngineParts): Engine {
   const sdl = renderSdl()
   const schema = createSchema(sdl)
   const limits = { depth: config.maxDepth, nodes: config.maxNodes, list: config.maxList }
-  const apollo = createApollo({ schema, executor: createExecutor({ schema, port: { reading, writing, limits }, isOrdinary }), config })
-  const screen = createScreen(config)
+  return { sdl, schema, executor: createExecutor({ schema, port: { reading, writing, limits }, isOrdinary }), screen: createScreen(config), limits }
+}
+
+/** What the adapter is made of. */
+export interface GraphQLParts extends EngineParts {
+  readonly config: EngineParts['config'] & CostLimits & Pick<Config, 'introspection' | 'maxQueryLength' | 'maxBodyBytes'>
+  readonly verifier: Pick<Verifier, 'verify'>
+  /** Logs a fault of the service and gives the id under which it stands in the log. */
+  readonly report: Report
+  readonly engine?: Engine
+}
+
+/** Answers every request below GRAPHQL_PATH: operations, and the schema as text. */
+export function serveGraphQL({ config, verifier, report, engine, ...parts }: GraphQLParts): [RequestHandler, ErrorRequestHandler] {
+  const { sdl, schema, executor, screen } = engine ?? createEngine({ ...parts, config })
+  const apollo = createApollo({ schema, executor, config })
   apollo.startInBackgroundHandlingStartupErrorsByLoggingAndFailingAllRequests()
 
   /** The order of the checks is that of what they tell: without a token nobody learns what there is. */

@@ -15,27 +15,47 @@ export const requestId = (req: IncomingMessage): string => ids.get(req) ?? 'unkn
 const WELL_FORMED_ID = /^[A-Za-z0-9._:+=@-]{8,128}$/
 const LONGEST_PATH = 500
 
+/** Gives a request its id. */
+function nameRequest(req: IncomingMessage): string {
+  const sent = req.headers['x-request-id']
+  const id = typeof sent === 'string' && WELL_FORMED_ID.test(sent) ? sent : randomUUID()
+  ids.set(req, id)
+  return id
+}
+
+/** Starts to measure what a request takes: its time in ms, and the bytes that go out on its connection. */
+function measure({ socket }: IncomingMessage): () => { readonly ms: number; readonly bytes: number } {
+  const startedAt = performance.now()
+  const sentBefore = socket.bytesWritten
+  return () => ({ ms: Math.round((performance.now() - startedAt) * 10) / 10, bytes: socket.bytesWritten - sentBefore })
+}
+
 /**
  * Gives each request an id and logs one line when its answer is done or its client has gone. Of the URL only the path and the length
  * of the query are logged: an option can hold names, prices, and tokens that some clients put there. Headers and bodies never are.
  */
 export function logRequests(logger: Logger): (req: IncomingMessage, res: ServerResponse, next: () => void) => void {
   return (req, res, next) => {
-    const startedAt = performance.now()
-    const sentBefore = req.socket.bytesWritten
-    const sent = req.headers['x-request-id']
-    const id = typeof sent === 'string' && WELL_FORMED_ID.test(sent) ? sent : randomUUID()
-    ids.set(req, id)
+    const taken = measure(req)
+    const id = nameRequest(req)
     res.setHeader('X-Request-Id', id)
     // Express rewrites `url` below a mount point; the first reading is the whole of it.
     const target = describeTarget(req.url ?? '')
     res.once('close', () => {
-      const outcome = { status: res.statusCode, ms: Math.round((performance.now() - startedAt) * 10) / 10, bytes: req.socket.bytesWritten - sentBefore }
       const aborted = !res.writableFinished
-      logger[levelOf(res.statusCode, target.path, aborted)]({ id, method: req.method, ...target, ...outcome, ...(aborted && { aborted }) }, 'request')
+      const line = { id, method: req.method, ...target, status: res.statusCode, ...taken(), ...(aborted && { aborted }) }
+      logger[levelOf(res.statusCode, target.path, aborted)](line, 'request')
     })
     next()
   }
+}
+
+/** The same for a request that is to become a WebSocket: the line is written when the connection ends. */
+export function logUpgrade(logger: Logger, req: IncomingMessage): void {
+  const taken = measure(req)
+  const id = nameRequest(req)
+  const target = describeTarget(req.url ?? '')
+  req.socket.once('close', () => logger.info({ id, method: req.method, ...target, ...taken() }, 'connection'))
 }
 
 function describeTarget(url: string): { readonly path: string; readonly queryLength: number } {

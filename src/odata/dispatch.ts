@@ -2,6 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Config } from '../config.js'
 import { fail } from '../errors/problem.js'
 import { checkQueryText } from '../http/limits.js'
+import type { ParseLimits } from '../language/parser-budget.js'
+import { remember } from '../query/remember.js'
 import { type Answer, noContent } from './answer.js'
 import { readOptions } from './options.js'
 import { type ResourcePath, readPath } from './path.js'
@@ -24,16 +26,20 @@ export interface Opened {
 export type DispatchSettings = Pick<Config, 'maxQueryLength' | 'maxDepth' | 'maxNodes' | 'maxList'>
 
 /** Reads headers and URL of a request, and refuses what cannot be served whatever stands there. */
-export function openRequest({ method, ...incoming }: Incoming, { maxQueryLength, ...config }: DispatchSettings): Opened {
+export function openRequest({ method, ...incoming }: Incoming, settings: DispatchSettings): Opened {
+  const { maxQueryLength } = settings
   const { headers, rawPath, rawQuery } = incoming
   checkVersions(headers)
   checkIsolation(headers)
   checkQueryText(rawQuery, { maxQueryLength })
-  const limits = { depth: config.maxDepth, nodes: config.maxNodes, list: config.maxList }
+  const limits = limitsOf(settings)
   const options = readOptions(rawQuery)
   const path = readPath(rawPath, { limits, aliases: options.aliases })
   return { method, path, request: { ...incoming, options, limits, maxQueryLength, version: versionFor(headers) } }
 }
+
+/** One object for all requests: what is read of a query is known by it. */
+const limitsOf = remember(({ maxDepth, maxNodes, maxList }: DispatchSettings): ParseLimits => ({ depth: maxDepth, nodes: maxNodes, list: maxList }))
 
 /** Does what a request asks for. */
 export async function perform({ method, path, request }: Opened, service: Service): Promise<Answer> {
@@ -46,8 +52,10 @@ const allowedBy = (routes: Routes): readonly string[] => [...Object.keys(routes)
 
 /** HEAD is answered like GET. */
 function findHandler(routes: Routes, method: string) {
-  const handlers: ReadonlyMap<string, Routes[keyof Routes]> = new Map(Object.entries({ ...routes, HEAD: routes.GET }))
-  return handlers.get(method) ?? fail({ kind: 'MethodNotAllowed', method, allow: allowedBy(routes) })
+  const name = method === 'HEAD' ? 'GET' : method
+  // A client may call its method `constructor`.
+  const handler = Object.hasOwn(routes, name) ? routes[name as keyof Routes] : undefined
+  return handler ?? fail({ kind: 'MethodNotAllowed', method, allow: allowedBy(routes) })
 }
 
 /** Snapshot isolation is not offered, and a service without it must say so (Part 1, 8.2.6). */

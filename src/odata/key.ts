@@ -1,8 +1,8 @@
 import { fail } from '../errors/problem.js'
-import type { Entity } from '../model/model.js'
-import type { Ast } from '../query/ast.js'
 import { parseExpression } from '../language/parser.js'
 import type { ParseContext } from '../language/parser-budget.js'
+import type { Entity } from '../model/model.js'
+import type { Ast } from '../query/ast.js'
 
 /** A key as text: of a String key its value, of an integer key its digits. */
 export type Key = string

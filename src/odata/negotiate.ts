@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { fail } from '../errors/problem.js'
 
 /** What a client says about the form of the answer: the header, and the option that stands above it. */
@@ -45,8 +46,22 @@ const PARAMETERS: ReadonlyMap<string, RegExp> = new Map([
 const ITEMS = /(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/g
 const PARTS = /(?:[^;"]|"(?:[^"\\]|\\.)*"?)+/g
 
-/** The form of a data answer. Fails with `NotAcceptable`. */
+/** What clients wish is mostly one of a few texts. */
+const CHOSEN = new LRUCache<string, DataFormat>({ max: 100 })
+
+/** The form of a data answer: the same object for the same wish. Fails with `NotAcceptable`. */
 export function chooseDataFormat(wish: Wish): DataFormat {
+  const text = `${wish.format ?? ''}\n${wish.accept ?? ''}`
+  const known = CHOSEN.get(text)
+  if (known) return known
+  const format = chooseFormat(wish)
+  if (text.length < LONGEST_WISH) CHOSEN.set(text, format)
+  return format
+}
+
+const LONGEST_WISH = 500
+
+function chooseFormat(wish: Wish): DataFormat {
   const [best] = admit(readWish(wish), JSON_TYPE)
   if (!best) return fail({ kind: 'NotAcceptable', offered: JSON_TYPE })
   const metadata = best.parameters.get('metadata')?.toLowerCase() === 'none' ? 'none' : 'minimal'

@@ -1,10 +1,12 @@
+import { LRUCache } from 'lru-cache'
 import { fail } from '../errors/problem.js'
-import type { Query } from '../query/ast.js'
-import { decodePart, encodeRawBytes } from './encoding.js'
 import { NAME } from '../language/lexer.js'
 import { OPTIONS, type OptionName, suggestOption, toOptionName } from '../language/option-table.js'
 import { parseExpression, parseOption } from '../language/parser.js'
-import type { ParseLimits } from '../language/parser-budget.js'
+import type { ParseContext, ParseLimits } from '../language/parser-budget.js'
+import type { Query } from '../query/ast.js'
+import { remember } from '../query/remember.js'
+import { decodePart, encodeRawBytes } from './encoding.js'
 
 /** The options of one query string: texts, decoded. Custom options are not among them. */
 export interface Options {
@@ -19,11 +21,16 @@ export type Place = 'service' | 'metadata' | 'batch' | 'entityId' | 'collection'
 const SHAPE: readonly OptionName[] = ['$select', '$expand', '$compute']
 const SUBSET: readonly OptionName[] = ['$filter', '$search', '$compute', '$orderby', '$top', '$skip', '$count', '$skiptoken']
 
+interface PlaceOptions {
+  readonly name: string
+  readonly options: readonly OptionName[]
+}
+
 /**
  * Options by place, and its name for people. `$format` and `$schemaversion` go everywhere.
  * `/$count` takes those of a collection: its paging and shape do not change it.
  */
-const PLACES: { readonly [K in Place]: { readonly name: string; readonly options: readonly OptionName[] } } = {
+const PLACES: { readonly [K in Place]: PlaceOptions } = {
   service: { name: 'the service document', options: [] },
   metadata: { name: '$metadata', options: [] },
   batch: { name: '$batch', options: [] },
@@ -46,6 +53,17 @@ const OFFSET_PLUS = /(T\d\d:\d\d(?::\d\d(?:\.\d+)?)?)\0(?=\d\d:\d\d)/gi
  * Fails with `UnknownOption`, `DuplicateOption`, `BadOptionValue` (no value), `BadEncoding`, or `BadRequest` for pairs that are no option at all.
  */
 export function readOptions(rawQuery: string): Options {
+  const known = READ.get(rawQuery)
+  if (known) return known
+  const options = parseOptions(rawQuery)
+  READ.set(rawQuery, options)
+  return options
+}
+
+/** Front ends and replicators ask the same again and again: what was read of a text is kept, and with it what others make of it. Bounded in characters. */
+const READ = new LRUCache<string, Options>({ maxSize: 2 ** 19, sizeCalculation: (_, text) => text.length + 1 })
+
+function parseOptions(rawQuery: string): Options {
   const values = new Map<OptionName, string>()
   const aliases = new Map<string, string>()
   const decode = /%20/.test(rawQuery) ? decodePart : decodeForm
@@ -65,8 +83,9 @@ export function readOptions(rawQuery: string): Options {
  * Refuses options that have no meaning at a place (`OptionNotAllowed`), that are not built (`NotImplemented`),
  * or that ask for an unknown schema version (`NotFound`).
  */
-export function checkOptions({ values }: Options, place: Place): void {
-  const { name: where, options } = PLACES[place]
+export const checkOptions = (options: Options, place: Place): void => checkAt(options, PLACES[place])
+
+function checkAt({ values }: Options, { name: where, options }: PlaceOptions): void {
   for (const [option, value] of values) {
     if (OPTIONS[option] === 'none') fail({ kind: 'NotImplemented', feature: option })
     if (!options.includes(option) && !EVERYWHERE.includes(option)) fail({ kind: 'OptionNotAllowed', option, where })
@@ -75,16 +94,32 @@ export function checkOptions({ values }: Options, place: Place): void {
 }
 
 /** The query that the options ask for at a place; `checkOptions` is part of it. Parameter aliases are replaced by their values. */
-export function readQuery(options: Options, place: Place, limits: ParseLimits): Query {
-  checkOptions(options, place)
+export const readQuery = (options: Options, place: Place, limits: ParseLimits): Query => queryAt(options, PLACES[place], limits)
+
+const queryAt = remember((options: Options, place: PlaceOptions, limits: ParseLimits): Query => {
+  checkAt(options, place)
   const { values, aliases } = options
   const context = { limits, aliases }
   let query: Query = {}
-  for (const [name, text] of values) if (OPTIONS[name] === 'query') query = { ...query, ...parseOption(name, text, context) }
+  for (const [name, text] of values) if (OPTIONS[name] === 'query') query = { ...query, ...parseShared(name, text, context) }
   // An alias that nothing refers to is still refused when it is malformed: it may be a slip of the pen.
   const texts = [...values.values(), ...aliases.values()]
   for (const [name, text] of aliases) if (!texts.some(t => t.includes(`@${name}`))) parseExpression(text, context, `@${name}`)
   return query
+})
+
+/** What is the same in many queries that differ in their filter. Without aliases such a text means the same everywhere. */
+const SHARED: ReadonlySet<OptionName> = new Set(['$select', '$expand', '$orderby'])
+const sharedBy = remember((_limits: ParseLimits) => new LRUCache<string, Partial<Query>>({ maxSize: 2 ** 17, sizeCalculation: (_, text) => text.length }))
+
+function parseShared(name: OptionName, text: string, context: ParseContext): Partial<Query> {
+  if (!SHARED.has(name) || context.aliases.size > 0) return parseOption(name, text, context)
+  const shared = sharedBy(context.limits)
+  const known = shared.get(name + text)
+  if (known) return known
+  const parsed = parseOption(name, text, context)
+  shared.set(name + text, parsed)
+  return parsed
 }
 
 /**

@@ -1,10 +1,10 @@
 import { fail } from '../errors/problem.js'
+import { parseFilter } from '../language/parser.js'
+import type { ParseContext } from '../language/parser-budget.js'
 import { ENTITIES, type Entity, type Navigation, type Scalar } from '../model/model.js'
 import type { Ast } from '../query/ast.js'
 import { isKeyOf, type Key, readKey } from './key.js'
 import type { Place } from './options.js'
-import { parseFilter } from '../language/parser.js'
-import type { ParseContext } from '../language/parser-budget.js'
 import { readSegments, type Segment } from './path-segments.js'
 
 /** One step from a record to what a navigation of it leads to. Only a record behind a single-valued navigation has no key here. */

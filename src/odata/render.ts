@@ -1,16 +1,19 @@
 import type { Notation } from '../query/notation.js'
+import { remember } from '../query/remember.js'
 import type { DataFormat } from './negotiate.js'
 
 /** A member of a JSON object: a name, and a value that is JSON text already. Absent members are left out. */
 export type Member = readonly [name: string, json: string] | undefined
 
 /** How records are to be written. Control information has its prefix in every version: 4.01 allows it, and clients look for it. */
-export const toNotation = ({ metadata, numbersAsText }: DataFormat): Notation => ({
-  ...(metadata !== 'none' && { etag: '@odata.etag', restricted: { suffix: '@Core.Permissions', value: 'None' } }),
-  reference: '@odata.id',
-  countSuffix: '@odata.count',
-  numbersAsText,
-})
+export const toNotation = remember(
+  ({ metadata, numbersAsText }: DataFormat): Notation => ({
+    ...(metadata !== 'none' && { etag: '@odata.etag', restricted: { suffix: '@Core.Permissions', value: 'None' } }),
+    reference: '@odata.id',
+    countSuffix: '@odata.count',
+    numbersAsText,
+  }),
+)
 
 /** The notation of parts of records: nothing but the values. */
 export const toBareNotation = ({ numbersAsText }: Pick<DataFormat, 'numbersAsText'>): Notation => ({

@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Actor } from '../domain/access.js'
 import type { JsonObject } from '../domain/json.js'
+import type { ParseLimits } from '../language/parser-budget.js'
 import type { Reading } from '../service.js'
 import type { Writing } from '../writing.js'
 import type { Wish } from './negotiate.js'
 import type { Options } from './options.js'
-import type { ParseLimits } from '../language/parser-budget.js'
 import type { Version } from './version.js'
 
 /** Where the service root is below the base of all links. */

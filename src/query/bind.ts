@@ -6,13 +6,14 @@ import { bindOrder, bindSearch, compute, type Stage, startAt, totalOrder } from 
 import { bindCondition } from './expression.js'
 import { NESTED_COLLECTIONS_MAX, type QueryLimits, SKIP_MAX } from './limits.js'
 import { allOf, type Expansion, type Expr, isTrue, type Plan, type Selected } from './plan.js'
+import { remember } from './remember.js'
 import { type Scope, unknownField } from './scope.js'
 
 /** Resolves the names and types of a query against the model: the one place that validates queries, for every adapter. */
-export function bind(query: Query, of: Entity, limits: QueryLimits): Plan {
+export const bind = remember((query: Query, of: Entity, limits: QueryLimits): Plan => {
   if ((query.skip ?? 0) > SKIP_MAX) fail({ kind: 'SkipTooLarge', limit: SKIP_MAX })
   return { ...bindIn(query, transform(query.apply ?? [], of), limits, []), top: pageSize(query, limits) }
-}
+})
 
 /** A larger `$top` is cut, and the rule for nextLink compares with the cut value (decisions 5). */
 const pageSize = (query: Query, limits: QueryLimits): number => Math.min(query.top ?? limits.pageSize, mostOf(query, limits))
@@ -42,6 +43,16 @@ function bindIn(query: Query, start: Stage, limits: QueryLimits, way: readonly N
 }
 
 function bindSelect({ select }: Query, of: Entity, computed: ReadonlyMap<string, Expr>): readonly Selected[] {
+  if (computed.size > 0) return selectAmong(select, of, computed)
+  return select ? selectFields(select, of) : everyField(of)
+}
+
+const NOTHING: ReadonlyMap<string, Expr> = new Map()
+/** Lists of fields are remembered, and with them what others make of them: most queries ask for the same few. */
+const everyField = remember((of: Entity) => selectAmong(undefined, of, NOTHING))
+const selectFields = remember((select: readonly SelectAst[], of: Entity) => selectAmong(select, of, NOTHING))
+
+function selectAmong(select: readonly SelectAst[] | undefined, of: Entity, computed: ReadonlyMap<string, Expr>): readonly Selected[] {
   const every = [...of.scalars.filter(s => s.readableBy !== 'nobody').map(toField), ...[...computed].map(toComputed)]
   if (!select) return every
   const named = select
@@ -67,10 +78,13 @@ function selectedField({ name, as, at }: SelectAst, of: Entity): readonly Select
 
 const memberOf = ({ name, as }: ExpandAst) => as ?? name
 
+const NO_EXPANSIONS: readonly Expansion[] = []
+
 /** `*` stands for every navigation that is not named beside it (OData 4.01 Part 2, 5.1.3). */
 function bindExpand(items: readonly ExpandAst[], scope: Scope, limits: QueryLimits, way: readonly Navigation[]): readonly Expansion[] {
   const [first] = items
-  if (first && way.length >= limits.expandDepth) fail({ kind: 'QueryTooComplex', what: 'levels of $expand', limit: limits.expandDepth, at: first.at })
+  if (!first) return NO_EXPANSIONS
+  if (way.length >= limits.expandDepth) fail({ kind: 'QueryTooComplex', what: 'levels of $expand', limit: limits.expandDepth, at: first.at })
   const named = items.filter(i => i.name !== '*')
   const twice = named.find((item, i) => named.findIndex(other => memberOf(other) === memberOf(item)) < i)
   if (twice) fail({ kind: 'DuplicateItem', item: twice.name, at: twice.at })

@@ -138,13 +138,15 @@ export const isTrue = (expr: Expr) => expr.kind === 'literal' && expr.value === 
 export const isFalse = (expr: Expr) => expr.kind === 'literal' && expr.value === false
 export const isNull = (expr: Expr) => expr.kind === 'literal' && expr.value === null
 
-const ROW_SOURCES = new Map<RowName, Source>()
+export type RowSource = Source & { readonly kind: 'row' }
+
+const ROW_SOURCES = new Map<RowName, RowSource>()
 
 /** The source that is this row: one object for all, since what is made of rows is known by it. There are as many rows as levels of a query. */
-export function rowSource(row: RowName): Source {
+export function rowSource(row: RowName): RowSource {
   const known = ROW_SOURCES.get(row)
   if (known) return known
-  const source: Source = { kind: 'row', row }
+  const source: RowSource = { kind: 'row', row }
   ROW_SOURCES.set(row, source)
   return source
 }

@@ -4,6 +4,7 @@ import { readFilter } from '../../src/graphql/filter.js'
 import { FILTERS } from '../../src/graphql/filter-table.js'
 import { collectionFilterOf, filterOf } from '../../src/graphql/names.js'
 import type { Input } from '../../src/graphql/operation.js'
+import { PARSE_LIMITS } from '../../src/language/parser-budget.js'
 import { ENTITIES, entity } from '../../src/model/model.js'
 import { FUNCTIONS, type FunctionName } from '../../src/query/functions.js'
 import { bindInput, bindText, coerceLiteral, coerceVariable, readArguments } from '../support/filters.js'
@@ -287,7 +288,7 @@ test.each([
   ['{ ListAgent: {} }',                      'refused'],
 ] as const)('%s: %s', (filter, meaning) => {
   const read = () => bindInput(PROPERTY, coerceLiteral(PROPERTY, filter))
-  if (meaning === 'refused') expect(() => readFilter(PROPERTY, coerceLiteral(PROPERTY, filter))).toThrow(expect.objectContaining({ problems: [expect.objectContaining({ kind: 'WrongType' })] }))
+  if (meaning === 'refused') expect(() => readFilter(PROPERTY, coerceLiteral(PROPERTY, filter), PARSE_LIMITS)).toThrow(expect.objectContaining({ problems: [expect.objectContaining({ kind: 'WrongType' })] }))
   else if (meaning === 'no condition') expect(read()).toBeUndefined()
   else expect(read()).toEqual(bindText(PROPERTY, meaning))
 })
@@ -297,11 +298,11 @@ test.each([
   ['missing beside another', '{ City: { eq: $v }, ListPrice: { gt: 1 } }'],
 ])('a variable that is %s leaves a condition that is refused', (_, filter) => {
   const coerced = readArguments(`query($v: String) { properties(filter: ${filter}) { totalCount } }`)['filter'] as Input // by its type
-  expect(() => readFilter(PROPERTY, coerced)).toThrow(ProblemError)
+  expect(() => readFilter(PROPERTY, coerced, PARSE_LIMITS)).toThrow(ProblemError)
 })
 
 const literalOf = (filter: Input) => {
-  const ast = readFilter(PROPERTY, filter)
+  const ast = readFilter(PROPERTY, filter, PARSE_LIMITS)
   const literal = ast?.kind === 'call' ? ast.args[1] : undefined
   return literal?.kind === 'literal' ? [literal.type, literal.value] : undefined
 }

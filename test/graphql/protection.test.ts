@@ -9,6 +9,12 @@ import type { GraphQLFault } from '../support/graphql.js'
 
 const ENV = { DATABASE_URL: 'postgresql://db/listings', JWT_SECRET: 's'.repeat(32) }
 
+/** A query, and its variables if it has some. */
+interface Asked {
+  readonly query: string
+  readonly variables?: Readonly<Record<string, unknown>>
+}
+
 /** Everything that is asked of the database, which is not there. */
 const asked: string[] = []
 afterEach(() => {
@@ -104,7 +110,6 @@ describe('limits of documents, before validation', () => {
 })
 
 describe('limits of what an operation may read', () => {
-  type Asked = readonly [query: string, variables?: Readonly<Record<string, unknown>>]
   const MEDIA = 'nodes { Media { MediaKey } Rooms { RoomKey } }'
   // biome-ignore format: table
   test.each<Asked>([

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Problem, ProblemError } from '../../src/errors/problem.js'
-import { checkOptions, type Place, readOptions, readQuery, rewriteLink } from '../../src/odata/options.js'
 import { PARSE_LIMITS } from '../../src/language/parser-budget.js'
+import { checkOptions, type Place, readOptions, readQuery, rewriteLink } from '../../src/odata/options.js'
 import { showQuery } from './show.js'
 
 const read = (raw: string, place: Place = 'collection') => showQuery(readQuery(readOptions(raw), place, PARSE_LIMITS))

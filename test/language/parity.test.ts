@@ -103,7 +103,7 @@ const show = (expr: Expr | undefined) =>
 /** A value that no column holds (the year 12,000) refuses the request; the oracle has no such bounds. */
 const isOutOfRange = (error: unknown) => error instanceof ProblemError && error.problems[0].kind === 'BadRequest'
 
-async function compare({ reader }: TestDatabase, world: World, filter: Expr, order: Order | null): Promise<void> {
+async function compare({ prisma, reader }: TestDatabase, world: World, filter: Expr, order: Order | null): Promise<void> {
   const plan = toPlan(filter, order)
   const page = await readPage(reader, plan, NOTATION).catch((error: unknown) => (isOutOfRange(error) ? undefined : Promise.reject(error)))
   if (!page) return

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { type Problem, ProblemError } from '../../src/errors/problem.js'
-import { decodePart } from '../../src/odata/encoding.js'
-import { checkOptions, type Place, readOptions, readQuery } from '../../src/odata/options.js'
 import { parseExpression, parseFilter } from '../../src/language/parser.js'
 import { PARSE_LIMITS, type ParseContext } from '../../src/language/parser-budget.js'
+import { decodePart } from '../../src/odata/encoding.js'
+import { checkOptions, type Place, readOptions, readQuery } from '../../src/odata/options.js'
 import { placeOf, readPath } from '../../src/odata/path.js'
 import type { Ast, LiteralType } from '../../src/query/ast.js'
 

@@ -62,8 +62,8 @@ export async function startTestApp({ kind = 'embedded', env = {}, fixture, grant
   await loadLookups(database)
   if (fixture) await importFile(database, fileURLToPath(new URL(fixture, CASES)), SILENT)
   const config = readConfig({ ...DEFAULTS, ...env })
-  const server = createHttpServer((req, res) => app(req, res), config)
   const app = createApp({ config, database, logger: pino({ level: config.logLevel }), isDraining: () => server.isDraining(), isOrdinary: IS_ORDINARY })
+  const server = createHttpServer(app.serve, config, app.longLived)
   const { port } = await server.listen()
   const base = `http://127.0.0.1:${port}`
   const tokenFor = (wanted: Partial<Grant> = {}) => {

@@ -49,7 +49,7 @@ export function coerceVariable(of: Entity, filter: unknown): Input {
 const bound = (of: Entity, ast: Ast | undefined): Expr | undefined => ast && bindCondition(ast, Scope.root(of))
 
 /** What a coerced filter means; undefined: there is no condition. */
-export const bindInput = (of: Entity, filter: Input): Expr | undefined => bound(of, readFilter(of, filter))
+export const bindInput = (of: Entity, filter: Input): Expr | undefined => bound(of, readFilter(of, filter, PARSE_LIMITS))
 
 /** What a filter of OData means. */
 export const bindText = (of: Entity, text: string): Expr | undefined => bound(of, parseFilter(text, { limits: PARSE_LIMITS, aliases: new Map() }))

@@ -39,7 +39,8 @@ function readChange(operation: Operation, filters: FilterReader, { nodes }: Aske
   const properties = fields.filter(({ name }) => name === 'property')
   const valueOf = ({ key, name }: Asked, event: ListingEvent, shown: Shown | undefined): string => {
     if (name === 'property') return shown?.[properties.findIndex(p => p.key === key)] ?? 'null'
-    return JSON.stringify(name === 'ListingKey' ? event.key : name === 'EntityEventSequence' ? event.sequence : CHANGE)
+    if (name === 'EntityEventSequence') return event.sequence
+    return JSON.stringify(name === 'ListingKey' ? event.key : CHANGE)
   }
   return {
     places: readPlaces(

@@ -1,3 +1,5 @@
+import { isList, isObject, JsonNumber, type JsonValue } from '../domain/json.js'
+
 /** JSON that is finished: it goes out as it is. */
 export class JsonText {
   constructor(readonly text: string) {}
@@ -19,4 +21,11 @@ export function renderResult({ errors, data }: { readonly errors?: readonly unkn
   const told = errors && `"errors":${JSON.stringify(errors)}`
   const text = data instanceof JsonText ? data.text : JSON.stringify(data)
   return `{${[told, text === undefined ? undefined : `"data":${text}`].filter(part => part !== undefined).join(',')}}`
+}
+
+/** A value as JSON, its numbers as they were written. */
+export function renderJson(value: JsonValue): string {
+  if (value instanceof JsonNumber) return value.text
+  if (isList(value)) return renderList(value.map(renderJson))
+  return isObject(value) ? renderObject(Object.entries(value).map(([name, member]) => [name, renderJson(member)])) : JSON.stringify(value)
 }

@@ -1,7 +1,9 @@
+import { toJsonObject } from '../http/body.js'
+import { parseJson } from '../http/json.js'
 import type { Entity } from '../model/model.js'
 import type { Query } from '../query/ast.js'
 import type { FilterReader } from './arguments.js'
-import { renderObject } from './json-text.js'
+import { renderJson, renderObject } from './json-text.js'
 import type { Asked, Operation } from './operation.js'
 import { readSelection } from './selection.js'
 
@@ -30,11 +32,11 @@ export function readPlaces(operation: Operation, filters: FilterReader, of: Enti
   }
 }
 
-/** Members that begin with the number of a place belong to it. Numbers that could lose digits are texts, so nothing is lost on the way. */
+/** Members that begin with the number of a place belong to it. Numbers keep their digits. */
 function split(json: string, count: number): Shown {
-  const members = Object.entries(JSON.parse(json) as Record<string, unknown>) // written by PostgreSQL, an object
+  const members = Object.entries(toJsonObject(parseJson(json)))
   return Array.from({ length: count }, (_, i) => {
     const prefix = `${i}:`
-    return renderObject(members.filter(([name]) => name.startsWith(prefix)).map(([name, value]) => [name.slice(prefix.length), JSON.stringify(value)]))
+    return renderObject(members.filter(([name]) => name.startsWith(prefix)).map(([name, value]) => [name.slice(prefix.length), renderJson(value)]))
   })
 }

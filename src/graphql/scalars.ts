@@ -25,12 +25,12 @@ const RFC_7946 = 'https://www.rfc-editor.org/rfc/rfc7946#section-3.1'
 export const SCALAR_TABLE: readonly Row[] = [
   {
     name: 'Decimal',
-    description: 'An exact decimal number. It is written as a string, and read from a string or a number.',
+    description: 'An exact decimal number. It is written as a number with all its digits, and read from a string or a number.',
     read: (json, type) => readDigits(json, type, text => toPlainDecimal(text) !== undefined),
   },
   {
     name: 'Long',
-    description: 'A whole number of 64 bits. It is written as a string, and read from a string or a number.',
+    description: 'A whole number of 64 bits. It is written as a number with all its digits, and read from a string or a number.',
     read: (json, type) => readDigits(json, type, text => /^Int/.test(readNumber(text)?.type ?? '')),
   },
   {

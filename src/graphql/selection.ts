@@ -6,8 +6,8 @@ import type { Notation } from '../query/notation.js'
 import { type FilterReader, readNested } from './arguments.js'
 import { type Asked, type Operation, objectType, readArguments, readFields } from './operation.js'
 
-/** Numbers beyond 53 bits and decimals are strings; what else an answer says beside the fields is asked for by name. */
-export const NOTATION: Notation = { reference: '', countSuffix: '', numbersAsText: true }
+/** Numbers are JSON numbers, exact, as in OData; what an answer says beside the fields is asked for by name. */
+export const NOTATION: Notation = { reference: '', countSuffix: '', numbersAsText: false }
 
 /** Fields of an object type that are no fields of the model. */
 const MARKS: ReadonlyMap<string, Mark['mark']> = new Map([

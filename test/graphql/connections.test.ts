@@ -14,7 +14,7 @@ interface Info {
 interface Answer {
   readonly properties: {
     readonly totalCount: number
-    readonly edges: readonly { readonly cursor: string; readonly node: { readonly ListingKey: string; readonly ListPrice: string | null } }[]
+    readonly edges: readonly { readonly cursor: string; readonly node: { readonly ListingKey: string; readonly ListPrice: number | null } }[]
     readonly pageInfo: Info
   }
 }
@@ -155,7 +155,7 @@ describe.each(DATABASE_KINDS)('connections: %s', kind => {
     expect(Object.keys(properties)).toEqual(['nodes', 'other', 'edges', '__typename', 'pageInfo'])
     expect(properties).toMatchObject({
       nodes: [{ City: 'Vail' }, { City: 'Vail' }],
-      other: [{ ListPrice: '300000' }, { ListPrice: '300000' }],
+      other: [{ ListPrice: 300000 }, { ListPrice: 300000 }],
       edges: [
         { node: { ListingKey: 'P21' }, again: { __typename: 'Property' }, kind: 'PropertyEdge' },
         { node: { ListingKey: 'P22' }, again: { __typename: 'Property' }, kind: 'PropertyEdge' },

@@ -8,7 +8,7 @@ import { dataOf, faultOf } from '../support/graphql.js'
 type Row = Readonly<Record<string, unknown>>
 
 interface Change {
-  readonly EntityEventSequence: string
+  readonly EntityEventSequence: number
   readonly ListingKey: string
   readonly property: Row | null
 }
@@ -27,12 +27,12 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
   })
   afterAll(() => app.close())
 
-  const newest = async (): Promise<string> => {
-    const found = await dataOf<{ entityEvents: { nodes: { EntityEventSequence: string }[] } }>(
+  const newest = async (): Promise<number> => {
+    const found = await dataOf<{ entityEvents: { nodes: { EntityEventSequence: number }[] } }>(
       app,
       '{ entityEvents(first: 1, orderBy: [{ EntityEventSequence: DESC }]) { nodes { EntityEventSequence } } }',
     )
-    return found.entityEvents.nodes[0]?.EntityEventSequence ?? '0'
+    return found.entityEvents.nodes[0]?.EntityEventSequence ?? 0
   }
   const patch = async (key: string, body: Row) => {
     const answer = await app.send(`/odata/Property('${key}')`, { method: 'PATCH', body: { ...body, ChangedByMemberKey: 'M1' } })
@@ -41,15 +41,21 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
   const remove = (key: string) => app.send(`/odata/Property('${key}')`, { method: 'DELETE' })
   const draft = async (fields: Row = {}) => (await createDrafts(app, 'Testville', [fields]))[0] ?? ''
   const publish = (key: string) => patch(key, { StandardStatus: 'Active' })
-  const watchFrom = (since: string, parts: WatchParts = {}): Watch<Change> =>
+  const watchFrom = (since: number, parts: WatchParts = {}): Watch<Change> =>
     watch<Change>(app, SINCE, { transport, ...parts, variables: { since, ...parts.variables } })
+
+  /** The change that was made last. Each tells the listing as it is when it is read, so those before may show the same. */
+  const lastChange = async (watching: Watch<Change>): Promise<Change> => {
+    const [sequence, change] = [await newest(), await watching.change()]
+    return change.EntityEventSequence === sequence ? change : lastChange(watching)
+  }
 
   test('the life of a listing is told in its order, each change once', async () => {
     const watching = watchFrom(await newest())
     const key = await draft({ ListPrice: 5 })
-    expect(await watching.change()).toMatchObject({ ListingKey: key, property: { StandardStatus: 'Incomplete', ListPrice: '5' } })
+    expect(await watching.change()).toMatchObject({ ListingKey: key, property: { StandardStatus: 'Incomplete', ListPrice: 5 } })
     await patch(key, { ListPrice: 6.25 })
-    expect(await watching.change()).toMatchObject({ ListingKey: key, property: { StandardStatus: 'Incomplete', ListPrice: '6.25' } })
+    expect(await watching.change()).toMatchObject({ ListingKey: key, property: { StandardStatus: 'Incomplete', ListPrice: 6.25 } })
     await publish(key)
     expect(await watching.change()).toMatchObject({ ListingKey: key, property: { StandardStatus: 'Active' } })
     await patch(key, { StandardStatus: 'Sold', SoldPrice: 6 })
@@ -83,13 +89,13 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
     expect(await watching.change()).toMatchObject({ ListingKey: key, property: null })
     await patch(key, { ListPrice: 6 })
     await patch(key, { ListPrice: 100 })
-    expect(await watching.change()).toMatchObject({ ListingKey: key, property: { ListPrice: '100' } })
+    expect(await lastChange(watching)).toMatchObject({ ListingKey: key, property: { ListPrice: 100 } })
     await patch(key, { ListPrice: 7 })
     expect(await watching.change()).toMatchObject({ ListingKey: key, property: null })
     await patch(key, { ListPrice: 8 })
     await remove(key)
     const other = await draft({ ListPrice: 200 })
-    expect(await watching.change()).toMatchObject({ ListingKey: other, property: { ListPrice: '200' } })
+    expect(await watching.change()).toMatchObject({ ListingKey: other, property: { ListPrice: 200 } })
     watching.end()
   })
 
@@ -101,9 +107,7 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
     const key = await draft()
     await publish(key)
     // Once it is published, its beginnings are the past of a listing that everybody may see.
-    const first = await watching.change()
-    expect(first).toMatchObject({ ListingKey: key, property: { StandardStatus: 'Active' } })
-    while ((await newest()) !== (await watching.change()).EntityEventSequence);
+    expect(await lastChange(watching)).toMatchObject({ ListingKey: key, property: { StandardStatus: 'Active' } })
     await patch(key, { InternetEntireListingDisplayYN: false })
     expect(await watching.change()).toMatchObject({ ListingKey: key, property: null })
     await patch(key, { ListPrice: 3 })
@@ -146,7 +150,7 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
     ).finally(() => {
       isWriting = false
     })
-    const seen: string[] = []
+    const seen: number[] = []
     let last = start
     while (isWriting || last !== (await newest())) {
       const watching = watchFrom(last)
@@ -162,7 +166,7 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
       orderBy: { EntityEventSequence: 'asc' },
     })
     expect(events).toHaveLength(72)
-    expect(seen).toEqual(events.map(e => String(e.EntityEventSequence)))
+    expect(seen).toEqual(events.map(e => Number(e.EntityEventSequence)))
   })
 
   test.each<[string, string, Row, Partial<{ code: string; target: string }>]>([

@@ -18,6 +18,7 @@ const { values: options } = parseArgs({
     workloads: { type: 'string' },
     rounds: { type: 'string', default: '3' },
     seconds: { type: 'string', default: '2' },
+    warm: { type: 'string', default: '2' },
     connections: { type: 'string', default: '8' },
     keep: { type: 'boolean', default: false },
   },
@@ -77,7 +78,7 @@ async function check(targets, name) {
 async function measure(target, name) {
   const clocks = {}
   const { connections = Number(options.connections) } = WORKLOADS[name]
-  const run = { target: spec(target), name, listings, seconds: Number(options.seconds), warm: 0.5, connections }
+  const run = { target: spec(target), name, listings, seconds: Number(options.seconds), warm: Number(options.warm), connections }
   const result = await order({ run }, () => Object.assign(clocks, { server: startCpuClock(target.pid), database: startCpuClock(serverProcess()) }))
   if (!result.records) return say(`${name} by ${target.name}: ${result.error ?? result.faults[0] ?? 'nothing was answered'}`)
   const each = total => total / result.records

@@ -6,18 +6,21 @@ import { toStretches } from './keyset.js'
 import type { Sql } from './render.js'
 import { toOrderBy, toRecordJson, toVersion } from './shape.js'
 import { toCondition, toSql } from './sql.js'
+import { toStoredPlan } from './stored.js'
 
 const { sql, raw, join, empty } = Prisma
 
 /**
- * The statement that reads a page, or what a stretch of the order has of it: the finished JSON of each record, and the order
- * values from which the next page goes on.
+ * The statement that reads a page, or what a stretch of the order has of it: the finished JSON of each record, or what is to be joined
+ * with its stored document, and the order values from which the next page goes on.
  */
 export function toPageStatement(plan: Plan, notation: Notation, stretch: Sql | undefined, most: number | undefined): Sql {
   const limit = most === undefined ? empty : sql` limit ${most}`
   const offset = plan.skip > 0 ? sql` offset ${plan.skip}` : empty
   const cursor = join(plan.orderBy.map(o => sql`(${toSql(o.expr)})::text`))
-  return sql`select ${toRecordJson(plan, notation)}::text as "json", (${toVersion(plan) ?? raw('null')})::text as "version", json_build_array(${cursor})::text as "cursor" ${rows(plan, ...(stretch ? [stretch] : []), ...toBound(plan))} order by ${toOrderBy(plan)}${limit}${offset}`
+  const stored = toStoredPlan(plan, notation)
+  const document = stored ? sql`, ${stored.document} as "document"` : empty
+  return sql`select ${toRecordJson(stored?.plan ?? plan, notation)}::text as "json"${document}, (${toVersion(plan) ?? raw('null')})::text as "version", json_build_array(${cursor})::text as "cursor" ${rows(plan, ...(stretch ? [stretch] : []), ...toBound(plan))} order by ${toOrderBy(plan)}${limit}${offset}`
 }
 
 /** How many records the filter selects, whatever the page. */

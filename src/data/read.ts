@@ -6,6 +6,7 @@ import { toProblem } from './failures.js'
 import { toStretches } from './keyset.js'
 import { toCountStatement, toPageStatement } from './page.js'
 import type { Sql } from './render.js'
+import { joinStored } from './stored.js'
 
 /** A finished record: its JSON text, and its version, from which ETags are made. */
 export interface Found {
@@ -42,13 +43,21 @@ export async function readPage(connection: Connection, plan: Plan, notation: Not
   }
 }
 
+/** A row of the statement; `document` is there if the stored JSON serves the plan. */
+interface Row extends Placed {
+  readonly document?: string
+}
+
+const toPlaced = ({ document, ...row }: Row): Placed => (document === undefined ? row : { ...row, json: joinStored(row.json, document) })
+
 /** One record more than the page holds is read, to know whether there is a next page. */
 async function readRows(connection: Connection, plan: Plan, notation: Notation): Promise<readonly Placed[]> {
   const wanted = plan.top === undefined ? Number.POSITIVE_INFINITY : plan.top + 1
   const rows: Placed[] = []
   for (const stretch of toStretches(plan)) {
     const most = Number.isFinite(wanted) ? wanted - rows.length : undefined
-    rows.push(...(await run<Placed>(connection, toPageStatement(plan, notation, stretch, most))))
+    const found = await run<Row>(connection, toPageStatement(plan, notation, stretch, most))
+    rows.push(...found.map(toPlaced))
     if (rows.length >= wanted) break
   }
   return rows

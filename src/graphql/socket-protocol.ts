@@ -9,7 +9,9 @@ import type { Verifier } from '../http/bearer.js'
 import type { RateMeter } from '../http/ratelimit.js'
 import { watchToken } from '../http/token-watch.js'
 import type { GraphQLContext } from './context.js'
+import { renderResult } from './json-text.js'
 import type { Live, Prepared } from './live.js'
+import type { Outbox } from './outbox.js'
 
 /** What stands behind the protocol. */
 export interface ProtocolParts {
@@ -28,6 +30,7 @@ export interface Peer {
   readonly req: IncomingMessage
   /** Closes the connection, with a code of the protocol. */
   readonly close: (code: number, reason: string) => void
+  readonly outbox: Outbox
   admitted?: Admitted
 }
 
@@ -50,13 +53,14 @@ const TRY_AGAIN_LATER = 1013
 export function createProtocol(parts: ProtocolParts): Server<Peer> {
   const start = ({ contextValue }: ExecutionArgs) => {
     const { prepared, context } = contextValue as Starting // what onSubscribe has returned
-    // A JsonText is written as the object that it holds.
+    // What a result holds is nothing to the package: `onNext` takes it.
     return parts.live.start(prepared, context) as Promise<ExecutionResult | AsyncIterable<ExecutionResult>>
   }
   return makeServer<ConnectionInitMessage['payload'], Peer>({
     connectionInitWaitTimeout: INIT_MS,
     onConnect: context => admit(context, parts),
     onSubscribe: (context, _id, payload) => prepare(context, payload, parts),
+    onNext: ({ extra }, _id, _payload, _args, result) => extra.outbox.hold(renderResult(result)),
     onClose: ({ extra }) => extra.admitted?.endWatch(),
     subscribe: start,
     execute: start,

@@ -6,6 +6,7 @@ import type { Config } from '../config.js'
 import type { Problem } from '../errors/problem.js'
 import { parseJson } from '../http/json.js'
 import { levelsOf } from './http.js'
+import { Outbox } from './outbox.js'
 import { createProtocol, type Peer, type ProtocolParts, toReason } from './socket-protocol.js'
 
 /** What WebSockets are made of. */
@@ -51,14 +52,14 @@ export class SocketServer {
   #open(socket: WebSocket, req: IncomingMessage): void {
     const { config } = this.#parts
     const close = (code: number, reason: string) => closeSoon(socket, code, reason)
-    const peer: Peer = { socket, req, close }
+    const peer: Peer = { socket, req, close, outbox: new Outbox() }
     // A client that breaks the rules of WebSocket is closed by the package, one that goes away needs no answer.
     socket.on('error', () => undefined)
     const endBeat = keepAlive(socket, config.keepAliveMs)
     const closed = this.#protocol.opened(
       {
         protocol: socket.protocol,
-        send: text => send(socket, text),
+        send: text => send(socket, peer.outbox.fill(text)),
         close: (code, reason) => close(code ?? 1000, reason ?? ''),
         onMessage: handle => socket.on('message', data => this.#receive(peer, String(data), handle)),
       },

@@ -3,8 +3,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Level, type Logger, pino } from 'pino'
 import type { Config } from '../config.js'
 
-/** One JSON line per event on standard output. */
-export const createLogger = ({ logLevel }: Pick<Config, 'logLevel'>): Logger => pino({ level: logLevel, base: null })
+/** Lines go out together: a system call for each was a twentieth of a small request. The rest goes out at the end of the process, and what is fatal at once. */
+const BUFFER = { dest: 1, sync: false, minLength: 4096, periodicFlush: 100 } as const
+
+/** One JSON line per event on standard output, at most a tenth of a second late. */
+export const createLogger = ({ logLevel }: Pick<Config, 'logLevel'>): Logger => pino({ level: logLevel, base: null }, pino.destination(BUFFER))
 
 const ids = new WeakMap<IncomingMessage, string>()
 

@@ -1,5 +1,6 @@
 import { type Entity, entity } from '../model/model.js'
 import type { ExpandAst, Query, SelectAst } from '../query/ast.js'
+import { remember } from '../query/remember.js'
 import type { Hop } from './path.js'
 import type { Version } from './version.js'
 
@@ -26,7 +27,14 @@ export function toRecordFragment(of: Entity, key: string | undefined, hops: read
  * The list behind the name of an entity set in a context URL: what was selected, and what was expanded with its own list (Part 1, 10.7 to 10.10).
  * An expansion without options of its own is named in 4.01 only, since clients of 4.0 need not know the empty brackets.
  */
-export function toSelectList(query: Query, of: Entity, version: Version): string {
+export const toSelectList = (query: Query, of: Entity, version: Version): string => SELECT_LISTS[version](query, of)
+
+const SELECT_LISTS: { readonly [V in Version]: (query: Query, of: Entity) => string } = {
+  '4.0': remember((query: Query, of: Entity) => makeSelectList(query, of, '4.0')),
+  '4.01': remember((query: Query, of: Entity) => makeSelectList(query, of, '4.01')),
+}
+
+function makeSelectList(query: Query, of: Entity, version: Version): string {
   const { select, expand = [] } = query
   const selected = toNestedNames([...new Set(select?.map(item => item.name) ?? resultNames(query))])
   const expanded = expand.flatMap(item => expandedNames(item, expand, of).map(name => name + toExpandedList(item, name, of, version)))

@@ -127,12 +127,21 @@ function parseShared(name: OptionName, text: string, context: ParseContext): Par
  * An `access_token` is never repeated: links are stored and logged.
  */
 export function rewriteLink(rawQuery: string, changes: { readonly $skiptoken: string }): string {
+  const kept = KEPT.get(rawQuery) ?? keepOptions(rawQuery)
+  KEPT.set(rawQuery, kept)
+  return `${kept}$skiptoken=${changes.$skiptoken}`
+}
+
+/** What next links keep of a query string, with `&` at its end if it is not empty. */
+const KEPT = new LRUCache<string, string>({ maxSize: 2 ** 18, sizeCalculation: (_, text) => text.length + 1 })
+
+function keepOptions(rawQuery: string): string {
   const kept = rawQuery.split('&').filter(pair => {
     const name = decodePart(pair.split('=', 1)[0] ?? '')
     const option = toOptionName(name)
     return pair !== '' && option !== '$skip' && option !== '$skiptoken' && name !== 'access_token'
   })
-  return [...kept.map(encodeRawBytes), `$skiptoken=${changes.$skiptoken}`].join('&')
+  return kept.map(pair => `${encodeRawBytes(pair)}&`).join('')
 }
 
 const decodeForm = (raw: string): string =>

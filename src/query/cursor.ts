@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, type KeyObject } from 'node:crypto'
 import { fail } from '../errors/problem.js'
 import { MODEL_MEMBERS, type Plan, type Position } from './plan.js'
+import { remember } from './remember.js'
 
 /** Where a page ended: the order values of its last record, as text, and how many records of a total `$top` are still wanted. */
 export interface Cursor {
@@ -30,10 +31,11 @@ const TAG_BYTES = 16
  */
 export function createCursorSeal(secret: string | KeyObject): CursorSeal {
   const key = Buffer.from(hkdfSync('sha256', secret, '', 'listing-service page token', 32))
-  return plan => {
-    const bond = fingerprint(plan)
-    return { seal: cursor => encrypt(cursor, key, bond), open: (token, option) => decrypt(token, key, bond) ?? fail({ kind: 'BadPageToken', option }) }
-  }
+  return remember((plan: Plan): PlanSeal => {
+    let known: Buffer | undefined
+    const bond = () => (known ??= fingerprint(plan))
+    return { seal: cursor => encrypt(cursor, key, bond()), open: (token, option) => decrypt(token, key, bond()) ?? fail({ kind: 'BadPageToken', option }) }
+  })
 }
 
 function encrypt(cursor: Cursor, key: Buffer, bond: Buffer): string {

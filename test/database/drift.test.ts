@@ -9,8 +9,11 @@ const PG_TYPES: Readonly<Record<Scalar['type'], string>> = {
   Boolean: 'boolean', Int32: 'integer', Int64: 'bigint', Decimal: 'numeric', String: 'text', DateTimeOffset: 'timestamp(3) with time zone', Date: 'date', GeographyPoint: 'jsonb',
 } // biome-ignore format: table
 
-/** Columns that Prisma has no type for. */
-const BEYOND_PRISMA = [{ table: 'Property', column: 'SearchText', type: 'tsvector' }]
+/** Columns that Prisma has no type for, or need not know. */
+const BEYOND_PRISMA = [
+  { table: 'Property', column: 'SearchText', type: 'tsvector' },
+  { table: 'Property', column: 'Document', type: 'text' },
+]
 
 /** Indexes that Prisma cannot declare: NULLS FIRST, expressions, GIN and GiST. */
 // biome-ignore format: table
@@ -27,6 +30,7 @@ const TRIGGERS = [
   ...LOGGED.flatMap(table => ['log_delete', 'log_insert', 'log_update'].map(name => `${table}.${name}`)),
   ...[...LOGGED, 'Lookup'].map(table => `${table}.stamp_record`),
   ...['Property', 'Member', 'Office'].map(table => `${table}.adopt_media`),
+  'Property.write_document',
   ...['attach_media', 'photos_delete', 'photos_insert', 'photos_update'].map(name => `Media.${name}`),
   'EntityEvent.notify_change',
 ]

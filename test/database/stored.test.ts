@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readPage } from '../../src/data/read.js'
+import { fillSample } from '../../src/data/sample.js'
+import { STORED } from '../../src/data/stored.js'
+import { entity } from '../../src/model/model.js'
+import { bind } from '../../src/query/bind.js'
+import type { Plan } from '../../src/query/plan.js'
+import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
+
+// The JSON that is stored with a listing must be what would be built of its columns, for every record and whoever writes.
+
+const PROPERTY = entity('Property')
+const LIMITS = { pageSize: 100, pageSizeMax: 1000, expandPageMax: 100, topIsTotal: false, expandDepth: 8 }
+const NOTATION = { etag: '@odata.etag', reference: '@odata.id', countSuffix: '@odata.count', numbersAsText: false }
+const ALL: Plan = bind({ top: 1000 }, PROPERTY, LIMITS)
+/** The same fields, one of them under another name: that the text does not serve. */
+const BUILT: Plan = { ...ALL, select: ALL.select.map(s => (s.kind === 'field' && s.scalar.name === 'City' ? { ...s, as: 'Town' } : s)) }
+
+const records = async ({ reader }: TestDatabase, plan: Plan) =>
+  (await readPage(reader, plan, NOTATION)).records.map(({ json }) => JSON.parse(json) as Readonly<Record<string, unknown>>)
+
+describe.each(DATABASE_KINDS)('%s', kind => {
+  let database: TestDatabase
+  beforeAll(async () => {
+    database = await openTestDatabase(kind)
+    await fillSample(database, 60)
+  })
+  afterAll(() => database?.close())
+
+  const expectSame = async () => {
+    const stored = await records(database, ALL)
+    const built = await records(database, BUILT)
+    expect(stored).toEqual(built.map(({ Town, ...record }) => ({ ...record, City: Town })))
+    return stored
+  }
+
+  test('holds the fields that every reader may see, in the order of the model, and nothing else', async () => {
+    const [row] = await database.prisma.$queryRaw<{ document: string }[]>`select "Document" as document from "Property" limit 1`
+    expect(Object.keys(JSON.parse(row?.document ?? '{}'))).toEqual(STORED.map(({ name }) => name))
+  })
+
+  test('a full record is the same whether it is read or built', async () => {
+    expect(await expectSame()).toHaveLength(60)
+  })
+
+  test('odd values keep their form', async () => {
+    await database.prisma
+      .$executeRaw`update "Property" set "PublicRemarks" = E'a "b" \\\\ \\n\\t \\u2028 ü', "LivingArea" = 1234.500, "LotSizeArea" = 12345678901234567890.10,
+      "OnMarketTimestamp" = '0001-01-01T00:00:00.001Z', "ListingContractDate" = '9999-12-31', "Roof" = array['a,b', '"', '']`
+    await expectSame()
+  })
+
+  test('a change past the service changes it too, in a session with a time zone of its own', async () => {
+    await database.withClient(async client => {
+      await client.query(
+        `set time zone 'America/Denver'; set datestyle = 'German'; update "Property" set "City" = 'Elsewhere', "OnMarketTimestamp" = '2026-07-01 12:00:00Z', "OnMarketDate" = date '2026-07-01'`,
+      )
+    })
+    const [first] = await expectSame()
+    expect(first).toMatchObject({ City: 'Elsewhere', OnMarketTimestamp: '2026-07-01T12:00:00.000Z', OnMarketDate: '2026-07-01' })
+  })
+
+  test('is made when it is missing', async () => {
+    await database.withClient(async client => {
+      await client.query(
+        `alter table "Property" disable trigger write_document; update "Property" set "Document" = null; alter table "Property" enable trigger write_document`,
+      )
+    })
+    await expectSame()
+  })
+})

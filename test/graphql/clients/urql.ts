@@ -1,0 +1,57 @@
+import { Client, fetchExchange, gql } from '@urql/core'
+import { cacheExchange } from '@urql/exchange-graphcache'
+import { relayPagination } from '@urql/exchange-graphcache/extras'
+import { buildSchema, type IntrospectionQuery, introspectionFromSchema } from 'graphql'
+
+// What docs/graphql-clients.md shows of urql is code of this file.
+
+/** The schema in the form that the cache takes. A program for browsers does this when it is built. */
+export async function readSchema(url: string, token: string): Promise<IntrospectionQuery> {
+  const answer = await fetch(`${url}/graphql/schema.graphql`, { headers: { authorization: `Bearer ${token}` } })
+  return introspectionFromSchema(buildSchema(await answer.text()))
+}
+
+type Deleted = { readonly deleteProperty: { readonly id: string } | null }
+
+export const createClient = (url: string, token: string, schema: IntrospectionQuery, options: { readonly fetch?: typeof fetch } = {}): Client =>
+  new Client({
+    url: `${url}/graphql`,
+    fetchOptions: { headers: { authorization: `Bearer ${token}` } },
+    exchanges: [
+      cacheExchange({
+        schema,
+        resolvers: { Query: { properties: relayPagination() } },
+        updates: {
+          Mutation: {
+            // The cache does not know that a record is gone: lists that hold it are read again.
+            deleteProperty({ deleteProperty: deleted }: Deleted, _args, cache) {
+              if (deleted) cache.invalidate({ __typename: 'Property', id: deleted.id })
+            },
+          },
+        },
+      }),
+      fetchExchange,
+    ],
+    ...options,
+  })
+
+export const LISTINGS = gql`
+  query Listings($filter: PropertyFilter, $first: Int, $after: String) {
+    properties(filter: $filter, orderBy: [{ ListPrice: DESC }], first: $first, after: $after) {
+      edges { cursor node { id ListingKey City ListPrice StandardStatus } }
+      pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
+    }
+  }
+`
+
+export const SET_PRICE = gql`
+  mutation SetPrice($key: String!, $price: Decimal) {
+    updateProperty(ListingKey: $key, input: { ListPrice: $price }) { id ListPrice }
+  }
+`
+
+export const DELETE = gql`
+  mutation Delete($key: String!) {
+    deleteProperty(ListingKey: $key) { id }
+  }
+`

@@ -97,6 +97,11 @@ async function runRounds(targets, name) {
   return figures
 }
 
+function stopAll(servers) {
+  for (const { stop } of servers.values()) stop()
+  generator.kill()
+}
+
 async function main() {
   startCluster()
   await load(listings, say)
@@ -104,6 +109,7 @@ async function main() {
   const known = (await Promise.all(FOLDERS.map(targetsIn))).flat()
   const wanted = options.targets?.split(',') ?? known.map(target => target.name)
   const servers = new Map()
+  process.once('exit', () => stopAll(servers))
   const targets = []
   try {
     for (const target of known.filter(({ name }) => wanted.includes(name))) {
@@ -120,10 +126,12 @@ async function main() {
     }
     if (!options.targets && !options.workloads) writeReport(results, { listings, ...options })
   } finally {
-    for (const { stop } of servers.values()) stop()
-    generator.kill()
+    stopAll(servers)
     if (!options.keep) stopCluster()
   }
 }
+
+// Whoever ends the run ends the servers with it.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
 
 await main()

@@ -37,7 +37,7 @@ interface ChangeSelection {
 function readChange(operation: Operation, filters: FilterReader, { nodes }: Asked): ChangeSelection {
   const fields = readFields(operation, objectType(operation, CHANGE), nodes)
   const properties = fields.filter(({ name }) => name === 'property')
-  const valueOf = ({ key, name }: Asked, event: ListingEvent, shown: Shown | undefined): string => {
+  const render = ({ key, name }: Asked, event: ListingEvent, shown: Shown | undefined): string => {
     if (name === 'property') return shown?.[properties.findIndex(p => p.key === key)] ?? 'null'
     if (name === 'EntityEventSequence') return event.sequence
     return JSON.stringify(name === 'ListingKey' ? event.key : CHANGE)
@@ -49,7 +49,7 @@ function readChange(operation: Operation, filters: FilterReader, { nodes }: Aske
       PROPERTY,
       properties.map(p => p.nodes),
     ),
-    render: (event, shown) => renderObject(fields.map(asked => [asked.key, valueOf(asked, event, shown)])),
+    render: (event, shown) => renderObject(fields.map(asked => [asked.key, render(asked, event, shown)])),
   }
 }
 
@@ -120,7 +120,9 @@ export class Changes {
   async #toChanges(events: readonly ListingEvent[]): Promise<readonly string[]> {
     const keys = [...new Set(events.map(e => e.key).filter(key => key !== null))]
     const found = await this.#read(keys)
-    return events.flatMap(event => (event.key !== null && this.#isNews(event.key, found.has(event.key)) ? [this.#selection.render(event, found.get(event.key))] : []))
+    return events.flatMap(event =>
+      event.key !== null && this.#isNews(event.key, found.has(event.key)) ? [this.#selection.render(event, found.get(event.key))] : [],
+    )
   }
 
   async #read(keys: readonly string[]): Promise<ReadonlyMap<string, Shown>> {

@@ -64,7 +64,7 @@ class EventStream {
     // Neither the service nor a proxy may hold an event back to send it with others.
     res.writeHead(200, { 'Content-Type': `${MEDIA_TYPE}; charset=utf-8`, 'Cache-Control': 'private, no-cache, no-transform', 'X-Accel-Buffering': 'no' })
     res.write(SIGN_OF_LIFE)
-    const timer = setInterval(() => res.writableNeedDrain || res.write(SIGN_OF_LIFE), keepAliveMs)
+    const timer = setInterval(() => res.writableNeedDrain || res.writableEnded || res.write(SIGN_OF_LIFE), keepAliveMs)
     timer.unref()
     void this.#closed.then(() => clearInterval(timer))
   }
@@ -88,6 +88,7 @@ class EventStream {
 
   /** A line break in JSON stands between its tokens only, and a line of an event ends with one. */
   #next(result: Result): boolean {
-    return this.#res.write(`event: next\ndata: ${renderResult(result).replaceAll('\n', ' ')}\n\n`)
+    // The end of the token may have come first.
+    return this.#res.writableEnded || this.#res.write(`event: next\ndata: ${renderResult(result).replaceAll('\n', ' ')}\n\n`)
   }
 }

@@ -94,7 +94,8 @@ export class Live {
     const errors = validate(schema, document, rules)
     if (errors.length > 0) return errors.map(e => coded(config.introspection ? e : silenced(e), 'GRAPHQL_VALIDATION_FAILED'))
     const operation = getOperationAST(document, operationName)
-    if (!operation) return [coded(new GraphQLError('The document has no operation of that name, or several and none was named.'), 'OPERATION_RESOLUTION_FAILURE')]
+    if (!operation)
+      return [coded(new GraphQLError('The document has no operation of that name, or several and none was named.'), 'OPERATION_RESOLUTION_FAILURE')]
     const prepared = { document, operation, variables: { ...variables } }
     checkCost({ schema, ...prepared }, config)
     return prepared
@@ -149,7 +150,8 @@ function coded(error: GraphQLError, code: string): GraphQLError {
   return new GraphQLError(message, { ...(nodes && { nodes }), ...(source && { source }), ...(positions && { positions }), extensions: { code } })
 }
 
-const silenced = (error: GraphQLError): GraphQLError => new GraphQLError(withoutSuggestions(error.toJSON()).message, { ...(error.nodes && { nodes: error.nodes }) })
+const silenced = (error: GraphQLError): GraphQLError =>
+  new GraphQLError(withoutSuggestions(error.toJSON()).message, { ...(error.nodes && { nodes: error.nodes }) })
 
 /** Here no HTTP status goes with an error. What graphql-js says without a code is said of the request. */
 export function toTold(error: GraphQLError): GraphQLError {

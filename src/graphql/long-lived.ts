@@ -2,10 +2,10 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { RequestHandler } from 'express'
 import type { Following } from '../following.js'
-import { streamEvents, type StreamParts } from './event-stream.js'
+import { type StreamParts, streamEvents } from './event-stream.js'
 import { Live, type LiveParts } from './live.js'
 import type { Engine } from './server.js'
-import { SocketServer, type SocketParts } from './socket.js'
+import { type SocketParts, SocketServer } from './socket.js'
 
 /** What long-lived answers are made of. */
 export interface LongLivedParts extends Omit<SocketParts & StreamParts, 'live' | 'schema' | 'config'> {

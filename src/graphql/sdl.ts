@@ -70,7 +70,11 @@ const SUBSCRIPTION: Definition = {
       type: 'PropertyChange!',
       description: 'Changes of listings, in the order in which they were made.',
       args: [
-        { name: 'filter', type: filterOf(PROPERTY), description: 'Only listings that are so after the change.' },
+        {
+          name: 'filter',
+          type: filterOf(PROPERTY),
+          description: 'Only listings that are so. Of one that is not it is told once, without `property`: it may have been so before.',
+        },
         { name: 'where', type: 'String', description: 'The same as the text of a filter of OData.' },
         { name: 'since', type: 'Long', description: 'Begins behind the change of this EntityEventSequence, so that none is missed.' },
       ],
@@ -97,7 +101,11 @@ const SHARED: readonly Definition[] = [
     members: [
       { name: 'EntityEventSequence', type: 'Long!', description: 'The number of the change: what `since` takes.' },
       KEY,
-      { name: 'property', type: PROPERTY.typeName, description: 'The listing as it is now; null if it was removed, or cannot be seen any more.' },
+      {
+        name: 'property',
+        type: PROPERTY.typeName,
+        description: 'The listing as it is now; null if it was removed, cannot be seen any more, or is not what was asked for.',
+      },
     ],
   },
 ]

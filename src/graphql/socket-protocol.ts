@@ -75,7 +75,11 @@ interface Starting {
 /** False: it is closed already, with a reason. 4403 is the code after which clients ask for a new token and come again. */
 async function admit({ extra, connectionParams = {} }: PeerContext, { verifier, report }: ProtocolParts): Promise<boolean> {
   const { req, close } = extra
-  const refuse = (error: unknown) => close(toCode(error), toReason(error, () => report(error, req)))
+  const refuse = (error: unknown) =>
+    close(
+      toCode(error),
+      toReason(error, () => report(error, req)),
+    )
   try {
     const authorization = readAuthorization(connectionParams) ?? req.headers.authorization ?? ''
     const verified = await verifier.inspect(authorization)

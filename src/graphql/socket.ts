@@ -74,7 +74,14 @@ export class SocketServer {
   #receive({ socket, req }: Peer, text: string, handle: (text: string) => Promise<void>): void {
     if (socket.bufferedAmount > BACKLOG_BYTES) socket.pause()
     if (!isReadable(text, levelsOf(this.#parts.config))) closeSoon(socket, CloseCode.BadRequest, 'The message is no JSON, or too deep')
-    else handle(text).catch((error: unknown) => closeSoon(socket, CloseCode.InternalServerError, toReason(error, () => this.#parts.report(error, req))))
+    else
+      handle(text).catch((error: unknown) =>
+        closeSoon(
+          socket,
+          CloseCode.InternalServerError,
+          toReason(error, () => this.#parts.report(error, req)),
+        ),
+      )
   }
 }
 

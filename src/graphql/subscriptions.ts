@@ -53,4 +53,3 @@ function toResults(run: Run, { key, nodes }: Asked, context: GraphQLContext): Re
     },
   }
 }
-

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestApp, type TestApp } from '../support/app.js'
-import { TRANSPORTS, type Transport, type WatchParts, type Watch, watch } from '../support/changes.js'
+import { TRANSPORTS, type Transport, type Watch, type WatchParts, watch } from '../support/changes.js'
 import { DATABASE_KINDS } from '../support/database.js'
 import { createDrafts } from '../support/drafts.js'
 import { dataOf, faultOf } from '../support/graphql.js'
@@ -121,11 +121,17 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
 
   test('a picture and a room are a change of their listing', async () => {
     const key = await draft()
-    const watching = watch<Row>(app, 'subscription ($since: Long!) { propertyChanged(since: $since) { key: ListingKey property { id __typename Media { MediaURL } } again: property { Rooms { RoomType } } __typename } }', {
-      transport,
-      variables: { since: await newest() },
+    const watching = watch<Row>(
+      app,
+      'subscription ($since: Long!) { propertyChanged(since: $since) { key: ListingKey property { id __typename Media { MediaURL } } again: property { Rooms { RoomType } } __typename } }',
+      {
+        transport,
+        variables: { since: await newest() },
+      },
+    )
+    await app.database.prisma.media.create({
+      data: { MediaKey: `${key}-1`, ResourceName: 'Property', ResourceRecordKey: key, MediaURL: 'https://a.example/1.jpg' },
     })
-    await app.database.prisma.media.create({ data: { MediaKey: `${key}-1`, ResourceName: 'Property', ResourceRecordKey: key, MediaURL: 'https://a.example/1.jpg' } })
     expect(await watching.change()).toEqual({
       key,
       property: { id: Buffer.from(`Property:${key}`).toString('base64url'), __typename: 'Property', Media: [{ MediaURL: 'https://a.example/1.jpg' }] },

@@ -102,7 +102,8 @@ export interface RunningService extends Pick<TestApp, 'base' | 'send'> {
   end(signal: NodeJS.Signals): Promise<number | null>
 }
 
-const TOKEN = signToken(EVERYTHING, createSecretKey(SECRET, 'utf8'), { jwtIssuer: undefined, jwtAudience: undefined })
+/** A token for everything, of every service that is started here. */
+export const TOKEN = signToken(EVERYTHING, createSecretKey(SECRET, 'utf8'), { jwtIssuer: undefined, jwtAudience: undefined })
 
 /** Starts a service in a place and waits until it listens. */
 export async function startIn(place: Pick<Place, 'env'>, env: Readonly<Record<string, string>> = {}): Promise<RunningService> {

@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { readText } from '../support/cases.js'
 
-/** Kinds whose every trap has a test. What they ask of GraphQL stands with the tests of that adapter. */
+/** Kinds whose every trap has a test. What those of OData ask of GraphQL stands in both-doors.test.ts. */
 const KINDS: ReadonlySet<string> = new Set(
-  'paging write errors protocol expand-select ordering count permissions auth-jwt database operations replication filter-null filter-syntax filter-function lambda json-types'.split(
+  'paging write errors protocol expand-select ordering count permissions auth-jwt database operations replication filter-null filter-syntax filter-function lambda json-types graphql'.split(
     ' ',
   ),
 )

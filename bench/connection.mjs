@@ -38,6 +38,7 @@ export class Connection {
   /** Sends a finished request. The answer: its status, the bytes of its body, and the body itself if `keep`. */
   send(request, keep = false) {
     return new Promise((resolve, reject) => {
+      if (this.#socket.destroyed) return reject(new Error('the connection was closed'))
       const timer = setTimeout(() => this.#fail(new Error('no answer in 60 s')), LONGEST_WAIT_MS)
       this.#waiting = { resolve, reject, keep, timer }
       this.#answer = undefined

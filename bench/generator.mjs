@@ -58,6 +58,8 @@ const CHECKED = 3
 async function check({ target: spec, name, listings }) {
   const target = await open(spec)
   if (!target.forms[name]) return { missing: true }
+  // Before there is a connection: a walk to a late page takes longer than servers keep an idle one.
+  if (!WORKLOADS[name].kind) await requestsOf(target, name, listings)
   const connection = await Connection.open(target.port)
   try {
     return { seen: await look(connection, target, name, listings) }

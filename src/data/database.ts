@@ -108,7 +108,7 @@ function toStatementNames(kind: Database['kind']): (text: string) => string {
   return text => names.nameOf(text)
 }
 
-/** Finished JSON needs nothing of Prisma, whose own work was a third of the service's share of a small read. */
+/** Finished JSON needs nothing of Prisma, which hands it on at 0.68 to 0.94 of the rate of the bare pool. */
 const toReader = (pool: Pool, nameOf: (text: string) => string): Connection => ({
   async query<T>({ text, values }: Sql) {
     const { rows } = await pool.query({ text, values: [...values], name: nameOf(text) })

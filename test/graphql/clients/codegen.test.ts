@@ -14,6 +14,7 @@ const STRICT = {
   module: 'nodenext',
   target: 'es2023',
   types: ['node'],
+  skipLibCheck: true,
   outDir: 'out',
 }
 

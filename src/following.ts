@@ -6,7 +6,7 @@ import { restrict } from './domain/restrict.js'
 import { isTold } from './domain/visibility.js'
 import { entity, scalar } from './model/model.js'
 import { bind } from './query/bind.js'
-import type { Notation } from './query/notation.js'
+import { BARE, type Notation } from './query/notation.js'
 import { call, columnOf, type Expr, narrow, type Order, type Plan, rowSource, type Selected, textLiteral } from './query/plan.js'
 import type { ServiceParts, View } from './service.js'
 
@@ -28,7 +28,7 @@ export interface ListingEvent {
 const EVENT = entity('EntityEvent')
 const LISTING = entity('Property')
 const ROW = 'r0'
-const NUMBERS_AS_TEXT: Notation = { reference: '', countSuffix: '', numbersAsText: true }
+const NUMBERS_AS_TEXT: Notation = { ...BARE, numbersAsText: true }
 
 const field = (name: string): Selected => ({ kind: 'field', scalar: scalar(EVENT, name) })
 const bySequence = (descending: boolean): readonly Order[] => [{ expr: columnOf(EVENT.key, rowSource(ROW)), descending }]

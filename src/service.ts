@@ -11,7 +11,7 @@ import type { Query } from './query/ast.js'
 import { bind, mostOf } from './query/bind.js'
 import type { CursorSeal, PlanSeal } from './query/cursor.js'
 import type { QueryLimits } from './query/limits.js'
-import type { Notation } from './query/notation.js'
+import { BARE, type Notation } from './query/notation.js'
 import { allOf, call, columnOf, type Expr, FALSE, narrow, type Plan, rowSource, textLiteral } from './query/plan.js'
 
 /** What the service is made of. */
@@ -44,6 +44,11 @@ export interface WindowAsked {
   readonly before?: string
 }
 
+/** What of a window is looked at. Without `records` none are read. */
+export interface WindowWanted extends Surroundings {
+  readonly records: boolean
+}
+
 export interface WindowFound extends Window {
   /** Opaque token of a record's place in this order and filter. */
   readonly cursorOf: (record: Placed) => string
@@ -73,11 +78,12 @@ export class Reading {
    * window each of `wanted` costs one at most, and none where it is known.
    * @throws ProblemError BadOptionValue if the window is larger than a page, BadPageToken.
    */
-  async browse(of: Entity, { query, notation }: View, actor: Actor, asked: WindowAsked, wanted: Surroundings): Promise<WindowFound> {
+  async browse(of: Entity, { query, notation }: View, actor: Actor, asked: WindowAsked, wanted: WindowWanted): Promise<WindowFound> {
     requireScope(actor, 'listings:read')
     const { limits, database, policy } = this.parts
     const size = checkSize(query, asked, limits)
-    const plan = bind({ ...query, ...(size !== undefined && { top: size }) }, of, limits)
+    const top = wanted.records ? size : 0
+    const plan = bind({ ...query, ...(top !== undefined && { top }) }, of, limits)
     const seal = this.parts.seal(plan)
     const found = await readWindow(database.reader, restrict(plan, actor, policy), notation, openBounds(asked, seal), wanted)
     return { ...found, cursorOf: record => seal.seal({ after: toPosition(record) }) }
@@ -136,8 +142,6 @@ export interface Step {
   readonly key?: string
   readonly navigation: Navigation
 }
-
-const BARE: Notation = { reference: '', countSuffix: '', numbersAsText: false }
 
 /** Narrows a query to the records that belong to another record: a condition on the rows of `r0`. */
 export type Within = Expr

@@ -1,4 +1,4 @@
-import type { Notation } from '../query/notation.js'
+import { BARE, type Notation } from '../query/notation.js'
 import { type Plan, type Position, reversed } from '../query/plan.js'
 import type { Connection } from './connection.js'
 import { type Placed, readPage, toPosition } from './read.js'
@@ -65,11 +65,9 @@ async function lookAround(connection: Connection, plan: Plan, records: readonly 
   return { hasNext, hasPrevious }
 }
 
-const NOTHING: Notation = { reference: '', countSuffix: '', numbersAsText: true }
-
 /** Whether the plan has a record after that place; without a place, whether it has any. */
 async function isAny(connection: Connection, plan: Plan, after: Position | undefined): Promise<boolean> {
   const { marks: _, layout: __, ...bare } = plan
-  const { records } = await readPage(connection, { ...bare, select: [], expand: [], top: 1, skip: 0, count: false, ...(after && { after }) }, NOTHING)
+  const { records } = await readPage(connection, { ...bare, select: [], expand: [], top: 1, skip: 0, count: false, ...(after && { after }) }, BARE)
   return records.length > 0
 }

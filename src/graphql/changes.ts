@@ -54,7 +54,7 @@ function readChange(operation: Operation, filters: FilterReader, { nodes }: Aske
 }
 
 /** A subscription with everything that its changes rest on. */
-export interface Asking {
+export interface ChangesParts {
   readonly port: FollowPort
   readonly operation: Operation
   readonly context: GraphQLContext
@@ -72,8 +72,8 @@ export class Changes {
   readonly #hasFilter: boolean
 
   /** @throws ProblemError of the arguments and the selection */
-  constructor(private readonly asking: Asking) {
-    const { port, operation, asked, args } = asking
+  constructor(private readonly parts: ChangesParts) {
+    const { port, operation, asked, args } = parts
     const narrowed = readQuery(port, PROPERTY, args)
     this.#selection = readChange(operation, port, asked)
     this.#query = { ...narrowed, ...this.#selection.places.query }
@@ -82,7 +82,7 @@ export class Changes {
 
   /** Finds where in the log they begin, and whether the query can be asked at all. */
   async begin(): Promise<Run> {
-    const { port, context, args } = this.asking
+    const { port, context, args } = this.parts
     const newest = await port.following.newest(context.actor)
     await this.#read([])
     const since = args['since'] ?? undefined
@@ -92,7 +92,7 @@ export class Changes {
 
   async *#follow(start: string, signal: AbortSignal): AsyncGenerator<string> {
     const bell = new Bell()
-    const stop = this.asking.port.following.follow(() => bell.ring())
+    const stop = this.parts.port.following.follow(() => bell.ring())
     try {
       let last = start
       while (!signal.aborted) {
@@ -109,7 +109,7 @@ export class Changes {
   /** Undefined while the database is away or busy. */
   async #readPage(last: string): Promise<{ readonly changes: readonly string[]; readonly last: string | undefined; readonly isFull: boolean } | undefined> {
     try {
-      const events = await this.asking.port.following.eventsAfter(last, PAGE_EVENTS, this.asking.context.actor)
+      const events = await this.parts.port.following.eventsAfter(last, PAGE_EVENTS, this.parts.context.actor)
       return { changes: await this.#toChanges(events.filter(e => e.isTold)), last: events.at(-1)?.sequence, isFull: events.length === PAGE_EVENTS }
     } catch (error) {
       if (isPassing(error)) return undefined
@@ -126,7 +126,7 @@ export class Changes {
   }
 
   async #read(keys: readonly string[]): Promise<ReadonlyMap<string, Shown>> {
-    const found = await this.asking.port.following.listings(keys, { query: this.#query, notation: NOTATION }, this.asking.context.actor)
+    const found = await this.parts.port.following.listings(keys, { query: this.#query, notation: NOTATION }, this.parts.context.actor)
     return new Map([...found].map(([key, { json }]) => [key, this.#selection.places.show(json)]))
   }
 

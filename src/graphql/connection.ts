@@ -1,6 +1,6 @@
 import type { Entity } from '../model/model.js'
 import type { Query } from '../query/ast.js'
-import type { Placed, Surroundings, WindowFound } from '../service.js'
+import type { Placed, WindowFound, WindowWanted } from '../service.js'
 import type { FilterReader } from './arguments.js'
 import { renderList, renderObject } from './json-text.js'
 import { connectionOf, edgeOf } from './names.js'
@@ -11,7 +11,7 @@ import { readPlaces, type Shown } from './places.js'
 export interface ConnectionSelection {
   /** What is read of each record. */
   readonly query: Query
-  readonly wanted: Surroundings
+  readonly wanted: WindowWanted
   readonly isCounted: boolean
   /** The answer, as JSON. */
   render(found: WindowFound): string
@@ -43,7 +43,7 @@ export function readConnection(operation: Operation, filters: FilterReader, of: 
 /** Walks the selection once, and keeps what has to be read for it. */
 class ConnectionReader {
   readonly places: Asked['nodes'][] = []
-  wanted: Surroundings = { hasNext: false, hasPrevious: false }
+  wanted: WindowWanted = { records: false, hasNext: false, hasPrevious: false }
   isCounted = false
 
   constructor(
@@ -63,7 +63,12 @@ class ConnectionReader {
     })
   }
 
+  #want(part: Partial<WindowWanted>): void {
+    this.wanted = { ...this.wanted, ...part }
+  }
+
   #edges(nodes: Asked['nodes']): Render {
+    this.#want({ records: true })
     const type = edgeOf(this.of)
     const members = readFields(this.operation, objectType(this.operation, type), nodes).map(asked => [asked.key, this.#edgeMember(asked, type)] as const)
     return found =>
@@ -78,6 +83,7 @@ class ConnectionReader {
   }
 
   #records(nodes: Asked['nodes']): Render {
+    this.#want({ records: true })
     const place = this.#place(nodes)
     return ({ shown }) => renderList(shown.map(record => record[place] ?? 'null'))
   }
@@ -87,6 +93,7 @@ class ConnectionReader {
   }
 
   #pageInfo(nodes: Asked['nodes']): Render {
+    this.#want({ records: true })
     const cursor =
       (pick: (records: readonly Placed[]) => Placed | undefined): Render =>
       ({ window }) => {
@@ -97,11 +104,11 @@ class ConnectionReader {
       startCursor: () => cursor(records => records[0]),
       endCursor: () => cursor(records => records.at(-1)),
       hasNextPage: () => {
-        this.wanted = { ...this.wanted, hasNext: true }
+        this.#want({ hasNext: true })
         return ({ window }) => String(window.hasNext)
       },
       hasPreviousPage: () => {
-        this.wanted = { ...this.wanted, hasPrevious: true }
+        this.#want({ hasPrevious: true })
         return ({ window }) => String(window.hasPrevious)
       },
     })

@@ -11,12 +11,12 @@ import {
   isObjectType,
   Kind,
   type OperationDefinitionNode,
-  type SelectionNode,
   type ValueNode,
 } from 'graphql'
 import type { Config } from '../config.js'
 import { fail } from '../errors/problem.js'
 import { type Input, readFragments } from './operation.js'
+import type { Selecting } from './protection.js'
 
 export type CostLimits = Pick<Config, 'maxCost' | 'pageSize'>
 
@@ -39,11 +39,6 @@ const NESTED_RECORDS = 10
 export function checkCost(priced: Priced, limits: CostLimits): void {
   const root = priced.schema.getRootType(priced.operation.operation)
   if (root) new Cost(priced, root, limits).add(priced.operation, root, 1)
-}
-
-/** A selection set, or what has one. */
-interface Selecting {
-  readonly selectionSet?: { readonly selections: readonly SelectionNode[] } | undefined
 }
 
 class Cost {

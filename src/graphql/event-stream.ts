@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { Request, RequestHandler } from 'express'
 import type { Config } from '../config.js'
 import { fail } from '../errors/problem.js'
@@ -7,7 +7,7 @@ import { watchToken } from '../http/token-watch.js'
 import type { GraphQLContext } from './context.js'
 import type { Result } from './executor.js'
 import { toGraphQLError } from './failure.js'
-import { MEDIA_TYPES, readOperation } from './http.js'
+import { MEDIA_TYPES, type Report, readOperation } from './http.js'
 import { renderResult } from './json-text.js'
 import { type Live, toTold } from './live.js'
 import type { Results } from './subscriptions.js'
@@ -17,11 +17,11 @@ export interface StreamParts {
   readonly live: Live
   readonly verifier: Verifier
   readonly config: Pick<Config, 'maxQueryLength' | 'maxBodyBytes' | 'maxDepth' | 'keepAliveMs'>
-  readonly report: (error: unknown, req: IncomingMessage) => string
+  readonly report: Report
 }
 
 const MEDIA_TYPE = 'text/event-stream'
-/** A comment, that every client leaves aside (Server-sent events, 9.2.6). */
+/** A comment, that every client leaves aside (HTML, 9.2.6). */
 const SIGN_OF_LIFE = ':\n\n'
 
 /**

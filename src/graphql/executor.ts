@@ -1,7 +1,6 @@
 import {
   type DocumentNode,
   execute,
-  type FieldNode,
   GraphQLError,
   type GraphQLField,
   type GraphQLFieldResolver,
@@ -15,9 +14,10 @@ import {
 } from 'graphql'
 import type { GraphQLContext } from './context.js'
 import { toGraphQLError } from './failure.js'
+import { type Frame, Frames } from './frames.js'
 import { readGlobalId } from './global-id.js'
 import { JsonText, renderObject } from './json-text.js'
-import { type Asked, type Input, type Operation, readFields, readFragments } from './operation.js'
+import type { Asked, Input, Operation } from './operation.js'
 import { answer, type Port } from './roots.js'
 
 /** A document that has been validated, and what is to be done of it. */
@@ -49,16 +49,17 @@ export interface ExecutorParts {
  * shape that was asked for. Questions about the schema itself go the ordinary way.
  */
 export function createExecutor({ schema, port, isOrdinary = false }: ExecutorParts): Executor {
+  const frames = new Frames(schema)
   return async execution => {
     const { document, operation, variables: sent, context } = execution
     const { coerced, errors } = getVariableValues(schema, operation.variableDefinitions ?? [], sent, { maxErrors: 20 })
     if (errors) return { errors: errors.map(toVariableError) }
-    const parts: Operation = { schema, fragments: readFragments(document), variables: coerced }
     const root = schema.getRootType(operation.operation)
     if (!root) return { errors: [new GraphQLError(`There is no ${operation.operation}.`)] }
-    const fields = readFields(parts, root, [asField(operation)])
-    if (isOrdinary || fields.some(f => f.name.startsWith('__') && f.name !== '__typename')) return executeOrdinarily(execution, parts, port)
-    return executeRoots({ parts, port, context, root }, fields, operation.operation === OperationTypeNode.MUTATION)
+    const frame = frames.open(document, operation, root, coerced)
+    if (isOrdinary || frame.fields.some(f => f.name.startsWith('__') && f.name !== '__typename'))
+      return executeOrdinarily(execution, { ...frame.shape, variables: coerced }, port)
+    return executeRoots({ frame, variables: coerced, port, context, root }, operation.operation === OperationTypeNode.MUTATION)
   }
 }
 
@@ -66,11 +67,9 @@ export function createExecutor({ schema, port, isOrdinary = false }: ExecutorPar
 export const toVariableError = ({ message, nodes }: GraphQLError) =>
   new GraphQLError(message, { ...(nodes && { nodes }), extensions: { code: 'BAD_USER_INPUT', http: { status: 400 } } })
 
-/** The operation as a field, whose selection set it has. */
-export const asField = ({ selectionSet }: OperationDefinitionNode) => ({ selectionSet }) as FieldNode // nothing else of it is looked at
-
 interface Roots {
-  readonly parts: Operation
+  readonly frame: Frame
+  readonly variables: Input
   readonly port: Port
   readonly context: GraphQLContext
   readonly root: GraphQLObjectType
@@ -85,7 +84,8 @@ interface Outcome {
   readonly voids: boolean
 }
 
-async function executeRoots(roots: Roots, fields: readonly Asked[], isSerial: boolean): Promise<Result> {
+async function executeRoots(roots: Roots, isSerial: boolean): Promise<Result> {
+  const { fields } = roots.frame
   const outcomes = isSerial ? await inTurn(fields, asked => answerRoot(roots, asked)) : await Promise.all(fields.map(asked => answerRoot(roots, asked)))
   const errors = outcomes.map(o => o.error).filter(e => e !== undefined)
   const data = outcomes.some(o => o.voids) ? null : new JsonText(renderObject(outcomes.map(({ key, json }) => [key, json])))
@@ -98,11 +98,12 @@ async function inTurn<T, R>(items: readonly T[], work: (item: T) => Promise<R>):
   return results
 }
 
-async function answerRoot({ parts, port, context, root }: Roots, { key, name, nodes }: Asked): Promise<Outcome> {
+async function answerRoot({ frame, variables, port, context, root }: Roots, asked: Asked): Promise<Outcome> {
+  const { key, name, nodes } = asked
   if (name === '__typename') return { key, json: JSON.stringify(root.name), voids: false }
   const field = fieldOf(root, name)
   try {
-    return { key, json: await answer(port, parts, context, { type: root, field, key, nodes }), voids: false }
+    return { key, json: await answer({ port, shape: frame.shape, variables, context, type: root, field, asked }), voids: false }
   } catch (error) {
     return { key, json: 'null', error: toGraphQLError(error, context, [key], nodes), voids: isNonNullType(field.type) }
   }
@@ -142,7 +143,17 @@ const resolveWith =
     if (!isRoot) return (source as Readonly<Record<string, unknown>>)[path.key] // an object of the answer
     const key = String(path.key)
     try {
-      const value: unknown = JSON.parse(await answer(port, parts, context, { type: parentType, field: fieldOf(parentType, fieldName), key, nodes: fieldNodes }))
+      const value: unknown = JSON.parse(
+        await answer({
+          port,
+          shape: parts,
+          variables: parts.variables,
+          context,
+          type: parentType,
+          field: fieldOf(parentType, fieldName),
+          asked: { key, name: fieldName, nodes: fieldNodes },
+        }),
+      )
       return fieldName === 'node' && value !== null ? { ...value, [TYPE]: readGlobalId(String(args['id']))?.of.typeName } : value
     } catch (error) {
       throw toGraphQLError(error, context, [key], fieldNodes)

@@ -56,10 +56,15 @@ export function toRefusal(problem: Problem): { readonly status: number; readonly
   return { status: failure.status, error: { message: failure.message, extensions: toExtensions(failure, problem) } }
 }
 
-/** How graphql-js ends a message that names what is near, and our catalogue too. */
-const SUGGESTION = / ?Did you mean [^?]+\?$/
+/** How a last sentence begins that names what is near: that of graphql-js, and of our catalogue too. */
+const SUGGESTION = 'Did you mean '
 
-/** An error without the names that it suggests: from enough of those the schema could be rebuilt by whoever may not ask for it. */
+/**
+ * An error without the names that it suggests: from enough of those the schema could be rebuilt by whoever may not ask for it.
+ * Not by a pattern: a message can hold a text of the client, and one that is full of such beginnings would take quadratic time.
+ */
 export function withoutSuggestions(error: GraphQLFormattedError): GraphQLFormattedError {
-  return { ...error, message: error.message.replace(SUGGESTION, '') }
+  const { message } = error
+  const start = message.endsWith('?') ? message.indexOf(SUGGESTION, message.lastIndexOf('?', message.length - 2) + 1) : -1
+  return start < 0 ? error : { ...error, message: message.slice(0, start).trimEnd() }
 }

@@ -27,6 +27,7 @@ export type Meaning =
   | { readonly kind: 'step'; readonly fn: FunctionName; readonly arguments: readonly Argument[]; readonly to: string }
   | { readonly kind: 'cast'; readonly type: ValueType; readonly to: string }
 
+/** A field of a filter input. */
 export interface FilterField {
   readonly name: string
   /** As the schema has it: `[String]`. */
@@ -36,6 +37,7 @@ export interface FilterField {
   readonly means: Meaning
 }
 
+/** A filter input of the schema. */
 export interface FilterInput {
   readonly name: string
   readonly description: string

@@ -23,14 +23,14 @@ const truth = (value: boolean): Ast => ({ kind: 'literal', value, type: 'Boolean
  */
 export function readFilter(of: Entity, filter: Input, limits: ParseLimits): Ast | undefined {
   if (Object.keys(filter).length === 0) return undefined
-  return new FilterReader(new Budget({ limits, aliases: new Map() })).condition(filterOf(of), THIS, filter, 'filter')
+  return new ConditionReader(new Budget({ limits, aliases: new Map() })).condition(filterOf(of), THIS, filter, 'filter')
 }
 
 /** The record that a filter speaks of: a path with no names yet. */
 const THIS: Ast = { kind: 'path', names: [], at: AT }
 const namesOf = (subject: Ast) => (subject.kind === 'path' ? subject.names : [])
 
-class FilterReader {
+class ConditionReader {
   private lambdas = 0
 
   constructor(private readonly budget: Budget) {}

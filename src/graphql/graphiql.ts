@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import express, { type Response, type Router } from 'express'
 
+/** Where GraphiQL is. */
 export const GRAPHIQL_PATH = '/graphiql'
 
 const require = createRequire(import.meta.url)

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { HeaderMap, type HTTPGraphQLRequest, type HTTPGraphQLResponse } from '@apollo/server'
 import type { ErrorRequestHandler, Request, RequestHandler } from 'express'
 import type { Config } from '../config.js'
@@ -10,6 +10,7 @@ import { parseJson } from '../http/json.js'
 import { checkQueryLength } from '../http/limits.js'
 import { toRefusal } from './failure.js'
 import type { OperationSent } from './live.js'
+import { fitsDouble } from './scalars.js'
 
 /** What a request is answered with. */
 export interface Answer {
@@ -18,7 +19,8 @@ export interface Answer {
   readonly body: string
 }
 
-export type Report = (error: unknown, req: Request) => string
+/** Logs a fault of the service and gives the id under which it stands in the log. */
+export type Report = (error: unknown, req: IncomingMessage) => string
 
 /** The two media types of GraphQL over HTTP (6.4.1, 6.4.2). The older one is for clients that name none. */
 export const MEDIA_TYPES = ['application/json', 'application/graphql-response+json'] as const
@@ -69,6 +71,7 @@ const findMediaType = (req: Request): MediaType | undefined => {
   return MEDIA_TYPES.find(type => type === found)
 }
 
+/** @throws ProblemError MethodNotAllowed */
 export function checkMethod({ method }: Request, allow: readonly string[]): void {
   if (!allow.includes(method)) fail({ kind: 'MethodNotAllowed', method, allow })
 }
@@ -82,15 +85,21 @@ export async function readRequest(req: Request, limits: Pick<Config, 'maxQueryLe
   checkMethod(req, ['GET', 'POST'])
   const accept = findMediaType(req) ?? fail({ kind: 'NotAcceptable', offered: MEDIA_TYPES.join(' and ') })
   checkQueryLength(req, limits)
-  const { method, headers, originalUrl } = req
+  const { method, headers } = req
   const type = headers['content-type']
   return {
     method,
     headers: new HeaderMap([['accept', accept], ['authorization', 'Bearer'], ...(type === undefined ? [] : [['content-type', type] as const])]), // biome-ignore format: one table
-    search: originalUrl.split(/\?(.*)/s)[1] ?? '',
-    body: method === 'POST' ? toPlain(await readJson(req, limits.maxBodyBytes, levelsOf(limits))) : undefined,
+    search: searchOf(req),
+    body: method === 'POST' ? await readPlain(req, limits) : undefined,
   }
 }
+
+/** The query string, as it was sent. */
+const searchOf = ({ originalUrl }: Request): string => originalUrl.split(/\?(.*)/s)[1] ?? ''
+
+const readPlain = async (req: Request, limits: Pick<Config, 'maxBodyBytes' | 'maxDepth'>): Promise<unknown> =>
+  toPlain(await readJson(req, limits.maxBodyBytes, levelsOf(limits)))
 
 /** The text of the document in a request; undefined for one that is known by its hash, and for what Apollo will refuse. */
 export function documentIn({ method, search, body }: HTTPGraphQLRequest): string | undefined {
@@ -108,10 +117,10 @@ export async function readOperation(req: Request, limits: Pick<Config, 'maxQuery
   checkMethod(req, ['GET', 'POST'])
   checkQueryLength(req, limits)
   if (req.method === 'POST') {
-    const body = toPlain(await readJson(req, limits.maxBodyBytes, levelsOf(limits)))
+    const body = await readPlain(req, limits)
     return typeof body === 'object' && body !== null ? body : {}
   }
-  const parameters = new URLSearchParams(req.originalUrl.split(/\?(.*)/s)[1])
+  const parameters = new URLSearchParams(searchOf(req))
   const variables = parameters.get('variables')
   return {
     query: parameters.get('query'),
@@ -122,17 +131,9 @@ export async function readOperation(req: Request, limits: Pick<Config, 'maxQuery
 
 /** JSON as graphql-js takes it. A number stays what was written if JavaScript would write it otherwise: the scalar of decimals then reads its digits. */
 function toPlain(value: JsonValue): unknown {
-  if (value instanceof JsonNumber) return String(Number(value.text)) === value.text ? Number(value.text) : toExact(value)
+  if (value instanceof JsonNumber) return String(Number(value.text)) === value.text || fitsDouble(value.text) ? Number(value.text) : value
   if (isList(value)) return value.map(toPlain)
   return isObject(value) ? Object.fromEntries(Object.entries(value).map(([name, member]) => [name, toPlain(member)])) : value
-}
-
-/** Any decimal number of 15 digits comes through a double unharmed. */
-const DIGITS_OF_DOUBLE = 15
-
-const toExact = (value: JsonNumber): number | JsonNumber => {
-  const [digits = ''] = value.text.split(/e/i)
-  return digits.replace(/\D/g, '').length <= DIGITS_OF_DOUBLE ? Number(value.text) : value
 }
 
 /** The answer of Apollo, which is never in pieces: nothing here is deferred. */

@@ -14,6 +14,7 @@ export class JsonText {
 export const renderObject = (members: readonly (readonly [name: string, json: string])[]): string =>
   `{${members.map(([name, json]) => `${JSON.stringify(name)}:${json}`).join(',')}}`
 
+/** A list of values that are JSON texts already. */
 export const renderList = (items: readonly string[]): string => `[${items.join(',')}]`
 
 /** A result as JSON. Errors first, so that they are seen; the data as it is. */

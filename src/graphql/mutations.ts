@@ -3,14 +3,12 @@ import type { Precondition } from '../domain/precondition.js'
 import { fail } from '../errors/problem.js'
 import { parseEntityTags } from '../http/etag.js'
 import { entity } from '../model/model.js'
-import type { View } from '../service.js'
 import type { Written } from '../writing.js'
 import { readInput } from './body.js'
 import { toGlobalId } from './global-id.js'
 import { renderObject } from './json-text.js'
 import { type Input, objectType, readFields } from './operation.js'
-import type { Asking } from './roots.js'
-import { NOTATION, readSelection } from './selection.js'
+import { type Asking, viewOf } from './roots.js'
 
 const PROPERTY = entity('Property')
 
@@ -20,7 +18,7 @@ const MOVES: ReadonlyMap<string, Transition> = new Map(TRANSITIONS.map(t => [t.n
 export async function mutate(name: string, asking: Asking): Promise<string> {
   const { port, context, args } = asking
   if (name === 'deleteProperty') return remove(asking)
-  const view: View = { query: readSelection(asking.operation, port, PROPERTY, asking.nodes), notation: NOTATION }
+  const view = viewOf(PROPERTY, asking)
   if (name === 'createDraft') return jsonOf(port.writing.create(readInput(inputIn(args)), context.actor, view))
   return jsonOf(port.writing.change(keyIn(args), readChange(name, args), context.actor, readCondition(args), view))
 }
@@ -33,9 +31,9 @@ function readChange(name: string, args: Input) {
   return { ...readInput(fields), StandardStatus: move.to }
 }
 
-async function remove({ port, operation, context, args, nodes }: Asking): Promise<string> {
+async function remove({ port, shape, context, args, asked: { nodes } }: Asking): Promise<string> {
   const key = keyIn(args)
-  const fields = readFields(operation, objectType(operation, 'DeletedProperty'), nodes)
+  const fields = readFields(shape, objectType(shape, 'DeletedProperty'), nodes)
   await port.writing.remove(key, context.actor, readCondition(args))
   const values = new Map([
     ['id', toGlobalId({ of: PROPERTY, key })],

@@ -56,6 +56,7 @@ export const ROOT_FIELDS: ReadonlyMap<string, RootField> = new Map(
 /** Entities by the names of their object types. */
 export const ENTITY_OF_TYPE: ReadonlyMap<string, Entity> = new Map([...ENTITIES.values()].map(e => [e.typeName, e]))
 
+/** Names of the types that stand around an entity's own. */
 export const connectionOf = ({ typeName }: Entity) => `${typeName}Connection`
 export const edgeOf = ({ typeName }: Entity) => `${typeName}Edge`
 export const orderOf = ({ typeName }: Entity) => `${typeName}Order`
@@ -66,4 +67,5 @@ export const inputOf = ({ typeName }: Entity) => `${typeName}Input`
 /** The column that counts the versions of a record, where there is one: such records have an `etag`. */
 export const hasEtag = ({ hidden }: Entity) => hidden.has('RecordVersion')
 
+/** Whether anybody may read the field: what nobody may read is no part of the schema. */
 export const isReadable = ({ readableBy }: Scalar) => readableBy !== 'nobody'

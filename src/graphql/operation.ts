@@ -9,6 +9,7 @@ import {
   isObjectType,
   Kind,
   type ObjectValueNode,
+  type OperationDefinitionNode,
   visit,
 } from 'graphql'
 // The spec's CollectFields: merging of fields, fragments, @skip and @include. The package keeps it to itself, and nobody should write it twice.
@@ -36,6 +37,9 @@ export interface Asked {
 export function readFragments({ definitions }: DocumentNode): Operation['fragments'] {
   return Object.fromEntries(definitions.filter(d => d.kind === Kind.FRAGMENT_DEFINITION).map(d => [d.name.value, d]))
 }
+
+/** The operation as a field, whose selection set it has. */
+export const asField = ({ selectionSet }: OperationDefinitionNode) => ({ selectionSet }) as FieldNode // nothing else of it is looked at
 
 /** What is asked of an object, by the selection sets of the nodes that lead to it; in the order of the answer. */
 export function readFields({ schema, fragments, variables }: Operation, type: GraphQLObjectType, nodes: readonly FieldNode[]): readonly Asked[] {

@@ -89,7 +89,7 @@ class LimitedLexer extends Lexer {
 }
 
 /** A selection set, or what has one. */
-interface Selecting {
+export interface Selecting {
   readonly selectionSet?: { readonly selections: readonly SelectionNode[] } | undefined
 }
 

@@ -105,11 +105,14 @@ function readMoment(json: JsonValue, type: string, read: (text: string) => strin
 /** Any decimal number of 15 digits comes through a double unharmed; with more, other numbers come out as the same double. */
 const DIGITS_OF_DOUBLE = 15
 
-function isExact(value: unknown): boolean {
-  if (typeof value !== 'number' || Number.isSafeInteger(value)) return true
-  const [digits = ''] = String(value).split('e')
-  return digits.replace(/^-?0*\.?0*|\./g, '').length <= DIGITS_OF_DOUBLE && Number.isFinite(value)
+/** Whether the number is one of those, as JSON writes it. */
+export function fitsDouble(text: string): boolean {
+  const [digits = ''] = text.split(/e/i)
+  return digits.replace(/^-?0*\.?0*|\./g, '').length <= DIGITS_OF_DOUBLE
 }
+
+const isExact = (value: unknown): boolean =>
+  typeof value !== 'number' || Number.isSafeInteger(value) || (Number.isFinite(value) && fitsDouble(String(value)))
 
 /** A value of a variable, which has been JSON, with the text of each number. */
 function toJson(value: unknown): JsonValue {

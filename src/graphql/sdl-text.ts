@@ -7,6 +7,7 @@ export interface Member {
   readonly args?: readonly Member[]
 }
 
+/** A type of the schema with members. */
 export interface Definition {
   /** `type Property implements Node`. */
   readonly head: string

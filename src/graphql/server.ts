@@ -13,6 +13,7 @@ import type { Port } from './roots.js'
 import { createSchema } from './schema.js'
 import { renderSdl } from './sdl.js'
 
+/** Where the service speaks GraphQL. */
 export const GRAPHQL_PATH = '/graphql'
 /** Below it: the schema as text. */
 export const SDL_PATH = '/schema.graphql'
@@ -27,12 +28,14 @@ export interface Engine {
   readonly limits: Port['limits']
 }
 
+/** What an engine is made of. */
 export interface EngineParts extends Pick<Port, 'reading' | 'writing'> {
   readonly config: ShapeLimits & Pick<Config, 'maxList'>
   /** Operations go field by field through graphql-js, which ours is measured by. */
   readonly isOrdinary?: boolean
 }
 
+/** Schema, executor and limits of documents: one for all transports, so that all know the same documents. */
 export function createEngine({ reading, writing, config, isOrdinary = false }: EngineParts): Engine {
   const sdl = renderSdl()
   const schema = createSchema(sdl)
@@ -44,7 +47,6 @@ export function createEngine({ reading, writing, config, isOrdinary = false }: E
 export interface GraphQLParts extends EngineParts {
   readonly config: EngineParts['config'] & CostLimits & Pick<Config, 'introspection' | 'maxQueryLength' | 'maxBodyBytes'>
   readonly verifier: Pick<Verifier, 'verify'>
-  /** Logs a fault of the service and gives the id under which it stands in the log. */
   readonly report: Report
   readonly engine?: Engine
 }

@@ -9,6 +9,7 @@ import type { Verifier } from '../http/bearer.js'
 import type { RateMeter } from '../http/ratelimit.js'
 import { watchToken } from '../http/token-watch.js'
 import type { GraphQLContext } from './context.js'
+import type { Report } from './http.js'
 import { renderResult } from './json-text.js'
 import type { Live, Prepared } from './live.js'
 import type { Outbox } from './outbox.js'
@@ -20,8 +21,7 @@ export interface ProtocolParts {
   readonly verifier: Verifier
   readonly meter: RateMeter
   readonly config: Pick<Config, 'maxSocketOperations'>
-  /** Logs a fault of the service and gives the id under which it stands in the log. */
-  readonly report: (error: unknown, req: IncomingMessage) => string
+  readonly report: Report
 }
 
 /** One WebSocket, and who is at its other end once that is known. */

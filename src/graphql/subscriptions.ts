@@ -2,10 +2,10 @@ import { getVariableValues } from 'graphql'
 import { fail } from '../errors/problem.js'
 import { Changes, type FollowPort, type Run } from './changes.js'
 import type { GraphQLContext } from './context.js'
-import { asField, type Execution, type Result, toVariableError } from './executor.js'
+import { type Execution, type Result, toVariableError } from './executor.js'
 import { toGraphQLError } from './failure.js'
 import { JsonText, renderObject } from './json-text.js'
-import { type Asked, type Operation, objectType, readArguments, readFields, readFragments } from './operation.js'
+import { type Asked, asField, type Operation, objectType, readArguments, readFields, readFragments } from './operation.js'
 
 /** Results as they come. They are made when they are asked for; `return` ends them at once, also while one is waited for. */
 export type Results = AsyncIterableIterator<Result>

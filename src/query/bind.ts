@@ -7,7 +7,7 @@ import { bindCondition } from './expression.js'
 import { NESTED_COLLECTIONS_MAX, type QueryLimits, SKIP_MAX } from './limits.js'
 import { allOf, type Expansion, type Expr, isTrue, type Plan, type Selected } from './plan.js'
 import { remember } from './remember.js'
-import { type Scope, unknownField } from './scope.js'
+import { Scope, unknownField } from './scope.js'
 
 /** Resolves the names and types of a query against the model: the one place that validates queries, for every adapter. */
 export const bind = remember((query: Query, of: Entity, limits: QueryLimits): Plan => {
@@ -33,7 +33,8 @@ function bindIn(query: Query, start: Stage, limits: QueryLimits, way: readonly N
     ...(!isTrue(filter) && { filter }),
     orderBy: totalOrder([...(query.orderBy ?? []).map(t => bindOrder(t, scope)), ...order], ties),
     select: bindSelect(query, scope.entity, computed),
-    expand: bindExpand(query.expand ?? [], scope, limits, way),
+    expand:
+      query.expand && way.length === 0 && !query.apply ? expandRecords(query.expand, scope.entity, limits) : bindExpand(query.expand ?? [], scope, limits, way),
     ...(query.marks && { marks: query.marks }),
     ...(query.layout && { layout: query.layout }),
     ...(query.top !== undefined && { top: query.top }),
@@ -77,6 +78,9 @@ function selectedField({ name, as, at }: SelectAst, of: Entity): readonly Select
 }
 
 const memberOf = ({ name, as }: ExpandAst) => as ?? name
+
+/** The expansions of a request, as far as nothing but the entity decides what they mean: names of `$compute` do not reach into them. */
+const expandRecords = remember((items: readonly ExpandAst[], of: Entity, limits: QueryLimits) => bindExpand(items, Scope.root(of), limits, []))
 
 const NO_EXPANSIONS: readonly Expansion[] = []
 

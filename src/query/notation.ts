@@ -14,3 +14,6 @@ export interface Notation {
   /** Decimals and 64-bit integers as JSON strings, for readers whose numbers are binary. */
   readonly numbersAsText: boolean
 }
+
+/** Nothing beside the fields: for records that the service reads for itself. */
+export const BARE: Notation = { reference: '', countSuffix: '', numbersAsText: false }

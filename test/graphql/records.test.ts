@@ -50,6 +50,29 @@ describe.each(DATABASE_KINDS)('records by GraphQL: %s', kind => {
     expect(data['none']).toBeNull()
   })
 
+  test('a document that is asked again has the answer of its variables, wherever they stand', async () => {
+    const query = `query ($key: String!, $with: Boolean!, $type: String, $most: Int = 9) {
+      property(ListingKey: $key) { ...Parts city: City @skip(if: $with) Rooms(first: $most) { RoomKey } }
+      ...Others
+    }
+    fragment Parts on Property { ListingKey Media(filter: { MediaType: { eq: $type } }) { MediaType @include(if: $with) __typename } }
+    fragment Others on Query { properties(filter: { ListingKey: { eq: $key } }) @include(if: $with) { nodes { ListingKey } } }`
+    const of = async (variables: Row) => dataOf<{ property: Record<string, Row[]>; properties?: unknown }>(app, query, variables)
+    for (let again = 0; again < 2; again++) {
+      const one = await of({ key: 'P01', with: true, type: 'image/jpeg', most: 1 })
+      expect(one).toMatchObject({ property: { ListingKey: 'P01', Rooms: [{}] }, properties: { nodes: [{ ListingKey: 'P01' }] } })
+      expect(one.property).not.toHaveProperty('city')
+      expect(new Set(one.property['Media']?.map(m => m['MediaType']))).toEqual(new Set(['image/jpeg']))
+      const other = await of({ key: 'P21', with: false, type: null })
+      expect(other).toMatchObject({ property: { ListingKey: 'P21', city: 'Vail' } })
+      expect(other).not.toHaveProperty('properties')
+      expect(other.property['Media']?.every(m => !('MediaType' in m))).toBe(true)
+      expect((await of({ key: 'P01', with: true, type: 'image/jpeg' })).property['Rooms']).toHaveLength(3)
+      // A variable that a filter needs may be null, and may not be left out.
+      expect((await ask(app, query, { key: 'P01', with: true })).errors?.[0]?.extensions.code).toBe('BAD_USER_INPUT')
+    }
+  })
+
   test('GQL-02: one field twice with different arguments', async () => {
     const query = `{
       property(ListingKey: "P01") { a: Media(filter: { MediaType: { eq: "image/jpeg" } }) { MediaType } b: Media(filter: { MediaType: { ne: "image/jpeg" } }) { MediaType } all: Media { MediaKey } }

@@ -1,0 +1,77 @@
+import { type DocumentNode, type GraphQLObjectType, type GraphQLSchema, type OperationDefinitionNode, type VariableNode, visit } from 'graphql'
+import { LRUCache } from 'lru-cache'
+import { type Asked, asField, type Input, type Operation, readFields, readFragments } from './operation.js'
+
+/** What an operation asks for at its root. It is the same object for the same question, so that what is made of it can be remembered with it. */
+export interface Frame {
+  /** Selections are read with this: of the variables only those that shape them count. */
+  readonly shape: Operation
+  readonly fields: readonly Asked[]
+}
+
+/** What is known of an operation before its variables are. */
+interface Outline {
+  readonly id: number
+  readonly fragments: Operation['fragments']
+  /** Variables that stand elsewhere than in an argument of a root field. */
+  readonly shaping: readonly string[]
+}
+
+/** Characters of the documents whose frames are kept. What is made of a frame may take some ten times as much. */
+const KEPT_LENGTH = 2 ** 21
+
+/** Keeps the frames of the operations that are asked again and again: Apollo keeps their documents, and gives the same one for the same text. */
+export class Frames {
+  readonly #outlines = new WeakMap<OperationDefinitionNode, Outline>()
+  readonly #frames = new LRUCache<string, Frame>({ maxSize: KEPT_LENGTH, sizeCalculation: (frame, key) => key.length + lengthOf(frame) })
+  #operations = 0
+
+  constructor(private readonly schema: GraphQLSchema) {}
+
+  open(document: DocumentNode, operation: OperationDefinitionNode, root: GraphQLObjectType, variables: Input): Frame {
+    const { id, fragments, shaping } = this.#outlineOf(document, operation)
+    // A variable that is absent is another one than one that is null.
+    const key = `${id} ${JSON.stringify(shaping.map(name => (Object.hasOwn(variables, name) ? [variables[name]] : [])))}`
+    const known = this.#frames.get(key)
+    if (known) return known
+    const shape = { schema: this.schema, fragments, variables }
+    const frame = { shape, fields: readFields(shape, root, [asField(operation)]) }
+    this.#frames.set(key, frame)
+    return frame
+  }
+
+  #outlineOf(document: DocumentNode, operation: OperationDefinitionNode): Outline {
+    const known = this.#outlines.get(operation)
+    if (known) return known
+    const outline = { id: ++this.#operations, fragments: readFragments(document), shaping: findShaping(document, this.schema) }
+    this.#outlines.set(operation, outline)
+    return outline
+  }
+}
+
+const lengthOf = ({ fields }: Frame): number => fields[0]?.nodes[0]?.loc?.source.body.length ?? 0
+
+/** The arguments of root fields are left aside: they are read anew for each request. */
+function findShaping(document: DocumentNode, schema: GraphQLSchema): readonly string[] {
+  const roots = new Set([schema.getQueryType()?.name, schema.getMutationType()?.name])
+  const names = new Set<string>()
+  const note = { Variable: ({ name }: VariableNode) => void names.add(name.value) }
+  let level = 0
+  visit(document, {
+    ...note,
+    VariableDefinition: () => false,
+    FragmentDefinition: ({ typeCondition }) => {
+      level = roots.has(typeCondition.name.value) ? 0 : 1
+    },
+    OperationDefinition: () => {
+      level = 0
+    },
+    Field: { enter: () => void level++, leave: () => void level-- },
+    Directive: node => {
+      visit(node, note)
+      return false
+    },
+    Argument: () => (level === 1 ? false : undefined),
+  })
+  return [...names]
+}

@@ -54,7 +54,7 @@ export interface WindowFound extends Window {
   readonly cursorOf: (record: Placed) => string
 }
 
-/** The reading half of the port that both adapters use. */
+/** The reading part of the port that both adapters use. */
 export class Reading {
   constructor(private readonly parts: ServiceParts) {}
 

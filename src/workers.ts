@@ -30,7 +30,8 @@ class Crew {
   first(): Promise<number | undefined> {
     const worker = cluster.fork()
     return new Promise(resolve => {
-      worker.once('exit', code => resolve(code))
+      // Without a code it was ended by a signal: that is no success, unless it was ours.
+      worker.once('exit', (code: number | null) => resolve(code ?? (this.#isStopping ? 0 : 1)))
       worker.once('listening', () => {
         worker.removeAllListeners('exit')
         this.#keep(worker)
@@ -39,8 +40,9 @@ class Crew {
     })
   }
 
+  /** Starts one more worker, but none that nobody would stop. */
   add(): void {
-    this.#keep(cluster.fork())
+    if (!this.#isStopping) this.#keep(cluster.fork())
   }
 
   stop(signal: NodeJS.Signals): void {
@@ -57,7 +59,7 @@ class Crew {
     worker.once('exit', (code, signal) => {
       if (this.#isStopping) return this.#endWithLast()
       this.#logger.error({ worker: worker.process.pid, code, signal }, 'worker ended')
-      setTimeout(() => this.#isStopping || this.add(), PAUSE_MS)
+      setTimeout(() => this.add(), PAUSE_MS)
     })
   }
 

@@ -48,7 +48,7 @@ const PROPERTY = entity('Property')
 const NO_KEYS: Keys = { Member: new Set(), Office: new Set() }
 
 /**
- * The writing half of the port that both adapters use. Each write is one transaction: the record is locked, judged as it is stored, changed, and
+ * The writing part of the port that both adapters use. Each write is one transaction: the record is locked, judged as it is stored, changed, and
  * read again for the answer; a refused one changes nothing. Refused in this order: no scope (403), not there or not to be seen (404),
  * another's (403), condition not met (412), faults of the body, all at once (400).
  */

@@ -12,13 +12,14 @@ import {
   type OperationDefinitionNode,
   OperationTypeNode,
 } from 'graphql'
+import type { Port } from './asking.js'
 import type { GraphQLContext } from './context.js'
 import { toGraphQLError } from './failure.js'
 import { type Frame, Frames } from './frames.js'
 import { readGlobalId } from './global-id.js'
 import { JsonText, renderObject } from './json-text.js'
 import type { Asked, Input, Operation } from './operation.js'
-import { answer, type Port } from './roots.js'
+import { answer } from './roots.js'
 
 /** A document that has been validated, and what is to be done of it. */
 export interface Execution {

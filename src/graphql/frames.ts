@@ -34,7 +34,8 @@ export class Frames {
     const key = `${id} ${JSON.stringify(shaping.map(name => (Object.hasOwn(variables, name) ? [variables[name]] : [])))}`
     const known = this.#frames.get(key)
     if (known) return known
-    const shape = { schema: this.schema, fragments, variables }
+    // The others are those of one request, and may be large.
+    const shape = { schema: this.schema, fragments, variables: Object.fromEntries(Object.entries(variables).filter(([name]) => shaping.includes(name))) }
     const frame = { shape, fields: readFields(shape, root, [asField(operation)]) }
     this.#frames.set(key, frame)
     return frame

@@ -4,11 +4,11 @@ import { fail } from '../errors/problem.js'
 import { parseEntityTags } from '../http/etag.js'
 import { entity } from '../model/model.js'
 import type { Written } from '../writing.js'
+import { type Asking, viewOf } from './asking.js'
 import { readInput } from './body.js'
 import { toGlobalId } from './global-id.js'
 import { renderObject } from './json-text.js'
 import { type Input, objectType, readFields } from './operation.js'
-import { type Asking, viewOf } from './roots.js'
 
 const PROPERTY = entity('Property')
 

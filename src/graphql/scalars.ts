@@ -111,8 +111,7 @@ export function fitsDouble(text: string): boolean {
   return digits.replace(/^-?0*\.?0*|\./g, '').length <= DIGITS_OF_DOUBLE
 }
 
-const isExact = (value: unknown): boolean =>
-  typeof value !== 'number' || Number.isSafeInteger(value) || (Number.isFinite(value) && fitsDouble(String(value)))
+const isExact = (value: unknown): boolean => typeof value !== 'number' || Number.isSafeInteger(value) || (Number.isFinite(value) && fitsDouble(String(value)))
 
 /** A value of a variable, which has been JSON, with the text of each number. */
 function toJson(value: unknown): JsonValue {

@@ -11,7 +11,7 @@ import type { Version } from './version.js'
 /** Where the service root is below the base of all links. */
 export const ODATA_PATH = '/odata'
 
-/** The two halves of the port. */
+/** The parts of the port that requests use. */
 export interface Service {
   readonly reading: Reading
   readonly writing: Writing

@@ -7,7 +7,7 @@ import { importFile } from '../../src/data/import.js'
 import { loadLookups } from '../../src/data/lookups.js'
 import { createHttpServer } from '../../src/http/server.js'
 import { type Grant, signToken } from '../../src/http/token.js'
-import { type DatabaseKind, openTestDatabase, type TestDatabase } from './database.js'
+import { DATABASE_KINDS, type DatabaseKind, openTestDatabase, type TestDatabase } from './database.js'
 
 export interface Answer {
   readonly status: number
@@ -57,7 +57,7 @@ const ignore = (): void => undefined
 export const SILENT = { onSkipped: ignore, onBytes: ignore, onPass: ignore, onLoaded: ignore }
 
 /** Starts the service. Close it after the tests. */
-export async function startTestApp({ kind = 'embedded', env = {}, fixture, grant }: TestAppSettings = {}): Promise<TestApp> {
+export async function startTestApp({ kind = DATABASE_KINDS[0] ?? 'embedded', env = {}, fixture, grant }: TestAppSettings = {}): Promise<TestApp> {
   const database = await openTestDatabase(kind)
   await loadLookups(database)
   if (fixture) await importFile(database, fileURLToPath(new URL(fixture, CASES)), SILENT)

@@ -9,8 +9,9 @@ import { LIMITS, TEMPLATE } from './setup.js'
 
 export type DatabaseKind = Database['kind']
 
-/** The kinds of databases that can be tested here: `server` only where PostgreSQL is on the machine. */
-export const DATABASE_KINDS: readonly DatabaseKind[] = inject('serverUrl') === null ? ['embedded'] : ['embedded', 'server']
+/** The kinds of databases that are tested: `server` only where PostgreSQL is on the machine. */
+export const DATABASE_KINDS: readonly DatabaseKind[] =
+  inject('serverUrl') === null ? ['embedded'] : process.env['TEST_DATABASES'] === 'server' ? ['server'] : ['embedded', 'server']
 
 /** A migrated, empty database of its own, that closes without leaving anything. */
 export interface TestDatabase extends Database {

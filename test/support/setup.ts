@@ -34,7 +34,7 @@ async function prepare(databaseUrl: string | undefined, dataDir = ''): Promise<v
   await database.close()
 }
 
-/** Makes one migrated database of each kind before the tests, and takes them away afterwards. TEST_DATABASES=embedded leaves the server out. */
+/** Makes one migrated database of each kind before the tests, and takes them away afterwards. TEST_DATABASES=embedded or server leaves the other out, where a test has the choice. */
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const folder = mkdtempSync(join(tmpdir(), 'listing-test-'))
   const cluster = process.env['TEST_DATABASES'] === 'embedded' ? undefined : await startCluster()

@@ -7,11 +7,17 @@ import { signToken } from './http/token.js'
 import { renderWelcome, START_GRANT } from './http/welcome.js'
 import { runWorkers } from './workers.js'
 
+const IS_STARTED_BY_NPM = process.env['npm_lifecycle_event'] === 'start'
+const ORPHAN_CHECK_MS = 500
+
 /** Runs the service until it is told to stop. */
 async function main(): Promise<void> {
   const config = readConfig(process.env)
   const logger = createLogger(config)
-  if (config.workers > 1 && cluster.isPrimary) return runWorkers(config.workers, logger)
+  if (config.workers > 1 && cluster.isPrimary) {
+    if (IS_STARTED_BY_NPM) whenOrphaned(() => process.kill(process.pid, 'SIGTERM'))
+    return runWorkers(config.workers, logger)
+  }
   const service = await startService(config, logger)
   stopOnSignals(service, logger)
   logger.info({ host: config.host, port: service.port }, 'listening')
@@ -37,12 +43,10 @@ function stopOnSignals(service: RunningService, logger: Logger): void {
   process.once('SIGINT', stop)
   // A worker whose supervisor is gone has nobody to stop it.
   process.once('disconnect', () => stop('end of the supervisor'))
-  if (process.env['npm_lifecycle_event'] === 'start') whenOrphaned(() => stop('end of npm'))
+  if (IS_STARTED_BY_NPM) whenOrphaned(() => stop('end of npm'))
   process.on('uncaughtException', crash(logger))
   process.on('unhandledRejection', crash(logger))
 }
-
-const ORPHAN_CHECK_MS = 500
 
 /** The shell that npm puts between ends on a signal and passes none on: without this the service would run on, holding its port. */
 function whenOrphaned(then: () => void): void {

@@ -10,11 +10,15 @@ export interface Named {
 /** The opaque id of a record (Relay, Object Identification). Ids of records that are read are made by PostgreSQL, in the same form. */
 export const toGlobalId = ({ of, key }: Named): string => Buffer.from(`${of.typeName}:${key}`, 'utf8').toString('base64url')
 
+/** Within 64 bits. */
+const SEQUENCE = /^\d{1,18}$/
+
 /** What an id names; undefined if this service made no such id. */
 export function readGlobalId(id: string): Named | undefined {
   const text = Buffer.from(id, 'base64url').toString('utf8')
   const cut = text.indexOf(':')
   const of = ENTITY_OF_TYPE.get(text.slice(0, cut))
   const named = of && { of, key: text.slice(cut + 1) }
+  if (named?.of.key.type === 'Int64' && !SEQUENCE.test(named.key)) return undefined
   return named && toGlobalId(named) === id ? named : undefined
 }

@@ -10,6 +10,7 @@ import {
   specifiedRules,
   validate,
 } from 'graphql'
+import { LRUCache } from 'lru-cache'
 import type { Config } from '../config.js'
 import { fail } from '../errors/problem.js'
 import type { FollowPort } from './changes.js'
@@ -43,10 +44,14 @@ export interface LiveParts {
   readonly config: CostLimits & Pick<Config, 'introspection' | 'maxSubscriptions'>
 }
 
+/** Characters of the documents that are kept. */
+const KEPT_LENGTH = 2 ** 20
+
 /** Operations whose results may come one after the other, for the transports that can carry them: the same checks as of any request, and how many run at a time. */
 export class Live {
   readonly #parts: LiveParts
   readonly #running = new Set<Results>()
+  readonly #documents = new LRUCache<string, DocumentNode>({ maxSize: KEPT_LENGTH, sizeCalculation: (_, text) => text.length })
   #reserved = 0
   #isClosed = false
 
@@ -83,22 +88,31 @@ export class Live {
   }
 
   #check({ query, operationName, variables }: OperationSent): Prepared | readonly GraphQLError[] {
-    const { schema, screen, config } = this.#parts
+    const { schema, config } = this.#parts
     if (typeof query !== 'string') return fail({ kind: 'BadRequest', reason: 'it holds no query' })
     if (!isOptional(operationName, 'string')) return fail({ kind: 'BadRequest', reason: 'its operationName is no text' })
     if (!isOptional(variables, 'object') || Array.isArray(variables)) return fail({ kind: 'BadRequest', reason: 'its variables are no object' })
-    screen(query)
-    const document = read(query)
-    if (document instanceof GraphQLError) return [document]
-    const rules = config.introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule]
-    const errors = validate(schema, document, rules)
-    if (errors.length > 0) return errors.map(e => coded(config.introspection ? e : silenced(e), 'GRAPHQL_VALIDATION_FAILED'))
+    const document = this.#documents.get(query) ?? this.#read(query)
+    if (!('definitions' in document)) return document
     const operation = getOperationAST(document, operationName)
     if (!operation)
       return [coded(new GraphQLError('The document has no operation of that name, or several and none was named.'), 'OPERATION_RESOLUTION_FAILURE')]
     const prepared = { document, operation, variables: { ...variables } }
     checkCost({ schema, ...prepared }, config)
     return prepared
+  }
+
+  /** A valid document, kept by its text: clients send the same few, and what is made of a document is kept with it. */
+  #read(query: string): DocumentNode | readonly GraphQLError[] {
+    const { schema, screen, config } = this.#parts
+    screen(query)
+    const document = read(query)
+    if (document instanceof GraphQLError) return [document]
+    const rules = config.introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule]
+    const errors = validate(schema, document, rules)
+    if (errors.length > 0) return errors.map(e => coded(config.introspection ? e : silenced(e), 'GRAPHQL_VALIDATION_FAILED'))
+    this.#documents.set(query, document)
+    return document
   }
 
   /** A place for results, from before they begin until they have ended. */

@@ -121,7 +121,7 @@ describe.each(DATABASE_KINDS)('records by GraphQL: %s', kind => {
       ).toMatchObject({
         node: { id, __typename },
       })
-    for (const id of ['', 'x', 'UHJvcGVydHk6', 'UHJvcGVydHk6UDAx=', 'UHJvcGVydHk6bm9ib2R5', 'Tm9ib2R5OjE'])
+    for (const id of ['', 'x', 'UHJvcGVydHk6', 'UHJvcGVydHk6UDAx=', 'UHJvcGVydHk6bm9ib2R5', 'RW50aXR5RXZlbnQ6YWJj', 'Tm9ib2R5OjE'])
       expect(await dataOf(app, 'query ($id: ID!) { node(id: $id) { id } }', { id })).toEqual({ node: null })
   })
 

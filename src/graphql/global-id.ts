@@ -10,8 +10,8 @@ export interface Named {
 /** The opaque id of a record (Relay, Object Identification). Ids of records that are read are made by PostgreSQL, in the same form. */
 export const toGlobalId = ({ of, key }: Named): string => Buffer.from(`${of.typeName}:${key}`, 'utf8').toString('base64url')
 
-/** Within 64 bits. */
-const SEQUENCE = /^\d{1,18}$/
+/** Within 64 bits, and as PostgreSQL writes it: any other form would find a record whose id it is not. */
+const SEQUENCE = /^(?:0|[1-9]\d{0,17})$/
 
 /** What an id names; undefined if this service made no such id. */
 export function readGlobalId(id: string): Named | undefined {

@@ -122,8 +122,15 @@ const toCode = (error: unknown): number => {
   return error.problems.some(p => p.kind === 'Unavailable') ? TRY_AGAIN_LATER : CloseCode.Forbidden
 }
 
-/** The words of the catalogue, as far as there is room for them. */
+/** As much of a reason as there is room for: no character is cut in two. */
+export const clipReason = (reason: string): string =>
+  Buffer.from(reason)
+    .subarray(0, REASON_BYTES)
+    .toString('utf8')
+    .replace(/\ufffd+$/, '')
+
+/** The words of the catalogue. */
 export function toReason(error: unknown, report: () => string): string {
   const { message } = toFailure(error instanceof ProblemError ? error.problems : [{ kind: 'Internal', id: report() }])
-  return Buffer.from(message).subarray(0, REASON_BYTES).toString('latin1')
+  return message
 }

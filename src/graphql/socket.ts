@@ -7,7 +7,7 @@ import type { Problem } from '../errors/problem.js'
 import { parseJson } from '../http/json.js'
 import { levelsOf } from './http.js'
 import { Outbox } from './outbox.js'
-import { createProtocol, type Peer, type ProtocolParts, toReason } from './socket-protocol.js'
+import { clipReason, createProtocol, type Peer, type ProtocolParts, toReason } from './socket-protocol.js'
 
 /** What WebSockets are made of. */
 export interface SocketParts extends ProtocolParts {
@@ -108,7 +108,8 @@ const send = (socket: WebSocket, text: string): Promise<void> =>
 /** A client that does not answer holds nothing open. */
 function closeSoon(socket: WebSocket, code: number, reason: string): void {
   socket.resume()
-  socket.close(code, reason)
+  // A reason of the package may hold what the client has sent, at any length.
+  socket.close(code, clipReason(reason))
   setTimeout(() => socket.terminate(), CLOSE_MS).unref()
 }
 

@@ -19,14 +19,38 @@ const ANY = String.raw`[^\n\r\u2028\u2029]`
 
 const TOKEN = /\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\.|\(\?(?:[:=!])?|[\s\S]/gu
 
-/** Refuses a pattern that is none, or that the database cannot say. */
+/**
+ * Characters that a pattern may have with its repetitions written out. PostgreSQL calls itself for each of them; the embedded one does not notice the end
+ * of its stack: 13,000 of them, `(x{120}){120}`, left it with damaged memory, of which it hung or died at a later statement.
+ */
+const PATTERN_MAX = 1000
+
+/** A character class, an escape, a number of repetitions, or a single sign. */
+const PART = /\[(?:\\.|[^\]\\])*\]|\\.|\{(\d+)(?:,(\d*))?\}|[\s\S]/gsu
+
+/** Refuses a pattern that is none, that is too large, or that the database cannot say. */
 export function checkPattern(pattern: string, at: At): void {
   try {
     new RegExp(pattern, 'u')
   } catch {
     fail({ kind: 'BadLiteral', type: 'regular expression', text: pattern, at })
   }
+  if (writtenOut(pattern) > PATTERN_MAX) fail({ kind: 'QueryTooComplex', what: 'characters in a pattern', limit: PATTERN_MAX, at })
   if (toPostgres(pattern) === undefined) fail({ kind: 'NotImplemented', feature: `the pattern '${pattern.slice(0, 40)}'`, at })
+}
+
+/** How many characters a pattern has with its repetitions written out, signs among them. */
+function writtenOut(pattern: string): number {
+  const outer: number[] = []
+  let size = 0
+  // What a number of repetitions behind it would repeat.
+  let last = 0
+  for (const [part, least, most] of pattern.matchAll(PART)) {
+    if (part === '(') outer.push(size)
+    last = part === ')' ? size : least === undefined ? 1 : last * (Math.max(Number(least), Number(most ?? 0), 1) - 1)
+    size = part === '(' ? 0 : (part === ')' ? (outer.pop() ?? 0) : size) + last
+  }
+  return size
 }
 
 /** The pattern for PostgreSQL's `~`; undefined if it has no words for it. */

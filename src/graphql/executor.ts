@@ -7,7 +7,6 @@ import {
   type GraphQLObjectType,
   type GraphQLSchema,
   type GraphQLTypeResolver,
-  getVariableValues,
   isNonNullType,
   type OperationDefinitionNode,
   OperationTypeNode,
@@ -20,6 +19,7 @@ import { readGlobalId } from './global-id.js'
 import { JsonText, renderObject } from './json-text.js'
 import type { Asked, Input, Operation } from './operation.js'
 import { answer } from './roots.js'
+import { readVariables } from './variables.js'
 
 /** A document that has been validated, and what is to be done of it. */
 export interface Execution {
@@ -53,8 +53,8 @@ export function createExecutor({ schema, port, isOrdinary = false }: ExecutorPar
   const frames = new Frames(schema)
   return async execution => {
     const { document, operation, variables: sent, context } = execution
-    const { coerced, errors } = getVariableValues(schema, operation.variableDefinitions ?? [], sent, { maxErrors: 20 })
-    if (errors) return { errors: errors.map(toVariableError) }
+    const { coerced, errors } = readVariables(schema, operation, sent)
+    if (errors) return { errors }
     const root = schema.getRootType(operation.operation)
     if (!root) return { errors: [new GraphQLError(`There is no ${operation.operation}.`)] }
     const frame = frames.open(document, operation, root, coerced)
@@ -63,17 +63,6 @@ export function createExecutor({ schema, port, isOrdinary = false }: ExecutorPar
     return executeRoots({ frame, variables: coerced, port, context, root }, operation.operation === OperationTypeNode.MUTATION)
   }
 }
-
-/** graphql-js repeats the value as a whole, for each of its faults: 0.5 MB with 20 of them made an answer of 10 MB. */
-const VARIABLE_MESSAGE_MAX = 1000
-
-/** Its beginning says which variable, its end what is wrong. */
-const shorten = (message: string): string =>
-  message.length > VARIABLE_MESSAGE_MAX ? `${message.slice(0, VARIABLE_MESSAGE_MAX / 2)} ... ${message.slice(-VARIABLE_MESSAGE_MAX / 2)}` : message
-
-/** Variables that the schema does not take. */
-export const toVariableError = ({ message, nodes }: GraphQLError) =>
-  new GraphQLError(shorten(message), { ...(nodes && { nodes }), extensions: { code: 'BAD_USER_INPUT', http: { status: 400 } } })
 
 interface Roots {
   readonly frame: Frame

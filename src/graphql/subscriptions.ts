@@ -1,11 +1,11 @@
-import { getVariableValues } from 'graphql'
 import { fail } from '../errors/problem.js'
 import { Changes, type FollowPort, type Run } from './changes.js'
 import type { GraphQLContext } from './context.js'
-import { type Execution, type Result, toVariableError } from './executor.js'
+import type { Execution, Result } from './executor.js'
 import { toGraphQLError } from './failure.js'
 import { JsonText, renderObject } from './json-text.js'
 import { type Asked, asField, type Operation, objectType, readArguments, readFields, readFragments } from './operation.js'
+import { readVariables } from './variables.js'
 
 /** Results as they come. They are made when they are asked for; `return` ends them at once, also while one is waited for. */
 export type Results = AsyncIterableIterator<Result>
@@ -16,8 +16,8 @@ export type Results = AsyncIterableIterator<Result>
  */
 export async function subscribe(schema: Operation['schema'], port: FollowPort, execution: Execution): Promise<Results | Result> {
   const { document, operation, variables, context } = execution
-  const { coerced, errors } = getVariableValues(schema, operation.variableDefinitions ?? [], variables, { maxErrors: 20 })
-  if (errors) return { errors: errors.map(toVariableError) }
+  const { coerced, errors } = readVariables(schema, operation, variables)
+  if (errors) return { errors }
   const parts: Operation = { schema, fragments: readFragments(document), variables: coerced }
   const root = objectType(parts, 'Subscription')
   const [asked] = readFields(parts, root, [asField(operation)])

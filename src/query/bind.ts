@@ -33,8 +33,7 @@ function bindIn(query: Query, start: Stage, limits: QueryLimits, way: readonly N
     ...(!isTrue(filter) && { filter }),
     orderBy: totalOrder([...(query.orderBy ?? []).map(t => bindOrder(t, scope)), ...order], ties),
     select: bindSelect(query, scope.entity, computed),
-    expand:
-      query.expand && way.length === 0 && !query.apply ? expandRecords(query.expand, scope.entity, limits) : bindExpand(query.expand ?? [], scope, limits, way),
+    expand: bindExpand(query, scope, limits, way),
     ...(query.marks && { marks: query.marks }),
     ...(query.layout && { layout: query.layout }),
     ...(query.top !== undefined && { top: query.top }),
@@ -80,12 +79,17 @@ function selectedField({ name, as, at }: SelectAst, of: Entity): readonly Select
 const memberOf = ({ name, as }: ExpandAst) => as ?? name
 
 /** The expansions of a request, as far as nothing but the entity decides what they mean: names of `$compute` do not reach into them. */
-const expandRecords = remember((items: readonly ExpandAst[], of: Entity, limits: QueryLimits) => bindExpand(items, Scope.root(of), limits, []))
+const expandRecords = remember((items: readonly ExpandAst[], of: Entity, limits: QueryLimits) => expandIn(items, Scope.root(of), limits, []))
+
+function bindExpand({ expand, apply }: Query, scope: Scope, limits: QueryLimits, way: readonly Navigation[]): readonly Expansion[] {
+  if (!expand) return NO_EXPANSIONS
+  return way.length === 0 && !apply ? expandRecords(expand, scope.entity, limits) : expandIn(expand, scope, limits, way)
+}
 
 const NO_EXPANSIONS: readonly Expansion[] = []
 
 /** `*` stands for every navigation that is not named beside it (OData 4.01 Part 2, 5.1.3). */
-function bindExpand(items: readonly ExpandAst[], scope: Scope, limits: QueryLimits, way: readonly Navigation[]): readonly Expansion[] {
+function expandIn(items: readonly ExpandAst[], scope: Scope, limits: QueryLimits, way: readonly Navigation[]): readonly Expansion[] {
   const [first] = items
   if (!first) return NO_EXPANSIONS
   if (way.length >= limits.expandDepth) fail({ kind: 'QueryTooComplex', what: 'levels of $expand', limit: limits.expandDepth, at: first.at })

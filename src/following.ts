@@ -1,6 +1,7 @@
 import type { ChangeFeed } from './data/feed.js'
 import { Gate } from './data/gate.js'
-import { type Found, readPage, toPosition } from './data/read.js'
+import { type Placed, toPosition } from './data/found.js'
+import { readPage } from './data/read.js'
 import { type Actor, requireScope } from './domain/access.js'
 import { restrict } from './domain/restrict.js'
 import { isTold } from './domain/visibility.js'
@@ -68,17 +69,17 @@ export class Following {
   }
 
   /** Those of the listings that the actor can see and the query's filter selects, by their keys. The query has no order of its own. */
-  async listings(keys: readonly string[], { query, notation }: View, actor: Actor): Promise<ReadonlyMap<string, Found>> {
+  async listings(keys: readonly string[], { query, notation }: View, actor: Actor): Promise<ReadonlyMap<string, Placed>> {
     requireScope(actor, 'listings:read')
     const { limits, policy, database } = this.#parts
     const plan = { ...narrow(bind(query, LISTING, limits), hasAnyKey(keys)), top: keys.length }
     const { records } = await this.#gate.run(() => readPage(database.reader, restrict(plan, actor, policy), notation))
-    return new Map(records.map(record => [toPosition(record)[0] ?? '', record]))
+    return new Map(records.list.map(record => [toPosition(record)[0] ?? '', record]))
   }
 
   async #readLog(plan: Plan): Promise<readonly LogRow[]> {
     const { records } = await this.#gate.run(() => readPage(this.#parts.database.reader, plan, NUMBERS_AS_TEXT))
-    return records.map(({ json }) => JSON.parse(json) as LogRow) // what the plan selects
+    return records.list.map(({ json }) => JSON.parse(json) as LogRow) // what the plan selects
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Connection } from './data/connection.js'
 import type { Database } from './data/database.js'
-import { type Found, type Placed, readCount, readPage, toPosition } from './data/read.js'
+import { type Found, type Placed, type Records, toPosition } from './data/found.js'
+import { readCount, readPage, readRecord } from './data/read.js'
 import { type Bounds, readWindow, type Surroundings, type Window } from './data/window.js'
 import { type Actor, requireScope } from './domain/access.js'
 import { restrict } from './domain/restrict.js'
@@ -24,7 +25,7 @@ export interface ServiceParts {
 
 /** A page as an adapter sends it on. */
 export interface Collection {
-  readonly records: readonly Found[]
+  readonly records: Records
   /** Opaque token of the next page; absent: this is the last one. */
   readonly nextToken?: string
   readonly count?: number
@@ -112,9 +113,13 @@ export class Reading {
     within?: Within,
   ): Promise<Found | undefined> {
     const bound = narrowTo(bind(query, of, this.parts.limits), within)
-    const plan: Plan = { ...bound, filter: allOf(bound.filter, key === undefined ? undefined : hasKey(of, key)), top: 1, skip: 0, count: false }
-    const { records } = await readPage(connection, restrict(plan, actor, this.parts.policy), notation)
-    return records[0]
+    const plan: Plan = { ...bound, filter: allOf(bound.filter, key === undefined ? undefined : hasKey(of, key)) }
+    return readRecord(connection, restrict(plan, actor, this.parts.policy), notation)
+  }
+
+  /** The plan by which the actor reads what the query selects. */
+  planOf(of: Entity, query: Query, actor: Actor): Plan {
+    return restrict(bind(query, of, this.parts.limits), actor, this.parts.policy)
   }
 
   /**

@@ -1,10 +1,11 @@
 import { PrismaPg } from '@prisma/adapter-pg'
 import { Client, type ClientConfig, Pool, type PoolConfig } from 'pg'
 import { PrismaClient } from './client/client.js'
-import type { Connection } from './connection.js'
+import type { Connection, Planning } from './connection.js'
 import { openEmbedded, type Role } from './embedded.js'
-import type { Sql } from './render.js'
+import { type Pools, toReader } from './reader.js'
 import { StatementNames } from './statements.js'
+import { type Transactions, toTransactions } from './transaction.js'
 
 export interface DatabaseSettings {
   /** A connection string of a PostgreSQL server; unset: the embedded database in `dataDir`. */
@@ -23,6 +24,8 @@ export interface Database {
   readonly prisma: PrismaClient
   /** The same connections for statements that read, without Prisma between. */
   readonly reader: Connection
+  /** Several statements as one. */
+  readonly transaction: Transactions
   readonly kind: 'embedded' | 'server'
   /** Where it answers, for tools of their own: a connection string, or the folder of the socket. */
   readonly target: ClientConfig
@@ -48,21 +51,40 @@ const NAMED_STATEMENTS = 256
  * @throws DatabaseError, or FolderInUse of the embedded database.
  */
 export async function openDatabase(settings: DatabaseSettings, role: Role): Promise<Database> {
-  if (settings.databaseUrl !== undefined) return connectTo('server', toTarget(settings.databaseUrl), settings, async () => undefined)
+  const { databaseUrl, poolSize } = settings
+  if (databaseUrl !== undefined) return connectTo('server', toTarget(databaseUrl), openPools(databaseUrl, settings), settings, async () => undefined)
   const embedded = await openEmbedded(settings.dataDir, role, settings.poolWaitMs)
-  return connectTo('embedded', toEmbeddedTarget(embedded.host), settings, embedded.close)
+  const target = toEmbeddedTarget(embedded.host)
+  return connectTo('embedded', target, { 'each time': openPool(target, settings, poolSize) }, settings, embedded.close)
+}
+
+/** Half of the connections plan once: what reads most, and writes nothing. */
+function openPools(databaseUrl: string, settings: DatabaseSettings): Pools {
+  const half = Math.floor(settings.poolSize / 2)
+  const open = (planning: Planning, max: number) => openPool(toTarget(databaseUrl, planning), settings, max)
+  return { 'each time': open('each time', settings.poolSize - half), ...(half > 0 && { once: open('once', half) }) }
+}
+
+function openPool(target: ClientConfig, settings: DatabaseSettings, max: number): Pool {
+  const pool = new Pool({ ...toPoolConfig(target, settings), max })
+  // A connection that is lost while nobody uses it is replaced at the next use; without a listener the process would end.
+  pool.on('error', () => undefined)
+  return pool
 }
 
 const toEmbeddedTarget = (host: string): ClientConfig => ({ host, port: 5432, user: 'postgres', database: 'postgres' })
 
+/** PostgreSQL's names for both kinds of planning. */
+const PLAN_CACHE_MODE = { 'each time': 'force_custom_plan', once: 'force_generic_plan' } as const satisfies Record<Planning, string>
+
 /**
- * Session settings go with the connection string, so that they hold from the first statement on: UTC, since timestamps are written from text; and plans
- * made for the values at hand, since one plan for all values took 49 ms instead of 0.2 ms in a range filter; and no compilation (JIT), which for the
- * large statements of nested expansions takes minutes, and which neither statement_timeout nor pg_terminate_backend interrupts.
+ * Session settings go with the connection string, so that they hold from the first statement on: UTC, since timestamps are written from text; how statements
+ * are planned; and no compilation (JIT), which for the large statements of nested expansions takes minutes, and which neither statement_timeout nor
+ * pg_terminate_backend interrupts.
  */
-function toTarget(databaseUrl: string): ClientConfig {
+function toTarget(databaseUrl: string, planning: Planning = 'each time'): ClientConfig {
   const url = new URL(databaseUrl)
-  const options = [url.searchParams.get('options'), '-c timezone=UTC', '-c plan_cache_mode=force_custom_plan', '-c jit=off']
+  const options = [url.searchParams.get('options'), '-c timezone=UTC', `-c plan_cache_mode=${PLAN_CACHE_MODE[planning]}`, '-c jit=off']
   url.searchParams.set('options', options.filter(Boolean).join(' '))
   return { connectionString: url.href }
 }
@@ -70,7 +92,6 @@ function toTarget(databaseUrl: string): ClientConfig {
 const toPoolConfig = (target: ClientConfig, settings: DatabaseSettings): PoolConfig => ({
   ...target,
   application_name: APPLICATION,
-  max: settings.poolSize,
   connectionTimeoutMillis: settings.poolWaitMs,
   statement_timeout: settings.statementTimeoutMs,
   lock_timeout: settings.poolWaitMs,
@@ -78,13 +99,17 @@ const toPoolConfig = (target: ClientConfig, settings: DatabaseSettings): PoolCon
 })
 
 /** `release` ends what stands behind the connections. */
-async function connectTo(kind: Database['kind'], target: ClientConfig, settings: DatabaseSettings, release: () => Promise<void>): Promise<Database> {
-  const pool = new Pool(toPoolConfig(target, settings))
-  // A connection that is lost while nobody uses it is replaced at the next use; without a listener the process would end.
-  pool.on('error', () => undefined)
+async function connectTo(
+  kind: Database['kind'],
+  target: ClientConfig,
+  pools: Pools,
+  settings: DatabaseSettings,
+  release: () => Promise<void>,
+): Promise<Database> {
+  const pool = pools['each time']
   const close = async (): Promise<void> => {
     await prisma.$disconnect()
-    await pool.end()
+    await Promise.all([pool.end(), pools.once?.end()])
     await release()
   }
   const nameOf = toStatementNames(kind)
@@ -98,7 +123,7 @@ async function connectTo(kind: Database['kind'], target: ClientConfig, settings:
     await close()
     throw error
   }
-  return { prisma, reader: toReader(pool, nameOf), kind, target, isReady: () => isAnswering(pool), withClient: work => withClient(target, work), close }
+  return { prisma, reader: toReader(pools, nameOf), transaction: toTransactions(pool, nameOf, 2 * settings.statementTimeoutMs), kind, target, isReady: () => isAnswering(pool), withClient: work => withClient(target, work), close }
 }
 
 /** The sessions of the embedded database share one backend that forgets names of statements when it is started again: there all go without. */
@@ -107,14 +132,6 @@ function toStatementNames(kind: Database['kind']): (text: string) => string {
   const names = new StatementNames(NAMED_STATEMENTS)
   return text => names.nameOf(text)
 }
-
-/** Finished JSON needs nothing of Prisma, which hands it on at 0.68 to 0.94 of the rate of the bare pool. */
-const toReader = (pool: Pool, nameOf: (text: string) => string): Connection => ({
-  async query<T>({ text, values }: Sql) {
-    const { rows } = await pool.query({ text, values: [...values], name: nameOf(text) })
-    return rows as T[] // the statement says what its rows are
-  },
-})
 
 const toTransactionOptions = ({ poolWaitMs, statementTimeoutMs }: DatabaseSettings) => ({
   maxWait: poolWaitMs,

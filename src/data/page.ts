@@ -6,27 +6,67 @@ import { toStretches } from './keyset.js'
 import type { Sql } from './render.js'
 import { toOrderBy, toRecordJson, toVersion } from './shape.js'
 import { toCondition, toSql } from './sql.js'
-import { toStoredPlan } from './stored.js'
+import { type StoredPlan, toStoredPlan } from './stored.js'
 
 const { sql, raw, join, empty } = Prisma
 
-/**
- * The statement that reads a page, or what a stretch of the order has of it: the finished JSON of each record, or what is to be joined
- * with its stored document, and the order values from which the next page goes on.
- */
-export function toPageStatement(plan: Plan, notation: Notation, stretch: Sql | undefined, most: number | undefined): Sql {
-  const limit = most === undefined ? empty : sql` limit ${most}`
-  const offset = plan.skip > 0 ? sql` offset ${plan.skip}` : empty
-  const cursor = join(plan.orderBy.map(o => sql`(${toSql(o.expr)})::text`))
-  const stored = toStoredPlan(plan, notation)
-  const document = stored ? sql`, ${stored.document} as "document"` : empty
-  return sql`select ${toRecordJson(stored?.plan ?? plan, notation)}::text as "json"${document}, (${toVersion(plan) ?? raw('null')})::text as "version", json_build_array(${cursor})::text as "cursor" ${rows(plan, ...(stretch ? [stretch] : []), ...toBound(plan))} order by ${toOrderBy(plan)}${limit}${offset}`
+/** A statement that reads records, and in which of two forms they come. */
+export interface PageStatement {
+  readonly statement: Sql
+  /** `text`: one row with all records in one text (`TextRow`); `rows`: a row for each, to be joined with its stored document (`StoredRow`). */
+  readonly form: 'text' | 'rows'
 }
+
+/** Null where there are no records. Places have line feeds between them. */
+export interface TextRow {
+  readonly records: string | null
+  readonly cursors: string | null
+}
+
+export interface StoredRow {
+  readonly json: string
+  readonly document: string
+  readonly cursor: string
+}
+
+/**
+ * The statement that reads a page, or what a stretch of the order has of it: the finished JSON of the records, and the order values from which the next
+ * page goes on. Large records come apart: copying them into one text would cost more than their rows.
+ */
+export function toPageStatement(plan: Plan, notation: Notation, stretch: Sql | undefined, most: number | undefined): PageStatement {
+  const stored = toStoredPlan(plan, notation)
+  const cursor = sql`json_build_array(${join(plan.orderBy.map(o => sql`(${toSql(o.expr)})::text`))})::text`
+  const rows = sql`${toRows(plan, ...(stretch ? [stretch] : []), ...toBound(plan))} order by ${toOrderBy(plan)}${toWindow(plan, most)}`
+  if (stored) return { form: 'rows', statement: sql`select ${toStoredColumns(stored, notation)}, ${cursor} as "cursor" ${rows}` }
+  const listed = sql`select ${toRecordJson(plan, notation)}::text as record, ${cursor} as cursor ${rows}`
+  return {
+    form: 'text',
+    statement: sql`select string_agg(listed.record, E',\\n') as "records", string_agg(listed.cursor, E'\\n') as "cursors" from (${listed}) listed`,
+  }
+}
+
+/** The statement that reads one record, with its version: the first one of the plan. */
+export function toRecordStatement(plan: Plan, notation: Notation): Sql {
+  return sql`select ${toRecordColumns(plan, notation)} ${toRows(plan)} order by ${toOrderBy(plan)} limit 1`
+}
+
+/** What is said of one record: its JSON, or what is to be joined with its stored document, and its version. */
+export function toRecordColumns(plan: Plan, notation: Notation): Sql {
+  const stored = toStoredPlan(plan, notation)
+  const columns = stored ? toStoredColumns(stored, notation) : sql`${toRecordJson(plan, notation)}::text as "json"`
+  return sql`${columns}, (${toVersion(plan) ?? raw('null')})::text as "version"`
+}
+
+const toStoredColumns = ({ plan, document }: StoredPlan, notation: Notation) => sql`${toRecordJson(plan, notation)}::text as "json", ${document} as "document"`
 
 /** How many records the filter selects, whatever the page. */
 export function toCountStatement(plan: Plan): Sql {
-  return sql`select count(*)::int as "count" ${rows(plan)}`
+  return sql`select count(*)::int as "count" ${toRows(plan)}`
 }
+
+/** The size is written out, so that a plan for all values knows it; places to begin at are too many for that. */
+const toWindow = ({ skip }: Plan, most: number | undefined): Sql =>
+  sql`${raw(most === undefined ? '' : ` limit ${most}`)}${skip > 0 ? sql` offset ${skip}` : empty}`
 
 /** What is before a record is what comes after it from the other end. */
 const toBound = ({ orderBy, before }: Plan): readonly Sql[] =>
@@ -39,7 +79,7 @@ const toBound = ({ orderBy, before }: Plan): readonly Sql[] =>
       ]
     : []
 
-function rows({ filter, ...plan }: Plan, ...bounds: readonly Sql[]): Sql {
+function toRows({ filter, ...plan }: Plan, ...bounds: readonly Sql[]): Sql {
   const conditions = [...(filter ? [toCondition(filter)] : []), ...bounds]
   const where = conditions.length > 0 ? sql` where ${join(conditions, ' and ')}` : empty
   return sql`${toFrom(plan)}${where}`

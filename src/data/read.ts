@@ -1,78 +1,79 @@
 import { ProblemError } from '../errors/problem.js'
 import type { Notation } from '../query/notation.js'
 import { isFalse, type Plan, type Position } from '../query/plan.js'
-import type { Connection } from './connection.js'
+import type { Connection, Planning } from './connection.js'
 import { toProblem } from './failures.js'
+import { type Found, Records } from './found.js'
 import { toStretches } from './keyset.js'
-import { toCountStatement, toPageStatement } from './page.js'
+import { type StoredRow, type TextRow, toCountStatement, toPageStatement, toRecordStatement } from './page.js'
 import type { Sql } from './render.js'
+import { countPlanning, pagePlanning } from './steady.js'
 import { joinStored } from './stored.js'
-
-/** A finished record: its JSON text, and its version, from which ETags are made. */
-export interface Found {
-  readonly json: string
-  readonly version: string | null
-}
-
-/** A record with its place in the order of the plan: a JSON text that `toPosition` reads. */
-export interface Placed extends Found {
-  readonly cursor: string
-}
 
 /** A page of finished records. */
 export interface Page {
-  readonly records: readonly Placed[]
+  readonly records: Records
   /** Place of the last record; absent: there is no record after this page. */
   readonly next?: Position
   readonly count?: number
 }
 
-/** The place of a record, from the text that toPageStatement has written. */
-export const toPosition = ({ cursor }: Placed): Position => JSON.parse(cursor) as Position
-
 /** Reads a page of a plan in the JSON lane: whatever the language can say, PostgreSQL answers as finished JSON. */
 export async function readPage(connection: Connection, plan: Plan, notation: Notation): Promise<Page> {
-  if (plan.filter && isFalse(plan.filter)) return { records: [], ...(plan.count && { count: 0 }) }
-  const [rows, count] = await Promise.all([plan.top === 0 ? [] : readRows(connection, plan, notation), plan.count ? readCount(connection, plan) : undefined])
-  const page = plan.top === undefined ? rows : rows.slice(0, plan.top)
-  const last = page.at(-1)
-  return {
-    records: page,
-    ...(last && rows.length > page.length && { next: toPosition(last) }),
-    ...(count !== undefined && { count }),
-  }
+  if (plan.filter && isFalse(plan.filter)) return { records: Records.NONE, ...(plan.count && { count: 0 }) }
+  const [found, count] = await Promise.all([
+    plan.top === 0 ? Records.NONE : readRecords(connection, plan, notation),
+    plan.count ? readCount(connection, plan) : undefined,
+  ])
+  const records = plan.top === undefined ? found : found.first(plan.top)
+  const next = found.length > records.length ? records.end : undefined
+  return { records, ...(next && { next }), ...(count !== undefined && { count }) }
 }
 
-/** A row of the statement; `document` is there if the stored JSON serves the plan. */
-interface Row extends Placed {
-  readonly document?: string
+/** The first record of a plan. */
+export async function readRecord(connection: Connection, plan: Plan, notation: Notation): Promise<Found | undefined> {
+  if (plan.filter && isFalse(plan.filter)) return undefined
+  const [row] = await run<RecordRow>(connection, toRecordStatement(plan, notation), pagePlanning(plan))
+  return row && toFound(row)
 }
 
-const toPlaced = ({ document, ...row }: Row): Placed => (document === undefined ? row : { ...row, json: joinStored(row.json, document) })
+/** A row of `toRecordColumns`. */
+export type RecordRow = Found & Pick<Partial<StoredRow>, 'document'>
+
+export const toFound = ({ json, document, version }: RecordRow): Found => ({ json: document === undefined ? json : joinStored(json, document), version })
 
 /** One record more than the page holds is read, to know whether there is a next page. */
-async function readRows(connection: Connection, plan: Plan, notation: Notation): Promise<readonly Placed[]> {
+async function readRecords(connection: Connection, plan: Plan, notation: Notation): Promise<Records> {
   const wanted = plan.top === undefined ? Number.POSITIVE_INFINITY : plan.top + 1
-  const rows: Placed[] = []
+  let records = Records.NONE
   for (const stretch of toStretches(plan)) {
-    const most = Number.isFinite(wanted) ? wanted - rows.length : undefined
-    const found = await run<Row>(connection, toPageStatement(plan, notation, stretch, most))
-    rows.push(...found.map(toPlaced))
-    if (rows.length >= wanted) break
+    const most = Number.isFinite(wanted) ? wanted - records.length : undefined
+    records = records.followedBy(await readStretch(connection, plan, notation, stretch, most))
+    if (records.length >= wanted) break
   }
-  return rows
+  return records
+}
+
+async function readStretch(connection: Connection, plan: Plan, notation: Notation, stretch: Sql | undefined, most: number | undefined): Promise<Records> {
+  const { form, statement } = toPageStatement(plan, notation, stretch, most)
+  if (form === 'rows') {
+    const rows = await run<StoredRow>(connection, statement, pagePlanning(plan))
+    return Records.of(rows.map(({ json, document, cursor }) => ({ json: joinStored(json, document), cursor })))
+  }
+  const [row] = await run<TextRow>(connection, statement, pagePlanning(plan))
+  return row?.cursors ? new Records(row.records ?? '', row.cursors.split('\n')) : Records.NONE
 }
 
 export async function readCount(connection: Connection, plan: Plan): Promise<number> {
   if (plan.filter && isFalse(plan.filter)) return 0
-  const [row] = await run<{ readonly count: number }>(connection, toCountStatement(plan))
+  const [row] = await run<{ readonly count: number }>(connection, toCountStatement(plan), countPlanning(plan))
   return row?.count ?? 0
 }
 
 /** Runs a statement; faults of the database become problems that a client may be told. */
-async function run<T>(connection: Connection, statement: Sql): Promise<readonly T[]> {
+async function run<T>(connection: Connection, statement: Sql, planning: Planning): Promise<readonly T[]> {
   try {
-    return await connection.query<T>(statement)
+    return await connection.query<T>(statement, planning)
   } catch (error) {
     const problem = toProblem(error)
     throw problem ? new ProblemError(problem) : error

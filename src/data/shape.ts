@@ -22,30 +22,40 @@ interface Member {
  * The JSON text of one record of the plan, as PostgreSQL builds it: control information, fields in the order of the plan,
  * related records. `plan.row` must be in scope.
  */
-export function toRecordJson({ entity, row, select, expand, marks, layout }: Plan, notation: Notation): Sql {
-  if (marks || layout) return makeRecordJson({ entity, row, select, expand, ...(marks && { marks }), ...(layout && { layout }) }, notation)
-  return plainRecordJson(entity, rowSource(row), select, expand, notation)
-}
+export const toRecordJson = ({ entity, row, select, expand, marks = NO_MARKS, layout = NO_LAYOUT }: Plan, notation: Notation): Sql =>
+  recordJson(entity, rowSource(row), select, expand, marks, layout, notation)
+
+const NO_MARKS: readonly Mark[] = []
+/** The members in their own order. */
+const NO_LAYOUT: readonly string[] = []
 
 /** What a record's JSON rests on: nothing of which records there are, so that queries that select the same share it. */
-type Shape = Pick<Plan, 'entity' | 'row' | 'select' | 'expand' | 'marks' | 'layout'>
+type Shape = Pick<Plan, 'entity' | 'row' | 'select' | 'expand'> & Required<Pick<Plan, 'marks' | 'layout'>>
 
-const plainRecordJson = remember((entity: Plan['entity'], { row }: RowSource, select: Plan['select'], expand: Plan['expand'], notation: Notation) =>
-  makeRecordJson({ entity, row, select, expand }, notation),
+const recordJson = remember(
+  (
+    entity: Plan['entity'],
+    { row }: RowSource,
+    select: Plan['select'],
+    expand: Plan['expand'],
+    marks: Shape['marks'],
+    layout: Shape['layout'],
+    notation: Notation,
+  ) => makeRecordJson({ entity, row, select, expand, marks, layout }, notation),
 )
 
 function makeRecordJson(plan: Shape, notation: Notation): Sql {
   const members = [
     ...control(plan, notation),
-    ...(plan.marks ?? []).map(m => toMark(m, plan)),
+    ...plan.marks.map(m => toMark(m, plan)),
     ...plan.select.flatMap(s => member(s, plan, notation)),
     ...plan.expand.flatMap(e => related(e, notation)),
   ]
   return withRestrictions(toObject(arrange(members, plan.layout)), plan, notation)
 }
 
-function arrange(members: readonly Member[], layout: Plan['layout']): readonly Member[] {
-  if (!layout) return members
+function arrange(members: readonly Member[], layout: Shape['layout']): readonly Member[] {
+  if (layout === NO_LAYOUT) return members
   const byName = new Map(members.map(m => [m.name, m]))
   return layout.map(name => byName.get(name)).filter(m => m !== undefined)
 }
@@ -143,7 +153,7 @@ function related({ navigation, as: name = navigation.name, form, plan }: Expansi
 }
 
 function recordList(navigation: Expansion['navigation'], plan: Plan, record: Sql): Sql {
-  const window = sql`${plan.top === undefined ? empty : sql` limit ${plan.top}`}${plan.skip > 0 ? sql` offset ${plan.skip}` : empty}`
+  const window = sql`${raw(plan.top === undefined ? '' : ` limit ${plan.top}`)}${plan.skip > 0 ? sql` offset ${plan.skip}` : empty}`
   return sql`(select coalesce(json_agg(listed.record), '[]') from (select ${record} as record ${rowsOf(navigation, plan)} order by ${toOrderBy(plan)}${window}) listed)`
 }
 

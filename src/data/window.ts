@@ -1,7 +1,8 @@
 import { BARE, type Notation } from '../query/notation.js'
 import { type Plan, type Position, reversed } from '../query/plan.js'
 import type { Connection } from './connection.js'
-import { type Placed, readPage, toPosition } from './read.js'
+import { Records } from './found.js'
+import { readPage } from './read.js'
 
 /** Where a window lies: between two records, and at which end it begins. */
 export interface Bounds {
@@ -19,7 +20,7 @@ export interface Surroundings {
 
 /** A window on the records of a plan. What was not to be found out is false. */
 export interface Window extends Surroundings {
-  readonly records: readonly Placed[]
+  readonly records: Records
   readonly count?: number
 }
 
@@ -31,10 +32,10 @@ export async function readWindow(connection: Connection, plan: Plan, notation: N
   const walk = toWalk(plan, bounds)
   const isPlace = plan.top === 0 && (wanted.hasNext || wanted.hasPrevious)
   const page = await readPage(connection, isPlace ? { ...walk, top: 1 } : walk, notation)
-  const inOrder = bounds.backward ? page.records.toReversed() : page.records
+  const inOrder = bounds.backward ? page.records.reversed() : page.records
   const around = await lookAround(connection, plan, inOrder, { bounds, wanted, isMore: page.next !== undefined })
   return {
-    records: isPlace ? [] : inOrder,
+    records: isPlace ? Records.NONE : inOrder,
     ...(page.count !== undefined && { count: page.count }),
     ...(isPlace && inOrder.length > 0 ? { ...around, [bounds.backward ? 'hasPrevious' : 'hasNext']: true } : around),
   }
@@ -53,12 +54,10 @@ interface Sight {
 }
 
 /** Beyond a bound there may be records or none: its own record may be gone. Where nothing bounds the window, nothing lies beyond its end. */
-async function lookAround(connection: Connection, plan: Plan, records: readonly Placed[], { bounds, wanted, isMore }: Sight): Promise<Surroundings> {
+async function lookAround(connection: Connection, plan: Plan, records: Records, { bounds, wanted, isMore }: Sight): Promise<Surroundings> {
   const { after, before, backward } = bounds
-  const first = records[0]
-  const last = records.at(-1)
-  const isAnyAfter = () => isAny(connection, plan, last ? toPosition(last) : after)
-  const isAnyBefore = () => isAny(connection, reversed(plan), first ? toPosition(first) : before)
+  const isAnyAfter = () => isAny(connection, plan, records.end ?? after)
+  const isAnyBefore = () => isAny(connection, reversed(plan), records.start ?? before)
   const next = async () => wanted.hasNext && ((!backward && isMore) || (before !== undefined && (await isAnyAfter())))
   const previous = async () => wanted.hasPrevious && ((backward && isMore) || ((after !== undefined || plan.skip > 0) && (await isAnyBefore())))
   const [hasNext, hasPrevious] = await Promise.all([next(), previous()])

@@ -36,7 +36,7 @@ export function readConnection(operation: Operation, filters: FilterReader, of: 
     query,
     wanted: reader.wanted,
     isCounted: reader.isCounted,
-    render: window => render({ window, shown: window.records.map(({ json }) => show(json)) }),
+    render: window => render({ window, shown: window.records.list.map(({ json }) => show(json)) }),
   }
 }
 
@@ -72,7 +72,7 @@ class ConnectionReader {
     const type = edgeOf(this.of)
     const members = readFields(this.operation, objectType(this.operation, type), nodes).map(asked => [asked.key, this.#edgeMember(asked, type)] as const)
     return found =>
-      renderList(found.window.records.map((record, i) => renderObject(members.map(([key, render]) => [key, render(record, found.shown[i] ?? [], found)]))))
+      renderList(found.window.records.list.map((record, i) => renderObject(members.map(([key, render]) => [key, render(record, found.shown[i] ?? [], found)]))))
   }
 
   #edgeMember({ name, nodes }: Asked, type: string): (record: Placed, shown: Shown, found: Found) => string {
@@ -97,7 +97,7 @@ class ConnectionReader {
     const cursor =
       (pick: (records: readonly Placed[]) => Placed | undefined): Render =>
       ({ window }) => {
-        const record = pick(window.records)
+        const record = pick(window.records.list)
         return record ? JSON.stringify(window.cursorOf(record)) : 'null'
       }
     return this.#object('PageInfo', nodes, {

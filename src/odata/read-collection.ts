@@ -17,8 +17,7 @@ export async function readCollection(request: ODataRequest, path: CollectionPath
   const query = readFiltered(request, path, 'collection')
   const { page, headers } = await readPage(request, path, reading, { query, notation: toNotation(format) })
   const url = `${request.root}$metadata#${path.entity.name}${toSelectList(query, path.entity, request.version)}`
-  const value = page.records.map(record => record.json).join(',')
-  return jsonAnswer(format, renderObject([context(format, url), count(format, page.count), ['value', `[${value}]`], nextLink(request, page)]), headers)
+  return jsonAnswer(format, renderObject([context(format, url), count(format, page.count), ['value', `[${page.records.json}]`], nextLink(request, page)]), headers)
 }
 
 /** The addresses of the records of a page (Part 2, 4.6). */
@@ -26,7 +25,7 @@ export async function readReferences(request: ODataRequest, path: CollectionPath
   const format = chooseDataFormat(wishOf(request))
   const query = { ...readFiltered(request, path, 'references'), select: [keyOf(path.entity)] }
   const { page, headers } = await readPage(request, path, reading, { query, notation: toBareNotation({ numbersAsText: true }) })
-  const value = page.records.map(({ json }) => renderObject([text('@odata.id', request.root + toRecordUrl(path.entity, toKey(path.entity, json)))])).join(',')
+  const value = page.records.list.map(({ json }) => renderObject([text('@odata.id', request.root + toRecordUrl(path.entity, toKey(path.entity, json)))])).join(',')
   const url = `${request.root}$metadata#Collection($ref)`
   return jsonAnswer(format, renderObject([context(format, url), count(format, page.count), ['value', `[${value}]`], nextLink(request, page)]), headers)
 }

@@ -17,7 +17,7 @@ const ALL: Plan = bind({ top: 1000 }, PROPERTY, LIMITS)
 const BUILT: Plan = { ...ALL, select: ALL.select.map(s => (s.kind === 'field' && s.scalar.name === 'City' ? { ...s, as: 'Town' } : s)) }
 
 const records = async ({ reader }: TestDatabase, plan: Plan) =>
-  (await readPage(reader, plan, NOTATION)).records.map(({ json }) => JSON.parse(json) as Readonly<Record<string, unknown>>)
+  (await readPage(reader, plan, NOTATION)).records.list.map(({ json }) => JSON.parse(json) as Readonly<Record<string, unknown>>)
 
 describe.each(DATABASE_KINDS)('%s', kind => {
   let database: TestDatabase

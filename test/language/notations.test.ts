@@ -67,7 +67,7 @@ function notationsOf({ of, asked, inside }: Question): Readonly<Record<string, (
 /** The keys that a plan finds; `undefined` where a value grows out of what columns hold. */
 async function keysOf({ reader }: TestDatabase, plan: Plan): Promise<readonly string[] | undefined> {
   try {
-    return (await readPage(reader, plan, NOTATION)).records.map(r => r.json)
+    return (await readPage(reader, plan, NOTATION)).records.list.map(r => r.json)
   } catch (error) {
     if (error instanceof ProblemError && error.problems[0].kind === 'BadRequest') return undefined
     throw error

@@ -84,7 +84,7 @@ async function compareExpansion({ reader }: TestDatabase, world: World, expansio
   const page = await readPage(reader, plan, NOTATION).catch((error: unknown) => (isOutOfRange(error) ? undefined : Promise.reject(error)))
   if (!page) return
   const key = nested.entity.key.name
-  const found = page.records
+  const found = page.records.list
     .map(r => JSON.parse(r.json))
     .map(r => [r.ListingKey, r[`${navigation.name}@odata.count`], r[navigation.name].map((n: Readonly<Record<string, unknown>>) => n[key])])
   const truth = select(plan, world).map(from => {
@@ -108,7 +108,7 @@ async function compare({ prisma, reader }: TestDatabase, world: World, filter: E
   const page = await readPage(reader, plan, NOTATION).catch((error: unknown) => (isOutOfRange(error) ? undefined : Promise.reject(error)))
   if (!page) return
   const truth = keys(select(plan, world))
-  expect(page.records.map(r => JSON.parse(r.json).ListingKey).join(), `SQL lane: ${show(filter)} ${show(order?.expr)}`).toBe(truth.join())
+  expect(page.records.list.map(r => JSON.parse(r.json).ListingKey).join(), `SQL lane: ${show(filter)} ${show(order?.expr)}`).toBe(truth.join())
   expect(page.count, 'count').toBe(truth.length)
   const where = toWhere(filter, 'r0')
   if (where)

@@ -1,0 +1,90 @@
+import type { Expansion, Expr, Order, Plan } from '../query/plan.js'
+import { isComparison, isOrder } from './comparison.js'
+import type { Planning } from './connection.js'
+import { INDEXES } from './indexes.js'
+
+// Which plans PostgreSQL may keep: those for which one way is best whatever the values are. That is so where an index holds the records asked for side by side
+// and in their order, so that reading a page is reading a stretch of it.
+
+/** How the statement that reads a page or a record of the plan is planned. */
+export const pagePlanning = (plan: Plan): Planning => (isSteadyPage(plan) ? 'once' : 'each time')
+
+/** How the statement that counts the records of the plan is planned. */
+export const countPlanning = ({ from, ...plan }: Plan): Planning => {
+  const terms = readTerms(plan.filter)
+  return !from && terms && isServed(plan, terms, []) ? 'once' : 'each time'
+}
+
+function isSteadyPage({ from, before, expand, ...plan }: Plan): boolean {
+  const terms = readTerms(plan.filter)
+  if (from || before || !terms || !expand.every(isSteadyExpansion)) return false
+  return terms.equal.has(plan.entity.key.name) || isServed(plan, terms, plan.orderBy)
+}
+
+/** Related records are found by their record, whatever is asked; other conditions could be a better way to them. */
+const isSteadyExpansion = ({ plan }: Expansion): boolean => {
+  const terms = readTerms(plan.filter)
+  return terms !== undefined && terms.equal.size === 0 && terms.within.size === 0 && plan.expand.every(isSteadyExpansion)
+}
+
+/** What a filter says of columns, if all that it says is of this kind. */
+interface Terms {
+  /** Columns that have one value. */
+  readonly equal: ReadonlySet<string>
+  /** Columns whose values lie within bounds. */
+  readonly within: ReadonlySet<string>
+}
+
+function readTerms(filter: Expr | undefined): Terms | undefined {
+  const terms = conjuncts(filter).filter(term => !isWeak(term)).map(readTerm) // biome-ignore format: one line
+  if (!terms.every(term => term !== undefined)) return undefined
+  const columns = (isOrdering: boolean) => new Set(terms.filter(term => term.isOrdering === isOrdering).map(({ column }) => column))
+  return { equal: columns(false), within: columns(true) }
+}
+
+const conjuncts = (expr: Expr | undefined): readonly Expr[] => {
+  if (expr === undefined) return []
+  return expr.kind === 'call' && expr.fn === 'and' ? expr.args.flatMap(conjuncts) : [expr]
+}
+
+/** What most records meet is no way to find them: that something is not one value, or one of several things of which that is one. */
+function isWeak(expr: Expr): boolean {
+  if (expr.kind !== 'call') return false
+  if (expr.fn === 'or') return expr.args.some(isWeak)
+  if (expr.fn === 'and') return expr.args.every(isWeak)
+  return expr.fn === 'ne' && columnOf(expr) !== undefined
+}
+
+function readTerm(expr: Expr): { readonly column: string; readonly isOrdering: boolean } | undefined {
+  const column = columnOf(expr)
+  if (column === undefined || expr.kind !== 'call' || !isComparison(expr.fn)) return undefined
+  return { column, isOrdering: isOrder(expr.fn) }
+}
+
+/** The column that a call compares with a value that is there. */
+function columnOf(expr: Expr): string | undefined {
+  if (expr.kind !== 'call' || !isComparison(expr.fn)) return undefined
+  const [left, right] = expr.args
+  const isValue = right?.kind === 'literal' && right.value !== null
+  return isValue && left?.kind === 'column' && left.source.kind === 'row' ? left.scalar.name : undefined
+}
+
+/** Whether an index holds what the terms select side by side, and in that order. */
+function isServed({ entity }: Pick<Plan, 'entity'>, { equal, within }: Terms, orderBy: readonly Order[]): boolean {
+  const order = readOrder(orderBy)?.filter(name => !equal.has(name))
+  if (!order || within.size > 1) return false
+  const [bounded] = within
+  return (INDEXES[entity.name] ?? []).some(index => {
+    const behind = index.slice(equal.size)
+    const isPrefix = index.slice(0, equal.size).every(name => equal.has(name)) && index.length >= equal.size
+    return isPrefix && order.every((name, i) => behind[i] === name) && (bounded === undefined || behind[0] === bounded)
+  })
+}
+
+/** The columns of an order that an index can have, read from one end or the other. */
+function readOrder(orderBy: readonly Order[]): readonly string[] | undefined {
+  const names = orderBy.map(({ expr, descending }) =>
+    expr.kind === 'column' && expr.source.kind === 'row' && descending === orderBy[0]?.descending ? expr.scalar.name : undefined,
+  )
+  return names.every(name => name !== undefined) ? names : undefined
+}

@@ -19,6 +19,7 @@ import { renderFailure } from './http/failure.js'
 import { type Signpost, showFrontPage } from './http/front-page.js'
 import { answerHealth } from './http/health.js'
 import { logRequests, logUpgrade, requestId } from './http/log.js'
+import { type Messages, messagesOf } from './http/messages.js'
 import { createMeter, limitRate } from './http/ratelimit.js'
 import { createHttpServer, type LongLived, refuse } from './http/server.js'
 import { ODATA_PATH } from './odata/request.js'
@@ -68,7 +69,7 @@ export async function startService(config: Config, logger: Logger): Promise<Runn
     await loadLookups(database)
     if (config.sampleData) await fillSample(database, SAMPLE_LISTINGS)
     const app = createApp({ config, database, logger, isDraining: () => server.isDraining() })
-    const server = createHttpServer(app.serve, config, app.longLived)
+    const server = createHttpServer(app.serve, config, app)
     const { port } = await server.listen()
     return { port, close: () => server.close().then(() => database.close()) }
   } catch (error) {
@@ -80,6 +81,7 @@ export async function startService(config: Config, logger: Logger): Promise<Runn
 /** What a server is given to serve. */
 export interface Application {
   readonly serve: RequestListener
+  readonly messages: Messages
   readonly longLived: LongLived
 }
 
@@ -107,7 +109,7 @@ export function createApp({ config, database, logger, isDraining, isOrdinary = f
   if (config.frontPage) app.get('/', showFrontPage(signposts(config), config.publicUrl))
   app.use((req, res) => answerProblem(req, res, { kind: 'NotFound', what: `resource ${req.path}` }))
   app.use(answerFault(report))
-  return { serve: app, longLived: { close: () => longLived.close(), upgrade: upgradeWith(logger, longLived) } }
+  return { serve: app, messages: messagesOf(app), longLived: { close: () => longLived.close(), upgrade: upgradeWith(logger, longLived) } }
 }
 
 /** WebSockets are only where GraphQL is. */

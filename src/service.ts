@@ -13,7 +13,7 @@ import { bind, mostOf } from './query/bind.js'
 import type { CursorSeal, PlanSeal } from './query/cursor.js'
 import type { QueryLimits } from './query/limits.js'
 import { BARE, type Notation } from './query/notation.js'
-import { allOf, call, columnOf, type Expr, FALSE, narrow, type Plan, rowSource, textLiteral } from './query/plan.js'
+import { allOf, call, columnOf, type Expr, FALSE, narrow, type Plan, type Position, rowSource, textLiteral } from './query/plan.js'
 
 /** What the service is made of. */
 export interface ServiceParts {
@@ -53,6 +53,8 @@ export interface WindowWanted extends Surroundings {
 export interface WindowFound extends Window {
   /** Opaque token of a record's place in this order and filter. */
   readonly cursorOf: (record: Placed) => string
+  /** The same of a place. */
+  readonly cursorAt: (place: Position) => string
 }
 
 /** The reading part of the port that both adapters use. */
@@ -87,7 +89,8 @@ export class Reading {
     const plan = bind({ ...query, ...(top !== undefined && { top }) }, of, limits)
     const seal = this.parts.seal(plan)
     const found = await readWindow(database.reader, restrict(plan, actor, policy), notation, openBounds(asked, seal), wanted)
-    return { ...found, cursorOf: record => seal.seal({ after: toPosition(record) }) }
+    const cursorAt = (place: Position) => seal.seal({ after: place })
+    return { ...found, cursorOf: record => cursorAt(toPosition(record)), cursorAt }
   }
 
   /** How many records the query's filter selects. */

@@ -157,7 +157,7 @@ export const SETTINGS = {
   rateLimit:     setting('RATE_LIMIT', wholeNumber(0, 1_000_000), 0, 'Requests per minute and token; beyond it 429. 0: no limit.'),
   compressMinBytes: setting('COMPRESS_MIN_BYTES', wholeNumber(0, 104_857_600), 1024, 'Answers from this size on are compressed when the client offers it.'),
 
-  poolSize:      setting('POOL_SIZE', wholeNumber(1, 500), 10, 'Connections to PostgreSQL.'),
+  poolSize:      setting('POOL_SIZE', wholeNumber(1, 500), 10, 'Connections to PostgreSQL. Half of them keep the plans of statements, for reads that an index serves whole.'),
   poolWaitMs:    setting('POOL_WAIT_MS', wholeNumber(50, 60_000), 5000, 'Longest wait for a connection; then 503.'),
   statementTimeoutMs: setting('STATEMENT_TIMEOUT_MS', wholeNumber(50, 600_000), 15_000, 'Longest time of one database statement; then 503.'),
   shutdownTimeoutMs: setting('SHUTDOWN_TIMEOUT_MS', wholeNumber(0, 600_000), 10_000, 'Time that running requests get to finish after SIGTERM.'),

@@ -1,5 +1,7 @@
+import type { Found } from './data/found.js'
 import { LookupCache } from './data/lookup-values.js'
-import { inTransaction, type Stored, type UnitOfWork } from './data/write.js'
+import { inTransaction, type Stored, type UnitOfWork, writeAlone } from './data/write.js'
+import type { Shown } from './data/write-statements.js'
 import { type Actor, mayWrite, type Owners, requireWriting } from './domain/access.js'
 import { type Changes, type Mode, type Rules, readChanges } from './domain/changes.js'
 import { derivedFields, draftFields } from './domain/derived.js'
@@ -28,6 +30,11 @@ export interface WritingParts extends Pick<ServiceParts, 'database'> {
   readonly now?: () => Date
 }
 
+/** How a record is answered that was written; `brief`: by its version alone, its JSON is an empty object. */
+export interface WrittenView extends View {
+  readonly brief?: boolean
+}
+
 /** A record as it was written: its JSON as the view asked for it, and the version from which its ETag is made. */
 export interface Written {
   readonly key: string
@@ -39,17 +46,21 @@ export interface Written {
 interface Means {
   readonly keys: ListingKeys
   readonly lookup: () => Promise<Rules['lookup']>
-  /** Runs work in a transaction of its own, or in that of a group. */
-  readonly run: <T>(work: (unit: UnitOfWork) => Promise<T>) => Promise<T>
+  /** Runs a write that is one by its last statement. */
+  readonly alone: Run
+  /** Runs work in a transaction of its own. In a group both are that of the group. */
+  readonly inTransaction: Run
 }
+
+type Run = <T>(work: (unit: UnitOfWork) => Promise<T>) => Promise<T>
 
 /** Only this entity is written by clients (interface 1). */
 const PROPERTY = entity('Property')
 const NO_KEYS: Keys = { Member: new Set(), Office: new Set() }
 
 /**
- * The writing part of the port that both adapters use. Each write is one transaction: the record is locked, judged as it is stored, changed, and
- * read again for the answer; a refused one changes nothing. Refused in this order: no scope (403), not there or not to be seen (404),
+ * The writing part of the port that both adapters use. A record is judged as it is stored, and changed only if it still is that when it is written; the
+ * statement that writes it also answers. A refused write changes nothing. Refused in this order: no scope (403), not there or not to be seen (404),
  * another's (403), condition not met (412), faults of the body, all at once (400).
  */
 export class Writing {
@@ -69,58 +80,60 @@ export class Writing {
   async together<T>(keys: readonly string[], work: (writing: Writing) => Promise<T>): Promise<T> {
     // Read before the transaction: the embedded database has one connection, and the transaction will hold it.
     const lookup = await this.#means.lookup()
-    return this.#means.run(async unit => {
+    return this.#means.inTransaction(async unit => {
       await unit.lockAll(keys)
-      return work(new Writing(this.parts, { ...this.#means, lookup: async () => lookup, run: part => part(unit) }))
+      const run: Run = part => part(unit)
+      return work(new Writing(this.parts, { ...this.#means, lookup: async () => lookup, alone: run, inTransaction: run }))
     })
   }
 
   /** Creates a draft. */
-  async create(body: JsonObject, actor: Actor, view: View): Promise<Written> {
+  async create(body: JsonObject, actor: Actor, view: WrittenView): Promise<Written> {
     const changes = await this.#read(body, 'create', actor)
-    return this.#means.run(async unit => {
+    return this.#runFor(view)(async unit => {
       const known = await unit.findKeys(referencedKeys(changes.values))
       failIfAny(judge(changes, NO_LISTING, known, body))
       this.#requireOwn(actor, ownersAfter(NO_LISTING, changes))
       const now = readClock(this.parts)
       const key = this.#means.keys.next(now)
-      await unit.insert(key, {
+      const values = {
         ...changes.values,
         ...draftFields(key, this.parts.config.originatingSystemName, now),
         ...derivedFields(NO_LISTING, changes, now),
-      })
-      return this.#written(unit, key, actor, view)
+        [PROPERTY.key.name]: key,
+      }
+      return this.#written(unit, key, actor, view, shown => unit.insert(values, shown))
     })
   }
 
   /** Changes the fields that the body names. */
-  change(key: string, body: JsonObject, actor: Actor, condition: Precondition, view: View): Promise<Written> {
+  change(key: string, body: JsonObject, actor: Actor, condition: Precondition, view: WrittenView): Promise<Written> {
     return this.#update(key, body, 'change', actor, condition, view)
   }
 
   /** Replaces every field that clients write; StandardStatus stays if the body leaves it out. */
-  replace(key: string, body: JsonObject, actor: Actor, condition: Precondition, view: View): Promise<Written> {
+  replace(key: string, body: JsonObject, actor: Actor, condition: Precondition, view: WrittenView): Promise<Written> {
     return this.#update(key, body, 'replace', actor, condition, view)
   }
 
   /** Removes the record with its media, rooms and open houses. */
   async remove(key: string, actor: Actor, condition: Precondition): Promise<void> {
     requireWriting(actor)
-    await this.#means.run(async unit => {
-      await this.#take(unit, key, NO_KEYS, actor, condition)
-      await unit.remove(key)
+    await this.#means.alone(async unit => {
+      const { version } = await this.#find(unit, key, NO_KEYS, actor, condition)
+      await unit.remove(key, version)
     })
   }
 
-  async #update(key: string, body: JsonObject, mode: Mode, actor: Actor, condition: Precondition, view: View): Promise<Written> {
+  async #update(key: string, body: JsonObject, mode: Mode, actor: Actor, condition: Precondition, view: WrittenView): Promise<Written> {
     const changes = await this.#read(body, mode, actor)
-    return this.#means.run(async unit => {
-      const { listing, known } = await this.#take(unit, key, referencedKeys(changes.values), actor, condition)
+    return this.#runFor(view)(async unit => {
+      const { listing, version, known } = await this.#find(unit, key, referencedKeys(changes.values), actor, condition)
       failIfAny(judge(changes, listing, known, body))
       // What a create may not do, a change may not do either: put a listing on somebody else.
       this.#requireOwn(actor, ownersAfter(listing, changes))
-      await unit.update(key, { ...changes.values, ...derivedFields(listing, changes, readClock(this.parts)) })
-      return this.#written(unit, key, actor, view)
+      const values = { ...changes.values, ...derivedFields(listing, changes, readClock(this.parts)) }
+      return this.#written(unit, key, actor, view, shown => unit.update(key, version, values, shown))
     })
   }
 
@@ -129,25 +142,40 @@ export class Writing {
     return readChanges(body, mode, { actor, lookup: await this.#means.lookup() })
   }
 
-  /** Locks a record that the actor may write; tells which of the keys there are. */
-  async #take(unit: UnitOfWork, key: string, keys: Keys, actor: Actor, condition: Precondition): Promise<Stored & { readonly known: Keys }> {
-    const known = await unit.lock(key, keys)
-    const stored = known && (await unit.find(key, isVisible(PROPERTY, 'r0', actor)))
-    if (!known || !stored) return fail({ kind: 'NotFound', what: `${PROPERTY.name} with the key '${key}'` })
+  /** A record that the actor may write. */
+  async #find(unit: UnitOfWork, key: string, keys: Keys, actor: Actor, condition: Precondition): Promise<Stored> {
+    const stored = await unit.find(key, isVisible(PROPERTY, 'r0', actor), keys)
+    if (!stored) return failNotFound(key)
     this.#requireOwn(actor, stored.listing)
     checkPrecondition(condition, stored.version)
-    return { ...stored, known }
+    return stored
   }
 
   #requireOwn(actor: Actor, owners: Owners): void {
     if (!mayWrite(actor, owners)) fail({ kind: 'NotYours', entity: PROPERTY.name })
   }
 
-  async #written(unit: UnitOfWork, key: string, actor: Actor, view: View): Promise<Written> {
+  /** An answer of more than the record itself takes statements of its own, and tells of the same moment only in a transaction. */
+  #runFor(view: WrittenView): Run {
+    return isOfOthers(view) ? this.#means.inTransaction : this.#means.alone
+  }
+
+  /** The query is read before anything is written. Who may write a listing sees it, so that there always is an answer. */
+  async #written(unit: UnitOfWork, key: string, actor: Actor, view: WrittenView, write: (shown?: Shown) => Promise<Found>): Promise<Written> {
+    const { query, notation, brief } = view
+    const plan = this.parts.reading.planOf(PROPERTY, query, actor)
+    if (!isOfOthers(view)) return { key, ...(await write(brief ? undefined : { plan, notation })) }
+    await write()
     const found = await this.parts.reading.read(unit.connection, PROPERTY, key, view, actor)
-    return found ? { key, ...found } : fail({ kind: 'NotFound', what: `${PROPERTY.name} with the key '${key}'` })
+    return found ? { key, ...found } : failNotFound(key)
   }
 }
+
+/** Whether the answer tells of more than the record that is written. */
+const isOfOthers = ({ query, brief = false }: WrittenView): boolean =>
+  !brief && [query.expand, query.compute].some(items => items !== undefined && items.length > 0)
+
+const failNotFound = (key: string): never => fail({ kind: 'NotFound', what: `${PROPERTY.name} with the key '${key}'` })
 
 function ownMeans(parts: WritingParts): Means {
   const lookups = new LookupCache(parts.database.prisma)
@@ -157,7 +185,8 @@ function ownMeans(parts: WritingParts): Means {
     const values = await lookups.get(readClock(parts))
     return name => values.get(name)
   }
-  return { keys: new ListingKeys(), lookup, run: work => inTransaction(parts.database.prisma, work) }
+  const { database } = parts
+  return { keys: new ListingKeys(), lookup, alone: work => writeAlone(database, work), inTransaction: work => inTransaction(database, work) }
 }
 
 const readClock = (parts: WritingParts): Date => parts.now?.() ?? new Date()

@@ -1,4 +1,4 @@
-import { ENTITIES, type Navigation, type Scalar, scalar } from '../model/model.js'
+import { ENTITIES, type Entity, type Navigation, type Scalar, scalar } from '../model/model.js'
 import {
   allOf,
   type Collection,
@@ -10,6 +10,7 @@ import {
   isTrue,
   type Order,
   type Plan,
+  type RowSource,
   rowSource,
   type Selected,
   type Source,
@@ -38,7 +39,7 @@ class Restriction {
   ) {}
 
   restrict(plan: Plan): Plan {
-    return this.plan(plan, plan.from ? TRUE : isVisible(plan.entity, plan.row, this.actor))
+    return this.plan(plan, plan.from ? TRUE : this.visible(plan.entity, rowSource(plan.row)))
   }
 
   private plan(plan: Plan, visible: Expr): Plan {
@@ -48,7 +49,7 @@ class Restriction {
       ...rest,
       ...(plan.from && { from: this.derived(plan.from) }),
       ...(!isTrue(filter) && { filter }),
-      orderBy: plan.orderBy.map(o => this.order(o)),
+      orderBy: this.orderBy(plan.orderBy),
       select: this.select(plan.select, rowSource(plan.row)),
       expand: this.expand(plan.expand, rowSource(plan.row)),
     }
@@ -57,10 +58,14 @@ class Restriction {
   /** What transformations read is left out as what a filter mentions is, whatever they do with it: a group or a sum would tell of it. */
   private derived(derived: Derived): Derived {
     const { entity, from, row, filter } = derived
-    const visible = from ? TRUE : isVisible(entity, row, this.actor)
+    const visible = from ? TRUE : this.visible(entity, rowSource(row))
     const mentioned = [...(filter ? [filter] : []), ...usedBy(derived.makes)].flatMap(e => this.mentions(e))
     return { ...derived, ...(from && { from: this.derived(from) }), filter: allOf(visible, ...mentioned, filter) }
   }
+
+  private readonly visible = remember((of: Entity, { row }: RowSource) => isVisible(of, row, this.actor))
+
+  private readonly orderBy = remember((orderBy: Plan['orderBy']) => orderBy.map(o => this.order(o)))
 
   private readonly select = remember((select: Plan['select'], source: Source) => select.map(s => this.selected(s, source)))
 
@@ -68,7 +73,7 @@ class Restriction {
 
   private expansion(expansion: Expansion, from: Source): Expansion {
     const { navigation, plan } = expansion
-    const visible = staysInListing(navigation) ? TRUE : isVisible(plan.entity, plan.row, this.actor)
+    const visible = staysInListing(navigation) ? TRUE : this.visible(plan.entity, rowSource(plan.row))
     return { ...expansion, plan: this.plan(plan, allOf(...this.followed({ kind: 'via', navigation, from }), visible)) }
   }
 

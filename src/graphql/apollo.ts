@@ -10,7 +10,7 @@ import { execute, GraphQLError, type GraphQLFormattedError, type GraphQLSchema }
 import type { Config } from '../config.js'
 import { fail } from '../errors/problem.js'
 import type { GraphQLContext } from './context.js'
-import { type CostLimits, checkCost } from './cost.js'
+import { type CostLimits, createCostCheck } from './cost.js'
 import type { Executor } from './executor.js'
 import { BAD_REQUEST, toGraphQLError, withoutSuggestions } from './failure.js'
 import { MEDIA_TYPES } from './http.js'
@@ -80,17 +80,21 @@ function createGateway(schema: GraphQLSchema, executor: Executor): ApolloServerO
 
 /** What is checked when a document is valid, and the status of what is not executed. */
 function checkOperations(schema: GraphQLSchema, limits: CostLimits): ApolloServerPlugin<GraphQLContext> {
+  const checkCost = createCostCheck(schema, limits)
   return {
     requestDidStart: async () => ({
       async didResolveOperation({ document, operation, request, contextValue }) {
         try {
           if (operation?.operation === 'subscription') fail({ kind: 'BadRequest', reason: 'a subscription needs a WebSocket or an event stream' })
-          if (operation) checkCost({ schema, document, operation, variables: request.variables ?? {} }, limits)
+          if (operation) checkCost({ document, operation, variables: request.variables ?? {} })
         } catch (error) {
           throw toGraphQLError(error, contextValue)
         }
       },
-      willSendResponse: async context => softenStatus(context),
+      async willSendResponse(context) {
+        softenStatus(context)
+        nameMediaType(context)
+      },
     }),
     unexpectedErrorProcessingRequest: async ({ requestContext, error }) => void requestContext.contextValue.report(error),
   }
@@ -100,6 +104,12 @@ function checkOperations(schema: GraphQLSchema, limits: CostLimits): ApolloServe
 function softenStatus({ request, response, errors }: GraphQLRequestContext<GraphQLContext>): void {
   const isMalformed = errors?.some(({ extensions: { code = BAD_REQUEST } }) => code === BAD_REQUEST)
   if (response.http.status === 400 && !isMalformed && request.http?.headers.get('accept') === MEDIA_TYPES[0]) response.http.status = 200
+}
+
+/** That of the request, which we have chosen: Apollo would choose again. */
+function nameMediaType({ request, response }: GraphQLRequestContext<GraphQLContext>): void {
+  const type = request.http?.headers.get('accept')
+  if (type) response.http.headers.set('content-type', `${type}; charset=utf-8`)
 }
 
 /** Apollo marks what has no code as a fault of the service; but faults of ours have one, so it is the request's. */

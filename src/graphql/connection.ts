@@ -19,7 +19,8 @@ export interface ConnectionSelection {
 
 interface Found {
   readonly window: WindowFound
-  readonly shown: readonly Shown[]
+  /** The JSON of each record, where they are told apart. */
+  readonly shown: () => readonly Shown[]
 }
 
 type Render = (found: Found) => string
@@ -36,7 +37,16 @@ export function readConnection(operation: Operation, filters: FilterReader, of: 
     query,
     wanted: reader.wanted,
     isCounted: reader.isCounted,
-    render: window => render({ window, shown: window.records.list.map(({ json }) => show(json)) }),
+    render: window => render({ window, shown: once(() => window.records.list.map(({ json }) => show(json))) }),
+  }
+}
+
+/** What is made when it is asked for, and then kept. */
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
   }
 }
 
@@ -72,7 +82,9 @@ class ConnectionReader {
     const type = edgeOf(this.of)
     const members = readFields(this.operation, objectType(this.operation, type), nodes).map(asked => [asked.key, this.#edgeMember(asked, type)] as const)
     return found =>
-      renderList(found.window.records.list.map((record, i) => renderObject(members.map(([key, render]) => [key, render(record, found.shown[i] ?? [], found)]))))
+      renderList(
+        found.window.records.list.map((record, i) => renderObject(members.map(([key, render]) => [key, render(record, found.shown()[i] ?? [], found)]))),
+      )
   }
 
   #edgeMember({ name, nodes }: Asked, type: string): (record: Placed, shown: Shown, found: Found) => string {
@@ -85,7 +97,7 @@ class ConnectionReader {
   #records(nodes: Asked['nodes']): Render {
     this.#want({ records: true })
     const place = this.#place(nodes)
-    return ({ shown }) => renderList(shown.map(record => record[place] ?? 'null'))
+    return ({ window, shown }) => (this.places.length > 1 ? renderList(shown().map(record => record[place] ?? 'null')) : `[${window.records.json}]`)
   }
 
   #place(nodes: Asked['nodes']): number {
@@ -95,14 +107,14 @@ class ConnectionReader {
   #pageInfo(nodes: Asked['nodes']): Render {
     this.#want({ records: true })
     const cursor =
-      (pick: (records: readonly Placed[]) => Placed | undefined): Render =>
+      (end: 'start' | 'end'): Render =>
       ({ window }) => {
-        const record = pick(window.records.list)
-        return record ? JSON.stringify(window.cursorOf(record)) : 'null'
+        const place = window.records[end]
+        return place ? JSON.stringify(window.cursorAt(place)) : 'null'
       }
     return this.#object('PageInfo', nodes, {
-      startCursor: () => cursor(records => records[0]),
-      endCursor: () => cursor(records => records.at(-1)),
+      startCursor: () => cursor('start'),
+      endCursor: () => cursor('end'),
       hasNextPage: () => {
         this.#want({ hasNext: true })
         return ({ window }) => String(window.hasNext)

@@ -10,6 +10,7 @@ import { toGraphQLError } from './failure.js'
 import { MEDIA_TYPES, type Report, readOperation } from './http.js'
 import { renderResult } from './json-text.js'
 import { type Live, toTold } from './live.js'
+import { createNegotiator } from './negotiate.js'
 import type { Results } from './subscriptions.js'
 
 /** What event streams are made of. */
@@ -21,6 +22,7 @@ export interface StreamParts {
 }
 
 const MEDIA_TYPE = 'text/event-stream'
+const preferredType = createNegotiator([...MEDIA_TYPES, MEDIA_TYPE])
 /** A comment, that every client leaves aside (HTML, 9.2.6). */
 const SIGN_OF_LIFE = ':\n\n'
 
@@ -31,7 +33,7 @@ const SIGN_OF_LIFE = ':\n\n'
  */
 export function streamEvents(parts: StreamParts): RequestHandler {
   return (req, res, next) => {
-    if (req.path === '/' && req.accepts([...MEDIA_TYPES, MEDIA_TYPE]) === MEDIA_TYPE) answer(req, res, parts).catch(next)
+    if (req.path === '/' && preferredType(req) === MEDIA_TYPE) answer(req, res, parts).catch(next)
     else next()
   }
 }

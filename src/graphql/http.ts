@@ -10,6 +10,7 @@ import { parseJson } from '../http/json.js'
 import { checkQueryLength } from '../http/limits.js'
 import { toRefusal } from './failure.js'
 import type { OperationSent } from './live.js'
+import { createNegotiator } from './negotiate.js'
 import { fitsDouble } from './scalars.js'
 
 /** What a request is answered with. */
@@ -24,7 +25,6 @@ export type Report = (error: unknown, req: IncomingMessage) => string
 
 /** The two media types of GraphQL over HTTP (6.4.1, 6.4.2). The older one is for clients that name none. */
 export const MEDIA_TYPES = ['application/json', 'application/graphql-response+json'] as const
-export type MediaType = (typeof MEDIA_TYPES)[number]
 
 /** Levels of a request around the values of its variables. */
 const ENVELOPE = 8
@@ -66,10 +66,7 @@ function send(res: ServerResponse, { status, headers, body }: Answer): void {
   res.end(body)
 }
 
-const findMediaType = (req: Request): MediaType | undefined => {
-  const found = req.accepts([...MEDIA_TYPES])
-  return MEDIA_TYPES.find(type => type === found)
-}
+const findMediaType = createNegotiator(MEDIA_TYPES)
 
 /** @throws ProblemError MethodNotAllowed */
 export function checkMethod({ method }: Request, allow: readonly string[]): void {

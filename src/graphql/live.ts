@@ -15,7 +15,7 @@ import type { Config } from '../config.js'
 import { fail } from '../errors/problem.js'
 import type { FollowPort } from './changes.js'
 import type { GraphQLContext } from './context.js'
-import { type CostLimits, checkCost } from './cost.js'
+import { type CostLimits, createCostCheck } from './cost.js'
 import type { Executor, Result } from './executor.js'
 import { BAD_REQUEST, toGraphQLError, withoutSuggestions } from './failure.js'
 import type { Input } from './operation.js'
@@ -50,6 +50,7 @@ const KEPT_LENGTH = 2 ** 20
 /** Operations whose results may come one after the other, for the transports that can carry them: the same checks as of any request, and how many run at a time. */
 export class Live {
   readonly #parts: LiveParts
+  readonly #checkCost: ReturnType<typeof createCostCheck>
   readonly #running = new Set<Results>()
   readonly #documents = new LRUCache<string, DocumentNode>({ maxSize: KEPT_LENGTH, sizeCalculation: (_, text) => text.length })
   #reserved = 0
@@ -57,6 +58,7 @@ export class Live {
 
   constructor(parts: LiveParts) {
     this.#parts = parts
+    this.#checkCost = createCostCheck(parts.schema, parts.config)
   }
 
   /** Reads an operation, or says what is wrong with it; also with how it was sent, if `read` refuses it. */
@@ -88,7 +90,6 @@ export class Live {
   }
 
   #check({ query, operationName, variables }: OperationSent): Prepared | readonly GraphQLError[] {
-    const { schema, config } = this.#parts
     if (typeof query !== 'string') return fail({ kind: 'BadRequest', reason: 'it holds no query' })
     if (!isOptional(operationName, 'string')) return fail({ kind: 'BadRequest', reason: 'its operationName is no text' })
     if (!isOptional(variables, 'object') || Array.isArray(variables)) return fail({ kind: 'BadRequest', reason: 'its variables are no object' })
@@ -98,7 +99,7 @@ export class Live {
     if (!operation)
       return [coded(new GraphQLError('The document has no operation of that name, or several and none was named.'), 'OPERATION_RESOLUTION_FAILURE')]
     const prepared = { document, operation, variables: { ...variables } }
-    checkCost({ schema, ...prepared }, config)
+    this.#checkCost(prepared)
     return prepared
   }
 

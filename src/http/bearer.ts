@@ -1,4 +1,4 @@
-import { createHash, type KeyObject } from 'node:crypto'
+import { hash, type KeyObject } from 'node:crypto'
 import jwt, { type JwtPayload } from 'jsonwebtoken'
 import { LRUCache } from 'lru-cache'
 import type { Config } from '../config.js'
@@ -56,7 +56,7 @@ function openKeySet(config: VerifierSettings, onChange: () => void): KeySet | un
 }
 
 /** Name of a token in memory: the token itself is kept nowhere. */
-export const fingerprint = (token: string): string => createHash('sha256').update(token).digest('base64')
+export const fingerprint = (token: string): string => hash('sha256', token, 'base64')
 
 /**
  * The token in an `Authorization` header: the scheme in any case, blanks around the token tolerated (RFC 9110, 11.4).

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { isObject, type JsonObject, type JsonValue } from '../domain/json.js'
-import { fail, ProblemError } from '../errors/problem.js'
+import { fail, type Problem, ProblemError } from '../errors/problem.js'
 import { parseJson } from './json.js'
 
 /**
@@ -20,19 +20,24 @@ function collect(req: IncomingMessage, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
-    const refuse = (error: ProblemError) => {
+    const refuse = (problem: Problem) => {
       req.off('data', keep)
-      reject(error)
+      reject(new ProblemError(problem))
     }
+    const lose = () => refuse({ kind: 'BadRequest', reason: 'the body ended early' })
     const keep = (chunk: Buffer) => {
       size += chunk.length
-      if (size > limit) refuse(new ProblemError({ kind: 'BodyTooLarge', limit }))
+      if (size > limit) refuse({ kind: 'BodyTooLarge', limit })
       else chunks.push(chunk)
     }
     req.on('data', keep)
-    req.once('end', () => resolve(Buffer.concat(chunks)))
-    req.once('error', () => refuse(new ProblemError({ kind: 'BadRequest', reason: 'the body ended early' })))
-    req.once('close', () => refuse(new ProblemError({ kind: 'BadRequest', reason: 'the body ended early' })))
+    req.once('end', () => {
+      // Every request closes, and to make an error is dear.
+      req.off('close', lose)
+      resolve(Buffer.concat(chunks))
+    })
+    req.once('error', lose)
+    req.once('close', lose)
   })
 }
 
@@ -69,9 +74,11 @@ export function checkMediaType(contentType = '', expected: 'application/json' | 
     fail({ kind: 'UnsupportedMediaType', expected: `${expected} in UTF-8` })
 }
 
+const UTF_8 = new TextDecoder('utf-8', { fatal: true })
+
 function decode(bytes: Buffer): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return UTF_8.decode(bytes)
   } catch {
     return fail({ kind: 'MalformedBody', reason: 'it is not UTF-8' })
   }

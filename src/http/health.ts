@@ -15,7 +15,8 @@ export interface HealthChecks {
  */
 export function answerHealth(checks: HealthChecks): (req: IncomingMessage, res: ServerResponse, next: () => void) => void {
   return (req, res, next) => {
-    const path = req.url?.split('?')[0]
+    if (!req.url?.startsWith('/health/')) return next()
+    const [path] = req.url.split('?')
     const isProbe = req.method === 'GET' || req.method === 'HEAD'
     if (isProbe && path === '/health/live') send(res, 200, 'live')
     else if (isProbe && path === '/health/ready') void readiness(checks).then(word => send(res, word === 'ready' ? 200 : 503, word))

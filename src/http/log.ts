@@ -43,11 +43,11 @@ export function logRequests(logger: Logger): (req: IncomingMessage, res: ServerR
     const id = nameRequest(req)
     res.setHeader('X-Request-Id', id)
     // Express rewrites `url` below a mount point; the first reading is the whole of it.
-    const target = describeTarget(req.url ?? '')
-    res.once('close', () => {
+    const { path, queryLength } = describeTarget(req.url ?? '')
+    res.on('close', () => {
       const aborted = !res.writableFinished
-      const line = { id, method: req.method, ...target, status: res.statusCode, ...taken(), ...(aborted && { aborted }) }
-      logger[levelOf(res.statusCode, target.path, aborted)](line, 'request')
+      const line = { id, method: req.method, path, queryLength, status: res.statusCode, ...taken(), ...(aborted && { aborted }) }
+      logger[levelOf(res.statusCode, path, aborted)](line, 'request')
     })
     next()
   }
@@ -62,10 +62,11 @@ export function logUpgrade(logger: Logger, req: IncomingMessage): void {
 }
 
 function describeTarget(url: string): { readonly path: string; readonly queryLength: number } {
-  const [whole = '', ...query] = url.split('?')
+  const end = url.indexOf('?')
+  const whole = end < 0 ? url : url.slice(0, end)
   // A request in absolute form may carry a log-in before its host.
   const path = whole.startsWith('/') ? whole : whole.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, '')
-  return { path: path.slice(0, LONGEST_PATH), queryLength: query.join('?').length }
+  return { path: path.slice(0, LONGEST_PATH), queryLength: end < 0 ? 0 : url.length - end - 1 }
 }
 
 function levelOf(status: number, path: string, aborted: boolean): Level {

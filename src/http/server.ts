@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream'
 import type { Config } from '../config.js'
 import type { Problem } from '../errors/problem.js'
 import { renderFailure } from './failure.js'
+import type { Messages } from './messages.js'
 
 /** The part of a request that Node reads before anyone else: times in milliseconds. */
 const TIMES = {
@@ -30,7 +31,13 @@ export interface LongLived {
   close(): void
 }
 
-export const createHttpServer = (app: RequestListener, config: ServerSettings, longLived?: LongLived): HttpServer => new HttpServer(app, config, longLived)
+/** What an application brings along, beside what serves its requests. */
+export interface Luggage {
+  readonly longLived?: LongLived
+  readonly messages?: Messages
+}
+
+export const createHttpServer = (app: RequestListener, config: ServerSettings, luggage: Luggage = {}): HttpServer => new HttpServer(app, config, luggage)
 
 /** The server around an application. What Node refuses by itself is answered in the form of every other error. */
 export class HttpServer {
@@ -40,12 +47,12 @@ export class HttpServer {
   readonly #longLived: LongLived | undefined
   #draining = false
 
-  constructor(app: RequestListener, config: ServerSettings, longLived?: LongLived) {
+  constructor(app: RequestListener, config: ServerSettings, { longLived, messages }: Luggage) {
     this.#config = config
     this.#longLived = longLived
     const serve: RequestListener = (req, res) => this.#serve(app, req, res)
     // Node answers a missing Host with an empty body, so that check is ours.
-    this.#server = createServer({ ...TIMES, maxHeaderSize: config.maxHeaderBytes, requireHostHeader: false }, serve)
+    this.#server = createServer({ ...TIMES, ...messages, maxHeaderSize: config.maxHeaderBytes, requireHostHeader: false }, serve)
     // An expectation that is unknown may be ignored (RFC 9110, 10.1.1); Node would answer 417 without a body.
     this.#server.on('checkExpectation', serve)
     this.#server.on('connect', (_req: IncomingMessage, socket: Duplex) => refuse(socket, { kind: 'BadRequest', reason: 'CONNECT is not possible here' }))
@@ -89,14 +96,14 @@ export class HttpServer {
   #serve(app: RequestListener, req: IncomingMessage, res: ServerResponse<IncomingMessage> & { req: IncomingMessage }): void {
     this.#running.set(req.socket, res)
     if (this.#draining) res.setHeader('Connection', 'close')
-    res.once('close', () => {
+    res.on('close', () => {
       // With pipelining the next request may already stand here.
       if (this.#running.get(req.socket) === res) this.#running.delete(req.socket)
       // The socket is idle only after this event.
       if (this.#draining) setImmediate(() => this.#server.closeIdleConnections())
     })
     // Of two hosts a proxy may believe one and this service the other (RFC 9112, 3.2).
-    const hosts = req.headersDistinct.host ?? []
+    const hosts = hostsOf(req)
     if (hosts.length > 1 || (hosts.length === 0 && req.httpVersion === '1.1')) sendFailure(res, { kind: 'BadHeader', header: 'Host', found: hosts.join(', ') })
     else app(req, res)
   }
@@ -121,6 +128,15 @@ export class HttpServer {
     else refuse(socket, toProblem(code))
   }
 }
+
+/** All values of Host: Node keeps the first one in `headers`. */
+function hostsOf({ rawHeaders }: IncomingMessage): readonly string[] {
+  const hosts: string[] = []
+  for (let i = 0; i < rawHeaders.length; i += 2) if (isHost(rawHeaders[i])) hosts.push(rawHeaders[i + 1] ?? '')
+  return hosts
+}
+
+const isHost = (name = ''): boolean => name.length === 4 && name.toLowerCase() === 'host'
 
 function toProblem(code: string | undefined): Problem {
   if (code === 'HPE_HEADER_OVERFLOW') return { kind: 'HeadersTooLarge' }

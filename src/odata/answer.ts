@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { toETag } from '../http/etag.js'
 import type { DataFormat } from './negotiate.js'
+import type { Version } from './version.js'
 
 /** What a request is answered with, as a value: so a part of a batch can be answered like a request of its own. */
 export interface Answer {
@@ -36,15 +37,19 @@ export const textAnswer = (body: string, headers: Answer['headers'] = {}): Answe
 export const tagHeader = (version: string | null): Answer['headers'] => (version === null ? {} : { ETag: toETag(version) })
 
 /** What the answer to a read depends on beside its URL. */
-const VARY = ['Accept', 'Prefer', 'OData-MaxVersion', 'Authorization']
+const VARY = 'Accept, Prefer, OData-MaxVersion, Authorization'
 
-/** Sends an answer. What a token may see stays with its owner, and is asked for again each time (with If-None-Match, if the client likes). */
-export async function send(res: ServerResponse, answer: Answer | StreamedAnswer): Promise<void> {
+/**
+ * Sends an answer, in this version of the protocol unless its headers name another. What a token may see stays with its owner, and is asked for again each time
+ * (with If-None-Match, if the client likes).
+ */
+export async function send(res: ServerResponse, answer: Answer | StreamedAnswer, version: Version): Promise<void> {
   res.statusCode = answer.status
   res.setHeader('Cache-Control', 'private, no-cache')
   // Other values may stand there already: CORS has its own.
   res.appendHeader('Vary', VARY)
-  for (const [name, value] of Object.entries(answer.headers)) res.setHeader(name, value)
+  res.setHeader('OData-Version', version)
+  for (const name in answer.headers) res.setHeader(name, answer.headers[name] ?? '')
   // Node leaves the content away for HEAD and keeps its length.
   if (!('pieces' in answer)) res.end(answer.body)
   else await pipeline(Readable.from(answer.pieces), res).catch(forgiveDeparture)

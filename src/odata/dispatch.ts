@@ -8,7 +8,7 @@ import { type Answer, noContent } from './answer.js'
 import { readOptions } from './options.js'
 import { type ResourcePath, readPath } from './path.js'
 import type { Body, ODataRequest, Service } from './request.js'
-import { type Routes, routesOf } from './routes.js'
+import { type Routes, withRoutes } from './routes.js'
 import { checkVersions, versionFor } from './version.js'
 
 /** A request whose caller is known and whose URL is not read yet: one of its own, or one in a batch. */
@@ -26,16 +26,17 @@ export interface Opened {
 export type DispatchSettings = Pick<Config, 'maxQueryLength' | 'maxDepth' | 'maxNodes' | 'maxList'>
 
 /** Reads headers and URL of a request, and refuses what cannot be served whatever stands there. */
-export function openRequest({ method, ...incoming }: Incoming, settings: DispatchSettings): Opened {
+export function openRequest(incoming: Incoming, settings: DispatchSettings): Opened {
   const { maxQueryLength } = settings
-  const { headers, rawPath, rawQuery } = incoming
+  const { method, root, headers, rawPath, rawQuery, actor, readBody, readText } = incoming
   checkVersions(headers)
   checkIsolation(headers)
   checkQueryText(rawQuery, { maxQueryLength })
   const limits = limitsOf(settings)
   const options = readOptions(rawQuery)
   const path = readPath(rawPath, { limits, aliases: options.aliases })
-  return { method, path, request: { ...incoming, options, limits, maxQueryLength, version: versionFor(headers) } }
+  const version = versionFor(headers)
+  return { method, path, request: { root, rawPath, rawQuery, headers, actor, readBody, readText, options, version, limits, maxQueryLength } }
 }
 
 /** One object for all requests: what is read of a query is known by it. */
@@ -43,18 +44,21 @@ const limitsOf = remember(({ maxDepth, maxNodes, maxList }: DispatchSettings): P
 
 /** Does what a request asks for. */
 export async function perform({ method, path, request }: Opened, service: Service): Promise<Answer> {
-  const routes = routesOf(path)
-  if (method === 'OPTIONS') return noContent({ Allow: allowedBy(routes).join(', ') })
-  return findHandler(routes, method)(request, service)
+  return withRoutes(path, (routes, place) =>
+    method === 'OPTIONS' ? noContent({ Allow: allowedBy(routes).join(', ') }) : findHandler(routes, method)(request, place, service),
+  )
 }
 
-const allowedBy = (routes: Routes): readonly string[] => [...Object.keys(routes).flatMap(method => (method === 'GET' ? ['GET', 'HEAD'] : [method])), 'OPTIONS']
+const allowedBy = (routes: Routes<never>): readonly string[] => [
+  ...Object.keys(routes).flatMap(method => (method === 'GET' ? ['GET', 'HEAD'] : [method])),
+  'OPTIONS',
+]
 
 /** HEAD is answered like GET. */
-function findHandler(routes: Routes, method: string) {
+function findHandler<P>(routes: Routes<P>, method: string) {
   const name = method === 'HEAD' ? 'GET' : method
   // A client may call its method `constructor`.
-  const handler = Object.hasOwn(routes, name) ? routes[name as keyof Routes] : undefined
+  const handler = Object.hasOwn(routes, name) ? routes[name as keyof Routes<P>] : undefined
   return handler ?? fail({ kind: 'MethodNotAllowed', method, allow: allowedBy(routes) })
 }
 

@@ -6,7 +6,7 @@ import { readRecord } from './read-record.js'
 import type { ODataRequest, Service } from './request.js'
 
 /** `$entity?$id=...`: the record that an id of ours names, absolute or relative to the service root (Part 2, 4.2). */
-export async function readEntityId(request: ODataRequest, service: Service): Promise<Answer> {
+export async function readEntityId(request: ODataRequest, _path: unknown, service: Service): Promise<Answer> {
   const { options, root, limits } = request
   checkOptions(options, 'entityId')
   const id = options.values.get('$id') ?? fail({ kind: 'BadOptionValue', option: '$id', expected: 'the id of a record', found: '' })

@@ -53,12 +53,15 @@ const OFFSET_PLUS = /(T\d\d:\d\d(?::\d\d(?:\.\d+)?)?)\0(?=\d\d:\d\d)/gi
  * Fails with `UnknownOption`, `DuplicateOption`, `BadOptionValue` (no value), `BadEncoding`, or `BadRequest` for pairs that are no option at all.
  */
 export function readOptions(rawQuery: string): Options {
+  if (rawQuery === '') return NO_OPTIONS
   const known = READ.get(rawQuery)
   if (known) return known
   const options = parseOptions(rawQuery)
   READ.set(rawQuery, options)
   return options
 }
+
+const NO_OPTIONS: Options = { values: new Map(), aliases: new Map() }
 
 /** Front ends and replicators ask the same again and again: what was read of a text is kept, and with it what others make of it. Bounded in characters. */
 const READ = new LRUCache<string, Options>({ maxSize: 2 ** 19, sizeCalculation: (_, text) => text.length + 1 })
@@ -67,7 +70,7 @@ function parseOptions(rawQuery: string): Options {
   const values = new Map<OptionName, string>()
   const aliases = new Map<string, string>()
   const decode = /%20/.test(rawQuery) ? decodePart : decodeForm
-  for (const pair of rawQuery === '' ? [] : rawQuery.split('&')) {
+  for (const pair of rawQuery.split('&')) {
     const cut = pair.indexOf('=')
     const name = decode(cut < 0 ? pair : pair.slice(0, cut))
     const value = cut < 0 ? undefined : pair.slice(cut + 1)

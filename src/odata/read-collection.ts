@@ -8,7 +8,7 @@ import { checkTakesText, chooseDataFormat } from './negotiate.js'
 import { type Place, readQuery, rewriteLink } from './options.js'
 import type { CollectionPath } from './path.js'
 import { readPreferences } from './prefer.js'
-import { context, count, type Member, renderObject, text, toBareNotation, toNotation } from './render.js'
+import { context, count, type Member, member, renderObject, text, toBareNotation, toNotation } from './render.js'
 import { type ODataRequest, type Service, wishOf } from './request.js'
 
 /** A page of an entity set, or of the records that belong to another one (Part 1, 11.2.6). */
@@ -17,7 +17,11 @@ export async function readCollection(request: ODataRequest, path: CollectionPath
   const query = readFiltered(request, path, 'collection')
   const { page, headers } = await readPage(request, path, reading, { query, notation: toNotation(format) })
   const url = `${request.root}$metadata#${path.entity.name}${toSelectList(query, path.entity, request.version)}`
-  return jsonAnswer(format, renderObject([context(format, url), count(format, page.count), ['value', `[${page.records.json}]`], nextLink(request, page)]), headers)
+  return jsonAnswer(
+    format,
+    renderObject([context(format, url), count(format, page.count), member('value', `[${page.records.json}]`), nextLink(request, page)]),
+    headers,
+  )
 }
 
 /** The addresses of the records of a page (Part 2, 4.6). */
@@ -25,9 +29,11 @@ export async function readReferences(request: ODataRequest, path: CollectionPath
   const format = chooseDataFormat(wishOf(request))
   const query = { ...readFiltered(request, path, 'references'), select: [keyOf(path.entity)] }
   const { page, headers } = await readPage(request, path, reading, { query, notation: toBareNotation({ numbersAsText: true }) })
-  const value = page.records.list.map(({ json }) => renderObject([text('@odata.id', request.root + toRecordUrl(path.entity, toKey(path.entity, json)))])).join(',')
+  const value = page.records.list
+    .map(({ json }) => renderObject([text('@odata.id', request.root + toRecordUrl(path.entity, toKey(path.entity, json)))]))
+    .join(',')
   const url = `${request.root}$metadata#Collection($ref)`
-  return jsonAnswer(format, renderObject([context(format, url), count(format, page.count), ['value', `[${value}]`], nextLink(request, page)]), headers)
+  return jsonAnswer(format, renderObject([context(format, url), count(format, page.count), member('value', `[${value}]`), nextLink(request, page)]), headers)
 }
 
 /** How many records there are: a plain number, whatever the page (Part 2, 4.8). */

@@ -6,7 +6,7 @@ import { type Answer, jsonAnswer, noContent, tagHeader, textAnswer } from './ans
 import { checkTakesText, chooseDataFormat } from './negotiate.js'
 import { checkOptions, type Place, readQuery } from './options.js'
 import type { RecordPath, ValuePath } from './path.js'
-import { context, onlyValue, renderObject, renderPlain, renderRecord, text, toBareNotation, toNotation } from './render.js'
+import { context, member, onlyValue, renderObject, renderPlain, renderRecord, text, toBareNotation, toNotation } from './render.js'
 import { type ODataRequest, type Service, wishOf } from './request.js'
 
 /** One record (Part 1, 11.2.2): 404 if there is none with that key, 204 if a navigation leads to none. */
@@ -47,7 +47,7 @@ export async function readValue(request: ODataRequest, path: ValuePath, { readin
   if (value === 'null') return noContent(tag)
   if (!format) return textAnswer(form === 'raw' ? renderPlain(value) : String((JSON.parse(value) as readonly unknown[]).length), tag) // only collections are counted
   const url = `${request.root}$metadata#${toRecordFragment(entity, key, hops)}/${scalar.name}`
-  return jsonAnswer(format, renderObject([context(format, url), ['value', value]]), tag)
+  return jsonAnswer(format, renderObject([context(format, url), member('value', value)]), tag)
 }
 
 async function find(

@@ -2,8 +2,8 @@ import type { Notation } from '../query/notation.js'
 import { remember } from '../query/remember.js'
 import type { DataFormat } from './negotiate.js'
 
-/** A member of a JSON object: a name, and a value that is JSON text already. Absent members are left out. */
-export type Member = readonly [name: string, json: string] | undefined
+/** A member of a JSON object, as JSON text. Absent members are left out. */
+export type Member = string | undefined
 
 /** How records are to be written. Control information has its prefix in every version: 4.01 allows it, and clients look for it. */
 export const toNotation = remember(
@@ -25,11 +25,14 @@ export const toBareNotation = ({ numbersAsText }: Pick<DataFormat, 'numbersAsTex
 /** `@odata.context`, unless the client wants no control information. */
 export const context = ({ metadata }: DataFormat, url: string): Member => (metadata === 'none' ? undefined : text('@odata.context', url))
 
-export const text = (name: string, value: string): Member => [name, JSON.stringify(value)]
+/** A member whose value is JSON text already. The names of members are ours, and need no escapes. */
+export const member = (name: string, json: string): Member => `"${name}":${json}`
+
+export const text = (name: string, value: string): Member => member(name, JSON.stringify(value))
 
 /** A count is a 64-bit integer for OData. */
 export const count = ({ numbersAsText }: DataFormat, value: number | undefined): Member =>
-  value === undefined ? undefined : ['@odata.count', numbersAsText ? `"${value}"` : String(value)]
+  value === undefined ? undefined : member('@odata.count', numbersAsText ? `"${value}"` : String(value))
 
 /** An object of members. */
 export const renderObject = (members: readonly Member[]): string => `{${renderMembers(members)}}`
@@ -40,11 +43,7 @@ export function renderRecord(members: readonly Member[], record: string): string
   return before === '' || record === '{}' ? `{${before}${record.slice(1)}` : `{${before},${record.slice(1)}`
 }
 
-const renderMembers = (members: readonly Member[]): string =>
-  members
-    .filter(member => member !== undefined)
-    .map(([name, json]) => `${JSON.stringify(name)}:${json}`)
-    .join(',')
+const renderMembers = (members: readonly Member[]): string => members.filter(part => part !== undefined).join(',')
 
 /** The only value of a record that was read with one field. Cut out and not parsed, since its numbers may have more digits than a double. */
 export const onlyValue = (name: string, record: string): string => record.slice(JSON.stringify(name).length + 2, -1)

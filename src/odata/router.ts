@@ -20,32 +20,44 @@ export interface ODataParts extends Service {
 }
 
 /** Answers every request below the service root, whatever becomes of it: nothing is left to Express. */
-export function serveOData(parts: ODataParts): (req: Request, res: ServerResponse) => void {
-  return (req, res) => {
-    answerRequest(req, parts)
-      .catch((error: unknown) => toFailureAnswer(error, fault => parts.report(fault, req)))
-      .then(({ headers, ...answer }) => send(res, { ...answer, headers: { 'OData-Version': versionFor(req.headers), ...headers } }))
+export function serveOData(parts: ODataParts): (req: Request, res: ServerResponse) => Promise<void> {
+  return async (req, res) => {
+    try {
+      await send(res, await answerAnyway(req, parts), versionFor(req.headers))
+    } catch (error) {
       // An answer that could not be written ends with its connection: half of one must not look whole.
-      .catch((error: unknown) => {
-        parts.report(error, req)
-        res.destroy()
-      })
+      parts.report(error, req)
+      res.destroy()
+    }
+  }
+}
+
+async function answerAnyway(req: Request, parts: ODataParts): Promise<Answer | StreamedAnswer> {
+  try {
+    return await answerRequest(req, parts)
+  } catch (error) {
+    return toFailureAnswer(error, fault => parts.report(fault, req))
   }
 }
 
 /** The order of the checks is that of what they tell: without a token nobody learns what there is. */
-async function answerRequest(req: Request, { config, ...parts }: ODataParts): Promise<Answer | StreamedAnswer> {
+async function answerRequest(req: Request, parts: ODataParts): Promise<Answer | StreamedAnswer> {
+  const { config } = parts
   const { method, headers } = req
   const actor = await parts.verifier.verify(headers.authorization)
   const root = `${baseUrl(req, config)}${ODATA_PATH}/`
-  const opened = openRequest({ method, root, headers, actor, ...toTarget(req.originalUrl), ...bodyOf(req, config.maxBodyBytes) }, config)
+  const { rawPath, rawQuery } = toTarget(req.originalUrl)
+  const small = bodyOf(req, config.maxBodyBytes)
+  const opened = openRequest({ method, root, headers, actor, rawPath, rawQuery, readBody: small.readBody, readText: small.readText }, config)
   if (opened.path.kind !== 'batch' || method !== 'POST') return perform(opened, parts)
-  const body = { json: () => readJsonObject(req, config.maxBatchBytes), bytes: () => readBody(req, config.maxBatchBytes) }
-  return serveBatch(opened.request, body, { ...parts, config, report: error => parts.report(error, req) })
+  const large = { json: () => readJsonObject(req, config.maxBatchBytes), bytes: () => readBody(req, config.maxBatchBytes) }
+  return serveBatch(opened.request, large, { ...parts, report: error => parts.report(error, req) })
 }
 
 const bodyOf = (req: Request, limit: number): Body => ({
-  readBody: () => readJsonObject(req, limit),
+  readBody() {
+    return readJsonObject(req, limit)
+  },
   async readText() {
     checkMediaType(req.headers['content-type'], 'text/plain')
     return (await readBody(req, limit)).toString('latin1')
@@ -54,6 +66,8 @@ const bodyOf = (req: Request, limit: number): Body => ({
 
 /** Path below the service root and query string. A proxy may send the whole address (RFC 9112, 3.2.2); Express shortens `url`, but not this one. */
 function toTarget(originalUrl: string): Pick<ODataRequest, 'rawPath' | 'rawQuery'> {
-  const [path = '', rawQuery = ''] = originalUrl.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '').split(/\?(.*)/s)
-  return { rawPath: path.slice(ODATA_PATH.length).replace(/^\/+/, ''), rawQuery }
+  const target = originalUrl.startsWith('/') ? originalUrl : originalUrl.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '')
+  const end = target.indexOf('?')
+  const path = target.slice(ODATA_PATH.length, end < 0 ? undefined : end)
+  return { rawPath: path.replace(/^\/+/, ''), rawQuery: end < 0 ? '' : target.slice(end + 1) }
 }

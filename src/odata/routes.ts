@@ -2,7 +2,7 @@ import { fail } from '../errors/problem.js'
 import type { Answer } from './answer.js'
 import { readMetadata, readService } from './documents.js'
 import { readEntityId } from './entity-id.js'
-import type { CollectionPath, RecordPath, ResourcePath } from './path.js'
+import type { CollectionPath, RecordPath, ResourcePath, ValuePath } from './path.js'
 import { readByBody } from './query-body.js'
 import { readCollection, readCount, readReferences } from './read-collection.js'
 import { readRecord, readReference, readValue } from './read-record.js'
@@ -10,58 +10,60 @@ import type { ODataRequest, Service } from './request.js'
 import { changeRecord, createRecord, removeRecord, replaceRecord } from './writes.js'
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
-type Handler = (request: ODataRequest, service: Service) => Answer | Promise<Answer>
-export type Routes = { readonly [M in Method]?: Handler }
+type Handler<P> = (request: ODataRequest, path: P, service: Service) => Answer | Promise<Answer>
+export type Routes<P> = { readonly [M in Method]?: Handler<P> }
 
-/** What can be done with what a path names. HEAD goes with GET, OPTIONS with everything. */
-export function routesOf(path: ResourcePath): Routes {
+/** Hands on what can be done with what a path names. HEAD goes with GET, OPTIONS with everything. */
+export function withRoutes<R>(path: ResourcePath, use: <P>(routes: Routes<P>, path: P) => R): R {
   switch (path.kind) {
     case 'service':
-      return { GET: readService }
+      return use(SERVICE, path)
     case 'metadata':
-      return { GET: readMetadata }
+      return use(METADATA, path)
     case 'batch':
-      return { POST: refuseBatch }
+      return use(BATCH, path)
     case 'entityId':
-      return { GET: readEntityId }
+      return use(ENTITY_ID, path)
     case 'collection':
-      return COLLECTION[path.form](path)
+      return use(collectionRoutes(path), path)
     case 'record':
-      return RECORD[path.form](path)
+      return use(recordRoutes(path), path)
     case 'value':
-      return { GET: on(path, readValue) }
+      return use(VALUE, path)
   }
 }
 
-/** Binds a handler to the path that it is for. */
-const on =
-  <P extends ResourcePath>(path: P, handle: (request: ODataRequest, path: P, service: Service) => Promise<Answer>): Handler =>
-  (request, service) =>
-    handle(request, path, service)
-
-/** A batch of its own is served before there are routes; this is one inside of another (Part 1, 11.7). */
-const refuseBatch: Handler = () => fail({ kind: 'BadRequest', reason: 'a batch can hold no other batch' })
-
 const byBody =
-  <P extends ResourcePath>(path: P, read: (request: ODataRequest, path: P, service: Service) => Promise<Answer>): Handler =>
-  (request, service) =>
+  <P>(read: (request: ODataRequest, path: P, service: Service) => Promise<Answer>): Handler<P> =>
+  (request, path, service) =>
     readByBody(request, path, service, read)
+
+const SERVICE: Routes<unknown> = { GET: readService }
+const METADATA: Routes<unknown> = { GET: readMetadata }
+/** A batch of its own is served before there are routes; this is one inside of another (Part 1, 11.7). */
+const BATCH: Routes<unknown> = { POST: () => fail({ kind: 'BadRequest', reason: 'a batch can hold no other batch' }) }
+const ENTITY_ID: Routes<unknown> = { GET: readEntityId }
+const VALUE: Routes<ValuePath> = { GET: readValue }
+
+const COLLECTION: { readonly [F in CollectionPath['form']]: Routes<CollectionPath> } = {
+  records: { GET: readCollection },
+  count: { GET: readCount },
+  references: { GET: readReferences },
+  query: { POST: byBody(readCollection) },
+}
+const WRITABLE_COLLECTION: Routes<CollectionPath> = { ...COLLECTION.records, POST: createRecord }
+
+const RECORD: { readonly [F in RecordPath['form']]: Routes<RecordPath> } = {
+  record: { GET: readRecord },
+  reference: { GET: readReference },
+  query: { POST: byBody(readRecord) },
+}
+const WRITABLE_RECORD: Routes<RecordPath> = { ...RECORD.record, PATCH: changeRecord, PUT: replaceRecord, DELETE: removeRecord }
 
 /** Only a record in its own entity set is written: what a navigation shows of it is for reading. */
 const isWritable = ({ entity, hops }: CollectionPath | RecordPath): boolean => entity.writable && hops.length === 0
 
-const COLLECTION: { readonly [F in CollectionPath['form']]: (path: CollectionPath) => Routes } = {
-  records: path => ({ GET: on(path, readCollection), ...(isWritable(path) && path.filters.length === 0 && { POST: on(path, createRecord) }) }),
-  count: path => ({ GET: on(path, readCount) }),
-  references: path => ({ GET: on(path, readReferences) }),
-  query: path => ({ POST: byBody(path, readCollection) }),
-}
+const collectionRoutes = (path: CollectionPath): Routes<CollectionPath> =>
+  path.form === 'records' && path.filters.length === 0 && isWritable(path) ? WRITABLE_COLLECTION : COLLECTION[path.form]
 
-const RECORD: { readonly [F in RecordPath['form']]: (path: RecordPath) => Routes } = {
-  record: path => ({
-    GET: on(path, readRecord),
-    ...(isWritable(path) && { PATCH: on(path, changeRecord), PUT: on(path, replaceRecord), DELETE: on(path, removeRecord) }),
-  }),
-  reference: path => ({ GET: on(path, readReference) }),
-  query: path => ({ POST: byBody(path, readRecord) }),
-}
+const recordRoutes = (path: RecordPath): Routes<RecordPath> => (path.form === 'record' && isWritable(path) ? WRITABLE_RECORD : RECORD[path.form])

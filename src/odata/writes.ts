@@ -1,8 +1,7 @@
 import type { Precondition } from '../domain/precondition.js'
 import { readEntityTags } from '../http/etag.js'
 import type { Query } from '../query/ast.js'
-import type { View } from '../service.js'
-import type { Written } from '../writing.js'
+import type { Written, WrittenView } from '../writing.js'
 import { toRecordUrl, toSelectList } from './address.js'
 import { type Answer, jsonAnswer, noContent, tagHeader } from './answer.js'
 import { chooseDataFormat, type DataFormat } from './negotiate.js'
@@ -17,7 +16,7 @@ interface Reply {
   readonly format: DataFormat
   readonly query: Query
   readonly form: Preferences['return']
-  readonly view: View
+  readonly view: WrittenView
 }
 
 /** Creates a record in its entity set (Part 1, 11.4.2). */
@@ -53,7 +52,8 @@ const keyIn = ({ key = '' }: RecordPath): string => key
 function readReply(request: ODataRequest): Reply {
   const format = chooseDataFormat(wishOf(request))
   const query = readQuery(request.options, 'record', request.limits)
-  return { format, query, form: readPreferences(request.headers.prefer).return, view: { query, notation: toNotation(format) } }
+  const form = readPreferences(request.headers.prefer).return
+  return { format, query, form, view: { query, notation: toNotation(format), brief: form === 'minimal' } }
 }
 
 function readPrecondition({ headers }: ODataRequest): Precondition {

@@ -34,12 +34,26 @@ export function createCursorSeal(secret: string | KeyObject): CursorSeal {
   return remember((plan: Plan): PlanSeal => {
     let known: Buffer | undefined
     const bond = () => (known ??= fingerprint(plan))
-    return { seal: cursor => encrypt(cursor, key, bond()), open: (token, option) => decrypt(token, key, bond()) ?? fail({ kind: 'BadPageToken', option }) }
+    // Whoever asks the same again is mostly sent to the same place.
+    let last: Sealed | undefined
+    return {
+      seal(cursor) {
+        const text = JSON.stringify(cursor)
+        if (last?.text !== text) last = { text, token: encrypt(text, key, bond()) }
+        return last.token
+      },
+      open: (token, option) => decrypt(token, key, bond()) ?? fail({ kind: 'BadPageToken', option }),
+    }
   })
 }
 
-function encrypt(cursor: Cursor, key: Buffer, bond: Buffer): string {
-  const text = JSON.stringify(cursor)
+/** A cursor as text, and its token. */
+interface Sealed {
+  readonly text: string
+  readonly token: string
+}
+
+function encrypt(text: string, key: Buffer, bond: Buffer): string {
   const iv = createHmac('sha256', key).update(bond).update(text).digest().subarray(0, IV_BYTES)
   const cipher = createCipheriv(CIPHER, key, iv).setAAD(bond)
   const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])

@@ -13,7 +13,8 @@ const newPlace = <R>(): Place<R> => ({ next: new WeakMap() })
 export function remember<A extends readonly object[], R>(make: (...of: A) => R): (...of: A) => R {
   const start = newPlace<R>()
   return (...of) => {
-    const place = of.reduce<Place<R>>(follow, start)
+    let place = start
+    for (const object of of) place = follow(place, object)
     place.made ??= { value: make(...of) }
     return place.made.value
   }

@@ -21,7 +21,8 @@ const INDEXES_BEYOND_PRISMA = [
   'EntityEvent_PropertyKey_idx', 'EntityEvent_record_idx', 'Lookup_ModificationTimestamp_idx', 'Media_ModificationTimestamp_idx', 'Media_PropertyKey_Order_idx',
   'Media_ResourceRecordKey_idx', 'Member_ModificationTimestamp_idx', 'Office_ModificationTimestamp_idx', 'OpenHouse_ModificationTimestamp_idx',
   'OpenHouse_OpenHouseDate_idx', 'Property_City_ListPrice_idx', 'Property_ConstructionMaterials_idx', 'Property_ListAgentKey_idx', 'Property_ListOfficeKey_idx',
-  'Property_ListPrice_idx', 'Property_SearchText_idx', 'Property_StandardStatus_ModificationTimestamp_idx', 'Property_StreetName_trigram_idx',
+  'Property_ListPrice_idx', 'Property_ListingId_idx', 'Property_OriginatingSystemKey_idx', 'Property_PostalCode_idx', 'Property_SearchText_idx',
+  'Property_StandardStatus_ModificationTimestamp_idx', 'Property_StreetName_trigram_idx',
   'Property_UnparsedAddress_trigram_idx', 'Property_position_idx', 'Rooms_ModificationTimestamp_idx',
 ]
 
@@ -30,7 +31,7 @@ const TRIGGERS = [
   ...LOGGED.flatMap(table => ['log_delete', 'log_insert', 'log_update'].map(name => `${table}.${name}`)),
   ...[...LOGGED, 'Lookup'].map(table => `${table}.stamp_record`),
   ...['Property', 'Member', 'Office'].map(table => `${table}.adopt_media`),
-  'Property.write_document',
+  ...['write_document', 'write_position', 'write_search_text'].map(name => `Property.${name}`),
   ...['attach_media', 'photos_delete', 'photos_insert', 'photos_update'].map(name => `Media.${name}`),
   'EntityEvent.notify_change',
 ]

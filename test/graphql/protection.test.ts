@@ -137,6 +137,15 @@ describe('limits of what an operation may read', () => {
     expect(asked).not.toEqual([])
   })
 
+  test.each(['first', 'last'])('what has passed with one size of %s is judged anew with another', async size => {
+    const ask = await start()
+    const query = `query ($n: Int = 100000) { properties(${size}: $n) ${KEYS} }`
+    const sizes = [10, 100_000, 10, undefined, null, 100_000]
+    const judged: boolean[] = []
+    for (const n of sizes) judged.push((await ask(query, n === undefined ? {} : { n })).serviceCode === '2018')
+    expect(judged).toEqual([false, true, false, true, false, true])
+  })
+
   test('the limit is a setting', async () => {
     const ask = await start({ MAX_COST: '100', PAGE_SIZE: '101', PAGE_SIZE_MAX: '200' })
     expect(await ask(`{ properties ${KEYS} }`)).toEqual(tooMany('records to read'))

@@ -63,7 +63,7 @@ export async function startTestApp({ kind = DATABASE_KINDS[0] ?? 'embedded', env
   if (fixture) await importFile(database, fileURLToPath(new URL(fixture, CASES)), SILENT)
   const config = readConfig({ ...DEFAULTS, ...env })
   const app = createApp({ config, database, logger: pino({ level: config.logLevel }), isDraining: () => server.isDraining(), isOrdinary: IS_ORDINARY })
-  const server = createHttpServer(app.serve, config, app.longLived)
+  const server = createHttpServer(app.serve, config, app)
   const { port } = await server.listen()
   const base = `http://127.0.0.1:${port}`
   const tokenFor = (wanted: Partial<Grant> = {}) => {

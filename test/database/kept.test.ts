@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
+
+// Columns that triggers keep: they follow what they rest on, whoever writes it, and cannot be written themselves.
+
+const CHANGES = [
+  { of: 'a new text', change: `"PublicRemarks" = 'Quiet lagoon'`, text: `'lagoon'`, place: null },
+  { of: 'a new position', change: `"Longitude" = -106.370, "Latitude" = 39.5`, text: `'harbour'`, place: [-106.37, 39.5] },
+  { of: 'half a position', change: `"Latitude" = null`, text: `'harbour'`, place: null },
+  { of: 'neither', change: `"ListPrice" = 5`, text: `'harbour'`, place: [1, 2] },
+  { of: 'the columns themselves', change: `"SearchText" = 'forged', "GeoLocation" = '{}'`, text: `'harbour'`, place: [1, 2] },
+  { of: 'the columns themselves, emptied', change: `"SearchText" = null, "GeoLocation" = null`, text: `'harbour'`, place: [1, 2] },
+]
+
+describe.each(DATABASE_KINDS)('%s', kind => {
+  let database: TestDatabase
+  beforeAll(async () => {
+    database = await openTestDatabase(kind)
+  })
+  afterAll(() => database?.close())
+
+  const read = async (key: string) => {
+    const [row] = await database.prisma.$queryRawUnsafe<{ text: string; place: unknown }[]>(
+      `select "SearchText"::text as text, "GeoLocation" -> 'coordinates' as place from "Property" where "ListingKey" = $1`,
+      key,
+    )
+    return row
+  }
+
+  test.each(CHANGES.map((row, i) => ({ ...row, key: `K${i}` })))('a change of $of', async ({ key, change, text, place }) => {
+    const remarks = change.includes('PublicRemarks') ? {} : { Longitude: '1', Latitude: '2' }
+    await database.prisma.property.create({ data: { ListingKey: key, PublicRemarks: 'Old harbour', ...remarks } })
+    await database.prisma.$executeRawUnsafe(`update "Property" set ${change} where "ListingKey" = $1`, key)
+    expect(await read(key)).toEqual({ text: expect.stringContaining(text), place })
+  })
+})

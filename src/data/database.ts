@@ -58,7 +58,7 @@ export async function openDatabase(settings: DatabaseSettings, role: Role): Prom
   return connectTo('embedded', target, { 'each time': openPool(target, settings, poolSize) }, settings, embedded.close)
 }
 
-/** Half of the connections plan once: what reads most, and writes nothing. */
+/** Half of the connections plan once: most of what is read and written in one statement. Transactions need the others. */
 function openPools(databaseUrl: string, settings: DatabaseSettings): Pools {
   const half = Math.floor(settings.poolSize / 2)
   const open = (planning: Planning, max: number) => openPool(toTarget(databaseUrl, planning), settings, max)

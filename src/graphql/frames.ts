@@ -1,4 +1,13 @@
-import { type DocumentNode, type GraphQLObjectType, type GraphQLSchema, type OperationDefinitionNode, type VariableNode, visit } from 'graphql'
+import {
+  type DocumentNode,
+  type GraphQLObjectType,
+  type GraphQLSchema,
+  Kind,
+  type OperationDefinitionNode,
+  type SelectionNode,
+  type VariableNode,
+  visit,
+} from 'graphql'
 import { LRUCache } from 'lru-cache'
 import { type Asked, asField, type Input, type Operation, readFields, readFragments } from './operation.js'
 
@@ -17,13 +26,15 @@ interface Outline {
   readonly shaping: readonly string[]
 }
 
-/** Characters of the documents whose frames are kept. What is made of a frame may take some ten times as much. */
-const KEPT_LENGTH = 2 ** 21
+/** Fields of the frames that are kept, each time that a fragment spreads them. What is made of one, its SQL included, takes some 400 bytes. */
+const KEPT_FIELDS = 2 ** 16
+/** Characters of variables that take as much. */
+const CHARACTERS_A_FIELD = 200
 
 /** Keeps the frames of the operations that are asked again and again: Apollo keeps their documents, and gives the same one for the same text. */
 export class Frames {
   readonly #outlines = new WeakMap<OperationDefinitionNode, Outline>()
-  readonly #frames = new LRUCache<string, Frame>({ maxSize: KEPT_LENGTH, sizeCalculation: (frame, key) => key.length + lengthOf(frame) })
+  readonly #frames = new LRUCache<string, Frame>({ maxSize: KEPT_FIELDS, sizeCalculation: weigh })
   #operations = 0
 
   constructor(private readonly schema: GraphQLSchema) {}
@@ -50,7 +61,27 @@ export class Frames {
   }
 }
 
-const lengthOf = ({ fields }: Frame): number => fields[0]?.nodes[0]?.loc?.source.body.length ?? 0
+function weigh({ shape, fields }: Frame, key: string): number {
+  const spread = fields.reduce((sum, { nodes }) => sum + countFields(nodes, shape.fragments), 0)
+  return 1 + spread + Math.floor(key.length / CHARACTERS_A_FIELD)
+}
+
+/** The fields below some selections, with those of fragments wherever they are spread. Validation has made sure that there is no circle. */
+function countFields(selections: readonly SelectionNode[], fragments: Operation['fragments']): number {
+  const known = new Map<string, number>()
+  const countAll = (list: readonly SelectionNode[]): number => list.reduce((sum, node) => sum + count(node), 0)
+  const count = (node: SelectionNode): number => {
+    if (node.kind === Kind.FRAGMENT_SPREAD) return countFragment(node.name.value)
+    const below = countAll(node.selectionSet?.selections ?? [])
+    return node.kind === Kind.FIELD ? below + 1 : below
+  }
+  const countFragment = (name: string): number => {
+    const found = known.get(name) ?? countAll(fragments[name]?.selectionSet.selections ?? [])
+    known.set(name, found)
+    return found
+  }
+  return countAll(selections)
+}
 
 /** The arguments of root fields are left aside: they are read anew for each request. */
 function findShaping(document: DocumentNode, schema: GraphQLSchema): readonly string[] {

@@ -14,7 +14,7 @@ export const toFrom = ({ entity, from, row }: Pick<Plan, 'entity' | 'from' | 'ro
 
 function toRelation(derived: Derived): Sql {
   const { filter, row, makes } = derived
-  const rows = sql`${toFrom(derived)}${filter ? sql` where ${toCondition(filter)}` : empty}`
+  const rows = sql`${toFrom(derived)}${filter ? sql` where ${toCondition(filter, false, 'all')}` : empty}`
   return makes.kind === 'groups' ? toGroups(makes, rows) : sql`select ${raw(row)}.* ${rows} ${toWindow(makes)}`
 }
 

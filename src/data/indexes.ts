@@ -1,4 +1,4 @@
-/** The ordered indexes of the tables, with all their columns: tests hold them against the catalog of the database. */
+/** The ordered indexes of the tables, with all columns that they are ordered by: tests hold them against the catalog of the database. */
 export const INDEXES: Readonly<Record<string, readonly (readonly string[])[]>> = {
   Property: [
     ['ListingKey'],
@@ -8,6 +8,9 @@ export const INDEXES: Readonly<Record<string, readonly (readonly string[])[]>> =
     ['ListPrice', 'ListingKey'],
     ['ListAgentKey', 'ListingKey'],
     ['ListOfficeKey', 'ListingKey'],
+    ['ListingId', 'ListingKey'],
+    ['OriginatingSystemKey', 'ListingKey'],
+    ['PostalCode', 'ListingKey'],
   ],
   Member: [['MemberKey'], ['ModificationTimestamp', 'MemberKey']],
   Office: [['OfficeKey'], ['ModificationTimestamp', 'OfficeKey']],

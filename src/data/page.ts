@@ -5,7 +5,7 @@ import { toFrom } from './derived.js'
 import { toStretches } from './keyset.js'
 import type { Sql } from './render.js'
 import { toOrderBy, toRecordJson, toVersion } from './shape.js'
-import { toCondition, toSql } from './sql.js'
+import { type Extent, toCondition, toSql } from './sql.js'
 import { type StoredPlan, toStoredPlan } from './stored.js'
 
 const { sql, raw, join, empty } = Prisma
@@ -36,7 +36,7 @@ export interface StoredRow {
 export function toPageStatement(plan: Plan, notation: Notation, stretch: Sql | undefined, most: number | undefined): PageStatement {
   const stored = toStoredPlan(plan, notation)
   const cursor = sql`json_build_array(${join(plan.orderBy.map(o => sql`(${toSql(o.expr)})::text`))})::text`
-  const rows = sql`${toRows(plan, ...(stretch ? [stretch] : []), ...toBound(plan))} order by ${toOrderBy(plan)}${toWindow(plan, most)}`
+  const rows = sql`${toRows(plan, 'some', ...(stretch ? [stretch] : []), ...toBound(plan))} order by ${toOrderBy(plan)}${toWindow(plan, most)}`
   if (stored) return { form: 'rows', statement: sql`select ${toStoredColumns(stored, notation)}, ${cursor} as "cursor" ${rows}` }
   const listed = sql`select ${toRecordJson(plan, notation)}::text as record, ${cursor} as cursor ${rows}`
   return {
@@ -47,7 +47,7 @@ export function toPageStatement(plan: Plan, notation: Notation, stretch: Sql | u
 
 /** The statement that reads one record, with its version: the first one of the plan. */
 export function toRecordStatement(plan: Plan, notation: Notation): Sql {
-  return sql`select ${toRecordColumns(plan, notation)} ${toRows(plan)} order by ${toOrderBy(plan)} limit 1`
+  return sql`select ${toRecordColumns(plan, notation)} ${toRows(plan, 'some')} order by ${toOrderBy(plan)} limit 1`
 }
 
 /** What is said of one record: its JSON, or what is to be joined with its stored document, and its version. */
@@ -61,7 +61,7 @@ const toStoredColumns = ({ plan, document }: StoredPlan, notation: Notation) => 
 
 /** How many records the filter selects, whatever the page. */
 export function toCountStatement(plan: Plan): Sql {
-  return sql`select count(*)::int as "count" ${toRows(plan)}`
+  return sql`select count(*)::int as "count" ${toRows(plan, 'all')}`
 }
 
 /** The size is written out, so that a plan for all values knows it; places to begin at are too many for that. */
@@ -79,8 +79,8 @@ const toBound = ({ orderBy, before }: Plan): readonly Sql[] =>
       ]
     : []
 
-function toRows({ filter, ...plan }: Plan, ...bounds: readonly Sql[]): Sql {
-  const conditions = [...(filter ? [toCondition(filter)] : []), ...bounds]
+function toRows({ filter, ...plan }: Plan, extent: Extent, ...bounds: readonly Sql[]): Sql {
+  const conditions = [...(filter ? [toCondition(filter, false, extent)] : []), ...bounds]
   const where = conditions.length > 0 ? sql` where ${join(conditions, ' and ')}` : empty
   return sql`${toFrom(plan)}${where}`
 }

@@ -92,38 +92,44 @@ function toCount({ over, row, filter }: Expr & { kind: 'count' }): Sql {
 const OPERATOR: Readonly<Record<Comparison, string>> = { eq: '=', ne: '<>', gt: '>', ge: '>=', lt: '<', le: '<=' }
 
 /**
+ * How many records a statement looks at. Whether the one related record meets something, PostgreSQL may find out by reading all of the other table at once. It
+ * cannot know that a page needs few of them, and read two million listings for a page of a hundred photos: for `some`, records are looked up one by one.
+ */
+export type Extent = 'some' | 'all'
+
+/**
  * A condition for `where`, in which only true counts, so null may stand for false: that allows the plain comparisons that
  * indexes serve. `negated` is the condition under a `not`, which is pushed inward by De Morgan's laws (they hold for three
  * values too); at the leaves the complement is exact, nulls included.
  */
-export function toCondition(expr: Expr, negated = false): Sql {
+export function toCondition(expr: Expr, negated = false, extent: Extent = 'some'): Sql {
   switch (expr.kind) {
     case 'literal':
       return raw(String(expr.value !== null && expr.value !== negated))
     case 'call':
-      return callCondition(expr, negated)
+      return callCondition(expr, negated, extent)
     case 'lambda':
-      return lambdaCondition(expr, negated)
+      return lambdaCondition(expr, negated, extent)
     default:
       return negated ? sql`(not ${toSql(expr)})` : toSql(expr)
   }
 }
 
-function callCondition(expr: Expr & { kind: 'call' }, negated: boolean): Sql {
+function callCondition(expr: Expr & { kind: 'call' }, negated: boolean, extent: Extent): Sql {
   const served = negated ? undefined : toServed(expr)
   if (served) return served
   const prefilter = negated ? undefined : toPrefilter(expr)
-  return prefilter ? sql`(${prefilter} and ${plainCondition(expr, negated)})` : plainCondition(expr, negated)
+  return prefilter ? sql`(${prefilter} and ${plainCondition(expr, negated, extent)})` : plainCondition(expr, negated, extent)
 }
 
-function plainCondition(expr: Expr & { kind: 'call' }, negated: boolean): Sql {
+function plainCondition(expr: Expr & { kind: 'call' }, negated: boolean, extent: Extent): Sql {
   const [left, right] = expr.args
   if (expr.fn === 'and' || expr.fn === 'or') {
     const word = (expr.fn === 'and') !== negated ? ' and ' : ' or '
-    return sql`(${join(expr.args.map(a => toCondition(a, negated)), word)})` // biome-ignore format: one line
+    return sql`(${join(expr.args.map(a => toCondition(a, negated, extent)), word)})` // biome-ignore format: one line
   }
   if (!left) return negated ? sql`(not ${toSql(expr)})` : toSql(expr)
-  if (expr.fn === 'not') return toCondition(left, !negated)
+  if (expr.fn === 'not') return toCondition(left, !negated, extent)
   if (right && isComparison(expr.fn)) return comparison(negated ? COMPLEMENT[expr.fn] : expr.fn, left, right, negated)
   if (right && expr.fn === 'in') return membership(left, right, negated)
   return negated ? sql`(not ${toSql(expr)})` : toSql(expr)
@@ -179,11 +185,13 @@ const withoutOddities = (list: List): List => ({ ...list, items: list.items.filt
 const isNotANumber = (expr: Expr) => expr.kind === 'literal' && expr.type === 'Double' && expr.value === 'NaN'
 
 /** `any` of nothing is false, `all` of nothing true; a predicate that is null is not true (OData 4.01 Part 2, 5.1.1.13). */
-function lambdaCondition(expr: Expr & { kind: 'lambda' }, negated: boolean): Sql {
+function lambdaCondition(expr: Expr & { kind: 'lambda' }, negated: boolean, extent: Extent): Sql {
   const { quantifier, over, row, body } = expr
   const overlap = quantifier === 'any' ? toOverlap(expr) : undefined
   if (overlap) return negated ? sql`(not ${overlap})` : overlap
   const { from, join: on } = toRows(over, row)
+  if (extent === 'some' && quantifier === 'any' && over.kind === 'records' && !over.navigation.collection)
+    return sql`(${raw(negated ? 'not ' : '')}coalesce((select ${body ? toCondition(body) : raw('true')} from ${from} where ${on}), false))`
   const exists = (quantifier === 'any') !== negated ? raw('exists') : raw('not exists')
   if (!body) return sql`(${exists} (select from ${from} where ${on}))`
   return quantifier === 'any'

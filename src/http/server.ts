@@ -57,6 +57,8 @@ export class HttpServer {
     this.#server.on('checkExpectation', serve)
     this.#server.on('connect', (_req: IncomingMessage, socket: Duplex) => refuse(socket, { kind: 'BadRequest', reason: 'CONNECT is not possible here' }))
     this.#server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => this.#upgrade(req, socket, head))
+    // Answers that still wait behind another one when the connection ends are never told that it has.
+    this.#server.on('connection', (socket: Duplex) => socket.once('close', () => this.#running.delete(socket)))
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => this.#failClient(error.code, socket))
   }
 

@@ -19,10 +19,11 @@ const PROPERTY = entity('Property')
 /** Listings of many cities, prices (some null) and days, spread over ten degrees. */
 const fill = (count: number) => Prisma.sql`
   insert into "Property" ("ListingKey", "City", "ListPrice", "StandardStatus", "ModificationTimestamp", "OnMarketTimestamp", "StreetName", "UnparsedAddress",
-    "PublicRemarks", "ConstructionMaterials", "Longitude", "Latitude", "ListAgentKey")
+    "PublicRemarks", "ConstructionMaterials", "Longitude", "Latitude", "ListAgentKey", "ListingId", "OriginatingSystemKey", "PostalCode")
   select 'K' || lpad(n::text, 8, '0'), 'City ' || n % 400, case when n % 10 > 0 then (n * 7919) % 1000000 end,
     case when n % 1000 = 1 then 'Hold' else 'Active' end, timestamptz '2020-01-01Z' + n * interval '1 hour', timestamptz '2020-01-01Z' + n * interval '1 hour',
-    'Street ' || n, n || ' Street ' || n, 'Remarks number ' || n, case when n % 1000 = 0 then array['Brick'] else array['Wood'] end, -100 + (n % 1000) / 100.0, 30 + (n / 1000) / 10.0, 'M' || n % 300
+    'Street ' || n, n || ' Street ' || n, 'Remarks number ' || n, case when n % 1000 = 0 then array['Brick'] else array['Wood'] end, -100 + (n % 1000) / 100.0, 30 + (n / 1000) / 10.0, 'M' || n % 300,
+    'A' || n, 'S-' || n, lpad((n % 2000)::text, 5, '0')
   from generate_series(1, ${count}::int) n`
 
 interface Node {
@@ -59,6 +60,10 @@ const QUERIES: readonly Row[] = [
   ["$filter=startswith(City,'City 399')", 'Property_City_ListPrice_idx', 'sorted'],
   ["$filter=StandardStatus eq 'Hold'&$orderby=ModificationTimestamp", 'Property_StandardStatus_ModificationTimestamp_idx', 'ordered'],
   ["$filter=ListAgentKey eq 'M7'", 'Property_ListAgentKey_idx', 'ordered'],
+  ["$filter=ListingId eq 'A7'", 'Property_ListingId_idx', 'ordered'],
+  ["$filter=ListingId in ('A7','A9')", 'Property_ListingId_idx', 'sorted'],
+  ["$filter=OriginatingSystemName eq 'X' and OriginatingSystemKey eq 'S-7'", 'Property_OriginatingSystemKey_idx', 'ordered'],
+  ["$filter=PostalCode eq '00007' and StandardStatus eq 'Active'&$orderby=ListPrice", 'Property_PostalCode_idx', 'sorted'],
   ["$filter=contains(tolower(UnparsedAddress),'street 1234')", 'Property_UnparsedAddress_trigram_idx', 'sorted'],
   ["$filter=ConstructionMaterials/any(m:m eq 'Brick')", 'Property_ConstructionMaterials_idx', 'sorted'],
   ["$filter=geo.distance(GeoLocation,geography'SRID=4326;POINT(-95 31)') lt 2000", 'Property_position_idx', 'sorted'],

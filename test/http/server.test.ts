@@ -1,5 +1,7 @@
 import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { readAnswer, request, sendRaw, serve } from './exchange.js'
 
@@ -91,6 +93,21 @@ describe('what Node itself refuses is answered as JSON', () => {
     const { createHttpServer } = await import('../../src/http/server.js')
     await expect(createHttpServer(() => {}, { host: '127.0.0.1', port, maxHeaderBytes: 16_384, shutdownTimeoutMs: 1 }).listen()).rejects.toThrow('EADDRINUSE')
   })
+})
+
+test('an answer that waits behind another one is let go with its connection', async () => {
+  const answers: WeakRef<object>[] = []
+  const { port } = await serve((_req, res) => void answers.push(new WeakRef(res)))
+  const socket = connect(port, '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(3)))
+  await expect.poll(() => answers.length).toBe(3)
+  socket.destroy()
+  setFlagsFromString('--expose_gc')
+  const collect: () => void = runInNewContext('gc')
+  const held = () => {
+    collect()
+    return answers.filter(answer => answer.deref() !== undefined).length
+  }
+  await expect.poll(held).toBe(0)
 })
 
 describe('close', () => {

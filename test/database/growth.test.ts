@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Prisma } from '../../src/data/client/client.js'
+import { type Page, readCount, readPage } from '../../src/data/read.js'
+import type { Actor } from '../../src/domain/access.js'
+import { restrict } from '../../src/domain/restrict.js'
+import { PARSE_LIMITS } from '../../src/language/parser-budget.js'
+import { entity } from '../../src/model/model.js'
+import { readOptions, readQuery } from '../../src/odata/options.js'
+import { bind } from '../../src/query/bind.js'
+import type { Plan } from '../../src/query/plan.js'
+import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
+import { type Work, workOf } from '../support/explained.js'
+
+// What does not grow with the table: the rows that PostgreSQL looks at for a page, for one record, and for a page deep in a walk; and that for every kind of
+// reader, since what a reader may see is a condition of every statement.
+
+const LISTINGS = 6000
+const LIMITS = { pageSize: 100, pageSizeMax: 1000, expandPageMax: 100, topIsTotal: false, expandDepth: 8 }
+const NOTATION = { reference: '@odata.id', countSuffix: '@odata.count', numbersAsText: false }
+const READ = ['listings:read', 'listings:write']
+const READERS: Readonly<Record<string, Actor>> = {
+  public: { scopes: new Set(READ.slice(0, 1)), audience: 'public' },
+  agent: { scopes: new Set(READ), audience: 'member', memberKey: 'M7', officeKey: 'O7' },
+  staff: { scopes: new Set([...READ, 'listings:write:any']), audience: 'staff' },
+}
+
+/** One listing in a hundred is a draft, one in fifty kept from the internet. The change log gets an event for each row. */
+const FILL = [
+  Prisma.sql`set local listing.import = 'on'`,
+  Prisma.sql`
+    insert into "Property" ("ListingKey", "City", "ListPrice", "StandardStatus", "ModificationTimestamp", "ListAgentKey", "ListOfficeKey", "InternetEntireListingDisplayYN")
+    select 'K' || lpad(n::text, 8, '0'), 'City ' || n % 6, case when n % 10 > 0 then (n * 7919) % 1000000 end, case when n % 100 = 50 then 'Incomplete' else 'Active' end,
+      timestamptz '2020-01-01Z' + n * interval '1 hour', 'M' || n % 300, 'O' || n % 30, n % 50 > 0
+    from generate_series(1, ${LISTINGS}::int) n`,
+  Prisma.sql`
+    insert into "Media" ("MediaKey", "ResourceName", "ResourceRecordKey", "MediaCategory", "Order", "ModificationTimestamp")
+    select "ListingKey" || '-' || i, 'Property', "ListingKey", 'Photo', i, "ModificationTimestamp" from "Property", generate_series(1, 2) i`,
+  Prisma.sql`insert into "Rooms" ("RoomKey", "ListingKey", "ModificationTimestamp") select "ListingKey" || '-R', "ListingKey", "ModificationTimestamp" from "Property"`,
+  Prisma.sql`insert into "OpenHouse" ("OpenHouseKey", "ListingKey", "OpenHouseDate", "ModificationTimestamp") select "ListingKey" || '-O', "ListingKey", '2026-01-01', "ModificationTimestamp" from "Property"`,
+] // biome-ignore format: one row
+
+const toPlan = (of: string, text: string, reader: Actor): Plan =>
+  restrict(bind(readQuery(readOptions(encodeURI(text)), 'collection', PARSE_LIMITS), entity(of), LIMITS), reader, { nonDisclosure: false })
+
+/** Of records that belong to a listing each page looks at the listing too; some of what it looks at is not for the reader. */
+const PAGES: readonly (readonly [of: string, options: string])[] = [
+  ['Property', ''],
+  ['Property', '$orderby=ModificationTimestamp'],
+  ['Property', '$orderby=ModificationTimestamp desc'],
+  ['Property', '$orderby=ListPrice desc'],
+  ['Property', '$filter=ModificationTimestamp gt 2020-03-01T00:00:00Z&$orderby=ModificationTimestamp'],
+  ['Property', "$filter=City eq 'City 3' and ListPrice ge 100000&$orderby=ListPrice"],
+  ['Property', "$filter=StandardStatus eq 'Active'&$orderby=ModificationTimestamp desc"],
+  ['Media', ''],
+  ['Media', '$orderby=ModificationTimestamp'],
+  ['Rooms', ''],
+  ['Rooms', '$filter=ModificationTimestamp gt 2020-03-01T00:00:00Z&$orderby=ModificationTimestamp'],
+  ['OpenHouse', ''],
+  ['OpenHouse', '$orderby=OpenHouseDate'],
+  ['EntityEvent', ''],
+  ['EntityEvent', '$orderby=EntityEventSequence desc'],
+  ['EntityEvent', '$filter=EntityEventSequence gt 2000&$orderby=EntityEventSequence'],
+  ['EntityEvent', "$filter=ResourceName eq 'Property' and EntityEventSequence gt 2000&$orderby=EntityEventSequence"],
+]
+const ROWS_OF_A_PAGE = 3.5 * 100
+
+/** Counts are exact and grow with what they count, but no record is read for them: the index knows what decides who may see a listing. */
+const COUNTED = [
+  '',
+  "$filter=StandardStatus eq 'Active'",
+  "$filter=City eq 'City 3'",
+  "$filter=City eq 'City 3' and StandardStatus eq 'Active' and ListPrice ge 500000",
+]
+
+describe.runIf(DATABASE_KINDS.includes('server'))('on a table of 6,000 listings', () => {
+  let database: TestDatabase
+  beforeAll(async () => {
+    database = await openTestDatabase('server', { statementTimeoutMs: 120_000 })
+    await database.prisma.$transaction(FILL.map(statement => database.prisma.$executeRaw(statement)), {}) // biome-ignore format: one line
+    await database.prisma.$executeRaw`vacuum analyze`
+  }, 120_000)
+  afterAll(() => database?.close())
+
+  /** What PostgreSQL does for a page, and the page. */
+  async function read(plan: Plan): Promise<Work & { readonly page: Page }> {
+    let page: Page | undefined
+    const work = await workOf(database.reader, async watched => {
+      page = await readPage(watched, plan, NOTATION)
+    })
+    if (!page) throw new Error('Nothing was read')
+    return { ...work, page }
+  }
+
+  for (const [name, reader] of Object.entries(READERS)) {
+    describe(`for a reader of the kind ${name}`, () => {
+      test.each(PAGES)('a page of %s %s costs what it holds', async (of, options) => {
+        const { page, rowsRead, steps } = await read(toPlan(of, options, reader))
+        expect(page.records).toHaveLength(100)
+        expect(steps).not.toContain('Seq Scan')
+        expect(steps).not.toContain('Sort')
+        expect(rowsRead).toBeLessThanOrEqual(ROWS_OF_A_PAGE)
+      })
+
+      test.each(PAGES)('page 15 of %s %s costs what page 1 costs', async (of, options) => {
+        const plan = { ...toPlan(of, options, reader), select: [], expand: [] }
+        const [first, before] = [await read(plan), await read({ ...plan, skip: 1399, top: 1 })]
+        const deep = await read({ ...plan, ...(before.page.next && { after: before.page.next }) })
+        expect(deep.page.records.length).toBeGreaterThan(0)
+        expect(deep.indexes).toEqual(first.indexes)
+        expect(deep.rowsRead).toBeLessThanOrEqual(ROWS_OF_A_PAGE)
+      })
+
+      test.each(COUNTED)('a count of listings %s reads an index alone', async options => {
+        const plan = toPlan('Property', options, reader)
+        const { steps } = await workOf(database.reader, watched => readCount(watched, plan))
+        expect(steps).toEqual(['Aggregate', 'Index Only Scan'])
+      })
+
+      test('one record by its key is one row', async () => {
+        const { page, rowsRead, indexes } = await read(toPlan('Property', "$filter=ListingKey eq 'K00003001'&$top=1", reader))
+        expect([page.records.length, rowsRead, indexes]).toEqual([1, 1, ['Property_pkey']])
+      })
+    })
+  }
+})

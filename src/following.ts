@@ -1,6 +1,6 @@
 import type { ChangeFeed } from './data/feed.js'
-import { Gate } from './data/gate.js'
 import { type Placed, toPosition } from './data/found.js'
+import { Gate } from './data/gate.js'
 import { readPage } from './data/read.js'
 import { type Actor, requireScope } from './domain/access.js'
 import { restrict } from './domain/restrict.js'

@@ -123,7 +123,16 @@ async function connectTo(
     await close()
     throw error
   }
-  return { prisma, reader: toReader(pools, nameOf), transaction: toTransactions(pool, nameOf, 2 * settings.statementTimeoutMs), kind, target, isReady: () => isAnswering(pool), withClient: work => withClient(target, work), close }
+  return {
+    prisma,
+    reader: toReader(pools, nameOf),
+    transaction: toTransactions(pool, nameOf, 2 * settings.statementTimeoutMs),
+    kind,
+    target,
+    isReady: () => isAnswering(pool),
+    withClient: work => withClient(target, work),
+    close,
+  }
 }
 
 /** The sessions of the embedded database share one backend that forgets names of statements when it is started again: there all go without. */

@@ -1,5 +1,6 @@
 import type { Notation } from '../query/notation.js'
 import { type Plan, reversed } from '../query/plan.js'
+import { toChosenKeys } from './choice.js'
 import { Prisma } from './client/client.js'
 import { toFrom } from './derived.js'
 import { toStretches } from './keyset.js'
@@ -36,7 +37,7 @@ export interface StoredRow {
 export function toPageStatement(plan: Plan, notation: Notation, stretch: Sql | undefined, most: number | undefined): PageStatement {
   const stored = toStoredPlan(plan, notation)
   const cursor = sql`json_build_array(${join(plan.orderBy.map(o => sql`(${toSql(o.expr)})::text`))})::text`
-  const rows = sql`${toRows(plan, 'some', ...(stretch ? [stretch] : []), ...toBound(plan))} order by ${toOrderBy(plan)}${toWindow(plan, most)}`
+  const rows = sql`${toPageRows(plan, [...(stretch ? [stretch] : []), ...toBound(plan)], most)} order by ${toOrderBy(plan)}${toWindow(plan, most)}`
   if (stored) return { form: 'rows', statement: sql`select ${toStoredColumns(stored, notation)}, ${cursor} as "cursor" ${rows}` }
   const listed = sql`select ${toRecordJson(plan, notation)}::text as record, ${cursor} as cursor ${rows}`
   return {
@@ -78,6 +79,11 @@ const toBound = ({ orderBy, before }: Plan): readonly Sql[] =>
         )})`,
       ]
     : []
+
+function toPageRows(plan: Plan, bounds: readonly Sql[], most: number | undefined): Sql {
+  const keys = toChosenKeys(plan, bounds, most)
+  return keys ? sql`${toFrom(plan)} where ${keys}` : toRows(plan, 'some', ...bounds)
+}
 
 function toRows({ filter, ...plan }: Plan, extent: Extent, ...bounds: readonly Sql[]): Sql {
   const conditions = [...(filter ? [toCondition(filter, false, extent)] : []), ...bounds]

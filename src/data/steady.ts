@@ -11,19 +11,25 @@ export const pagePlanning = (plan: Plan): Planning => (isSteadyPage(plan) ? 'onc
 
 /** How the statement that counts the records of the plan is planned. */
 export const countPlanning = ({ from, ...plan }: Plan): Planning => {
-  const terms = readTerms(plan.filter)
+  const terms = readTerms(conjuncts(plan.filter))
   return !from && terms && isServed(plan, terms, []) ? 'once' : 'each time'
 }
 
+/** Whether an index holds the records that meet the conditions and have one value of the column side by side, in the order of the plan. */
+export function isServedWith(plan: Plan, conditions: readonly Expr[], column: string): boolean {
+  const terms = readTerms(conditions)
+  return terms !== undefined && isServed(plan, { ...terms, equal: new Set([...terms.equal, column]) }, plan.orderBy)
+}
+
 function isSteadyPage({ from, before, expand, ...plan }: Plan): boolean {
-  const terms = readTerms(plan.filter)
+  const terms = readTerms(conjuncts(plan.filter))
   if (from || before || !terms || !expand.every(isSteadyExpansion)) return false
   return terms.equal.has(plan.entity.key.name) || isServed(plan, terms, plan.orderBy)
 }
 
 /** Related records are found by their record, whatever is asked; other conditions could be a better way to them. */
 const isSteadyExpansion = ({ plan }: Expansion): boolean => {
-  const terms = readTerms(plan.filter)
+  const terms = readTerms(conjuncts(plan.filter))
   return terms !== undefined && terms.equal.size === 0 && terms.within.size === 0 && plan.expand.every(isSteadyExpansion)
 }
 
@@ -35,14 +41,15 @@ interface Terms {
   readonly within: ReadonlySet<string>
 }
 
-function readTerms(filter: Expr | undefined): Terms | undefined {
-  const terms = conjuncts(filter).filter(term => !isWeak(term)).map(readTerm) // biome-ignore format: one line
+function readTerms(conditions: readonly Expr[]): Terms | undefined {
+  const terms = conditions.filter(term => !isWeak(term)).map(readTerm) // biome-ignore format: one line
   if (!terms.every(term => term !== undefined)) return undefined
   const columns = (isOrdering: boolean) => new Set(terms.filter(term => term.isOrdering === isOrdering).map(({ column }) => column))
   return { equal: columns(false), within: columns(true) }
 }
 
-const conjuncts = (expr: Expr | undefined): readonly Expr[] => {
+/** The conditions that must all hold. */
+export const conjuncts = (expr: Expr | undefined): readonly Expr[] => {
   if (expr === undefined) return []
   return expr.kind === 'call' && expr.fn === 'and' ? expr.args.flatMap(conjuncts) : [expr]
 }

@@ -11,6 +11,7 @@ import type { Config } from '../config.js'
 import { fail } from '../errors/problem.js'
 import type { GraphQLContext } from './context.js'
 import { type CostLimits, createCostCheck } from './cost.js'
+import { createDocumentStore } from './documents.js'
 import type { Executor } from './executor.js'
 import { BAD_REQUEST, toGraphQLError, withoutSuggestions } from './failure.js'
 import { MEDIA_TYPES } from './http.js'
@@ -24,12 +25,13 @@ export interface ApolloParts {
 }
 
 /**
- * Apollo Server between our HTTP and our execution: it reads documents, validates them and keeps both them and persisted queries (30 MiB each at most).
+ * Apollo Server between our HTTP and our execution: it reads documents, validates them, and keeps persisted queries (30 MiB at most).
  * Nothing of it speaks to others or to people: no reports, no page, no words on the console.
  */
 export function createApollo({ schema, executor, config }: ApolloParts): ApolloServer<GraphQLContext> {
   return new ApolloServer<GraphQLContext>({
     gateway: createGateway(schema, executor),
+    documentStore: createDocumentStore(),
     introspection: config.introspection,
     includeStacktraceInErrorResponses: false,
     allowBatchedHttpRequests: false,

@@ -10,12 +10,12 @@ import {
   specifiedRules,
   validate,
 } from 'graphql'
-import { LRUCache } from 'lru-cache'
 import type { Config } from '../config.js'
 import { fail } from '../errors/problem.js'
 import type { FollowPort } from './changes.js'
 import type { GraphQLContext } from './context.js'
 import { type CostLimits, createCostCheck } from './cost.js'
+import { keepDocuments } from './documents.js'
 import type { Executor, Result } from './executor.js'
 import { BAD_REQUEST, toGraphQLError, withoutSuggestions } from './failure.js'
 import type { Input } from './operation.js'
@@ -44,15 +44,12 @@ export interface LiveParts {
   readonly config: CostLimits & Pick<Config, 'introspection' | 'maxSubscriptions'>
 }
 
-/** Characters of the documents that are kept. */
-const KEPT_LENGTH = 2 ** 20
-
 /** Operations whose results may come one after the other, for the transports that can carry them: the same checks as of any request, and how many run at a time. */
 export class Live {
   readonly #parts: LiveParts
   readonly #checkCost: ReturnType<typeof createCostCheck>
   readonly #running = new Set<Results>()
-  readonly #documents = new LRUCache<string, DocumentNode>({ maxSize: KEPT_LENGTH, sizeCalculation: (_, text) => text.length })
+  readonly #documents = keepDocuments()
   #reserved = 0
   #isClosed = false
 

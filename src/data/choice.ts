@@ -3,7 +3,7 @@ import { Prisma } from './client/client.js'
 import { identifier } from './columns.js'
 import type { Sql } from './render.js'
 import { toOrderBy } from './shape.js'
-import { toCondition } from './sql.js'
+import { toCondition, toSql } from './sql.js'
 import { conjuncts, isServedWith } from './steady.js'
 
 const { sql, raw, join } = Prisma
@@ -15,8 +15,9 @@ interface Choice {
   readonly others: readonly Expr[]
 }
 
-/** Beyond it so many scans cost more than they may save. */
+/** Beyond these so many scans, or scans so long, cost more than they may save. */
 const MOST_VALUES = 20
+const MOST_SKIPPED = 10_000
 
 /**
  * The page of a plan whose records have one of several values of a column, where an index has those of each value in the order of the plan: as the keys that are
@@ -24,15 +25,19 @@ const MOST_VALUES = 20
  * is all of the table (18 s of two million listings). Undefined for other plans.
  */
 export function toChosenKeys(plan: Plan, bounds: readonly Sql[], most: number | undefined): Sql | undefined {
-  const choice = most === undefined || plan.from ? undefined : findChoice(plan)
+  const choice = most === undefined || plan.from || plan.skip > MOST_SKIPPED ? undefined : findChoice(plan)
   if (!choice) return undefined
   const { column, values, others } = choice
-  const key = identifier(plan.entity.key.name)
   const row = raw(plan.row)
+  const key = identifier(plan.entity.key.name)
+  const page = sql`order by ${toOrderBy(plan)} limit ${raw(String((most ?? 0) + plan.skip))}`
   const conditions = [sql`${row}.${identifier(column)} = (choice.value collate "C")`, ...others.map(term => toCondition(term)), ...bounds]
-  const found = sql`select ${row}.${key} as key from ${identifier(plan.entity.name)} ${row} where ${join(conditions, ' and ')} order by ${toOrderBy(plan)} limit ${raw(String((most ?? 0) + plan.skip))}`
-  return sql`(${row}.${key} = any(array(select found.key from unnest(${values}::text[]) choice(value), lateral (${found}) found)))`
+  const ofValue = sql`select ${join(columnsOf(plan))} from ${identifier(plan.entity.name)} ${row} where ${join(conditions, ' and ')} ${page}`
+  return sql`(${row}.${key} = any(array(select ${row}.${key} from unnest(${values}::text[]) choice(value), lateral (${ofValue}) ${row} ${page})))`
 }
+
+/** The columns of the order, the key among them, each once: an index that serves the order holds them all. */
+const columnsOf = ({ orderBy }: Plan): readonly Sql[] => [...new Map(orderBy.map(({ expr }) => toSql(expr)).map(column => [column.text, column])).values()]
 
 function findChoice(plan: Plan): Choice | undefined {
   const terms = conjuncts(plan.filter)

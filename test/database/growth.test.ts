@@ -79,6 +79,7 @@ const CHOICES = [
   "$filter=StandardStatus in ('Hold','Active','Hold') and ModificationTimestamp gt 2020-03-01T00:00:00Z&$orderby=ModificationTimestamp&$skip=7",
   "$filter=City in ('City 2','City 4') and StandardStatus ne 'Sold'&$orderby=ListPrice",
   "$filter=City in ('City 2','City 4')&$orderby=ListPrice desc",
+  "$filter=StandardStatus in ('Active','Hold')&$orderby=StandardStatus,ModificationTimestamp",
   "$filter=StandardStatus in ('Hold','Pending')&$orderby=ModificationTimestamp",
 ]
 

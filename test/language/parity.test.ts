@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { importFile } from '../../src/data/import.js'
 import { readPage } from '../../src/data/read.js'
-import { toWhere } from '../../src/data/where.js'
 import { ProblemError } from '../../src/errors/problem.js'
 import { entity } from '../../src/model/model.js'
 import type { ValueType } from '../../src/query/functions.js'
@@ -10,6 +9,7 @@ import { columnOf, type Expansion, type Expr, type Order, type Plan, rowSource }
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 import { expression, nestedSurroundings, surroundings } from '../support/expressions.js'
 import { expand, select, type World } from '../support/oracle.js'
+import { toWhere } from '../support/prisma-where.js'
 import { readWorld } from '../support/world.js'
 
 // Random expressions over every function, cast, lambda and navigation: the SQL lane, the Prisma lane where it has words for

@@ -1,8 +1,10 @@
-import type { Navigation, Scalar } from '../model/model.js'
-import type { Value } from '../query/ast.js'
-import { call, type Expr, isNull, type RowName, type Source } from '../query/plan.js'
-import { escapeLike } from './columns.js'
-import { COMPLEMENT, type Comparison, FLIPPED, isComparison, isOrder } from './comparison.js'
+import { escapeLike } from '../../src/data/columns.js'
+import { COMPLEMENT, type Comparison, FLIPPED, isComparison, isOrder } from '../../src/data/comparison.js'
+import type { Navigation, Scalar } from '../../src/model/model.js'
+import type { Value } from '../../src/query/ast.js'
+import { call, type Expr, isNull, type RowName, type Source } from '../../src/query/plan.js'
+
+// What Prisma can say of the language, in its own words: a second voice beside our SQL, which random expressions are asked of.
 
 /** A Prisma `where`. */
 export type Where = { readonly [name: string]: unknown }

@@ -1,8 +1,9 @@
-import type { Expr, Plan } from '../query/plan.js'
+import { type Expr, isRowColumn, type Plan } from '../query/plan.js'
 import { Prisma } from './client/client.js'
 import { identifier } from './columns.js'
+import { toOrderBy, toWindow } from './order.js'
 import type { Sql } from './render.js'
-import { toOrderBy } from './shape.js'
+import { alternativesOf } from './served.js'
 import { toCondition, toSql } from './sql.js'
 import { conjuncts, isServedWith } from './steady.js'
 
@@ -30,7 +31,7 @@ export function toChosenKeys(plan: Plan, bounds: readonly Sql[], most: number | 
   const { column, values, others } = choice
   const row = raw(plan.row)
   const key = identifier(plan.entity.key.name)
-  const page = sql`order by ${toOrderBy(plan)} limit ${raw(String((most ?? 0) + plan.skip))}`
+  const page = sql`order by ${toOrderBy(plan)}${toWindow(0, (most ?? 0) + plan.skip)}`
   const conditions = [sql`${row}.${identifier(column)} = (choice.value collate "C")`, ...others.map(term => toCondition(term)), ...bounds]
   const ofValue = sql`select ${join(columnsOf(plan))} from ${identifier(plan.entity.name)} ${row} where ${join(conditions, ' and ')} ${page}`
   return sql`(${row}.${key} = any(array(select ${row}.${key} from unnest(${values}::text[]) choice(value), lateral (${ofValue}) ${row} ${page})))`
@@ -51,23 +52,14 @@ function findChoice(plan: Plan): Choice | undefined {
   return undefined
 }
 
-/** `c in ('a','b')`, or `c eq 'a' or c eq 'b'`. */
+/** A term on one column of texts, whose values are known. */
 function readChoice(term: Expr): Pick<Choice, 'column' | 'values'> | undefined {
-  if (term.kind !== 'call') return undefined
-  const [left, right] = term.args
-  if (term.fn === 'in' && right?.kind === 'list') return readValues(left, right.items)
-  if (term.fn !== 'or') return undefined
-  const equal = term.args.map(arg => (arg.kind === 'call' && arg.fn === 'eq' ? arg.args : []))
-  const columns = equal.map(([column]) => nameOf(column))
-  return columns.every(name => name !== undefined && name === columns[0]) ? readValues(equal[0]?.[0], equal.flatMap(([, value]) => value ?? [])) : undefined // biome-ignore format: one line
+  const column = firstColumnOf(term)
+  const literals = column === undefined ? undefined : alternativesOf(term, expr => isRowColumn(expr) && expr.type === 'String' && expr.scalar.name === column)
+  return column === undefined || literals === undefined ? undefined : { column, values: [...new Set(literals.map(({ value }) => String(value)))] }
 }
 
-function readValues(column: Expr | undefined, items: readonly Expr[]): Pick<Choice, 'column' | 'values'> | undefined {
-  const name = nameOf(column)
-  const values = items.map(item => (item.kind === 'literal' && typeof item.value === 'string' ? item.value : undefined))
-  if (name === undefined || !values.every(value => value !== undefined)) return undefined
-  return { column: name, values: [...new Set(values)] }
+/** The column that a term begins with. */
+function firstColumnOf(expr: Expr | undefined): string | undefined {
+  return expr?.kind === 'call' ? firstColumnOf(expr.args[0]) : isRowColumn(expr) ? expr.scalar.name : undefined
 }
-
-const nameOf = (expr: Expr | undefined): string | undefined =>
-  expr?.kind === 'column' && expr.type === 'String' && expr.source.kind === 'row' ? expr.scalar.name : undefined

@@ -6,7 +6,7 @@ import type { Sql } from './render.js'
  */
 export type Planning = 'each time' | 'once'
 
-/** What can run a statement that reads: the pool, or the transaction of a unit of work. */
+/** What can run a statement: the pools, where it is a transaction of its own, or one transaction of several. */
 export interface Connection {
   query<T>(statement: Sql, planning?: Planning): Promise<readonly T[]>
 }

@@ -22,7 +22,7 @@ export interface DatabaseSettings {
 /** The open database. Both kinds are reached through the same driver, so there is one code path for everything above. */
 export interface Database {
   readonly prisma: PrismaClient
-  /** The same connections for statements that read, without Prisma between. */
+  /** The same connections for statements that stand alone, without Prisma between: all that read, and single writes. */
   readonly reader: Connection
   /** Several statements as one. */
   readonly transaction: Transactions

@@ -2,8 +2,8 @@ import type { AggregateMethod, Type } from '../query/functions.js'
 import type { Aggregate, Derived, Groups, Plan, Window } from '../query/plan.js'
 import { Prisma } from './client/client.js'
 import { computedType, identifier } from './columns.js'
+import { toOrderBy } from './order.js'
 import type { Sql } from './render.js'
-import { toOrderBy } from './shape.js'
 import { toCondition, toSql } from './sql.js'
 
 const { sql, raw, join, empty } = Prisma

@@ -16,7 +16,7 @@ export interface Placed {
 export const toPosition = ({ cursor }: Pick<Placed, 'cursor'>): Position => JSON.parse(cursor) as Position
 
 /** Between the JSON texts of records. PostgreSQL sets line feeds only between the elements of json_agg, behind ", ": so this parts records and nothing within them. */
-export const SEPARATOR = ',\n'
+const SEPARATOR = ',\n'
 
 /** Finished records in their order: one text for those who pass them on, and one by one for those who look at each. */
 export class Records {
@@ -30,7 +30,9 @@ export class Records {
   ) {}
 
   static of(list: readonly Placed[]): Records {
-    return new Records(list.map(({ json }) => json).join(SEPARATOR), list.map(({ cursor }) => cursor)) // biome-ignore format: one line
+    const records = new Records(list.map(({ json }) => json).join(SEPARATOR), list.map(({ cursor }) => cursor)) // biome-ignore format: one line
+    records.#list = list
+    return records
   }
 
   get length(): number {

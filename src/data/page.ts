@@ -4,8 +4,9 @@ import { toChosenKeys } from './choice.js'
 import { Prisma } from './client/client.js'
 import { toFrom } from './derived.js'
 import { toStretches } from './keyset.js'
+import { toOrderBy, toWindow } from './order.js'
 import type { Sql } from './render.js'
-import { toOrderBy, toRecordJson, toVersion } from './shape.js'
+import { toRecordJson, toVersion } from './shape.js'
 import { type Extent, toCondition, toSql } from './sql.js'
 import { type StoredPlan, toStoredPlan } from './stored.js'
 
@@ -37,7 +38,7 @@ export interface StoredRow {
 export function toPageStatement(plan: Plan, notation: Notation, stretch: Sql | undefined, most: number | undefined): PageStatement {
   const stored = toStoredPlan(plan, notation)
   const cursor = sql`json_build_array(${join(plan.orderBy.map(o => sql`(${toSql(o.expr)})::text`))})::text`
-  const rows = sql`${toPageRows(plan, [...(stretch ? [stretch] : []), ...toBound(plan)], most)} order by ${toOrderBy(plan)}${toWindow(plan, most)}`
+  const rows = sql`${toPageRows(plan, [...(stretch ? [stretch] : []), ...toBound(plan)], most)} order by ${toOrderBy(plan)}${toWindow(plan.skip, most)}`
   if (stored) return { form: 'rows', statement: sql`select ${toStoredColumns(stored, notation)}, ${cursor} as "cursor" ${rows}` }
   const listed = sql`select ${toRecordJson(plan, notation)}::text as record, ${cursor} as cursor ${rows}`
   return {
@@ -64,10 +65,6 @@ const toStoredColumns = ({ plan, document }: StoredPlan, notation: Notation) => 
 export function toCountStatement(plan: Plan): Sql {
   return sql`select count(*)::int as "count" ${toRows(plan, 'all')}`
 }
-
-/** The size is written out, so that a plan for all values knows it; places to begin at are too many for that. */
-const toWindow = ({ skip }: Plan, most: number | undefined): Sql =>
-  sql`${raw(most === undefined ? '' : ` limit ${most}`)}${skip > 0 ? sql` offset ${skip}` : empty}`
 
 /** What is before a record is what comes after it from the other end. */
 const toBound = ({ orderBy, before }: Plan): readonly Sql[] =>

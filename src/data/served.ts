@@ -1,5 +1,5 @@
 import type { FunctionName } from '../query/functions.js'
-import type { Expr } from '../query/plan.js'
+import { type Expr, isRowColumn, isValue } from '../query/plan.js'
 import { Prisma } from './client/client.js'
 import { escapeLike, ringsOf, toColumn, toLiteral } from './columns.js'
 import { FLIPPED, isComparison } from './comparison.js'
@@ -12,8 +12,6 @@ type Call = Expr & { kind: 'call' }
 type Column = Expr & { kind: 'column' }
 type Literal = Expr & { kind: 'literal' }
 
-const isColumn = (expr: Expr | undefined): expr is Column => expr?.kind === 'column' && expr.source.kind === 'row'
-const isLiteral = (expr: Expr | undefined): expr is Literal => expr?.kind === 'literal' && expr.value !== null
 const isCall = (expr: Expr | undefined, fn: FunctionName): expr is Call => expr?.kind === 'call' && expr.fn === fn
 
 /**
@@ -22,9 +20,9 @@ const isCall = (expr: Expr | undefined, fn: FunctionName): expr is Call => expr?
  */
 export function toServed(expr: Call): Sql | undefined {
   const [left, right] = expr.args
-  if (isCall(left, 'year') || isCall(left, 'date')) return isLiteral(right) ? periodRange(expr.fn, left, right) : undefined
+  if (isCall(left, 'year') || isCall(left, 'date')) return isValue(right) ? periodRange(expr.fn, left, right) : undefined
   const flipped = flip(expr.fn)
-  if (flipped && isLiteral(left) && right?.kind === 'call') return toServed({ ...expr, fn: flipped, args: [right, left] })
+  if (flipped && isValue(left) && right?.kind === 'call') return toServed({ ...expr, fn: flipped, args: [right, left] })
   return isCall(expr, 'contains') ? containedText(left, right) : undefined
 }
 
@@ -32,7 +30,7 @@ const flip = (fn: FunctionName) => (isComparison(fn) ? FLIPPED[fn] : undefined)
 
 /** `year(x) eq 2024` is a range of x; so is each other comparison but `ne`. */
 function periodRange(fn: FunctionName, { fn: period, args: [subject] }: Call, { value }: Literal): Sql | undefined {
-  if (!isColumn(subject)) return undefined
+  if (!isRowColumn(subject)) return undefined
   const bounds = period === 'year' ? yearBounds(Number(value)) : { start: sql`${value}::date`, end: sql`(${value}::date + 1)` }
   if (!bounds) return undefined
   const x = toColumn(subject.scalar, subject.source)
@@ -61,7 +59,7 @@ function yearBounds(year: number): { readonly start: Sql; readonly end: Sql } | 
 /** What front ends send while somebody types; the trigram indexes are on this expression. */
 function containedText(text: Expr | undefined, part: Expr | undefined): Sql | undefined {
   const column = isCall(text, 'tolower') ? text.args[0] : undefined
-  if (!isColumn(column) || !isLiteral(part)) return undefined
+  if (!isRowColumn(column) || !isValue(part)) return undefined
   const pattern = `%${escapeLike(String(part.value))}%`
   return sql`(${RENDER.tolower([toColumn(column.scalar, column.source)], ['String'])} like ${pattern})`
 }
@@ -69,17 +67,17 @@ function containedText(text: Expr | undefined, part: Expr | undefined): Sql | un
 /** A condition that is true wherever `expr` is, and that the index on positions serves. */
 export function toPrefilter(expr: Call): Sql | undefined {
   const [left, right] = expr.args
-  if (expr.fn === 'geo.intersects' && isColumn(left) && isLiteral(right)) return sql`${position(left)} <@ ${ringsOf(String(right.value))[0] ?? ''}::polygon`
+  if (expr.fn === 'geo.intersects' && isRowColumn(left) && isValue(right)) return sql`${position(left)} <@ ${ringsOf(String(right.value))[0] ?? ''}::polygon`
   const flipped = flip(expr.fn)
-  if (flipped && isLiteral(left) && isCall(right, 'geo.distance')) return toPrefilter({ ...expr, fn: flipped, args: [right, left] })
-  return (expr.fn === 'lt' || expr.fn === 'le') && isCall(left, 'geo.distance') && isLiteral(right) ? aroundPoint(left, Number(right.value)) : undefined
+  if (flipped && isValue(left) && isCall(right, 'geo.distance')) return toPrefilter({ ...expr, fn: flipped, args: [right, left] })
+  return (expr.fn === 'lt' || expr.fn === 'le') && isCall(left, 'geo.distance') && isValue(right) ? aroundPoint(left, Number(right.value)) : undefined
 }
 
 const position = ({ scalar, source }: Column) => sql`geo_point(${toColumn(scalar, source)})`
 
 function aroundPoint({ args: [a, b] }: Call, metres: number): Sql | undefined {
-  const [place, point] = isLiteral(a) ? [b, a] : [a, b]
-  if (!isColumn(place) || !isLiteral(point) || !Number.isFinite(metres)) return undefined
+  const [place, point] = isValue(a) ? [b, a] : [a, b]
+  if (!isRowColumn(place) || !isValue(point) || !Number.isFinite(metres)) return undefined
   const [longitude = 0, latitude = 0] = String(point.value).split(' ').map(Number)
   const boxes = boxesAround(longitude, latitude, metres)
   return boxes.length === 0
@@ -92,19 +90,19 @@ function aroundPoint({ args: [a, b] }: Call, metres: number): Sql | undefined {
 
 /** `any(m: m eq 'a')` and `any(m: m in ('a','b'))` on a collection of values, as an index on the collection serves them. */
 export function toOverlap({ over, row, body }: Expr & { kind: 'lambda' }): Sql | undefined {
-  if (over.kind !== 'values' || over.source.kind !== 'row' || body?.kind !== 'call') return undefined
-  const values = valuesOf(body, row)
-  return values && sql`(${toColumn(over.scalar, over.source)} && array[${join(values)}])`
+  if (over.kind !== 'values' || over.source.kind !== 'row') return undefined
+  const values = alternativesOf(body, expr => expr.kind === 'element' && expr.row === row)
+  return values && sql`(${toColumn(over.scalar, over.source)} && array[${join(values.map(v => toLiteral(v.value, v.type)))}])`
 }
 
-function valuesOf(body: Expr, row: string): readonly Sql[] | undefined {
-  if (body.kind !== 'call') return undefined
-  const [left, right] = body.args
-  const isElement = left?.kind === 'element' && left.row === row
-  if (body.fn === 'eq' && isElement && isLiteral(right)) return [toLiteral(right.value, right.type)]
-  if (body.fn === 'in' && isElement && right?.kind === 'list' && right.items.length > 0 && right.items.every(isLiteral))
-    return right.items.map(i => toLiteral(i.value, i.type))
-  if (body.fn !== 'or') return undefined
-  const parts = body.args.map(a => valuesOf(a, row))
+/** The values of which the subject has one, if that is what an expression says: `s eq 'a'`, `s in ('a','b')`, and such joined by `or`. */
+export function alternativesOf(expr: Expr | undefined, isSubject: (expr: Expr) => boolean): readonly Literal[] | undefined {
+  if (expr?.kind !== 'call') return undefined
+  const [left, right] = expr.args
+  const isOfSubject = left !== undefined && isSubject(left)
+  if (expr.fn === 'eq' && isOfSubject && isValue(right)) return [right]
+  if (expr.fn === 'in' && isOfSubject && right?.kind === 'list' && right.items.length > 0 && right.items.every(isValue)) return right.items
+  if (expr.fn !== 'or') return undefined
+  const parts = expr.args.map(arg => alternativesOf(arg, isSubject))
   return parts.every(p => p !== undefined) ? parts.flat() : undefined
 }

@@ -7,8 +7,9 @@ import { remember } from '../query/remember.js'
 import { numberText, timestampText } from './casts.js'
 import { Prisma } from './client/client.js'
 import { identifier, toColumn, toRows } from './columns.js'
+import { toOrderBy, toWindow } from './order.js'
 import type { Sql } from './render.js'
-import { isNeverNull, toCondition, toSql } from './sql.js'
+import { toCondition, toSql } from './sql.js'
 
 const { sql, raw, join, empty } = Prisma
 
@@ -153,8 +154,7 @@ function related({ navigation, as: name = navigation.name, form, plan }: Expansi
 }
 
 function recordList(navigation: Expansion['navigation'], plan: Plan, record: Sql): Sql {
-  const window = sql`${raw(plan.top === undefined ? '' : ` limit ${plan.top}`)}${plan.skip > 0 ? sql` offset ${plan.skip}` : empty}`
-  return sql`(select coalesce(json_agg(listed.record), '[]') from (select ${record} as record ${rowsOf(navigation, plan)} order by ${toOrderBy(plan)}${window}) listed)`
+  return sql`(select coalesce(json_agg(listed.record), '[]') from (select ${record} as record ${rowsOf(navigation, plan)} order by ${toOrderBy(plan)}${toWindow(plan.skip, plan.top)}) listed)`
 }
 
 function rowsOf(navigation: Expansion['navigation'], { row, filter }: Plan): Sql {
@@ -167,16 +167,6 @@ const outer = (row: Plan['row']): Plan['row'] => `r${Number(row.slice(1)) - 1}`
 
 const reference = ({ entity, row }: Plan, notation: Notation) =>
   sql`json_build_object(${notation.reference}::text, record_url(${entity.name}::text, ${toColumn(entity.key, rowSource(row))}::text))`
-
-/** Null sorts below every value (decisions 2): first ascending, last descending. Of what is never null nothing is said, so that more indexes serve it. */
-export function toOrderBy({ orderBy }: Pick<Plan, 'orderBy'>): Sql {
-  return join(
-    orderBy.map(({ expr, descending }) => {
-      const nulls = isNeverNull(expr) ? '' : descending ? ' nulls last' : ' nulls first'
-      return sql`${toSql(expr)}${raw(`${descending ? ' desc' : ' asc'}${nulls}`)}`
-    }),
-  )
-}
 
 /**
  * Where it depends on the record whether a field may be read, the notes on hidden fields are appended to the JSON text of just

@@ -1,5 +1,5 @@
-import type { Expansion, Expr, Order, Plan } from '../query/plan.js'
-import { isComparison, isOrder } from './comparison.js'
+import { type Expansion, type Expr, isRowColumn, isValue, type Order, type Plan } from '../query/plan.js'
+import { type Comparison, isComparison, isOrder } from './comparison.js'
 import type { Planning } from './connection.js'
 import { INDEXES } from './indexes.js'
 
@@ -44,7 +44,7 @@ interface Terms {
 function readTerms(conditions: readonly Expr[]): Terms | undefined {
   const terms = conditions.filter(term => !isWeak(term)).map(readTerm) // biome-ignore format: one line
   if (!terms.every(term => term !== undefined)) return undefined
-  const columns = (isOrdering: boolean) => new Set(terms.filter(term => term.isOrdering === isOrdering).map(({ column }) => column))
+  const columns = (isWithin: boolean) => new Set(terms.filter(({ fn }) => isOrder(fn) === isWithin).map(({ column }) => column))
   return { equal: columns(false), within: columns(true) }
 }
 
@@ -59,21 +59,19 @@ function isWeak(expr: Expr): boolean {
   if (expr.kind !== 'call') return false
   if (expr.fn === 'or') return expr.args.some(isWeak)
   if (expr.fn === 'and') return expr.args.every(isWeak)
-  return expr.fn === 'ne' && columnOf(expr) !== undefined
+  return readTerm(expr)?.fn === 'ne'
 }
 
-function readTerm(expr: Expr): { readonly column: string; readonly isOrdering: boolean } | undefined {
-  const column = columnOf(expr)
-  if (column === undefined || expr.kind !== 'call' || !isComparison(expr.fn)) return undefined
-  return { column, isOrdering: isOrder(expr.fn) }
+interface Term {
+  readonly column: string
+  readonly fn: Comparison
 }
 
-/** The column that a call compares with a value that is there. */
-function columnOf(expr: Expr): string | undefined {
+/** A column that is compared with a value that is there. */
+function readTerm(expr: Expr): Term | undefined {
   if (expr.kind !== 'call' || !isComparison(expr.fn)) return undefined
   const [left, right] = expr.args
-  const isValue = right?.kind === 'literal' && right.value !== null
-  return isValue && left?.kind === 'column' && left.source.kind === 'row' ? left.scalar.name : undefined
+  return isRowColumn(left) && isValue(right) ? { column: left.scalar.name, fn: expr.fn } : undefined
 }
 
 /** Whether an index holds what the terms select side by side, and in that order. */
@@ -90,8 +88,6 @@ function isServed({ entity }: Pick<Plan, 'entity'>, { equal, within }: Terms, or
 
 /** The columns of an order that an index can have, read from one end or the other. */
 function readOrder(orderBy: readonly Order[]): readonly string[] | undefined {
-  const names = orderBy.map(({ expr, descending }) =>
-    expr.kind === 'column' && expr.source.kind === 'row' && descending === orderBy[0]?.descending ? expr.scalar.name : undefined,
-  )
+  const names = orderBy.map(({ expr, descending }) => (isRowColumn(expr) && descending === orderBy[0]?.descending ? expr.scalar.name : undefined))
   return names.every(name => name !== undefined) ? names : undefined
 }

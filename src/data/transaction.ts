@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
 import { ProblemError } from '../errors/problem.js'
 import type { Connection } from './connection.js'
+import { runOn } from './reader.js'
 import type { Sql } from './render.js'
 
 /** Runs work between `begin` and `commit`, on one connection; whatever the work throws takes everything back. */
@@ -34,9 +35,8 @@ export const toTransactions =
   }
 
 const toConnection = (client: PoolClient, nameOf: (text: string) => string, end: number): Connection => ({
-  async query<T>({ text, values }: Sql) {
+  async query<T>(statement: Sql) {
     if (performance.now() > end) throw new ProblemError({ kind: 'Unavailable', reason: 'timeout' })
-    const { rows } = await client.query({ text, values: [...values], name: nameOf(text) })
-    return rows as T[] // the statement says what its rows are
+    return runOn<T>(client, statement, nameOf)
   },
 })

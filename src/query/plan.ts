@@ -136,6 +136,10 @@ export function anyOf(...terms: readonly Expr[]): Expr {
 
 export const isTrue = (expr: Expr) => expr.kind === 'literal' && expr.value === true
 export const isFalse = (expr: Expr) => expr.kind === 'literal' && expr.value === false
+/** A column of the record itself, not of one that it leads to. */
+export const isRowColumn = (expr: Expr | undefined): expr is Expr & { kind: 'column' } => expr?.kind === 'column' && expr.source.kind === 'row'
+/** A literal that is not null. */
+export const isValue = (expr: Expr | undefined): expr is Expr & { kind: 'literal' } => expr?.kind === 'literal' && expr.value !== null
 export const isNull = (expr: Expr) => expr.kind === 'literal' && expr.value === null
 
 export type RowSource = Source & { readonly kind: 'row' }

@@ -2,18 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Prisma } from '../../src/data/client/client.js'
 import { toStretches } from '../../src/data/keyset.js'
 import { toPageStatement } from '../../src/data/page.js'
-import { PARSE_LIMITS } from '../../src/language/parser-budget.js'
 import { entity } from '../../src/model/model.js'
-import { readOptions, readQuery } from '../../src/odata/options.js'
-import { bind } from '../../src/query/bind.js'
 import type { Plan } from '../../src/query/plan.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
+import { NOTATION, toPlan } from '../support/plans.js'
 
 // What the queries that matter cost on a large table: the index that serves each, and that no row is sorted or read in vain.
 
 const LISTINGS = 40_000
-const LIMITS = { pageSize: 100, pageSizeMax: 1000, expandPageMax: 100, topIsTotal: false, expandDepth: 8 }
-const NOTATION = { reference: '@odata.id', countSuffix: '@odata.count', numbersAsText: false }
 const PROPERTY = entity('Property')
 
 /** Listings of many cities, prices (some null) and days, spread over ten degrees. */
@@ -33,8 +29,6 @@ interface Node {
 }
 
 const nodes = (node: Node): readonly Node[] => [node, ...(node.Plans ?? []).flatMap(nodes)]
-
-const toPlan = (text: string): Plan => bind(readQuery(readOptions(encodeURI(text)), 'collection', PARSE_LIMITS), PROPERTY, LIMITS)
 
 /** Options, the index that must serve them, whether the order comes from it too, and where the page goes on. */
 type Row = readonly [text: string, index: string, order: 'ordered' | 'sorted', after?: readonly (string | null)[]]

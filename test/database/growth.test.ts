@@ -2,21 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Prisma } from '../../src/data/client/client.js'
 import { type Page, readCount, readPage } from '../../src/data/read.js'
 import type { Actor } from '../../src/domain/access.js'
-import { restrict } from '../../src/domain/restrict.js'
-import { PARSE_LIMITS } from '../../src/language/parser-budget.js'
-import { entity } from '../../src/model/model.js'
-import { readOptions, readQuery } from '../../src/odata/options.js'
-import { bind } from '../../src/query/bind.js'
 import { narrow, type Plan, TRUE } from '../../src/query/plan.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 import { type Work, workOf } from '../support/explained.js'
+import { NOTATION, toPlanFor } from '../support/plans.js'
 
 // What does not grow with the table: the rows that PostgreSQL looks at for a page, for one record, and for a page deep in a walk; and that for every kind of
 // reader, since what a reader may see is a condition of every statement.
 
 const LISTINGS = 6000
-const LIMITS = { pageSize: 100, pageSizeMax: 1000, expandPageMax: 100, topIsTotal: false, expandDepth: 8 }
-const NOTATION = { reference: '@odata.id', countSuffix: '@odata.count', numbersAsText: false }
 const READ = ['listings:read', 'listings:write']
 const READERS: Readonly<Record<string, Actor>> = {
   public: { scopes: new Set(READ.slice(0, 1)), audience: 'public' },
@@ -38,9 +32,6 @@ const FILL = [
   Prisma.sql`insert into "Rooms" ("RoomKey", "ListingKey", "ModificationTimestamp") select "ListingKey" || '-R', "ListingKey", "ModificationTimestamp" from "Property"`,
   Prisma.sql`insert into "OpenHouse" ("OpenHouseKey", "ListingKey", "OpenHouseDate", "ModificationTimestamp") select "ListingKey" || '-O', "ListingKey", '2026-01-01', "ModificationTimestamp" from "Property"`,
 ] // biome-ignore format: one row
-
-const toPlan = (of: string, text: string, reader: Actor): Plan =>
-  restrict(bind(readQuery(readOptions(encodeURI(text)), 'collection', PARSE_LIMITS), entity(of), LIMITS), reader, { nonDisclosure: false })
 
 /** Of records that belong to a listing each page looks at the listing too; some of what it looks at is not for the reader. */
 const PAGES: readonly (readonly [of: string, options: string])[] = [
@@ -105,12 +96,12 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on a table of 6,000 listings'
   for (const [name, reader] of Object.entries(READERS)) {
     describe(`for a reader of the kind ${name}`, () => {
       test.each(CHOICES)('records with one of several values are found value by value: %s', async options => {
-        const plan = toPlan('Property', options, reader)
+        const plan = toPlanFor(reader, options)
         const { page, rowsRead, steps } = await read(plan)
         expect(steps).not.toContain('Seq Scan')
         expect(rowsRead).toBeLessThanOrEqual(2 * ROWS_OF_A_PAGE)
         // A condition more, which all records meet, and nobody knows that but the test.
-        const { filter } = toPlan('Property', '$filter=length(ListingKey) gt 0', reader)
+        const { filter } = toPlanFor(reader, '$filter=length(ListingKey) gt 0')
         const plain = await read(narrow(plan, filter ?? TRUE))
         expect(plain.page.records.list).toEqual(page.records.list)
         expect(plain.page.next).toEqual(page.next)
@@ -118,7 +109,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on a table of 6,000 listings'
       })
 
       test.each(PAGES)('a page of %s %s costs what it holds', async (of, options) => {
-        const { page, rowsRead, steps } = await read(toPlan(of, options, reader))
+        const { page, rowsRead, steps } = await read(toPlanFor(reader, options, of))
         expect(page.records).toHaveLength(100)
         expect(steps).not.toContain('Seq Scan')
         expect(steps).not.toContain('Sort')
@@ -126,7 +117,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on a table of 6,000 listings'
       })
 
       test.each(PAGES)('page 15 of %s %s costs what page 1 costs', async (of, options) => {
-        const plan = { ...toPlan(of, options, reader), select: [], expand: [] }
+        const plan = { ...toPlanFor(reader, options, of), select: [], expand: [] }
         const [first, before] = [await read(plan), await read({ ...plan, skip: 1399, top: 1 })]
         const deep = await read({ ...plan, ...(before.page.next && { after: before.page.next }) })
         expect(deep.page.records.length).toBeGreaterThan(0)
@@ -135,13 +126,13 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on a table of 6,000 listings'
       })
 
       test.each(COUNTED)('a count of listings %s reads an index alone', async options => {
-        const plan = toPlan('Property', options, reader)
+        const plan = toPlanFor(reader, options)
         const { steps } = await workOf(database.reader, watched => readCount(watched, plan))
         expect(steps).toEqual(['Aggregate', 'Index Only Scan'])
       })
 
       test('one record by its key is one row', async () => {
-        const { page, rowsRead, indexes } = await read(toPlan('Property', "$filter=ListingKey eq 'K00003001'&$top=1", reader))
+        const { page, rowsRead, indexes } = await read(toPlanFor(reader, "$filter=ListingKey eq 'K00003001'&$top=1"))
         expect([page.records.length, rowsRead, indexes]).toEqual([1, 1, ['Property_pkey']])
       })
     })

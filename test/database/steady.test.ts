@@ -5,23 +5,16 @@ import { toStretches } from '../../src/data/keyset.js'
 import { toCountStatement, toPageStatement } from '../../src/data/page.js'
 import type { Sql } from '../../src/data/render.js'
 import { countPlanning, pagePlanning } from '../../src/data/steady.js'
-import { restrict } from '../../src/domain/restrict.js'
-import { PARSE_LIMITS } from '../../src/language/parser-budget.js'
-import { entity } from '../../src/model/model.js'
-import { readOptions, readQuery } from '../../src/odata/options.js'
-import { bind } from '../../src/query/bind.js'
 import type { Plan } from '../../src/query/plan.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
+import { NOTATION, toPlanFor } from '../support/plans.js'
 
 // Which plans PostgreSQL may keep for all values, and that an index serves each of them whole.
 
-const LIMITS = { pageSize: 100, pageSizeMax: 1000, expandPageMax: 100, topIsTotal: false, expandDepth: 8 }
-const NOTATION = { reference: '@odata.id', countSuffix: '@odata.count', numbersAsText: false }
 const PUBLIC = { scopes: new Set(['listings:read']), audience: 'public' } as const
 const AGENT = { scopes: new Set(['listings:read', 'listings:write']), audience: 'member', memberKey: 'M1', officeKey: 'O1' } as const
 
-const toPlan = (text: string, of = 'Property', actor: Parameters<typeof restrict>[1] = PUBLIC): Plan =>
-  restrict(bind(readQuery(readOptions(encodeURI(text)), 'collection', PARSE_LIMITS), entity(of), LIMITS), actor, { nonDisclosure: false })
+const toPlan = (text: string): Plan => toPlanFor(PUBLIC, text)
 
 describe('planned once', () => {
   for (const text of [
@@ -38,7 +31,7 @@ describe('planned once', () => {
   ])
     test(text || 'no options', () => {
       expect(pagePlanning(toPlan(text))).toBe('once')
-      expect(pagePlanning(toPlan(text, 'Property', AGENT))).toBe('once')
+      expect(pagePlanning(toPlanFor(AGENT, text))).toBe('once')
     })
 })
 

@@ -1,4 +1,10 @@
-import { ApolloServer, type ApolloServerOptionsWithGateway, type ApolloServerPlugin, type GraphQLRequestContext } from '@apollo/server'
+import {
+  ApolloServer,
+  type ApolloServerOptionsWithGateway,
+  type ApolloServerPlugin,
+  type GraphQLRequestContext,
+  type GraphQLRequestListener,
+} from '@apollo/server'
 import {
   ApolloServerPluginCacheControlDisabled,
   ApolloServerPluginInlineTraceDisabled,
@@ -65,8 +71,8 @@ function createGateway(schema: GraphQLSchema, executor: Executor): ApolloServerO
         // Apollo asks for the execution of an operation that it has not found, and wants the error of it.
         if (!operation) return execute({ schema, document, operationName: request.operationName ?? null })
         try {
-          const { errors, ...result } = await executor({ document, operation, variables: request.variables ?? {}, context })
-          return { ...result, ...(errors && { errors: errors.map(error => toGraphQLError(error, context, error.path, error.nodes)) }) }
+          const result = await executor({ document, operation, variables: request.variables ?? {}, context })
+          return result.errors ? { ...result, errors: result.errors.map(error => toGraphQLError(error, context, error.path, error.nodes)) } : result
         } catch (error) {
           return { errors: [toGraphQLError(error, context)] }
         }
@@ -83,21 +89,22 @@ function createGateway(schema: GraphQLSchema, executor: Executor): ApolloServerO
 /** What is checked when a document is valid, and the status of what is not executed. */
 function checkOperations(schema: GraphQLSchema, limits: CostLimits): ApolloServerPlugin<GraphQLContext> {
   const checkCost = createCostCheck(schema, limits)
+  const listener: GraphQLRequestListener<GraphQLContext> = {
+    async didResolveOperation({ document, operation, request, contextValue }) {
+      try {
+        if (operation?.operation === 'subscription') fail({ kind: 'BadRequest', reason: 'a subscription needs a WebSocket or an event stream' })
+        if (operation) checkCost({ document, operation, variables: request.variables ?? {} })
+      } catch (error) {
+        throw toGraphQLError(error, contextValue)
+      }
+    },
+    async willSendResponse(context) {
+      softenStatus(context)
+      nameMediaType(context)
+    },
+  }
   return {
-    requestDidStart: async () => ({
-      async didResolveOperation({ document, operation, request, contextValue }) {
-        try {
-          if (operation?.operation === 'subscription') fail({ kind: 'BadRequest', reason: 'a subscription needs a WebSocket or an event stream' })
-          if (operation) checkCost({ document, operation, variables: request.variables ?? {} })
-        } catch (error) {
-          throw toGraphQLError(error, contextValue)
-        }
-      },
-      async willSendResponse(context) {
-        softenStatus(context)
-        nameMediaType(context)
-      },
-    }),
+    requestDidStart: async () => listener,
     unexpectedErrorProcessingRequest: async ({ requestContext, error }) => void requestContext.contextValue.report(error),
   }
 }

@@ -2,16 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { HeaderMap, type HTTPGraphQLRequest, type HTTPGraphQLResponse } from '@apollo/server'
 import type { ErrorRequestHandler, Request, RequestHandler } from 'express'
 import type { Config } from '../config.js'
-import { isList, isObject, JsonNumber, type JsonValue } from '../domain/json.js'
 import { fail, type Problem, ProblemError } from '../errors/problem.js'
-import { readJson } from '../http/body.js'
+import { checkMediaType, readBody } from '../http/body.js'
 import { failureHeaders } from '../http/failure.js'
-import { parseJson } from '../http/json.js'
 import { checkQueryLength } from '../http/limits.js'
 import { toRefusal } from './failure.js'
 import type { OperationSent } from './live.js'
 import { createNegotiator } from './negotiate.js'
-import { fitsDouble } from './scalars.js'
+import { readPlain, readPlainBytes } from './plain.js'
 
 /** What a request is answered with. */
 export interface Answer {
@@ -75,28 +73,37 @@ export function checkMethod({ method }: Request, allow: readonly string[]): void
 
 /**
  * A request as Apollo takes it: GET with its query string, or POST with JSON. Of the headers it gets what it looks at: the media type that we have chosen,
- * so that both agree, and for its check against forged requests that there is a token, not which.
+ * so that both agree, and for its check against forged requests that there is a token, not which. The type of a body we have checked.
  * @throws ProblemError MethodNotAllowed, NotAcceptable, UrlTooLong, and those of `readJson`
  */
 export async function readRequest(req: Request, limits: Pick<Config, 'maxQueryLength' | 'maxBodyBytes' | 'maxDepth'>): Promise<HTTPGraphQLRequest> {
   checkMethod(req, ['GET', 'POST'])
   const accept = findMediaType(req) ?? fail({ kind: 'NotAcceptable', offered: MEDIA_TYPES.join(' and ') })
   checkQueryLength(req, limits)
-  const { method, headers } = req
-  const type = headers['content-type']
-  return {
-    method,
-    headers: new HeaderMap([['accept', accept], ['authorization', 'Bearer'], ...(type === undefined ? [] : [['content-type', type] as const])]), // biome-ignore format: one table
-    search: searchOf(req),
-    body: method === 'POST' ? await readPlain(req, limits) : undefined,
-  }
+  const { method } = req
+  return { method, headers: toHeaders(accept, req), search: searchOf(req), body: method === 'POST' ? await readPosted(req, limits) : undefined }
+}
+
+const TOKEN = ['authorization', 'Bearer'] as const
+/** The same objects for almost all requests: nobody changes them. */
+const HEADERS: ReadonlyMap<string, HeaderMap> = new Map(MEDIA_TYPES.map(accept => [accept, new HeaderMap([['accept', accept], TOKEN])]))
+
+function toHeaders(accept: string, { method, headers }: Request): HeaderMap {
+  const type = method === 'GET' ? headers['content-type'] : undefined
+  const known = type === undefined ? HEADERS.get(accept) : undefined
+  return known ?? new HeaderMap([['accept', accept], TOKEN, ...(type === undefined ? [] : [['content-type', type] as const])])
 }
 
 /** The query string, as it was sent. */
-const searchOf = ({ originalUrl }: Request): string => originalUrl.split(/\?(.*)/s)[1] ?? ''
+function searchOf({ originalUrl }: Request): string {
+  const start = originalUrl.indexOf('?')
+  return start < 0 ? '' : originalUrl.slice(start + 1)
+}
 
-const readPlain = async (req: Request, limits: Pick<Config, 'maxBodyBytes' | 'maxDepth'>): Promise<unknown> =>
-  toPlain(await readJson(req, limits.maxBodyBytes, levelsOf(limits)))
+async function readPosted(req: Request, limits: Pick<Config, 'maxBodyBytes' | 'maxDepth'>): Promise<unknown> {
+  checkMediaType(req.headers['content-type'], 'application/json')
+  return readPlainBytes(await readBody(req, limits.maxBodyBytes), levelsOf(limits))
+}
 
 /** The text of the document in a request; undefined for one that is known by its hash, and for what Apollo will refuse. */
 export function documentIn({ method, search, body }: HTTPGraphQLRequest): string | undefined {
@@ -114,7 +121,7 @@ export async function readOperation(req: Request, limits: Pick<Config, 'maxQuery
   checkMethod(req, ['GET', 'POST'])
   checkQueryLength(req, limits)
   if (req.method === 'POST') {
-    const body = await readPlain(req, limits)
+    const body = await readPosted(req, limits)
     return typeof body === 'object' && body !== null ? body : {}
   }
   const parameters = new URLSearchParams(searchOf(req))
@@ -122,15 +129,8 @@ export async function readOperation(req: Request, limits: Pick<Config, 'maxQuery
   return {
     query: parameters.get('query'),
     operationName: parameters.get('operationName'),
-    variables: variables === null ? null : toPlain(parseJson(variables, levelsOf(limits))),
+    variables: variables === null ? null : readPlain(variables, levelsOf(limits)),
   }
-}
-
-/** JSON as graphql-js takes it. A number stays what was written if JavaScript would write it otherwise: the scalar of decimals then reads its digits. */
-function toPlain(value: JsonValue): unknown {
-  if (value instanceof JsonNumber) return String(Number(value.text)) === value.text || fitsDouble(value.text) ? Number(value.text) : value
-  if (isList(value)) return value.map(toPlain)
-  return isObject(value) ? Object.fromEntries(Object.entries(value).map(([name, member]) => [name, toPlain(member)])) : value
 }
 
 /** The answer of Apollo, which is never in pieces: nothing here is deferred. */

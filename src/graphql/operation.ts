@@ -2,19 +2,14 @@ import {
   type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
-  type GraphQLField,
   type GraphQLObjectType,
   type GraphQLSchema,
-  getArgumentValues,
   isObjectType,
   Kind,
-  type ObjectValueNode,
   type OperationDefinitionNode,
-  visit,
 } from 'graphql'
 // The spec's CollectFields: merging of fields, fragments, @skip and @include. The package keeps it to itself, and nobody should write it twice.
 import { collectSubfields } from 'graphql/execution/collectFields.js'
-import { fail } from '../errors/problem.js'
 
 /** Values as graphql-js has coerced them. */
 export type Input = { readonly [name: string]: unknown }
@@ -53,19 +48,4 @@ export function objectType({ schema }: Pick<Operation, 'schema'>, name: string):
   const type = schema.getType(name)
   if (!isObjectType(type)) throw new Error(`No object type ${name} in the schema`)
   return type
-}
-
-/** The arguments of a field. A variable inside an argument must have a value: what is left out would widen what the argument narrows. */
-export function readArguments({ variables }: Operation, { nodes: [node] }: Asked, field: GraphQLField<unknown, unknown>): Input {
-  if (!node) return {}
-  for (const { value } of node.arguments ?? []) if (value.kind === Kind.OBJECT || value.kind === Kind.LIST) checkGiven(value as ObjectValueNode, variables)
-  return getArgumentValues(field, node, { ...variables })
-}
-
-function checkGiven(value: ObjectValueNode, variables: Input): void {
-  visit(value, {
-    Variable({ name: { value: name } }) {
-      if (!Object.hasOwn(variables, name)) fail({ kind: 'BadOptionValue', option: `$${name}`, expected: 'a value, null for one', found: '' })
-    },
-  })
 }

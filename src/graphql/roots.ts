@@ -1,12 +1,16 @@
 import type { Entity } from '../model/model.js'
+import type { Query } from '../query/ast.js'
 import { remember } from '../query/remember.js'
+import type { WindowAsked } from '../service.js'
 import { readQuery, readWindow } from './arguments.js'
 import { type Asking, type Port, type RootAsked, viewOf } from './asking.js'
-import { readConnection } from './connection.js'
+import { type ConnectionSelection, readConnection } from './connection.js'
+import { readArguments } from './field-arguments.js'
 import { readGlobalId } from './global-id.js'
 import { mutate } from './mutations.js'
 import { ROOT_FIELDS } from './names.js'
-import { type Asked, type Operation, readArguments } from './operation.js'
+import type { Asked, Operation } from './operation.js'
+import { queryOf } from './questions.js'
 import { NOTATION } from './selection.js'
 
 /** The value of a root field as JSON, in the shape that was asked for: one query, one plan. Nothing below it reads or computes anything. */
@@ -35,7 +39,13 @@ async function readNode(asking: Asking): Promise<string> {
 
 async function readMany(of: Entity, { asked, shape, port, context, args }: Asking): Promise<string> {
   const selection = connectionOf(asked, shape, port, of)
-  const query = { ...readQuery(port, of, args), ...selection.query, count: selection.isCounted }
-  const found = await port.reading.browse(of, { query, notation: NOTATION }, context.actor, readWindow(args), selection.wanted)
+  const window = readWindow(args)
+  const query = queryOf(asked, args, () => toPageQuery(readQuery(port, of, args), selection, window))
+  const found = await port.reading.browse(of, { query, notation: NOTATION }, context.actor, window, selection.wanted)
   return selection.render(found)
+}
+
+function toPageQuery(narrowed: Query, { query, isCounted, wanted }: ConnectionSelection, { first, last }: WindowAsked): Query {
+  const top = wanted.records ? (first ?? last) : 0
+  return { ...narrowed, ...query, count: isCounted, ...(top !== undefined && { top }) }
 }

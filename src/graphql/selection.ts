@@ -4,7 +4,8 @@ import type { ExpandAst, Mark, Query, SelectAst } from '../query/ast.js'
 import { NAME_BYTES_MAX } from '../query/limits.js'
 import type { Notation } from '../query/notation.js'
 import { type FilterReader, readNested } from './arguments.js'
-import { type Asked, type Operation, objectType, readArguments, readFields } from './operation.js'
+import { readArguments } from './field-arguments.js'
+import { type Asked, type Operation, objectType, readFields } from './operation.js'
 
 /** Numbers are JSON numbers, exact, as in OData; what an answer says beside the fields is asked for by name. */
 export const NOTATION: Notation = { reference: '', countSuffix: '', numbersAsText: false }

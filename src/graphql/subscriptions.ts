@@ -3,8 +3,9 @@ import { Changes, type FollowPort, type Run } from './changes.js'
 import type { GraphQLContext } from './context.js'
 import type { Execution, Result } from './executor.js'
 import { toGraphQLError } from './failure.js'
+import { readArguments } from './field-arguments.js'
 import { JsonText, renderObject } from './json-text.js'
-import { type Asked, asField, type Operation, objectType, readArguments, readFields, readFragments } from './operation.js'
+import { type Asked, asField, type Operation, objectType, readFields, readFragments } from './operation.js'
 import { readVariables } from './variables.js'
 
 /** Results as they come. They are made when they are asked for; `return` ends them at once, also while one is waited for. */

@@ -1,11 +1,14 @@
 import { GraphQLError, type GraphQLSchema, getVariableValues, type OperationDefinitionNode } from 'graphql'
+import { coerceVariables } from './coercion.js'
 import type { Input } from './operation.js'
 
 const FAULTS_MAX = 20
 
 /** The variables of an operation as the schema takes them, or what is wrong with those that were sent. One without a value is absent. */
-export function readVariables(schema: GraphQLSchema, { variableDefinitions = [] }: OperationDefinitionNode, sent: Input) {
-  const { coerced, errors } = getVariableValues(schema, variableDefinitions, sent, { maxErrors: FAULTS_MAX })
+export function readVariables(schema: GraphQLSchema, operation: OperationDefinitionNode, sent: Input) {
+  const known = coerceVariables(schema, operation, sent)
+  if (known) return { coerced: known }
+  const { coerced, errors } = getVariableValues(schema, operation.variableDefinitions ?? [], sent, { maxErrors: FAULTS_MAX })
   return errors ? { errors: errors.map(toVariableError) } : { coerced }
 }
 

@@ -21,7 +21,7 @@ describe('one query, one plan', () => {
     const { reader } = app.database
     const run = reader.query.bind(reader)
     vi.spyOn(reader, 'query').mockImplementation(statement => {
-      asked.push(statement)
+      asked.push({ sql: statement.text.replaceAll(/\$\d+/g, '?'), values: statement.values })
       return run(statement)
     })
   })

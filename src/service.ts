@@ -11,9 +11,10 @@ import { type Entity, entity, type Navigation, scalar } from './model/model.js'
 import type { Query } from './query/ast.js'
 import { bind, mostOf } from './query/bind.js'
 import type { CursorSeal, PlanSeal } from './query/cursor.js'
+import { behind, withKey } from './query/given.js'
 import type { QueryLimits } from './query/limits.js'
 import { BARE, type Notation } from './query/notation.js'
-import { allOf, call, columnOf, type Expr, FALSE, narrow, type Plan, type Position, rowSource, textLiteral } from './query/plan.js'
+import { call, columnOf, type Expr, FALSE, narrow, type Plan, type Position, rowSource, textLiteral } from './query/plan.js'
 
 /** What the service is made of. */
 export interface ServiceParts {
@@ -35,6 +36,12 @@ export interface Collection {
 export interface View {
   readonly query: Query
   readonly notation: Notation
+}
+
+/** A query whose pages are walked. */
+export interface PageView extends View {
+  /** Where the page begins, apart from the query: so all pages of a walk have one. Absent: the query says it, or the page is the first one. */
+  readonly pageToken?: string
 }
 
 /** A window on the records in their order: the first or the last of those between two cursors. The size of a page where neither says how many. */
@@ -62,15 +69,16 @@ export class Reading {
   constructor(private readonly parts: ServiceParts) {}
 
   /** A page of an entity set; of the records that belong to another one if `within` says so. `pageSize`: records of a page when the query names no number. */
-  async find(of: Entity, { query, notation }: View, actor: Actor, within?: Within, pageSize?: number): Promise<Collection> {
+  async find(of: Entity, { query, notation, pageToken }: PageView, actor: Actor, within?: Within, pageSize?: number): Promise<Collection> {
     requireScope(actor, 'listings:read')
     const { limits, database } = this.parts
     const asked = narrowTo(bind(query, of, pageSize === undefined ? limits : { ...limits, pageSize }), within)
     const seal = this.parts.seal(asked)
-    const cursor = query.skipToken === undefined ? undefined : seal.open(query.skipToken, '$skiptoken')
+    const token = pageToken ?? query.skipToken
+    const cursor = token === undefined ? undefined : seal.open(token, '$skiptoken')
     const rest = limits.topIsTotal ? (cursor?.rest ?? query.top) : undefined
-    const plan = { ...asked, ...(rest !== undefined && { top: Math.min(asked.top ?? rest, rest) }), ...(cursor && { after: cursor.after, skip: 0 }) }
-    const page = await readPage(database.reader, restrict(plan, actor, this.parts.policy), notation)
+    const plan = cutTo(rest, cursor ? behind(asked, cursor.after) : asked)
+    const page = await readPage(database.reader, restrict(plan, actor, this.parts.policy), notation, cursor?.after)
     const left = rest === undefined ? undefined : rest - page.records.length
     const next = page.next && left !== 0 ? seal.seal({ after: page.next, ...(left !== undefined && { rest: left }) }) : undefined
     return { records: page.records, ...(next !== undefined && { nextToken: next }), ...(page.count !== undefined && { count: page.count }) }
@@ -86,7 +94,8 @@ export class Reading {
     const { limits, database, policy } = this.parts
     const size = checkSize(query, asked, limits)
     const top = wanted.records ? size : 0
-    const plan = bind({ ...query, ...(top !== undefined && { top }) }, of, limits)
+    // A query that says so itself is known again, and its plan with it.
+    const plan = bind(top === query.top ? query : { ...query, ...(top !== undefined && { top }) }, of, limits)
     const seal = this.parts.seal(plan)
     const found = await readWindow(database.reader, restrict(plan, actor, policy), notation, openBounds(asked, seal), wanted)
     const cursorAt = (place: Position) => seal.seal({ after: place })
@@ -116,8 +125,8 @@ export class Reading {
     within?: Within,
   ): Promise<Found | undefined> {
     const bound = narrowTo(bind(query, of, this.parts.limits), within)
-    const plan: Plan = { ...bound, filter: allOf(bound.filter, key === undefined ? undefined : hasKey(of, key)) }
-    return readRecord(connection, restrict(plan, actor, this.parts.policy), notation)
+    const plan = key === undefined ? bound : withKey(bound)
+    return readRecord(connection, restrict(plan, actor, this.parts.policy), notation, key === undefined ? undefined : [key])
   }
 
   /** The plan by which the actor reads what the query selects. */
@@ -129,7 +138,11 @@ export class Reading {
    * The condition on the records that the last of some steps leads to; undefined without steps. Each step reads a record: the actor must see it (NotFound),
    * and where the actor may not see the field that refers to others, it leads to none.
    */
-  async follow(steps: readonly Step[], actor: Actor): Promise<Within | undefined> {
+  follow(steps: readonly Step[], actor: Actor): Promise<Within | undefined> | undefined {
+    return steps.length > 0 ? this.walk(steps, actor) : undefined
+  }
+
+  private async walk(steps: readonly Step[], actor: Actor): Promise<Within | undefined> {
     let within: Within | undefined
     for (const step of steps) within = await this.leave(step, actor, within)
     return within
@@ -173,11 +186,8 @@ function openBounds({ last, after, before }: WindowAsked, seal: PlanSeal): Bound
   }
 }
 
-const narrowTo = (plan: Plan, within: Within | undefined): Plan => (within ? narrow(plan, within) : plan)
+const cutTo = (rest: number | undefined, plan: Plan): Plan => (rest === undefined ? plan : { ...plan, top: Math.min(plan.top ?? rest, rest) })
 
-/** Keys are text, but for the log's numbers. */
-export function hasKey(of: Entity, key: string): Expr {
-  return call('eq', columnOf(of.key, rowSource('r0')), { kind: 'literal', value: key, type: of.key.type })
-}
+const narrowTo = (plan: Plan, within: Within | undefined): Plan => (within ? narrow(plan, within) : plan)
 
 export type { Found, Placed, Surroundings }

@@ -15,6 +15,7 @@ import type { FieldValue } from './domain/values.js'
 import { isVisible } from './domain/visibility.js'
 import { fail, failIfAny } from './errors/problem.js'
 import { entity } from './model/model.js'
+import { remember } from './query/remember.js'
 import type { Reading, ServiceParts, View } from './service.js'
 
 /** What writing needs beside the database. */
@@ -144,7 +145,7 @@ export class Writing {
 
   /** A record that the actor may write. */
   async #find(unit: UnitOfWork, key: string, keys: Keys, actor: Actor, condition: Precondition): Promise<Stored> {
-    const stored = await unit.find(key, isVisible(PROPERTY, 'r0', actor), keys)
+    const stored = await unit.find(key, visibleTo(actor), keys)
     if (!stored) return failNotFound(key)
     this.#requireOwn(actor, stored.listing)
     checkPrecondition(condition, stored.version)
@@ -171,6 +172,9 @@ export class Writing {
   }
 }
 
+/** The condition on a record that the actor can see. */
+const visibleTo = remember((actor: Actor) => isVisible(PROPERTY, 'r0', actor))
+
 /** Whether the answer tells of more than the record that is written. */
 const isOfOthers = ({ query, brief = false }: WrittenView): boolean =>
   !brief && [query.expand, query.compute].some(items => items !== undefined && items.length > 0)
@@ -192,9 +196,11 @@ function ownMeans(parts: WritingParts): Means {
 const readClock = (parts: WritingParts): Date => parts.now?.() ?? new Date()
 
 /** Whose listing it is after the change. Both fields are texts, so a value that could be read is text or null. */
-function ownersAfter(stored: Owners, { values }: Changes): Owners {
-  const after = (field: keyof Owners) => (field in values ? textOf(values[field]) : stored[field])
-  return { ListAgentKey: after('ListAgentKey'), ListOfficeKey: after('ListOfficeKey') }
-}
+const ownersAfter = (stored: Owners, changes: Changes): Owners => ({
+  ListAgentKey: ownerAfter('ListAgentKey', stored, changes),
+  ListOfficeKey: ownerAfter('ListOfficeKey', stored, changes),
+})
+
+const ownerAfter = (field: keyof Owners, stored: Owners, { values }: Changes): string | null => (field in values ? textOf(values[field]) : stored[field])
 
 const textOf = (value: FieldValue | undefined) => (typeof value === 'string' ? value : null)

@@ -1,12 +1,14 @@
 import { ProblemError } from '../errors/problem.js'
+import type { Given } from '../query/given.js'
 import type { Notation } from '../query/notation.js'
 import { isFalse, type Plan, type Position } from '../query/plan.js'
-import type { Connection, Planning } from './connection.js'
+import { remember } from '../query/remember.js'
+import type { Connection } from './connection.js'
 import { toProblem } from './failures.js'
 import { type Found, Records } from './found.js'
 import { toStretches } from './keyset.js'
-import { type StoredRow, type TextRow, toCountStatement, toPageStatement, toRecordStatement } from './page.js'
-import type { Sql } from './render.js'
+import { type PageStatement, type StoredRow, type TextRow, toCountStatement, toPageStatement, toRecordStatement } from './page.js'
+import { fill, type Prepared, prepare } from './prepared.js'
 import { countPlanning, pagePlanning } from './steady.js'
 import { joinStored } from './stored.js'
 
@@ -18,11 +20,13 @@ export interface Page {
   readonly count?: number
 }
 
+const NOTHING: Given = []
+
 /** Reads a page of a plan in the JSON lane: whatever the language can say, PostgreSQL answers as finished JSON. */
-export async function readPage(connection: Connection, plan: Plan, notation: Notation): Promise<Page> {
+export async function readPage(connection: Connection, plan: Plan, notation: Notation, given = NOTHING): Promise<Page> {
   if (plan.filter && isFalse(plan.filter)) return { records: Records.NONE, ...(plan.count && { count: 0 }) }
   const [found, count] = await Promise.all([
-    plan.top === 0 ? Records.NONE : readRecords(connection, plan, notation),
+    plan.top === 0 ? Records.NONE : readRecords(connection, plan, notation, given),
     plan.count ? readCount(connection, plan) : undefined,
   ])
   const records = plan.top === undefined ? found : found.first(plan.top)
@@ -31,11 +35,13 @@ export async function readPage(connection: Connection, plan: Plan, notation: Not
 }
 
 /** The first record of a plan. */
-export async function readRecord(connection: Connection, plan: Plan, notation: Notation): Promise<Found | undefined> {
+export async function readRecord(connection: Connection, plan: Plan, notation: Notation, given = NOTHING): Promise<Found | undefined> {
   if (plan.filter && isFalse(plan.filter)) return undefined
-  const [row] = await run<RecordRow>(connection, toRecordStatement(plan, notation), pagePlanning(plan))
+  const [row] = await run<RecordRow>(connection, recordStatement(plan, notation), given)
   return row && toFound(row)
 }
+
+const recordStatement = remember((plan: Plan, notation: Notation) => prepare(toRecordStatement(plan, notation), pagePlanning(plan)))
 
 /** A row of `toRecordColumns`. */
 export type RecordRow = Found & Pick<Partial<StoredRow>, 'document'>
@@ -43,37 +49,49 @@ export type RecordRow = Found & Pick<Partial<StoredRow>, 'document'>
 export const toFound = ({ json, document, version }: RecordRow): Found => ({ json: document === undefined ? json : joinStored(json, document), version })
 
 /** One record more than the page holds is read, to know whether there is a next page. */
-async function readRecords(connection: Connection, plan: Plan, notation: Notation): Promise<Records> {
+async function readRecords(connection: Connection, plan: Plan, notation: Notation, given: Given): Promise<Records> {
   const wanted = plan.top === undefined ? Number.POSITIVE_INFINITY : plan.top + 1
   let records = Records.NONE
-  for (const stretch of toStretches(plan)) {
-    const most = Number.isFinite(wanted) ? wanted - records.length : undefined
-    records = records.followedBy(await readStretch(connection, plan, notation, stretch, most))
+  for (const stretch of stretchesOf(plan, notation)) {
+    records = records.followedBy(await readStretch(connection, stretch, given))
     if (records.length >= wanted) break
   }
   return records
 }
 
-async function readStretch(connection: Connection, plan: Plan, notation: Notation, stretch: Sql | undefined, most: number | undefined): Promise<Records> {
-  const { form, statement } = toPageStatement(plan, notation, stretch, most)
+async function readStretch(connection: Connection, { form, statement }: Stretch, given: Given): Promise<Records> {
   if (form === 'rows') {
-    const rows = await run<StoredRow>(connection, statement, pagePlanning(plan))
+    const rows = await run<StoredRow>(connection, statement, given)
     return Records.of(rows.map(({ json, document, cursor }) => ({ json: joinStored(json, document), cursor })))
   }
-  const [row] = await run<TextRow>(connection, statement, pagePlanning(plan))
+  const [row] = await run<TextRow>(connection, statement, given)
   return row?.cursors ? new Records(row.records ?? '', row.cursors.split('\n')) : Records.NONE
 }
 
+/** What reads a stretch of the order: a whole page of it, whatever was found before. */
+interface Stretch extends Pick<PageStatement, 'form'> {
+  readonly statement: Prepared
+}
+
+const stretchesOf = remember((plan: Plan, notation: Notation): readonly Stretch[] =>
+  toStretches(plan).map(stretch => {
+    const { form, statement } = toPageStatement(plan, notation, stretch, plan.top === undefined ? undefined : plan.top + 1)
+    return { form, statement: prepare(statement, pagePlanning(plan)) }
+  }),
+)
+
 export async function readCount(connection: Connection, plan: Plan): Promise<number> {
   if (plan.filter && isFalse(plan.filter)) return 0
-  const [row] = await run<{ readonly count: number }>(connection, toCountStatement(plan), countPlanning(plan))
+  const [row] = await run<{ readonly count: number }>(connection, countStatement(plan), NOTHING)
   return row?.count ?? 0
 }
 
+const countStatement = remember((plan: Plan) => prepare(toCountStatement(plan), countPlanning(plan)))
+
 /** Runs a statement; faults of the database become problems that a client may be told. */
-async function run<T>(connection: Connection, statement: Sql, planning: Planning): Promise<readonly T[]> {
+async function run<T>(connection: Connection, prepared: Prepared, given: Given): Promise<readonly T[]> {
   try {
-    return await connection.query<T>(statement, planning)
+    return await connection.query<T>(fill(prepared, given), prepared.planning)
   } catch (error) {
     const problem = toProblem(error)
     throw problem ? new ProblemError(problem) : error

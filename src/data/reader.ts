@@ -1,11 +1,17 @@
 import type { Pool, PoolClient } from 'pg'
-import type { Connection, Planning } from './connection.js'
-import type { Sql } from './render.js'
+import type { Connection, Planning, Statement } from './connection.js'
+import { Run } from './wire.js'
+
+/** The form of `query` with which pg takes a run and tells of its end; its types have only the one that returns what it was given. */
+interface Runner<T> {
+  query(run: Run, done: (error: unknown, rows: readonly T[]) => void): void
+}
 
 /** Runs a statement, under its name if it has one. */
-export async function runOn<T>(on: Pool | PoolClient, { text, values }: Sql, nameOf: (text: string) => string): Promise<readonly T[]> {
-  const { rows } = await on.query({ text, values: [...values], name: nameOf(text) })
-  return rows as T[] // the statement says what its rows are
+export async function runOn<T>(on: Pool | PoolClient, { text, values }: Statement, nameOf: (text: string) => string): Promise<readonly T[]> {
+  const runner = on as unknown as Runner<T> // as its source has it, and the statement says what its rows are
+  const run = new Run(text, nameOf(text), values)
+  return new Promise((resolve, reject) => runner.query(run, (error, rows) => (error ? reject(error) : resolve(rows))))
 }
 
 /** Connections to the database by how statements are planned on them. Where there are few, all of them plan each time. */
@@ -19,7 +25,7 @@ export interface Pools {
  * Where no connection is free that plans once, another is no worse than to wait.
  */
 export const toReader = (pools: Pools, nameOf: (text: string) => string): Connection => ({
-  query<T>(statement: Sql, planning: Planning = 'each time') {
+  query<T>(statement: Statement, planning: Planning = 'each time') {
     const { once } = pools
     return runOn<T>(planning === 'once' && once && isFree(once) ? once : pools['each time'], statement, nameOf)
   },

@@ -1,3 +1,4 @@
+import { behind, type Given } from '../query/given.js'
 import { BARE, type Notation } from '../query/notation.js'
 import { type Plan, type Position, reversed } from '../query/plan.js'
 import type { Connection } from './connection.js'
@@ -29,9 +30,9 @@ export interface Window extends Surroundings {
  * what is around it: one record is read to find its place.
  */
 export async function readWindow(connection: Connection, plan: Plan, notation: Notation, bounds: Bounds, wanted: Surroundings): Promise<Window> {
-  const walk = toWalk(plan, bounds)
+  const { walk, given } = toWalk(plan, bounds)
   const isPlace = plan.top === 0 && (wanted.hasNext || wanted.hasPrevious)
-  const page = await readPage(connection, isPlace ? { ...walk, top: 1 } : walk, notation)
+  const page = await readPage(connection, isPlace ? { ...walk, top: 1 } : walk, notation, given)
   const inOrder = bounds.backward ? page.records.reversed() : page.records
   const around = await lookAround(connection, plan, inOrder, { bounds, wanted, isMore: page.next !== undefined })
   return {
@@ -41,9 +42,11 @@ export async function readWindow(connection: Connection, plan: Plan, notation: N
   }
 }
 
-function toWalk(plan: Plan, { after, before, backward }: Bounds): Plan {
+/** The plan that is read, and what its statement is given: all pages of a walk forward have one plan. */
+function toWalk(plan: Plan, { after, before, backward }: Bounds): { readonly walk: Plan; readonly given?: Given } {
+  if (!backward && !before) return after ? { walk: behind(plan, after), given: after } : { walk: plan }
   const [from, to] = backward ? [before, after] : [after, before]
-  return { ...(backward ? reversed(plan) : plan), ...(from && { after: from }), ...(to && { before: to }) }
+  return { walk: { ...(backward ? reversed(plan) : plan), ...(from && { after: from }), ...(to && { before: to }) } }
 }
 
 interface Sight {
@@ -56,11 +59,10 @@ interface Sight {
 /** Beyond a bound there may be records or none: its own record may be gone. Where nothing bounds the window, nothing lies beyond its end. */
 async function lookAround(connection: Connection, plan: Plan, records: Records, { bounds, wanted, isMore }: Sight): Promise<Surroundings> {
   const { after, before, backward } = bounds
-  const isAnyAfter = () => isAny(connection, plan, records.end ?? after)
-  const isAnyBefore = () => isAny(connection, reversed(plan), records.start ?? before)
-  const next = async () => wanted.hasNext && ((!backward && isMore) || (before !== undefined && (await isAnyAfter())))
-  const previous = async () => wanted.hasPrevious && ((backward && isMore) || ((after !== undefined || plan.skip > 0) && (await isAnyBefore())))
-  const [hasNext, hasPrevious] = await Promise.all([next(), previous()])
+  const [hasNext, hasPrevious] = await Promise.all([
+    wanted.hasNext && ((!backward && isMore) || (before !== undefined && isAny(connection, plan, records.end ?? after))),
+    wanted.hasPrevious && ((backward && isMore) || ((after !== undefined || plan.skip > 0) && isAny(connection, reversed(plan), records.start ?? before))),
+  ])
   return { hasNext, hasPrevious }
 }
 

@@ -1,13 +1,18 @@
+import { LRUCache } from 'lru-cache'
 import { type Listing, NO_LISTING } from '../domain/listing.js'
 import type { Keys } from '../domain/references.js'
 import type { Values } from '../domain/values.js'
 import { entity, type Scalar, scalar } from '../model/model.js'
+import { given } from '../query/given.js'
 import type { Notation } from '../query/notation.js'
 import { type Expr, type Plan, rowSource } from '../query/plan.js'
+import { remember } from '../query/remember.js'
 import { numberText, timestampText } from './casts.js'
 import { Prisma } from './client/client.js'
 import { identifier, pgType, toColumn } from './columns.js'
+import type { Statement } from './connection.js'
 import { toRecordColumns } from './page.js'
+import { fill, type Prepared, prepare } from './prepared.js'
 import type { Sql } from './render.js'
 import { toCondition } from './sql.js'
 
@@ -32,14 +37,30 @@ export interface ListingRow extends Listing, KeyRow {
 }
 
 /** Those of the keys that there are. */
-export const toKeysStatement = (keys: Keys): Sql => sql`select ${join(toKeyColumns(keys))}`
+export const toKeysStatement = ({ Member, Office }: Keys): Sql => sql`select ${join(toKeyColumns({ Member: [...Member], Office: [...Office] }))}`
 
 /** What a write must know of a record, if the condition holds for it, and on the way which of the keys there are. */
-export function toFindStatement(key: string, condition: Expr, keys: Keys, isLocking: boolean): Sql {
-  const columns = [...LISTING_COLUMNS, sql`r0."RecordVersion"::text as "version"`, ...toKeyColumns(keys)]
-  const lock = isLocking ? raw(' for update') : empty
-  return sql`select ${join(columns)} from ${TABLE} where r0."ListingKey" = ${key} and ${toCondition(condition)}${lock}`
+export function toFindStatement(key: string, condition: Expr, { Member, Office }: Keys, isLocking: boolean): Statement {
+  const form = FIND_FORMS.find(f => f.isLocking === isLocking && f.Member === Member.size > 0 && f.Office === Office.size > 0) as FindForm // all are there
+  return fill(findStatement(condition, form), [key, [...Member], [...Office]])
 }
+
+/** What finding statements differ in, beside the condition. */
+interface FindForm {
+  readonly Member: boolean
+  readonly Office: boolean
+  readonly isLocking: boolean
+}
+
+const EITHER = [false, true]
+const FIND_FORMS: readonly FindForm[] = EITHER.flatMap(isLocking => EITHER.flatMap(Member => EITHER.map(Office => ({ Member, Office, isLocking }))))
+
+const findStatement = remember((condition: Expr, { Member, Office, isLocking }: FindForm): Prepared => {
+  const keys = toKeyColumns({ Member: Member ? given(1) : NONE, Office: Office ? given(2) : NONE })
+  const columns = [...LISTING_COLUMNS, sql`r0."RecordVersion"::text as "version"`, ...keys]
+  const lock = isLocking ? raw(' for update') : empty
+  return prepare(sql`select ${join(columns)} from ${TABLE} where r0."ListingKey" = ${given(0)} and ${toCondition(condition)}${lock}`, 'once')
+})
 
 /** Locks those of the records that there are, in one order for all. */
 export const toLockStatement = (keys: readonly string[]): Sql =>
@@ -48,14 +69,34 @@ export const toLockStatement = (keys: readonly string[]): Sql =>
 export function toInsertStatement(values: Values, shown: Shown | undefined): Sql {
   const fields = toFields(values)
   const names = join(fields.map(({ name }) => identifier(name)))
-  return sql`insert into "Property" as r0 (${names}) values (${join(fields.map(field => toValue(field, values)))}) returning ${toReturning(shown)}`
+  return sql`insert into "Property" as r0 (${names}) values (${join(fields.map(field => toValue(field, values[field.name])))}) returning ${toReturning(shown)}`
 }
 
 /** Writes nothing, and returns no row, if the record is no longer of that version. */
-export function toUpdateStatement(key: string, version: string, values: Values, shown: Shown | undefined): Sql {
-  const changes = join(toFields(values).map(field => sql`${identifier(field.name)} = ${toValue(field, values)}`))
-  return sql`update ${TABLE} set ${changes} where ${isVersion(key, version)} returning ${toReturning(shown)}`
+export function toUpdateStatement(key: string, version: string, values: Values, shown: Shown | undefined): Statement {
+  const fields = toFields(values)
+  return fill(updateStatement(fields, shown), [key, version, ...fields.map(({ name }) => values[name])])
 }
+
+function updateStatement(fields: readonly Scalar[], shown: Shown | undefined): Prepared {
+  const known = shown ? updatesShowing(shown.plan, shown.notation) : UPDATES
+  const names = fields.map(({ name }) => name).join()
+  const statement = known.get(names)
+  if (statement) return statement
+  const made = makeUpdateStatement(fields, shown)
+  known.set(names, made)
+  return made
+}
+
+function makeUpdateStatement(fields: readonly Scalar[], shown: Shown | undefined): Prepared {
+  const changes = join(fields.map((field, i) => sql`${identifier(field.name)} = ${toValue(field, given(i + 2))}`))
+  return prepare(sql`update ${TABLE} set ${changes} where ${isVersion(given(0), given(1))} returning ${toReturning(shown)}`, 'once')
+}
+
+/** Clients mostly write the same few sets of fields. */
+const newUpdates = () => new LRUCache<string, Prepared>({ max: 50 })
+const UPDATES = newUpdates()
+const updatesShowing = remember((_plan: Plan, _notation: Notation) => newUpdates())
 
 /** Removes nothing, and returns no row, if the record is no longer of that version. */
 export const toDeleteStatement = (key: string, version: string): Sql => sql`delete from ${TABLE} where ${isVersion(key, version)} returning true as "removed"`
@@ -73,8 +114,7 @@ const placeOf = (name: string) => ORDER.get(name) ?? ORDER.size
 const toFields = (values: Values): readonly Scalar[] =>
   Object.keys(values).sort((a, b) => placeOf(a) - placeOf(b)).map(name => scalar(PROPERTY, name)) // biome-ignore format: one line
 
-function toValue({ name, type, collection }: Scalar, values: Values): Sql {
-  const value = values[name]
+function toValue({ type, collection }: Scalar, value: Values[string] | undefined): Sql {
   return sql`${value}::${raw(collection ? `${pgType(type)}[]` : pgType(type))}`
 }
 
@@ -86,9 +126,12 @@ const LISTING_COLUMNS: readonly Sql[] = Object.keys(NO_LISTING).map(name => {
   return sql`${text} as ${identifier(name)}`
 })
 
-function toKeyColumns({ Member, Office }: Keys): readonly Sql[] {
+const NONE: readonly string[] = []
+
+/** @param keys of each entity, or what is given for them. */
+function toKeyColumns({ Member, Office }: { readonly [E in keyof Keys]: readonly string[] | string }): readonly Sql[] {
   return [
-    ...(Member.size > 0 ? [sql`array(select "MemberKey" from "Member" where "MemberKey" = any(${[...Member]}::text[])) as "members"`] : []),
-    ...(Office.size > 0 ? [sql`array(select "OfficeKey" from "Office" where "OfficeKey" = any(${[...Office]}::text[])) as "offices"`] : []),
+    ...(Member.length > 0 ? [sql`array(select "MemberKey" from "Member" where "MemberKey" = any(${Member}::text[])) as "members"`] : []),
+    ...(Office.length > 0 ? [sql`array(select "OfficeKey" from "Office" where "OfficeKey" = any(${Office}::text[])) as "offices"`] : []),
   ]
 }

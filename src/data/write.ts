@@ -4,12 +4,11 @@ import type { Keys } from '../domain/references.js'
 import type { Values } from '../domain/values.js'
 import { ProblemError } from '../errors/problem.js'
 import type { Expr } from '../query/plan.js'
-import type { Connection } from './connection.js'
+import type { Connection, Statement } from './connection.js'
 import type { Database } from './database.js'
 import { isRetryable, toProblem } from './failures.js'
 import type { Found } from './found.js'
 import { type RecordRow, toFound } from './read.js'
-import type { Sql } from './render.js'
 import {
   type KeyRow,
   type ListingRow,
@@ -121,14 +120,14 @@ export class UnitOfWork {
     if (!row) throw new Overtaken()
   }
 
-  async #written(statement: Sql): Promise<Found> {
+  async #written(statement: Statement): Promise<Found> {
     const [row] = await this.#run<RecordRow>(statement)
     if (!row) throw new Overtaken()
     return toFound(row)
   }
 
   /** Whatever the values are, the way to a record is its key. */
-  #run<T>(statement: Sql): Promise<readonly T[]> {
+  #run<T>(statement: Statement): Promise<readonly T[]> {
     return this.connection.query<T>(statement, 'once')
   }
 }

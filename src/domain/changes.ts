@@ -36,7 +36,7 @@ const PROPERTY = entity('Property')
 const STATUS = scalar(PROPERTY, 'StandardStatus')
 const CHANGED_BY = scalar(PROPERTY, 'ChangedByMemberKey')
 /** Fields that clients write as they are. */
-const WRITABLE: readonly Scalar[] = PROPERTY.scalars.filter(s => s.setBy === 'client' && !s.generated && s !== STATUS && s !== PROPERTY.key)
+const WRITABLE: ReadonlySet<Scalar> = new Set(PROPERTY.scalars.filter(s => s.setBy === 'client' && !s.generated && s !== STATUS && s !== PROPERTY.key))
 /** A body of garbage is not answered with an endless list. */
 const MAX_FAULTS = 200
 
@@ -84,7 +84,7 @@ class BodyReading {
     else if (field.kind === 'navigation') this.#fault(name, { kind: 'NotWritable', field: name })
     else if (field === STATUS) this.#readStatus(json)
     else if (field.type === 'GeographyPoint') this.#take(field, readPosition(field, json), values => (this.#position = { field, values }))
-    else if (WRITABLE.includes(field)) this.#take(field, this.#read(field, json), value => (this.#values[name] = value))
+    else if (WRITABLE.has(field)) this.#take(field, this.#read(field, json), value => (this.#values[name] = value))
   }
 
   #read(field: Scalar, json: JsonValue): Outcome {
@@ -158,6 +158,7 @@ const empty = (field: Scalar): FieldValue => (field.collection ? [] : null)
 
 /** The faults in the order of the body, what it does not hold behind that in the order of the model. */
 export function sortFaults(faults: readonly Fault[], body: JsonObject): readonly Problem[] {
+  if (faults.length < 2) return faults.map(f => f.problem)
   const order = new Map([...new Set([...Object.keys(body), ...PROPERTY.fields.keys()])].map((name, i) => [name, i]))
   return [...faults].sort((a, b) => (order.get(a.at) ?? 0) - (order.get(b.at) ?? 0)).map(f => f.problem)
 }

@@ -11,6 +11,7 @@ export interface Precondition {
 
 /** Refuses a write (412) of a record that is there in this version if the condition does not hold (RFC 9110, 13.1). */
 export function checkPrecondition({ ifMatch, ifNoneMatch }: Precondition, version: string): void {
-  const names = (versions: Versions) => versions === '*' || versions.includes(version)
-  if ((ifMatch !== undefined && !names(ifMatch)) || (ifNoneMatch !== undefined && names(ifNoneMatch))) fail({ kind: 'PreconditionFailed' })
+  if ((ifMatch !== undefined && !names(ifMatch, version)) || (ifNoneMatch !== undefined && names(ifNoneMatch, version))) fail({ kind: 'PreconditionFailed' })
 }
+
+const names = (versions: Versions, version: string): boolean => versions === '*' || versions.includes(version)

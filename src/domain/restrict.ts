@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { ENTITIES, type Entity, type Navigation, type Scalar, scalar } from '../model/model.js'
 import {
   allOf,
@@ -26,8 +27,20 @@ import { isReadable, isVisible, type Policy, staysInListing } from './visibility
  * sees null in place of a restricted value; a selected field knows when it may be shown.
  */
 export function restrict(plan: Plan, actor: Actor, policy: Policy): Plan {
-  return restrictionOf(actor, policy).restrict(plan)
+  const restriction = restrictionOf(actor, policy)
+  const name = `${numberOf(restriction)} ${numberOf(plan)}`
+  const known = RESTRICTED.get(name)
+  if (known) return known
+  const restricted = restriction.restrict(plan)
+  RESTRICTED.set(name, restricted)
+  return restricted
 }
+
+/** With a plan lives all that is made of it. There are as many as there are queries times actors, so only so many are kept. */
+const RESTRICTED = new LRUCache<string, Plan>({ max: 2000 })
+
+let numbered = 0
+const numberOf = remember((_of: object) => ++numbered)
 
 /** An actor is known as long as its token: its next requests find what was made for it. */
 const restrictionOf = remember((actor: Actor, policy: Policy) => new Restriction(actor, policy))

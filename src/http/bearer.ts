@@ -15,6 +15,8 @@ export interface Verifier {
   verify(authorization: string | undefined): Promise<Actor>
   /** The same, and how long the answer holds. */
   inspect(authorization: string | undefined): Promise<Verified>
+  /** What `inspect` would say at once, of a token that was verified before. */
+  recall(authorization: string | undefined): Verified | undefined
 }
 
 type VerifierSettings = Pick<
@@ -26,6 +28,8 @@ type VerifierSettings = Pick<
 export interface Verified {
   readonly actor: Actor
   readonly until: number
+  /** The token's name in memory. */
+  readonly name: string
 }
 
 const TOLERANCE_S = 30
@@ -36,16 +40,29 @@ const CACHED_TOKENS = 10_000
 export function createVerifier(config: VerifierSettings): Verifier {
   const seen = new LRUCache<string, Verified>({ max: CACHED_TOKENS })
   const keySet = openKeySet(config, () => seen.clear())
+  function find(name: string): Verified | undefined {
+    const known = seen.get(name)
+    return known !== undefined && Date.now() < known.until ? known : undefined
+  }
   async function inspect(authorization: string | undefined): Promise<Verified> {
     const token = readToken(authorization)
     const name = fingerprint(token)
-    const known = seen.get(name)
-    if (known !== undefined && Date.now() < known.until) return known
-    const verified = await verifyToken(token, config, keySet)
+    const known = find(name)
+    if (known) return known
+    const verified = { ...(await verifyToken(token, config, keySet)), name }
     seen.set(name, verified)
     return verified
   }
-  return { inspect, verify: async authorization => (await inspect(authorization)).actor }
+  return {
+    inspect,
+    async verify(authorization) {
+      return (await inspect(authorization)).actor
+    },
+    recall(authorization) {
+      const token = findToken(authorization)
+      return token === undefined ? undefined : find(fingerprint(token))
+    },
+  }
 }
 
 function openKeySet(config: VerifierSettings, onChange: () => void): KeySet | undefined {
@@ -62,12 +79,14 @@ export const fingerprint = (token: string): string => hash('sha256', token, 'bas
  * The token in an `Authorization` header: the scheme in any case, blanks around the token tolerated (RFC 9110, 11.4).
  * @throws ProblemError TokenMissing, also for another scheme.
  */
-export function readToken(authorization: string | undefined): string {
-  const [, credentials] = /^\s*bearer(?:\s+(.*))?$/i.exec(authorization ?? '') ?? fail({ kind: 'TokenMissing' })
-  return credentials?.trim() || fail({ kind: 'TokenMissing' })
-}
+export const readToken = (authorization: string | undefined): string => findToken(authorization) ?? fail({ kind: 'TokenMissing' })
 
-async function verifyToken(token: string, config: VerifierSettings, keySet: KeySet | undefined): Promise<Verified> {
+const findToken = (authorization = ''): string | undefined => /^\s*bearer(?:\s+(.*))?$/i.exec(authorization)?.[1]?.trim() || undefined
+
+/** What a token says, before it has a name. */
+type Claimed = Omit<Verified, 'name'>
+
+async function verifyToken(token: string, config: VerifierSettings, keySet: KeySet | undefined): Promise<Claimed> {
   // The algorithm decides where the key comes from, so a public key can never serve as a shared secret.
   const { alg, kid, crit } = readHeader(token) ?? refuse('it is malformed')
   // An extension that must be understood is one that this service does not know (RFC 7515, 4.1.11); the library does not look.
@@ -91,7 +110,7 @@ interface Header {
   readonly kid: string | undefined
 }
 
-async function verifyByKeySet(token: string, header: Header, keySet: KeySet, config: VerifierSettings): Promise<Verified> {
+async function verifyByKeySet(token: string, header: Header, keySet: KeySet, config: VerifierSettings): Promise<Claimed> {
   const current = await keySet.current()
   const keys = isKnown(header, current) ? current : await keySet.renewed()
   return toVerified(verifyByAny(token, header, keys, config), config, keys.freshUntil)
@@ -131,7 +150,7 @@ function verifyWith(key: KeyObject, token: string, algorithm: jwt.Algorithm, { j
 
 const refuse = (reason: string): never => fail({ kind: 'TokenRefused', reason })
 
-function toVerified(payload: JwtPayload, config: VerifierSettings, freshUntil = Number.POSITIVE_INFINITY): Verified {
+function toVerified(payload: JwtPayload, config: VerifierSettings, freshUntil = Number.POSITIVE_INFINITY): Claimed {
   const end = payload.exp ?? refuse('its claim exp is missing')
   if (end > Date.now() / 1000 + config.maxTokenDays * DAY_S + TOLERANCE_S) refuse(`it ends more than ${config.maxTokenDays} days ahead`)
   return { actor: toActor(payload), until: Math.min((end + TOLERANCE_S) * 1000, freshUntil) }

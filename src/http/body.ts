@@ -20,24 +20,29 @@ function collect(req: IncomingMessage, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
-    const refuse = (problem: Problem) => {
-      req.off('data', keep)
-      reject(new ProblemError(problem))
+    let isOver = false
+    const parts = {
+      keep(chunk: Buffer) {
+        size += chunk.length
+        if (size > limit) parts.refuse({ kind: 'BodyTooLarge', limit })
+        else chunks.push(chunk)
+      },
+      end() {
+        isOver = true
+        resolve(Buffer.concat(chunks))
+      },
+      lose() {
+        parts.refuse({ kind: 'BadRequest', reason: 'the body ended early' })
+      },
+      refuse(problem: Problem) {
+        // Every request closes, and to make an error is dear.
+        if (isOver) return
+        isOver = true
+        req.off('data', parts.keep)
+        reject(new ProblemError(problem))
+      },
     }
-    const lose = () => refuse({ kind: 'BadRequest', reason: 'the body ended early' })
-    const keep = (chunk: Buffer) => {
-      size += chunk.length
-      if (size > limit) refuse({ kind: 'BodyTooLarge', limit })
-      else chunks.push(chunk)
-    }
-    req.on('data', keep)
-    req.once('end', () => {
-      // Every request closes, and to make an error is dear.
-      req.off('close', lose)
-      resolve(Buffer.concat(chunks))
-    })
-    req.once('error', lose)
-    req.once('close', lose)
+    req.on('data', parts.keep).on('end', parts.end).on('error', parts.lose).on('close', parts.lose)
   })
 }
 

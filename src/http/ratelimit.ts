@@ -2,7 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import type { Config } from '../config.js'
 import { ProblemError } from '../errors/problem.js'
-import { fingerprint, readToken, type Verifier } from './bearer.js'
+import { fingerprint, readToken, type Verified, type Verifier } from './bearer.js'
+import { noteCaller } from './caller.js'
 
 const WINDOW_MS = 60_000
 const COUNTED_TOKENS = 100_000
@@ -27,22 +28,26 @@ export interface RateMeter {
   readonly rateLimit: number
   /** Counts one request of a valid token. */
   count(authorization: string): Left
+  /** The same by the token's name in memory. */
+  countOf(name: string): Left
 }
 
 export function createMeter({ rateLimit }: Pick<Config, 'rateLimit'>): RateMeter {
   const windows = new LRUCache<string, Window>({ max: COUNTED_TOKENS })
-  return {
-    rateLimit,
-    count(authorization) {
-      const name = fingerprint(readToken(authorization))
-      const known = windows.get(name)
-      const window = known !== undefined && Date.now() < known.endsAt ? known : { endsAt: Date.now() + WINDOW_MS, count: 0 }
-      windows.set(name, window)
-      window.count++
-      const seconds = Math.max(1, Math.ceil((window.endsAt - Date.now()) / 1000))
-      return { requests: Math.max(0, rateLimit - window.count), seconds, isOver: rateLimit > 0 && window.count > rateLimit }
-    },
+  function open(name: string, now: number): Window {
+    const window = { endsAt: now + WINDOW_MS, count: 0 }
+    windows.set(name, window)
+    return window
   }
+  function countOf(name: string): Left {
+    const now = Date.now()
+    const known = windows.get(name)
+    const window = known !== undefined && now < known.endsAt ? known : open(name, now)
+    window.count++
+    const seconds = Math.max(1, Math.ceil((window.endsAt - now) / 1000))
+    return { requests: Math.max(0, rateLimit - window.count), seconds, isOver: rateLimit > 0 && window.count > rateLimit }
+  }
+  return { rateLimit, countOf, count: authorization => countOf(fingerprint(readToken(authorization))) }
 }
 
 /**
@@ -54,11 +59,18 @@ export function limitRate(config: Pick<Config, 'rateLimit'>, verifier: Verifier,
   return (req, res, next) => {
     const { authorization } = req.headers
     if (meter.rateLimit === 0 || authorization === undefined) return next()
-    verifier.verify(authorization).then(
-      () => admit(meter.count(authorization), meter.rateLimit, res, next),
+    const known = verifier.recall(authorization)
+    if (known) return letIn(req, known, meter, res, next)
+    verifier.inspect(authorization).then(
+      verified => letIn(req, verified, meter, res, next),
       () => next(),
     )
   }
+}
+
+function letIn(req: IncomingMessage, { actor, name }: Verified, meter: RateMeter, res: ServerResponse, next: (error?: unknown) => void): void {
+  noteCaller(req, actor)
+  admit(meter.countOf(name), meter.rateLimit, res, next)
 }
 
 function admit({ requests, seconds, isOver }: Left, limit: number, res: ServerResponse, next: (error?: unknown) => void): void {

@@ -21,6 +21,10 @@ const LINGER_MS = 1000
 /** Headers of a request that offer another protocol, as `Connection` names them too. */
 const OFFER: ReadonlySet<string> = new Set(['upgrade', 'http2-settings'])
 
+/** On a connection: the answer that is made for it. */
+const RUNNING = Symbol('running')
+type Connection = Duplex & { [RUNNING]?: ServerResponse | undefined }
+
 type ServerSettings = Pick<Config, 'host' | 'port' | 'maxHeaderBytes' | 'shutdownTimeoutMs'>
 
 /** What holds connections for longer than a request takes. */
@@ -43,7 +47,7 @@ export const createHttpServer = (app: RequestListener, config: ServerSettings, l
 export class HttpServer {
   readonly #config: ServerSettings
   readonly #server: Server
-  readonly #running = new Map<Duplex, ServerResponse>()
+  readonly #connections = new Set<Connection>()
   readonly #longLived: LongLived | undefined
   #draining = false
 
@@ -57,9 +61,8 @@ export class HttpServer {
     this.#server.on('checkExpectation', serve)
     this.#server.on('connect', (_req: IncomingMessage, socket: Duplex) => refuse(socket, { kind: 'BadRequest', reason: 'CONNECT is not possible here' }))
     this.#server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => this.#upgrade(req, socket, head))
-    // Answers that still wait behind another one when the connection ends are never told that it has.
-    this.#server.on('connection', (socket: Duplex) => socket.once('close', () => this.#running.delete(socket)))
-    this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => this.#failClient(error.code, socket))
+    this.#server.on('connection', (socket: Connection) => this.#hold(socket))
+    this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Connection) => this.#failClient(error.code, socket))
   }
 
   /** Starts to listen on HOST and PORT. Rejects if the port is taken. */
@@ -91,16 +94,26 @@ export class HttpServer {
         resolve()
       })
       this.#server.closeIdleConnections()
-      for (const res of this.#running.values()) if (!res.headersSent) res.setHeader('Connection', 'close')
+      for (const { [RUNNING]: res } of this.#connections) if (res && !res.headersSent) res.setHeader('Connection', 'close')
+    })
+  }
+
+  #hold(socket: Connection): void {
+    this.#connections.add(socket)
+    socket.once('close', () => {
+      this.#connections.delete(socket)
+      // Answers that still wait behind another one when the connection ends are never told that it has.
+      socket[RUNNING] = undefined
     })
   }
 
   #serve(app: RequestListener, req: IncomingMessage, res: ServerResponse<IncomingMessage> & { req: IncomingMessage }): void {
-    this.#running.set(req.socket, res)
+    const socket: Connection = req.socket
+    socket[RUNNING] = res
     if (this.#draining) res.setHeader('Connection', 'close')
     res.on('close', () => {
       // With pipelining the next request may already stand here.
-      if (this.#running.get(req.socket) === res) this.#running.delete(req.socket)
+      if (socket[RUNNING] === res) socket[RUNNING] = undefined
       // The socket is idle only after this event.
       if (this.#draining) setImmediate(() => this.#server.closeIdleConnections())
     })
@@ -125,8 +138,8 @@ export class HttpServer {
   }
 
   /** Half an answer cannot be taken back: the connection ends without another word. */
-  #failClient(code: string | undefined, socket: Duplex): void {
-    if (!socket.writable || code === 'ECONNRESET' || this.#running.get(socket)?.headersSent) socket.destroy()
+  #failClient(code: string | undefined, socket: Connection): void {
+    if (!socket.writable || code === 'ECONNRESET' || socket[RUNNING]?.headersSent) socket.destroy()
     else refuse(socket, toProblem(code))
   }
 }

@@ -13,6 +13,8 @@ export interface Options {
   readonly values: ReadonlyMap<OptionName, string>
   /** Parameter aliases, by name without `@`. */
   readonly aliases: ReadonlyMap<string, string>
+  /** Those of a next link without its token: one object for all pages of a walk. */
+  readonly ofWalk?: Options
 }
 
 /** What a URL names, as far as it matters for the options that it can take. */
@@ -56,9 +58,19 @@ export function readOptions(rawQuery: string): Options {
   if (rawQuery === '') return NO_OPTIONS
   const known = READ.get(rawQuery)
   if (known) return known
-  const options = parseOptions(rawQuery)
+  const options = readLink(rawQuery) ?? parseOptions(rawQuery)
   READ.set(rawQuery, options)
   return options
+}
+
+/** What `rewriteLink` makes: each page has another token, and nothing else that is new. */
+const LINK = /^(?:(.+)&)?\$skiptoken=([\w-]+)$/s
+
+function readLink(rawQuery: string): Options | undefined {
+  const [, kept = '', token] = LINK.exec(rawQuery) ?? []
+  if (token === undefined) return undefined
+  const ofWalk = readOptions(kept)
+  return ofWalk.values.has('$skiptoken') ? undefined : { ...ofWalk, values: new Map([...ofWalk.values, ['$skiptoken', token]]), ofWalk }
 }
 
 const NO_OPTIONS: Options = { values: new Map(), aliases: new Map() }
@@ -99,6 +111,15 @@ function checkAt({ values }: Options, { name: where, options }: PlaceOptions): v
 /** The query that the options ask for at a place; `checkOptions` is part of it. Parameter aliases are replaced by their values. */
 export const readQuery = (options: Options, place: Place, limits: ParseLimits): Query => queryAt(options, PLACES[place], limits)
 
+/** The same, and where its page begins, if that is said apart. */
+export function readPageQuery(options: Options, place: Place, limits: ParseLimits): { readonly query: Query; readonly pageToken?: string } {
+  const { ofWalk, values } = options
+  if (!ofWalk) return { query: readQuery(options, place, limits) }
+  checkOptions(options, place)
+  const pageToken = values.get('$skiptoken')
+  return { query: readQuery(ofWalk, place, limits), ...(pageToken !== undefined && { pageToken }) }
+}
+
 const queryAt = remember((options: Options, place: PlaceOptions, limits: ParseLimits): Query => {
   checkAt(options, place)
   const { values, aliases } = options
@@ -130,9 +151,15 @@ function parseShared(name: OptionName, text: string, context: ParseContext): Par
  * An `access_token` is never repeated: links are stored and logged.
  */
 export function rewriteLink(rawQuery: string, changes: { readonly $skiptoken: string }): string {
-  const kept = KEPT.get(rawQuery) ?? keepOptions(rawQuery)
+  return `${keptOf(rawQuery)}$skiptoken=${changes.$skiptoken}`
+}
+
+function keptOf(rawQuery: string): string {
+  const known = KEPT.get(rawQuery)
+  if (known !== undefined) return known
+  const kept = keepOptions(rawQuery)
   KEPT.set(rawQuery, kept)
-  return `${kept}$skiptoken=${changes.$skiptoken}`
+  return kept
 }
 
 /** What next links keep of a query string, with `&` at its end if it is not empty. */

@@ -1,11 +1,10 @@
 import { fail } from '../errors/problem.js'
-import type { Query } from '../query/ast.js'
-import type { Collection, Reading } from '../service.js'
+import type { Collection, PageView, Reading } from '../service.js'
 import { keyOf, toKey, toRecordUrl, toSelectList } from './address.js'
 import { type Answer, jsonAnswer, textAnswer } from './answer.js'
 import { encodeRawBytes } from './encoding.js'
 import { checkTakesText, chooseDataFormat } from './negotiate.js'
-import { type Place, readQuery, rewriteLink } from './options.js'
+import { type Place, readPageQuery, rewriteLink } from './options.js'
 import type { CollectionPath } from './path.js'
 import { readPreferences } from './prefer.js'
 import { context, count, type Member, member, renderObject, text, toBareNotation, toNotation } from './render.js'
@@ -14,9 +13,9 @@ import { type ODataRequest, type Service, wishOf } from './request.js'
 /** A page of an entity set, or of the records that belong to another one (Part 1, 11.2.6). */
 export async function readCollection(request: ODataRequest, path: CollectionPath, { reading }: Service): Promise<Answer> {
   const format = chooseDataFormat(wishOf(request))
-  const query = readFiltered(request, path, 'collection')
-  const { page, headers } = await readPage(request, path, reading, { query, notation: toNotation(format) })
-  const url = `${request.root}$metadata#${path.entity.name}${toSelectList(query, path.entity, request.version)}`
+  const asked = readFiltered(request, path, 'collection')
+  const { page, headers } = await readPage(request, path, reading, { ...asked, notation: toNotation(format) })
+  const url = `${request.root}$metadata#${path.entity.name}${toSelectList(asked.query, path.entity, request.version)}`
   return jsonAnswer(
     format,
     renderObject([context(format, url), count(format, page.count), member('value', `[${page.records.json}]`), nextLink(request, page)]),
@@ -27,8 +26,9 @@ export async function readCollection(request: ODataRequest, path: CollectionPath
 /** The addresses of the records of a page (Part 2, 4.6). */
 export async function readReferences(request: ODataRequest, path: CollectionPath, { reading }: Service): Promise<Answer> {
   const format = chooseDataFormat(wishOf(request))
-  const query = { ...readFiltered(request, path, 'references'), select: [keyOf(path.entity)] }
-  const { page, headers } = await readPage(request, path, reading, { query, notation: toBareNotation({ numbersAsText: true }) })
+  const asked = readFiltered(request, path, 'references')
+  const view = { ...asked, query: { ...asked.query, select: [keyOf(path.entity)] }, notation: toBareNotation({ numbersAsText: true }) }
+  const { page, headers } = await readPage(request, path, reading, view)
   const value = page.records.list
     .map(({ json }) => renderObject([text('@odata.id', request.root + toRecordUrl(path.entity, toKey(path.entity, json)))]))
     .join(',')
@@ -39,13 +39,13 @@ export async function readReferences(request: ODataRequest, path: CollectionPath
 /** How many records there are: a plain number, whatever the page (Part 2, 4.8). */
 export async function readCount(request: ODataRequest, path: CollectionPath, { reading }: Service): Promise<Answer> {
   checkTakesText(wishOf(request))
-  const query = readFiltered(request, path, 'count')
+  const { query } = readFiltered(request, path, 'count')
   const within = await reading.follow(path.hops, request.actor)
   return textAnswer(String(await reading.count(path.entity, query, request.actor, within)))
 }
 
 /** The preferred size of a page has a meaning only where `$top` names none (decision of the service: `$top` is the size). */
-async function readPage(request: ODataRequest, path: CollectionPath, reading: Reading, view: Parameters<Reading['find']>[1]) {
+async function readPage(request: ODataRequest, path: CollectionPath, reading: Reading, view: PageView) {
   const preferred = view.query.top === undefined ? readPreferences(request.headers.prefer).pageSize : undefined
   const within = await reading.follow(path.hops, request.actor)
   const page = await reading.find(path.entity, view, request.actor, within, preferred?.size)
@@ -53,9 +53,10 @@ async function readPage(request: ODataRequest, path: CollectionPath, reading: Re
 }
 
 /** Filters in the path hold for what the options begin with. */
-function readFiltered({ options, limits }: ODataRequest, { filters }: CollectionPath, place: Place): Query {
-  const query = readQuery(options, place, limits)
-  return filters.length === 0 ? query : { ...query, apply: [...filters.map(filter => ({ kind: 'filter', filter }) as const), ...(query.apply ?? [])] }
+function readFiltered({ options, limits }: ODataRequest, { filters }: CollectionPath, place: Place): Omit<PageView, 'notation'> {
+  const asked = readPageQuery(options, place, limits)
+  if (filters.length === 0) return asked
+  return { ...asked, query: { ...asked.query, apply: [...filters.map(filter => ({ kind: 'filter', filter }) as const), ...(asked.query.apply ?? [])] } }
 }
 
 /** A link that nobody could follow would end the walk without a word, so it is refused (`LinkTooLong`): the options came in a body, or filled the URL. */

@@ -4,6 +4,7 @@ import type { Config } from '../config.js'
 import { baseUrl } from '../http/address.js'
 import type { Verifier } from '../http/bearer.js'
 import { checkMediaType, readBody, readJsonObject } from '../http/body.js'
+import { callerOf } from '../http/caller.js'
 import { type Answer, type StreamedAnswer, send } from './answer.js'
 import { type BatchSettings, serveBatch } from './batch.js'
 import { openRequest, perform } from './dispatch.js'
@@ -44,7 +45,7 @@ async function answerAnyway(req: Request, parts: ODataParts): Promise<Answer | S
 async function answerRequest(req: Request, parts: ODataParts): Promise<Answer | StreamedAnswer> {
   const { config } = parts
   const { method, headers } = req
-  const actor = await parts.verifier.verify(headers.authorization)
+  const actor = callerOf(req) ?? parts.verifier.recall(headers.authorization)?.actor ?? (await parts.verifier.verify(headers.authorization))
   const root = `${baseUrl(req, config)}${ODATA_PATH}/`
   const { rawPath, rawQuery } = toTarget(req.originalUrl)
   const small = bodyOf(req, config.maxBodyBytes)

@@ -1,17 +1,15 @@
 /** What was made of the objects that led here, and where further ones lead. */
 interface Place<R> {
   made?: { readonly value: R }
-  readonly next: WeakMap<object, Place<R>>
+  next?: WeakMap<object, Place<R>>
 }
-
-const newPlace = <R>(): Place<R> => ({ next: new WeakMap() })
 
 /**
  * The same function, which remembers what it made of the same objects for as long as those live. Queries and plans never change, and requests share many
  * parts of them: what is made of such a part is made once. It must depend on nothing but the arguments, which are told apart by identity.
  */
 export function remember<A extends readonly object[], R>(make: (...of: A) => R): (...of: A) => R {
-  const start = newPlace<R>()
+  const start: Place<R> = {}
   return (...of) => {
     let place = start
     for (const object of of) place = follow(place, object)
@@ -20,10 +18,11 @@ export function remember<A extends readonly object[], R>(make: (...of: A) => R):
   }
 }
 
-function follow<R>({ next }: Place<R>, object: object): Place<R> {
-  const known = next.get(object)
+function follow<R>(from: Place<R>, object: object): Place<R> {
+  from.next ??= new WeakMap()
+  const known = from.next.get(object)
   if (known) return known
-  const place = newPlace<R>()
-  next.set(object, place)
+  const place: Place<R> = {}
+  from.next.set(object, place)
   return place
 }

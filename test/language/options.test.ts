@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Problem, ProblemError } from '../../src/errors/problem.js'
 import { PARSE_LIMITS } from '../../src/language/parser-budget.js'
-import { checkOptions, type Place, readOptions, readQuery, rewriteLink } from '../../src/odata/options.js'
+import { checkOptions, type Place, readOptions, readPageQuery, readQuery, rewriteLink } from '../../src/odata/options.js'
 import { showQuery } from './show.js'
 
 const read = (raw: string, place: Place = 'collection') => showQuery(readQuery(readOptions(raw), place, PARSE_LIMITS))
@@ -58,6 +58,10 @@ describe('what is refused', () => {
     ['$top=1&TOP=1', 'DuplicateOption'],
     ['$filter=true&%24filter=true', 'DuplicateOption'],
     ['@c=1&@c=1', 'DuplicateOption'],
+    ['$skiptoken=a&$skiptoken=b', 'DuplicateOption'],
+    ['%24SkipToken=a&$top=1&$skiptoken=b', 'DuplicateOption'],
+    ['&$skiptoken=a', 'BadRequest'],
+    ['$nonsense=1&$skiptoken=a', 'UnknownOption'],
     ['$fliter=true', 'UnknownOption'],
     ['$filter%20=true', 'UnknownOption'],
     ['$$filter=true', 'UnknownOption'],
@@ -101,4 +105,24 @@ describe('next links', () => {
     ['SKIP=1&%24skiptoken=old&%24top=2&debug=a+b&access_token=secret', '%24top=2&debug=a+b&$skiptoken=T'],
     ['x=\u00e6', 'x=%E6&$skiptoken=T'],
   ])('%s', (raw, expected) => expect(rewriteLink(raw, { $skiptoken: 'T' })).toBe(expected))
+})
+
+describe('the pages of a walk', () => {
+  const readPage = (raw: string, place: Place = 'collection') => readPageQuery(readOptions(raw), place, PARSE_LIMITS)
+
+  test('have one query, and each its own token', () => {
+    const kept = '$filter=City%20eq%20%27Vail%27&$top=5&'
+    const [first, second] = ['one', 'two'].map($skiptoken => readPage(rewriteLink(kept, { $skiptoken })))
+    expect([first?.pageToken, second?.pageToken]).toEqual(['one', 'two'])
+    expect(second?.query).toBe(first?.query)
+    expect(showQuery(first?.query ?? {})).toEqual({ filter: "(eq City 'Vail')", top: 5 })
+  })
+
+  test('a token that stands elsewhere is part of the query', () => {
+    expect(readPage('$skiptoken=one&$top=5')).toEqual({ query: { skipToken: 'one', top: 5 } })
+  })
+
+  test('a token is refused where there are no pages', () => {
+    expect(problem(() => readPage('$skiptoken=one', 'record'))).toMatchObject({ kind: 'OptionNotAllowed', option: '$skiptoken' })
+  })
 })

@@ -1,0 +1,37 @@
+import { randomUUID } from 'node:crypto'
+import { allOf, call, columnOf, type Plan, type Position, rowSource } from './plan.js'
+import { remember } from './remember.js'
+
+/** PostgreSQL has no text with NUL, and nobody else knows the rest. */
+const MARK = `\0${randomUUID()} `
+
+/** Stands in a plan or a statement for what each request gives: so requests that are otherwise the same share it, and all that is made of it. */
+export const given = (index: number): string => MARK + index
+
+/** Which of what is given a value stands for; undefined: it is a value. */
+export const indexOfGiven = (value: unknown): number | undefined =>
+  typeof value === 'string' && value.startsWith(MARK) ? Number(value.slice(MARK.length)) : undefined
+
+/** What a request gives, by index. */
+export type Given = readonly unknown[]
+
+/** The plan of the record with the key that is given: one for all keys. */
+export const withKey = remember((plan: Plan): Plan => {
+  const { key } = plan.entity
+  // Keys are text, but for the log's numbers.
+  const isKey = call('eq', columnOf(key, rowSource('r0')), { kind: 'literal', value: given(0), type: key.type })
+  return { ...plan, filter: allOf(plan.filter, isKey) }
+})
+
+/** The plan of the records behind a place whose values are given: one for all places with nulls in the same terms. */
+export function behind(plan: Plan, place: Position): Plan {
+  const plans = plansBehind(plan)
+  const nulls = place.map(value => (value === null ? 'n' : 'v')).join('')
+  const known = plans.get(nulls)
+  if (known) return known
+  const made = { ...plan, after: place.map((value, i) => (value === null ? null : given(i))), skip: 0 }
+  plans.set(nulls, made)
+  return made
+}
+
+const plansBehind = remember((_plan: Plan) => new Map<string, Plan>())

@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
+
+// How statements go over a connection: a text gets a name when it is seen again, and what a named statement returns is asked once.
+
+const ODD = `"quoted" \\ back, {brace}, 'single', ä€😀\n\t`
+
+describe.each(DATABASE_KINDS)('statements of the %s database', kind => {
+  let database: TestDatabase
+  beforeAll(async () => {
+    database = await openTestDatabase(kind, { poolSize: 1 })
+  })
+  afterAll(() => database?.close())
+
+  const run = (text: string, ...values: readonly unknown[]) => database.reader.query({ text, values })
+
+  test('values and rows are the same each time', async () => {
+    const text = `select $1::text as "text", $2::int + 1 as "whole", $3::text[] as "list", $4::boolean as "truth", $5::numeric::text as "exact", $6::text as "nothing"`
+    const list = ['', 'a,b', '"', '\\', '{}', 'NULL', ODD]
+    const row = { text: ODD, whole: 8, list, truth: false, exact: '12345678901234567.89', nothing: null }
+    for (let time = 1; time <= 4; time++) expect(await run(text, ODD, 7, list, false, '12345678901234567.89', null)).toEqual([row])
+    expect(await run(text, '', -1, [], true, '0', 'x')).toEqual([{ text: '', whole: 0, list: [], truth: true, exact: '0', nothing: 'x' }])
+  })
+
+  test('no rows, and many', async () => {
+    const text = 'select n::int as "n" from generate_series(1, $1::int) n'
+    for (const count of [0, 3, 0, 2]) expect(await run(text, count)).toEqual(Array.from({ length: count }, (_, i) => ({ n: i + 1 })))
+  })
+
+  test('a statement that fails leaves its connection as it was, under a name too', async () => {
+    const text = 'select (10 / $1::int) as "share"'
+    for (let time = 1; time <= 4; time++) {
+      await expect(run(text, 0)).rejects.toMatchObject({ code: '22012' })
+      expect(await run(text, 5)).toEqual([{ share: 2 }])
+    }
+    for (let time = 1; time <= 3; time++) await expect(run('select nonsense from nowhere')).rejects.toMatchObject({ code: '42P01' })
+  })
+
+  test('everyone who asks at once is answered with what was asked', async () => {
+    const asked = Array.from({ length: 20 }, (_, i) => i)
+    expect(await Promise.all(asked.map(i => run('select $1::int as "i"', i)))).toEqual(asked.map(i => [{ i }]))
+  })
+
+  test('Prisma runs the same statements', async () => {
+    const text = 'select $1::text as "word"'
+    const byPrisma = (word: string) => database.prisma.$queryRawUnsafe(text, word)
+    for (const word of ['a', 'b', 'c']) expect([await byPrisma(word), await run(text, word), await byPrisma(word)]).toEqual(Array(3).fill([{ word }]))
+  })
+})

@@ -3,27 +3,26 @@ import { type Plan, reversed } from '../query/plan.js'
 import { toChosenKeys } from './choice.js'
 import { Prisma } from './client/client.js'
 import { toFrom } from './derived.js'
+import { Records } from './found.js'
 import { toStretches } from './keyset.js'
+import { toVersion } from './members.js'
 import { toOrderBy, toWindow } from './order.js'
+import { concat, type Texts, toCursorText, toIsExact, toRecordText } from './record-text.js'
 import type { Sql } from './render.js'
-import { toRecordJson, toVersion } from './shape.js'
-import { type Extent, toCondition, toSql } from './sql.js'
-import { type StoredPlan, toStoredPlan } from './stored.js'
+import { toRecordJson } from './shape.js'
+import { type Extent, toCondition } from './sql.js'
+import { joinStored, type StoredPlan, toStoredPlan } from './stored.js'
 
 const { sql, raw, join, empty } = Prisma
 
-/** A statement that reads records, and in which of two forms they come. */
+/** A statement that reads records, and how its rows are read; undefined: the text is not right. */
 export interface PageStatement {
   readonly statement: Sql
-  /** `text`: one row with all records in one text (`TextRow`); `rows`: a row for each, to be joined with its stored document (`StoredRow`). */
-  readonly form: 'text' | 'rows'
+  readonly read: (rows: readonly object[]) => Records | undefined
 }
 
-/** Null where there are no records. Places have line feeds between them. */
-export interface TextRow {
-  readonly records: string | null
-  readonly cursors: string | null
-}
+/** The rows of a statement are what it says that they are. */
+const reading = <Row>(statement: Sql, read: (rows: readonly Row[]) => Records | undefined): PageStatement => ({ statement, read: rows => read(rows as readonly Row[]) }) // biome-ignore format: one line
 
 export interface StoredRow {
   readonly json: string
@@ -31,20 +30,38 @@ export interface StoredRow {
   readonly cursor: string
 }
 
+/** A page in one row; null where there are no records. */
+interface TextRow {
+  readonly records: string | null
+  readonly cursors: string | null
+  readonly isExact: boolean | null
+}
+
 /**
- * The statement that reads a page, or what a stretch of the order has of it: the finished JSON of the records, and the order values from which the next
- * page goes on. Large records come apart: copying them into one text would cost more than their rows.
+ * The statement that reads a page, or what a stretch of the order has of it: the records, and the order values from which the next page goes on. Full records
+ * have a row each, with their stored document: copying them into one text would cost more. With `texts` as they are some pages cannot be read.
  */
-export function toPageStatement(plan: Plan, notation: Notation, stretch: Sql | undefined, most: number | undefined): PageStatement {
-  const stored = toStoredPlan(plan, notation)
-  const cursor = sql`json_build_array(${join(plan.orderBy.map(o => sql`(${toSql(o.expr)})::text`))})::text`
+export function toPageStatement(plan: Plan, notation: Notation, stretch: Sql | undefined, most: number | undefined, texts: Texts): PageStatement {
   const rows = sql`${toPageRows(plan, [...(stretch ? [stretch] : []), ...toBound(plan)], most)} order by ${toOrderBy(plan)}${toWindow(plan.skip, most)}`
-  if (stored) return { form: 'rows', statement: sql`select ${toStoredColumns(stored, notation)}, ${cursor} as "cursor" ${rows}` }
-  const listed = sql`select ${toRecordJson(plan, notation)}::text as record, ${cursor} as cursor ${rows}`
-  return {
-    form: 'text',
-    statement: sql`select string_agg(listed.record, E',\\n') as "records", string_agg(listed.cursor, E'\\n') as "cursors" from (${listed}) listed`,
-  }
+  const stored = toStoredPlan(plan, notation)
+  if (stored) return toStoredStatement(stored, plan, notation, rows)
+  const record = toRecordText(plan, notation, texts)
+  const cursor = toCursorText(plan, texts)
+  const checked = concat([...record.texts, ...cursor.texts])
+  // One value, which is costly enough that PostgreSQL makes it of the records of the page alone: what it thinks cheap it makes of all that it has to sort.
+  const made = sql`select array[${record.json}, ${cursor.json}, ${checked}] as made ${rows}`
+  const [records, cursors] = [raw("string_agg(page.made[1], E',\\n')"), raw("string_agg(page.made[2], E'\\n')")]
+  return reading<TextRow>(
+    sql`select ${records} as "records", ${cursors} as "cursors", ${toIsExact(raw('page.made[3]'))} as "isExact" from (${made}) page`,
+    ([row]) => (row?.isExact === false ? undefined : row?.cursors ? new Records(row.records ?? '', row.cursors.split('\n')) : Records.NONE),
+  )
+}
+
+function toStoredStatement(stored: StoredPlan, plan: Plan, notation: Notation, rows: Sql): PageStatement {
+  const cursor = toCursorText(plan, 'escaped').json
+  return reading<StoredRow>(sql`select ${toStoredColumns(stored, notation)}, ${cursor} as "cursor" ${rows}`, found =>
+    Records.of(found.map(({ json, document, cursor }) => ({ json: joinStored(json, document), cursor }))),
+  )
 }
 
 /** The statement that reads one record, with its version: the first one of the plan. */

@@ -7,8 +7,9 @@ import type { Connection } from './connection.js'
 import { toProblem } from './failures.js'
 import { type Found, Records } from './found.js'
 import { toStretches } from './keyset.js'
-import { type PageStatement, type StoredRow, type TextRow, toCountStatement, toPageStatement, toRecordStatement } from './page.js'
+import { type StoredRow, toCountStatement, toPageStatement, toRecordStatement } from './page.js'
 import { fill, type Prepared, prepare } from './prepared.js'
+import type { Texts } from './record-text.js'
 import { countPlanning, pagePlanning } from './steady.js'
 import { joinStored } from './stored.js'
 
@@ -59,26 +60,32 @@ async function readRecords(connection: Connection, plan: Plan, notation: Notatio
   return records
 }
 
-async function readStretch(connection: Connection, { form, statement }: Stretch, given: Given): Promise<Records> {
-  if (form === 'rows') {
-    const rows = await run<StoredRow>(connection, statement, given)
-    return Records.of(rows.map(({ json, document, cursor }) => ({ json: joinStored(json, document), cursor })))
-  }
-  const [row] = await run<TextRow>(connection, statement, given)
-  return row?.cursors ? new Records(row.records ?? '', row.cursors.split('\n')) : Records.NONE
+async function readStretch(connection: Connection, stretch: Stretch, given: Given): Promise<Records> {
+  const read = async (page: StretchStatement) => page.read(await run(connection, page.statement, given))
+  return (await read(stretch.asTheyAre)) ?? (await read(stretch.escaped())) ?? Records.NONE
 }
 
-/** What reads a stretch of the order: a whole page of it, whatever was found before. */
-interface Stretch extends Pick<PageStatement, 'form'> {
+interface StretchStatement {
   readonly statement: Prepared
+  readonly read: (rows: readonly object[]) => Records | undefined
 }
 
-const stretchesOf = remember((plan: Plan, notation: Notation): readonly Stretch[] =>
-  toStretches(plan).map(stretch => {
-    const { form, statement } = toPageStatement(plan, notation, stretch, plan.top === undefined ? undefined : plan.top + 1)
-    return { form, statement: prepare(statement, pagePlanning(plan)) }
-  }),
-)
+/** What reads a stretch of the order, a whole page of it, whatever was found before: with texts as they are, and if that is not right, with texts escaped. */
+interface Stretch {
+  readonly asTheyAre: StretchStatement
+  readonly escaped: () => StretchStatement
+}
+
+const stretchesOf = remember((plan: Plan, notation: Notation): readonly Stretch[] => {
+  const most = plan.top === undefined ? undefined : plan.top + 1
+  return toStretches(plan).map(stretch => {
+    const of = (texts: Texts): StretchStatement => {
+      const { statement, read } = toPageStatement(plan, notation, stretch, most, texts)
+      return { statement: prepare(statement, pagePlanning(plan)), read }
+    }
+    return { asTheyAre: of('as they are'), escaped: () => of('escaped') }
+  })
+})
 
 export async function readCount(connection: Connection, plan: Plan): Promise<number> {
   if (plan.filter && isFalse(plan.filter)) return 0

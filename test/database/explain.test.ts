@@ -78,7 +78,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on a table of 40,000 listings
     test(`${text || 'no options'} is served by ${index}, ${order}`, async () => {
       const plan: Plan = { ...toPlan(text), select: [{ kind: 'field', scalar: PROPERTY.key }], ...(after && { after }) }
       const [stretch] = toStretches(plan)
-      const { statement } = toPageStatement(plan, NOTATION, stretch, (plan.top ?? 100) + 1)
+      const { statement } = toPageStatement(plan, NOTATION, stretch, (plan.top ?? 100) + 1, 'as they are')
       const [explained] = await database.prisma.$queryRaw<{ 'QUERY PLAN': readonly { Plan: Node }[] }[]>`explain (format json) ${statement}`
       const used = nodes(explained?.['QUERY PLAN'][0]?.Plan ?? { 'Node Type': 'none' })
       expect(used.map(n => n['Index Name']).filter(n => n !== undefined)).toContain(index)

@@ -121,7 +121,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on PostgreSQL', () => {
     const steady = plans.filter(plan => pagePlanning(plan) === 'once')
     expect(steady.length).toBeGreaterThan(30)
     for (const plan of steady) {
-      const { statement } = toPageStatement(plan, NOTATION, undefined, 101)
+      const { statement } = toPageStatement(plan, NOTATION, undefined, 101, 'as they are')
       const types = await explain(statement)
       expect(
         types.some(type => type.startsWith('Index')),
@@ -138,7 +138,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on PostgreSQL', () => {
     ]) {
       const plan = { ...toPlan(after[0] === null ? '$orderby=ListPrice' : '$orderby=ModificationTimestamp'), after }
       for (const stretch of toStretches(plan)) {
-        const types = await explain(toPageStatement(plan, NOTATION, stretch, 101).statement)
+        const types = await explain(toPageStatement(plan, NOTATION, stretch, 101, 'as they are').statement)
         for (const type of ['Sort', 'Incremental Sort', 'Seq Scan']) expect(types).not.toContain(type)
       }
     }
@@ -149,7 +149,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on PostgreSQL', () => {
     await database.prisma
       .$executeRaw`insert into "Property" ("ListingKey", "City", "ListPrice") select 'S' || n, 'City ' || n % 3, n from generate_series(1, 60) n`
     const plan = toPlan("$filter=City eq 'City 1' and ListPrice ge 10&$orderby=ListPrice desc&$select=ListingKey")
-    const { statement } = toPageStatement(plan, NOTATION, undefined, 101)
+    const { statement } = toPageStatement(plan, NOTATION, undefined, 101, 'as they are')
     const read = (planning: 'once' | 'each time') => database.reader.query<{ cursors: string }>(statement, planning)
     const [once, each] = [await read('once'), await read('each time')]
     expect(once).toEqual(each)

@@ -55,10 +55,11 @@ describe('one query, one plan', () => {
     ['$filter=City in (\'Vail\',null)&$top=7',                               'where: "City in (\'Vail\',null)", first: 7'],
     ['$search=den&$orderby=ListAgent/MemberKey desc',                        'search: "den", orderBy: [{ ListAgent: { MemberKey: DESC } }]'],
   ])('%s = %s', async (odata, args) => {
-    const [theirs] = await statementsOf(() => app.send(`/odata/Property?${odata}&$select=City`))
+    const theirs = await statementsOf(() => app.send(`/odata/Property?${odata}&$select=City`))
     const ours = await statementsOf(() => dataOf(app, `{ properties(${args}) { nodes { City } } }`))
-    expect(ours).toHaveLength(1)
-    expect(ours.map(sourceOf)).toEqual(theirs && [sourceOf(theirs)])
+    expect(ours.map(sourceOf)).toEqual(theirs.map(sourceOf))
+    // A page in whose texts something must be escaped is read once more.
+    expect(new Set(ours.map(statement => JSON.stringify(sourceOf(statement)))).size).toBe(1)
   })
 
   test.each([10, 50, 100])('GQL-01: %s listings with Media and Rooms are one statement', async first => {

@@ -31,5 +31,4 @@ export const toReader = (pools: Pools, nameOf: (text: string) => string): Connec
   },
 })
 
-const isSoonFree = ({ idleCount, totalCount, waitingCount, options }: Pool): boolean =>
-  idleCount > 0 || totalCount < options.max || waitingCount < options.max
+const isSoonFree = ({ idleCount, totalCount, waitingCount, options }: Pool): boolean => idleCount > 0 || totalCount < options.max || waitingCount < options.max

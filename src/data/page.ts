@@ -11,6 +11,7 @@ import { concat, type Texts, toCursorText, toIsExact, toRecordText } from './rec
 import type { Sql } from './render.js'
 import { toRecordJson } from './shape.js'
 import { type Extent, toCondition } from './sql.js'
+import { pagePlanning } from './steady.js'
 import { joinStored, type StoredPlan, toStoredPlan } from './stored.js'
 
 const { sql, raw, join, empty } = Prisma
@@ -48,11 +49,12 @@ export function toPageStatement(plan: Plan, notation: Notation, stretch: Sql | u
   const record = toRecordText(plan, notation, texts)
   const cursor = toCursorText(plan, texts)
   const checked = concat([...record.texts, ...cursor.texts])
-  // One value, which is costly enough that PostgreSQL makes it of the records of the page alone: what it thinks cheap it makes of all that it has to sort.
-  const made = sql`select array[${record.json}, ${cursor.json}, ${checked}] as made ${rows}`
-  const [records, cursors] = [raw("string_agg(page.made[1], E',\\n')"), raw("string_agg(page.made[2], E'\\n')")]
+  // What PostgreSQL takes for cheap it makes of all that it has to sort, not of the records of the page alone. One array of all three is dear enough.
+  const isSorted = pagePlanning(plan) !== 'once'
+  const made = isSorted ? sql`array[${record.json}, ${cursor.json}, ${checked}] as made` : sql`${record.json} as m1, ${cursor.json} as m2, ${checked} as m3`
+  const part = (i: 1 | 2 | 3) => raw(isSorted ? `page.made[${i}]` : `page.m${i}`)
   return reading<TextRow>(
-    sql`select ${records} as "records", ${cursors} as "cursors", ${toIsExact(raw('page.made[3]'))} as "isExact" from (${made}) page`,
+    sql`select string_agg(${part(1)}, E',\\n') as "records", string_agg(${part(2)}, E'\\n') as "cursors", ${toIsExact(part(3))} as "isExact" from (select ${made} ${rows}) page`,
     ([row]) => (row?.isExact === false ? undefined : row?.cursors ? new Records(row.records ?? '', row.cursors.split('\n')) : Records.NONE),
   )
 }

@@ -3,7 +3,7 @@ import { Client, type ClientConfig, Pool, type PoolConfig } from 'pg'
 import { PrismaClient } from './client/client.js'
 import type { Connection, Planning } from './connection.js'
 import { openEmbedded, type Role } from './embedded.js'
-import { type Pools, toReader } from './reader.js'
+import { type Pools, toReader, toWriter } from './reader.js'
 import { StatementNames } from './statements.js'
 import { type Transactions, toTransactions } from './transaction.js'
 
@@ -22,8 +22,9 @@ export interface DatabaseSettings {
 /** The open database. Both kinds are reached through the same driver, so there is one code path for everything above. */
 export interface Database {
   readonly prisma: PrismaClient
-  /** The same connections for statements that stand alone, without Prisma between: all that read, and single writes. */
+  /** The same connections for statements that stand alone, without Prisma between. */
   readonly reader: Connection
+  readonly writer: Connection
   /** Several statements as one. */
   readonly transaction: Transactions
   readonly kind: 'embedded' | 'server'
@@ -126,6 +127,7 @@ async function connectTo(
   return {
     prisma,
     reader: toReader(pools, nameOf),
+    writer: toWriter(pools, nameOf),
     transaction: toTransactions(pool, nameOf, 2 * settings.statementTimeoutMs),
     kind,
     target,

@@ -26,20 +26,27 @@ export const ofPlainText = (value: Sql): JsonValue => ({ value, json: quoted(val
 /** A value whose text is its JSON: a whole number, true or false. */
 export const ofItself = (value: Sql): JsonValue => ({ value, json: sql`(${value})::text` })
 export const ofAny = (value: Sql): JsonValue => ({ value, json: sql`to_json(${value})::text` })
-/** An exact number of a column: JSON has no number for NaN. */
-const ofDecimal = (value: Sql): JsonValue => ({ value, json: sql`case when ${value} = 'NaN' then '"NaN"' else (${value})::text end` })
+/** An exact number of a column: for what is not finite JSON has no number. */
+const ofDecimal = (value: Sql): JsonValue => ({
+  value,
+  json: sql`case when ${value} in ('NaN', 'Infinity', '-Infinity') then '"' || (${value})::text || '"' else (${value})::text end`,
+})
 
 export function shownIf(condition: Sql, { value, json, text }: JsonValue): JsonValue {
   const shown = (sql: Sql) => Prisma.sql`case when ${condition} then ${sql} end`
   return { value: shown(value), json: shown(json), ...(text && { text: shown(text) }) }
 }
 
+/** Prose has line feeds and quotation marks: to take it as it is would seldom be right. */
+const isProse = ({ maxLength }: Scalar): boolean => maxLength === undefined || maxLength > LONGEST_NAME
+const LONGEST_NAME = 1024
+
 export function toColumnValue(scalar: Scalar, row: Plan['row'], notation: Notation): JsonValue {
   const type: Type = scalar.collection ? `Collection(${scalar.type})` : scalar.type
   const value = toJsonValue(toColumn(scalar, rowSource(row)), type, notation)
   switch (type) {
     case 'String':
-      return ofText(value)
+      return isProse(scalar) ? ofAny(value) : ofText(value)
     case 'Boolean':
     case 'Int32':
       return ofItself(value)

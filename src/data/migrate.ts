@@ -64,7 +64,8 @@ export async function isMigrated(database: Database, known: readonly Migration[]
 
 /** The lock lasts as long as the transaction, and what is applied is read under it. */
 async function applyNext(client: Client, known: readonly Migration[]): Promise<string | undefined> {
-  await client.query('begin')
+  // Whatever the role's default: under a snapshot from before the lock, what others have committed meanwhile would not be seen.
+  await client.query('begin isolation level read committed')
   try {
     await client.query(`select pg_advisory_xact_lock(${LOCK})`)
     await client.query(TABLE)

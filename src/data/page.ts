@@ -46,18 +46,38 @@ export function toPageStatement(plan: Plan, notation: Notation, stretch: Sql | u
   const rows = sql`${toPageRows(plan, [...(stretch ? [stretch] : []), ...toBound(plan)], most)} order by ${toOrderBy(plan)}${toWindow(plan.skip, most)}`
   const stored = toStoredPlan(plan, notation)
   if (stored) return toStoredStatement(stored, plan, notation, rows)
+  return toTextStatement(plan, notation, rows, texts)
+}
+
+function toTextStatement(plan: Plan, notation: Notation, rows: Sql, texts: Texts): PageStatement {
   const record = toRecordText(plan, notation, texts)
   const cursor = toCursorText(plan, texts)
-  const checked = concat([...record.texts, ...cursor.texts])
-  // What PostgreSQL takes for cheap it makes of all that it has to sort, not of the records of the page alone. One array of all three is dear enough.
-  const isSorted = pagePlanning(plan) !== 'once'
-  const made = isSorted ? sql`array[${record.json}, ${cursor.json}, ${checked}] as made` : sql`${record.json} as m1, ${cursor.json} as m2, ${checked} as m3`
-  const part = (i: 1 | 2 | 3) => raw(isSorted ? `page.made[${i}]` : `page.m${i}`)
+  const parts = [record.json, cursor.json, concat([...record.texts, ...cursor.texts])] as const
+  const { made, names } = pagePlanning(plan) === 'once' ? asColumns(parts) : asArray(parts)
+  const [json, place, checked] = names
   return reading<TextRow>(
-    sql`select string_agg(${part(1)}, E',\\n') as "records", string_agg(${part(2)}, E'\\n') as "cursors", ${toIsExact(part(3))} as "isExact" from (select ${made} ${rows}) page`,
+    sql`select string_agg(${json}, E',\\n') as "records", string_agg(${place}, E'\\n') as "cursors", ${toIsExact(checked)} as "isExact" from (select ${made} ${rows}) page`,
     ([row]) => (row?.isExact === false ? undefined : row?.cursors ? new Records(row.records ?? '', row.cursors.split('\n')) : Records.NONE),
   )
 }
+
+/** JSON, place and checked texts of a record: what PostgreSQL makes, and how that is named. */
+type Parts = readonly [Sql, Sql, Sql]
+interface MadeParts {
+  readonly made: Sql
+  readonly names: Parts
+}
+
+const asColumns = ([json, cursor, texts]: Parts): MadeParts => ({
+  made: sql`${json} as json, ${cursor} as cursor, ${texts} as texts`,
+  names: [raw('page.json'), raw('page.cursor'), raw('page.texts')],
+})
+
+/** Where records are sorted: what PostgreSQL takes for cheap it makes of all that it sorts, not of the records of the page alone. One array of all three is dear enough. */
+const asArray = (parts: Parts): MadeParts => ({
+  made: sql`array[${join([...parts])}] as made`,
+  names: [raw('page.made[1]'), raw('page.made[2]'), raw('page.made[3]')],
+})
 
 function toStoredStatement(stored: StoredPlan, plan: Plan, notation: Notation, rows: Sql): PageStatement {
   const cursor = toCursorText(plan, 'escaped').json

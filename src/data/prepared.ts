@@ -25,6 +25,9 @@ export function prepare({ text, values }: Statement, planning: Planning): Prepar
 export function fill(prepared: Prepared, given: Given): Statement {
   if (prepared.open.length === 0) return prepared
   const values = [...prepared.values]
-  for (const { place, index } of prepared.open) values[place] = given[index] ?? null
+  for (const { place, index } of prepared.open) {
+    if (index >= given.length) throw new Error('A statement lacks what is given')
+    values[place] = given[index]
+  }
   return { text: prepared.text, values }
 }

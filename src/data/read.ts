@@ -83,7 +83,8 @@ const stretchesOf = remember((plan: Plan, notation: Notation): readonly Stretch[
       const { statement, read } = toPageStatement(plan, notation, stretch, most, texts)
       return { statement: prepare(statement, pagePlanning(plan)), read }
     }
-    return { asTheyAre: of('as they are'), escaped: () => of('escaped') }
+    let escaped: StretchStatement | undefined
+    return { asTheyAre: of('as they are'), escaped: () => (escaped ??= of('escaped')) }
   })
 })
 

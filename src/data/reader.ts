@@ -10,8 +10,15 @@ interface Runner<T> {
 /** Runs a statement, under its name if it has one. */
 export async function runOn<T>(on: Pool | PoolClient, { text, values }: Statement, nameOf: (text: string) => string): Promise<readonly T[]> {
   const runner = on as unknown as Runner<T> // as its source has it, and the statement says what its rows are
-  const run = new Run(text, nameOf(text), values)
-  return new Promise((resolve, reject) => runner.query(run, (error, rows) => (error ? reject(error) : resolve(rows))))
+  try {
+    return await new Promise((resolve, reject) => {
+      runner.query(new Run(text, nameOf(text), values), (error, rows) => (error ? reject(error) : resolve(rows)))
+    })
+  } catch (error) {
+    // What comes from the socket knows nothing of who asked.
+    if (error instanceof Error) Error.captureStackTrace(error)
+    throw error
+  }
 }
 
 /** Connections to the database by how statements are planned on them. Where there are few, all of them plan each time. */
@@ -22,13 +29,29 @@ export interface Pools {
 
 /**
  * Statements that stand alone go to the pools themselves: finished JSON needs nothing of Prisma, which hands it on at 0.68 to 0.94 of their rate.
- * A short wait for a connection that plans once is cheaper than to plan; behind many that wait (for writers, who go one by one) another is better.
+ * A short wait for a connection that plans once is cheaper than to plan; behind many that wait another connection is better.
  */
 export const toReader = (pools: Pools, nameOf: (text: string) => string): Connection => ({
   query<T>(statement: Statement, planning: Planning = 'each time') {
     const { once } = pools
-    return runOn<T>(planning === 'once' && once && isSoonFree(once) ? once : pools['each time'], statement, nameOf)
+    return runOn<T>(planning === 'once' && once && once.waitingCount < once.options.max ? once : pools['each time'], statement, nameOf)
   },
 })
 
-const isSoonFree = ({ idleCount, totalCount, waitingCount, options }: Pool): boolean => idleCount > 0 || totalCount < options.max || waitingCount < options.max
+/** The same for writes, which may wait for the locks of others: they never hold all connections that plan once, so that readers wait for none of them. */
+export function toWriter(pools: Pools, nameOf: (text: string) => string): Connection {
+  const { once } = pools
+  const most = once ? Math.ceil(once.options.max / 2) : 0
+  let running = 0
+  return {
+    async query<T>(statement: Statement, planning: Planning = 'each time') {
+      if (planning === 'each time' || !once || running >= most) return runOn<T>(pools['each time'], statement, nameOf)
+      running += 1
+      try {
+        return await runOn<T>(once, statement, nameOf)
+      } finally {
+        running -= 1
+      }
+    },
+  }
+}

@@ -63,13 +63,16 @@ export class Run implements Submittable {
     const columns = this.#known?.get(this.name)
     // What is written between goes out together.
     wire.stream.cork()
-    if (!isNamed || wire.parsedStatements[this.name] === undefined) wire.parse(this)
-    wire.bind({ statement: this.name, values: this.values, valueMapper: toText })
-    if (columns) this.#columns = columns
-    else wire.describe({ type: 'P' })
-    wire.execute()
-    wire.sync()
-    wire.stream.uncork()
+    try {
+      if (!isNamed || wire.parsedStatements[this.name] === undefined) wire.parse(this)
+      wire.bind({ statement: this.name, values: this.values, valueMapper: toText })
+      if (columns) this.#columns = columns
+      else wire.describe({ type: 'P' })
+      wire.execute()
+      wire.sync()
+    } finally {
+      wire.stream.uncork()
+    }
   }
 
   handleRowDescription({ fields }: Description): void {

@@ -44,10 +44,10 @@ class Overtaken extends Error {}
  * judged; otherwise the work is run again: so it must do nothing that cannot be repeated. What is overtaken again and again is run under a lock.
  * @throws ProblemError, also for what the database refuses or cannot do now.
  */
-export async function writeAlone<T>(database: Pick<Database, 'reader' | 'transaction'>, work: Work<T>): Promise<T> {
+export async function writeAlone<T>(database: Pick<Database, 'writer' | 'transaction'>, work: Work<T>): Promise<T> {
   for (let attempt = 1; attempt <= UNLOCKED_ATTEMPTS; attempt++) {
     try {
-      return await work(new UnitOfWork(database.reader, false))
+      return await work(new UnitOfWork(database.writer, false))
     } catch (error) {
       if (!(error instanceof Overtaken || isRetryable(error))) throw toThrown(error)
     }

@@ -18,6 +18,8 @@ const CATALOG = {
   triggers: `select pg_get_triggerdef(oid) as text, tgenabled from pg_trigger where tgrelid = ${TABLE} and not tgisinternal order by 1`,
   functions: `select pg_get_functiondef(p.oid) as text from pg_proc p where pronamespace = 'public'::regnamespace and prokind = 'f' order by 1`,
   privileges: `select grantee::regrole::text as role, privilege_type, is_grantable from pg_class, aclexplode(relacl) where oid = ${TABLE} and grantee <> relowner and grantee > 0 order by 1, 2`,
+  ofColumns: `select attname, grantee::regrole::text as role, privilege_type from pg_attribute, aclexplode(attacl) where attrelid = ${TABLE} and grantee > 0 order by 1, 2, 3`,
+  owner: `select relowner::regrole::text as owner, obj_description(oid, 'pg_class') as comment from pg_class where oid = ${TABLE}`,
   records: `select to_jsonb(p) as record from "Property" p order by "ListingKey"`,
   media: `select count(*)::int as number from "Media"`,
 }
@@ -38,15 +40,45 @@ describe.each(DATABASE_KINDS)('%s', kind => {
   })
   afterAll(() => database?.close())
 
+  /** As it was before the migration, which sets them. */
+  const RESET = 'alter table "Property" reset (autovacuum_vacuum_scale_factor, autovacuum_analyze_scale_factor)'
+  const run = (client: Client) => client.query(`begin isolation level read committed; ${RESET}; ${sql}; commit`)
+
   test('keeps all that belongs to the table, and every record', async () => {
     await database.withClient(async client => {
-      await client.query(`grant select, update on "Property" to pg_monitor with grant option; comment on column "Property"."City" is 'it''s a place'`)
+      await client.query(`grant select, update on "Property" to pg_monitor with grant option; grant update ("City") on "Property" to pg_monitor;
+        comment on column "Property"."City" is 'it''s a place'; comment on table "Property" is 'all'; alter table "Property" disable trigger adopt_media;
+        alter default privileges grant delete on tables to pg_monitor`)
       const before = await look(client)
-      await client.query(`begin; ${sql}; commit`)
+      await run(client)
       expect(await look(client)).toEqual(before)
       expect(before['records']).toHaveLength(20)
       expect(before['privileges']).toHaveLength(2)
-      expect(before['triggers']).not.toHaveLength(0)
+      expect(before['ofColumns']).toHaveLength(1)
+      expect(before['triggers']).toEqual(expect.arrayContaining([expect.objectContaining({ tgenabled: 'D' })]))
+      await client.query('alter default privileges revoke delete on tables from pg_monitor; alter table "Property" enable trigger adopt_media')
+    })
+  })
+
+  test.each([
+    ['row security', 'alter table "Property" enable row level security', 'alter table "Property" disable row level security'],
+    ['publication heard', 'create publication heard for table "Property"', 'drop publication heard'],
+    ['replica identity', 'alter table "Property" replica identity full', 'alter table "Property" replica identity default'],
+    ['statistics places', 'create statistics places on "City", "PostalCode" from "Property"', 'drop statistics places'],
+    ['storage parameters', `alter table "Property" set (fillfactor = 90)`, 'alter table "Property" reset (fillfactor)'],
+  ])('refuses what it cannot carry over: %s', async (name, set, unset) => {
+    await database.withClient(async client => {
+      await client.query(set)
+      await expect(run(client)).rejects.toThrow(`cannot carry over: ${name}`)
+      await client.query('rollback')
+      await client.query(unset)
+    })
+  })
+
+  test('refuses a transaction that would not see what others have committed', async () => {
+    await database.withClient(async client => {
+      await expect(client.query(`begin isolation level repeatable read; ${RESET}; ${sql}; commit`)).rejects.toThrow(/read committed/)
+      await client.query('rollback')
     })
   })
 
@@ -60,7 +92,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
   test('refuses to drop what others have built on the table', async () => {
     await database.withClient(async client => {
       await client.query('create view others as select "City" from "Property"')
-      await expect(client.query(`begin; ${sql}; commit`)).rejects.toThrow(/other objects depend on it/)
+      await expect(run(client)).rejects.toThrow(/other objects depend on it/)
       await client.query('rollback')
       expect((await client.query('select count(*)::int as number from others')).rows).toEqual([{ number: 20 }])
     })

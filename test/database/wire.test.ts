@@ -36,6 +36,11 @@ describe.each(DATABASE_KINDS)('statements of the %s database', kind => {
     for (let time = 1; time <= 3; time++) await expect(run('select nonsense from nowhere')).rejects.toMatchObject({ code: '42P01' })
   })
 
+  test('an error knows who asked', async () => {
+    const error = await run('select 1 / 0').catch((error: unknown) => error)
+    expect(error).toMatchObject({ stack: expect.stringContaining('runOn') })
+  })
+
   test('everyone who asks at once is answered with what was asked', async () => {
     const asked = Array.from({ length: 20 }, (_, i) => i)
     expect(await Promise.all(asked.map(i => run('select $1::int as "i"', i)))).toEqual(asked.map(i => [{ i }]))
@@ -45,5 +50,33 @@ describe.each(DATABASE_KINDS)('statements of the %s database', kind => {
     const text = 'select $1::text as "word"'
     const byPrisma = (word: string) => database.prisma.$queryRawUnsafe(text, word)
     for (const word of ['a', 'b', 'c']) expect([await byPrisma(word), await run(text, word), await byPrisma(word)]).toEqual(Array(3).fill([{ word }]))
+  })
+})
+
+describe.runIf(DATABASE_KINDS.includes('server'))('connections that plan once', () => {
+  const LOCK = 4711
+  let database: TestDatabase
+  beforeAll(async () => {
+    database = await openTestDatabase('server', { poolSize: 6 })
+  })
+  afterAll(() => database?.close())
+
+  test('are never all held by writers that wait for a lock', async () => {
+    await database.withClient(async client => {
+      await client.query(`select pg_advisory_lock(${LOCK})`)
+      const writers = Promise.all(Array.from({ length: 8 }, () => database.writer.query({ text: 'select pg_advisory_xact_lock($1)', values: [LOCK] }, 'once')))
+      const readers = Array.from({ length: 4 }, (_, i) => database.reader.query({ text: 'select $1::int as "i"', values: [i] }, 'once'))
+      expect(await Promise.all(readers)).toEqual([0, 1, 2, 3].map(i => [{ i }]))
+      await client.query(`select pg_advisory_unlock(${LOCK})`)
+      expect(await writers).toHaveLength(8)
+    })
+  })
+
+  test('serve a burst together with the others', async () => {
+    const asked = Array.from({ length: 60 }, (_, i) => i)
+    const answers = await Promise.all(
+      asked.map(i => database.reader.query({ text: 'select $1::int as "i", current_setting(\'plan_cache_mode\') as "mode"', values: [i] }, 'once')),
+    )
+    expect(new Set(answers.map(([row]) => (row as { mode: string }).mode))).toEqual(new Set(['force_generic_plan', 'force_custom_plan']))
   })
 })

@@ -59,6 +59,8 @@ describe('what is refused', () => {
     ['$filter=true&%24filter=true', 'DuplicateOption'],
     ['@c=1&@c=1', 'DuplicateOption'],
     ['$skiptoken=a&$skiptoken=b', 'DuplicateOption'],
+    ['$skiptoken=a&'.repeat(9000), 'DuplicateOption'],
+    [`${'$skiptoken=a&'.repeat(9000)}$skiptoken=a`, 'DuplicateOption'],
     ['%24SkipToken=a&$top=1&$skiptoken=b', 'DuplicateOption'],
     ['&$skiptoken=a', 'BadRequest'],
     ['$nonsense=1&$skiptoken=a', 'UnknownOption'],

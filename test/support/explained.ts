@@ -1,4 +1,3 @@
-import { Prisma } from '../../src/data/client/client.js'
 import type { Connection } from '../../src/data/connection.js'
 
 /** A step of a plan, as EXPLAIN (ANALYZE, FORMAT JSON) writes it: rows are those of one loop. */
@@ -34,7 +33,11 @@ export async function workOf(connection: Connection, read: (watched: Connection)
   const steps: Step[] = []
   await read({
     async query(statement, planning) {
-      const [explained] = await connection.query<{ 'QUERY PLAN': readonly { Plan: Step }[] }>(Prisma.sql`explain (analyze, format json) ${statement}`, planning)
+      const { text, values } = statement
+      const [explained] = await connection.query<{ 'QUERY PLAN': readonly { Plan: Step }[] }>(
+        { text: `explain (analyze, format json) ${text}`, values },
+        planning,
+      )
       steps.push(...(explained?.['QUERY PLAN'] ?? []).flatMap(({ Plan }) => stepsOf(Plan)))
       return connection.query(statement, planning)
     },

@@ -17,7 +17,7 @@ import {
   type Source,
   TRUE,
 } from '../query/plan.js'
-import { remember } from '../query/remember.js'
+import { numberOf, remember } from '../query/remember.js'
 import type { Actor } from './access.js'
 import { isReadable, isVisible, type Policy, staysInListing } from './visibility.js'
 
@@ -38,9 +38,6 @@ export function restrict(plan: Plan, actor: Actor, policy: Policy): Plan {
 
 /** With a plan lives all that is made of it. There are as many as there are queries times actors, so only so many are kept. */
 const RESTRICTED = new LRUCache<string, Plan>({ max: 2000 })
-
-let numbered = 0
-const numberOf = remember((_of: object) => ++numbered)
 
 /** An actor is known as long as its token: its next requests find what was made for it. */
 const restrictionOf = remember((actor: Actor, policy: Policy) => new Restriction(actor, policy))

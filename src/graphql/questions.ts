@@ -1,13 +1,10 @@
 import { LRUCache } from 'lru-cache'
 import type { Query } from '../query/ast.js'
-import { remember } from '../query/remember.js'
+import { numberOf } from '../query/remember.js'
 import type { Asked, Input } from './operation.js'
 
 /** Queries by the place that asks and the arguments there. What is made of one, its plans and SQL included, takes some ten kilobytes. */
 const KEPT = new LRUCache<string, Query>({ max: 1000, maxSize: 2 ** 19, sizeCalculation: (_, text) => text.length })
-
-let places = 0
-const numberOf = remember((_asked: Asked) => ++places)
 
 /**
  * The query that a field and its arguments state: the same object for the same ones, so that what others make of it is kept with it. Front ends ask the same

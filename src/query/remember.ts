@@ -26,3 +26,7 @@ function follow<R>(from: Place<R>, object: object): Place<R> {
   from.next.set(object, place)
   return place
 }
+
+let numbered = 0
+/** A number for an object, by which texts can name it: its own as long as it lives. */
+export const numberOf = remember((_of: object) => ++numbered)

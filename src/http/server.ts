@@ -21,9 +21,12 @@ const LINGER_MS = 1000
 /** Headers of a request that offer another protocol, as `Connection` names them too. */
 const OFFER: ReadonlySet<string> = new Set(['upgrade', 'http2-settings'])
 
-/** On a connection: the answer that is made for it. */
+/** On a connection: the answer that is made for it, and the requests that have come behind it. */
 const RUNNING = Symbol('running')
-type Connection = Duplex & { [RUNNING]?: ServerResponse | undefined }
+const WAITING = Symbol('waiting')
+/** Nobody who reads the answers sends so many before the first one has come. */
+const MOST_WAITING = 1000
+type Connection = Duplex & { [RUNNING]?: ServerResponse | undefined; [WAITING]?: (() => void)[] | undefined }
 
 type ServerSettings = Pick<Config, 'host' | 'port' | 'maxHeaderBytes' | 'shutdownTimeoutMs'>
 
@@ -102,18 +105,29 @@ export class HttpServer {
     this.#connections.add(socket)
     socket.once('close', () => {
       this.#connections.delete(socket)
-      // Answers that still wait behind another one when the connection ends are never told that it has.
+      // What still waits behind another answer when the connection ends is never told that it has.
       socket[RUNNING] = undefined
+      socket[WAITING] = undefined
     })
   }
 
+  /** Requests of one connection are served one after the other, as their answers go out: a client that sends many and reads none holds one answer. */
   #serve(app: RequestListener, req: IncomingMessage, res: ServerResponse<IncomingMessage> & { req: IncomingMessage }): void {
+    const socket: Connection = req.socket
+    const waiting = socket[WAITING] ?? []
+    socket[WAITING] = waiting
+    if (!socket[RUNNING]) this.#run(app, req, res)
+    else if (waiting.length < MOST_WAITING) waiting.push(() => this.#run(app, req, res))
+    else socket.destroy()
+  }
+
+  #run(app: RequestListener, req: IncomingMessage, res: ServerResponse<IncomingMessage> & { req: IncomingMessage }): void {
     const socket: Connection = req.socket
     socket[RUNNING] = res
     if (this.#draining) res.setHeader('Connection', 'close')
     res.on('close', () => {
-      // With pipelining the next request may already stand here.
-      if (socket[RUNNING] === res) socket[RUNNING] = undefined
+      socket[RUNNING] = undefined
+      if (!socket.destroyed) socket[WAITING]?.shift()?.()
       // The socket is idle only after this event.
       if (this.#draining) setImmediate(() => this.#server.closeIdleConnections())
     })

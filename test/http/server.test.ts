@@ -95,11 +95,11 @@ describe('what Node itself refuses is answered as JSON', () => {
   })
 })
 
-test('an answer that waits behind another one is let go with its connection', async () => {
+test('an answer is let go with its connection, and what waits behind it', async () => {
   const answers: WeakRef<object>[] = []
   const { port } = await serve((_req, res) => void answers.push(new WeakRef(res)))
   const socket = connect(port, '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(3)))
-  await expect.poll(() => answers.length).toBe(3)
+  await expect.poll(() => answers.length).toBe(1)
   socket.destroy()
   setFlagsFromString('--expose_gc')
   const collect: () => void = runInNewContext('gc')
@@ -157,5 +157,70 @@ describe('close', () => {
     await server.close()
     expect(performance.now() - startedAt).toBeLessThan(1000)
     expect(['', 'reset']).toContain(await hanging)
+  })
+})
+
+describe('requests that are sent before the answers of others have come', () => {
+  const get = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: a\r\n${more}\r\n`
+
+  test('are served one after the other, and answered in their order', async () => {
+    const order: string[] = []
+    const { port } = await serve((req, res) => {
+      order.push(`begin ${req.url}`)
+      setTimeout(() => {
+        order.push(`end ${req.url}`)
+        res.end(`answer of ${req.url}`)
+      }, 5)
+    })
+    const text = await sendRaw(port, ['/1', '/2', '/3', '/4'].map(path => get(path)).join('') + get('/5', 'Connection: close\r\n'))
+    expect(text.match(/answer of \/\d/g)).toEqual(['/1', '/2', '/3', '/4', '/5'].map(path => `answer of ${path}`))
+    expect(order).toEqual(['/1', '/2', '/3', '/4', '/5'].flatMap(path => [`begin ${path}`, `end ${path}`]))
+  })
+
+  test('with bodies too', async () => {
+    const { port } = await serve((req, res) => {
+      let body = ''
+      req.setEncoding('utf8').on('data', (part: string) => {
+        body += part
+      })
+      req.on('end', () => setTimeout(() => res.end(`<${body}>`), 5))
+    })
+    const post = (body: string, more = '') => `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n${more}\r\n${body}`
+    const large = 'y'.repeat(200_000)
+    expect((await sendRaw(port, post('one') + post(large) + post('three', 'Connection: close\r\n'))).match(/<.*>/g)).toEqual(['<one>', `<${large}>`, '<three>'])
+  })
+
+  test('wait, unserved, behind an answer that nobody reads', async () => {
+    let begun = 0
+    const { port } = await serve((_req, res) => {
+      begun += 1
+      res.end('x'.repeat(20_000_000))
+    })
+    const socket = connect(port, '127.0.0.1').pause()
+    socket.on('error', () => undefined)
+    socket.write(get('/').repeat(200))
+    await expect.poll(() => begun).toBe(1)
+    await pause(100)
+    expect(begun).toBe(1)
+    socket.destroy()
+  })
+
+  test('end the connection where they are too many', async () => {
+    const { port } = await serve(() => undefined)
+    expect(await sendRaw(port, get('/').repeat(1100))).toBe('')
+  })
+
+  test('are not served when the connection has ended', async () => {
+    let begun = 0
+    const { port } = await serve((_req, res) => {
+      begun += 1
+      res.once('close', () => undefined)
+    })
+    const socket = connect(port, '127.0.0.1')
+    socket.write(get('/').repeat(5))
+    await expect.poll(() => begun).toBe(1)
+    socket.destroy()
+    await pause(50)
+    expect(begun).toBe(1)
   })
 })

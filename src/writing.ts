@@ -196,11 +196,10 @@ function ownMeans(parts: WritingParts): Means {
 const readClock = (parts: WritingParts): Date => parts.now?.() ?? new Date()
 
 /** Whose listing it is after the change. Both fields are texts, so a value that could be read is text or null. */
-const ownersAfter = (stored: Owners, changes: Changes): Owners => ({
-  ListAgentKey: ownerAfter('ListAgentKey', stored, changes),
-  ListOfficeKey: ownerAfter('ListOfficeKey', stored, changes),
+const ownersAfter = ({ ListAgentKey, ListOfficeKey }: Owners, { values }: Changes): Owners => ({
+  ListAgentKey: ownerAfter(ListAgentKey, values['ListAgentKey']),
+  ListOfficeKey: ownerAfter(ListOfficeKey, values['ListOfficeKey']),
 })
 
-const ownerAfter = (field: keyof Owners, stored: Owners, { values }: Changes): string | null => (field in values ? textOf(values[field]) : stored[field])
-
-const textOf = (value: FieldValue | undefined) => (typeof value === 'string' ? value : null)
+const ownerAfter = (stored: string | null, written: FieldValue | undefined): string | null =>
+  written === undefined ? stored : typeof written === 'string' ? written : null

@@ -2,6 +2,7 @@ import type { Notation } from '../query/notation.js'
 import { type Plan, reversed } from '../query/plan.js'
 import { toChosenKeys } from './choice.js'
 import { Prisma } from './client/client.js'
+import type { Planning } from './connection.js'
 import { toFrom } from './derived.js'
 import { Records } from './found.js'
 import { toStretches } from './keyset.js'
@@ -19,11 +20,12 @@ const { sql, raw, join, empty } = Prisma
 /** A statement that reads records, and how its rows are read; undefined: the text is not right. */
 export interface PageStatement {
   readonly statement: Sql
+  readonly planning: Planning
   readonly read: (rows: readonly object[]) => Records | undefined
 }
 
 /** The rows of a statement are what it says that they are. */
-const reading = <Row>(statement: Sql, read: (rows: readonly Row[]) => Records | undefined): PageStatement => ({ statement, read: rows => read(rows as readonly Row[]) }) // biome-ignore format: one line
+const reading = <Row>(statement: Sql, planning: Planning, read: (rows: readonly Row[]) => Records | undefined): PageStatement => ({ statement, planning, read: rows => read(rows as readonly Row[]) }) // biome-ignore format: one line
 
 export interface StoredRow {
   readonly json: string
@@ -45,18 +47,19 @@ interface TextRow {
 export function toPageStatement(plan: Plan, notation: Notation, stretch: Sql | undefined, most: number | undefined, texts: Texts): PageStatement {
   const rows = sql`${toPageRows(plan, [...(stretch ? [stretch] : []), ...toBound(plan)], most)} order by ${toOrderBy(plan)}${toWindow(plan.skip, most)}`
   const stored = toStoredPlan(plan, notation)
-  if (stored) return toStoredStatement(stored, plan, notation, rows)
-  return toTextStatement(plan, notation, rows, texts)
+  const planning = pagePlanning(plan)
+  return stored ? toStoredStatement(stored, plan, notation, rows, planning) : toTextStatement(plan, notation, rows, planning, texts)
 }
 
-function toTextStatement(plan: Plan, notation: Notation, rows: Sql, texts: Texts): PageStatement {
+function toTextStatement(plan: Plan, notation: Notation, rows: Sql, planning: Planning, texts: Texts): PageStatement {
   const record = toRecordText(plan, notation, texts)
   const cursor = toCursorText(plan, texts)
   const parts = [record.json, cursor.json, concat([...record.texts, ...cursor.texts])] as const
-  const { made, names } = pagePlanning(plan) === 'once' ? asColumns(parts) : asArray(parts)
+  const { made, names } = planning === 'once' ? asColumns(parts) : asArray(parts)
   const [json, place, checked] = names
   return reading<TextRow>(
     sql`select string_agg(${json}, E',\\n') as "records", string_agg(${place}, E'\\n') as "cursors", ${toIsExact(checked)} as "isExact" from (select ${made} ${rows}) page`,
+    planning,
     ([row]) => (row?.isExact === false ? undefined : row?.cursors ? new Records(row.records ?? '', row.cursors.split('\n')) : Records.NONE),
   )
 }
@@ -79,9 +82,9 @@ const asArray = (parts: Parts): MadeParts => ({
   names: [raw('page.made[1]'), raw('page.made[2]'), raw('page.made[3]')],
 })
 
-function toStoredStatement(stored: StoredPlan, plan: Plan, notation: Notation, rows: Sql): PageStatement {
+function toStoredStatement(stored: StoredPlan, plan: Plan, notation: Notation, rows: Sql, planning: Planning): PageStatement {
   const cursor = toCursorText(plan, 'escaped').json
-  return reading<StoredRow>(sql`select ${toStoredColumns(stored, notation)}, ${cursor} as "cursor" ${rows}`, found =>
+  return reading<StoredRow>(sql`select ${toStoredColumns(stored, notation)}, ${cursor} as "cursor" ${rows}`, planning, found =>
     Records.of(found.map(({ json, document, cursor }) => ({ json: joinStored(json, document), cursor }))),
   )
 }

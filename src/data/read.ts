@@ -80,8 +80,8 @@ const stretchesOf = remember((plan: Plan, notation: Notation): readonly Stretch[
   const most = plan.top === undefined ? undefined : plan.top + 1
   return toStretches(plan).map(stretch => {
     const of = (texts: Texts): StretchStatement => {
-      const { statement, read } = toPageStatement(plan, notation, stretch, most, texts)
-      return { statement: prepare(statement, pagePlanning(plan)), read }
+      const { statement, planning, read } = toPageStatement(plan, notation, stretch, most, texts)
+      return { statement: prepare(statement, planning), read }
     }
     let escaped: StretchStatement | undefined
     return { asTheyAre: of('as they are'), escaped: () => (escaped ??= of('escaped')) }

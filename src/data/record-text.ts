@@ -2,7 +2,7 @@ import type { Notation } from '../query/notation.js'
 import type { Plan } from '../query/plan.js'
 import { Prisma } from './client/client.js'
 import { type JsonValue, ofAny, ofPlainText, ofText } from './json-value.js'
-import { type Member, ofShape, toMembers, toNotes, type ValueMember } from './members.js'
+import { ofShape, toMembers, toNotes, type ValueMember } from './members.js'
 import type { Sql } from './render.js'
 import { nest, toJsonMember, toObject } from './shape.js'
 import { toSql } from './sql.js'
@@ -24,14 +24,12 @@ export interface JsonText {
 /** The JSON text of one record of a plan. The plan's row must be in scope. */
 export const toRecordText = (plan: Plan, notation: Notation, texts: Texts): JsonText => RECORD_TEXT[texts](plan, notation)
 
+type NamedValue = JsonValue & Pick<ValueMember, 'name'>
+
 const recordText = (texts: Texts) =>
   ofShape((shape, notation): JsonText => {
-    const members = nest<Member>(toMembers(shape, notation), (name, inner) => ({
-      kind: 'value',
-      name,
-      ...ofAny(toObject(inner.map(m => toJsonMember(m, notation)))),
-    }))
-    const values = members.map((m): ValueMember => (m.kind === 'value' ? m : { kind: 'value', name: m.name, ...ofAny(toJsonMember(m, notation).value) }))
+    const members = toMembers(shape, notation).map((m): NamedValue => (m.kind === 'value' ? m : { name: m.name, ...ofAny(toJsonMember(m, notation).value) }))
+    const values = nest(members, (name, inner) => ({ name, ...ofAny(toObject(inner)) }))
     const parts = values.flatMap((value, i) => [literal(`${i === 0 ? '' : ','}${JSON.stringify(value.name)}:`), orNull(toJson(value, texts))])
     return { json: concat([literal('{'), ...parts, ...toNotes(shape, notation), literal('}')]), texts: textsOf(values, texts) }
   })

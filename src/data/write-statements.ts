@@ -6,7 +6,7 @@ import { entity, type Scalar, scalar } from '../model/model.js'
 import { given } from '../query/given.js'
 import type { Notation } from '../query/notation.js'
 import { type Expr, type Plan, rowSource } from '../query/plan.js'
-import { remember } from '../query/remember.js'
+import { recall, remember } from '../query/remember.js'
 import { numberText, timestampText } from './casts.js'
 import { Prisma } from './client/client.js'
 import { identifier, pgType, toColumn } from './columns.js'
@@ -41,26 +41,22 @@ export const toKeysStatement = ({ Member, Office }: Keys): Sql => sql`select ${j
 
 /** What a write must know of a record, if the condition holds for it, and on the way which of the keys there are. */
 export function toFindStatement(key: string, condition: Expr, { Member, Office }: Keys, isLocking: boolean): Statement {
-  const form = FIND_FORMS.find(f => f.isLocking === isLocking && f.Member === Member.size > 0 && f.Office === Office.size > 0) as FindForm // all are there
-  return fill(findStatement(condition, form), [key, [...Member], [...Office]])
+  const form = { Member: Member.size > 0, Office: Office.size > 0, isLocking }
+  const statement = recall(findingWith(condition), JSON.stringify(form), () => makeFindStatement(condition, form))
+  return fill(statement, [key, [...Member], [...Office]])
 }
 
-/** What finding statements differ in, beside the condition. */
-interface FindForm {
-  readonly Member: boolean
-  readonly Office: boolean
-  readonly isLocking: boolean
-}
+const findingWith = remember((_condition: Expr) => new Map<string, Prepared>())
 
-const EITHER = [false, true]
-const FIND_FORMS: readonly FindForm[] = EITHER.flatMap(isLocking => EITHER.flatMap(Member => EITHER.map(Office => ({ Member, Office, isLocking }))))
+/** What finding statements differ in, beside the condition: which keys are asked for, and whether the record is locked. */
+type FindForm = Readonly<Record<keyof Keys | 'isLocking', boolean>>
 
-const findStatement = remember((condition: Expr, { Member, Office, isLocking }: FindForm): Prepared => {
+function makeFindStatement(condition: Expr, { Member, Office, isLocking }: FindForm): Prepared {
   const keys = toKeyColumns({ Member: Member ? given(1) : NONE, Office: Office ? given(2) : NONE })
   const columns = [...LISTING_COLUMNS, sql`r0."RecordVersion"::text as "version"`, ...keys]
   const lock = isLocking ? raw(' for update') : empty
   return prepare(sql`select ${join(columns)} from ${TABLE} where r0."ListingKey" = ${given(0)} and ${toCondition(condition)}${lock}`, 'once')
-})
+}
 
 /** Locks those of the records that there are, in one order for all. */
 export const toLockStatement = (keys: readonly string[]): Sql =>
@@ -75,17 +71,10 @@ export function toInsertStatement(values: Values, shown: Shown | undefined): Sql
 /** Writes nothing, and returns no row, if the record is no longer of that version. */
 export function toUpdateStatement(key: string, version: string, values: Values, shown: Shown | undefined): Statement {
   const fields = toFields(values)
-  return fill(updateStatement(fields, shown), [key, version, ...fields.map(({ name }) => values[name])])
-}
-
-function updateStatement(fields: readonly Scalar[], shown: Shown | undefined): Prepared {
+  const names = fields.map(({ name }) => name)
   const known = shown ? updatesShowing(shown.plan, shown.notation) : UPDATES
-  const names = fields.map(({ name }) => name).join()
-  const statement = known.get(names)
-  if (statement) return statement
-  const made = makeUpdateStatement(fields, shown)
-  known.set(names, made)
-  return made
+  const statement = recall(known, names.join(), () => makeUpdateStatement(fields, shown))
+  return fill(statement, [key, version, ...names.map(name => values[name])])
 }
 
 function makeUpdateStatement(fields: readonly Scalar[], shown: Shown | undefined): Prepared {

@@ -17,7 +17,7 @@ import {
   type Source,
   TRUE,
 } from '../query/plan.js'
-import { numberOf, remember } from '../query/remember.js'
+import { numberOf, recall, remember } from '../query/remember.js'
 import type { Actor } from './access.js'
 import { isReadable, isVisible, type Policy, staysInListing } from './visibility.js'
 
@@ -28,12 +28,7 @@ import { isReadable, isVisible, type Policy, staysInListing } from './visibility
  */
 export function restrict(plan: Plan, actor: Actor, policy: Policy): Plan {
   const restriction = restrictionOf(actor, policy)
-  const name = `${numberOf(restriction)} ${numberOf(plan)}`
-  const known = RESTRICTED.get(name)
-  if (known) return known
-  const restricted = restriction.restrict(plan)
-  RESTRICTED.set(name, restricted)
-  return restricted
+  return recall(RESTRICTED, `${numberOf(restriction)} ${numberOf(plan)}`, () => restriction.restrict(plan))
 }
 
 /** With a plan lives all that is made of it. There are as many as there are queries times actors, so only so many are kept. */

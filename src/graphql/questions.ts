@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Query } from '../query/ast.js'
-import { numberOf } from '../query/remember.js'
+import { numberOf, recall } from '../query/remember.js'
 import type { Asked, Input } from './operation.js'
 
 /** Queries by the place that asks and the arguments there. What is made of one, its plans and SQL included, takes some ten kilobytes. */
@@ -11,10 +11,5 @@ const KEPT = new LRUCache<string, Query>({ max: 1000, maxSize: 2 ** 19, sizeCalc
  * again and again. Cursors are left aside: all pages of a walk have one query.
  */
 export function queryOf(asked: Asked, { after: _, before: __, ...args }: Input, read: () => Query): Query {
-  const key = `${numberOf(asked)} ${JSON.stringify(args)}`
-  const known = KEPT.get(key)
-  if (known) return known
-  const query = read()
-  KEPT.set(key, query)
-  return query
+  return recall(KEPT, `${numberOf(asked)} ${JSON.stringify(args)}`, read)
 }

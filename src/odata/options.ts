@@ -5,7 +5,7 @@ import { OPTIONS, type OptionName, suggestOption, toOptionName } from '../langua
 import { parseExpression, parseOption } from '../language/parser.js'
 import type { ParseContext, ParseLimits } from '../language/parser-budget.js'
 import type { Query } from '../query/ast.js'
-import { remember } from '../query/remember.js'
+import { recall, remember } from '../query/remember.js'
 import { decodePart, encodeRawBytes } from './encoding.js'
 
 /** The options of one query string: texts, decoded. Custom options are not among them. */
@@ -56,11 +56,7 @@ const OFFSET_PLUS = /(T\d\d:\d\d(?::\d\d(?:\.\d+)?)?)\0(?=\d\d:\d\d)/gi
  */
 export function readOptions(rawQuery: string): Options {
   if (rawQuery === '') return NO_OPTIONS
-  const known = READ.get(rawQuery)
-  if (known) return known
-  const options = readLink(rawQuery) ?? parseOptions(rawQuery)
-  READ.set(rawQuery, options)
-  return options
+  return recall(READ, rawQuery, () => readLink(rawQuery) ?? parseOptions(rawQuery))
 }
 
 /** What `rewriteLink` makes: each page has another token, and nothing else that is new. */
@@ -139,12 +135,7 @@ const sharedBy = remember((_limits: ParseLimits) => new LRUCache<string, Partial
 
 function parseShared(name: OptionName, text: string, context: ParseContext): Partial<Query> {
   if (!SHARED.has(name) || context.aliases.size > 0) return parseOption(name, text, context)
-  const shared = sharedBy(context.limits)
-  const known = shared.get(name + text)
-  if (known) return known
-  const parsed = parseOption(name, text, context)
-  shared.set(name + text, parsed)
-  return parsed
+  return recall(sharedBy(context.limits), name + text, () => parseOption(name, text, context))
 }
 
 /**
@@ -152,15 +143,7 @@ function parseShared(name: OptionName, text: string, context: ParseContext): Par
  * An `access_token` is never repeated: links are stored and logged.
  */
 export function rewriteLink(rawQuery: string, changes: { readonly $skiptoken: string }): string {
-  return `${keptOf(rawQuery)}$skiptoken=${changes.$skiptoken}`
-}
-
-function keptOf(rawQuery: string): string {
-  const known = KEPT.get(rawQuery)
-  if (known !== undefined) return known
-  const kept = keepOptions(rawQuery)
-  KEPT.set(rawQuery, kept)
-  return kept
+  return `${recall(KEPT, rawQuery, () => keepOptions(rawQuery))}$skiptoken=${changes.$skiptoken}`
 }
 
 /** What next links keep of a query string, with `&` at its end if it is not empty. */

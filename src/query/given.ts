@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { allOf, call, columnOf, type Plan, type Position, rowSource } from './plan.js'
-import { remember } from './remember.js'
+import { recall, remember } from './remember.js'
 
 /** PostgreSQL has no text with NUL, and nobody else knows the rest. */
 const MARK = `\0${randomUUID()} `
@@ -25,13 +25,8 @@ export const withKey = remember((plan: Plan): Plan => {
 
 /** The plan of the records behind a place whose values are given: one for all places with nulls in the same terms. */
 export function behind(plan: Plan, place: Position): Plan {
-  const plans = plansBehind(plan)
   const nulls = place.map(value => (value === null ? 'n' : 'v')).join('')
-  const known = plans.get(nulls)
-  if (known) return known
-  const made = { ...plan, after: place.map((value, i) => (value === null ? null : given(i))), skip: 0 }
-  plans.set(nulls, made)
-  return made
+  return recall(plansBehind(plan), nulls, (): Plan => ({ ...plan, after: place.map((value, i) => (value === null ? null : given(i))), skip: 0 }))
 }
 
 const plansBehind = remember((_plan: Plan) => new Map<string, Plan>())

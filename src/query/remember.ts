@@ -30,3 +30,18 @@ function follow<R>(from: Place<R>, object: object): Place<R> {
 let numbered = 0
 /** A number for an object, by which texts can name it: its own as long as it lives. */
 export const numberOf = remember((_of: object) => ++numbered)
+
+/** A store by names, with or without bounds. */
+interface Store<V> {
+  get(name: string): V | undefined
+  set(name: string, value: V): unknown
+}
+
+/** What is kept under a name; made and kept where there is nothing yet. */
+export function recall<V>(kept: Store<NoInfer<V>>, name: string, make: () => V): V {
+  const known = kept.get(name)
+  if (known !== undefined) return known
+  const made = make()
+  kept.set(name, made)
+  return made
+}

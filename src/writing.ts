@@ -1,6 +1,6 @@
 import type { Found } from './data/found.js'
 import { LookupCache } from './data/lookup-values.js'
-import { inTransaction, type Stored, type UnitOfWork, writeAlone } from './data/write.js'
+import { inTransaction, newRemembered, type Stored, type UnitOfWork, writeAlone } from './data/write.js'
 import type { Shown } from './data/write-statements.js'
 import { type Actor, mayWrite, type Owners, requireWriting } from './domain/access.js'
 import { type Changes, type Mode, type Rules, readChanges } from './domain/changes.js'
@@ -103,7 +103,7 @@ export class Writing {
         ...derivedFields(NO_LISTING, changes, now),
         [PROPERTY.key.name]: key,
       }
-      return this.#written(unit, key, actor, view, shown => unit.insert(values, shown))
+      return this.#written(unit, key, actor, view, shown => unit.insert(key, values, shown))
     })
   }
 
@@ -190,7 +190,8 @@ function ownMeans(parts: WritingParts): Means {
     return name => values.get(name)
   }
   const { database } = parts
-  return { keys: new ListingKeys(), lookup, alone: work => writeAlone(database, work), inTransaction: work => inTransaction(database, work) }
+  const remembered = newRemembered()
+  return { keys: new ListingKeys(), lookup, alone: work => writeAlone(database, remembered, work), inTransaction: work => inTransaction(database, work) }
 }
 
 const readClock = (parts: WritingParts): Date => parts.now?.() ?? new Date()

@@ -77,7 +77,7 @@ async function loadService(listings) {
   })
   if (status !== 0) throw new Error('The migrations failed')
   const indexes = psql(
-    `SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' AND indexdef NOT LIKE 'CREATE UNIQUE%' AND tablename IN (${names.map(n => `'${n}'`).join()})`,
+    `SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' AND indexdef NOT LIKE 'CREATE UNIQUE%' AND tablename <> '_prisma_migrations'`,
     SERVICE,
   ).split('\n')
   for (const index of indexes) psql(`DROP INDEX ${/INDEX ("[^"]+"|\S+) ON/.exec(index)[1]}`, SERVICE)

@@ -3,7 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import type { Engine } from './embedded-engine.js'
 import { toQuery } from './embedded-protocol.js'
 import { type Backend, Session } from './embedded-session.js'
-import { Turns } from './embedded-turns.js'
+import { Gate } from './gate.js'
 
 /** What PostgreSQL tells every client when it connects; drivers choose their formats by it. */
 const PARAMETERS = {
@@ -27,7 +27,7 @@ export class SessionServer {
 
   static async listen(path: string, engine: Engine, waitMs: number): Promise<SessionServer> {
     const parameters = { ...PARAMETERS, server_version: await readVersion(engine) }
-    const server = new SessionServer({ engine, turns: new Turns(), parameters, waitMs, holder: undefined })
+    const server = new SessionServer({ engine, turns: new Gate(1), parameters, waitMs, holder: undefined })
     server.#server.listen(path)
     await once(server.#server, 'listening')
     return server

@@ -1,12 +1,16 @@
 import type { Socket } from 'node:net'
 import { type Engine, EngineStopped } from './embedded-engine.js'
 import { type Frame, FrameReader, readStatus, scopeStatement, toError, toMessage, toQuery, toWelcome } from './embedded-protocol.js'
-import { NoTurn, type Turns } from './embedded-turns.js'
+import type { Gate } from './gate.js'
+
+/** Nobody gave the database free in time. */
+class NoTurn extends Error {}
 
 /** What all sessions of one database share. */
 export interface Backend {
   readonly engine: Engine
-  readonly turns: Turns
+  /** Who may use the one backend: for as long as a transaction lasts. */
+  readonly turns: Gate
   /** What clients are told of the server when they connect. */
   readonly parameters: Readonly<Record<string, string>>
   /** How long a session waits for the others, in ms; 0: without end. */
@@ -96,7 +100,7 @@ export class Session {
   async #takeTurn(): Promise<void> {
     if (this.#hasTurn) return
     const { engine, turns, waitMs } = this.#backend
-    await turns.take(waitMs)
+    if (!(await turns.enter(waitMs))) throw new NoTurn()
     this.#hasTurn = true
     await engine.start()
     if (this.#generation !== engine.generation && this.#statements.size > 0) throw new EngineStopped('crash')
@@ -107,13 +111,13 @@ export class Session {
 
   #giveTurn(): void {
     this.#hasTurn = false
-    this.#backend.turns.give()
+    this.#backend.turns.leave()
   }
 
   /** Ends what the client left open, so that the next one finds nothing of it. */
   async #leave(): Promise<void> {
     if (!this.#hasTurn && this.#statements.size === 0) return
-    if (!this.#hasTurn) await this.#backend.turns.take(0)
+    if (!this.#hasTurn) await this.#backend.turns.enter()
     try {
       await this.#backend.engine.run(Buffer.concat([ROLLBACK, ...[...this.#statements].map(toClose), SYNC]), 0)
     } finally {

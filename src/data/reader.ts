@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg'
 import type { Connection, Planning, Statement } from './connection.js'
+import { Gate } from './gate.js'
 import { Run } from './wire.js'
 
 /** The form of `query` with which pg takes a run and tells of its end; its types have only the one that returns what it was given. */
@@ -38,19 +39,23 @@ export const toReader = (pools: Pools, nameOf: (text: string) => string): Connec
   },
 })
 
-/** The same for writes, which may wait for the locks of others: they never hold all connections that plan once, so that readers wait for none of them. */
+/** How long a write waits for a connection that plans once, in ms: more than others of its kind take, unless they wait for locks. */
+const TURN_MS = 25
+
+/**
+ * The same for writes, which may wait for the locks of others: they never hold all connections that plan once, so that readers wait for none of them. They are
+ * serial in the database anyway, so they wait for their turn here, where it costs nothing, and go elsewhere only if those before them are held up.
+ */
 export function toWriter(pools: Pools, nameOf: (text: string) => string): Connection {
   const { once } = pools
-  const most = once ? Math.ceil(once.options.max / 2) : 0
-  let running = 0
+  const gate = new Gate(once ? Math.ceil(once.options.max / 2) : 0)
   return {
     async query<T>(statement: Statement, planning: Planning = 'each time') {
-      if (planning === 'each time' || !once || running >= most) return runOn<T>(pools['each time'], statement, nameOf)
-      running += 1
+      if (planning === 'each time' || !once || !(await gate.enter(TURN_MS))) return runOn<T>(pools['each time'], statement, nameOf)
       try {
         return await runOn<T>(once, statement, nameOf)
       } finally {
-        running -= 1
+        gate.leave()
       }
     },
   }

@@ -35,7 +35,7 @@ export function toSql(expr: Expr): Sql {
     case 'lambda':
       return toCondition(expr)
     case 'search':
-      return sql`(${raw(`${expr.row}."SearchText"`)} @@ ${toTextQuery(expr.asked)})`
+      return sql`(${raw(`${expr.row}."ListingKey"`)} in (select "ListingKey" from "PropertyText" where "SearchText" @@ ${toTextQuery(expr.asked)}))`
     case 'count':
       return toCount(expr)
   }

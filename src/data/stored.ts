@@ -8,8 +8,15 @@ import type { Sql } from './render.js'
 const { raw } = Prisma
 const PROPERTY = entity('Property')
 
-/** The fields that stand as finished JSON in the column Document, in the order of the model: what every reader may see in every listing. */
-export const STORED: readonly Scalar[] = PROPERTY.scalars.filter(s => s.readableBy === 'everyone' && !s.address)
+/** What the market moves: changes of status and price, photos, another day. A document that held it would be made anew each time, which cost more than all else of such a change. */
+const MOVING: ReadonlySet<string> = new Set([
+  'StandardStatus', 'MlsStatus', 'ContractStatus', 'ListPrice', 'OriginalListPrice', 'PreviousListPrice', 'ModificationTimestamp', 'StatusChangeTimestamp',
+  'PriceChangeTimestamp', 'MajorChangeTimestamp', 'MajorChangeType', 'PhotosCount', 'PhotosChangeTimestamp', 'MediaChangeTimestamp', 'OnMarketDate',
+  'OnMarketTimestamp', 'ExpirationDate', 'ContractStatusChangeDate', 'PurchaseContractDate', 'CloseDate', 'DaysOnMarket', 'CumulativeDaysOnMarket',
+]) // biome-ignore format: words
+
+/** The fields that stand as finished JSON in the column Document, in the order of the model: what every reader may see in every listing, and what seldom changes. */
+export const STORED: readonly Scalar[] = PROPERTY.scalars.filter(s => s.readableBy === 'everyone' && !s.address && !MOVING.has(s.name))
 
 /** What is left to select beside the stored fields; undefined: not all of these are selected, or under other names. */
 const besideStored = remember((select: Plan['select']): readonly Selected[] | undefined => {

@@ -5,7 +5,7 @@ import type { Values } from '../domain/values.js'
 import { entity, type Scalar, scalar } from '../model/model.js'
 import { given } from '../query/given.js'
 import type { Notation } from '../query/notation.js'
-import { type Expr, type Plan, rowSource } from '../query/plan.js'
+import { type Expr, type Plan, rowSource, TRUE } from '../query/plan.js'
 import { recall, remember } from '../query/remember.js'
 import { numberText, timestampText } from './casts.js'
 import { Prisma } from './client/client.js'
@@ -13,6 +13,7 @@ import { identifier, pgType, toColumn } from './columns.js'
 import type { Statement } from './connection.js'
 import { toRecordColumns } from './page.js'
 import { fill, type Prepared, prepare } from './prepared.js'
+import type { RecordRow } from './read.js'
 import type { Sql } from './render.js'
 import { toCondition } from './sql.js'
 
@@ -36,26 +37,40 @@ export interface ListingRow extends Listing, KeyRow {
   readonly version: string
 }
 
+/** A row of what was written: the record as it is shown, and what the next write must know of it. */
+export interface WrittenRow extends RecordRow, Listing {
+  readonly version: string
+}
+
+/** What a write takes for granted, so that the statement that writes must find it: what the record meets, and that all of the keys are there. */
+export interface Assumed {
+  readonly condition: Expr
+  readonly keys: Keys
+}
+
 /** Those of the keys that there are. */
 export const toKeysStatement = ({ Member, Office }: Keys): Sql => sql`select ${join(toKeyColumns({ Member: [...Member], Office: [...Office] }))}`
 
 /** What a write must know of a record, if the condition holds for it, and on the way which of the keys there are. */
-export function toFindStatement(key: string, condition: Expr, { Member, Office }: Keys, isLocking: boolean): Statement {
-  const form = { Member: Member.size > 0, Office: Office.size > 0, isLocking }
+export function toFindStatement(key: string, condition: Expr, keys: Keys, isLocking: boolean): Statement {
+  const form = { ...formOf(keys), isLocking }
   const statement = recall(findingWith(condition), JSON.stringify(form), () => makeFindStatement(condition, form))
-  return fill(statement, [key, [...Member], [...Office]])
+  return fill(statement, [key, [...keys.Member], [...keys.Office]])
 }
 
 const findingWith = remember((_condition: Expr) => new Map<string, Prepared>())
 
-/** What finding statements differ in, beside the condition: which keys are asked for, and whether the record is locked. */
-type FindForm = Readonly<Record<keyof Keys | 'isLocking', boolean>>
+/** Which keys are asked for. */
+type KeyForm = Readonly<Record<keyof Keys, boolean>>
+const formOf = ({ Member, Office }: Keys): KeyForm => ({ Member: Member.size > 0, Office: Office.size > 0 })
 
-function makeFindStatement(condition: Expr, { Member, Office, isLocking }: FindForm): Prepared {
+function makeFindStatement(condition: Expr, { Member, Office, isLocking }: KeyForm & { readonly isLocking: boolean }): Prepared {
   const keys = toKeyColumns({ Member: Member ? given(1) : NONE, Office: Office ? given(2) : NONE })
-  const columns = [...LISTING_COLUMNS, sql`r0."RecordVersion"::text as "version"`, ...keys]
   const lock = isLocking ? raw(' for update') : empty
-  return prepare(sql`select ${join(columns)} from ${TABLE} where r0."ListingKey" = ${given(0)} and ${toCondition(condition)}${lock}`, 'once')
+  return prepare(
+    sql`select ${join([...LISTING_COLUMNS, VERSION, ...keys])} from ${TABLE} where r0."ListingKey" = ${given(0)} and ${toCondition(condition)}${lock}`,
+    'once',
+  )
 }
 
 /** Locks those of the records that there are, in one order for all. */
@@ -68,33 +83,39 @@ export function toInsertStatement(values: Values, shown: Shown | undefined): Sql
   return sql`insert into "Property" as r0 (${names}) values (${join(fields.map(field => toValue(field, values[field.name])))}) returning ${toReturning(shown)}`
 }
 
-/** Writes nothing, and returns no row, if the record is no longer of that version. */
-export function toUpdateStatement(key: string, version: string, values: Values, shown: Shown | undefined): Statement {
+/** Writes nothing, and returns no row, if the record is no longer of that version, or something that was assumed is not so. */
+export function toUpdateStatement(key: string, version: string, values: Values, shown: Shown | undefined, assumed = NOTHING): Statement {
   const fields = toFields(values)
   const names = fields.map(({ name }) => name)
-  const known = shown ? updatesShowing(shown.plan, shown.notation) : UPDATES
-  const statement = recall(known, names.join(), () => makeUpdateStatement(fields, shown))
-  return fill(statement, [key, version, ...names.map(name => values[name])])
+  const form = formOf(assumed.keys)
+  const known = updatesOf(assumed.condition, shown?.plan ?? TABLE, shown?.notation ?? TABLE)
+  const statement = recall(known, JSON.stringify([form, names]), () => makeUpdateStatement(fields, shown, assumed.condition, form))
+  return fill(statement, [key, version, [...assumed.keys.Member], [...assumed.keys.Office], ...names.map(name => values[name])])
 }
 
-function makeUpdateStatement(fields: readonly Scalar[], shown: Shown | undefined): Prepared {
-  const changes = join(fields.map((field, i) => sql`${identifier(field.name)} = ${toValue(field, given(i + 2))}`))
-  return prepare(sql`update ${TABLE} set ${changes} where ${isVersion(given(0), given(1))} returning ${toReturning(shown)}`, 'once')
-}
+const NOTHING: Assumed = { condition: TRUE, keys: { Member: new Set(), Office: new Set() } }
 
 /** Clients mostly write the same few sets of fields. */
-const newUpdates = () => new LRUCache<string, Prepared>({ max: 50 })
-const UPDATES = newUpdates()
-const updatesShowing = remember((_plan: Plan, _notation: Notation) => newUpdates())
+const updatesOf = remember((_condition: Expr, _plan: object, _notation: object) => new LRUCache<string, Prepared>({ max: 50 }))
 
-/** Removes nothing, and returns no row, if the record is no longer of that version. */
-export const toDeleteStatement = (key: string, version: string): Sql => sql`delete from ${TABLE} where ${isVersion(key, version)} returning true as "removed"`
+function makeUpdateStatement(fields: readonly Scalar[], shown: Shown | undefined, condition: Expr, { Member, Office }: KeyForm): Prepared {
+  const changes = join(fields.map((field, i) => sql`${identifier(field.name)} = ${toValue(field, given(i + 4))}`))
+  const keys = [...(Member ? [areThere('Member', given(2))] : []), ...(Office ? [areThere('Office', given(3))] : [])]
+  const conditions = join([isVersion(given(0), given(1)), toCondition(condition), ...keys], ' and ')
+  return prepare(sql`update ${TABLE} set ${changes} where ${conditions} returning ${toReturning(shown)}`, 'once')
+}
+
+/** @param keys all different. */
+const areThere = (name: keyof Keys, keys: string) => {
+  const { key } = entity(name)
+  return sql`(select count(*) from ${identifier(name)} where ${identifier(key.name)} = any(${keys}::text[])) = cardinality(${keys}::text[])`
+}
+
+/** Removes nothing, and returns no row, if the record is no longer of that version, or does not meet what was assumed. */
+export const toDeleteStatement = (key: string, version: string, { condition } = NOTHING): Sql =>
+  sql`delete from ${TABLE} where ${isVersion(key, version)} and ${toCondition(condition)} returning true as "removed"`
 
 const isVersion = (key: string, version: string) => sql`r0."ListingKey" = ${key} and r0."RecordVersion" = ${version}::bigint`
-
-/** What the statement has written, triggers included: there is no need to read it again. */
-const toReturning = (shown: Shown | undefined) =>
-  shown ? toRecordColumns(shown.plan, shown.notation) : raw(`'{}' as "json", r0."RecordVersion"::text as "version"`)
 
 const ORDER: ReadonlyMap<string, number> = new Map([...PROPERTY.fields.keys()].map((name, i) => [name, i]))
 const placeOf = (name: string) => ORDER.get(name) ?? ORDER.size
@@ -114,6 +135,12 @@ const LISTING_COLUMNS: readonly Sql[] = Object.keys(NO_LISTING).map(name => {
   const text = field.type === 'Decimal' ? numberText(column) : field.type === 'DateTimeOffset' ? timestampText(column) : column
   return sql`${text} as ${identifier(name)}`
 })
+
+const VERSION = sql`r0."RecordVersion"::text as "version"`
+
+/** What the statement has written, triggers included: there is no need to read it again. */
+const toReturning = (shown: Shown | undefined) =>
+  join([...(shown ? [toRecordColumns(shown.plan, shown.notation)] : [sql`'{}' as "json"`, VERSION]), ...LISTING_COLUMNS])
 
 const NONE: readonly string[] = []
 

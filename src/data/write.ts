@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
 import type { Listing } from '../domain/listing.js'
 import type { Keys } from '../domain/references.js'
 import type { Values } from '../domain/values.js'
@@ -8,8 +9,9 @@ import type { Connection, Statement } from './connection.js'
 import type { Database } from './database.js'
 import { isRetryable, toProblem } from './failures.js'
 import type { Found } from './found.js'
-import { type RecordRow, toFound } from './read.js'
+import { toFound } from './read.js'
 import {
+  type Assumed,
   type KeyRow,
   type ListingRow,
   type Shown,
@@ -19,6 +21,7 @@ import {
   toKeysStatement,
   toLockStatement,
   toUpdateStatement,
+  type WrittenRow,
 } from './write-statements.js'
 
 /** A record as a write finds it. */
@@ -39,17 +42,34 @@ const PAUSE_MS = 20
 /** The record was changed after it was judged. */
 class Overtaken extends Error {}
 
+/** Listings as they were when they were last written, by their keys. */
+export type Remembered = LRUCache<string, Seen>
+
+interface Seen {
+  readonly listing: Listing
+  readonly version: string
+}
+
+/** Who writes a record often writes it again: it is created, published and sold, or edited field by field. */
+const MOST_REMEMBERED = 10_000
+export const newRemembered = (): Remembered => new LRUCache({ max: MOST_REMEMBERED })
+
 /**
  * Runs the work of one write that ends with its only writing statement. That statement is its own transaction, and writes only if the record still is as it was
  * judged; otherwise the work is run again: so it must do nothing that cannot be repeated. What is overtaken again and again is run under a lock.
+ *
+ * A record that is remembered is judged as it was then, without a look at it: the statement that writes confirms version, visibility and keys. Nothing is
+ * refused for what is only remembered; then it is looked at.
  * @throws ProblemError, also for what the database refuses or cannot do now.
  */
-export async function writeAlone<T>(database: Pick<Database, 'writer' | 'transaction'>, work: Work<T>): Promise<T> {
+export async function writeAlone<T>(database: Pick<Database, 'writer' | 'transaction'>, remembered: Remembered, work: Work<T>): Promise<T> {
   for (let attempt = 1; attempt <= UNLOCKED_ATTEMPTS; attempt++) {
+    const unit = new UnitOfWork(database.writer, false, remembered, attempt === 1)
     try {
-      return await work(new UnitOfWork(database.writer, false))
+      return await work(unit)
     } catch (error) {
-      if (!(error instanceof Overtaken || isRetryable(error))) throw toThrown(error)
+      const isOpen = error instanceof Overtaken || isRetryable(error) || (unit.hasAssumed && error instanceof ProblemError)
+      if (!isOpen) throw toThrown(error)
     }
   }
   return inTransaction(database, work)
@@ -78,11 +98,23 @@ function toThrown(error: unknown): unknown {
 
 /** The statements of one write. */
 export class UnitOfWork {
-  /** @param isLocking the connection is that of a transaction: what is found stays as it is to the end of it. */
+  #assumed: Assumed | undefined
+
+  /**
+   * @param isLocking the connection is that of a transaction: what is found stays as it is to the end of it.
+   * @param remembered where each statement is a transaction of its own: what it has written is so.
+   */
   constructor(
     readonly connection: Connection,
     private readonly isLocking: boolean,
+    private readonly remembered?: Remembered,
+    private readonly mayAssume = false,
   ) {}
+
+  /** Whether a record was taken to be as it is remembered. */
+  get hasAssumed(): boolean {
+    return this.#assumed !== undefined
+  }
 
   /** Those of the keys that there are. */
   async findKeys(keys: Keys): Promise<Keys> {
@@ -98,6 +130,11 @@ export class UnitOfWork {
 
   /** The record, if the condition holds for it; on the way it is found out which of the keys there are. */
   async find(key: string, condition: Expr, keys: Keys): Promise<Stored | undefined> {
+    const seen = this.mayAssume ? this.remembered?.get(key) : undefined
+    if (seen) {
+      this.#assumed = { condition, keys }
+      return { ...seen, known: keys }
+    }
     const [row] = await this.#run<ListingRow>(toFindStatement(key, condition, keys, this.isLocking))
     if (!row) return undefined
     const { version, members: _, offices: __, ...listing } = row
@@ -105,25 +142,28 @@ export class UnitOfWork {
   }
 
   /** Returns the record as it is then; without `shown` nothing but its version. */
-  async insert(values: Values, shown: Shown | undefined): Promise<Found> {
-    return this.#written(toInsertStatement(values, shown))
+  async insert(key: string, values: Values, shown: Shown | undefined): Promise<Found> {
+    return this.#written(key, toInsertStatement(values, shown))
   }
 
   /** The same of a record that was found in that version. */
   async update(key: string, version: string, values: Values, shown: Shown | undefined): Promise<Found> {
-    return this.#written(toUpdateStatement(key, version, values, shown))
+    return this.#written(key, toUpdateStatement(key, version, values, shown, this.#assumed))
   }
 
   /** Removes a record that was found in that version, with its media, rooms and open houses. */
   async remove(key: string, version: string): Promise<void> {
-    const [row] = await this.#run(toDeleteStatement(key, version))
+    this.remembered?.delete(key)
+    const [row] = await this.#run(toDeleteStatement(key, version, this.#assumed))
     if (!row) throw new Overtaken()
   }
 
-  async #written(statement: Statement): Promise<Found> {
-    const [row] = await this.#run<RecordRow>(statement)
+  async #written(key: string, statement: Statement): Promise<Found> {
+    const [row] = await this.#run<WrittenRow>(statement)
     if (!row) throw new Overtaken()
-    return toFound(row)
+    const { json, document, version, ...listing } = row
+    this.remembered?.set(key, { listing, version })
+    return toFound(document === undefined ? { json, version } : { json, document, version })
   }
 
   /** Whatever the values are, the way to a record is its key. */

@@ -1,7 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { inTransaction, type UnitOfWork, writeAlone } from '../../src/data/write.js'
-import { ProblemError } from '../../src/errors/problem.js'
-import { TRUE } from '../../src/query/plan.js'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Connection } from '../../src/data/connection.js'
+import { inTransaction, newRemembered, type UnitOfWork, writeAlone } from '../../src/data/write.js'
+import type { Keys } from '../../src/domain/references.js'
+import { fail, ProblemError } from '../../src/errors/problem.js'
+import { call, type Expr, TRUE } from '../../src/query/plan.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 
 const NO_KEYS = { Member: new Set<string>(), Office: new Set<string>() }
@@ -50,7 +52,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a unit of work', () => {
   it('that is alone is judged again when another was faster', async () => {
     let runs = 0
     const hurry = (unit: UnitOfWork) => find(unit, 'A').then(({ version }) => unit.update('A', version, { City: 'faster' }, undefined))
-    await writeAlone(database, async unit => {
+    await writeAlone(database, newRemembered(), async unit => {
       runs++
       const { version } = await find(unit, 'A')
       if (runs === 1) await inTransaction(database, hurry)
@@ -63,7 +65,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a unit of work', () => {
   it('that is overtaken again and again waits for its turn', async () => {
     let wasFaster = 0
     const hurry = (unit: UnitOfWork) => find(unit, 'B').then(({ version }) => unit.update('B', version, { City: String(wasFaster) }, undefined))
-    const removed = writeAlone(database, async unit => {
+    const removed = writeAlone(database, newRemembered(), async unit => {
       const { version } = await find(unit, 'B')
       // Under the lock nobody gets ahead.
       const isFaster = await inTransaction(database, hurry).then(() => true, () => false) // biome-ignore format: one line
@@ -73,5 +75,90 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a unit of work', () => {
     await removed
     expect(wasFaster).toBe(2)
     expect(await database.prisma.property.count({ where: { ListingKey: 'B' } })).toBe(0)
+  })
+})
+
+describe.each(DATABASE_KINDS)('a record that was written before, %s', kind => {
+  let database: TestDatabase
+  let statements: string[]
+  const remembered = newRemembered()
+  const writer: Connection = {
+    query: (statement, planning) => {
+      statements.push(statement.text.slice(0, 6))
+      return database.writer.query(statement, planning)
+    },
+  }
+  const write = (work: (unit: UnitOfWork) => Promise<unknown>) => writeAlone({ ...database, writer }, remembered, work)
+  const change = (City: string, keys = NO_KEYS, condition: Expr = TRUE) =>
+    write(async unit => {
+      const { listing, version, known } = await found(unit, keys, condition)
+      if (listing.StandardStatus === 'Sold') fail({ kind: 'NotYours', entity: 'Property' })
+      if (known.Member.size < keys.Member.size) fail({ kind: 'NotFound', what: 'a member' })
+      return unit.update('R', version, { City }, undefined)
+    })
+  const found = async (unit: UnitOfWork, keys: Keys, condition: Expr) => {
+    const stored = await unit.find('R', condition, keys)
+    return stored ?? fail({ kind: 'NotFound', what: 'the record' })
+  }
+  const stored = () => database.prisma.property.findUnique({ where: { ListingKey: 'R' } })
+
+  beforeAll(async () => {
+    database = await openTestDatabase(kind)
+    await database.prisma.member.create({ data: { MemberKey: 'M' } })
+    await database.prisma.property.create({ data: { ListingKey: 'R', StandardStatus: 'Active' } })
+  })
+  beforeEach(async () => {
+    statements = []
+    await change('first')
+    statements = []
+  })
+  afterAll(() => database?.close())
+
+  it('is not looked at before it is written again', async () => {
+    await change('again')
+    expect(statements).toEqual(['update'])
+    expect(await stored()).toMatchObject({ City: 'again' })
+  })
+
+  it('is looked at when somebody else has changed it', async () => {
+    await database.prisma.property.update({ where: { ListingKey: 'R' }, data: { StreetName: 'theirs' } })
+    await change('mine')
+    expect(statements).toEqual(['update', 'select', 'update'])
+    expect(await stored()).toMatchObject({ City: 'mine', StreetName: 'theirs' })
+  })
+
+  it('is refused for what is stored, not for what is remembered', async () => {
+    await database.prisma.property.update({ where: { ListingKey: 'R' }, data: { StandardStatus: 'Sold' } })
+    await expect(change('refused')).rejects.toThrow(ProblemError)
+    expect(await stored()).toMatchObject({ City: 'first' })
+    // What was remembered of the sold record is what is refused now, and it is no longer sold.
+    await write(async unit => unit.update('R', (await found(unit, NO_KEYS, TRUE)).version, { City: 'sold' }, undefined))
+    await database.prisma.property.update({ where: { ListingKey: 'R' }, data: { StandardStatus: 'Active' } })
+    await change('allowed')
+    expect(await stored()).toMatchObject({ City: 'allowed' })
+  })
+
+  it.each([
+    ['a key', { ...NO_KEYS, Member: new Set(['M']) }, 'written'],
+    ['two keys, one of which is not there', { ...NO_KEYS, Member: new Set(['M', 'gone']) }, 'refused'],
+    ['a key of an office that is not there', { Member: new Set<string>(), Office: new Set(['gone']) }, 'looked at'],
+  ] as const)('is written only if the keys are there: %s', async (_what, keys, outcome) => {
+    await change('with keys', keys).catch(() => undefined)
+    expect(statements).toEqual({ written: ['update'], refused: ['update', 'select'], 'looked at': ['update', 'select', 'update'] }[outcome])
+    expect((await stored())?.City).toBe(outcome === 'refused' ? 'first' : 'with keys')
+  })
+
+  it('is not there for those who cannot see it', async () => {
+    await expect(change('unseen', NO_KEYS, call('not', TRUE))).rejects.toThrow(ProblemError)
+    expect(await stored()).toMatchObject({ City: 'first' })
+  })
+
+  it('is removed in one statement, and then neither written nor remembered', async () => {
+    const remove = () => write(async unit => unit.remove('R', (await found(unit, NO_KEYS, TRUE)).version))
+    await remove()
+    expect(statements).toEqual(['delete'])
+    await expect(remove()).rejects.toThrow(ProblemError)
+    await expect(change('gone')).rejects.toThrow(ProblemError)
+    await database.prisma.property.create({ data: { ListingKey: 'R', StandardStatus: 'Active' } })
   })
 })

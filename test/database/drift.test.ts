@@ -11,8 +11,9 @@ const PG_TYPES: Readonly<Record<Scalar['type'], string>> = {
 
 /** Columns that Prisma has no type for, or need not know. */
 const BEYOND_PRISMA = [
-  { table: 'Property', column: 'SearchText', type: 'tsvector' },
-  { table: 'Property', column: 'Document', type: 'text' },
+  { table: 'Property', column: 'Document', type: 'text', nullable: true },
+  { table: 'PropertyText', column: 'ListingKey', type: 'text', nullable: false },
+  { table: 'PropertyText', column: 'SearchText', type: 'tsvector', nullable: true },
 ]
 
 /** Indexes that Prisma cannot declare: NULLS FIRST, expressions, GIN and GiST. */
@@ -34,6 +35,7 @@ const TRIGGERS = [
   ...['write_document', 'write_position', 'write_search_text'].map(name => `Property.${name}`),
   ...['attach_media', 'photos_delete', 'photos_insert', 'photos_update'].map(name => `Media.${name}`),
   'EntityEvent.notify_change',
+  'PropertyText.keep_search_text',
 ]
 
 const SCHEMA = readFileSync(new URL('../../prisma/schema.prisma', import.meta.url), 'utf8')
@@ -64,7 +66,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
       from pg_attribute a join pg_class c on c.oid = a.attrelid
       where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and c.relname not like '\\_prisma%' and a.attnum > 0 and not a.attisdropped`
     const key = (c: { table: string; column: string }) => `${c.table}.${c.column}`
-    const expected = [...declaredColumns, ...BEYOND_PRISMA.map(c => ({ ...c, nullable: true }))]
+    const expected = [...declaredColumns, ...BEYOND_PRISMA]
     expect(Object.fromEntries(columns.map(c => [key(c), c]))).toEqual(Object.fromEntries(expected.map(c => [key(c), c])))
   })
 
@@ -86,12 +88,13 @@ describe.each(DATABASE_KINDS)('%s', kind => {
           f.kind === 'navigation' ? `"${e.name}" FOREIGN KEY ("${f.local}") REFERENCES "${f.target}"("${f.foreign}") ON UPDATE CASCADE ON DELETE CASCADE` : '',
         ),
     )
-    expect(found).toEqual([...primary, ...foreign].sort())
+    const ofTexts = ['"PropertyText" PRIMARY KEY ("ListingKey")', `"PropertyText" FOREIGN KEY ("ListingKey") REFERENCES "Property"("ListingKey") ON UPDATE CASCADE ON DELETE CASCADE`]
+    expect(found).toEqual([...primary, ...foreign, ...ofTexts].sort())
   })
 
   test('indexes are those of schema.prisma, the keys, and the list above', async () => {
     const found = await names(`select indexname as name from pg_indexes where schemaname = 'public' and tablename not like '\\_prisma%'`)
-    expect(found).toEqual([...declaredIndexes, ...INDEXES_BEYOND_PRISMA, ...[...ENTITIES.keys()].map(name => `${name}_pkey`)].sort())
+    expect(found).toEqual([...declaredIndexes, ...INDEXES_BEYOND_PRISMA, ...[...ENTITIES.keys(), 'PropertyText'].map(name => `${name}_pkey`)].sort())
   })
 
   test('triggers are those of the change log, of its notices and of media', async () => {

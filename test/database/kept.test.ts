@@ -8,8 +8,9 @@ const CHANGES = [
   { of: 'a new position', change: `"Longitude" = -106.370, "Latitude" = 39.5`, text: `'harbour'`, place: [-106.37, 39.5] },
   { of: 'half a position', change: `"Latitude" = null`, text: `'harbour'`, place: null },
   { of: 'neither', change: `"ListPrice" = 5`, text: `'harbour'`, place: [1, 2] },
-  { of: 'the columns themselves', change: `"SearchText" = 'forged', "GeoLocation" = '{}'`, text: `'harbour'`, place: [1, 2] },
-  { of: 'the columns themselves, emptied', change: `"SearchText" = null, "GeoLocation" = null`, text: `'harbour'`, place: [1, 2] },
+  { of: 'the position itself', change: `"GeoLocation" = '{}'`, text: `'harbour'`, place: [1, 2] },
+  { of: 'the position itself, emptied', change: `"GeoLocation" = null`, text: `'harbour'`, place: [1, 2] },
+  { of: 'the key', change: `"ListingKey" = "ListingKey" || '+'`, text: `'harbour'`, place: [1, 2], newKey: '+' },
 ]
 
 describe.each(DATABASE_KINDS)('%s', kind => {
@@ -21,16 +22,28 @@ describe.each(DATABASE_KINDS)('%s', kind => {
 
   const read = async (key: string) => {
     const [row] = await database.prisma.$queryRawUnsafe<{ text: string; place: unknown }[]>(
-      `select "SearchText"::text as text, "GeoLocation" -> 'coordinates' as place from "Property" where "ListingKey" = $1`,
+      `select "SearchText"::text as text, "GeoLocation" -> 'coordinates' as place from "Property" join "PropertyText" using ("ListingKey") where "ListingKey" = $1`,
       key,
     )
     return row
   }
 
-  test.each(CHANGES.map((row, i) => ({ ...row, key: `K${i}` })))('a change of $of', async ({ key, change, text, place }) => {
+  test.each(CHANGES.map((row, i) => ({ ...row, key: `K${i}` })))('a change of $of', async ({ key, change, text, place, newKey = '' }) => {
     const remarks = change.includes('PublicRemarks') ? {} : { Longitude: '1', Latitude: '2' }
     await database.prisma.property.create({ data: { ListingKey: key, PublicRemarks: 'Old harbour', ...remarks } })
     await database.prisma.$executeRawUnsafe(`update "Property" set ${change} where "ListingKey" = $1`, key)
-    expect(await read(key)).toEqual({ text: expect.stringContaining(text), place })
+    expect(await read(key + newKey)).toEqual({ text: expect.stringContaining(text), place })
+  })
+
+  test.each(['forged', null])('the search text itself: %s', async text => {
+    await database.prisma.property.upsert({ where: { ListingKey: 'T' }, create: { ListingKey: 'T', PublicRemarks: 'Old harbour' }, update: {} })
+    await database.prisma.$executeRaw`update "PropertyText" set "SearchText" = ${text}::tsvector where "ListingKey" = 'T'`
+    expect(await read('T')).toMatchObject({ text: expect.stringContaining(`'harbour'`) })
+  })
+
+  test('the search text goes with its listing', async () => {
+    await database.prisma.property.create({ data: { ListingKey: 'G', PublicRemarks: 'Old harbour' } })
+    await database.prisma.property.delete({ where: { ListingKey: 'G' } })
+    expect(await database.prisma.$queryRaw`select from "PropertyText" where "ListingKey" = 'G'`).toEqual([])
   })
 })

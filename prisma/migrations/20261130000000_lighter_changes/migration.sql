@@ -141,12 +141,13 @@ CREATE TRIGGER write_document BEFORE INSERT OR UPDATE OF "Document", "ListingKey
 
 CREATE INDEX "Property_SearchText_idx" ON "PropertyText" USING gin ("SearchText") WITH (gin_pending_list_limit = 256);
 
--- Whoever writes the text, it is that of its listing.
+-- Whoever writes the text, it is that of its listing: what listing_text made of it. That function was parsed anew with each call.
+DROP FUNCTION listing_text(text[]);
 CREATE FUNCTION keep_search_text() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  SELECT listing_text(p."PublicRemarks", p."City", p."CityRegion", p."SubdivisionName", p."CountyOrParish", p."PostalCode", p."MLSAreaMajor", p."PropertyType",
-    p."PropertySubType", p."ListingId", p."ListAgentFullName", p."ListOfficeName", p."ElementarySchool", p."MiddleOrJuniorSchool", p."HighSchool", p."HighSchoolDistrict")
-    INTO NEW."SearchText" FROM "Property" p WHERE p."ListingKey" = NEW."ListingKey";
+  SELECT to_tsvector('simple', concat_ws(E'\n', p."PublicRemarks", p."City", p."CityRegion", p."SubdivisionName", p."CountyOrParish", p."PostalCode", p."MLSAreaMajor",
+    p."PropertyType", p."PropertySubType", p."ListingId", p."ListAgentFullName", p."ListOfficeName", p."ElementarySchool", p."MiddleOrJuniorSchool", p."HighSchool",
+    p."HighSchoolDistrict")) INTO NEW."SearchText" FROM "Property" p WHERE p."ListingKey" = NEW."ListingKey";
   RETURN NEW;
 END
 $$;
@@ -165,6 +166,18 @@ $$;
 CREATE TRIGGER write_search_text AFTER INSERT OR UPDATE OF "PublicRemarks", "City", "CityRegion", "SubdivisionName", "CountyOrParish", "PostalCode", "MLSAreaMajor", "PropertyType", "PropertySubType", "ListingId",
   "ListAgentFullName", "ListOfficeName", "ElementarySchool", "MiddleOrJuniorSchool", "HighSchool", "HighSchoolDistrict"
   ON "Property" FOR EACH ROW EXECUTE FUNCTION write_search_text();
+
+-- New listings seldom find media that wait for them, and to look is half of what it takes to begin a change of media.
+CREATE OR REPLACE FUNCTION adopt_media_of_property() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (SELECT FROM adopter a JOIN "Media" m ON m."ResourceRecordKey" = a."ListingKey" WHERE m."ResourceName" = 'Property' AND m."PropertyKey" IS NULL) THEN
+    UPDATE "Media" m SET "ResourceRecordKey" = m."ResourceRecordKey" FROM adopter a
+    WHERE m."ResourceRecordKey" = a."ListingKey" AND m."ResourceName" = 'Property' AND m."PropertyKey" IS NULL;
+  END IF;
+  RETURN NULL;
+END
+$$;
+ALTER FUNCTION adopt_media_of_property() RESET plan_cache_mode;
 
 -- Statistics of 138 columns take seconds, and a market is not another one after each fiftieth change: as often as of other tables.
 ALTER TABLE "Property" RESET (autovacuum_analyze_scale_factor);

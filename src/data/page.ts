@@ -101,7 +101,8 @@ export function toRecordColumns(plan: Plan, notation: Notation): Sql {
   return sql`${columns}, (${toVersion(plan) ?? raw('null')})::text as "version"`
 }
 
-const toStoredColumns = ({ plan, document }: StoredPlan, notation: Notation) => sql`${toRecordText(plan, notation, 'escaped').json} as "json", ${document} as "document"`
+const toStoredColumns = ({ plan, document }: StoredPlan, notation: Notation) =>
+  sql`${toRecordText(plan, notation, 'escaped').json} as "json", ${document} as "document"`
 
 /** How many records the filter selects, whatever the page. */
 export function toCountStatement(plan: Plan): Sql {

@@ -88,7 +88,10 @@ describe.each(DATABASE_KINDS)('%s', kind => {
           f.kind === 'navigation' ? `"${e.name}" FOREIGN KEY ("${f.local}") REFERENCES "${f.target}"("${f.foreign}") ON UPDATE CASCADE ON DELETE CASCADE` : '',
         ),
     )
-    const ofTexts = ['"PropertyText" PRIMARY KEY ("ListingKey")', `"PropertyText" FOREIGN KEY ("ListingKey") REFERENCES "Property"("ListingKey") ON UPDATE CASCADE ON DELETE CASCADE`]
+    const ofTexts = [
+      '"PropertyText" PRIMARY KEY ("ListingKey")',
+      `"PropertyText" FOREIGN KEY ("ListingKey") REFERENCES "Property"("ListingKey") ON UPDATE CASCADE ON DELETE CASCADE`,
+    ]
     expect(found).toEqual([...primary, ...foreign, ...ofTexts].sort())
   })
 

@@ -41,6 +41,16 @@ describe.each(DATABASE_KINDS)('%s', kind => {
     expect(await read('T')).toMatchObject({ text: expect.stringContaining(`'harbour'`) })
   })
 
+  test('media that were there before their listing become its own, those of others stay', async () => {
+    const media = (MediaKey: string, ResourceRecordKey: string, ResourceName: string) =>
+      database.prisma.media.create({ data: { MediaKey, ResourceName, ResourceRecordKey, MediaCategory: 'Photo' } })
+    for (const [key, of, name] of [['m1', 'W', 'Property'], ['m2', 'W', 'Member'], ['m3', 'V', 'Property']] as const) await media(key, of, name) // biome-ignore format: one line
+    await database.prisma.property.create({ data: { ListingKey: 'W' } })
+    const of = await database.prisma.media.findMany({ select: { MediaKey: true, PropertyKey: true }, orderBy: { MediaKey: 'asc' } })
+    expect(of.map(({ PropertyKey }) => PropertyKey)).toEqual(['W', null, null])
+    expect(await database.prisma.property.findUnique({ where: { ListingKey: 'W' } })).toMatchObject({ PhotosCount: 1 })
+  })
+
   test('the search text goes with its listing', async () => {
     await database.prisma.property.create({ data: { ListingKey: 'G', PublicRemarks: 'Old harbour' } })
     await database.prisma.property.delete({ where: { ListingKey: 'G' } })

@@ -39,6 +39,12 @@ describe.each(DATABASE_KINDS)('%s', kind => {
     expect(Object.keys(JSON.parse(row?.document ?? '{}'))).toEqual(STORED.map(({ name }) => name))
   })
 
+  test('is written with each of its fields, and with no other', async () => {
+    const rows = await database.prisma.$queryRaw<{ name: string }[]>`select attname::text as name from pg_trigger, unnest(tgattr) number
+      join pg_attribute on attnum = number and attrelid = '"Property"'::regclass where tgrelid = '"Property"'::regclass and tgname = 'write_document'`
+    expect(rows.map(({ name }) => name).sort()).toEqual(['Document', ...STORED.map(({ name }) => name)].sort())
+  })
+
   test('a full record is the same whether it is read or built', async () => {
     expect(await expectSame()).toHaveLength(60)
   })

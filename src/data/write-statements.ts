@@ -5,8 +5,8 @@ import type { Values } from '../domain/values.js'
 import { entity, type Scalar, scalar } from '../model/model.js'
 import { given } from '../query/given.js'
 import type { Notation } from '../query/notation.js'
-import { type Expr, type Plan, rowSource, TRUE } from '../query/plan.js'
-import { recall, remember } from '../query/remember.js'
+import { type Expr, type Plan, rowSource } from '../query/plan.js'
+import { numberOf, recall, remember } from '../query/remember.js'
 import { numberText, timestampText } from './casts.js'
 import { Prisma } from './client/client.js'
 import { identifier, pgType, toColumn } from './columns.js'
@@ -42,35 +42,35 @@ export interface WrittenRow extends RecordRow, Listing {
   readonly version: string
 }
 
-/** What a write takes for granted, so that the statement that writes must find it: what the record meets, and that all of the keys are there. */
+/** What a write takes for granted, so that the statement that writes must find it so. */
 export interface Assumed {
+  /** What the record meets. */
   readonly condition: Expr
-  readonly keys: Keys
+  readonly listing: Listing
+  /** Keys of members that there are. */
+  readonly members: ReadonlySet<string>
 }
 
 /** Those of the keys that there are. */
 export const toKeysStatement = ({ Member, Office }: Keys): Sql => sql`select ${join(toKeyColumns({ Member: [...Member], Office: [...Office] }))}`
 
 /** What a write must know of a record, if the condition holds for it, and on the way which of the keys there are. */
-export function toFindStatement(key: string, condition: Expr, keys: Keys, isLocking: boolean): Statement {
-  const form = { ...formOf(keys), isLocking }
+export function toFindStatement(key: string, condition: Expr, { Member, Office }: Keys, isLocking: boolean): Statement {
+  const form = { Member: Member.size > 0, Office: Office.size > 0, isLocking }
   const statement = recall(findingWith(condition), JSON.stringify(form), () => makeFindStatement(condition, form))
-  return fill(statement, [key, [...keys.Member], [...keys.Office]])
+  return fill(statement, [key, [...Member], [...Office]])
 }
 
 const findingWith = remember((_condition: Expr) => new Map<string, Prepared>())
 
-/** Which keys are asked for. */
-type KeyForm = Readonly<Record<keyof Keys, boolean>>
-const formOf = ({ Member, Office }: Keys): KeyForm => ({ Member: Member.size > 0, Office: Office.size > 0 })
+/** What finding statements differ in, beside the condition: which keys are asked for, and whether the record is locked. */
+type FindForm = Readonly<Record<keyof Keys | 'isLocking', boolean>>
 
-function makeFindStatement(condition: Expr, { Member, Office, isLocking }: KeyForm & { readonly isLocking: boolean }): Prepared {
+function makeFindStatement(condition: Expr, { Member, Office, isLocking }: FindForm): Prepared {
   const keys = toKeyColumns({ Member: Member ? given(1) : NONE, Office: Office ? given(2) : NONE })
+  const columns = [...LISTING_COLUMNS, VERSION, ...keys]
   const lock = isLocking ? raw(' for update') : empty
-  return prepare(
-    sql`select ${join([...LISTING_COLUMNS, VERSION, ...keys])} from ${TABLE} where r0."ListingKey" = ${given(0)} and ${toCondition(condition)}${lock}`,
-    'once',
-  )
+  return prepare(sql`select ${join(columns)} from ${TABLE} where r0."ListingKey" = ${given(0)} and ${toCondition(condition)}${lock}`, 'once')
 }
 
 /** Locks those of the records that there are, in one order for all. */
@@ -84,38 +84,45 @@ export function toInsertStatement(values: Values, shown: Shown | undefined): Sql
 }
 
 /** Writes nothing, and returns no row, if the record is no longer of that version, or something that was assumed is not so. */
-export function toUpdateStatement(key: string, version: string, values: Values, shown: Shown | undefined, assumed = NOTHING): Statement {
+export function toUpdateStatement(key: string, version: string, values: Values, shown: Shown | undefined, assumed?: Assumed): Statement {
   const fields = toFields(values)
   const names = fields.map(({ name }) => name)
-  const form = formOf(assumed.keys)
-  const known = updatesOf(assumed.condition, shown?.plan ?? TABLE, shown?.notation ?? TABLE)
-  const statement = recall(known, JSON.stringify([form, names]), () => makeUpdateStatement(fields, shown, assumed.condition, form))
-  return fill(statement, [key, version, [...assumed.keys.Member], [...assumed.keys.Office], ...names.map(name => values[name])])
+  const form = [shown && [numberOf(shown.plan), numberOf(shown.notation)], assumed && [numberOf(assumed.condition), assumed.members.size > 0], names]
+  const statement = recall(UPDATES, JSON.stringify(form), () => makeUpdateStatement(fields, shown, assumed))
+  return fill(statement, [...toGiven(key, version, assumed), ...names.map(name => values[name])])
 }
-
-const NOTHING: Assumed = { condition: TRUE, keys: { Member: new Set(), Office: new Set() } }
 
 /** Clients mostly write the same few sets of fields. */
-const updatesOf = remember((_condition: Expr, _plan: object, _notation: object) => new LRUCache<string, Prepared>({ max: 50 }))
+const UPDATES = new LRUCache<string, Prepared>({ max: 500 })
 
-function makeUpdateStatement(fields: readonly Scalar[], shown: Shown | undefined, condition: Expr, { Member, Office }: KeyForm): Prepared {
-  const changes = join(fields.map((field, i) => sql`${identifier(field.name)} = ${toValue(field, given(i + 4))}`))
-  const keys = [...(Member ? [areThere('Member', given(2))] : []), ...(Office ? [areThere('Office', given(3))] : [])]
-  const conditions = join([isVersion(given(0), given(1)), toCondition(condition), ...keys], ' and ')
-  return prepare(sql`update ${TABLE} set ${changes} where ${conditions} returning ${toReturning(shown)}`, 'once')
+function makeUpdateStatement(fields: readonly Scalar[], shown: Shown | undefined, assumed: Assumed | undefined): Prepared {
+  const changes = join(fields.map((field, i) => sql`${identifier(field.name)} = ${toValue(field, given(FIRST_VALUE + i))}`))
+  return prepare(sql`update ${TABLE} set ${changes} where ${isAsFound(assumed)} returning ${toReturning(shown)}`, 'once')
 }
 
-/** @param keys all different. */
-const areThere = (name: keyof Keys, keys: string) => {
-  const { key } = entity(name)
-  return sql`(select count(*) from ${identifier(name)} where ${identifier(key.name)} = any(${keys}::text[])) = cardinality(${keys}::text[])`
+/** Removes nothing, and returns no row, if the record is no longer of that version, or something that was assumed is not so. */
+export const toDeleteStatement = (key: string, version: string, assumed?: Assumed): Statement =>
+  fill(prepare(sql`delete from ${TABLE} where ${isAsFound(assumed)} returning true as "removed"`, 'once'), toGiven(key, version, assumed))
+
+/** The fields of a listing that its next write must know. */
+const KNOWN: readonly Scalar[] = Object.keys(NO_LISTING).map(name => scalar(PROPERTY, name))
+
+/** What `isAsFound` stands for, in the order of its marks. */
+const toGiven = (key: string, version: string, assumed: Assumed | undefined): readonly unknown[] => {
+  const listing: Readonly<Record<string, unknown>> = { ...(assumed?.listing ?? NO_LISTING) }
+  return [key, version, [...(assumed?.members ?? [])], ...KNOWN.map(({ name }) => listing[name])]
 }
+const FIRST_KNOWN = 3
+const FIRST_VALUE = FIRST_KNOWN + KNOWN.length
 
-/** Removes nothing, and returns no row, if the record is no longer of that version, or does not meet what was assumed. */
-export const toDeleteStatement = (key: string, version: string, { condition } = NOTHING): Sql =>
-  sql`delete from ${TABLE} where ${isVersion(key, version)} and ${toCondition(condition)} returning true as "removed"`
-
-const isVersion = (key: string, version: string) => sql`r0."ListingKey" = ${key} and r0."RecordVersion" = ${version}::bigint`
+/** The same version is the same record, unless the database was set back or somebody writes without triggers: so what was remembered of it is compared too. */
+function isAsFound(assumed: Assumed | undefined): Sql {
+  const version = sql`r0."ListingKey" = ${given(0)} and r0."RecordVersion" = ${given(1)}::bigint`
+  if (!assumed) return version
+  const seen = KNOWN.map((field, i) => sql`${toColumn(field, ROW)} is not distinct from ${toValue(field, given(FIRST_KNOWN + i))}`)
+  const members = sql`(select count(*) from "Member" where "MemberKey" = any(${given(2)}::text[])) = cardinality(${given(2)}::text[])`
+  return join([version, toCondition(assumed.condition), ...seen, ...(assumed.members.size > 0 ? [members] : [])], ' and ')
+}
 
 const ORDER: ReadonlyMap<string, number> = new Map([...PROPERTY.fields.keys()].map((name, i) => [name, i]))
 const placeOf = (name: string) => ORDER.get(name) ?? ORDER.size
@@ -129,11 +136,10 @@ function toValue({ type, collection }: Scalar, value: Values[string] | undefined
 }
 
 /** Exact numbers and times as the texts that `Listing` has. */
-const LISTING_COLUMNS: readonly Sql[] = Object.keys(NO_LISTING).map(name => {
-  const field = scalar(PROPERTY, name)
+const LISTING_COLUMNS: readonly Sql[] = KNOWN.map(field => {
   const column = toColumn(field, ROW)
   const text = field.type === 'Decimal' ? numberText(column) : field.type === 'DateTimeOffset' ? timestampText(column) : column
-  return sql`${text} as ${identifier(name)}`
+  return sql`${text} as ${identifier(field.name)}`
 })
 
 const VERSION = sql`r0."RecordVersion"::text as "version"`

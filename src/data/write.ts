@@ -42,7 +42,7 @@ const PAUSE_MS = 20
 /** The record was changed after it was judged. */
 class Overtaken extends Error {}
 
-/** Listings as they were when they were last written, by their keys. */
+/** Listings as they were when they were last written or about to be, by their keys. */
 export type Remembered = LRUCache<string, Seen>
 
 interface Seen {
@@ -58,13 +58,13 @@ export const newRemembered = (): Remembered => new LRUCache({ max: MOST_REMEMBER
  * Runs the work of one write that ends with its only writing statement. That statement is its own transaction, and writes only if the record still is as it was
  * judged; otherwise the work is run again: so it must do nothing that cannot be repeated. What is overtaken again and again is run under a lock.
  *
- * A record that is remembered is judged as it was then, without a look at it: the statement that writes confirms version, visibility and keys. Nothing is
+ * A record that is remembered is judged as it was then, without a look at it: the statement that writes confirms all that the judgement rests on. Nothing is
  * refused for what is only remembered; then it is looked at.
  * @throws ProblemError, also for what the database refuses or cannot do now.
  */
 export async function writeAlone<T>(database: Pick<Database, 'writer' | 'transaction'>, remembered: Remembered, work: Work<T>): Promise<T> {
   for (let attempt = 1; attempt <= UNLOCKED_ATTEMPTS; attempt++) {
-    const unit = new UnitOfWork(database.writer, false, remembered, attempt === 1)
+    const unit = new UnitOfWork(database.writer, remembered, attempt === 1)
     try {
       return await work(unit)
     } catch (error) {
@@ -83,7 +83,7 @@ export async function writeAlone<T>(database: Pick<Database, 'writer' | 'transac
 export async function inTransaction<T>({ transaction }: Pick<Database, 'transaction'>, work: Work<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await transaction(connection => work(new UnitOfWork(connection, true)))
+      return await transaction(connection => work(new UnitOfWork(connection)))
     } catch (error) {
       if (attempt === ATTEMPTS || !isRetryable(error)) throw toThrown(error)
       await sleep(PAUSE_MS * attempt * (1 + Math.random()))
@@ -101,12 +101,12 @@ export class UnitOfWork {
   #assumed: Assumed | undefined
 
   /**
-   * @param isLocking the connection is that of a transaction: what is found stays as it is to the end of it.
-   * @param remembered where each statement is a transaction of its own: what it has written is so.
+   * @param remembered where each statement is a transaction of its own, so that what was written is so. Without it the connection is that of a transaction, and
+   * what is found stays as it is to the end of it.
+   * @param mayAssume what is remembered may stand for a look at the record.
    */
   constructor(
     readonly connection: Connection,
-    private readonly isLocking: boolean,
     private readonly remembered?: Remembered,
     private readonly mayAssume = false,
   ) {}
@@ -130,14 +130,16 @@ export class UnitOfWork {
 
   /** The record, if the condition holds for it; on the way it is found out which of the keys there are. */
   async find(key: string, condition: Expr, keys: Keys): Promise<Stored | undefined> {
-    const seen = this.mayAssume ? this.remembered?.get(key) : undefined
+    // What may be a member or an office cannot be confirmed beside the rest.
+    const seen = this.mayAssume && keys.Office.size === 0 ? this.remembered?.get(key) : undefined
     if (seen) {
-      this.#assumed = { condition, keys }
+      this.#assumed = { condition, listing: seen.listing, members: keys.Member }
       return { ...seen, known: keys }
     }
-    const [row] = await this.#run<ListingRow>(toFindStatement(key, condition, keys, this.isLocking))
+    const [row] = await this.#run<ListingRow>(toFindStatement(key, condition, keys, this.remembered === undefined))
     if (!row) return undefined
     const { version, members: _, offices: __, ...listing } = row
+    this.remembered?.set(key, { listing, version })
     return { listing, version, known: toKeys(row) }
   }
 
@@ -153,14 +155,19 @@ export class UnitOfWork {
 
   /** Removes a record that was found in that version, with its media, rooms and open houses. */
   async remove(key: string, version: string): Promise<void> {
-    this.remembered?.delete(key)
     const [row] = await this.#run(toDeleteStatement(key, version, this.#assumed))
-    if (!row) throw new Overtaken()
+    if (!row) this.#overtaken(key)
+    this.remembered?.delete(key)
+  }
+
+  #overtaken(key: string): never {
+    this.remembered?.delete(key)
+    throw new Overtaken()
   }
 
   async #written(key: string, statement: Statement): Promise<Found> {
     const [row] = await this.#run<WrittenRow>(statement)
-    if (!row) throw new Overtaken()
+    if (!row) return this.#overtaken(key)
     const { json, document, version, ...listing } = row
     this.remembered?.set(key, { listing, version })
     return toFound(document === undefined ? { json, version } : { json, document, version })

@@ -41,6 +41,15 @@ describe.each(DATABASE_KINDS)('%s', kind => {
     expect(await read('T')).toMatchObject({ text: expect.stringContaining(`'harbour'`) })
   })
 
+  test('the search text is made anew with each of the columns that it is made of', async () => {
+    const [row] = await database.prisma.$queryRaw<{ source: string; columns: readonly string[] }[]>`
+      select prosrc as source, array(select attname::text from pg_trigger, unnest(tgattr) number join pg_attribute on attnum = number and attrelid = '"Property"'::regclass
+        where tgrelid = '"Property"'::regclass and tgname = 'write_search_text') as columns from pg_proc where proname = 'keep_search_text'`
+    const read = [...(row?.source ?? '').matchAll(/p\."(\w+)"/g)].map(([, name]) => name).filter(name => name !== 'ListingKey')
+    expect(read).toHaveLength(16)
+    expect([...(row?.columns ?? [])].sort()).toEqual(read.sort())
+  })
+
   test('media that were there before their listing become its own, those of others stay', async () => {
     const media = (MediaKey: string, ResourceRecordKey: string, ResourceName: string) =>
       database.prisma.media.create({ data: { MediaKey, ResourceName, ResourceRecordKey, MediaCategory: 'Photo' } })

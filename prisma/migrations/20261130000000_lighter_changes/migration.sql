@@ -7,9 +7,30 @@ CREATE TABLE "PropertyText" (
   "ListingKey" TEXT COLLATE "C" NOT NULL CONSTRAINT "PropertyText_pkey" PRIMARY KEY,
   "SearchText" tsvector
 );
-INSERT INTO "PropertyText" SELECT "ListingKey", "SearchText" FROM "Property";
+-- Who writes with triggers switched off leaves none.
+INSERT INTO "PropertyText" SELECT "ListingKey", coalesce("SearchText", listing_text("PublicRemarks", "City", "CityRegion", "SubdivisionName", "CountyOrParish", "PostalCode",
+  "MLSAreaMajor", "PropertyType", "PropertySubType", "ListingId", "ListAgentFullName", "ListOfficeName", "ElementarySchool", "MiddleOrJuniorSchool", "HighSchool",
+  "HighSchoolDistrict")) FROM "Property";
 ALTER TABLE "PropertyText" ADD CONSTRAINT "PropertyText_ListingKey_fkey" FOREIGN KEY ("ListingKey") REFERENCES "Property" ("ListingKey") ON UPDATE CASCADE ON DELETE CASCADE;
 
+-- Who owns the listings, or may read and write them, may do the same here.
+DO $$
+DECLARE
+  statement text;
+BEGIN
+  FOR statement IN
+    SELECT format('ALTER TABLE "PropertyText" OWNER TO %I', pg_get_userbyid(relowner)) FROM pg_class WHERE oid = '"Property"'::regclass
+    UNION ALL SELECT format('GRANT %s ON "PropertyText" TO %s%s', privilege_type, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END,
+      CASE WHEN is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
+      FROM pg_class, aclexplode(relacl) WHERE oid = '"Property"'::regclass AND grantee <> relowner
+  LOOP
+    EXECUTE statement;
+  END LOOP;
+END
+$$;
+
+CREATE TEMP TABLE switched ON COMMIT DROP AS SELECT tgname, tgenabled FROM pg_trigger
+  WHERE tgrelid = '"Property"'::regclass AND tgname IN ('write_search_text', 'write_document') AND tgenabled <> 'O';
 DROP TRIGGER write_search_text ON "Property";
 DROP TRIGGER write_document ON "Property";
 
@@ -166,6 +187,47 @@ $$;
 CREATE TRIGGER write_search_text AFTER INSERT OR UPDATE OF "PublicRemarks", "City", "CityRegion", "SubdivisionName", "CountyOrParish", "PostalCode", "MLSAreaMajor", "PropertyType", "PropertySubType", "ListingId",
   "ListAgentFullName", "ListOfficeName", "ElementarySchool", "MiddleOrJuniorSchool", "HighSchool", "HighSchoolDistrict"
   ON "Property" FOR EACH ROW EXECUTE FUNCTION write_search_text();
+
+-- As they were switched before.
+DO $$
+DECLARE
+  statement text;
+BEGIN
+  FOR statement IN SELECT format('ALTER TABLE "Property" %s TRIGGER %I', CASE tgenabled WHEN 'D' THEN 'DISABLE' WHEN 'R' THEN 'ENABLE REPLICA' ELSE 'ENABLE ALWAYS' END, tgname) FROM switched LOOP
+    EXECUTE statement;
+  END LOOP;
+END
+$$;
+
+-- A statement that changed nothing has nothing to log, and waits for nobody.
+CREATE OR REPLACE FUNCTION log_property() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT EXISTS (SELECT FROM changed) THEN
+    RETURN NULL;
+  END IF;
+  PERFORM lock_change_log();
+  INSERT INTO "EntityEvent" ("EntityEventSequence", "ResourceName", "ResourceRecordKey", "ResourceRecordUrl", "PropertyKey",
+    "StandardStatus", "ListAgentKey", "ListOfficeKey", "InternetEntireListingDisplayYN", "ChangedByMemberKey")
+  SELECT nextval('entity_event_sequence'), 'Property', "ListingKey", record_url('Property', "ListingKey"), "ListingKey",
+    "StandardStatus", "ListAgentKey", "ListOfficeKey", "InternetEntireListingDisplayYN", "ChangedByMemberKey"
+  FROM changed;
+  RETURN NULL;
+END
+$$;
+CREATE OR REPLACE FUNCTION log_removal() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT EXISTS (SELECT FROM changed) THEN
+    RETURN NULL;
+  END IF;
+  PERFORM lock_change_log();
+  INSERT INTO "EntityEvent" ("EntityEventSequence", "ResourceName", "ResourceRecordKey", "ResourceRecordUrl", "PropertyKey",
+    "StandardStatus", "ListAgentKey", "ListOfficeKey", "InternetEntireListingDisplayYN")
+  SELECT nextval('entity_event_sequence'), 'Property', "ListingKey", record_url('Property', "ListingKey"), "ListingKey",
+    "StandardStatus", "ListAgentKey", "ListOfficeKey", "InternetEntireListingDisplayYN"
+  FROM changed;
+  RETURN NULL;
+END
+$$;
 
 -- New listings seldom find media that wait for them, and to look is half of what it takes to begin a change of media.
 CREATE OR REPLACE FUNCTION adopt_media_of_property() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -42,7 +42,7 @@ export function readConfig(env: Environment): Config {
  * @throws ConfigError with every fault at once.
  */
 export function readSettings(env: Environment, findOthers: (settings: Settings & Facts) => readonly string[] = () => []): Settings & Facts {
-  const facts = { production: env.NODE_ENV?.trim() === 'production', embedded: isUnset(env[SETTINGS.databaseUrl.name]) }
+  const facts = { production: env.NODE_ENV?.trim().toLowerCase() === 'production', embedded: isUnset(env[SETTINGS.databaseUrl.name]) }
   const faults: string[] = []
   const read = <T>(setting: Setting<T>): T => {
     const text = env[setting.name]

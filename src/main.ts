@@ -18,6 +18,7 @@ async function main(): Promise<void> {
     if (IS_STARTED_BY_NPM) whenOrphaned(() => process.kill(process.pid, 'SIGTERM'))
     return runWorkers(config.workers, logger)
   }
+  logger.info('preparing the database')
   const service = await startService(config, logger)
   stopOnSignals(service, logger)
   logger.info({ host: config.host, port: service.port }, 'listening')

@@ -31,7 +31,7 @@ const wholeNumber = (min: number, max: number): Reader<number> => ({
 
 const FLAGS = new Map([...['true', 'on', 'yes', '1'].map(word => [word, true] as const), ...['false', 'off', 'no', '0'].map(word => [word, false] as const)])
 
-const flag: Reader<boolean> = { expected: 'true or false (also on, off)', read: text => FLAGS.get(text.toLowerCase()) }
+const flag: Reader<boolean> = { expected: 'true or false (also on, off, yes, no, 1, 0)', read: text => FLAGS.get(text.toLowerCase()) }
 
 const anyText: Reader<string> = { expected: 'a text', read: text => text }
 
@@ -102,7 +102,7 @@ const MINUTE_MS = 60_000
 /** Every setting of the service: the source of `Config` and of the README's table. */
 // biome-ignore format: table
 export const SETTINGS = {
-  nodeEnv:       setting('NODE_ENV', anyText, 'development', '`production` switches off what only developers need.'),
+  nodeEnv:       setting('NODE_ENV', oneOf('development', 'test', 'production'), 'development', '`production` switches off what only developers need.'),
   databaseUrl:   secret('DATABASE_URL', databaseAddress, 'PostgreSQL 15 or newer. Unset: the embedded database in DATA_DIR.'),
   dataDir:       setting('DATA_DIR', anyText, './data', 'Folder of the embedded database, its secret and its socket.'),
   sampleData:    setting('SAMPLE_DATA', flag, ON_IF_EMBEDDED, '500 sample listings at the first start.'),
@@ -127,7 +127,7 @@ export const SETTINGS = {
   pageSizeMax:   setting('PAGE_SIZE_MAX', wholeNumber(1, 10_000), 1000, 'Most records of a page.'),
   expandPageMax: setting('EXPAND_PAGE_MAX', wholeNumber(1, 10_000), 100, 'Most records of a page with `$expand`.'),
   topIsTotal:    setting('TOP_IS_TOTAL', flag, false, '`$top` is the total as in OData, not the size of a page.'),
-  strictLookups: setting('STRICT_LOOKUPS', flag, false, 'Every lookup field takes only the values of Lookup.'),
+  strictLookups: setting('STRICT_LOOKUPS', flag, false, 'Every lookup field takes only the values of Lookup, if its lookup has any there.'),
   nonDisclosure: setting('NON_DISCLOSURE', flag, false, 'Sold prices are for members and staff only.'),
   originatingSystemName: setting('ORIGINATING_SYSTEM_NAME', anyText, 'Listing Service', 'OriginatingSystemName of new listings.'),
 

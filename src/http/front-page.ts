@@ -27,7 +27,7 @@ const renderPage = (signposts: readonly Signpost[], base: string): string => `<!
 <ul>
 ${signposts.map(({ path, about }) => `<li><a href="${base}${path}"><code>${path}</code></a>: ${about}</li>`).join('\n')}
 </ul>
-<p>All but the health checks need a bearer token: <code>npm run -s token -- --scope "listings:read listings:write"</code> prints one.
+<p>All but the health checks and pages for people need a bearer token, so a browser alone gets 401 there: <code>npm run -s token -- --scope "listings:read listings:write" --member M00000001 --class member</code> prints one, here for an agent of the sample market.
 The README of the project tells the rest; the protocol is documented at <a href="https://www.odata.org/documentation/">odata.org</a>.</p>
 </body>
 </html>

@@ -8,11 +8,10 @@ import type { Sql } from './render.js'
 const { raw } = Prisma
 const PROPERTY = entity('Property')
 
-/** What the market moves: changes of status and price, photos, another day. A document that held it would be made anew each time, which cost more than all else of such a change. */
+/** What changes of price and status write. A document that held it would be made anew each time, which cost more than all else of such a change. */
 const MOVING: ReadonlySet<string> = new Set([
   'StandardStatus', 'MlsStatus', 'ContractStatus', 'ListPrice', 'OriginalListPrice', 'PreviousListPrice', 'ModificationTimestamp', 'StatusChangeTimestamp',
-  'PriceChangeTimestamp', 'MajorChangeTimestamp', 'MajorChangeType', 'PhotosCount', 'PhotosChangeTimestamp', 'MediaChangeTimestamp', 'OnMarketDate',
-  'OnMarketTimestamp', 'ExpirationDate', 'ContractStatusChangeDate', 'PurchaseContractDate', 'CloseDate', 'DaysOnMarket', 'CumulativeDaysOnMarket',
+  'PriceChangeTimestamp', 'MajorChangeTimestamp', 'MajorChangeType', 'OnMarketDate', 'OnMarketTimestamp', 'ContractStatusChangeDate', 'CloseDate',
 ]) // biome-ignore format: words
 
 /** The fields that stand as finished JSON in the column Document, in the order of the model: what every reader may see in every listing, and what seldom changes. */

@@ -34,7 +34,7 @@ CREATE TEMP TABLE switched ON COMMIT DROP AS SELECT tgname, tgenabled FROM pg_tr
 DROP TRIGGER write_search_text ON "Property";
 DROP TRIGGER write_document ON "Property";
 
--- The document without what the market moves: status, prices, times, photos, days on the market. src/data/stored.ts names the same fields; a test holds both against each other.
+-- The document without what changes of price and status write. src/data/stored.ts names the same fields; a test holds both against each other.
 CREATE OR REPLACE FUNCTION listing_document(p "Property") RETURNS text LANGUAGE plpgsql STABLE AS $$
 BEGIN
   RETURN concat(
@@ -46,7 +46,13 @@ BEGIN
       ',"PropertyType":', coalesce(to_json(p."PropertyType")::text, 'null'),
       ',"PropertySubType":', coalesce(to_json(p."PropertySubType")::text, 'null'),
       ',"OriginalEntryTimestamp":', coalesce('"' || to_char(p."OriginalEntryTimestamp" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '"', 'null'),
+      ',"PhotosChangeTimestamp":', coalesce('"' || to_char(p."PhotosChangeTimestamp" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '"', 'null'),
+      ',"PhotosCount":', coalesce(p."PhotosCount"::text, 'null'),
       ',"ListingContractDate":', coalesce(to_json(p."ListingContractDate")::text, 'null'),
+      ',"ExpirationDate":', coalesce(to_json(p."ExpirationDate")::text, 'null'),
+      ',"PurchaseContractDate":', coalesce(to_json(p."PurchaseContractDate")::text, 'null'),
+      ',"DaysOnMarket":', coalesce(p."DaysOnMarket"::text, 'null'),
+      ',"CumulativeDaysOnMarket":', coalesce(p."CumulativeDaysOnMarket"::text, 'null'),
       ',"City":', coalesce(to_json(p."City")::text, 'null'),
       ',"CountyOrParish":', coalesce(to_json(p."CountyOrParish")::text, 'null'),
       ',"StateOrProvince":', coalesce(to_json(p."StateOrProvince")::text, 'null'),
@@ -77,15 +83,15 @@ BEGIN
       ',"Levels":', CASE WHEN p."Levels" = '{}' THEN '[]' ELSE to_json(p."Levels")::text END,
       ',"LotSizeArea":', coalesce(to_json(trim_scale(p."LotSizeArea"))::text, 'null'),
       ',"LotSizeUnits":', coalesce(to_json(p."LotSizeUnits")::text, 'null'),
-      ',"LotSizeAcres":', coalesce(to_json(trim_scale(p."LotSizeAcres"))::text, 'null'),
+      ',"LotSizeAcres":', coalesce(to_json(trim_scale(p."LotSizeAcres"))::text, 'null')
+    ),
+    concat(
       ',"LotSizeSquareFeet":', coalesce(to_json(trim_scale(p."LotSizeSquareFeet"))::text, 'null'),
       ',"GarageSpaces":', coalesce(to_json(trim_scale(p."GarageSpaces"))::text, 'null'),
       ',"GarageYN":', coalesce(p."GarageYN"::text, 'null'),
       ',"NumberOfUnitsTotal":', coalesce(p."NumberOfUnitsTotal"::text, 'null'),
       ',"NewConstructionYN":', coalesce(p."NewConstructionYN"::text, 'null'),
-      ',"PropertyAttachedYN":', coalesce(p."PropertyAttachedYN"::text, 'null')
-    ),
-    concat(
+      ',"PropertyAttachedYN":', coalesce(p."PropertyAttachedYN"::text, 'null'),
       ',"SeniorCommunityYN":', coalesce(p."SeniorCommunityYN"::text, 'null'),
       ',"ArchitecturalStyle":', CASE WHEN p."ArchitecturalStyle" = '{}' THEN '[]' ELSE to_json(p."ArchitecturalStyle")::text END,
       ',"ConstructionMaterials":', CASE WHEN p."ConstructionMaterials" = '{}' THEN '[]' ELSE to_json(p."ConstructionMaterials")::text END,
@@ -124,15 +130,16 @@ BEGIN
       ',"HighSchoolDistrict":', coalesce(to_json(p."HighSchoolDistrict")::text, 'null'),
       ',"PublicRemarks":', coalesce(to_json(p."PublicRemarks")::text, 'null'),
       ',"SpecialListingConditions":', CASE WHEN p."SpecialListingConditions" = '{}' THEN '[]' ELSE to_json(p."SpecialListingConditions")::text END,
-      ',"VirtualTourURLUnbranded":', coalesce(to_json(p."VirtualTourURLUnbranded")::text, 'null'),
+      ',"VirtualTourURLUnbranded":', coalesce(to_json(p."VirtualTourURLUnbranded")::text, 'null')
+    ),
+    concat(
       ',"InternetEntireListingDisplayYN":', coalesce(p."InternetEntireListingDisplayYN"::text, 'null'),
       ',"InternetAddressDisplayYN":', coalesce(p."InternetAddressDisplayYN"::text, 'null'),
       ',"InternetAutomatedValuationDisplayYN":', coalesce(p."InternetAutomatedValuationDisplayYN"::text, 'null'),
       ',"InternetConsumerCommentYN":', coalesce(p."InternetConsumerCommentYN"::text, 'null'),
       ',"TransactionType":', coalesce(to_json(p."TransactionType")::text, 'null'),
-      ',"CityRegion":', coalesce(to_json(p."CityRegion")::text, 'null')
-    ),
-    concat(
+      ',"CityRegion":', coalesce(to_json(p."CityRegion")::text, 'null'),
+      ',"MediaChangeTimestamp":', coalesce('"' || to_char(p."MediaChangeTimestamp" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '"', 'null'),
       ',"ParkingTotal":', coalesce(to_json(trim_scale(p."ParkingTotal"))::text, 'null'),
       ',"LaundryFeatures":', CASE WHEN p."LaundryFeatures" = '{}' THEN '[]' ELSE to_json(p."LaundryFeatures")::text END,
       ',"Furnished":', coalesce(to_json(p."Furnished")::text, 'null')
@@ -149,17 +156,22 @@ ALTER TABLE "Property"
   ALTER COLUMN "Document" SET STORAGE EXTERNAL;
 
 CREATE TRIGGER write_document BEFORE INSERT OR UPDATE OF "Document", "ListingKey", "ListingId", "OriginatingSystemName", "OriginatingSystemKey", "PropertyType", "PropertySubType", "OriginalEntryTimestamp",
-  "ListingContractDate", "City", "CountyOrParish", "StateOrProvince", "PostalCode", "Country", "SubdivisionName", "MLSAreaMajor", "ListAgentKey", "ListAgentMlsId",
+  "PhotosChangeTimestamp", "PhotosCount", "ListingContractDate", "ExpirationDate", "PurchaseContractDate", "DaysOnMarket", "CumulativeDaysOnMarket",
+  "City", "CountyOrParish", "StateOrProvince", "PostalCode", "Country", "SubdivisionName", "MLSAreaMajor", "ListAgentKey", "ListAgentMlsId",
   "ListAgentFullName", "ListOfficeKey", "ListOfficeMlsId", "ListOfficeName", "ListOfficePhone", "CoListAgentKey", "CoListOfficeKey", "BedroomsTotal",
-  "BathroomsTotalInteger", "BathroomsFull", "BathroomsHalf", "RoomsTotal", "LivingArea", "LivingAreaUnits", "BuildingAreaTotal", "BuildingAreaUnits", "YearBuilt",
-  "Stories", "Levels", "LotSizeArea", "LotSizeUnits", "LotSizeAcres", "LotSizeSquareFeet", "GarageSpaces", "GarageYN", "NumberOfUnitsTotal", "NewConstructionYN",
-  "PropertyAttachedYN", "SeniorCommunityYN", "ArchitecturalStyle", "ConstructionMaterials", "Roof", "FoundationDetails", "Basement", "Flooring", "Appliances",
-  "InteriorFeatures", "ExteriorFeatures", "LotFeatures", "ParkingFeatures", "PatioAndPorchFeatures", "PoolFeatures", "PoolPrivateYN", "SpaFeatures", "FireplaceYN",
-  "FireplacesTotal", "Heating", "Cooling", "Sewer", "WaterSource", "Utilities", "View", "WaterfrontYN", "AccessibilityFeatures", "AssociationYN", "AssociationFee",
-  "AssociationFeeFrequency", "TaxAnnualAmount", "TaxYear", "Zoning", "ElementarySchool", "MiddleOrJuniorSchool", "HighSchool", "HighSchoolDistrict", "PublicRemarks",
-  "SpecialListingConditions", "VirtualTourURLUnbranded", "InternetEntireListingDisplayYN", "InternetAddressDisplayYN", "InternetAutomatedValuationDisplayYN",
-  "InternetConsumerCommentYN", "TransactionType", "CityRegion", "ParkingTotal", "LaundryFeatures", "Furnished" ON "Property" FOR EACH ROW EXECUTE FUNCTION write_document();
+  "BathroomsTotalInteger", "BathroomsFull", "BathroomsHalf", "RoomsTotal", "LivingArea", "LivingAreaUnits", "BuildingAreaTotal", "BuildingAreaUnits",
+  "YearBuilt", "Stories", "Levels", "LotSizeArea", "LotSizeUnits", "LotSizeAcres", "LotSizeSquareFeet", "GarageSpaces", "GarageYN",
+  "NumberOfUnitsTotal", "NewConstructionYN", "PropertyAttachedYN", "SeniorCommunityYN", "ArchitecturalStyle", "ConstructionMaterials", "Roof",
+  "FoundationDetails", "Basement", "Flooring", "Appliances", "InteriorFeatures", "ExteriorFeatures", "LotFeatures", "ParkingFeatures",
+  "PatioAndPorchFeatures", "PoolFeatures", "PoolPrivateYN", "SpaFeatures", "FireplaceYN", "FireplacesTotal", "Heating", "Cooling", "Sewer",
+  "WaterSource", "Utilities", "View", "WaterfrontYN", "AccessibilityFeatures", "AssociationYN", "AssociationFee", "AssociationFeeFrequency",
+  "TaxAnnualAmount", "TaxYear", "Zoning", "ElementarySchool", "MiddleOrJuniorSchool", "HighSchool", "HighSchoolDistrict", "PublicRemarks",
+  "SpecialListingConditions", "VirtualTourURLUnbranded", "InternetEntireListingDisplayYN", "InternetAddressDisplayYN",
+  "InternetAutomatedValuationDisplayYN", "InternetConsumerCommentYN", "TransactionType", "CityRegion", "MediaChangeTimestamp", "ParkingTotal",
+  "LaundryFeatures", "Furnished"
+  ON "Property" FOR EACH ROW EXECUTE FUNCTION write_document();
 
+-- It keeps its name: it is the index of that column still.
 CREATE INDEX "Property_SearchText_idx" ON "PropertyText" USING gin ("SearchText") WITH (gin_pending_list_limit = 256);
 
 -- Whoever writes the text, it is that of its listing: what listing_text made of it. That function was parsed anew with each call.

@@ -60,6 +60,20 @@ describe.each(DATABASE_KINDS)('%s', kind => {
     expect(await database.prisma.property.findUnique({ where: { ListingKey: 'W' } })).toMatchObject({ PhotosCount: 1 })
   })
 
+  test.runIf(kind === 'server').each(['Property', 'Member', 'Office', 'Media', 'Rooms', 'OpenHouse'])(
+    'a statement that changes no %s waits for nobody and logs nothing',
+    async table => {
+      const before = await database.prisma.entityEvent.count()
+      await database.withClient(async client => {
+        await client.query('begin; select lock_change_log()')
+        for (const statement of [`update "${table}" set "ModificationTimestamp" = now() where false`, `delete from "${table}" where false`])
+          await database.prisma.$executeRawUnsafe(statement)
+        await client.query('rollback')
+      })
+      expect(await database.prisma.entityEvent.count()).toBe(before)
+    },
+  )
+
   test('the search text goes with its listing', async () => {
     await database.prisma.property.create({ data: { ListingKey: 'G', PublicRemarks: 'Old harbour' } })
     await database.prisma.property.delete({ where: { ListingKey: 'G' } })

@@ -211,33 +211,16 @@ BEGIN
 END
 $$;
 
--- A statement that changed nothing has nothing to log, and waits for nobody.
-CREATE OR REPLACE FUNCTION log_property() RETURNS trigger LANGUAGE plpgsql AS $$
+-- A statement that changed nothing has nothing to log or to count, and waits for nobody: so it is with media, rooms and open houses of most listings that are removed.
+-- None of these functions has variables, so that they keep their plans by themselves.
+DO $$
+DECLARE
+  name text;
 BEGIN
-  IF NOT EXISTS (SELECT FROM changed) THEN
-    RETURN NULL;
-  END IF;
-  PERFORM lock_change_log();
-  INSERT INTO "EntityEvent" ("EntityEventSequence", "ResourceName", "ResourceRecordKey", "ResourceRecordUrl", "PropertyKey",
-    "StandardStatus", "ListAgentKey", "ListOfficeKey", "InternetEntireListingDisplayYN", "ChangedByMemberKey")
-  SELECT nextval('entity_event_sequence'), 'Property', "ListingKey", record_url('Property', "ListingKey"), "ListingKey",
-    "StandardStatus", "ListAgentKey", "ListOfficeKey", "InternetEntireListingDisplayYN", "ChangedByMemberKey"
-  FROM changed;
-  RETURN NULL;
-END
-$$;
-CREATE OR REPLACE FUNCTION log_removal() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  IF NOT EXISTS (SELECT FROM changed) THEN
-    RETURN NULL;
-  END IF;
-  PERFORM lock_change_log();
-  INSERT INTO "EntityEvent" ("EntityEventSequence", "ResourceName", "ResourceRecordKey", "ResourceRecordUrl", "PropertyKey",
-    "StandardStatus", "ListAgentKey", "ListOfficeKey", "InternetEntireListingDisplayYN")
-  SELECT nextval('entity_event_sequence'), 'Property', "ListingKey", record_url('Property', "ListingKey"), "ListingKey",
-    "StandardStatus", "ListAgentKey", "ListOfficeKey", "InternetEntireListingDisplayYN"
-  FROM changed;
-  RETURN NULL;
+  FOREACH name IN ARRAY ARRAY['log_property', 'log_removal', 'log_member', 'log_office', 'log_media', 'log_rooms', 'log_openhouse', 'count_photos'] LOOP
+    EXECUTE replace(pg_get_functiondef(name::regproc), E'\nBEGIN\n', E'\nBEGIN\n  IF NOT EXISTS (SELECT FROM changed) THEN\n    RETURN NULL;\n  END IF;\n');
+    EXECUTE format('ALTER FUNCTION %I() RESET plan_cache_mode', name);
+  END LOOP;
 END
 $$;
 

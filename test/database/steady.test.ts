@@ -89,11 +89,12 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on PostgreSQL', () => {
   afterAll(() => database?.close())
 
   test('the indexes are those of the database', async () => {
+    // PropertyText is no entity: no plan reads it in an order.
     const found = await database.prisma.$queryRaw<{ table: string; columns: readonly string[] }[]>`
       select t.relname as "table", array(select a.attname::text from unnest(i.indkey) with ordinality k(number, place)
         join pg_attribute a on a.attrelid = t.oid and a.attnum = k.number where k.place <= i.indnkeyatts order by k.place) as columns
       from pg_index i join pg_class t on t.oid = i.indrelid join pg_class x on x.oid = i.indexrelid join pg_am m on m.oid = x.relam
-      where t.relnamespace = 'public'::regnamespace and t.relname not like '\\_prisma%' and m.amname = 'btree' and i.indpred is null and i.indexprs is null`
+      where t.relnamespace = 'public'::regnamespace and t.relname not like '\\_prisma%' and t.relname <> 'PropertyText' and m.amname = 'btree' and i.indpred is null and i.indexprs is null`
     const listed = Object.entries(INDEXES).flatMap(([table, indexes]) => indexes.map(columns => ({ table, columns })))
     const sorted = (list: readonly { table: string; columns: readonly string[] }[]) => list.map(({ table, columns }) => `${table} ${columns.join()}`).sort()
     expect(sorted(found)).toEqual(sorted(listed))

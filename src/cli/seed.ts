@@ -16,7 +16,8 @@ const MOST = 10_000_000
 function readListings(args: readonly string[]): number {
   const { listings } = parseArgs({ args: [...args], options: { listings: { type: 'string' } } }).values
   const count = /^\d{1,8}$/.test(listings ?? '') ? Number(listings) : 0
-  if (count < 1 || count > MOST) throw new Error(`--listings is ${listings === undefined ? 'missing' : `'${listings}'`}; expected a number from 1 to ${MOST}.\n${USAGE}`)
+  if (count < 1 || count > MOST)
+    throw new Error(`--listings is ${listings === undefined ? 'missing' : `'${listings}'`}; expected a number from 1 to ${MOST}.\n${USAGE}`)
   return count
 }
 

@@ -4,14 +4,13 @@ import { inTransaction, newRemembered, type Stored, type UnitOfWork, writeAlone 
 import type { Shown } from './data/write-statements.js'
 import { type Actor, mayWrite, type Owners, requireWriting } from './domain/access.js'
 import { type Changes, type Mode, type Rules, readChanges } from './domain/changes.js'
-import { derivedFields, draftFields } from './domain/derived.js'
+import { derivedFields, draftFields, ownersAfter } from './domain/derived.js'
 import type { JsonObject } from './domain/json.js'
 import { judge } from './domain/judge.js'
 import { ListingKeys } from './domain/keys.js'
 import { NO_LISTING } from './domain/listing.js'
 import { checkPrecondition, type Precondition } from './domain/precondition.js'
 import { type Keys, referencedKeys } from './domain/references.js'
-import type { FieldValue } from './domain/values.js'
 import { isVisible } from './domain/visibility.js'
 import { fail, failIfAny } from './errors/problem.js'
 import { entity } from './model/model.js'
@@ -195,12 +194,3 @@ function ownMeans(parts: WritingParts): Means {
 }
 
 const readClock = (parts: WritingParts): Date => parts.now?.() ?? new Date()
-
-/** Whose listing it is after the change. Both fields are texts, so a value that could be read is text or null. */
-const ownersAfter = ({ ListAgentKey, ListOfficeKey }: Owners, { values }: Changes): Owners => ({
-  ListAgentKey: ownerAfter(ListAgentKey, values['ListAgentKey']),
-  ListOfficeKey: ownerAfter(ListOfficeKey, values['ListOfficeKey']),
-})
-
-const ownerAfter = (stored: string | null, written: FieldValue | undefined): string | null =>
-  written === undefined ? stored : typeof written === 'string' ? written : null

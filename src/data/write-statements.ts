@@ -87,7 +87,7 @@ export function toInsertStatement(values: Values, shown: Shown | undefined): Sql
 export function toUpdateStatement(key: string, version: string, values: Values, shown: Shown | undefined, assumed?: Assumed): Statement {
   const fields = toFields(values)
   const names = fields.map(({ name }) => name)
-  const form = [shown && [numberOf(shown.plan), numberOf(shown.notation)], assumed && [numberOf(assumed.condition), assumed.members.size > 0], names]
+  const form = [shown && [numberOf(shown.plan), numberOf(shown.notation)], formOf(assumed), names]
   const statement = recall(UPDATES, JSON.stringify(form), () => makeUpdateStatement(fields, shown, assumed))
   return fill(statement, [...toGiven(key, version, assumed), ...names.map(name => values[name])])
 }
@@ -101,8 +101,18 @@ function makeUpdateStatement(fields: readonly Scalar[], shown: Shown | undefined
 }
 
 /** Removes nothing, and returns no row, if the record is no longer of that version, or something that was assumed is not so. */
-export const toDeleteStatement = (key: string, version: string, assumed?: Assumed): Statement =>
-  fill(prepare(sql`delete from ${TABLE} where ${isAsFound(assumed)} returning true as "removed"`, 'once'), toGiven(key, version, assumed))
+export function toDeleteStatement(key: string, version: string, assumed?: Assumed): Statement {
+  const statement = recall(DELETES, JSON.stringify(formOf(assumed) ?? null), () => makeDeleteStatement(assumed))
+  return fill(statement, toGiven(key, version, assumed))
+}
+
+const DELETES = new LRUCache<string, Prepared>({ max: 500 })
+
+const makeDeleteStatement = (assumed: Assumed | undefined): Prepared =>
+  prepare(sql`delete from ${TABLE} where ${isAsFound(assumed)} returning true as "removed"`, 'once')
+
+/** What `isAsFound` differs in. */
+const formOf = (assumed: Assumed | undefined) => assumed && [numberOf(assumed.condition), assumed.members.size > 0]
 
 /** The fields of a listing that its next write must know. */
 const KNOWN: readonly Scalar[] = Object.keys(NO_LISTING).map(name => scalar(PROPERTY, name))

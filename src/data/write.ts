@@ -168,9 +168,9 @@ export class UnitOfWork {
   async #written(key: string, statement: Statement): Promise<Found> {
     const [row] = await this.#run<WrittenRow>(statement)
     if (!row) return this.#overtaken(key)
-    const { json, document, version, ...listing } = row
+    const { json: _, document: __, version, ...listing } = row
     this.remembered?.set(key, { listing, version })
-    return toFound(document === undefined ? { json, version } : { json, document, version })
+    return toFound(row)
   }
 
   /** Whatever the values are, the way to a record is its key. */

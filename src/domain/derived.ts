@@ -1,7 +1,8 @@
+import type { Owners } from './access.js'
 import type { Changes } from './changes.js'
 import { DRAFT, type Status, statusFields } from './lifecycle.js'
 import { type Listing, NO_LISTING } from './listing.js'
-import type { Values } from './values.js'
+import type { FieldValue, Values } from './values.js'
 
 const dayOf = (now: Date) => now.toISOString().slice(0, 10)
 
@@ -67,3 +68,12 @@ function saleFields(stored: Listing, { values, status }: Changes): Values {
   const sold = (status ?? stored.StandardStatus) === 'Sold'
   return sold && (status !== undefined || 'SoldPrice' in values) ? { ClosePrice: price } : {}
 }
+
+/** Whose listing it is after the change. Both fields are texts, so a value that could be read is text or null. */
+export const ownersAfter = ({ ListAgentKey, ListOfficeKey }: Owners, { values }: Changes): Owners => ({
+  ListAgentKey: ownerAfter(ListAgentKey, values['ListAgentKey']),
+  ListOfficeKey: ownerAfter(ListOfficeKey, values['ListOfficeKey']),
+})
+
+const ownerAfter = (stored: string | null, written: FieldValue | undefined): string | null =>
+  written === undefined ? stored : typeof written === 'string' ? written : null

@@ -234,7 +234,6 @@ BEGIN
   RETURN NULL;
 END
 $$;
-ALTER FUNCTION adopt_media_of_property() RESET plan_cache_mode;
 
 -- Statistics of 138 columns take seconds, and a market is not another one after each fiftieth change: as often as of other tables.
 ALTER TABLE "Property" RESET (autovacuum_analyze_scale_factor);

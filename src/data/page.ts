@@ -10,6 +10,7 @@ import { toVersion } from './members.js'
 import { toOrderBy, toWindow } from './order.js'
 import { concat, type Texts, toCursorText, toIsExact, toRecordText } from './record-text.js'
 import type { Sql } from './render.js'
+import { toSearchedKeys } from './searched.js'
 import { toRecordJson } from './shape.js'
 import { type Extent, toCondition } from './sql.js'
 import { pagePlanning } from './steady.js'
@@ -121,7 +122,7 @@ const toBound = ({ orderBy, before }: Plan): readonly Sql[] =>
     : []
 
 function toPageRows(plan: Plan, bounds: readonly Sql[], most: number | undefined): Sql {
-  const keys = toChosenKeys(plan, bounds, most)
+  const keys = toChosenKeys(plan, bounds, most) ?? toSearchedKeys(plan, bounds, most)
   return keys ? sql`${toFrom(plan)} where ${keys}` : toRows(plan, 'some', ...bounds)
 }
 

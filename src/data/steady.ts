@@ -68,7 +68,7 @@ interface Term {
 }
 
 /** A column that is compared with a value that is there. */
-function readTerm(expr: Expr): Term | undefined {
+export function readTerm(expr: Expr): Term | undefined {
   if (expr.kind !== 'call' || !isComparison(expr.fn)) return undefined
   const [left, right] = expr.args
   return isRowColumn(left) && isValue(right) ? { column: left.scalar.name, fn: expr.fn } : undefined
@@ -80,14 +80,14 @@ function isServed({ entity }: Pick<Plan, 'entity'>, { equal, within }: Terms, or
   if (!order || within.size > 1) return false
   const [bounded] = within
   return (INDEXES[entity.name] ?? []).some(index => {
-    const behind = index.slice(equal.size)
-    const isPrefix = index.slice(0, equal.size).every(name => equal.has(name)) && index.length >= equal.size
+    const behind = index.order.slice(equal.size)
+    const isPrefix = index.order.slice(0, equal.size).every(name => equal.has(name)) && index.order.length >= equal.size
     return isPrefix && order.every((name, i) => behind[i] === name) && (bounded === undefined || behind[0] === bounded)
   })
 }
 
 /** The columns of an order that an index can have, read from one end or the other. */
-function readOrder(orderBy: readonly Order[]): readonly string[] | undefined {
+export function readOrder(orderBy: readonly Order[]): readonly string[] | undefined {
   const names = orderBy.map(({ expr, descending }) => (isRowColumn(expr) && descending === orderBy[0]?.descending ? expr.scalar.name : undefined))
   return names.every(name => name !== undefined) ? names : undefined
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Prisma } from '../../src/data/client/client.js'
-import { INDEXES } from '../../src/data/indexes.js'
+import { INDEXES, type Index } from '../../src/data/indexes.js'
 import { toStretches } from '../../src/data/keyset.js'
 import { toCountStatement, toPageStatement } from '../../src/data/page.js'
 import type { Sql } from '../../src/data/render.js'
@@ -90,13 +90,16 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on PostgreSQL', () => {
 
   test('the indexes are those of the database', async () => {
     // PropertyText is no entity: no plan reads it in an order.
-    const found = await database.prisma.$queryRaw<{ table: string; columns: readonly string[] }[]>`
+    const found = await database.prisma.$queryRaw<{ table: string; order: readonly string[]; carried: readonly string[] }[]>`
       select t.relname as "table", array(select a.attname::text from unnest(i.indkey) with ordinality k(number, place)
-        join pg_attribute a on a.attrelid = t.oid and a.attnum = k.number where k.place <= i.indnkeyatts order by k.place) as columns
+        join pg_attribute a on a.attrelid = t.oid and a.attnum = k.number where k.place <= i.indnkeyatts order by k.place) as "order",
+        array(select a.attname::text from unnest(i.indkey) with ordinality k(number, place)
+        join pg_attribute a on a.attrelid = t.oid and a.attnum = k.number where k.place > i.indnkeyatts order by k.place) as carried
       from pg_index i join pg_class t on t.oid = i.indrelid join pg_class x on x.oid = i.indexrelid join pg_am m on m.oid = x.relam
       where t.relnamespace = 'public'::regnamespace and t.relname not like '\\_prisma%' and t.relname <> 'PropertyText' and m.amname = 'btree' and i.indpred is null and i.indexprs is null`
-    const listed = Object.entries(INDEXES).flatMap(([table, indexes]) => indexes.map(columns => ({ table, columns })))
-    const sorted = (list: readonly { table: string; columns: readonly string[] }[]) => list.map(({ table, columns }) => `${table} ${columns.join()}`).sort()
+    const listed = Object.entries(INDEXES).flatMap(([table, indexes]) => indexes.map(index => ({ table, ...index })))
+    const sorted = (list: readonly (Index & { table: string })[]) =>
+      list.map(({ table, order, carried }) => `${table} ${order.join()} with ${carried.join()}`).sort()
     expect(sorted(found)).toEqual(sorted(listed))
   })
 

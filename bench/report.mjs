@@ -51,11 +51,11 @@ function readCommit() {
   }
 }
 
-function toConditions({ listings, rounds, seconds, connections }) {
+function toConditions({ listings, rounds, seconds, warm, connections }) {
   const [{ model }] = cpus()
   const machine = `${cpus().length} cores (${model.trim()}), ${Math.round(totalmem() / 2 ** 30)} GB`
   return `${new Date().toISOString().slice(0, 10)}, ${machine}, Node ${process.versions.node}, PostgreSQL ${psql('SHOW server_version', 'postgres').split(' ')[0]}.${readCommit()} ${listings.toLocaleString('en')} listings,
-${rounds} rounds of ${seconds} s, ${connections} connections; server, database and load generator share the cores. Medians of the rounds; \`x limit\` is the rate as a share of the limit server's in the same round.`
+${rounds} rounds of ${seconds} s after ${warm} s of warming, ${connections} connections; server, database and load generator share the cores. Medians of the rounds; \`x limit\` is the rate as a share of the limit server's in the same round.`
 }
 
 /** The ratios of all, then all figures of each workload. */

@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { psql, psqlCommand, SERVICE, SHARED, urlOf } from './cluster.mjs'
 import { toListing } from './listing.mjs'
+import { GENERATED, multiply } from './multiply.mjs'
 import { countOf, toCopyLine, toCopyText } from './rows.mjs'
 import { createTable, INDEXES, namesOf, TABLES } from './tables.mjs'
 
@@ -50,7 +51,8 @@ const finish = (database, listings) => psql(`CREATE TABLE bench_info AS SELECT $
 async function loadShared(listings) {
   recreate(SHARED)
   psql(names.map(createTable).join(''), SHARED)
-  await copyAll(SHARED, listings, namesOf)
+  await copyAll(SHARED, Math.min(listings, GENERATED), namesOf)
+  multiply(SHARED, listings)
   for (const statement of INDEXES) psql(statement, SHARED)
   finish(SHARED, listings)
 }
@@ -82,7 +84,8 @@ async function loadService(listings) {
   ).split('\n')
   for (const index of indexes) psql(`DROP INDEX ${/INDEX ("[^"]+"|\S+) ON/.exec(index)[1]}`, SERVICE)
   psql(QUIET, SERVICE)
-  await copyAll(SERVICE, listings, table => (table === 'Media' ? [...namesOf(table), 'PropertyKey'] : namesOf(table)))
+  await copyAll(SERVICE, Math.min(listings, GENERATED), table => (table === 'Media' ? [...namesOf(table), 'PropertyKey'] : namesOf(table)))
+  multiply(SERVICE, listings)
   psql(LOUD, SERVICE)
   for (const index of indexes) psql(index, SERVICE)
   finish(SERVICE, listings)

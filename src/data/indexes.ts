@@ -14,7 +14,7 @@ const AUDIENCE = ['InternetEntireListingDisplayYN', 'ListAgentKey', 'ListOfficeK
 export const INDEXES: Readonly<Record<string, readonly Index[]>> = {
   Property: [
     by('ListingKey'),
-    carrying(by('ModificationTimestamp', 'ListingKey'), 'StandardStatus', ...AUDIENCE, 'ListPrice', 'City', 'StreetName'),
+    carrying(by('ModificationTimestamp', 'ListingKey'), 'StandardStatus', ...AUDIENCE, 'ListPrice', 'StreetName'),
     carrying(by('City', 'ListPrice', 'ListingKey'), 'StandardStatus', ...AUDIENCE),
     carrying(by('StandardStatus', 'ModificationTimestamp', 'ListingKey'), ...AUDIENCE),
     by('ListPrice', 'ListingKey'),

@@ -1,4 +1,3 @@
-import { entity, scalar } from '../model/model.js'
 import type { FunctionName } from '../query/functions.js'
 import { type Expr, isRowColumn, isValue } from '../query/plan.js'
 import { Prisma } from './client/client.js'
@@ -7,9 +6,7 @@ import { FLIPPED, isComparison } from './comparison.js'
 import { boxesAround } from './geo.js'
 import { RENDER, type Sql } from './render.js'
 
-const { sql, raw, join } = Prisma
-const PROPERTY = entity('Property')
-const ADDRESS = scalar(PROPERTY, 'UnparsedAddress')
+const { sql, join } = Prisma
 
 type Call = Expr & { kind: 'call' }
 type Column = Expr & { kind: 'column' }
@@ -59,14 +56,12 @@ function yearBounds(year: number): { readonly start: Sql; readonly end: Sql } | 
   return Number.isInteger(year) && year >= 1 && year <= 9998 ? { start: firstDay(year), end: firstDay(year + 1) } : undefined
 }
 
-/** What front ends send while somebody types; the trigram indexes are on this expression. That of addresses stands beside the text of $search. */
+/** What front ends send while somebody types; the trigram indexes are on this expression. */
 function containedText(text: Expr | undefined, part: Expr | undefined): Sql | undefined {
   const column = isCall(text, 'tolower') ? text.args[0] : undefined
   if (!isRowColumn(column) || !isValue(part)) return undefined
-  const { scalar, source } = column
-  const isIn = (subject: Sql) => sql`(${RENDER.tolower([subject], ['String'])} like ${`%${escapeLike(String(part.value))}%`})`
-  if (scalar !== ADDRESS) return isIn(toColumn(scalar, source))
-  return sql`(${toColumn(PROPERTY.key, source)} in (select "ListingKey" from "PropertyText" where ${isIn(raw('"UnparsedAddress"'))}))`
+  const pattern = `%${escapeLike(String(part.value))}%`
+  return sql`(${RENDER.tolower([toColumn(column.scalar, column.source)], ['String'])} like ${pattern})`
 }
 
 /** A condition that is true wherever `expr` is, and that the index on positions serves. */

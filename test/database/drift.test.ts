@@ -14,7 +14,6 @@ const BEYOND_PRISMA = [
   { table: 'Property', column: 'Document', type: 'text', nullable: true },
   { table: 'PropertyText', column: 'ListingKey', type: 'text', nullable: false },
   { table: 'PropertyText', column: 'SearchText', type: 'tsvector', nullable: true },
-  { table: 'PropertyText', column: 'UnparsedAddress', type: 'text', nullable: true },
 ]
 
 /** Indexes that Prisma cannot declare: NULLS FIRST, expressions, GIN and GiST. */

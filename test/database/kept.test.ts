@@ -41,18 +41,6 @@ describe.each(DATABASE_KINDS)('%s', kind => {
     expect(await read('T')).toMatchObject({ text: expect.stringContaining(`'harbour'`) })
   })
 
-  test('the address beside the search text follows that of its listing, and cannot be written', async () => {
-    const address = async () => (await database.prisma.$queryRaw<{ address: string | null }[]>`select "UnparsedAddress" as address from "PropertyText" where "ListingKey" = 'A'`)[0]?.address // biome-ignore format: one line
-    await database.prisma.property.create({ data: { ListingKey: 'A', UnparsedAddress: '1 Oak Street' } })
-    expect(await address()).toBe('1 Oak Street')
-    await database.prisma.property.update({ where: { ListingKey: 'A' }, data: { UnparsedAddress: '2 Elm Street' } })
-    expect(await address()).toBe('2 Elm Street')
-    await database.prisma.$executeRaw`update "PropertyText" set "UnparsedAddress" = 'forged' where "ListingKey" = 'A'`
-    expect(await address()).toBe('2 Elm Street')
-    await database.prisma.property.update({ where: { ListingKey: 'A' }, data: { UnparsedAddress: null } })
-    expect(await address()).toBeNull()
-  })
-
   test('a search text that was left by a writer without triggers is made anew with a listing of its key', async () => {
     await database.prisma.$transaction([
       database.prisma.$executeRaw`set local session_replication_role = 'replica'`,
@@ -67,7 +55,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
       select prosrc as source, array(select attname::text from pg_trigger, unnest(tgattr) number join pg_attribute on attnum = number and attrelid = '"Property"'::regclass
         where tgrelid = '"Property"'::regclass and tgname = 'write_search_text') as columns from pg_proc where proname = 'keep_search_text'`
     const read = [...(row?.source ?? '').matchAll(/p\."(\w+)"/g)].map(([, name]) => name).filter(name => name !== 'ListingKey')
-    expect(read).toHaveLength(17)
+    expect(read).toHaveLength(16)
     expect([...(row?.columns ?? [])].sort()).toEqual(read.sort())
   })
 

@@ -1,0 +1,51 @@
+import { psql } from './cluster.mjs'
+
+// Many listings out of fewer: to generate each of two millions, and to have the service make its texts, would take hours.
+
+/** Listings that are generated; more are copies of these. */
+export const GENERATED = 200_000
+
+/** The columns that begin with the key of a listing. */
+const KEYED = {
+  Property: ['ListingKey'],
+  PropertyText: ['ListingKey'],
+  Media: ['MediaKey', 'ResourceRecordKey', 'PropertyKey'],
+  Rooms: ['RoomKey', 'ListingKey'],
+}
+
+/** The key of a copy: its number is that of the first one and so many thousands more, in the same nine digits. */
+const toKey = column => `'L' || lpad((substr("${column}", 2, 9)::int + copy * ${GENERATED})::text, 9, '0') || substr("${column}", 11)`
+
+function toValue(table, column) {
+  if (KEYED[table].includes(column)) return toKey(column)
+  // No two listings have changed at the same time, so that pages by time are as long as ever.
+  if (column === 'ModificationTimestamp') return `"${column}" + copy * interval '1 millisecond'`
+  return column === 'Document'
+    ? `replace("${column}", '"ListingKey":"' || "ListingKey" || '"', '"ListingKey":"' || (${toKey('ListingKey')}) || '"')`
+    : `"${column}"`
+}
+
+const columnsOf = (table, database) =>
+  psql(`SELECT attname FROM pg_attribute WHERE attrelid = to_regclass('"${table}"') AND attnum > 0 AND NOT attisdropped ORDER BY attnum`, database)
+    .split('\n')
+    .filter(name => name !== '')
+
+/**
+ * Copies the generated listings with their media, rooms and texts until there are so many, under keys and times of their own and otherwise as they are, with
+ * what the service has made of them. Triggers do not run.
+ */
+export function multiply(database, listings) {
+  const copies = Math.ceil(listings / GENERATED) - 1
+  for (const table of Object.keys(KEYED)) {
+    const columns = columnsOf(table, database)
+    if (copies === 0 || columns.length === 0) continue
+    const number = `substr("${KEYED[table][0]}", 2, 9)::int`
+    const names = columns.map(column => `"${column}"`).join(', ')
+    const values = columns.map(column => toValue(table, column)).join(', ')
+    psql(
+      `SET session_replication_role = replica;
+INSERT INTO "${table}" (${names}) SELECT ${values} FROM generate_series(1, ${copies}) copy, "${table}" WHERE ${number} + copy * ${GENERATED} <= ${listings}`,
+      database,
+    )
+  }
+}

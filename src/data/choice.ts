@@ -1,7 +1,9 @@
 import { type Expr, isRowColumn, type Plan } from '../query/plan.js'
 import { Prisma } from './client/client.js'
 import { identifier } from './columns.js'
+import { toFrom } from './derived.js'
 import { toOrderBy, toWindow } from './order.js'
+import { isAmong, keyOf, keysOfPage } from './page-keys.js'
 import type { Sql } from './render.js'
 import { alternativesOf } from './served.js'
 import { toCondition, toSql } from './sql.js'
@@ -16,9 +18,8 @@ interface Choice {
   readonly others: readonly Expr[]
 }
 
-/** Beyond these so many scans, or scans so long, cost more than they may save. */
+/** Beyond these so many scans cost more than they may save. */
 const MOST_VALUES = 20
-const MOST_SKIPPED = 10_000
 
 /**
  * The page of a plan whose records have one of several values of a column, where an index has those of each value in the order of the plan: as the keys that are
@@ -26,15 +27,15 @@ const MOST_SKIPPED = 10_000
  * is all of the table (18 s of two million listings). Undefined for other plans.
  */
 export function toChosenKeys(plan: Plan, bounds: readonly Sql[], most: number | undefined): Sql | undefined {
-  const choice = most === undefined || plan.from || plan.skip > MOST_SKIPPED ? undefined : findChoice(plan)
+  const count = keysOfPage(plan, most)
+  const choice = count === undefined ? undefined : findChoice(plan)
   if (!choice) return undefined
   const { column, values, others } = choice
   const row = raw(plan.row)
-  const key = identifier(plan.entity.key.name)
-  const page = sql`order by ${toOrderBy(plan)}${toWindow(0, (most ?? 0) + plan.skip)}`
+  const page = sql`order by ${toOrderBy(plan)}${toWindow(0, count)}`
   const conditions = [sql`${row}.${identifier(column)} = (choice.value collate "C")`, ...others.map(term => toCondition(term)), ...bounds]
-  const ofValue = sql`select ${join(columnsOf(plan))} from ${identifier(plan.entity.name)} ${row} where ${join(conditions, ' and ')} ${page}`
-  return sql`(${row}.${key} = any(array(select ${row}.${key} from unnest(${values}::text[]) choice(value), lateral (${ofValue}) ${row} ${page})))`
+  const ofValue = sql`select ${join(columnsOf(plan))} ${toFrom(plan)} where ${join(conditions, ' and ')} ${page}`
+  return isAmong(plan, sql`select ${keyOf(plan)} from unnest(${values}::text[]) choice(value), lateral (${ofValue}) ${row} ${page}`)
 }
 
 /** The columns of the order, the key among them, each once: an index that serves the order holds them all. */

@@ -1,19 +1,18 @@
 import type { FunctionName } from '../query/functions.js'
 import { type Expr, isRowColumn, type Plan } from '../query/plan.js'
 import { Prisma } from './client/client.js'
-import { identifier } from './columns.js'
+import { toFrom } from './derived.js'
 import { INDEXES } from './indexes.js'
 import { toOrderBy, toWindow } from './order.js'
+import { isAmong, keyOf, keysOfPage } from './page-keys.js'
 import type { Sql } from './render.js'
 import { toCondition } from './sql.js'
 import { conjuncts, readOrder, readTerm } from './steady.js'
 
-const { sql, raw, join } = Prisma
+const { sql, join } = Prisma
 
 /** Functions that look for something in a text: few records have it. */
 const SEARCHES: ReadonlySet<FunctionName> = new Set(['contains', 'startswith', 'endswith', 'matchespattern'])
-/** Keys of more records than these are not looked up one by one. */
-const MOST_SKIPPED = 10_000
 
 /**
  * The page of a plan that looks for something in texts, where an index has its order and all that it asks: as the keys that are found in the index alone.
@@ -21,13 +20,11 @@ const MOST_SKIPPED = 10_000
  * records meet is quicker found without a second look.
  */
 export function toSearchedKeys(plan: Plan, bounds: readonly Sql[], most: number | undefined): Sql | undefined {
-  const { filter, skip } = plan
-  if (most === undefined || plan.from || skip > MOST_SKIPPED || !filter || !isSearch(filter) || !isCovered(plan, filter)) return undefined
-  const row = raw(plan.row)
-  const key = identifier(plan.entity.key.name)
+  const { filter } = plan
+  const count = keysOfPage(plan, most)
+  if (count === undefined || !filter || !isSearch(filter) || !isCovered(plan, filter)) return undefined
   const conditions = join([toCondition(filter), ...bounds], ' and ')
-  const found = sql`select ${row}.${key} from ${identifier(plan.entity.name)} ${row} where ${conditions} order by ${toOrderBy(plan)}${toWindow(0, most + skip)}`
-  return sql`(${row}.${key} = any(array(${found})))`
+  return isAmong(plan, sql`select ${keyOf(plan)} ${toFrom(plan)} where ${conditions} order by ${toOrderBy(plan)}${toWindow(0, count)}`)
 }
 
 function isSearch(expr: Expr): boolean {

@@ -37,13 +37,15 @@ async function copy(database, table, columns, part) {
 
 /** Halves of the listings and the small tables go side by side: PostgreSQL works on one connection with one core, and is slower than this program. */
 async function copyAll(database, listings, columnsOf) {
-  const whole = table => ({ from: 0, to: countOf(table, listings) })
-  const half = Math.floor(listings / 2)
+  const generated = Math.min(listings, GENERATED)
+  const whole = table => ({ from: 0, to: countOf(table, generated) })
+  const half = Math.floor(generated / 2)
   const small = async () => {
     for (const table of names.filter(name => name !== 'Property')) await copy(database, table, columnsOf(table), whole(table))
   }
-  const halves = [{ from: 0, to: half }, { from: half, to: listings }] // biome-ignore format: one row
+  const halves = [{ from: 0, to: half }, { from: half, to: generated }] // biome-ignore format: one row
   await Promise.all([small(), ...halves.map(part => copy(database, 'Property', columnsOf('Property'), part))])
+  multiply(database, listings)
 }
 
 const finish = (database, listings) => psql(`CREATE TABLE bench_info AS SELECT ${listings} AS listings; VACUUM ANALYZE; CHECKPOINT`, database)
@@ -51,8 +53,7 @@ const finish = (database, listings) => psql(`CREATE TABLE bench_info AS SELECT $
 async function loadShared(listings) {
   recreate(SHARED)
   psql(names.map(createTable).join(''), SHARED)
-  await copyAll(SHARED, Math.min(listings, GENERATED), namesOf)
-  multiply(SHARED, listings)
+  await copyAll(SHARED, listings, namesOf)
   for (const statement of INDEXES) psql(statement, SHARED)
   finish(SHARED, listings)
 }
@@ -84,8 +85,7 @@ async function loadService(listings) {
   ).split('\n')
   for (const index of indexes) psql(`DROP INDEX ${/INDEX ("[^"]+"|\S+) ON/.exec(index)[1]}`, SERVICE)
   psql(QUIET, SERVICE)
-  await copyAll(SERVICE, Math.min(listings, GENERATED), table => (table === 'Media' ? [...namesOf(table), 'PropertyKey'] : namesOf(table)))
-  multiply(SERVICE, listings)
+  await copyAll(SERVICE, listings, table => (table === 'Media' ? [...namesOf(table), 'PropertyKey'] : namesOf(table)))
   psql(LOUD, SERVICE)
   for (const index of indexes) psql(index, SERVICE)
   finish(SERVICE, listings)

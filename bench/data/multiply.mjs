@@ -36,9 +36,10 @@ const columnsOf = (table, database) =>
  */
 export function multiply(database, listings) {
   const copies = Math.ceil(listings / GENERATED) - 1
+  if (copies === 0) return
   for (const table of Object.keys(KEYED)) {
     const columns = columnsOf(table, database)
-    if (copies === 0 || columns.length === 0) continue
+    if (columns.length === 0) continue
     const number = `substr("${KEYED[table][0]}", 2, 9)::int`
     const names = columns.map(column => `"${column}"`).join(', ')
     const values = columns.map(column => toValue(table, column)).join(', ')

@@ -3,7 +3,7 @@ import { Prisma } from './client/client.js'
 import { identifier } from './columns.js'
 import { toFrom } from './derived.js'
 import { toOrderBy, toWindow } from './order.js'
-import { isAmong, keyOf, keysOfPage } from './page-keys.js'
+import { countKeys, isAmong, keyOf } from './page-keys.js'
 import type { Sql } from './render.js'
 import { alternativesOf } from './served.js'
 import { toCondition, toSql } from './sql.js'
@@ -27,7 +27,7 @@ const MOST_VALUES = 20
  * is all of the table (18 s of two million listings). Undefined for other plans.
  */
 export function toChosenKeys(plan: Plan, bounds: readonly Sql[], most: number | undefined): Sql | undefined {
-  const count = keysOfPage(plan, most)
+  const count = countKeys(plan, most)
   const choice = count === undefined ? undefined : findChoice(plan)
   if (!choice) return undefined
   const { column, values, others } = choice

@@ -12,7 +12,7 @@ const MOST_SKIPPED = 10_000
 export const keyOf = ({ entity, row }: Plan): Sql => sql`${raw(row)}.${identifier(entity.key.name)}`
 
 /** How many keys a page and what is skipped before it take, if it may be found as keys first. */
-export const keysOfPage = ({ from, skip }: Plan, most: number | undefined): number | undefined =>
+export const countKeys = ({ from, skip }: Plan, most: number | undefined): number | undefined =>
   most === undefined || from || skip > MOST_SKIPPED ? undefined : most + skip
 
 /** The records whose keys a subquery finds. */

@@ -4,7 +4,7 @@ import { Prisma } from './client/client.js'
 import { toFrom } from './derived.js'
 import { INDEXES } from './indexes.js'
 import { toOrderBy, toWindow } from './order.js'
-import { isAmong, keyOf, keysOfPage } from './page-keys.js'
+import { countKeys, isAmong, keyOf } from './page-keys.js'
 import type { Sql } from './render.js'
 import { toCondition } from './sql.js'
 import { conjuncts, readOrder, readTerm } from './steady.js'
@@ -21,7 +21,7 @@ const SEARCHES: ReadonlySet<FunctionName> = new Set(['contains', 'startswith', '
  */
 export function toSearchedKeys(plan: Plan, bounds: readonly Sql[], most: number | undefined): Sql | undefined {
   const { filter } = plan
-  const count = keysOfPage(plan, most)
+  const count = countKeys(plan, most)
   if (count === undefined || !filter || !isSearch(filter) || !isCovered(plan, filter)) return undefined
   const conditions = join([toCondition(filter), ...bounds], ' and ')
   return isAmong(plan, sql`select ${keyOf(plan)} ${toFrom(plan)} where ${conditions} order by ${toOrderBy(plan)}${toWindow(0, count)}`)
@@ -33,14 +33,14 @@ function isSearch(expr: Expr): boolean {
   return expr.fn === 'and' ? expr.args.some(isSearch) : SEARCHES.has(expr.fn)
 }
 
-/** Whether an index has the order of the plan, behind columns that have one value, and all columns of the filter. */
+/** Whether an index has the order of the plan, but for columns that have one value, and all columns of the filter. */
 function isCovered({ entity, orderBy }: Plan, filter: Expr): boolean {
   const asked = columnsOf(filter)
-  const equal = new Set(conjuncts(filter).map(readTerm).filter(term => term?.fn === 'eq').map(term => term?.column)) // biome-ignore format: one line
+  const equal = new Set(conjuncts(filter).map(readTerm).flatMap(term => (term?.fn === 'eq' ? [term.column] : []))) // biome-ignore format: one line
   const order = readOrder(orderBy)?.filter(name => !equal.has(name))
   if (!asked || !order) return false
   return (INDEXES[entity.name] ?? []).some(({ order: columns, carried }) => {
-    const behind = columns.filter((_, i) => columns.slice(0, i + 1).some(name => !equal.has(name)))
+    const behind = columns.filter(name => !equal.has(name))
     return order.every((name, i) => behind[i] === name) && asked.every(name => columns.includes(name) || carried.includes(name))
   })
 }

@@ -1,5 +1,5 @@
 -- What a change costs beside its own row: small statements that functions run, each as dear as a look at an index. A condition is computed without one, PERFORM is a
--- statement; so of six only the one that writes the event is left.
+-- statement; so of seven only the one that writes the event is left.
 
 CREATE OR REPLACE FUNCTION lock_change_log() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
@@ -9,22 +9,10 @@ BEGIN
 END
 $$;
 
--- The clock under the lock, in one function.
-CREATE OR REPLACE FUNCTION next_change_time() RETURNS timestamptz LANGUAGE plpgsql AS $$
-DECLARE
-  milliseconds bigint;
-BEGIN
-  IF pg_advisory_xact_lock(4611686018427387904) IS NOT NULL THEN
-    milliseconds := setval('change_clock', greatest(floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, coalesce(pg_sequence_last_value('change_clock'), 0) + 1));
-  END IF;
-  RETURN timestamptz 'epoch' + milliseconds * interval '1 millisecond';
-END
-$$;
-
 -- The number of the next event. Whoever takes one holds the lock of the log until the end of the transaction, and subscribers are told then, once for all its events.
 CREATE FUNCTION next_event() RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
-  IF pg_advisory_xact_lock(4611686018427387904) IS NOT NULL AND pg_notify('entity_event', '') IS NOT NULL THEN
+  IF lock_change_log() IS NOT NULL AND pg_notify('entity_event', '') IS NOT NULL THEN
     RETURN nextval('entity_event_sequence');
   END IF;
 END
@@ -32,11 +20,12 @@ $$;
 DROP TRIGGER notify_change ON "EntityEvent";
 DROP FUNCTION notify_change();
 
--- What is logged stands in the rows that changed: where there are none, no event takes a number.
+-- The clock takes the lock first, as ever. What is logged stands in the rows that changed: where there are none, no event takes a number.
 DO $$
 DECLARE
   name text;
 BEGIN
+  EXECUTE replace(pg_get_functiondef('next_change_time'::regproc), 'PERFORM lock_change_log();', 'IF lock_change_log() IS NULL THEN RETURN NULL; END IF;');
   FOREACH name IN ARRAY ARRAY['log_property', 'log_removal', 'log_member', 'log_office'] LOOP
     EXECUTE replace(replace(pg_get_functiondef(name::regproc), E'  IF NOT EXISTS (SELECT FROM changed) THEN\n    RETURN NULL;\n  END IF;\n  PERFORM lock_change_log();\n', ''),
       'nextval(''entity_event_sequence'')', 'next_event()');

@@ -90,8 +90,19 @@ function toTarget(databaseUrl: string, planning: Planning = 'each time'): Client
   return { connectionString: url.href }
 }
 
+/**
+ * How long a connection that nobody uses is kept. A new one knows no statement, no plan and nothing of the catalog: its first reads take two to ten times as long,
+ * and pg would end connections after ten seconds, so that a service with pauses would always read like that.
+ */
+const IDLE_MS = 600_000
+/** How long nothing is said before the network is asked whether the connection is still there: less than the minutes after which firewalls and balancers forget it. */
+const KEEP_ALIVE_MS = 60_000
+
 const toPoolConfig = (target: ClientConfig, settings: DatabaseSettings): PoolConfig => ({
   ...target,
+  idleTimeoutMillis: IDLE_MS,
+  keepAlive: true,
+  keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
   application_name: APPLICATION,
   connectionTimeoutMillis: settings.poolWaitMs,
   statement_timeout: settings.statementTimeoutMs,

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { isMigrated, migrate, readMigrations } from '../../src/data/migrate.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 
@@ -19,5 +19,25 @@ describe.each(DATABASE_KINDS)('%s database', kind => {
   it('has the same session settings', async () => {
     const sql = `select current_setting('TimeZone') as zone, current_setting('plan_cache_mode') as plan, current_setting('jit') as jit`
     expect(await database.prisma.$queryRawUnsafe(sql)).toEqual([{ zone: 'UTC', plan: 'force_custom_plan', jit: 'off' }])
+  })
+})
+
+describe.runIf(DATABASE_KINDS.includes('server'))('a connection that nobody uses', () => {
+  it('is kept for minutes with what it has learned, and not for ever', async () => {
+    const database = await openTestDatabase('server', { poolSize: 1 })
+    const sessionAfter = async (minutes: number) => {
+      await vi.advanceTimersByTimeAsync(minutes * 60_000)
+      return (await database.reader.query<{ id: number }>({ text: 'select pg_backend_pid() as "id"', values: [] }))[0]?.id
+    }
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      const session = await sessionAfter(0)
+      expect(session).toBeTypeOf('number')
+      expect(await sessionAfter(9)).toBe(session)
+      expect(await sessionAfter(11)).not.toBe(session)
+    } finally {
+      vi.useRealTimers()
+      await database.close()
+    }
   })
 })

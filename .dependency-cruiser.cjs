@@ -21,9 +21,14 @@ const ROOMS = {
 }
 
 /** Rooms that are files at the top of src/, not folders. */
-const FILES = { service: ['service', 'writing', 'following'], app: ['app'], main: ['main', 'workers'], settings: ['settings', 'config', 'secret'] }
+const FILES = {
+  service: ['service', 'writing', 'following'],
+  app: ['app'],
+  main: ['main', 'workers', 'typescript'],
+  settings: ['settings', 'config', 'secret'],
+}
 
-const pathOf = room => (FILES[room] ? `^src/(${FILES[room].join('|')})\\.ts$` : `^src/${room}/`)
+const pathOf = room => (FILES[room] ? `^src/(${FILES[room].join('|')})\\.(ts|mjs)$` : `^src/${room}/`)
 
 const rooms = Object.entries(ROOMS).map(([room, allowed]) => ({
   name: `room-${room}`,

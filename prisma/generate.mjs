@@ -1,6 +1,6 @@
 // Makes the Prisma client (src/data/client) and the model (src/model/generated.ts) from schema.prisma, when they are older than what they are made from.
 import { spawnSync } from 'node:child_process'
-import { readdirSync, statSync } from 'node:fs'
+import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -18,9 +18,16 @@ const outputs = ['../src/data/client/client.ts', '../src/model/generated.ts'].ma
 const isFresh = Math.min(...outputs.map(timeOf)) > Math.max(...[...sources, prisma].map(timeOf))
 
 if (!isFresh || process.argv.includes('--force')) {
+  // What prisma remembers of its user, and what it compiles of our generator, stays in the project.
+  const scratch = join(packageFolder, '..', '.cache', 'prisma')
+  mkdirSync(scratch, { recursive: true })
   // The schema engine, which prisma would download, takes no part in this: any file that exists will do.
   const env = {
     ...process.env,
+    HOME: scratch,
+    XDG_CONFIG_HOME: scratch,
+    XDG_CACHE_HOME: scratch,
+    TMPDIR: scratch,
     PATH: `${join(packageFolder, '..', '.bin')}${delimiter}${process.env.PATH ?? ''}`,
     PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,
     CHECKPOINT_DISABLE: '1',

@@ -73,7 +73,7 @@ const LOUD = names.map(table => `ALTER TABLE ${quote(table)} ENABLE TRIGGER ALL`
  */
 async function loadService(listings) {
   recreate(SERVICE)
-  const { status } = spawnSync(process.execPath, ['--import', 'tsx', 'src/cli/migrate.ts'], {
+  const { status } = spawnSync(process.execPath, ['--import', './src/typescript.mjs', 'src/cli/migrate.ts'], {
     cwd: HOME,
     env: { ...process.env, DATABASE_URL: urlOf(SERVICE) },
     stdio: ['ignore', 'ignore', 'inherit'],

@@ -18,11 +18,21 @@ export const server = {
   database: SERVICE,
   env,
   cwd: home,
-  command: () => [process.execPath, '--import', 'tsx', 'src/main.ts'],
+  command: () => [process.execPath, '--import', './src/typescript.mjs', 'src/main.ts'],
   headers: ({ env: all }) => {
     const token = spawnSync(
       process.execPath,
-      ['--import', 'tsx', 'src/cli/token.ts', '--scope', 'listings:read listings:write listings:write:any', '--class', 'staff', '--expires', '1d'],
+      [
+        '--import',
+        './src/typescript.mjs',
+        'src/cli/token.ts',
+        '--scope',
+        'listings:read listings:write listings:write:any',
+        '--class',
+        'staff',
+        '--expires',
+        '1d',
+      ],
       { cwd: home, env: all, encoding: 'utf8' },
     )
     return { Authorization: `Bearer ${token.stdout.trim()}` }

@@ -10,10 +10,20 @@ import { type Database, openDatabase } from '../data/database.js'
 // from elsewhere (by their Origin), but has no log-in: who can reach the port of this machine can change every record.
 
 const DEFAULT_PORT = 5555
-const PRISMA = join(dirname(createRequire(import.meta.url).resolve('prisma/package.json')), 'build', 'index.js')
+const PACKAGE = dirname(createRequire(import.meta.url).resolve('prisma/package.json'))
+const PRISMA = join(PACKAGE, 'build', 'index.js')
+/** What prisma remembers of its user stays in the project. */
+const HOME = join(PACKAGE, '..', '.cache', 'prisma')
 
-/** No download of the schema engine (any file that exists will do), no search for updates, no telemetry. */
-const QUIET = { PRISMA_SCHEMA_ENGINE_BINARY: process.execPath, CHECKPOINT_DISABLE: '1', PRISMA_HIDE_UPDATE_MESSAGE: '1' }
+/** No download of the schema engine (any file that exists will do), no search for updates, no telemetry, nothing in the home of the user. */
+const QUIET = {
+  PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,
+  CHECKPOINT_DISABLE: '1',
+  PRISMA_HIDE_UPDATE_MESSAGE: '1',
+  HOME,
+  XDG_CONFIG_HOME: HOME,
+  XDG_CACHE_HOME: HOME,
+}
 
 /** Studio's driver takes the folder of a socket only from PGHOST, when the address names no host. */
 const toEnvironment = ({ target: { connectionString, host, user } }: Database) =>

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,8 +24,10 @@ function startService(env: Readonly<Record<string, string>>): ServiceProcess {
 }
 
 describe('the first start', () => {
-  test('fills the market, shows a token and requests that work, and ends in good order', { timeout: 120_000 }, async () => {
-    const { child, printed, exit, printedText } = startService({})
+  test('fills the market, shows a token and requests that work, and ends in good order, with nothing left elsewhere', { timeout: 120_000 }, async () => {
+    const elsewhere = join(dataDir, 'elsewhere')
+    await mkdir(elsewhere)
+    const { child, printed, exit, printedText } = startService({ DATA_DIR: join(dataDir, 'data'), HOME: elsewhere, TMPDIR: elsewhere })
     const token = await printedText(/TOKEN=(\S+)/)
     const urls = await printedText(/TOKEN"? '([^']*\$filter[^']*)'/)
     const headers = { Authorization: `Bearer ${token}` }
@@ -42,6 +44,7 @@ describe('the first start', () => {
     expect((await last).status).toBe(200)
     expect(await exit).toBe(0)
     expect(printed.err).toBe('')
+    expect(await readdir(elsewhere)).toEqual([])
   })
 })
 

@@ -243,7 +243,7 @@ describe.each(DATABASE_KINDS)('with the %s database', kind => {
       const { dataDir, databaseUrl = '' } = database.settings
       const env = { ...process.env, DATA_DIR: dataDir, DATABASE_URL: databaseUrl, JWT_SECRET: 'of no use here, but without one nothing starts' }
       const [code, output, errors] = await new Promise<[unknown, string, string]>(resolve => {
-        execFile(process.execPath, ['--import', 'tsx', 'src/cli/import.ts', path], { env }, (error, stdout, stderr) =>
+        execFile(process.execPath, ['--import', './src/typescript.mjs', 'src/cli/import.ts', path], { env }, (error, stdout, stderr) =>
           resolve([error?.code ?? 0, stdout, stderr]),
         )
       })

@@ -12,7 +12,7 @@ const run = (
   env: Readonly<Record<string, string>> = ENV,
 ): Promise<{ readonly code: number | null; readonly out: string; readonly err: string }> =>
   new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ['--import', 'tsx', 'src/cli/token.ts', ...args], { env: { PATH: process.env.PATH, ...env } })
+    const child = spawn(process.execPath, ['--import', './src/typescript.mjs', 'src/cli/token.ts', ...args], { env: { PATH: process.env.PATH, ...env } })
     let [out, err] = ['', '']
     child.stdout.on('data', text => (out += text))
     child.stderr.on('data', text => (err += text))

@@ -57,6 +57,8 @@ export async function startCluster(): Promise<Cluster | undefined> {
   const url = (database: string) => `postgresql://postgres@localhost/${database}?host=${encodeURIComponent(folder)}`
   const start = () => spawn(join(programs, 'postgres'), ['-D', data, ...settings.flatMap(setting => ['-c', setting])], { ...options, stdio: 'ignore' })
   let server = start()
+  // A run that is cut short has no time to wait for it.
+  process.prependOnceListener('exit', () => server.kill('SIGQUIT'))
   const resume = async () => {
     server = start()
     await waitFor(url('postgres'))

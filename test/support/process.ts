@@ -26,7 +26,7 @@ export interface ServiceProcess {
 
 /** Starts the program; nothing of the environment is handed on but PATH. */
 export function spawnService(env: Readonly<Record<string, string>>): ServiceProcess {
-  const child = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts'], { env: { PATH: process.env['PATH'], PORT: '0', ...env } })
+  const child = spawn(process.execPath, ['--import', './src/typescript.mjs', 'src/main.ts'], { env: { PATH: process.env['PATH'], PORT: '0', ...env } })
   const printed = { out: '', err: '' }
   child.stdout.setEncoding('utf8').on('data', text => {
     printed.out += text

@@ -1,5 +1,4 @@
-import { mkdtempSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
@@ -34,21 +33,29 @@ async function prepare(databaseUrl: string | undefined, dataDir = ''): Promise<v
   await database.close()
 }
 
+/** A folder for all that the tests write, gone with the run however it ends, by Ctrl-C too. */
+function makeRunFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'listing-test-'))
+  // The user that runs PostgreSQL has to pass through.
+  chmodSync(folder, 0o711)
+  process.env['TMPDIR'] = folder
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1))
+  return folder
+}
+
 /** Makes one migrated database of each kind before the tests, and takes them away afterwards. TEST_DATABASES=embedded or server leaves the other out, where a test has the choice. */
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
-  const folder = mkdtempSync(join(tmpdir(), 'listing-test-'))
+  const embeddedTemplate = join(makeRunFolder(), 'template')
   const cluster = process.env['TEST_DATABASES'] === 'embedded' ? undefined : await startCluster()
-  const teardown = async (): Promise<void> => {
-    await cluster?.stop()
-    await rm(folder, { recursive: true, force: true })
-  }
+  const teardown = async (): Promise<void> => cluster?.stop()
   try {
-    await Promise.all([prepare(undefined, folder), cluster && prepareServer(cluster)])
+    await Promise.all([prepare(undefined, embeddedTemplate), cluster && prepareServer(cluster)])
   } catch (error) {
     await teardown()
     throw error
   }
-  provide('embeddedTemplate', folder)
+  provide('embeddedTemplate', embeddedTemplate)
   provide('serverUrl', cluster?.url('postgres') ?? null)
   return teardown
 }

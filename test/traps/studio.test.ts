@@ -27,7 +27,7 @@ const answerOf = (url: string, headers: Readonly<Record<string, string>> = {}) =
 
 test('DBX-06 Prisma Studio is not open to the world', { timeout: 120_000 }, async () => {
   const port = await findPort()
-  const studio = spawn(process.execPath, ['--import', 'tsx', 'src/cli/studio.ts', '--port', String(port)], {
+  const studio = spawn(process.execPath, ['--import', './src/typescript.mjs', 'src/cli/studio.ts', '--port', String(port)], {
     env: { PATH: process.env['PATH'], DATA_DIR: place.env['DATA_DIR'] },
     stdio: 'ignore',
   })

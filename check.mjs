@@ -3,6 +3,11 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { delimiter, resolve } from 'node:path'
+import './src/typescript.mjs'
+
+// TypeScript can be imported only now.
+const { readArguments } = await import('./src/cli/command.ts')
+readArguments('usage: npm run check', {})
 
 const home = import.meta.dirname
 const MODEL = resolve(home, 'src/model/generated.ts')

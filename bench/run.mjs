@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
+import '../src/typescript.mjs'
 import { psql, serverProcess, startCluster, stopCluster } from './data/cluster.mjs'
 import { load, restore } from './data/load.mjs'
 import { memoryOf, startCpuClock } from './processes.mjs'
@@ -11,7 +11,11 @@ import { changedBy, valuesOf, WORKLOADS } from './workloads.mjs'
 // npm run bench: this service, the limit of the machine and other servers on the same rows, measured in turn, so that what counts are ratios of one run.
 // A run of everything writes docs/performance.md anew; a part of it (--targets, --workloads) only prints. With --keep the cluster runs on.
 
-const { values: options } = parseArgs({
+// TypeScript can be imported only now.
+const { readArguments } = await import('../src/cli/command.ts')
+const USAGE = 'usage: npm run bench [-- [--listings N] [--targets A,B] [--workloads A,B] [--rounds N] [--seconds N] [--warm N] [--connections N] [--keep]]'
+
+const { values: options } = readArguments(USAGE, {
   options: {
     listings: { type: 'string', default: '200000' },
     targets: { type: 'string' },

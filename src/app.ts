@@ -18,7 +18,7 @@ import { allowOrigins } from './http/cors.js'
 import { renderFailure } from './http/failure.js'
 import { type Signpost, showFrontPage } from './http/front-page.js'
 import { answerHealth } from './http/health.js'
-import { logRequests, logUpgrade, requestId } from './http/log.js'
+import { logRequests, logUpgrade, noteReason, requestId } from './http/log.js'
 import { type Messages, messagesOf } from './http/messages.js'
 import { createMeter, limitRate } from './http/ratelimit.js'
 import { createHttpServer, type LongLived, refuse } from './http/server.js'
@@ -89,7 +89,8 @@ export interface Application {
 export function createApp({ config, database, logger, isDraining, isOrdinary = false }: AppParts): Application {
   const verifier = createVerifier(config)
   const report = (error: unknown, req: IncomingMessage): string => {
-    logger.error({ id: requestId(req), err: error }, 'fault')
+    if (error instanceof ProblemError) noteReason(req, error)
+    else logger.error({ id: requestId(req), err: error }, 'fault')
     return requestId(req)
   }
   const app = express().disable('x-powered-by').enable('case sensitive routing')
@@ -140,5 +141,7 @@ function answerProblem(req: Request, res: Response, problem: Problem): void {
 /** What fails before an adapter is reached. Express knows an error handler by its four parameters. */
 const answerFault =
   (report: (error: unknown, req: Request) => string): ErrorRequestHandler =>
-  (error: unknown, req, res, _next) =>
+  (error: unknown, req, res, _next) => {
+    if (error instanceof ProblemError) noteReason(req, error)
     answerProblem(req, res, error instanceof ProblemError ? error.problems[0] : { kind: 'Internal', id: report(error, req) })
+  }

@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises'
-import { parseArgs } from 'node:util'
 import { readSettings } from '../config.js'
 import { type Database, openDatabase } from '../data/database.js'
-import { importFile } from '../data/import.js'
+import { importFile, SET_NAMES } from '../data/import.js'
 import { loadLookups } from '../data/lookups.js'
 import { migrate } from '../data/migrate.js'
+import { readArguments, refuse, runCommand } from './command.js'
 import { startProgress } from './progress.js'
 
 // npm run import: loads a JSON file of entity sets.
@@ -12,12 +12,13 @@ import { startProgress } from './progress.js'
 const USAGE = 'usage: npm run import -- FILE.json'
 
 /** @throws Error with a sentence for the person who typed the command. */
-async function readFileName(args: readonly string[]): Promise<{ readonly path: string; readonly size: number }> {
-  const { positionals } = parseArgs({ args: [...args], allowPositionals: true, options: {} })
-  const [path, ...others] = positionals
-  if (path === undefined || others.length > 0) throw new Error(USAGE)
+async function readFileName(): Promise<{ readonly path: string; readonly size: number }> {
+  const [path, ...others] = readArguments(USAGE, { allowPositionals: true }).positionals
+  if (path === undefined) refuse(USAGE, 'The name of the file is missing.')
+  if (others.length > 0) refuse(USAGE, `One file at a time: '${others.join(' ')}' is too much.`)
   const file = await stat(path).catch(() => undefined)
-  if (!file?.isFile()) throw new Error(`There is no file ${path}.`)
+  if (!file) throw new Error(`There is no file ${path}.`)
+  if (!file.isFile()) throw new Error(`${path} is ${file.isDirectory() ? 'a folder' : 'a device or a pipe'}, not a file.`)
   return { path, size: file.size }
 }
 
@@ -30,7 +31,7 @@ async function run(database: Database, path: string, size: number): Promise<void
   let passes = 0
   try {
     await importFile(database, path, {
-      onSkipped: member => skipped.push(member),
+      onSkipped: (_member, reason) => skipped.push(reason),
       onBytes: bytes => progress.advance(passes * size + bytes),
       onPass: () => progress.extend(size * (++passes + 1)),
       onLoaded: (entity, records) => counts.set(entity, (counts.get(entity) ?? 0) + records),
@@ -40,13 +41,16 @@ async function run(database: Database, path: string, size: number): Promise<void
     throw error
   } finally {
     progress.stop()
-    for (const member of skipped) process.stderr.write(`warning: '${member}' is no entity set and was skipped\n`)
+    for (const reason of skipped) process.stderr.write(`warning: ${reason}\n`)
   }
-  process.stdout.write(counts.size > 0 ? `Imported: ${renderCounts(counts)}\n` : 'The file holds no records.\n')
+  // Nothing but what was passed over: most likely the file is not of this form. A set may be empty.
+  if (counts.size === 0 && skipped.length > 0)
+    throw new Error(`The file holds no records. It takes lists under the names of entity sets: ${SET_NAMES.join(', ')}.`)
+  process.stdout.write(counts.size === 0 ? 'The file holds no records.\n' : `Imported: ${renderCounts(counts)}\n`)
 }
 
 async function main(): Promise<void> {
-  const { path, size } = await readFileName(process.argv.slice(2))
+  const { path, size } = await readFileName()
   const database = await openDatabase(readSettings(process.env), 'command')
   try {
     await migrate(database)
@@ -57,7 +61,4 @@ async function main(): Promise<void> {
   }
 }
 
-main().catch((error: unknown) => {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
-  process.exitCode = 1
-})
+runCommand(main)

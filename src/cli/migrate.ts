@@ -1,10 +1,14 @@
 import { readSettings } from '../config.js'
 import { openDatabase } from '../data/database.js'
 import { migrate } from '../data/migrate.js'
+import { readArguments, runCommand } from './command.js'
 
 // npm run migrate: brings the database to the state of the code, and says what it did.
 
+const USAGE = 'usage: npm run migrate'
+
 async function main(): Promise<void> {
+  readArguments(USAGE, {})
   const database = await openDatabase(readSettings(process.env), 'command')
   try {
     const { applied } = await migrate(database)
@@ -15,7 +19,4 @@ async function main(): Promise<void> {
   }
 }
 
-main().catch((error: unknown) => {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
-  process.exitCode = 1
-})
+runCommand(main)

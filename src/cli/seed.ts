@@ -1,9 +1,9 @@
-import { parseArgs } from 'node:util'
 import { readSettings } from '../config.js'
 import { openDatabase } from '../data/database.js'
 import { loadLookups } from '../data/lookups.js'
 import { migrate } from '../data/migrate.js'
 import { addSample } from '../data/sample.js'
+import { readArguments, refuse, runCommand } from './command.js'
 import { startProgress } from './progress.js'
 
 // npm run seed: adds listings of the sample market, with their offices, members, media, rooms and open houses.
@@ -12,17 +12,15 @@ const USAGE = 'usage: npm run seed -- --listings N'
 
 const MOST = 10_000_000
 
-/** @throws Error with a sentence for the person who typed the command. */
-function readListings(args: readonly string[]): number {
-  const { listings } = parseArgs({ args: [...args], options: { listings: { type: 'string' } } }).values
+function readListings(): number {
+  const { listings } = readArguments(USAGE, { options: { listings: { type: 'string' } } }).values
   const count = /^\d{1,8}$/.test(listings ?? '') ? Number(listings) : 0
-  if (count < 1 || count > MOST)
-    throw new Error(`--listings is ${listings === undefined ? 'missing' : `'${listings}'`}; expected a number from 1 to ${MOST}.\n${USAGE}`)
+  if (count < 1 || count > MOST) refuse(USAGE, `--listings is ${listings === undefined ? 'missing' : `'${listings}'`}; expected a number from 1 to ${MOST}.`)
   return count
 }
 
 async function main(): Promise<void> {
-  const listings = readListings(process.argv.slice(2))
+  const listings = readListings()
   const database = await openDatabase(readSettings(process.env), 'command')
   const started = Date.now()
   let done = 0
@@ -45,7 +43,4 @@ async function main(): Promise<void> {
   }
 }
 
-main().catch((error: unknown) => {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
-  process.exitCode = 1
-})
+runCommand(main)

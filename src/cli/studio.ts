@@ -2,12 +2,14 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { readSettings } from '../config.js'
 import { type Database, openDatabase } from '../data/database.js'
+import { readArguments, refuse, runCommand } from './command.js'
 
 // npm run studio [-- --port N]: Prisma Studio on the database, also while the service runs. It listens on 127.0.0.1 only and refuses requests of pages
 // from elsewhere (by their Origin), but has no log-in: who can reach the port of this machine can change every record.
+
+const USAGE = 'usage: npm run studio [-- --port N]'
 
 const DEFAULT_PORT = 5555
 const PACKAGE = dirname(createRequire(import.meta.url).resolve('prisma/package.json'))
@@ -35,9 +37,9 @@ function startStudio(database: Database, port: number): ChildProcess {
 }
 
 function readPort(): number {
-  const { values } = parseArgs({ options: { port: { type: 'string', default: String(DEFAULT_PORT) } } })
+  const { values } = readArguments(USAGE, { options: { port: { type: 'string', default: String(DEFAULT_PORT) } } })
   const port = Number(values.port)
-  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new Error(`--port takes a number from 1 to 65535, not '${values.port}'.`)
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) refuse(USAGE, `--port takes a number from 1 to 65535, not '${values.port}'.`)
   return port
 }
 
@@ -51,7 +53,4 @@ async function main(): Promise<void> {
   process.exitCode = code ?? 0
 }
 
-main().catch((error: unknown) => {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
-  process.exitCode = 1
-})
+runCommand(main)

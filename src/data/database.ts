@@ -41,6 +41,17 @@ export interface Database {
 /** The server cannot be used; the message is for the person who runs the service. */
 export class DatabaseError extends Error {}
 
+/**
+ * The server does not even answer. A name with several addresses has one fault for each, and no words of its own. `code` is that of the cause:
+ * by it a fault is told from one of ours.
+ */
+function toUnreachable(cause: unknown): DatabaseError {
+  const faults: readonly unknown[] = cause instanceof AggregateError ? cause.errors : [cause]
+  const reasons = faults.map(fault => (fault instanceof Error ? fault.message : String(fault)).replace(/\s+/g, ' ').trim())
+  const error = new DatabaseError(`The database of DATABASE_URL cannot be reached: ${reasons.join('; ')}`, { cause })
+  return cause instanceof Error && 'code' in cause ? Object.assign(error, { code: cause.code }) : error
+}
+
 const APPLICATION = 'listing-service'
 const OLDEST_VERSION = 15
 /** Statements per connection that PostgreSQL keeps parsed. */
@@ -53,10 +64,18 @@ const NAMED_STATEMENTS = 256
  */
 export async function openDatabase(settings: DatabaseSettings, role: Role): Promise<Database> {
   const { databaseUrl, poolSize } = settings
-  if (databaseUrl !== undefined) return connectTo('server', toTarget(databaseUrl), openPools(databaseUrl, settings), settings, async () => undefined)
+  if (databaseUrl !== undefined) return connectToServer(databaseUrl, settings)
   const embedded = await openEmbedded(settings.dataDir, role, settings.poolWaitMs)
   const target = toEmbeddedTarget(embedded.host)
   return connectTo('embedded', target, { 'each time': openPool(target, settings, poolSize) }, settings, embedded.close)
+}
+
+async function connectToServer(databaseUrl: string, settings: DatabaseSettings): Promise<Database> {
+  try {
+    return await connectTo('server', toTarget(databaseUrl), openPools(databaseUrl, settings), settings, async () => undefined)
+  } catch (error) {
+    throw error instanceof DatabaseError ? error : toUnreachable(error)
+  }
 }
 
 /** Half of the connections plan once: most of what is read and written in one statement. Transactions need the others. */

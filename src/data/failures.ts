@@ -7,7 +7,7 @@ type Reason = Extract<Problem, { kind: 'Unavailable' }>['reason']
 
 const unavailable = (reason: Reason): Problem => ({ kind: 'Unavailable', reason })
 const CONFLICT: Problem = { kind: 'Conflict', what: 'Another request changed the same data at the same time. Try again.' }
-const BAD_VALUE: Problem = { kind: 'BadRequest', reason: 'a value in it is too large for the database or has no meaning there' }
+const BAD_VALUE: Problem = { kind: 'ImpossibleValue' }
 const TOO_COMPLEX: Problem = { kind: 'BadRequest', reason: 'it is too complex for the database' }
 
 /** Beginnings of SQLSTATE (PostgreSQL documentation, appendix A), the longest first where one begins another. */

@@ -1,4 +1,5 @@
 import { ENTITIES, type Entity } from '../model/model.js'
+import { suggest } from '../query/suggest.js'
 import type { Database } from './database.js'
 import { readMembers } from './json-stream.js'
 import { type Batch, LOADABLE, LoadError, loadBatches, type Row } from './load.js'
@@ -6,8 +7,8 @@ import { type Loaded, RecordError, readRecord } from './records.js'
 
 /** What an import tells while it works. */
 interface ImportReport {
-  /** A top-level member of the file that is no entity set. */
-  readonly onSkipped: (member: string) => void
+  /** A top-level member of the file that is no entity set to import, and a sentence that says so. */
+  readonly onSkipped: (member: string, reason: string) => void
   /** Bytes read, of all passes over the file. */
   readonly onBytes: (bytes: number) => void
   /** Another pass over the file is needed. */
@@ -25,6 +26,15 @@ const DEPENDENT: ReadonlySet<string> = new Set(['Media', 'Rooms', 'OpenHouse'])
 const BY_SET: ReadonlyMap<string, Entity> = new Map(
   [...ENTITIES.values()].filter(e => LOADABLE.has(e.name)).flatMap(e => [[e.name, e] as const, ...(e.alias === undefined ? [] : [[e.alias, e] as const])]),
 )
+
+/** The entity sets that a file can bring, without their other names. */
+export const SET_NAMES: readonly string[] = [...new Set([...BY_SET.values()].map(({ name }) => name))]
+
+function describeSkipped(member: string): string {
+  if (ENTITIES.has(member)) return `'${member}' is written by the service itself and was skipped`
+  const suggestion = suggest(member, BY_SET.keys())
+  return `'${member}' is no entity set and was skipped${suggestion === undefined ? '' : `; did you mean ${suggestion}?`}`
+}
 
 /** The records of one transaction: of those with the same key the last one counts, with what hangs on it. */
 class Pending {
@@ -71,7 +81,7 @@ async function* readBatches(path: string, takes: (entity: string) => boolean, se
   for await (const found of readMembers(path, wanted, report.onBytes)) {
     const of = BY_SET.get(found.member)
     if (found.kind === 'skipped') {
-      if (!of) report.onSkipped(found.member)
+      if (!of) report.onSkipped(found.member, describeSkipped(found.member))
       else if (!found.isArray) throw new RecordError(`${found.member}: takes a list of records`)
       continue
     }

@@ -1,4 +1,4 @@
-import { ProblemError } from '../errors/problem.js'
+import { withCause } from '../errors/problem.js'
 import type { Given } from '../query/given.js'
 import type { Notation } from '../query/notation.js'
 import { isFalse, type Plan, type Position } from '../query/plan.js'
@@ -102,6 +102,6 @@ async function run<T>(connection: Connection, prepared: Prepared, given: Given):
     return await connection.query<T>(fill(prepared, given), prepared.planning)
   } catch (error) {
     const problem = toProblem(error)
-    throw problem ? new ProblemError(problem) : error
+    throw problem ? withCause(problem, error) : error
   }
 }

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { Listing } from '../domain/listing.js'
 import type { Keys } from '../domain/references.js'
 import type { Values } from '../domain/values.js'
-import { ProblemError } from '../errors/problem.js'
+import { ProblemError, withCause } from '../errors/problem.js'
 import type { Expr } from '../query/plan.js'
 import type { Connection, Statement } from './connection.js'
 import type { Database } from './database.js'
@@ -93,7 +93,7 @@ export async function inTransaction<T>({ transaction }: Pick<Database, 'transact
 
 function toThrown(error: unknown): unknown {
   const problem = error instanceof ProblemError ? undefined : toProblem(error)
-  return problem ? new ProblemError(problem) : error
+  return problem ? withCause(problem, error) : error
 }
 
 /** The statements of one write. */

@@ -31,7 +31,7 @@ export type Problem =
   | { readonly kind: 'NotReadable'; readonly field: string; readonly at: At }
   | { readonly kind: 'UndefinedAlias'; readonly alias: string; readonly at: At }
   | { readonly kind: 'BadPageToken'; readonly option: string }
-  | { readonly kind: 'SkipTooLarge'; readonly limit: number }
+  | { readonly kind: 'SkipTooLarge'; readonly option: string; readonly limit: number }
   | { readonly kind: 'QueryTooComplex'; readonly what: string; readonly limit: number; readonly at: At }
   | { readonly kind: 'LinkTooLong'; readonly limit: number }
   | { readonly kind: 'BadEncoding'; readonly found: string }
@@ -55,10 +55,10 @@ export type Problem =
   | { readonly kind: 'NotYours'; readonly entity: string }
   | { readonly kind: 'NotFound'; readonly what: string }
   | { readonly kind: 'MethodNotAllowed'; readonly method: string; readonly allow: readonly string[] }
-  | { readonly kind: 'NotAcceptable'; readonly offered: string }
+  | { readonly kind: 'NotAcceptable'; readonly offered: string; readonly wish: 'Accept' | '$format' }
   | { readonly kind: 'UnsupportedMediaType'; readonly expected: string }
   | { readonly kind: 'Conflict'; readonly what: string }
-  | { readonly kind: 'PreconditionFailed' }
+  | { readonly kind: 'PreconditionFailed'; readonly header: 'If-Match' | 'If-None-Match' }
   | { readonly kind: 'IsolationNotOffered'; readonly found: string }
   | { readonly kind: 'BodyTooLarge'; readonly limit: number }
   | { readonly kind: 'UrlTooLong'; readonly limit: number }
@@ -66,6 +66,8 @@ export type Problem =
   | { readonly kind: 'HeadersTooLarge' }
   | { readonly kind: 'TooManyRequests'; readonly retryAfter: number }
   | { readonly kind: 'BadRequest'; readonly reason: string }
+  /** The database can neither hold nor compare it: a text with a NUL, a result beyond all numbers. */
+  | { readonly kind: 'ImpossibleValue' }
   // The service itself.
   | { readonly kind: 'Unavailable'; readonly reason: 'database' | 'busy' | 'timeout' | 'keys' }
   | { readonly kind: 'Internal'; readonly id: string }
@@ -73,7 +75,7 @@ export type Problem =
 export type ProblemKind = Problem['kind']
 export type ProblemOf<K extends ProblemKind> = Extract<Problem, { kind: K }>
 
-/** A refused request. It holds every problem that was found, in the order of the request; there is at least one. */
+/** A refused request. It holds every problem that was found, in the order of the request; there is at least one. `cause`: what stands behind it, for the log alone. */
 export class ProblemError extends Error {
   readonly problems: readonly [Problem, ...Problem[]]
 
@@ -86,6 +88,13 @@ export class ProblemError extends Error {
 export const fail = (problem: Problem): never => {
   throw new ProblemError(problem)
 }
+
+/** The error for a problem of the service: those who run it will want to know why, clients are not told. */
+export const withCause = (problem: Problem, cause: unknown): ProblemError =>
+  Object.assign(new ProblemError(problem), problem.kind === 'Unavailable' && { cause })
+
+/** What an error says in words; some of Node have only a code. */
+export const messageOf = (error: unknown): string => (error instanceof Error && error.message) || String(error)
 
 /** Refuses the request if there is any problem. */
 export function failIfAny(problems: readonly Problem[]): void {

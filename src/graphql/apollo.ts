@@ -5,6 +5,7 @@ import {
   type GraphQLRequestContext,
   type GraphQLRequestListener,
 } from '@apollo/server'
+import { ApolloServerValidationErrorCode } from '@apollo/server/errors'
 import {
   ApolloServerPluginCacheControlDisabled,
   ApolloServerPluginInlineTraceDisabled,
@@ -127,5 +128,9 @@ const formatWith =
   (formatted: GraphQLFormattedError, error: unknown): GraphQLFormattedError => {
     const isCoded = !(error instanceof GraphQLError) || error.extensions['code'] !== undefined || error.originalError !== undefined
     const coded = isCoded ? formatted : { ...formatted, extensions: { ...formatted.extensions, code: BAD_REQUEST } }
-    return introspection ? coded : withoutSuggestions(coded)
+    if (introspection) return coded
+    // Apollo's words are for those who wrote the server.
+    return coded.extensions?.['validationErrorCode'] === ApolloServerValidationErrorCode.INTROSPECTION_DISABLED
+      ? { ...coded, message: 'Introspection is switched off here; who runs the service can allow it (INTROSPECTION).' }
+      : withoutSuggestions(coded)
   }

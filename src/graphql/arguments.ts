@@ -3,6 +3,7 @@ import { parseExpression, parseSearch } from '../language/parser.js'
 import type { ParseLimits } from '../language/parser-budget.js'
 import type { Entity } from '../model/model.js'
 import type { Ast, Query } from '../query/ast.js'
+import { SKIP_MAX } from '../query/limits.js'
 import type { WindowAsked } from '../service.js'
 import { readFilter } from './filter.js'
 import type { Input } from './operation.js'
@@ -21,7 +22,7 @@ export function readQuery({ limits }: FilterReader, of: Entity, args: Input): Qu
   )
   const search = given(args['search'], isText, text => parseSearch(text, { limits, aliases: NONE }))
   const orderBy = given(args['orderBy'], isInputs, list => readOrder(of, list))
-  const skip = given(args['skip'], isNumber, readWhole('skip'))
+  const skip = given(args['skip'], isNumber, readSkip)
   return { ...(filter && { filter }), ...(search && { search }), ...(orderBy && { orderBy }), ...(skip !== undefined && { skip }) }
 }
 
@@ -59,6 +60,11 @@ const isInput = (value: unknown): value is Input => typeof value === 'object' &&
 const isInputs = (value: unknown): value is readonly Input[] => Array.isArray(value)
 
 const given = <T, R>(value: unknown, isThat: (value: unknown) => value is T, read: (value: T) => R): R | undefined => (isThat(value) ? read(value) : undefined)
+
+function readSkip(value: number): number {
+  const skip = readWhole('skip')(value)
+  return skip <= SKIP_MAX ? skip : fail({ kind: 'SkipTooLarge', option: 'skip', limit: SKIP_MAX })
+}
 
 const readWhole =
   (option: string) =>

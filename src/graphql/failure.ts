@@ -33,6 +33,7 @@ export function toGraphQLError(
 ): GraphQLError {
   if (error instanceof GraphQLError && isHarmless(error)) return error
   const cause = error instanceof GraphQLError ? error.originalError : error
+  if (cause instanceof ProblemError && cause.cause !== undefined) report(cause)
   const problems: readonly [Problem, ...Problem[]] = cause instanceof ProblemError ? cause.problems : [{ kind: 'Internal', id: report(cause) }]
   const failure = toFailure(problems)
   return new GraphQLError(failure.message, {

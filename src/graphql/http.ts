@@ -78,7 +78,7 @@ export function checkMethod({ method }: Request, allow: readonly string[]): void
  */
 export async function readRequest(req: Request, limits: Pick<Config, 'maxQueryLength' | 'maxBodyBytes' | 'maxDepth'>): Promise<HTTPGraphQLRequest> {
   checkMethod(req, ['GET', 'POST'])
-  const accept = findMediaType(req) ?? fail({ kind: 'NotAcceptable', offered: MEDIA_TYPES.join(' and ') })
+  const accept = findMediaType(req) ?? fail({ kind: 'NotAcceptable', offered: MEDIA_TYPES.join(' and '), wish: 'Accept' })
   checkQueryLength(req, limits)
   const { method } = req
   return { method, headers: toHeaders(accept, req), search: searchOf(req), body: method === 'POST' ? await readPosted(req, limits) : undefined }

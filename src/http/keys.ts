@@ -1,5 +1,5 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
-import { fail } from '../errors/problem.js'
+import { messageOf, withCause } from '../errors/problem.js'
 
 export interface KeySetOptions {
   readonly url: string
@@ -38,6 +38,8 @@ export class KeySet {
   #keys: Keys | undefined
   #triedAt = Number.NEGATIVE_INFINITY
   #reachable = true
+  /** Why the last reading failed. */
+  #fault: unknown
   #reading: Promise<void> | undefined
 
   constructor(options: KeySetOptions, onChange: () => void) {
@@ -54,7 +56,7 @@ export class KeySet {
       if (this.#reachable || this.#keys === undefined) await reading
     }
     const isBridged = this.#keys !== undefined && Date.now() < this.#keys.freshUntil + BRIDGE_MS
-    return this.#keys !== undefined && isBridged ? this.#keys : fail({ kind: 'Unavailable', reason: 'keys' })
+    return this.#keys !== undefined && isBridged ? this.#keys : this.#fail()
   }
 
   /**
@@ -63,7 +65,11 @@ export class KeySet {
    */
   async renewed(): Promise<Keys> {
     if (this.#mayRead()) await this.#read()
-    return this.#reachable ? await this.current() : fail({ kind: 'Unavailable', reason: 'keys' })
+    return this.#reachable ? await this.current() : this.#fail()
+  }
+
+  #fail(): never {
+    throw withCause({ kind: 'Unavailable', reason: 'keys' }, this.#fault)
   }
 
   #mayRead(): boolean {
@@ -79,25 +85,29 @@ export class KeySet {
 
   async #fetch(): Promise<void> {
     this.#triedAt = Date.now()
-    const list = await fetchKeys(this.#options)
-    this.#reachable = list !== undefined
-    if (list === undefined) return
-    this.#keys = { list, freshUntil: Date.now() + this.#options.maxAgeMs }
+    try {
+      const list = await fetchKeys(this.#options)
+      this.#reachable = true
+      this.#keys = { list, freshUntil: Date.now() + this.#options.maxAgeMs }
+    } catch (error) {
+      // Whatever it is, it says nothing about the token.
+      this.#reachable = false
+      // What `fetch` itself says is "fetch failed".
+      this.#fault = new Error(`JWKS_URL: ${messageOf(error instanceof Error ? (error.cause ?? error) : error)}`)
+      return
+    }
     this.#onChange()
   }
 }
 
-/** `undefined` for anything but a key set: what the key server answers says nothing about the token. */
-async function fetchKeys({ url, timeoutMs }: KeySetOptions): Promise<readonly SigningKey[] | undefined> {
-  try {
-    const response = await fetch(url, { headers: { accept: 'application/json' }, redirect: 'error', signal: AbortSignal.timeout(timeoutMs) })
-    if (!response.ok) return undefined
-    const set: unknown = await response.json()
-    const keys = typeof set === 'object' && set !== null && 'keys' in set ? set.keys : undefined
-    return Array.isArray(keys) ? keys.flatMap(toSigningKey) : undefined
-  } catch {
-    return undefined
-  }
+/** @throws Error if the key server does not answer with a key set. */
+async function fetchKeys({ url, timeoutMs }: KeySetOptions): Promise<readonly SigningKey[]> {
+  const response = await fetch(url, { headers: { accept: 'application/json' }, redirect: 'error', signal: AbortSignal.timeout(timeoutMs) })
+  if (!response.ok) throw new Error(`the key server answers ${response.status}`)
+  const set: unknown = await response.json()
+  const keys = typeof set === 'object' && set !== null && 'keys' in set ? set.keys : undefined
+  if (!Array.isArray(keys)) throw new Error('the key server answers with no key set')
+  return keys.flatMap(toSigningKey)
 }
 
 /** A key that is for something else, or that this service cannot use, is passed over (RFC 7517, 5). */

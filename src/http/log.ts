@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Level, type Logger, pino } from 'pino'
 import type { Config } from '../config.js'
+import { messageOf, type ProblemError } from '../errors/problem.js'
 
 /**
  * Lines go out together: a system call for each was a twentieth of a small request. The rest goes out at the end of the process, and what is fatal at once.
@@ -13,13 +14,20 @@ const BUFFER = { dest: 1, sync: false, minLength: 15_000, periodicFlush: 100 } a
 export const createLogger = ({ logLevel }: Pick<Config, 'logLevel'>): Logger => pino({ level: logLevel, base: null }, pino.destination(BUFFER))
 
 const ID = Symbol('id')
+const REASON = Symbol('reason')
 
 interface Named {
   [ID]?: string
+  [REASON]?: string
 }
 
 /** The id that stands in the log line and in the X-Request-Id of the answer. */
 export const requestId = (req: IncomingMessage & Named): string => req[ID] ?? 'unknown'
+
+/** Why the service could not answer, as far as something stands behind the problem: the line of the request says it. */
+export function noteReason(req: IncomingMessage & Named, { cause }: ProblemError): void {
+  if (cause !== undefined) req[REASON] = messageOf(cause)
+}
 
 /** What proxies send: UUIDs, ULIDs, trace ids. Anything else could forge a line of someone's log. */
 const WELL_FORMED_ID = /^[A-Za-z0-9._:+=@-]{8,128}$/
@@ -44,7 +52,7 @@ function measure({ socket }: IncomingMessage): () => { readonly ms: number; read
  * Gives each request an id and logs one line when its answer is done or its client has gone. Of the URL only the path and the length
  * of the query are logged: an option can hold names, prices, and tokens that some clients put there. Headers and bodies never are.
  */
-export function logRequests(logger: Logger): (req: IncomingMessage, res: ServerResponse, next: () => void) => void {
+export function logRequests(logger: Logger): (req: IncomingMessage & Named, res: ServerResponse, next: () => void) => void {
   return (req, res, next) => {
     const taken = measure(req)
     const id = nameRequest(req)
@@ -53,7 +61,7 @@ export function logRequests(logger: Logger): (req: IncomingMessage, res: ServerR
     const { path, queryLength } = describeTarget(req.url ?? '')
     res.on('close', () => {
       const aborted = !res.writableFinished
-      const line = { id, method: req.method, path, queryLength, status: res.statusCode, ...taken(), ...(aborted && { aborted }) }
+      const line = { id, method: req.method, path, queryLength, status: res.statusCode, ...taken(), ...(aborted && { aborted }), reason: req[REASON] }
       logger[levelOf(res.statusCode, path, aborted)](line, 'request')
     })
     next()
@@ -77,7 +85,8 @@ function describeTarget(url: string): { readonly path: string; readonly queryLen
 }
 
 function levelOf(status: number, path: string, aborted: boolean): Level {
-  if (status >= 500) return 'error'
+  // 501 is an answer to what a client asked, not a fault of the service.
+  if (status >= 500 && status !== 501) return 'error'
   if (status >= 400 || aborted) return 'warn'
   return path.startsWith('/health/') ? 'debug' : 'info'
 }

@@ -91,9 +91,9 @@ export class ApplyParser extends ItemParser {
       return { names: [this.advance().text], at }
     }
     const isRollup = this.isWord('rollup')
-    const names = [this.identifier('a field to group by')]
+    const names = [this.qualified('a field to group by')]
     if (isRollup && this.skipClose('(')) this.closing(this.balanced('rollup', at))
-    while (this.skipClose('/')) names.push(this.identifier('a field'))
+    while (this.skipClose('/')) names.push(this.qualified('a field'))
     return { names, at }
   }
 

@@ -110,17 +110,15 @@ export class ExpressionParser extends MemberParser {
     return name && `Collection(${name})`
   }
 
-  /** The right side of `in`: a list, or something that stands for one. */
-  private members(): Ast {
+  /** The right side of `in`: a list, or something that stands for one. Only an alias may be null there, as it is without a value. */
+  private members(given?: 'alias'): Ast {
     const { next } = this
     const at = this.at()
-    if (next.kind === 'alias') {
-      const value = this.alias(p => p.members())
-      return value.kind === 'literal' ? fail({ kind: 'UndefinedAlias', alias: next.text, at }) : value
-    }
+    if (next.kind === 'alias') return this.alias(p => p.members('alias'))
     if (this.skip('(')) return this.items(')', () => this.expression(), at)
     const operand = this.operand()
-    return operand.kind === 'list' || operand.kind === 'path' ? operand : this.unexpected(MEMBERS, next)
+    const isNull = operand.kind === 'literal' && operand.type === 'Null'
+    return operand.kind === 'list' || operand.kind === 'path' || (isNull && given === 'alias') ? operand : this.unexpected(MEMBERS, next)
   }
 
   private array(): Ast {

@@ -27,9 +27,4 @@ export class ItemParser extends ExpressionParser {
     const at = this.at()
     return { name: this.identifier('a name for the value'), at }
   }
-
-  protected identifier(expected: string): string {
-    if (this.next.text.startsWith('$')) this.unexpected(expected)
-    return this.take('name', expected).text
-  }
 }

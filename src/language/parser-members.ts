@@ -57,7 +57,7 @@ export abstract class MemberParser extends TokenReader {
     this.advance()
     this.expect('(')
     if (quantifier === 'any' && this.skip(')')) return this.budget.node({ kind: 'lambda', quantifier, over, at }, at)
-    const variable = this.take('name', 'a variable').text
+    const variable = this.identifier('a variable')
     this.expect(':')
     this.variables.push(variable)
     const body = this.closing(this.budget.nest(at, () => this.expression()))

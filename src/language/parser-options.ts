@@ -1,4 +1,4 @@
-import { type At, fail } from '../errors/problem.js'
+import { fail } from '../errors/problem.js'
 import type { ExpandAst, Query, SelectAst } from '../query/ast.js'
 import { type OptionName, suggestOption, toOptionName } from './option-table.js'
 import { ApplyParser } from './parser-apply.js'
@@ -42,6 +42,8 @@ const WHERE: { readonly [K in keyof typeof NESTED]: string } = {
   select: 'a selected field',
 }
 
+const isQualified = (name = '') => name.includes('.')
+
 const FORMS: ReadonlyMap<string, Form> = new Map([
   ['$ref', 'references'],
   ['$count', 'count'],
@@ -78,8 +80,9 @@ export class OptionParser extends ApplyParser {
     const at = this.at()
     if (this.skip('*')) return { name: '*', at }
     if (this.next.kind === 'alias') return fail({ kind: 'NotImplemented', feature: 'annotations in $select', at })
-    const names = [this.identifier('a field or *')]
-    while (this.skipClose('/')) names.push(this.identifier('a field'))
+    const names = [this.qualified('a field or *')]
+    while (this.skipClose('/')) names.push(this.qualified('a field'))
+    if (names.length === 1 && this.skipAll()) return { name: `${names[0]}.*`, at }
     if (this.skipClose('(')) {
       this.nested('select')
       fail({ kind: 'NotImplemented', feature: 'options inside $select', at })
@@ -87,17 +90,30 @@ export class OptionParser extends ApplyParser {
     return { name: names.join('/'), at }
   }
 
+  /** `.*` behind a namespace: all actions and functions that it has. */
+  private skipAll(): boolean {
+    if (this.next.blank || this.next.text !== '.') return false
+    this.advance()
+    if (!this.skipClose('*')) this.unexpected('*')
+    return true
+  }
+
   private expandItem(): ExpandAst {
     const at = this.at()
     if (this.next.text === '$value') return fail({ kind: 'NotImplemented', feature: '$expand=$value', at })
-    const name = this.skip('*') ? '*' : this.identifier('a navigation or *')
-    const form = this.skipClose('/') ? this.form(at) : 'records'
+    const names = [this.skip('*') ? '*' : this.qualified('a navigation or *')]
+    let form: Form = 'records'
+    while (form === 'records' && this.skipClose('/')) {
+      // A type stands before or behind the navigation: the binder knows which there are.
+      if (isQualified(this.next.text) || (isQualified(names.at(-1)) && !this.next.text.startsWith('$'))) names.push(this.qualified('a navigation'))
+      else form = this.form()
+    }
+    const name = names.join('/')
     const query = this.skipClose('(') ? this.nested(name === '*' ? 'star' : form) : {}
     return { name, form, query, at }
   }
 
-  private form(at: At): Form {
-    if (this.next.kind === 'name' && this.next.text.includes('.')) return fail({ kind: 'NotImplemented', feature: 'types in $expand', at })
+  private form(): Form {
     const form = this.next.blank ? undefined : FORMS.get(this.next.text)
     if (!form) return this.unexpected('$ref or $count')
     this.advance()

@@ -87,6 +87,17 @@ export class TokenReader {
     return this.next.kind === kind ? this.advance() : this.unexpected(expected)
   }
 
+  /** A name alone (OData ABNF, odataIdentifier). */
+  protected identifier(expected: string): string {
+    const { text } = this.next
+    return text.startsWith('$') || text.includes('.') ? this.unexpected(expected) : this.take('name', expected).text
+  }
+
+  /** A name of a field, or of a type with its namespace. */
+  protected qualified(expected: string): string {
+    return this.next.text.startsWith('$') ? this.unexpected(expected) : this.take('name', expected).text
+  }
+
   /** A word of the language, in any case. */
   protected isWord(word: string, token: Token = this.next): boolean {
     return token.kind === 'name' && token.text.toLowerCase() === word

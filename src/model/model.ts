@@ -82,6 +82,9 @@ function toEntity(raw: (typeof generated.entities)[number]): Entity {
   }
 }
 
+/** Where all types stand. One schema only: clients of the RESO family read no second one. */
+export const NAMESPACE = 'org.reso.metadata'
+
 /** Every entity, by name, in the order of the model. */
 export const ENTITIES: ReadonlyMap<string, Entity> = new Map(generated.entities.map(e => [e.name, toEntity(e)]))
 

@@ -1,5 +1,5 @@
-import { ENTITIES, type Entity, entity, type Field, type Navigation, type Scalar } from '../model/model.js'
-import { CONTAINER, constraintOf, facetsOf, isOptional, NAMESPACE, partnerOf, qualify } from './csdl.js'
+import { ENTITIES, type Entity, entity, type Field, NAMESPACE, type Navigation, type Scalar } from '../model/model.js'
+import { CONTAINER, constraintOf, facetsOf, isOptional, partnerOf, qualify } from './csdl.js'
 import { type Annotation, OF_SERVICE, ofField, ofSet, ofType, type Value, VOCABULARIES } from './csdl-annotations.js'
 
 type Json = string | number | boolean | readonly Json[] | { readonly [member: string]: Json }

@@ -1,7 +1,5 @@
-import { type Entity, entity, type Navigation, type Scalar } from '../model/model.js'
+import { type Entity, entity, NAMESPACE, type Navigation, type Scalar } from '../model/model.js'
 
-/** Where all types stand. One schema only: clients of the RESO family read no second one. */
-export const NAMESPACE = 'org.reso.metadata'
 export const CONTAINER = 'Default'
 
 export const qualify = (name: string) => `${NAMESPACE}.${name}`

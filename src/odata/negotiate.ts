@@ -63,7 +63,7 @@ const LONGEST_WISH = 500
 
 function chooseFormat(wish: Wish): DataFormat {
   const [best] = admit(readWish(wish), JSON_TYPE)
-  if (!best) return fail({ kind: 'NotAcceptable', offered: JSON_TYPE })
+  if (!best) return refuse(wish, JSON_TYPE)
   const metadata = best.parameters.get('metadata')?.toLowerCase() === 'none' ? 'none' : 'minimal'
   const numbersAsText = best.parameters.get('ieee754compatible')?.toLowerCase() === 'true'
   const charset = best.parameters.get('charset')?.toLowerCase() === 'utf-8'
@@ -78,14 +78,16 @@ function chooseFormat(wish: Wish): DataFormat {
 export function chooseMetadataFormat(wish: Wish): 'xml' | 'json' {
   const ranges = readWish(wish)
   if (admit(ranges, XML_TYPE).length > 0) return 'xml'
-  return admit(ranges, JSON_TYPE).length > 0 ? 'json' : fail({ kind: 'NotAcceptable', offered: `${XML_TYPE} and ${JSON_TYPE}` })
+  return admit(ranges, JSON_TYPE).length > 0 ? 'json' : refuse(wish, `${XML_TYPE} and ${JSON_TYPE}`)
 }
 
 /** Refuses a client that can take no plain text (`NotAcceptable`). Whoever takes JSON is taken to mean it: many send one Accept with every request. */
 export function checkTakesText(wish: Wish): void {
   const ranges = readWish(wish)
-  if (admit(ranges, TEXT_TYPE).length + admit(ranges, JSON_TYPE).length === 0) fail({ kind: 'NotAcceptable', offered: TEXT_TYPE })
+  if (admit(ranges, TEXT_TYPE).length + admit(ranges, JSON_TYPE).length === 0) refuse(wish, TEXT_TYPE)
 }
+
+const refuse = ({ format }: Wish, offered: string): never => fail({ kind: 'NotAcceptable', offered, wish: format === undefined ? 'Accept' : '$format' })
 
 function readWish({ accept, format }: Wish): readonly MediaRange[] {
   return readRanges(format === undefined ? accept?.trim() || '*/*' : (SHORT.get(format.toLowerCase()) ?? format))

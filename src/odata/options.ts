@@ -99,7 +99,7 @@ export const checkOptions = (options: Options, place: Place): void => checkAt(op
 
 function checkAt({ values }: Options, { name: where, options }: PlaceOptions): void {
   for (const [option, value] of values) {
-    if (OPTIONS[option] === 'none') fail({ kind: 'NotImplemented', feature: option })
+    if (OPTIONS[option] === 'none') fail({ kind: 'NotImplemented', feature: option, at: { source: option } })
     if (!options.includes(option) && !EVERYWHERE.includes(option)) fail({ kind: 'OptionNotAllowed', option, where })
     if (OPTIONS[option] === 'version' && value !== '*') fail({ kind: 'NotFound', what: `schema version '${value}'` })
   }

@@ -62,7 +62,7 @@ async function find(
 /** Whether the client has this version already (RFC 9110, 13.2.2). Fails with `PreconditionFailed` if it wants another one. */
 function isUnchanged({ headers }: ODataRequest, { version }: Found): boolean {
   const wanted = readEntityTags('If-Match', headers['if-match'])
-  if (wanted && !isNamed(wanted, version)) fail({ kind: 'PreconditionFailed' })
+  if (wanted && !isNamed(wanted, version)) fail({ kind: 'PreconditionFailed', header: 'If-Match' })
   const known = readEntityTags('If-None-Match', headers['if-none-match'])
   return known !== undefined && isNamed(known, version)
 }

@@ -11,7 +11,7 @@ import { Scope, unknownField } from './scope.js'
 
 /** Resolves the names and types of a query against the model: the one place that validates queries, for every adapter. */
 export const bind = remember((query: Query, of: Entity, limits: QueryLimits): Plan => {
-  if ((query.skip ?? 0) > SKIP_MAX) fail({ kind: 'SkipTooLarge', limit: SKIP_MAX })
+  if ((query.skip ?? 0) > SKIP_MAX) fail({ kind: 'SkipTooLarge', option: '$skip', limit: SKIP_MAX })
   return { ...bindIn(query, transform(query.apply ?? [], of), limits, []), top: pageSize(query, limits) }
 })
 
@@ -106,8 +106,18 @@ function bindExpansion({ name, as, form, query, at }: ExpandAst, scope: Scope, l
   const navigation = scope.entity.fields.get(name) ?? unknownField(scope.entity, name, at)
   if (navigation.kind !== 'navigation') return fail({ kind: 'WrongType', expected: 'a navigation property', found: name, at })
   if (form === 'count' && !navigation.collection) return fail({ kind: 'WrongType', expected: 'a collection before $count', found: name, at })
+  if (!navigation.collection) refuseOfMany(query, name)
   if (navigation.collection && way.filter(n => n.collection).length >= NESTED_COLLECTIONS_MAX)
     return fail({ kind: 'QueryTooComplex', what: 'collections expanded within each other', limit: NESTED_COLLECTIONS_MAX, at })
   const plan = bindIn(query, startAt(scope.expansion(entity(navigation.target))), limits, [...way, navigation])
   return { navigation, ...(as !== undefined && { as }), form, plan }
+}
+
+/** Options that arrange many records, and how they are written. */
+const OF_MANY = { orderBy: '$orderby', top: '$top', skip: '$skip', count: '$count' } as const satisfies { readonly [option in keyof Query]: string }
+
+/** A single record has no order and no part (OData 4.01 Part 2, 5.1.3.1). */
+function refuseOfMany(query: Query, name: string): void {
+  for (const [option, written] of Object.entries(OF_MANY))
+    if (option in query) fail({ kind: 'OptionNotAllowed', option: written, where: `the single record of ${name}` })
 }

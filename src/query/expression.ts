@@ -5,7 +5,7 @@ import { FUNCTIONS, type FunctionName, isFunction, NOT_BUILT, type Type, type Va
 import { type Argument, chooseOverload, naturalType, settle } from './overload.js'
 import { type Collection, call, columnOf, type Expr, nullLiteral } from './plan.js'
 import { follow, Scope, type Target } from './scope.js'
-import { checkedPattern, SPECIAL } from './special.js'
+import { checkedPattern, checkType, SPECIAL } from './special.js'
 import { suggest } from './suggest.js'
 
 /** Binds an expression that must be true or false. */
@@ -79,6 +79,7 @@ const OPEN: ReadonlySet<string> = new Set(['Member', 'Office', 'Lookup'])
 
 function bindCall(ast: Ast & { kind: 'call' }, scope: Scope): Expr {
   const special = Object.hasOwn(SPECIAL, ast.fn) ? SPECIAL[ast.fn] : undefined
+  refuseRecord(ast, scope)
   if (special)
     return special({ at: ast.at, entity: scope.entity, args: ast.args.map(a => (a.kind === 'type' ? { kind: 'type', ast: a } : bindArgument(a, scope))) })
   if (!isFunction(ast.fn)) return unknownFunction(ast.fn, ast.at)
@@ -89,6 +90,13 @@ function bindCall(ast: Ast & { kind: 'call' }, scope: Scope): Expr {
   const bound = chooseOverload(ast.fn, ast.args.map(a => bindArgument(a, scope)), ast.at) // biome-ignore format: one line
   refuseImpossible(ast.fn, bound, ast)
   return ast.fn === 'matchespattern' ? checkedPattern(bound, ast.args[1]?.at ?? ast.at) : bound
+}
+
+/** `cast` and `isof` of a record: its type is known, and there is no other. */
+function refuseRecord({ fn, args: [value, type] }: Ast & { kind: 'call' }, scope: Scope): void {
+  if (value?.kind !== 'path' || type?.kind !== 'type' || scope.resolve(value.names, value.at).kind !== 'record') return
+  checkType(type)
+  fail({ kind: 'NotImplemented', feature: `${fn} of a record`, at: value.at })
 }
 
 function unknownFunction(name: string, at: At): never {

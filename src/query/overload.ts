@@ -24,6 +24,8 @@ export function chooseOverload(fn: FunctionName, args: readonly Argument[], at: 
   const signatures: readonly Signature[] = FUNCTIONS[fn]
   const found = signatures.find(s => takes(fn, args.length, s.args.length) && args.every((arg, i) => accepts(parameter(s, i), arg)))
   if (!found) return noOverload(fn, signatures, args, at)
+  // A collection that is null makes the whole null: no rendering needs to know of it.
+  if (args.some((arg, i) => arg.kind === 'literal' && isCollection(parameter(found, i)))) return { kind: 'literal', value: null, type: found.returns }
   return { kind: 'call', fn, args: args.map((arg, i) => settle(arg, parameter(found, i))), type: found.returns }
 }
 
@@ -45,12 +47,12 @@ function accepts(type: Type, arg: Argument): boolean {
 }
 
 function literalFits({ type: own, value }: Ast & { kind: 'literal' }, type: Type): boolean {
-  if (type.startsWith('Collection')) return false
   if (own === 'Null' || own === type) return true
   if (own === 'String' && type === 'Duration') return toDurationSeconds(String(value)) !== undefined
   return [...(WIDER[own as ValueType] ?? []), ...(LITERAL_AS[own] ?? [])].some(t => t === type)
 }
 
+const isCollection = (type: Type | LiteralType) => type.startsWith('Collection')
 const itemType = (type: Type): ValueType | undefined => /^Collection\((\w+)\)$/.exec(type)?.[1] as ValueType | undefined // the name of a type, by construction of Type
 
 /** The bound form of an argument whose place wants `type`. */
@@ -80,10 +82,18 @@ export function naturalType(arg: Argument): Type | LiteralType {
 
 function noOverload(fn: FunctionName, signatures: readonly Signature[], args: readonly Argument[], at: At): never {
   const types = args.map(naturalType)
+  if (OF_COLLECTIONS.has(fn) && signatures.some(s => takes(fn, args.length, s.args.length) && args.every((arg, i) => fitsCollections(parameter(s, i), arg))))
+    return fail({ kind: 'NotImplemented', feature: `${fn} of collections`, at })
   const hint = QUOTED_TIME.find(([quoted]) => types.includes('String') && types.includes(quoted))?.[1]
   const expected = [...new Set(signatures.map(s => `(${s.args.join(', ')})`))]
   return fail({ kind: 'NoOverload', name: fn, args: types, expected, ...(hint !== undefined && { hint }), at })
 }
+
+/** The standard has these for collections too, where they are for texts (OData 4.01 Part 2, 5.1.1.5). */
+const OF_COLLECTIONS: ReadonlySet<FunctionName> = new Set(['concat', 'contains', 'endswith', 'indexof', 'startswith', 'substring'])
+const fitsCollections = (type: Type, arg: Argument) => (type === 'String' ? isCollection(naturalType(arg)) || isNullLiteral(arg) : accepts(type, arg))
+
+export const isNullLiteral = (arg: Argument) => arg.kind === 'literal' && arg.ast.type === 'Null'
 
 const QUOTED_TIME: readonly (readonly [ValueType, string])[] = [
   ['DateTimeOffset', 'Write a timestamp without quotes: 2024-05-01T00:00:00Z.'],

@@ -3,6 +3,7 @@ import { type Entity, entity, type Navigation, type Scalar } from '../model/mode
 import type { ValueType } from './functions.js'
 import { type Collection, type Expr, type RowName, rowSource, type Source } from './plan.js'
 import { suggest } from './suggest.js'
+import { namesType } from './types.js'
 
 /** What a name of a lambda or of the request stands for. */
 type Binding =
@@ -92,12 +93,17 @@ export function follow(source: Source, of: Entity, [name, ...rest]: readonly str
   if (field.kind === 'scalar')
     return rest.length === 0 ? { kind: 'scalar', scalar: field, source } : fail({ kind: 'UnknownField', entity: name, field: rest.join('/'), at })
   if (!field.collection) return follow({ kind: 'via', navigation: field, from: source }, entity(field.target), rest, at)
+  if (rest.some(namesType)) refuseType(rest.join('/'), at)
   return rest.length === 0
     ? { kind: 'records', navigation: field, source }
     : fail({ kind: 'WrongType', expected: 'any, all or $count behind a collection', found: rest.join('/'), at })
 }
 
 export function unknownField(of: Entity, name: string, at: At): never {
+  if (namesType(name)) refuseType(name, at)
   const suggestion = suggest(name, of.fields.keys())
   return fail({ kind: 'UnknownField', entity: of.name, field: name, ...(suggestion !== undefined && { suggestion }), at })
 }
+
+/** Every type of the model stands alone: there is none below it that a path could choose. */
+const refuseType = (path: string, at: At): never => fail({ kind: 'NotImplemented', feature: `types in paths (${path})`, at })

@@ -1,10 +1,11 @@
 import { type At, fail } from '../errors/problem.js'
 import type { Entity } from '../model/model.js'
-import type { Ast } from './ast.js'
+import type { Ast, LiteralType } from './ast.js'
 import { CASTS, type Type, type ValueType } from './functions.js'
-import { type Argument, naturalType, settle } from './overload.js'
+import { type Argument, isNullLiteral, naturalType, settle } from './overload.js'
 import { checkPattern } from './pattern.js'
 import { call, type Expr, FALSE, isNull, nullLiteral, TRUE, textLiteral } from './plan.js'
+import { isTypeName, isTypeOf } from './types.js'
 
 /** Operators whose arguments are not all values: a type, a lookup's value, a pattern. Each is one call of the language, with bound arguments. */
 export interface SpecialCall {
@@ -21,7 +22,6 @@ export interface TypeName {
 }
 
 const isType = (arg: Argument | TypeName | undefined): arg is TypeName => arg?.kind === 'type'
-const isNullLiteral = (arg: Argument) => arg.kind === 'literal' && arg.ast.type === 'Null'
 /** A literal keeps its own type. */
 const settleAsIs = (arg: Argument): Expr => settle(arg, naturalType(arg) as Type) // literal types that are no value types fit no cast
 
@@ -31,32 +31,59 @@ function refuse(name: string, { at, args }: SpecialCall, ...expected: readonly s
 
 /** `cast(value, type)` (OData 4.01 Part 2, 5.1.1.10.1). */
 function bindCast(special: SpecialCall): Expr {
-  const [value, type] = special.args
-  if (!value || value.kind === 'type' || !isType(type) || special.args.length !== 2) return refuse('cast', special, '(value, type)')
-  const to = castTarget(type.ast.name, type.ast.at)
+  const [value] = special.args
+  const type = special.args.at(-1)
+  if (!isType(type)) return refuse('cast', special, '(value, type)')
+  const to = castTarget(type.ast)
+  if (!value || value.kind === 'type' || special.args.length !== 2) return refuse('cast', special, '(value, type)')
   if (isNullLiteral(value)) return nullLiteral(to)
-  const arg = settleAsIs(value)
+  const own = naturalType(value)
   const from = CASTS[to] ?? []
-  if (!from.some(t => t === arg.type)) return refuse('cast', special, ...from.map(t => `(${t}, Edm.${to})`))
-  return isNull(arg) ? { kind: 'literal', value: null, type: to } : { kind: 'cast', arg, type: to }
+  if (own.startsWith('Collection')) return refuse('cast', special, ...from.map(t => `(${t}, Edm.${to})`))
+  if (!from.some(t => t === own)) return castOfOther(value, own, to, special.at)
+  const arg = settleAsIs(value)
+  return isNull(arg) ? nullLiteral(to) : { kind: 'cast', arg, type: to }
 }
 
-function castTarget(name: string, at: At): ValueType {
+/** Literals whose text is the value of another type, beside those that CASTS knows. */
+const SPELLED: { readonly [to in ValueType]?: readonly (Type | LiteralType)[] } = { String: ['Guid', 'Binary', 'Enum'], Duration: ['String'] }
+
+/** What cannot become a value of the type is null, and no fault. */
+function castOfOther(value: Argument, from: Type | LiteralType, to: ValueType, at: At): Expr {
+  if (value.kind === 'literal' && SPELLED[to]?.includes(from)) return settle(value, to)
+  if (to === 'String' && from.startsWith('Geo')) return fail({ kind: 'NotImplemented', feature: 'positions and shapes as text', at })
+  return nullLiteral(to)
+}
+
+function castTarget(type: Ast & { kind: 'type' }): ValueType {
+  const { name, at } = type
   const short = name.startsWith('Edm.') ? name.slice('Edm.'.length) : undefined
   if (short !== undefined && Object.hasOwn(CASTS, short)) return short as ValueType // a key of CASTS
-  const known = Object.keys(CASTS).map(t => `Edm.${t}`)
-  return fail({ kind: 'BadLiteral', type: 'primitive type', text: name, hint: `cast knows ${known.join(', ')}.`, at })
+  if (ITEM_OF.test(name)) return fail({ kind: 'WrongType', expected: 'a type that is no collection', found: name, at })
+  checkType(type)
+  return fail({ kind: 'NotImplemented', feature: `casts to ${name}`, at })
+}
+
+const ITEM_OF = /^Collection\((.+)\)$/
+
+/** Refuses a name that no type has. */
+export function checkType({ name, at }: Ast & { kind: 'type' }): void {
+  if (!isTypeName(ITEM_OF.exec(name)?.[1] ?? name)) fail({ kind: 'WrongType', expected: 'a type like Edm.String', found: name, at })
 }
 
 /** Fields have one type each, so the question is answered here, but for null, which is of no type (OData 4.01 Part 2, 5.1.1.10.2). */
 function bindIsOf(special: SpecialCall): Expr {
-  const [value, type] = special.args
-  if (special.args.length === 1 && isType(value)) return value.ast.name.split('.').at(-1) === special.entity.typeName ? TRUE : FALSE
-  if (!value || value.kind === 'type' || !isType(type) || special.args.length !== 2) return refuse('isof', special, '(value, type)', '(type)')
+  const [value] = special.args
+  const type = special.args.at(-1)
+  if (!isType(type)) return refuse('isof', special, '(value, type)', '(type)')
+  checkType(type.ast)
+  const { name } = type.ast
+  if (special.args.length === 1) return isTypeOf(name, special.entity.typeName) ? TRUE : FALSE
+  if (!value || value.kind === 'type' || special.args.length !== 2) return refuse('isof', special, '(value, type)', '(type)')
   if (isNullLiteral(value)) return FALSE
-  const arg = settleAsIs(value)
-  const fits = type.ast.name === `Edm.${arg.type}` || type.ast.name === 'Edm.PrimitiveType'
-  return fits ? call('ne', arg, nullLiteral(arg.type as ValueType)) : FALSE // a collection is no Edm.X
+  const own = naturalType(value)
+  if (name !== `Edm.${own}` && (name !== 'Edm.PrimitiveType' || own.startsWith('Collection'))) return FALSE // a collection is no Edm.X
+  return value.kind === 'literal' ? TRUE : call('ne', settleAsIs(value), nullLiteral(own as ValueType)) // only literals have other types
 }
 
 /** `Field has 'Value'` on a lookup: equality, or membership of every value named (decisions 2). */

@@ -188,3 +188,32 @@ describe('the form of data', () => {
     expect(headers['cache-control']).toBe('private, no-cache')
   })
 })
+
+describe('a refusal names what is at fault', () => {
+  // biome-ignore format: table
+  test.each([
+    ['PATCH',  "Property('P01')",                           { 'If-None-Match': '*' },      412, 'If-None-Match', 'allow'],
+    ['DELETE', "Property('P01')",                           { 'If-None-Match': '*' },      412, 'If-None-Match', 'allow'],
+    ['PATCH',  "Property('P01')",                           { 'If-Match': '"0"' },         412, 'If-Match',      'allow'],
+    ['GET',    "Property('P01')",                           { 'If-Match': '"0"' },         412, 'If-Match',      'allow'],
+    ['GET',    'Property?$format=xml',                      {},                            406, '$format',       'offered'],
+    ['GET',    'Property/$count?$format=image/png',         {},                            406, '$format',       'offered'],
+    ['GET',    '$metadata?$format=text/csv',                {},                            406, '$format',       'offered'],
+    ['GET',    'Property',                                  { Accept: 'application/xml' }, 406, 'Accept',        'offered'],
+    ['GET',    'Property?$deltatoken=x',                    {},                            501, '$deltatoken',   'implement'],
+    ['GET',    'Property?$index=1',                         {},                            501, '$index',        'implement'],
+    ['GET',    'Property?$skip=100001',                     {},                            400, '$skip',         '@odata.nextLink'],
+  ])('%s %s with %o is %i, %s', async (method, url, headers, status, target, part) => {
+    const answer = await app.send(`/odata/${url}`, { method, headers, ...(method === 'PATCH' && { body: { City: 'Vail', ChangedByMemberKey: 'M1' } }) })
+    expect(answer.status, answer.text).toBe(status)
+    expect(bodyOf(answer)).toMatchObject({ error: { target, message: expect.stringContaining(part) } })
+  })
+
+  test.each(['$top=1', '$skip=0', '$count=true', '$orderby=MemberKey'])('%s of a single record that is expanded is refused, not ignored', async option => {
+    const [name = ''] = option.split('=')
+    const answer = await app.send(`/odata/Property?$expand=ListAgent(${option})`)
+    expect(answer.status, answer.text).toBe(400)
+    expect(bodyOf(answer)).toMatchObject({ error: { code: '2010', target: name } })
+    expect((await app.send(`/odata/Property?$expand=Media(${option.replace('MemberKey', 'MediaKey')})`)).status).toBe(200)
+  })
+})

@@ -59,6 +59,28 @@ describe('a query in a body', () => {
   })
 })
 
+describe('what an expression says', () => {
+  // biome-ignore format: table
+  test.each([
+    ['$filter=cast(DaysOnMarket,Edm.Byte) eq 1',                          501],
+    ['$filter=cast(DaysOnMarket,Edm.Nonsense) eq 1',                      400],
+    ['$filter=cast(ConstructionMaterials,Edm.Int32) eq 1',                400],
+    ['$filter=isof(City,Edm.Guid)',                                       200],
+    ['$filter=isof(City,Edm.Nonsense)',                                   400],
+    ["$filter=Rooms/any($it:$it/RoomType eq 'x')",                        400],
+    ['$apply=aggregate($count as Edm.X)',                                 400],
+    ['$filter=City in @c',                                                200],
+    ['$filter=City in @c&@c=null',                                        200],
+    ['$filter=contains(ConstructionMaterials,["Brick"])',                 501],
+    ["$filter=contains(ConstructionMaterials,'x')",                       400],
+    ["$filter=ListAgent/org.reso.metadata.Member/MemberKey eq 'M3'",      501],
+    ['$select=org.reso.metadata.*',                                       501],
+    ['$select=Foo.*',                                                     400],
+  ])('%s is answered by %i', async (query, status) => {
+    expect((await app.send(`/odata/Property?${query.replaceAll(' ', '%20').replaceAll('"', '%22')}`)).status).toBe(status)
+  })
+})
+
 describe('the next page', () => {
   test('is read by GET, with all the options', async () => {
     const first = bodyOf(await post('Property/$query?$select=ListingKey', '$orderby=City%20desc&$top=15&$count=true'))

@@ -47,6 +47,18 @@ async function load(content: unknown): Promise<{ readonly counts: Record<string,
   return { counts, skipped }
 }
 
+/** Imports on the command line; the exit code and what was printed. The database of the test is open, as it is while the service runs: the command goes to it. */
+async function runImport(content: unknown): Promise<readonly [unknown, string, string]> {
+  const path = await fileOf(JSON.stringify(content))
+  const { dataDir, databaseUrl = '' } = database.settings
+  const env = { ...process.env, DATA_DIR: dataDir, DATABASE_URL: databaseUrl, JWT_SECRET: 'of no use here, but without one nothing starts' }
+  return new Promise(resolve => {
+    execFile(process.execPath, ['--import', './src/typescript.mjs', 'src/cli/import.ts', path], { env }, (error, stdout, stderr) =>
+      resolve([error?.code ?? 0, stdout, stderr]),
+    )
+  })
+}
+
 async function readAll(text: string): Promise<readonly Found[]> {
   const found: Found[] = []
   const path = await fileOf(text)
@@ -238,21 +250,30 @@ describe.each(DATABASE_KINDS)('with the %s database', kind => {
 
     test('keeps the batches before the one that fails, and says so on the command line', async () => {
       const good = Array.from({ length: 2500 }, (_, i) => ({ MemberKey: `Z${i}` }))
-      const path = await fileOf(JSON.stringify({ polygon: 'x', Member: [...good, { MemberKey: 'BAD', MemberStatus: 1 }] }))
-      // The database of this test is open, as it is while the service runs: the command goes to it.
-      const { dataDir, databaseUrl = '' } = database.settings
-      const env = { ...process.env, DATA_DIR: dataDir, DATABASE_URL: databaseUrl, JWT_SECRET: 'of no use here, but without one nothing starts' }
-      const [code, output, errors] = await new Promise<[unknown, string, string]>(resolve => {
-        execFile(process.execPath, ['--import', './src/typescript.mjs', 'src/cli/import.ts', path], { env }, (error, stdout, stderr) =>
-          resolve([error?.code ?? 0, stdout, stderr]),
-        )
-      })
+      const [code, output, errors] = await runImport({ polygon: 'x', Member: [...good, { MemberKey: 'BAD', MemberStatus: 1 }] })
       expect([code, output]).toEqual([1, ''])
       expect(errors).toContain("Member[2500] 'BAD' MemberStatus: takes a text, not 1")
       expect(errors).toContain('Imported before this failed: Member 2000')
       expect(errors).toContain(`'polygon' is no entity set and was skipped`)
       expect(await rowsOf(`select count(*)::int from "Member" where "MemberKey" like 'Z%'`)).toEqual([[2000]])
     }, 60_000)
+
+    test.each<[string, unknown, readonly string[]]>([
+      ['a set under a wrong name', { Properties: [listing({})] }, ["'Properties' is no entity set and was skipped; did you mean Property?"]],
+      ['a saved answer of OData', { value: [listing({})] }, ["'value' is no entity set and was skipped"]],
+      ['the log of changes', { EntityEvent: [{ EntityEventSequence: 1 }] }, ["'EntityEvent' is written by the service itself and was skipped"]],
+    ])(
+      'fails on a file of nothing that it knows, says what it takes, and why it passed over the rest: %s',
+      async (_name, content, warnings) => {
+        const hint = 'The file holds no records. It takes lists under the names of entity sets: Property, Member, Office, Media, Rooms, OpenHouse, Lookup.'
+        expect(await runImport(content)).toEqual([1, '', [...warnings.map(warning => `warning: ${warning}`), hint, ''].join('\n')])
+      },
+      60_000,
+    )
+
+    test('a set may be empty', { timeout: 60_000 }, async () => {
+      expect(await runImport({ Property: [] })).toEqual([0, 'The file holds no records.\n', ''])
+    })
   })
 
   describe('the lookups', () => {

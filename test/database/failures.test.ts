@@ -21,8 +21,8 @@ describe.each(DATABASE_KINDS)('failures of the %s database', kind => {
     ['08006', { kind: 'Unavailable', reason: 'database' }],
     ['40001', { kind: 'Conflict' }],
     ['40P01', { kind: 'Conflict' }],
-    ['22003', { kind: 'BadRequest' }],
-    ['22012', { kind: 'BadRequest' }],
+    ['22003', { kind: 'ImpossibleValue' }],
+    ['22012', { kind: 'ImpossibleValue' }],
     ['54001', { kind: 'BadRequest' }],
   ])('SQLSTATE %s', async (state, problem) => {
     const direct = await database.prisma.$executeRawUnsafe(raise(state)).catch((error: unknown) => error)
@@ -38,7 +38,7 @@ describe.each(DATABASE_KINDS)('failures of the %s database', kind => {
     ['a date out of range', 'select $1::text::timestamptz', '300000-01-01'],
   ])('%s is a fault of the request', async (_, sql, value) => {
     const error = await database.prisma.$queryRawUnsafe(sql, value).catch((e: unknown) => e)
-    expect(toProblem(error)).toMatchObject({ kind: 'BadRequest' })
+    expect(toProblem(error)).toMatchObject({ kind: 'ImpossibleValue' })
   })
 
   it('a wrong statement is a fault of ours', async () => {

@@ -203,6 +203,10 @@ describe.each(DATABASE_KINDS)('connections: %s', kind => {
       code: 'BAD_USER_INPUT',
       target: 'first',
     })
+    expect(await faultOf(app, '{ properties(skip: 100001) { totalCount } }')).toMatchObject({
+      message: expect.stringContaining('cursor'),
+      extensions: { code: 'BAD_USER_INPUT', target: 'skip' },
+    })
     expect((await ask(app, '{ properties(first: 1000) { nodes { ListingKey } } }')).status).toBe(200)
   })
 })

@@ -103,6 +103,13 @@ describe('limits of documents, before validation', () => {
       message: undefined,
     })
   })
+
+  test('introspection that is switched off says so to its client, not to who wrote the server', async () => {
+    const ask = await start({ INTROSPECTION: 'off' })
+    const { message } = await ask('{ __schema { queryType { name } } }')
+    expect(message).toContain('INTROSPECTION')
+    expect(message).not.toContain('Apollo')
+  })
 })
 
 describe('limits of what an operation may read', () => {

@@ -1,13 +1,20 @@
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
-import { logRequests, requestId } from '../../src/http/log.js'
+import { withCause } from '../../src/errors/problem.js'
+import { logRequests, noteReason, requestId } from '../../src/http/log.js'
 import { request, serve } from './exchange.js'
 
 describe('log', () => {
   const start = async (status = 200) => {
     const lines: string[] = []
     const handler = logRequests(pino({ level: 'debug', base: null }, { write: line => lines.push(line) }))
-    const { port } = await serve((req, res) => handler(req, res, () => res.writeHead(status).end(requestId(req))))
+    const away = withCause({ kind: 'Unavailable', reason: 'database' }, new Error('connect ECONNREFUSED'))
+    const { port } = await serve((req, res) =>
+      handler(req, res, () => {
+        if (status === 503) noteReason(req, away)
+        res.writeHead(status).end(requestId(req))
+      }),
+    )
     return { port, lines, records: () => lines.map(line => JSON.parse(line)) }
   }
 
@@ -53,11 +60,13 @@ describe('log', () => {
   test.each([
     [200, 30],
     [404, 40],
+    [501, 40],
     [503, 50],
   ])('status %d has level %d', async (status, level) => {
     const { port, records } = await start(status)
     await request(port, 'GET', '/odata')
     expect(records()[0].level).toBe(level)
+    expect(records()[0].reason).toBe(status === 503 ? 'connect ECONNREFUSED' : undefined)
   })
 
   test('probes are whispered', async () => {

@@ -50,13 +50,16 @@ describe('npm run token', () => {
     ['an unknown class', ['--class', 'root'], ENV, "--class is 'root'"],
     ['a time without a unit', ['--expires', '8'], ENV, "--expires is '8'"],
     ['a time beyond the limit', ['--expires', '401d'], ENV, 'at most 400 days'],
+    ['a flag without its value', ['--member'], ENV, '--member'],
+    ['an empty key', ['--member', ''], ENV, 'not an empty text'],
     ['settings that are wrong', [], { ...ENV, PORT: 'x' }, "PORT is 'x'"],
     ['no JWT_SECRET', [], { DATABASE_URL: ENV.DATABASE_URL, JWKS_URL: 'https://id.example/keys', TOKEN_KEY: ENV.JWT_SECRET }, 'There is no JWT_SECRET'],
-  ])('%s: a sentence on standard error, exit 1', async (_name, args, env, sentence) => {
+  ])('%s: a sentence on standard error, exit 1, and the usage if the arguments are what is wrong', async (_name, args, env, sentence) => {
     const { code, out, err } = await run(args, env)
     expect({ code, out }).toEqual({ code: 1, out: '' })
     expect(err).toContain(sentence)
     expect(err).not.toMatch(/\n\s+at /)
+    expect(err.includes('usage: ')).toBe(args.length > 0)
   })
 
   test('two commands on a new folder of the embedded database agree on its secret', async () => {

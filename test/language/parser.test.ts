@@ -68,6 +68,7 @@ describe('expressions', () => {
     ['City eq @c', "(eq City 'Vail')"],
     ['@f and a in @list or b in @set', "(or (and (eq City 'Vail') (in a ['Vail' 'Aspen'])) (in b ['a' 'b']))"],
     ['City eq @none', '(eq City null)'],
+    ['City in @none', '(in City null)'],
     // Names.
     ['city/São_1', 'city/São_1'],
     ['ISNULL', 'ISNULL'],
@@ -219,7 +220,7 @@ describe('limits', () => {
     const doubling = new Map(Array.from({ length: 30 }, (_, i) => [`a${i}`, `(@a${i + 1}) add (@a${i + 1})`]))
     expect(problem(() => parseFilter('@a0', { ...context, aliases: doubling })).kind).toBe('QueryTooComplex')
     expect(problem(() => parseFilter('@loop eq 1', context)).kind).toBe('UndefinedAlias')
-    expect(problem(() => parseFilter('a in @none', context)).kind).toBe('UndefinedAlias')
+    expect(problem(() => parseFilter('a in @loop', context)).kind).toBe('UndefinedAlias')
   })
 })
 

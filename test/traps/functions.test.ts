@@ -4,10 +4,10 @@ import { type Market, startMarket } from '../support/market.js'
 
 describe.each(DATABASE_KINDS)('traps of functions on the %s database', kind => {
   let market: Awaited<ReturnType<typeof startMarket>>
-  let { given, keys, refused }: Market = {} as Market // set before the first test
+  let { given, keys, refused, rows }: Market = {} as Market // set before the first test
   beforeAll(async () => {
     market = await startMarket({ kind })
-    ;({ given, keys, refused } = market)
+    ;({ given, keys, refused, rows } = market)
   })
   afterAll(() => market.close())
 
@@ -78,6 +78,29 @@ describe.each(DATABASE_KINDS)('traps of functions on the %s database', kind => {
       'cast(TaxYear,Edm.String) eq null': [3],
     })
     await refuse("cast(TaxYear,Edm.Nonsense) eq '2020'")
+  })
+
+  test('a cast that is impossible gives null, for each record and in each place', async () => {
+    await given([{ TaxYear: 2020 }, {}])
+    await select({
+      'cast(TaxYear,Edm.Boolean) eq null': [1, 2],
+      'cast(ListPrice,Edm.Date) eq null': [1, 2],
+      'cast(City,Edm.Duration) eq null': [1, 2],
+      'cast(GeoLocation,Edm.Int32) eq null': [1, 2],
+      'cast(TaxYear,Edm.Boolean) ne null': [],
+      'cast(TaxYear,Edm.Boolean)': [],
+      'not cast(TaxYear,Edm.Boolean)': [],
+      'cast(ListPrice,Edm.Date) lt 2024-01-01': [],
+      'not (cast(ListPrice,Edm.Date) lt 2024-01-01)': [1, 2],
+      'isof(cast(ListPrice,Edm.Date),Edm.Date)': [],
+    })
+    expect(await keys('$orderby=cast(ListPrice,Edm.Date),ListingKey desc')).toEqual(['L002', 'L001'])
+    expect(await rows('$compute=cast(ListPrice,Edm.Date) as D&$select=D&$orderby=D&$top=1')).toMatchObject([{ D: null }, { D: null }])
+  })
+
+  test('in with a collection that is null keeps nothing', async () => {
+    await given([{ City: 'Austin' }, { City: null }])
+    await select({ 'City in @c': [], 'not (City in @c)': [], 'City in @c&@c=null': [], 'City in @c or true': [1, 2], '(City in @c) eq null': [1, 2] })
   })
 
   test('FUN-15 geo functions select, and never let everything through', async () => {

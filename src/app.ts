@@ -7,7 +7,7 @@ import { createChangeFeed } from './data/feed.js'
 import { loadLookups } from './data/lookups.js'
 import { isMigrated, migrate, readMigrations } from './data/migrate.js'
 import { fillSample } from './data/sample.js'
-import { type Problem, ProblemError } from './errors/problem.js'
+import { type Problem, ProblemError, problemsOf } from './errors/problem.js'
 import { Following } from './following.js'
 import { GRAPHIQL_PATH, serveGraphiQL } from './graphql/graphiql.js'
 import { serveLongLived } from './graphql/long-lived.js'
@@ -141,7 +141,5 @@ function answerProblem(req: Request, res: Response, problem: Problem): void {
 /** What fails before an adapter is reached. Express knows an error handler by its four parameters. */
 const answerFault =
   (report: (error: unknown, req: Request) => string): ErrorRequestHandler =>
-  (error: unknown, req, res, _next) => {
-    if (error instanceof ProblemError) noteReason(req, error)
-    answerProblem(req, res, error instanceof ProblemError ? error.problems[0] : { kind: 'Internal', id: report(error, req) })
-  }
+  (error: unknown, req, res, _next) =>
+    answerProblem(req, res, problemsOf(error, fault => report(fault, req))[0])

@@ -1,4 +1,5 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util'
+import { messageOf } from '../errors/problem.js'
 
 /** Ends the command before it does anything: what was typed cannot be used. */
 export function refuse(usage: string, reason: string): never {
@@ -16,7 +17,7 @@ export function readArguments<const T extends ParseArgsConfig>(usage: string, co
     return parseArgs(config)
   } catch (error) {
     // What follows the reason is advice; the usage says it shorter.
-    const [reason = ''] = String(error instanceof Error ? error.message : error).split(/(?<=')\. |\.?\n/)
+    const [reason = ''] = messageOf(error).split(/(?<=')\. |\.?\n/)
     return refuse(usage, `${reason}.`)
   }
 }
@@ -24,7 +25,7 @@ export function readArguments<const T extends ParseArgsConfig>(usage: string, co
 /** Runs the work of a command; what it throws is a sentence for the person who typed it. */
 export function runCommand(work: () => Promise<void>): void {
   work().catch((error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+    process.stderr.write(`${messageOf(error)}\n`)
     process.exitCode = 1
   })
 }

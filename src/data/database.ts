@@ -1,5 +1,6 @@
 import { PrismaPg } from '@prisma/adapter-pg'
 import { Client, type ClientConfig, Pool, type PoolConfig } from 'pg'
+import { messageOf } from '../errors/problem.js'
 import { PrismaClient } from './client/client.js'
 import type { Connection, Planning } from './connection.js'
 import { openEmbedded, type Role } from './embedded.js'
@@ -47,7 +48,7 @@ export class DatabaseError extends Error {}
  */
 function toUnreachable(cause: unknown): DatabaseError {
   const faults: readonly unknown[] = cause instanceof AggregateError ? cause.errors : [cause]
-  const reasons = faults.map(fault => (fault instanceof Error ? fault.message : String(fault)).replace(/\s+/g, ' ').trim())
+  const reasons = faults.map(fault => messageOf(fault).replace(/\s+/g, ' ').trim())
   const error = new DatabaseError(`The database of DATABASE_URL cannot be reached: ${reasons.join('; ')}`, { cause })
   return cause instanceof Error && 'code' in cause ? Object.assign(error, { code: cause.code }) : error
 }

@@ -93,6 +93,12 @@ export const fail = (problem: Problem): never => {
 export const withCause = (problem: Problem, cause: unknown): ProblemError =>
   Object.assign(new ProblemError(problem), problem.kind === 'Unavailable' && { cause })
 
+/** What a request failed of. `report` is told of every error, and logs what clients are not told: anything but a problem stands there under the id that it gives. */
+export function problemsOf(error: unknown, report: (error: unknown) => string): ProblemError['problems'] {
+  const id = report(error)
+  return error instanceof ProblemError ? error.problems : [{ kind: 'Internal', id }]
+}
+
 /** What an error says in words; some of Node have only a code. */
 export const messageOf = (error: unknown): string => (error instanceof Error && error.message) || String(error)
 

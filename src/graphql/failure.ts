@@ -1,6 +1,6 @@
 import { type ASTNode, GraphQLError, type GraphQLFormattedError } from 'graphql'
 import { type Failure, toFailure } from '../errors/catalog.js'
-import { type Problem, ProblemError } from '../errors/problem.js'
+import { type Problem, problemsOf } from '../errors/problem.js'
 import type { GraphQLContext } from './context.js'
 
 /** Codes by HTTP status (decisions 9). What is not named is a request that could not be read as one: Apollo's own code for it. */
@@ -33,8 +33,7 @@ export function toGraphQLError(
 ): GraphQLError {
   if (error instanceof GraphQLError && isHarmless(error)) return error
   const cause = error instanceof GraphQLError ? error.originalError : error
-  if (cause instanceof ProblemError && cause.cause !== undefined) report(cause)
-  const problems: readonly [Problem, ...Problem[]] = cause instanceof ProblemError ? cause.problems : [{ kind: 'Internal', id: report(cause) }]
+  const problems = problemsOf(cause, report)
   const failure = toFailure(problems)
   return new GraphQLError(failure.message, {
     ...(path ? { path } : {}),

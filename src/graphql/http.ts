@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { HeaderMap, type HTTPGraphQLRequest, type HTTPGraphQLResponse } from '@apollo/server'
 import type { ErrorRequestHandler, Request, RequestHandler } from 'express'
 import type { Config } from '../config.js'
-import { fail, type Problem, ProblemError } from '../errors/problem.js'
+import { fail, type Problem, problemsOf } from '../errors/problem.js'
 import { checkMediaType, readBody } from '../http/body.js'
 import { failureHeaders } from '../http/failure.js'
 import { checkQueryLength } from '../http/limits.js'
@@ -35,8 +35,7 @@ export const levelsOf = ({ maxDepth }: Pick<Config, 'maxDepth'>): number => 2 * 
  * of GraphQL, and nothing is left to Express.
  */
 export function toHandlers(respond: (req: Request) => Promise<Answer>, report: Report): [RequestHandler, ErrorRequestHandler] {
-  const refuse = (error: unknown, req: Request) =>
-    toFailureAnswer(error instanceof ProblemError ? error.problems[0] : { kind: 'Internal', id: report(error, req) }, req)
+  const refuse = (error: unknown, req: Request) => toFailureAnswer(problemsOf(error, fault => report(fault, req))[0], req)
   return [
     (req, res) => {
       respond(req)

@@ -4,7 +4,7 @@ import { CloseCode, type ConnectionInitMessage, type Context, type ExecutionResu
 import type { WebSocket } from 'ws'
 import type { Config } from '../config.js'
 import { toFailure } from '../errors/catalog.js'
-import { fail, ProblemError } from '../errors/problem.js'
+import { fail, ProblemError, problemsOf } from '../errors/problem.js'
 import type { Verifier } from '../http/bearer.js'
 import type { RateMeter } from '../http/ratelimit.js'
 import { watchToken } from '../http/token-watch.js'
@@ -78,7 +78,7 @@ async function admit({ extra, connectionParams = {} }: PeerContext, { verifier, 
   const refuse = (error: unknown) =>
     close(
       toCode(error),
-      toReason(error, () => report(error, req)),
+      toReason(error, fault => report(fault, req)),
     )
   try {
     const authorization = readAuthorization(connectionParams) ?? req.headers.authorization ?? ''
@@ -130,7 +130,7 @@ export const clipReason = (reason: string): string =>
     .replace(/\ufffd+$/, '')
 
 /** The words of the catalogue. */
-export function toReason(error: unknown, report: () => string): string {
-  const { message } = toFailure(error instanceof ProblemError ? error.problems : [{ kind: 'Internal', id: report() }])
+export function toReason(error: unknown, report: (error: unknown) => string): string {
+  const { message } = toFailure(problemsOf(error, report))
   return message
 }

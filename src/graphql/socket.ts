@@ -79,7 +79,7 @@ export class SocketServer {
         closeSoon(
           socket,
           CloseCode.InternalServerError,
-          toReason(error, () => this.#parts.report(error, req)),
+          toReason(error, fault => this.#parts.report(fault, req)),
         ),
       )
   }

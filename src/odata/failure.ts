@@ -1,5 +1,5 @@
 import { toFailure } from '../errors/catalog.js'
-import { type Problem, ProblemError } from '../errors/problem.js'
+import { problemsOf } from '../errors/problem.js'
 import { failureHeaders, renderErrorBody } from '../http/failure.js'
 import type { Answer } from './answer.js'
 
@@ -7,8 +7,7 @@ import type { Answer } from './answer.js'
  * The answer to a request that failed. Of anything but a problem, a client is told only the id under which `report` has logged it, and nothing of what stands behind one.
  */
 export function toFailureAnswer(error: unknown, report: (error: unknown) => string): Answer {
-  if (error instanceof ProblemError && error.cause !== undefined) report(error)
-  const problems: readonly [Problem, ...Problem[]] = error instanceof ProblemError ? error.problems : [{ kind: 'Internal', id: report(error) }]
+  const problems = problemsOf(error, report)
   const failure = toFailure(problems)
   return { status: failure.status, headers: { 'Content-Type': 'application/json', ...failureHeaders(problems[0]) }, body: renderErrorBody(failure) }
 }

@@ -52,7 +52,7 @@ function literalFits({ type: own, value }: Ast & { kind: 'literal' }, type: Type
   return [...(WIDER[own as ValueType] ?? []), ...(LITERAL_AS[own] ?? [])].some(t => t === type)
 }
 
-const isCollection = (type: Type | LiteralType) => type.startsWith('Collection')
+export const isCollection = (type: Type | LiteralType) => type.startsWith('Collection')
 const itemType = (type: Type): ValueType | undefined => /^Collection\((\w+)\)$/.exec(type)?.[1] as ValueType | undefined // the name of a type, by construction of Type
 
 /** The bound form of an argument whose place wants `type`. */

@@ -2,7 +2,7 @@ import { type At, fail } from '../errors/problem.js'
 import type { Entity } from '../model/model.js'
 import type { Ast, LiteralType } from './ast.js'
 import { CASTS, type Type, type ValueType } from './functions.js'
-import { type Argument, isNullLiteral, naturalType, settle } from './overload.js'
+import { type Argument, isCollection, isNullLiteral, naturalType, settle } from './overload.js'
 import { checkPattern } from './pattern.js'
 import { call, type Expr, FALSE, isNull, nullLiteral, TRUE, textLiteral } from './plan.js'
 import { isTypeName, isTypeOf } from './types.js'
@@ -39,7 +39,7 @@ function bindCast(special: SpecialCall): Expr {
   if (isNullLiteral(value)) return nullLiteral(to)
   const own = naturalType(value)
   const from = CASTS[to] ?? []
-  if (own.startsWith('Collection')) return refuse('cast', special, ...from.map(t => `(${t}, Edm.${to})`))
+  if (isCollection(own)) return refuse('cast', special, ...from.map(t => `(${t}, Edm.${to})`))
   if (!from.some(t => t === own)) return castOfOther(value, own, to, special.at)
   const arg = settleAsIs(value)
   return isNull(arg) ? nullLiteral(to) : { kind: 'cast', arg, type: to }
@@ -82,7 +82,7 @@ function bindIsOf(special: SpecialCall): Expr {
   if (!value || value.kind === 'type' || special.args.length !== 2) return refuse('isof', special, '(value, type)', '(type)')
   if (isNullLiteral(value)) return FALSE
   const own = naturalType(value)
-  if (name !== `Edm.${own}` && (name !== 'Edm.PrimitiveType' || own.startsWith('Collection'))) return FALSE // a collection is no Edm.X
+  if (name !== `Edm.${own}` && (name !== 'Edm.PrimitiveType' || isCollection(own))) return FALSE // a collection is no Edm.X
   return value.kind === 'literal' ? TRUE : call('ne', settleAsIs(value), nullLiteral(own as ValueType)) // only literals have other types
 }
 

@@ -53,11 +53,24 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a database that is away or bu
       ask("/odata/Property('x')", { method: 'DELETE' }),
     ])
   const HEALTHY = [200, 404, 200, 201, 404, 404]
+  /** Lines of the log about requests below a path. */
+  const linesOf = (path: string) =>
+    service.process.printed.out
+      .split('\n')
+      .filter(line => line.includes(`"path":"${path}`))
+      .map(line => JSON.parse(line) as { readonly status: number })
 
   test('ERR-02 stopped while the service runs: 503 within seconds, and it recovers by itself', { timeout: 60_000 }, async () => {
     expect(await askAll()).toEqual(HEALTHY)
     await cluster.interrupt()
     for (let n = 0; n < 2; n++) expect(await askAll()).toEqual(Array(6).fill(503))
+    const asked = { query: '{ properties { totalCount } }' }
+    expect(await service.send('/graphql', { method: 'POST', body: asked })).toMatchObject({ text: expect.stringContaining('5003') })
+    // The log says why, whatever was asked.
+    const refused = () => linesOf('/odata').filter(line => line.status === 503)
+    await expect.poll(() => refused().length).toBe(12)
+    await expect.poll(() => linesOf('/graphql').length).toBe(1)
+    for (const line of [...refused(), ...linesOf('/graphql')]) expect(line).toMatchObject({ reason: expect.stringMatching(/connect|terminat/i) })
     expect([await ask('/health/ready'), await ask('/health/live')]).toEqual([503, 200])
     await cluster.resume()
     await expect.poll(() => ask('/health/ready'), { timeout: 10_000 }).toBe(200)

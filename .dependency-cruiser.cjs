@@ -1,7 +1,9 @@
 /**
- * Who may import whom. The rooms of src/, from the innermost outwards; each may import itself and what stands before it:
- *   errors <- model <- query <- domain <- data <- service, writing, following <- odata, graphql <- app <- main
- * language, the text form of queries, stands between query and the adapters; http stands beside the adapters, cli beside app; settings, config and secret may be read from http outwards.
+ * Who may import whom. The rooms of src/, from the innermost outwards; each may import itself and what stands
+ * before it:
+ * errors <- model <- query <- domain <- data <- service, writing, following <- odata, graphql <- app <- main
+ * language, the text form of queries, stands between query and the adapters; http stands beside the adapters,
+ * cli beside app; settings, config and secret may be read from http outwards.
  */
 const ROOMS = {
   errors: [],
@@ -51,11 +53,13 @@ module.exports = {
     {
       name: 'adapters-take-tables-and-types',
       severity: 'error',
-      comment: 'An adapter hands a query to the port. Of query and domain it takes types, and tables such as the functions and the transitions.',
+      comment:
+        'An adapter hands a query to the port. Of query and domain it takes types, and tables such as the functions and the transitions.',
       from: { path: '^src/(odata|graphql)/' },
       to: {
         path: '^src/(query|domain)/',
-        pathNot: '^src/(query/(ast|functions|limits|notation|suggest|duration|remember)|domain/(access|json|lifecycle))\\.ts$',
+        pathNot:
+          '^src/(query/(ast|functions|limits|notation|suggest|duration|remember)|domain/(access|json|lifecycle))\\.ts$',
         dependencyTypesNot: ['type-only'],
       },
     },
@@ -64,19 +68,24 @@ module.exports = {
       severity: 'error',
       comment: 'Prisma, PostgreSQL and PGlite stand only in data; studio starts the program of Prisma.',
       from: { path: '^src/', pathNot: '^src/data/' },
-      to: { path: 'node_modules/(@prisma|prisma|pg|pg-[a-z]+|pglite-prisma-adapter|@electric-sql)/', dependencyTypesNot: ['type-only'] },
+      to: {
+        path: 'node_modules/(@prisma|prisma|pg|pg-[a-z]+|pglite-prisma-adapter|@electric-sql)/',
+        dependencyTypesNot: ['type-only'],
+      },
     },
     {
       name: 'no-cycle',
       severity: 'error',
-      comment: 'No cycles. Between two files of types alone there is none: they are gone when the program runs.',
-      from: { pathNot: '^src/data/client/' },
+      comment:
+        'No cycles. Between two files of types alone there is none: they are gone when the program runs.',
+      from: { pathNot: '^src/data/prisma/client/' },
       to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
     },
     {
       name: 'tools-beside-src',
       severity: 'error',
-      comment: 'prisma/ holds the model and the sample market; src takes the market from it, and nothing else.',
+      comment:
+        'prisma/ holds the model and the sample market; src takes the market from it, and nothing else.',
       from: { path: '^src/' },
       to: { path: '^(prisma|test)/', pathNot: '^prisma/seed/' },
     },
@@ -94,12 +103,22 @@ module.exports = {
       from: { path: '^src/' },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only'] },
     },
-    { name: 'resolvable', severity: 'error', comment: 'Every import leads somewhere.', from: {}, to: { couldNotResolve: true } },
+    {
+      name: 'resolvable',
+      severity: 'error',
+      comment: 'Every import leads somewhere.',
+      from: {},
+      to: { couldNotResolve: true },
+    },
   ],
   options: {
-    doNotFollow: { path: ['node_modules', '^src/data/client/'] },
+    doNotFollow: { path: ['node_modules', '^src/data/prisma/client/'] },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
-    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'require', 'node', 'default'], mainFields: ['module', 'main', 'types'] },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'require', 'node', 'default'],
+      mainFields: ['module', 'main', 'types'],
+    },
   },
 }

@@ -1,5 +1,5 @@
-// npm run check: everything that can be told about the code without running it. All steps run, also after one has failed.
-// A step that saw no files has failed: an empty pattern looks like perfect code.
+// npm run check: everything that can be told about the code without running it. All steps run, also after one
+// has failed. A step that saw no files has failed: an empty pattern looks like perfect code.
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { delimiter, resolve } from 'node:path'
@@ -11,25 +11,54 @@ readArguments('usage: npm run check', {})
 
 const home = import.meta.dirname
 const MODEL = resolve(home, 'src/model/generated.ts')
-const env = { ...process.env, PATH: `${resolve(home, 'node_modules/.bin')}${delimiter}${process.env.PATH ?? ''}`, NO_COLOR: '1', CI: '1' }
+const env = {
+  ...process.env,
+  PATH: `${resolve(home, 'node_modules/.bin')}${delimiter}${process.env.PATH ?? ''}`,
+  NO_COLOR: '1',
+  CI: '1',
+}
 
 /** The number that a program says of itself, read from its output. */
 const numberIn = pattern => text => Number(pattern.exec(text)?.[1] ?? 0)
-const countOwn = text => text.split('\n').filter(line => line.startsWith(home) && !line.includes('/node_modules/')).length
+const countOwn = text =>
+  text.split('\n').filter(line => line.startsWith(home) && !line.includes('/node_modules/')).length
 const readModel = () => readFileSync(MODEL, 'utf8')
 
-/** Each command, and how many files it looked at (generate: entities made). `compare`: a text it must leave as it was. `show`: the lines of a failure to print. */
+/**
+ * Each command, and how many files it looked at (generate: entities made). `compare`: a text it must leave as
+ * it was. `show`: the lines of a failure to print.
+ */
 const STEPS = [
-  { name: 'generate', command: ['node', 'prisma/generate.mjs', '--force'], count: () => readModel().split('"typeName": ').length - 1, compare: readModel },
+  {
+    name: 'generate',
+    command: ['node', 'prisma/generate.mjs', '--force'],
+    count: () => readModel().split('"typeName": ').length - 1,
+    compare: readModel,
+  },
   { name: 'format', command: ['biome', 'format', '.'], count: numberIn(/Checked (\d+) files/) },
   {
     name: 'lint',
-    command: ['biome', 'check', '--formatter-enabled=false', '--error-on-warnings', '--max-diagnostics=200', '.'],
+    command: [
+      'biome',
+      'check',
+      '--formatter-enabled=false',
+      '--error-on-warnings',
+      '--max-diagnostics=200',
+      '.',
+    ],
     count: numberIn(/Checked (\d+) files/),
   },
   { name: 'types', command: ['tsc', '--listFiles'], count: countOwn, show: line => !line.startsWith('/') },
-  { name: 'import rules', command: ['depcruise', '--output-type', 'err-long', 'src', 'prisma', 'test'], count: numberIn(/(\d+) modules/) },
-  { name: 'dead code', command: ['knip', '--no-progress', '--performance-fn', 'parseFile'], count: numberIn(/parseFile\s+(\d+)/) },
+  {
+    name: 'import rules',
+    command: ['depcruise', '--output-type', 'err-long', 'src', 'prisma', 'test'],
+    count: numberIn(/(\d+) modules/),
+  },
+  {
+    name: 'dead code',
+    command: ['knip', '--no-progress', '--performance-fn', 'parseFile'],
+    count: numberIn(/parseFile\s+(\d+)/),
+  },
 ]
 
 function run({ name, command, count, compare, show = () => true }) {
@@ -46,9 +75,13 @@ function run({ name, command, count, compare, show = () => true }) {
   const output = `${stdout ?? ''}${stderr ?? ''}${error?.message ?? ''}`
   const files = count(output)
   const faults = [
-    ...(status === 0 ? [] : [output.split('\n').filter(show).join('\n').trim() || `${program} ended with ${status}`]),
+    ...(status === 0
+      ? []
+      : [output.split('\n').filter(show).join('\n').trim() || `${program} ended with ${status}`]),
     ...(files > 0 ? [] : ['It saw no files.']),
-    ...(before === compare?.() ? [] : ['What is generated was not up to date; it is now: look at the difference and commit it.']),
+    ...(before === compare?.()
+      ? []
+      : ['What is generated was not up to date; it is now: look at the difference and commit it.']),
   ]
   console.log(
     `${faults.length === 0 ? 'ok    ' : 'FAILED'} ${name.padEnd(13)} ${String(files).padStart(4)} files ${((Date.now() - started) / 1000).toFixed(1).padStart(6)} s`,

@@ -1,7 +1,8 @@
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
-  // Node takes the one build of graphql, Vite would take another, and the packages that rest on it refuse two at once.
+  // Node takes the one build of graphql, Vite would take another, and the packages that rest on it refuse two
+  // at once.
   resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
   test: {
     include: ['test/**/*.test.ts'],

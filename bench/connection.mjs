@@ -4,7 +4,10 @@ const END_OF_HEAD = Buffer.from('\r\n\r\n')
 const END_OF_LINE = Buffer.from('\r\n')
 const LONGEST_WAIT_MS = 60_000
 
-/** One keep-alive HTTP/1.1 connection on a bare socket: much cheaper than `fetch`, so that two cores can hold it and the server it measures. */
+/**
+ * One keep-alive HTTP/1.1 connection on a bare socket: much cheaper than `fetch`, so that two cores can hold
+ * it and the server it measures.
+ */
 export class Connection {
   #socket
   #waiting
@@ -35,7 +38,9 @@ export class Connection {
     this.#socket.destroy()
   }
 
-  /** Sends a finished request. The answer: its status, the bytes of its body, and the body itself if `keep`. */
+  /**
+   * Sends a finished request. The answer: its status, the bytes of its body, and the body itself if `keep`.
+   */
   send(request, keep = false) {
     return new Promise((resolve, reject) => {
       if (this.#socket.destroyed) return reject(new Error('the connection was closed'))
@@ -109,12 +114,22 @@ export class Connection {
 
 function readHead(head) {
   const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1]
-  return { status: Number(head.slice(9, 12)), length: Number(length ?? 0), chunked: length === undefined && /\r\ntransfer-encoding: *chunked/i.test(head) }
+  return {
+    status: Number(head.slice(9, 12)),
+    length: Number(length ?? 0),
+    chunked: length === undefined && /\r\ntransfer-encoding: *chunked/i.test(head),
+  }
 }
 
 /** The bytes of a request. */
 export function toRequest(base, { method = 'GET', path, headers, body = '' }, common = {}) {
-  const all = { Host: new URL(base).host, Accept: 'application/json', ...common, ...headers, ...(body && { 'Content-Length': Buffer.byteLength(body) }) }
+  const all = {
+    Host: new URL(base).host,
+    Accept: 'application/json',
+    ...common,
+    ...headers,
+    ...(body && { 'Content-Length': Buffer.byteLength(body) }),
+  }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
   return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`)
 }

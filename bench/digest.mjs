@@ -1,4 +1,5 @@
-// What is compared of an answer, whatever the server: how many records, the key of the first, and how many records hang on them.
+// What is compared of an answer, whatever the server: how many records, the key of the first, and how many
+// records hang on them.
 
 const isCount = value => typeof value === 'number' || (typeof value === 'string' && /^\d+$/.test(value))
 
@@ -20,7 +21,8 @@ function member(record, name) {
   return value?.nodes ?? value
 }
 
-const nested = (records, name) => records.reduce((sum, record) => sum + (member(record, name)?.length ?? 0), 0)
+const nested = (records, name) =>
+  records.reduce((sum, record) => sum + (member(record, name)?.length ?? 0), 0)
 
 /** Throws if the answer is an error. */
 export function toDigest(answer, compares) {
@@ -32,14 +34,21 @@ export function toDigest(answer, compares) {
   const records = Array.isArray(found) ? found : found ? [found] : []
   const [first] = records
   const own = { records: records.length, first: first && member(first, 'listingkey') }
-  return compares === 'nested' ? { ...own, media: nested(records, 'media'), rooms: nested(records, 'rooms') } : own
+  return compares === 'nested'
+    ? { ...own, media: nested(records, 'media'), rooms: nested(records, 'rooms') }
+    : own
 }
 
-/** The same of a page of a walk, whose megabytes are not parsed: where it goes on, and how many records it has. */
+/**
+ * The same of a page of a walk, whose megabytes are not parsed: where it goes on, and how many records it
+ * has.
+ */
 export function readPage(body) {
   const textAfter = name => {
     const at = body.lastIndexOf(name)
-    return at < 0 ? undefined : JSON.parse(`"${body.toString('utf8', at + name.length, body.indexOf('"', at + name.length))}"`)
+    return at < 0
+      ? undefined
+      : JSON.parse(`"${body.toString('utf8', at + name.length, body.indexOf('"', at + name.length))}"`)
   }
   const key = body.includes('"ListingKey":') ? '"ListingKey":' : '"listingKey":'
   let records = 0

@@ -18,36 +18,83 @@ const near = ({ city, low, high }) => ({ City: { eq: city }, ListPrice: { ge: lo
 /** The requests of every workload in the schema of the service. */
 export function toGraphQLForms(path) {
   const ask = (query, variables) => graphql(path, query, variables)
-  const list = (filter, orderBy, first, fields) => ask(`query($filter:PropertyFilter,$orderBy:[PropertyOrder!],$first:Int){properties(filter:$filter,orderBy:$orderBy,first:$first){nodes{${fields}}}}`, { filter, orderBy, first }) // biome-ignore format: one line
-  const page = (fields, first, after) => ask(`query($orderBy:[PropertyOrder!],$first:Int,$after:String){properties(orderBy:$orderBy,first:$first,after:$after){nodes{${fields}} pageInfo{endCursor}}}`, { orderBy: OLDEST, first, after }) // biome-ignore format: one line
+  const list = (filter, orderBy, first, fields) =>
+    ask(
+      `query($filter:PropertyFilter,$orderBy:[PropertyOrder!],$first:Int){properties(filter:$filter,orderBy:$orderBy,first:$first){nodes{${fields}}}}`,
+      { filter, orderBy, first },
+    )
+  const page = (fields, first, after) =>
+    ask(
+      `query($orderBy:[PropertyOrder!],$first:Int,$after:String){properties(orderBy:$orderBy,first:$first,after:$after){nodes{${fields}} pageInfo{endCursor}}}`,
+      { orderBy: OLDEST, first, after },
+    )
   const narrow = NARROW.join(' ')
-  const patch = ({ key, price, member }) => ask('mutation($key:String!,$input:PropertyInput!){updateProperty(ListingKey:$key,input:$input){ListingKey}}', { key, input: { ListPrice: String(price), ChangedByMemberKey: member } }) // biome-ignore format: one line
+  const patch = ({ key, price, member }) =>
+    ask(
+      'mutation($key:String!,$input:PropertyInput!){updateProperty(ListingKey:$key,input:$input){ListingKey}}',
+      { key, input: { ListPrice: String(price), ChangedByMemberKey: member } },
+    )
   return {
-    'by-key': ({ key }) => ask(`query($key:String!){property(ListingKey:$key){${readable.join(' ')}}}`, { key }),
+    'by-key': ({ key }) =>
+      ask(`query($key:String!){property(ListingKey:$key){${readable.join(' ')}}}`, { key }),
     'list-50': values => list(near(values), DEAREST, 50, narrow),
     'list-50-wide': values => list(near(values), DEAREST, 50, readable.join(' ')),
     'list-50-expand': values => list(near(values), DEAREST, 50, `${narrow} ${NESTED}`),
-    'gql-nested': values => list(near(values), DEAREST, 50, `${narrow} ${NESTED} ListAgent{${AGENT.join(' ')}}`),
+    'gql-nested': values =>
+      list(near(values), DEAREST, 50, `${narrow} ${NESTED} ListAgent{${AGENT.join(' ')}}`),
     'list-200-status': ({ status }) => list({ StandardStatus: { eq: status } }, NEWEST, 200, narrow),
-    'filter-functions': ({ year, word, above }) => ask(`query($where:String,$orderBy:[PropertyOrder!]){properties(where:$where,orderBy:$orderBy,first:50){nodes{${narrow}}}}`, { where: `year(ModificationTimestamp) eq ${year} and contains(tolower(StreetName),'${word}') and ListPrice mul 2 sub 1000 gt ${above}`, orderBy: NEWEST }), // biome-ignore format: one line
-    'any-lambda': ({ material }) => list({ ConstructionMaterials: { any: { eq: material } } }, NEWEST, 50, narrow),
+    'filter-functions': ({ year, word, above }) =>
+      ask(
+        `query($where:String,$orderBy:[PropertyOrder!]){properties(where:$where,orderBy:$orderBy,first:50){nodes{${narrow}}}}`,
+        {
+          where: `year(ModificationTimestamp) eq ${year} and contains(tolower(StreetName),'${word}') and ListPrice mul 2 sub 1000 gt ${above}`,
+          orderBy: NEWEST,
+        },
+      ),
+    'any-lambda': ({ material }) =>
+      list({ ConstructionMaterials: { any: { eq: material } } }, NEWEST, 50, narrow),
     'count-only': ({ city, low }) =>
-      ask('query($filter:PropertyFilter){properties(filter:$filter){totalCount}}', { filter: { City: { eq: city }, ListPrice: { ge: low } } }),
+      ask('query($filter:PropertyFilter){properties(filter:$filter){totalCount}}', {
+        filter: { City: { eq: city }, ListPrice: { ge: low } },
+      }),
     'page-1': ({ size }) => page(narrow, size),
     'page-1000': async ({ page: number, size }, read) => {
       let request = page(narrow, size)
-      for (let i = 1; i < number; i++) request = page(narrow, size, (await read(request)).data.properties.pageInfo.endCursor)
+      for (let i = 1; i < number; i++)
+        request = page(narrow, size, (await read(request)).data.properties.pageInfo.endCursor)
       return request
     },
-    walk: { first: ({ size }) => page(readable.join(' '), size), next: ({ cursor }, { size }) => cursor && page(readable.join(' '), size, cursor) },
+    walk: {
+      first: ({ size }) => page(readable.join(' '), size),
+      next: ({ cursor }, { size }) => cursor && page(readable.join(' '), size, cursor),
+    },
     'patch-single': patch,
     'patch-concurrent': patch,
     cycle: {
-      create: ({ member, city }) => ask('mutation($input:PropertyInput!){createDraft(input:$input){ListingKey StandardStatus ContractStatus MlsStatus ModificationTimestamp}}', { input: { ListAgentKey: member, ListOfficeKey: member, PropertyType: 'Residential', StreetNumber: '12', StreetName: 'Bench Road', City: city } }), // biome-ignore format: one line
+      create: ({ member, city }) =>
+        ask(
+          'mutation($input:PropertyInput!){createDraft(input:$input){ListingKey StandardStatus ContractStatus MlsStatus ModificationTimestamp}}',
+          {
+            input: {
+              ListAgentKey: member,
+              ListOfficeKey: member,
+              PropertyType: 'Residential',
+              StreetNumber: '12',
+              StreetName: 'Bench Road',
+              City: city,
+            },
+          },
+        ),
       keyOf: answer => answer.data.createDraft.ListingKey,
       steps: (key, { member }) => [
-        ask('mutation($key:String!,$member:String){publishProperty(ListingKey:$key,ChangedByMemberKey:$member){ListingKey}}', { key, member }),
-        ask('mutation($key:String!,$member:String){sellProperty(ListingKey:$key,SoldPrice:"400000",ChangedByMemberKey:$member){ListingKey}}', { key, member }),
+        ask(
+          'mutation($key:String!,$member:String){publishProperty(ListingKey:$key,ChangedByMemberKey:$member){ListingKey}}',
+          { key, member },
+        ),
+        ask(
+          'mutation($key:String!,$member:String){sellProperty(ListingKey:$key,SoldPrice:"400000",ChangedByMemberKey:$member){ListingKey}}',
+          { key, member },
+        ),
         ask('mutation($key:String!){deleteProperty(ListingKey:$key){ListingKey}}', { key }),
       ],
     },

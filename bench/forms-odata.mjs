@@ -8,9 +8,16 @@ const NEWEST = 'ModificationTimestamp desc,ListingKey desc'
 const OLDEST = 'ModificationTimestamp,ListingKey'
 const withoutHost = link => link.replace(/^https?:\/\/[^/]+/, '')
 
-/** The requests of every workload in OData, below a service root. `own` are those that a server has in another form. */
+/**
+ * The requests of every workload in OData, below a service root. `own` are those that a server has in another
+ * form.
+ */
 export function toODataForms(root, own = {}) {
-  const get = options => ({ path: `${root}/Property?${Object.entries(options).map(([name, value]) => `${name}=${encode(String(value))}`).join('&')}` }) // biome-ignore format: one line
+  const get = options => ({
+    path: `${root}/Property?${Object.entries(options)
+      .map(([name, value]) => `${name}=${encode(String(value))}`)
+      .join('&')}`,
+  })
   const write = (method, key, body) => ({
     method,
     path: `${root}/Property${key ? `('${encodeURIComponent(key)}')` : ''}`,
@@ -18,27 +25,61 @@ export function toODataForms(root, own = {}) {
     ...(body && { body: JSON.stringify(body) }),
   })
   const $select = NARROW.join(',')
-  const near = ({ city, low, high }) => ({ $filter: `City eq '${city}' and ListPrice ge ${low} and ListPrice le ${high}`, $orderby: 'ListPrice desc,ListingKey desc', $top: 50 }) // biome-ignore format: one line
+  const near = ({ city, low, high }) => ({
+    $filter: `City eq '${city}' and ListPrice ge ${low} and ListPrice le ${high}`,
+    $orderby: 'ListPrice desc,ListingKey desc',
+    $top: 50,
+  })
   const first = ({ size }) => get({ $orderby: OLDEST, $top: size, $select })
   const next = answer => answer['@odata.nextLink'] && { path: withoutHost(answer['@odata.nextLink']) }
-  const patch = ({ key, price, member }) => write('PATCH', key, { ListPrice: price, ChangedByMemberKey: member })
+  const patch = ({ key, price, member }) =>
+    write('PATCH', key, { ListPrice: price, ChangedByMemberKey: member })
   return {
     'by-key': ({ key }) => ({ path: `${root}/Property('${key}')` }),
     'list-50': values => get({ ...near(values), $select }),
     'list-50-wide': values => get(near(values)),
     'list-50-expand': values =>
-      get({ ...near(values), $select, $expand: `Media($select=${MEDIA};$orderby=Order;$top=3),Rooms($select=${ROOMS};$orderby=RoomKey)` }),
-    'list-200-status': ({ status }) => get({ $filter: `StandardStatus eq '${status}'`, $orderby: NEWEST, $top: 200, $select }),
-    'filter-functions': ({ year, word, above }) => get({ $filter: `year(ModificationTimestamp) eq ${year} and contains(tolower(StreetName),'${word}') and ListPrice mul 2 sub 1000 gt ${above}`, $orderby: NEWEST, $top: 50, $select }), // biome-ignore format: one line
-    'any-lambda': ({ material }) => get({ $filter: `ConstructionMaterials/any(m:m eq '${material}')`, $orderby: NEWEST, $top: 50, $select }),
-    'count-only': ({ city, low }) => get({ $filter: `City eq '${city}' and ListPrice ge ${low}`, $count: true, $top: 0 }),
+      get({
+        ...near(values),
+        $select,
+        $expand: `Media($select=${MEDIA};$orderby=Order;$top=3),Rooms($select=${ROOMS};$orderby=RoomKey)`,
+      }),
+    'list-200-status': ({ status }) =>
+      get({ $filter: `StandardStatus eq '${status}'`, $orderby: NEWEST, $top: 200, $select }),
+    'filter-functions': ({ year, word, above }) =>
+      get({
+        $filter: `year(ModificationTimestamp) eq ${year} and contains(tolower(StreetName),'${word}') and ListPrice mul 2 sub 1000 gt ${above}`,
+        $orderby: NEWEST,
+        $top: 50,
+        $select,
+      }),
+    'any-lambda': ({ material }) =>
+      get({
+        $filter: `ConstructionMaterials/any(m:m eq '${material}')`,
+        $orderby: NEWEST,
+        $top: 50,
+        $select,
+      }),
+    'count-only': ({ city, low }) =>
+      get({ $filter: `City eq '${city}' and ListPrice ge ${low}`, $count: true, $top: 0 }),
     'page-1': first,
     'page-1000': (values, read) => follow(first(values), next, values.page, read),
-    walk: { first: ({ size }) => get({ $orderby: OLDEST, $top: size }), next: ({ link }) => link && { path: withoutHost(link) } },
+    walk: {
+      first: ({ size }) => get({ $orderby: OLDEST, $top: size }),
+      next: ({ link }) => link && { path: withoutHost(link) },
+    },
     'patch-single': patch,
     'patch-concurrent': patch,
     cycle: {
-      create: ({ member, city }) => write('POST', undefined, { ListAgentKey: member, ListOfficeKey: member, PropertyType: 'Residential', StreetNumber: '12', StreetName: 'Bench Road', City: city }), // biome-ignore format: one line
+      create: ({ member, city }) =>
+        write('POST', undefined, {
+          ListAgentKey: member,
+          ListOfficeKey: member,
+          PropertyType: 'Residential',
+          StreetNumber: '12',
+          StreetName: 'Bench Road',
+          City: city,
+        }),
       keyOf: answer => answer.ListingKey,
       steps: (key, { member }) => [
         write('PATCH', key, { StandardStatus: 'Active', ChangedByMemberKey: member }),
@@ -62,6 +103,9 @@ export const withConstant = form => values => {
   const request = form(values)
   return {
     ...request,
-    path: request.path.replace(/ListPrice%20mul%202%20sub%201000%20gt%20(\d+)/, (_, above) => `ListPrice%20gt%20${(Number(above) + 1000) / 2}`),
+    path: request.path.replace(
+      /ListPrice%20mul%202%20sub%201000%20gt%20(\d+)/,
+      (_, above) => `ListPrice%20gt%20${(Number(above) + 1000) / 2}`,
+    ),
   }
 }

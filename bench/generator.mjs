@@ -2,13 +2,21 @@ import { Connection, toRequest } from './connection.mjs'
 import { readPage, toDigest } from './digest.mjs'
 import { valuesOf, WORKLOADS } from './workloads.mjs'
 
-// The load generator: a process of its own, so that its CPU is not the server's. It is told what to do by messages and tells what it measured.
+// The load generator: a process of its own, so that its CPU is not the server's. It is told what to do by
+// messages and tells what it measured.
 
 const targets = new Map()
 
 /** A target with the forms of its module, which are functions and do not go through a message. */
 async function open({ name, module, form, base, headers }) {
-  if (!targets.has(name)) targets.set(name, { base, port: Number(new URL(base).port), headers, forms: (await import(module)).forms[form], requests: new Map() })
+  if (!targets.has(name))
+    targets.set(name, {
+      base,
+      port: Number(new URL(base).port),
+      headers,
+      forms: (await import(module)).forms[form],
+      requests: new Map(),
+    })
   return targets.get(name)
 }
 
@@ -16,18 +24,22 @@ async function open({ name, module, form, base, headers }) {
 async function sendKept(connection, target, request) {
   const { status, body } = await connection.send(toRequest(target.base, request, target.headers), true)
   if (status >= 300 || body.subarray(0, 20).includes('"errors"'))
-    throw new Error(`${status} ${body.toString('utf8', 0, 200)} to ${request.method ?? 'GET'} ${request.path}`)
+    throw new Error(
+      `${status} ${body.toString('utf8', 0, 200)} to ${request.method ?? 'GET'} ${request.path}`,
+    )
   return body
 }
 
-const reader = (connection, target) => async request => JSON.parse(String(await sendKept(connection, target, request)))
+const reader = (connection, target) => async request =>
+  JSON.parse(String(await sendKept(connection, target, request)))
 
 /** The bytes of all requests of a workload. Made once: a walk to page 1,000 is long. */
 async function requestsOf(target, name, listings) {
   if (!target.requests.has(name)) {
     const connection = await Connection.open(target.port)
     const requests = []
-    for (const values of valuesOf(name, listings)) requests.push(await target.forms[name](values, reader(connection, target)))
+    for (const values of valuesOf(name, listings))
+      requests.push(await target.forms[name](values, reader(connection, target)))
     connection.close()
     target.requests.set(name, requests)
   }
@@ -73,7 +85,13 @@ async function look(connection, target, name, listings) {
   const values = valuesOf(name, listings).slice(0, CHECKED)
   const seen = []
   if (kind === 'walk')
-    await runWalk(connection, target, values[0], () => seen.length === CHECKED, ({ records }) => seen.push(records)) // biome-ignore format: one line
+    await runWalk(
+      connection,
+      target,
+      values[0],
+      () => seen.length === CHECKED,
+      ({ records }) => seen.push(records),
+    )
   else if (kind === 'cycle') for (const some of values) await runCycle(connection, target, some)
   else
     for (const request of (await requestsOf(target, name, listings)).slice(0, CHECKED)) {
@@ -89,9 +107,14 @@ const FAULTS_MAX = 20
 async function repeat(connection, target, { name, listings, until, next }, tally) {
   const isOver = () => performance.now() >= until || tally.faults.length > FAULTS_MAX
   const { kind } = WORKLOADS[name]
-  if (kind === 'walk') return runWalk(connection, target, valuesOf(name, listings)[0], isOver, page => tally.take(page))
+  if (kind === 'walk')
+    return runWalk(connection, target, valuesOf(name, listings)[0], isOver, page => tally.take(page))
   const work =
-    kind === 'cycle' ? valuesOf(name, listings) : (await requestsOf(target, name, listings)).map(request => toRequest(target.base, request, target.headers))
+    kind === 'cycle'
+      ? valuesOf(name, listings)
+      : (await requestsOf(target, name, listings)).map(request =>
+          toRequest(target.base, request, target.headers),
+        )
   while (!isOver()) {
     const startedAt = performance.now()
     const item = work[next() % work.length]
@@ -122,7 +145,11 @@ async function run({ target: spec, name, listings, seconds, warm, connections: m
   const go = async time => {
     const tally = new Tally()
     const how = { name, listings, until: performance.now() + time * 1000, next: () => at++ }
-    await Promise.all(connections.map(connection => repeat(connection, target, how, tally).catch(error => tally.faults.push(error.message))))
+    await Promise.all(
+      connections.map(connection =>
+        repeat(connection, target, how, tally).catch(error => tally.faults.push(error.message)),
+      ),
+    )
     return tally
   }
   await go(warm)
@@ -133,7 +160,15 @@ async function run({ target: spec, name, listings, seconds, warm, connections: m
   const [elapsed, { user, system }] = [performance.now() - startedAt, process.cpuUsage(cpu)]
   for (const connection of connections) connection.close()
   ms.sort((a, b) => a - b)
-  return { records, seconds: elapsed / 1000, faults, kilobytes: bytes / ms.length / 1024, p50: ms[Math.floor(ms.length * 0.5)], p99: ms[Math.floor(ms.length * 0.99)], clientMs: (user + system) / 1000 } // biome-ignore format: one line
+  return {
+    records,
+    seconds: elapsed / 1000,
+    faults,
+    kilobytes: bytes / ms.length / 1024,
+    p50: ms[Math.floor(ms.length * 0.5)],
+    p99: ms[Math.floor(ms.length * 0.99)],
+    clientMs: (user + system) / 1000,
+  }
 }
 
 process.on('message', async ({ check: toCheck, run: toRun }) => {

@@ -15,7 +15,10 @@ const numbersIn = folder => readdirSync(folder).filter(name => /^\d+$/.test(name
 
 /** The process and all that it started. */
 function treeOf(pid) {
-  const parents = numbersIn('/proc').map(id => [Number(id), Number(/^\d+ \(.*\) \S (\d+)/s.exec(read(`/proc/${id}/stat`))?.[1])])
+  const parents = numbersIn('/proc').map(id => [
+    Number(id),
+    Number(/^\d+ \(.*\) \S (\d+)/s.exec(read(`/proc/${id}/stat`))?.[1]),
+  ])
   const tree = [pid]
   for (const member of tree) tree.push(...parents.filter(([, parent]) => parent === member).map(([id]) => id))
   return tree
@@ -24,13 +27,20 @@ function treeOf(pid) {
 /** Milliseconds that all threads of a process were on a CPU. */
 function cpuOf(pid) {
   try {
-    return numbersIn(`/proc/${pid}/task`).reduce((sum, thread) => sum + Number(read(`/proc/${pid}/task/${thread}/schedstat`).split(' ')[0]), 0) / 1e6
+    return (
+      numbersIn(`/proc/${pid}/task`).reduce(
+        (sum, thread) => sum + Number(read(`/proc/${pid}/task/${thread}/schedstat`).split(' ')[0]),
+        0,
+      ) / 1e6
+    )
   } catch {
     return 0
   }
 }
 
-/** A reading of the CPU of a tree; the function tells what was used since, without processes that have ended. */
+/**
+ * A reading of the CPU of a tree; the function tells what was used since, without processes that have ended.
+ */
 export function startCpuClock(pid) {
   const before = new Map(treeOf(pid).map(id => [id, cpuOf(id)]))
   return () => treeOf(pid).reduce((sum, id) => sum + Math.max(0, cpuOf(id) - (before.get(id) ?? 0)), 0)
@@ -38,6 +48,8 @@ export function startCpuClock(pid) {
 
 /** Megabytes, shared pages by their share. */
 export function memoryOf(pid) {
-  const kilobytes = treeOf(pid).map(id => Number(/^Pss:\s+(\d+)/m.exec(read(`/proc/${id}/smaps_rollup`))?.[1] ?? 0))
+  const kilobytes = treeOf(pid).map(id =>
+    Number(/^Pss:\s+(\d+)/m.exec(read(`/proc/${id}/smaps_rollup`))?.[1] ?? 0),
+  )
   return kilobytes.reduce((a, b) => a + b) / 1024
 }

@@ -13,7 +13,9 @@ function median(list) {
   return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
 }
 
-/** Columns of the tables: the head, and a figure of one run. `ratio`: to the limit server in the same round. */
+/**
+ * Columns of the tables: the head, and a figure of one run. `ratio`: to the limit server in the same round.
+ */
 const COLUMNS = [
   ['per s', run => run.rate],
   ['x limit', (run, limit) => limit && run.rate / limit.rate],
@@ -26,18 +28,31 @@ const COLUMNS = [
   ['KB', run => run.kilobytes],
 ]
 
-const show = x => (Number.isFinite(x) ? (x >= 100 ? x.toFixed(0) : x >= 10 ? x.toFixed(1) : x.toFixed(x < 0.1 ? 3 : 2)) : '-')
+const show = x =>
+  Number.isFinite(x) ? (x >= 100 ? x.toFixed(0) : x >= 10 ? x.toFixed(1) : x.toFixed(x < 0.1 ? 3 : 2)) : '-'
 
 const toRows = results =>
   [...results]
     .filter(([, runs]) => runs.length > 0)
-    .map(([name, runs]) => [name, ...COLUMNS.map(([, figure]) => show(median(runs.map((run, i) => figure(run, results.get('limit')?.[i])))))])
+    .map(([name, runs]) => [
+      name,
+      ...COLUMNS.map(([, figure]) =>
+        show(median(runs.map((run, i) => figure(run, results.get('limit')?.[i])))),
+      ),
+    ])
 
 /** A workload for the console; faults stand behind the row. */
 export function toTable(name, results) {
   const line = ([first, ...rest]) => first.padEnd(16) + rest.map(text => text.padStart(10)).join('')
-  const faults = [...results].flatMap(([target, runs]) => runs.flatMap(run => run.faults.map(fault => `${target}: ${fault}`)))
-  return [`\n${name}: ${WORKLOADS[name].about}`, line(['', ...COLUMNS.map(([head]) => head)]), ...toRows(results).map(line), ...new Set(faults)].join('\n')
+  const faults = [...results].flatMap(([target, runs]) =>
+    runs.flatMap(run => run.faults.map(fault => `${target}: ${fault}`)),
+  )
+  return [
+    `\n${name}: ${WORKLOADS[name].about}`,
+    line(['', ...COLUMNS.map(([head]) => head)]),
+    ...toRows(results).map(line),
+    ...new Set(faults),
+  ].join('\n')
 }
 
 const toMarkdown = rows => rows.map(cells => `| ${cells.join(' | ')} |`).join('\n')
@@ -60,8 +75,11 @@ ${rounds} rounds of ${seconds} s after ${warm} s of warming, ${connections} conn
 
 /** The ratios of all, then all figures of each workload. */
 function render(results, conditions) {
-  const targets = [...new Set([...results.values()].flatMap(of => [...of.keys()]))].filter(name => name !== 'limit')
-  const ratioOf = (of, name) => show(median((of.get(name) ?? []).map((run, i) => run.rate / of.get('limit')?.[i]?.rate)))
+  const targets = [...new Set([...results.values()].flatMap(of => [...of.keys()]))].filter(
+    name => name !== 'limit',
+  )
+  const ratioOf = (of, name) =>
+    show(median((of.get(name) ?? []).map((run, i) => run.rate / of.get('limit')?.[i]?.rate)))
   const summary = [...results].map(([name, of]) => [
     name,
     show(median((of.get('limit') ?? []).map(run => run.rate))),
@@ -72,7 +90,9 @@ function render(results, conditions) {
     const columns = ['', ...COLUMNS.map(([text]) => text)]
     return `**${name}**: ${WORKLOADS[name].about}\n\n${toMarkdown([columns, columns.map(() => '---'), ...toRows(of)])}`
   })
-  return [toConditions(conditions), toMarkdown([head, head.map(() => '---'), ...summary]), ...details].join('\n\n')
+  return [toConditions(conditions), toMarkdown([head, head.map(() => '---'), ...summary]), ...details].join(
+    '\n\n',
+  )
 }
 
 /** Writes the figures between their marks; the prose around them is written by hand. */

@@ -8,12 +8,14 @@ import { toTable, writeReport } from './report.mjs'
 import { FOLDERS, startServer, targetsIn } from './servers.mjs'
 import { changedBy, valuesOf, WORKLOADS } from './workloads.mjs'
 
-// npm run bench: this service, the limit of the machine and other servers on the same rows, measured in turn, so that what counts are ratios of one run.
-// A run of everything writes docs/performance.md anew; a part of it (--targets, --workloads) only prints. With --keep the cluster runs on.
+// npm run bench: this service, the limit of the machine and other servers on the same rows, measured in turn,
+// so that what counts are ratios of one run. A run of everything writes docs/performance.md anew; a part of
+// it (--targets, --workloads) only prints. With --keep the cluster runs on.
 
 // TypeScript can be imported only now.
 const { readArguments } = await import('../src/cli/command.ts')
-const USAGE = 'usage: npm run bench [-- [--listings N] [--targets A,B] [--workloads A,B] [--rounds N] [--seconds N] [--warm N] [--connections N] [--keep]]'
+const USAGE =
+  'usage: npm run bench [-- [--listings N] [--targets A,B] [--workloads A,B] [--rounds N] [--seconds N] [--warm N] [--connections N] [--keep]]'
 
 const { values: options } = readArguments(USAGE, {
   options: {
@@ -64,7 +66,10 @@ async function findFault(target, name, expected) {
 
 function isWritten({ server }, name) {
   const [{ key, price }] = valuesOf(name, listings)
-  return Number(psql(`SELECT "ListPrice" FROM "Property" WHERE "ListingKey" = '${key}'`, server.database)) === price
+  return (
+    Number(psql(`SELECT "ListPrice" FROM "Property" WHERE "ListingKey" = '${key}'`, server.database)) ===
+    price
+  )
 }
 
 /** The targets that may be timed: those whose answers are right. */
@@ -79,15 +84,21 @@ async function check(targets, name) {
   return right
 }
 
-/** Each target is warmed for some seconds before its first round (--warm), since servers run for weeks and compilers need thousands of requests, and shortly before the others. */
+/**
+ * Each target is warmed for some seconds before its first round (--warm), since servers run for weeks and
+ * compilers need thousands of requests, and shortly before the others.
+ */
 const WARM_AGAIN = 1
 
 async function measure(target, name, warm) {
   const clocks = {}
   const { connections = Number(options.connections) } = WORKLOADS[name]
   const run = { target: spec(target), name, listings, seconds: Number(options.seconds), warm, connections }
-  const result = await order({ run }, () => Object.assign(clocks, { server: startCpuClock(target.pid), database: startCpuClock(serverProcess()) }))
-  if (!result.records) return say(`${name} by ${target.name}: ${result.error ?? result.faults[0] ?? 'nothing was answered'}`)
+  const result = await order({ run }, () =>
+    Object.assign(clocks, { server: startCpuClock(target.pid), database: startCpuClock(serverProcess()) }),
+  )
+  if (!result.records)
+    return say(`${name} by ${target.name}: ${result.error ?? result.faults[0] ?? 'nothing was answered'}`)
   const each = total => total / result.records
   return { ...result, rate: result.records / result.seconds, serverMs: each(clocks.server()), databaseMs: each(clocks.database()), clientMs: each(result.clientMs), memory: memoryOf(target.pid) } // biome-ignore format: one row
 }

@@ -6,14 +6,22 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { urlOf } from './data/cluster.mjs'
 
-// Starts and stops what is measured. Each server is a folder with a target.mjs: `server` (name, port, command, database) and `forms` (its requests, by target).
+// Starts and stops what is measured. Each server is a folder with a target.mjs: `server` (name, port,
+// command, database) and `forms` (its requests, by target).
 
 const HOME = fileURLToPath(new URL('./', import.meta.url))
 /** Packages of the rivals, what they generate, and logs: nothing of it is committed. */
 const WORK = join(HOME, 'work')
 const START_MS = 90_000
 
-export const FOLDERS = ['limit', 'service', 'peers/cap', 'peers/postgraphile', 'peers/apollo-prisma', 'peers/express-prisma']
+export const FOLDERS = [
+  'limit',
+  'service',
+  'peers/cap',
+  'peers/postgraphile',
+  'peers/apollo-prisma',
+  'peers/express-prisma',
+]
 
 /** The targets of a folder: one server may have several, such as an adapter each. */
 export async function targetsIn(folder) {
@@ -31,11 +39,15 @@ function install(folder) {
   const wanted = readFileSync(join(source, 'package.json'), 'utf8')
   const mark = join(cwd, '.installed')
   if (existsSync(mark) && readFileSync(mark, 'utf8') === wanted) return { source, cwd }
-  const { status } = spawnSync('npm', ['install', '--no-package-lock', '--no-audit', '--no-fund', '--loglevel=error'], {
-    cwd,
-    stdio: ['ignore', 'ignore', 'inherit'],
-    shell: process.platform === 'win32',
-  })
+  const { status } = spawnSync(
+    'npm',
+    ['install', '--no-package-lock', '--no-audit', '--no-fund', '--loglevel=error'],
+    {
+      cwd,
+      stdio: ['ignore', 'ignore', 'inherit'],
+      shell: process.platform === 'win32',
+    },
+  )
   if (status !== 0) throw new Error(`npm install failed in ${cwd}`)
   writeFileSync(mark, wanted)
   return { source, cwd }
@@ -52,13 +64,26 @@ export async function startServer({ folder, server }) {
   mkdirSync(WORK, { recursive: true })
   if (await isOpen(server.port)) throw new Error(`Port ${server.port} is taken`)
   const { source, cwd } = install(folder)
-  const env = { ...process.env, NODE_ENV: 'production', PORT: String(server.port), DATABASE_URL: urlOf(server.database), POOL: '10', ...server.env }
+  const env = {
+    ...process.env,
+    NODE_ENV: 'production',
+    PORT: String(server.port),
+    DATABASE_URL: urlOf(server.database),
+    POOL: '10',
+    ...server.env,
+  }
   await server.prepare?.({ cwd, env })
   const [command, ...args] = server.command({ source, cwd })
   const log = openSync(join(WORK, `${server.name}.log`), 'w')
   const child = spawn(command, args, { cwd: server.cwd ?? cwd, env, stdio: ['ignore', log, log] })
   for (const end = Date.now() + START_MS; !(await isOpen(server.port)); await sleep(200))
-    if (child.exitCode !== null || Date.now() > end) throw new Error(`${server.name} did not start, see ${WORK}/${server.name}.log`)
+    if (child.exitCode !== null || Date.now() > end)
+      throw new Error(`${server.name} did not start, see ${WORK}/${server.name}.log`)
   await sleep(server.settle ?? 300)
-  return { pid: child.pid, base: `http://127.0.0.1:${server.port}`, headers: server.headers?.({ env }) ?? {}, stop: () => child.kill('SIGTERM') }
+  return {
+    pid: child.pid,
+    base: `http://127.0.0.1:${server.port}`,
+    headers: server.headers?.({ env }) ?? {},
+    stop: () => child.kill('SIGTERM'),
+  }
 }

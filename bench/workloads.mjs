@@ -12,11 +12,16 @@ function range() {
   return { city: name, low: Math.round(median * 0.8), high: Math.round(median * (1.1 + random())) }
 }
 
-const change = listings => ({ key: listingKey(int(0, listings - 1)), price: int(100000, 900000), member: member() })
+const change = listings => ({
+  key: listingKey(int(0, listings - 1)),
+  price: int(100000, 900000),
+  member: member(),
+})
 
 /**
- * `values` makes what one request asks for; `fixed`: all requests are the same one. `kind`: more than one request makes a count. `connections`: where it is not
- * for all to choose. `compares`: what of an answer must be as the limit server has it.
+ * `values` makes what one request asks for; `fixed`: all requests are the same one. `kind`: more than one
+ * request makes a count. `connections`: where it is not for all to choose. `compares`: what of an answer must
+ * be as the limit server has it.
  */
 export const WORKLOADS = {
   'by-key': { about: 'one listing by its key, all fields', values: listings => ({ key: listingKey(int(0, listings - 1)) }) },
@@ -47,6 +52,8 @@ export function valuesOf(name, listings) {
 
 /** The listings that the workloads change, by number. */
 export function changedBy(listings) {
-  const keys = ['patch-single', 'patch-concurrent'].flatMap(name => valuesOf(name, listings)).map(({ key }) => Number(key.slice(1)) - 1)
+  const keys = ['patch-single', 'patch-concurrent']
+    .flatMap(name => valuesOf(name, listings))
+    .map(({ key }) => Number(key.slice(1)) - 1)
   return new Set(keys)
 }

@@ -1,4 +1,5 @@
-// Makes the Prisma client (src/data/client) and the model (src/model/generated.ts) from schema.prisma, when they are older than what they are made from.
+// Makes the Prisma client (src/data/prisma/client) and the model (src/model/generated.ts) from schema.prisma,
+// when they are older than what they are made from.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -14,7 +15,9 @@ const timeOf = path => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
 const sources = readdirSync(home)
   .filter(name => /\.(prisma|ts|mjs)$/.test(name))
   .map(name => join(home, name))
-const outputs = ['../src/data/client/client.ts', '../src/model/generated.ts'].map(name => join(home, name))
+const outputs = ['../src/data/prisma/client/client.ts', '../src/model/generated.ts'].map(name =>
+  join(home, name),
+)
 const isFresh = Math.min(...outputs.map(timeOf)) > Math.max(...[...sources, prisma].map(timeOf))
 
 if (!isFresh || process.argv.includes('--force')) {
@@ -33,7 +36,11 @@ if (!isFresh || process.argv.includes('--force')) {
     CHECKPOINT_DISABLE: '1',
     PRISMA_HIDE_UPDATE_MESSAGE: '1',
   }
-  const run = spawnSync(process.execPath, [prisma, 'generate', '--no-hints'], { cwd: dirname(home), env, encoding: 'utf8' })
+  const run = spawnSync(process.execPath, [prisma, 'generate', '--no-hints'], {
+    cwd: dirname(home),
+    env,
+    encoding: 'utf8',
+  })
   if (run.status !== 0) process.stderr.write(`${run.stdout}${run.stderr}`)
   process.exitCode = run.status ?? 1
 }

@@ -21,7 +21,11 @@ function refuse(message: string): never {
   throw new Error(message)
 }
 
-function toScalar(owner: string, field: DMMF.Field, { tags, description }: ReturnType<typeof readTags>): object {
+function toScalar(
+  owner: string,
+  field: DMMF.Field,
+  { tags, description }: ReturnType<typeof readTags>,
+): object {
   const type = edmType(owner, field, tags)
   return {
     kind: 'scalar',
@@ -44,9 +48,19 @@ function toScalar(owner: string, field: DMMF.Field, { tags, description }: Retur
   }
 }
 
-/** The side of a relation that holds the foreign key says the join; the other side finds it there by the relation's name. */
-function toNavigation(owner: string, field: DMMF.Field, models: readonly DMMF.Model[], { tags, description }: ReturnType<typeof readTags>): object {
-  const holder = field.relationFromFields?.length ? field : models.find(m => m.name === field.type)?.fields.find(f => f.relationName === field.relationName)
+/**
+ * The side of a relation that holds the foreign key says the join; the other side finds it there by the
+ * relation's name.
+ */
+function toNavigation(
+  owner: string,
+  field: DMMF.Field,
+  models: readonly DMMF.Model[],
+  { tags, description }: ReturnType<typeof readTags>,
+): object {
+  const holder = field.relationFromFields?.length
+    ? field
+    : models.find(m => m.name === field.type)?.fields.find(f => f.relationName === field.relationName)
   const [from] = holder?.relationFromFields ?? []
   const [to] = holder?.relationToFields ?? []
   if (from === undefined || to === undefined) refuse(`${owner}: a relation needs one field on each side`)
@@ -67,7 +81,9 @@ function toNavigation(owner: string, field: DMMF.Field, models: readonly DMMF.Mo
 function toField(model: DMMF.Model, field: DMMF.Field, models: readonly DMMF.Model[]): object {
   const owner = `${model.name}.${field.name}`
   const documented = readTags(owner, field.documentation)
-  return field.kind === 'object' ? toNavigation(owner, field, models, documented) : toScalar(owner, field, documented)
+  return field.kind === 'object'
+    ? toNavigation(owner, field, models, documented)
+    : toScalar(owner, field, documented)
 }
 
 function toEntity(model: DMMF.Model, models: readonly DMMF.Model[]): object {
@@ -87,7 +103,10 @@ function toEntity(model: DMMF.Model, models: readonly DMMF.Model[]): object {
 }
 
 function keyOf(models: readonly DMMF.Model[], name: string): string {
-  return models.find(m => m.name === name)?.fields.find(f => f.isId)?.name ?? refuse(`${name} is no entity with a key`)
+  return (
+    models.find(m => m.name === name)?.fields.find(f => f.isId)?.name ??
+    refuse(`${name} is no entity with a key`)
+  )
 }
 
 const header = `// Generated from prisma/schema.prisma. Do not edit.
@@ -111,6 +130,9 @@ helper.generatorHandler({
     const { models } = dmmf.datamodel
     const entities = models.map(m => toEntity(m, models))
     const output = generator.output?.value ?? refuse('The generator has no output')
-    writeFileSync(output, `${header}const entities: readonly RawEntity[] = ${JSON.stringify(entities, null, 2)}\n\nexport default { entities }\n`)
+    writeFileSync(
+      output,
+      `${header}const entities: readonly RawEntity[] = ${JSON.stringify(entities, null, 2)}\n\nexport default { entities }\n`,
+    )
   },
 })

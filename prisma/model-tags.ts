@@ -1,6 +1,9 @@
 import type { EdmType, Readers } from '../src/model/model.js'
 
-/** What a `///` comment of schema.prisma may state beside prose. Tags are facts about one field or entity, never behaviour. */
+/**
+ * What a `///` comment of schema.prisma may state beside prose. Tags are facts about one field or entity,
+ * never behaviour.
+ */
 export interface Tags {
   /** Entity: clients may create, change and delete records. */
   readonly writable?: true
@@ -49,7 +52,8 @@ const one =
   (read: (arg: string) => Tags | undefined): Reader =>
   ([arg, ...rest]) =>
     arg !== undefined && rest.length === 0 ? read(arg) : undefined
-const integer = (text: string | undefined) => (text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined)
+const integer = (text: string | undefined) =>
+  text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined
 
 /** Every tag there is. Anything else stops the build. */
 const TAGS: Readonly<Record<string, Reader>> = {
@@ -67,10 +71,14 @@ const TAGS: Readonly<Record<string, Reader>> = {
   }),
   digits: ([first, second, ...rest]) => {
     const [precision, scale] = [integer(first), integer(second)]
-    return precision === undefined || scale === undefined || rest.length > 0 ? undefined : { digits: { precision, scale } }
+    return precision === undefined || scale === undefined || rest.length > 0
+      ? undefined
+      : { digits: { precision, scale } }
   },
   lookup: ([name, policy, ...rest]) =>
-    name !== undefined && (policy === 'open' || policy === 'locked') && rest.length === 0 ? { lookup: { name, policy } } : undefined,
+    name !== undefined && (policy === 'open' || policy === 'locked') && rest.length === 0
+      ? { lookup: { name, policy } }
+      : undefined,
   readable: one(text => {
     const readable = READERS.find(r => r === text)
     return readable && { readable }
@@ -82,8 +90,14 @@ const TAGS: Readonly<Record<string, Reader>> = {
 
 const TAG = /^@(\w+)(?:\(([^)]*)\))?\s*(.*)$/
 
-/** Reads the `///` lines of one model or field. Throws, with the owner's name, on a tag that is unknown or ill-formed. */
-export function readTags(owner: string, documentation = ''): { tags: Tags; description: string; references: readonly Reference[] } {
+/**
+ * Reads the `///` lines of one model or field. Throws, with the owner's name, on a tag that is unknown or
+ * ill-formed.
+ */
+export function readTags(
+  owner: string,
+  documentation = '',
+): { tags: Tags; description: string; references: readonly Reference[] } {
   let tags: Tags = {}
   const prose: string[] = []
   const references: Reference[] = []
@@ -99,7 +113,10 @@ export function readTags(owner: string, documentation = ''): { tags: Tags; descr
 
 function readTag(owner: string, name: string, args: readonly string[], text: string): Tags {
   const read = Object.hasOwn(TAGS, name) ? TAGS[name] : undefined
-  if (!read) throw new Error(`${owner}: unknown tag @${name}; expected one of @reference, @${Object.keys(TAGS).join(', @')}`)
+  if (!read)
+    throw new Error(
+      `${owner}: unknown tag @${name}; expected one of @reference, @${Object.keys(TAGS).join(', @')}`,
+    )
   const tag = text === '' ? read(args) : undefined
   if (!tag) throw new Error(`${owner}: @${name} does not take (${args.join(', ')}) ${text}`.trimEnd())
   return tag
@@ -107,6 +124,7 @@ function readTag(owner: string, name: string, args: readonly string[], text: str
 
 function toReference(owner: string, args: readonly string[], text: string): Reference {
   const [name, target, local, ...rest] = args
-  if (name === undefined || target === undefined || local === undefined || rest.length > 0) throw new Error(`${owner}: @reference takes (name, target, field)`)
+  if (name === undefined || target === undefined || local === undefined || rest.length > 0)
+    throw new Error(`${owner}: @reference takes (name, target, field)`)
   return { name, target, local, text }
 }

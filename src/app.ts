@@ -1,33 +1,33 @@
 import type { IncomingMessage, RequestListener } from 'node:http'
 import express, { type ErrorRequestHandler, type Request, type Response } from 'express'
 import type { Logger } from 'pino'
-import type { Config } from './config.js'
+import type { Config } from './config/config.js'
+import { createChangeFeed } from './data/changes/change-feed.js'
 import { type Database, openDatabase } from './data/database.js'
-import { createChangeFeed } from './data/feed.js'
-import { loadLookups } from './data/lookups.js'
+import { loadLookups } from './data/import/lookup-seed.js'
 import { isMigrated, migrate, readMigrations } from './data/migrate.js'
-import { fillSample } from './data/sample.js'
 import { type Problem, ProblemError, problemsOf } from './errors/problem.js'
-import { Following } from './following.js'
-import { GRAPHIQL_PATH, serveGraphiQL } from './graphql/graphiql.js'
-import { serveLongLived } from './graphql/long-lived.js'
-import { createEngine, GRAPHQL_PATH, SDL_PATH, serveGraphQL } from './graphql/server.js'
-import { createVerifier } from './http/bearer.js'
+import { GRAPHIQL_PATH, serveGraphiQL } from './graphql/graphiql/graphiql.js'
+import { createEngine, GRAPHQL_PATH, SDL_PATH, serveGraphQL } from './graphql/transport/handler.js'
+import { serveLongLived } from './graphql/transport/streaming.js'
+import { createVerifier } from './http/auth/bearer.js'
 import { compressAnswers } from './http/compress.js'
 import { allowOrigins } from './http/cors.js'
-import { renderFailure } from './http/failure.js'
+import { renderFailure } from './http/errors.js'
+import { type Messages, messagesOf } from './http/express-prototypes.js'
 import { type Signpost, showFrontPage } from './http/front-page.js'
 import { answerHealth } from './http/health.js'
 import { logRequests, logUpgrade, noteReason, requestId } from './http/log.js'
-import { type Messages, messagesOf } from './http/messages.js'
 import { createMeter, limitRate } from './http/ratelimit.js'
 import { createHttpServer, type LongLived, refuse } from './http/server.js'
-import { ODATA_PATH } from './odata/request.js'
+import { ODATA_PATH } from './odata/protocol/request.js'
+import { versionFor } from './odata/protocol/version.js'
 import { serveOData } from './odata/router.js'
-import { versionFor } from './odata/version.js'
 import { createCursorSeal } from './query/cursor.js'
-import { Reading } from './service.js'
-import { Writing } from './writing.js'
+import { fillSample } from './sample/fill.js'
+import { Following } from './service/changes.js'
+import { Reading } from './service/reading.js'
+import { Writing } from './service/writing.js'
 
 /** What the application is made of. */
 export interface AppParts {
@@ -85,8 +85,17 @@ export interface Application {
   readonly longLived: LongLived
 }
 
-/** Everything that is answered, in the order in which it is tried. Express only carries it: each adapter reads its own paths. */
-export function createApp({ config, database, logger, isDraining, isOrdinary = false }: AppParts): Application {
+/**
+ * Everything that is answered, in the order in which it is tried. Express only carries it: each adapter reads
+ * its own paths.
+ */
+export function createApp({
+  config,
+  database,
+  logger,
+  isDraining,
+  isOrdinary = false,
+}: AppParts): Application {
   const verifier = createVerifier(config)
   const report = (error: unknown, req: IncomingMessage): string => {
     if (error instanceof ProblemError) noteReason(req, error)
@@ -97,7 +106,12 @@ export function createApp({ config, database, logger, isDraining, isOrdinary = f
   app.use(logRequests(logger), allowOrigins(config), compressAnswers(config))
   // Those of this process: newer ones that are put beside it are for the next start.
   const migrations = readMigrations()
-  app.use(answerHealth({ isReady: async () => (await database.isReady()) && (await isMigrated(database, await migrations)), isDraining }))
+  app.use(
+    answerHealth({
+      isReady: async () => (await database.isReady()) && (await isMigrated(database, await migrations)),
+      isDraining,
+    }),
+  )
   const port = createPort(config, database)
   const parts = { ...port, config, verifier, report }
   const meter = createMeter(config)
@@ -110,7 +124,11 @@ export function createApp({ config, database, logger, isDraining, isOrdinary = f
   if (config.frontPage) app.get('/', showFrontPage(signposts(config), config.publicUrl))
   app.use((req, res) => answerProblem(req, res, { kind: 'NotFound', what: `resource ${req.path}` }))
   app.use(answerFault(report))
-  return { serve: app, messages: messagesOf(app), longLived: { close: () => longLived.close(), upgrade: upgradeWith(logger, longLived) } }
+  return {
+    serve: app,
+    messages: messagesOf(app),
+    longLived: { close: () => longLived.close(), upgrade: upgradeWith(logger, longLived) },
+  }
 }
 
 /** WebSockets are only where GraphQL is. */
@@ -124,12 +142,19 @@ const upgradeWith =
   }
 
 /** The one port of the adapters: its three parts rest on the same. */
-function createPort(config: Config, database: Database): { readonly reading: Reading; readonly writing: Writing; readonly following: Following } {
+function createPort(
+  config: Config,
+  database: Database,
+): { readonly reading: Reading; readonly writing: Writing; readonly following: Following } {
   const { pageSize, pageSizeMax, expandPageMax, topIsTotal, nonDisclosure, poolSize } = config
   const limits = { pageSize, pageSizeMax, expandPageMax, topIsTotal, expandDepth: EXPAND_LEVELS }
   const parts = { database, limits, policy: { nonDisclosure }, seal: createCursorSeal(config.tokenKey) }
   const reading = new Reading(parts)
-  return { reading, writing: new Writing({ database, reading, config }), following: new Following({ ...parts, feed: createChangeFeed(database), poolSize }) }
+  return {
+    reading,
+    writing: new Writing({ database, reading, config }),
+    following: new Following({ ...parts, feed: createChangeFeed(database), poolSize }),
+  }
 }
 
 /** What no adapter has answered. Clients of OData look at its version first, on every answer. */

@@ -1,11 +1,11 @@
 import cluster from 'node:cluster'
 import type { Logger } from 'pino'
 import { type RunningService, startService } from './app.js'
-import { readConfig } from './config.js'
+import { runWorkers } from './cluster.js'
+import { readConfig } from './config/config.js'
+import { signToken } from './http/auth/token.js'
 import { createLogger } from './http/log.js'
-import { signToken } from './http/token.js'
-import { renderWelcome, START_GRANT } from './http/welcome.js'
-import { runWorkers } from './workers.js'
+import { renderWelcome, START_GRANT } from './http/start-banner.js'
 
 const IS_STARTED_BY_NPM = process.env['npm_lifecycle_event'] === 'start'
 const ORPHAN_CHECK_MS = 500
@@ -49,7 +49,10 @@ function stopOnSignals(service: RunningService, logger: Logger): void {
   process.on('unhandledRejection', crash(logger))
 }
 
-/** The shell that npm puts between ends on a signal and passes none on: without this the service would run on, holding its port. */
+/**
+ * The shell that npm puts between ends on a signal and passes none on: without this the service would run on,
+ * holding its port.
+ */
 function whenOrphaned(then: () => void): void {
   const parent = process.ppid
   const timer = setInterval(() => {

@@ -1,5 +1,6 @@
-// node --import ./src/typescript.mjs FILE: runs TypeScript as it stands, by tsx. That keeps what it has compiled in the folder for temporary files, which for it is
-// one of the project: nothing is left outside. Where the project cannot be written to, nothing is kept, and starting takes a second longer.
+// node --import ./src/typescript.mjs FILE: runs TypeScript as it stands, by tsx. That keeps what it has
+// compiled in the folder for temporary files, which for it is one of the project: nothing is left outside.
+// Where the project cannot be written to, nothing is kept, and starting takes a second longer.
 import { accessSync, constants, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 

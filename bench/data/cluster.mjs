@@ -15,7 +15,10 @@ export const SERVICE = 'bench_service'
 export const urlOf = database => `postgresql://postgres@127.0.0.1:${PORT}/${database}`
 export const clusterPort = PORT
 
-/** Writes are not held up by this machine's disk (`synchronous_commit`), for nobody: it is the servers that are measured. */
+/**
+ * Writes are not held up by this machine's disk (`synchronous_commit`), for nobody: it is the servers that
+ * are measured.
+ */
 const SETTINGS = `
 listen_addresses = '127.0.0.1'
 port = ${PORT}
@@ -42,8 +45,13 @@ const isRoot = userInfo().uid === 0
 const program = name => join(process.env.PG_BIN ?? output('pg_config', ['--bindir']), name)
 
 function output(command, args, options = {}) {
-  const { status, stdout, stderr, error } = spawnSync(command, args, { encoding: 'utf8', maxBuffer: 2 ** 28, ...options })
-  if (status !== 0) throw new Error(`${command}: ${stderr || stdout || error?.message || `ended with ${status}`}`)
+  const { status, stdout, stderr, error } = spawnSync(command, args, {
+    encoding: 'utf8',
+    maxBuffer: 2 ** 28,
+    ...options,
+  })
+  if (status !== 0)
+    throw new Error(`${command}: ${stderr || stdout || error?.message || `ended with ${status}`}`)
   return (stdout ?? '').trim()
 }
 
@@ -55,8 +63,20 @@ function asOwner(command, args, options = {}) {
 
 function create() {
   mkdirSync(FOLDER, { recursive: true })
-  if (isRoot) chownSync(FOLDER, Number(output('id', ['-u', 'postgres'])), Number(output('id', ['-g', 'postgres'])))
-  asOwner(program('initdb'), ['-D', DATA, '-U', 'postgres', '-A', 'trust', '--locale=C.UTF-8', '-E', 'UTF8', '--no-sync'])
+  if (isRoot)
+    chownSync(FOLDER, Number(output('id', ['-u', 'postgres'])), Number(output('id', ['-g', 'postgres'])))
+  asOwner(program('initdb'), [
+    '-D',
+    DATA,
+    '-U',
+    'postgres',
+    '-A',
+    'trust',
+    '--locale=C.UTF-8',
+    '-E',
+    'UTF8',
+    '--no-sync',
+  ])
   writeFileSync(join(DATA, 'postgresql.auto.conf'), SETTINGS)
 }
 
@@ -73,7 +93,10 @@ function isRunning() {
 export function startCluster() {
   if (!existsSync(DATA)) create()
   // The server inherits what pg_ctl has, so its output must not be a pipe that somebody waits for.
-  if (!isRunning()) asOwner(program('pg_ctl'), ['-D', DATA, '-w', '-t', '60', '-l', join(FOLDER, 'log'), 'start'], { stdio: ['ignore', 'ignore', 'ignore'] })
+  if (!isRunning())
+    asOwner(program('pg_ctl'), ['-D', DATA, '-w', '-t', '60', '-l', join(FOLDER, 'log'), 'start'], {
+      stdio: ['ignore', 'ignore', 'ignore'],
+    })
 }
 
 export function stopCluster() {
@@ -84,5 +107,9 @@ export function stopCluster() {
 export const serverProcess = () => Number(readFileSync(join(DATA, 'postmaster.pid'), 'utf8').split('\n')[0])
 
 /** Runs statements and gives what they print: rows as lines, values with `|` between them. */
-export const psql = (input, database) => output(program('psql'), ['-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-d', urlOf(database)], { input })
-export const psqlCommand = database => [program('psql'), ['-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', urlOf(database)]]
+export const psql = (input, database) =>
+  output(program('psql'), ['-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-d', urlOf(database)], { input })
+export const psqlCommand = database => [
+  program('psql'),
+  ['-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', urlOf(database)],
+]

@@ -1,11 +1,30 @@
-import { DAY, date, END, listingKey, MEMBERS, mediaCount, memberKey, memberName, OFFICES, officeKey, officeName, pad, phone, timestamp } from './people.mjs'
+import {
+  DAY,
+  date,
+  END,
+  listingKey,
+  MEMBERS,
+  mediaCount,
+  memberKey,
+  memberName,
+  OFFICES,
+  officeKey,
+  officeName,
+  pad,
+  phone,
+  timestamp,
+} from './people.mjs'
 import { begin, chance, gauss, int, maybe, pick, random, share } from './random.mjs'
 import { AREAS, CHOICES, CITIES, SENTENCES, STEMS, SUBDIVISIONS, SUFFIXES, TAILS } from './words.mjs'
 
 const YOUNG = [[0.55, 'Active'], [0.66, 'Pending'], [0.74, 'Active Under Contract'], [0.86, 'Sold'], [0.9, 'Coming Soon'], [0.94, 'Hold'], [0.97, 'Withdrawn'], [1, 'Incomplete']] // biome-ignore format: table
 const OLD = [[0.74, 'Sold'], [0.86, 'Expired'], [0.93, 'Canceled'], [0.955, 'Withdrawn'], [1, 'Active']] // biome-ignore format: table
 const TYPES = [[0.72, 'Residential'], [0.82, 'Residential Lease'], [0.9, 'Land'], [0.95, 'Residential Income'], [0.98, 'Commercial Sale'], [1, 'Farm']] // biome-ignore format: table
-const SUBTYPES = { Land: 'Unimproved Land', 'Residential Income': 'Multi Family', 'Commercial Sale': 'Office' }
+const SUBTYPES = {
+  Land: 'Unimproved Land',
+  'Residential Income': 'Multi Family',
+  'Commercial Sale': 'Office',
+}
 const HOMES = ['Single Family Residence', 'Single Family Residence', 'Condominium', 'Townhouse', 'Duplex']
 
 const money = x => (Math.round(x * 100) / 100).toFixed(2)
@@ -22,7 +41,9 @@ function some(name, min, max, decay = 0.72) {
   return `{${[...taken].map(value => `"${value}"`).join(',')}}`
 }
 
-const BOUNDS = CITIES.map((_, i) => 1 / (i + 2)).map((_, i, weights) => weights.slice(0, i + 1).reduce((a, b) => a + b))
+const BOUNDS = CITIES.map((_, i) => 1 / (i + 2)).map((_, i, weights) =>
+  weights.slice(0, i + 1).reduce((a, b) => a + b),
+)
 
 export function pickCity() {
   const at = random() * BOUNDS.at(-1)
@@ -41,9 +62,27 @@ export function toListing(i) {
   const subtype = type === 'Residential' ? pick(HOMES) : (SUBTYPES[type] ?? HOMES[0])
   const beds = Math.max(1, Math.min(8, Math.round(3.2 + gauss())))
   const area = Math.max(350, Math.round(beds * 540 + gauss() * 420 + 250))
-  const first = Math.max(45000, Math.round((city.median * Math.exp(gauss() * 0.45) * (0.55 + area / 4600)) / 500) * 500 - (chance(0.5) ? 100 : 0))
+  const first = Math.max(
+    45000,
+    Math.round((city.median * Math.exp(gauss() * 0.45) * (0.55 + area / 4600)) / 500) * 500 -
+      (chance(0.5) ? 100 : 0),
+  )
   const cut = chance(0.35) ? Math.round((first * int(1, 9)) / 100) : 0
-  const facts = { i, city, entry, age, status, type, subtype, beds, area, first, price: first - cut, cut, closed: status === 'Sold' }
+  const facts = {
+    i,
+    city,
+    entry,
+    age,
+    status,
+    type,
+    subtype,
+    beds,
+    area,
+    first,
+    price: first - cut,
+    cut,
+    closed: status === 'Sold',
+  }
   return {
     ListingKey: listingKey(i), ListingId: `B${2000000 + i}`, OriginatingSystemName: 'BENCH', OriginatingSystemKey: `B-${i + 1}`,
     PropertyType: type, PropertySubType: subtype, StandardStatus: status, MlsStatus: status, ContractStatus: status === 'Incomplete' ? 'Draft' : 'Available',
@@ -54,7 +93,8 @@ export function toListing(i) {
 function toHistory({ entry, age, status, first, price, cut, closed }) {
   const days = Math.min(Math.floor(age), int(1, 150))
   const gone = entry + days * DAY + int(0, DAY)
-  const last = status === 'Active' ? entry + Math.floor(random() * Math.min(age, 160) * DAY) : gone + int(0, 20 * DAY)
+  const last =
+    status === 'Active' ? entry + Math.floor(random() * Math.min(age, 160) * DAY) : gone + int(0, 20 * DAY)
   const changed = Math.min(END - int(0, DAY), last + int(0, 999))
   const major = timestamp(Math.min(changed, gone))
   return {
@@ -91,7 +131,10 @@ function toPeople({ closed }) {
   const agent = Math.floor(MEMBERS * random() ** 1.8)
   const office = agent % OFFICES
   const seller = { ListAgentKey: memberKey(agent), ListAgentMlsId: `MM${agent + 1}`, ListAgentFullName: memberName(agent).join(' '), ListOfficeKey: officeKey(office), ListOfficeMlsId: `OM${office + 1}`, ListOfficeName: officeName(office), ListOfficePhone: phone(), ChangedByMemberKey: memberKey(agent) } // biome-ignore format: by subject
-  const second = { CoListAgentKey: maybe(0.12, () => memberKey(int(0, MEMBERS - 1))), CoListOfficeKey: maybe(0.12, () => officeKey(int(0, OFFICES - 1))) }
+  const second = {
+    CoListAgentKey: maybe(0.12, () => memberKey(int(0, MEMBERS - 1))),
+    CoListOfficeKey: maybe(0.12, () => officeKey(int(0, OFFICES - 1))),
+  }
   if (!closed) return { ...seller, ...second }
   const buyer = int(0, MEMBERS - 1)
   return { ...seller, ...second, BuyerAgentKey: memberKey(buyer), BuyerAgentMlsId: `MM${buyer + 1}`, BuyerAgentFullName: memberName(buyer).join(' '), BuyerOfficeKey: officeKey(buyer % OFFICES), BuyerOfficeName: officeName(buyer % OFFICES) } // biome-ignore format: by subject
@@ -124,13 +167,22 @@ const COLLECTIONS = [
 function toFeatures() {
   const fire = chance(0.42)
   const collections = Object.fromEntries(COLLECTIONS.map(([name, ...how]) => [name, some(name, ...how)]))
-  return { ...collections, PoolPrivateYN: chance(0.13), FireplaceYN: fire, FireplacesTotal: fire ? int(1, 2) : 0, WaterfrontYN: chance(0.06) }
+  return {
+    ...collections,
+    PoolPrivateYN: chance(0.13),
+    FireplaceYN: fire,
+    FireplacesTotal: fire ? int(1, 2) : 0,
+    WaterfrontYN: chance(0.06),
+  }
 }
 
 function toTerms({ i, city, price }) {
   const fees = chance(0.38)
   const start = int(0, 11)
-  const remarks = Array.from({ length: int(2, 9) }, (_, k) => SENTENCES[(start + k * int(1, 4)) % SENTENCES.length])
+  const remarks = Array.from(
+    { length: int(2, 9) },
+    (_, k) => SENTENCES[(start + k * int(1, 4)) % SENTENCES.length],
+  )
   return {
     AssociationYN: fees, AssociationFee: fees ? money(int(20, 900)) : null, AssociationFeeFrequency: fees ? pick(['Monthly', 'Annually', 'Quarterly']) : null,
     TaxAnnualAmount: maybe(0.9, () => money(price * 0.012)), TaxYear: maybe(0.9, () => int(2019, 2026)), Zoning: maybe(0.5, () => pick(['R-1', 'R-2', 'R-3', 'PUD', 'C-1'])),

@@ -9,7 +9,8 @@ import { createTable, INDEXES, namesOf, TABLES } from './tables.mjs'
 const HOME = new URL('../../', import.meta.url)
 const names = Object.keys(TABLES)
 const quote = name => `"${name}"`
-const copyFrom = (table, columns = namesOf(table)) => `COPY ${quote(table)} (${columns.map(quote).join(', ')}) FROM STDIN;\n`
+const copyFrom = (table, columns = namesOf(table)) =>
+  `COPY ${quote(table)} (${columns.map(quote).join(', ')}) FROM STDIN;\n`
 
 /** How many listings a database was loaded with; 0: it is not there, or was not finished. */
 function loadedIn(database) {
@@ -29,26 +30,32 @@ async function copy(database, table, columns, part) {
   const [command, args] = psqlCommand(database)
   const client = spawn(command, args, { stdio: ['pipe', 'inherit', 'inherit'] })
   client.stdin.write(copyFrom(table, columns))
-  for (const piece of toCopyText(table, columns, part)) if (!client.stdin.write(piece)) await once(client.stdin, 'drain')
+  for (const piece of toCopyText(table, columns, part))
+    if (!client.stdin.write(piece)) await once(client.stdin, 'drain')
   client.stdin.end('\\.\n')
   const [code] = await once(client, 'exit')
   if (code !== 0) throw new Error(`Loading ${table} into ${database} failed`)
 }
 
-/** Halves of the listings and the small tables go side by side: PostgreSQL works on one connection with one core, and is slower than this program. */
+/**
+ * Halves of the listings and the small tables go side by side: PostgreSQL works on one connection with one
+ * core, and is slower than this program.
+ */
 async function copyAll(database, listings, columnsOf) {
   const generated = Math.min(listings, GENERATED)
   const whole = table => ({ from: 0, to: countOf(table, generated) })
   const half = Math.floor(generated / 2)
   const small = async () => {
-    for (const table of names.filter(name => name !== 'Property')) await copy(database, table, columnsOf(table), whole(table))
+    for (const table of names.filter(name => name !== 'Property'))
+      await copy(database, table, columnsOf(table), whole(table))
   }
   const halves = [{ from: 0, to: half }, { from: half, to: generated }] // biome-ignore format: one row
   await Promise.all([small(), ...halves.map(part => copy(database, 'Property', columnsOf('Property'), part))])
   multiply(database, listings)
 }
 
-const finish = (database, listings) => psql(`CREATE TABLE bench_info AS SELECT ${listings} AS listings; VACUUM ANALYZE; CHECKPOINT`, database)
+const finish = (database, listings) =>
+  psql(`CREATE TABLE bench_info AS SELECT ${listings} AS listings; VACUUM ANALYZE; CHECKPOINT`, database)
 
 async function loadShared(listings) {
   recreate(SHARED)
@@ -58,7 +65,10 @@ async function loadShared(listings) {
   finish(SHARED, listings)
 }
 
-/** The rows refer to one another as they should and bring their times with them; only the columns that the database makes of others are left for it to make. */
+/**
+ * The rows refer to one another as they should and bring their times with them; only the columns that the
+ * database makes of others are left for it to make.
+ */
 const QUIET = `${names.map(table => `ALTER TABLE ${quote(table)} DISABLE TRIGGER ALL`).join('; ')};
   DO $$ DECLARE name text; BEGIN
     FOR name IN SELECT tgname FROM pg_trigger WHERE tgrelid = '"Property"'::regclass AND starts_with(tgname, 'write_') LOOP
@@ -68,8 +78,9 @@ const QUIET = `${names.map(table => `ALTER TABLE ${quote(table)} DISABLE TRIGGER
 const LOUD = names.map(table => `ALTER TABLE ${quote(table)} ENABLE TRIGGER ALL`).join('; ')
 
 /**
- * The tables of the service, by its own migrations, with the rows as an import leaves them. The change log holds no event for a loaded row: no workload reads
- * it, and a million of them would only take time. Indexes are made anew after loading, which is faster and leaves them as full as those of the others.
+ * The tables of the service, by its own migrations, with the rows as an import leaves them. The change log
+ * holds no event for a loaded row: no workload reads it, and a million of them would only take time. Indexes
+ * are made anew after loading, which is faster and leaves them as full as those of the others.
  */
 async function loadService(listings) {
   recreate(SERVICE)
@@ -85,7 +96,9 @@ async function loadService(listings) {
   ).split('\n')
   for (const index of indexes) psql(`DROP INDEX ${/INDEX ("[^"]+"|\S+) ON/.exec(index)[1]}`, SERVICE)
   psql(QUIET, SERVICE)
-  await copyAll(SERVICE, listings, table => (table === 'Media' ? [...namesOf(table), 'PropertyKey'] : namesOf(table)))
+  await copyAll(SERVICE, listings, table =>
+    table === 'Media' ? [...namesOf(table), 'PropertyKey'] : namesOf(table),
+  )
   psql(LOUD, SERVICE)
   for (const index of indexes) psql(index, SERVICE)
   finish(SERVICE, listings)
@@ -107,8 +120,9 @@ export async function load(listings, say) {
 const PREWARM = `CREATE EXTENSION IF NOT EXISTS pg_prewarm; SELECT sum(pg_prewarm(oid)) FROM pg_class WHERE relkind IN ('r', 'i', 't') AND relnamespace IN ('public'::regnamespace, 'pg_toast'::regnamespace)`
 
 /**
- * Gives the listings that writes of an earlier run have changed the values they were loaded with, in both databases: a write moves a listing to the end of
- * the order by time, and the servers would be compared on different pages.
+ * Gives the listings that writes of an earlier run have changed the values they were loaded with, in both
+ * databases: a write moves a listing to the end of the order by time, and the servers would be compared on
+ * different pages.
  */
 export function restore(numbers) {
   const columns = namesOf('Property').map(quote)

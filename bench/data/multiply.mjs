@@ -1,6 +1,7 @@
 import { psql } from './cluster.mjs'
 
-// Many listings out of fewer: to generate each of two millions, and to have the service make its texts, would take hours.
+// Many listings out of fewer: to generate each of two millions, and to have the service make its texts, would
+// take hours.
 
 /** Listings that are generated; more are copies of these. */
 export const GENERATED = 200_000
@@ -13,8 +14,11 @@ const KEYED = {
   Rooms: ['RoomKey', 'ListingKey'],
 }
 
-/** The key of a copy: its number is that of the first one and so many thousands more, in the same nine digits. */
-const toKey = column => `'L' || lpad((substr("${column}", 2, 9)::int + copy * ${GENERATED})::text, 9, '0') || substr("${column}", 11)`
+/**
+ * The key of a copy: its number is that of the first one and so many thousands more, in the same nine digits.
+ */
+const toKey = column =>
+  `'L' || lpad((substr("${column}", 2, 9)::int + copy * ${GENERATED})::text, 9, '0') || substr("${column}", 11)`
 
 function toValue(table, column) {
   if (KEYED[table].includes(column)) return toKey(column)
@@ -26,13 +30,16 @@ function toValue(table, column) {
 }
 
 const columnsOf = (table, database) =>
-  psql(`SELECT attname FROM pg_attribute WHERE attrelid = to_regclass('"${table}"') AND attnum > 0 AND NOT attisdropped ORDER BY attnum`, database)
+  psql(
+    `SELECT attname FROM pg_attribute WHERE attrelid = to_regclass('"${table}"') AND attnum > 0 AND NOT attisdropped ORDER BY attnum`,
+    database,
+  )
     .split('\n')
     .filter(name => name !== '')
 
 /**
- * Copies the generated listings with their media, rooms and texts until there are so many, under keys and times of their own and otherwise as they are, with
- * what the service has made of them. Triggers do not run.
+ * Copies the generated listings with their media, rooms and texts until there are so many, under keys and
+ * times of their own and otherwise as they are, with what the service has made of them. Triggers do not run.
  */
 export function multiply(database, listings) {
   const copies = Math.ceil(listings / GENERATED) - 1

@@ -1,4 +1,5 @@
-// Numbers that look random and are the same every time: a row depends on the seed, its table and its number, not on how many rows there are.
+// Numbers that look random and are the same every time: a row depends on the seed, its table and its number,
+// not on how many rows there are.
 
 const SEED = 7
 let state = 0

@@ -1,5 +1,19 @@
 import { pickCity, toListing } from './listing.mjs'
-import { DAY, END, listingKey, MEMBERS, mediaCount, memberKey, memberName, OFFICES, officeKey, officeName, pad, phone, timestamp } from './people.mjs'
+import {
+  DAY,
+  END,
+  listingKey,
+  MEMBERS,
+  mediaCount,
+  memberKey,
+  memberName,
+  OFFICES,
+  officeKey,
+  officeName,
+  pad,
+  phone,
+  timestamp,
+} from './people.mjs'
 import { begin, chance, int, maybe, pick } from './random.mjs'
 
 // The rows of the benchmark, table by table, as objects by column. A column that is left out is null.
@@ -61,7 +75,10 @@ const MAKERS = { Office: toOffice, Member: toMember, Property: toListing, Media:
 /** What a table tells of listings, or of members or offices: those from one number to before another. */
 export const countOf = (table, listings) => ({ Office: OFFICES, Member: MEMBERS })[table] ?? listings
 
-/** All that belongs to one number is made before anything is handed out: other tables may be under way, with the same random numbers. */
+/**
+ * All that belongs to one number is made before anything is handed out: other tables may be under way, with
+ * the same random numbers.
+ */
 function* each(table, from, to) {
   for (let i = from; i < to; i++) {
     const made = MAKERS[table](i)
@@ -72,7 +89,8 @@ function* each(table, from, to) {
 
 const NULL = String.raw`\N`
 // Few values hold a backslash: looking first halves the time of a load.
-const toCopy = value => (typeof value === 'string' && value.includes('\\') ? value.replaceAll('\\', String.raw`\\`) : (value ?? NULL))
+const toCopy = value =>
+  typeof value === 'string' && value.includes('\\') ? value.replaceAll('\\', String.raw`\\`) : (value ?? NULL)
 
 /** A row in the text format of PostgreSQL's COPY. */
 export const toCopyLine = (row, columns) => `${columns.map(name => toCopy(row[name])).join('\t')}\n`

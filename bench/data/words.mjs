@@ -7,7 +7,14 @@ export const CITIES = list(
   'Austin,TX,Travis,520,30.27,-97.74|Houston,TX,Harris,340,29.76,-95.37|Dallas,TX,Dallas,410,32.78,-96.80|Toronto,ON,York,980,43.65,-79.38|Phoenix,AZ,Maricopa,430,33.45,-112.07|San Diego,CA,San Diego,910,32.72,-117.16|Denver,CO,Denver,590,39.74,-104.99|Miami,FL,Miami-Dade,560,25.76,-80.19|Chicago,IL,Cook,350,41.88,-87.63|Seattle,WA,King,840,47.61,-122.33|Atlanta,GA,Fulton,400,33.75,-84.39|Portland,OR,Multnomah,540,45.52,-122.68|Tampa,FL,Hillsborough,390,27.95,-82.46|Charlotte,NC,Mecklenburg,410,35.23,-80.84|Nashville,TN,Davidson,460,36.16,-86.78|Raleigh,NC,Wake,430,35.78,-78.64|Columbus,OH,Franklin,280,39.96,-83.00|Minneapolis,MN,Hennepin,330,44.98,-93.27|San Antonio,TX,Bexar,290,29.42,-98.49|Orlando,FL,Orange,380,28.54,-81.38|Mississauga,ON,Peel,930,43.59,-79.64|Las Vegas,NV,Clark,420,36.17,-115.14|Sacramento,CA,Sacramento,490,38.58,-121.49|Boise,ID,Ada,480,43.62,-116.20|Ottawa,ON,Ottawa,640,45.42,-75.70|Tucson,AZ,Pima,320,32.22,-110.97|Omaha,NE,Douglas,270,41.26,-95.93|Kansas City,MO,Jackson,250,39.10,-94.58|St. Louis,MO,St. Louis,210,38.63,-90.20|Salt Lake City,UT,Salt Lake,530,40.76,-111.89|Albuquerque,NM,Bernalillo,310,35.08,-106.65|Louisville,KY,Jefferson,240,38.25,-85.76|Richmond,VA,Henrico,350,37.54,-77.44|Hamilton,ON,Hamilton,760,43.26,-79.87|El Paso,TX,El Paso,240,31.76,-106.49|Fort Worth,TX,Tarrant,340,32.76,-97.33|Milwaukee,WI,Milwaukee,220,43.04,-87.91|Spokane,WA,Spokane,370,47.66,-117.43|Boulder,CO,Boulder,870,40.01,-105.27|Naples,FL,Collier,690,26.14,-81.79',
 ).map(x => {
   const [name, state, county, median, latitude, longitude] = x.split(',')
-  return { name, state, county, median: Number(median) * 1000, latitude: Number(latitude), longitude: Number(longitude) }
+  return {
+    name,
+    state,
+    county,
+    median: Number(median) * 1000,
+    latitude: Number(latitude),
+    longitude: Number(longitude),
+  }
 })
 
 export const STEMS = list(
@@ -21,7 +28,9 @@ export const FIRST_NAMES = list(
 export const LAST_NAMES = list(
   'Smith|Johnson|Williams|Brown|Jones|Garcia|Miller|Davis|Rodriguez|Martinez|Hernandez|Lopez|Gonzalez|Wilson|Anderson|Thomas|Taylor|Moore|Jackson|Martin|Lee|Perez|Thompson|White|Harris|Sanchez|Clark|Ramirez|Lewis|Robinson|Walker|Young|Allen|King|Wright|Scott|Torres|Nguyen|Hill|Flores',
 )
-export const OFFICE_FIRST = list('Blue Door|Harbor|Summit|Cornerstone|Lakeview|Heritage|Northstar|Keystone|Redwood|Prairie|Capital|Union')
+export const OFFICE_FIRST = list(
+  'Blue Door|Harbor|Summit|Cornerstone|Lakeview|Heritage|Northstar|Keystone|Redwood|Prairie|Capital|Union',
+)
 export const OFFICE_SECOND = list('Realty|Homes|Real Estate|Properties|Brokers|Residential')
 export const AREAS = list('North|South|East|West|Central|Downtown|Lakeside|Hills')
 export const SUBDIVISIONS = list('Park|Estates|Village|Commons|Crossing|Meadows|Landing|Place')
@@ -32,17 +41,25 @@ export const CHOICES = {
     'Frame|Brick|Vinyl Siding|Stucco|Wood Siding|Stone|Brick Veneer|Cement Siding|Block|Concrete|Fiber Cement|Aluminum Siding|HardiPlank Type|Cedar|Steel Siding|Log|Adobe|Straw',
   ),
   Levels: list('One|Two|Three Or More|Multi/Split|Bi-Level'),
-  ArchitecturalStyle: list('Ranch|Traditional|Contemporary|Colonial|Craftsman|Bungalow|Cape Cod|Victorian|Tudor|Mediterranean'),
+  ArchitecturalStyle: list(
+    'Ranch|Traditional|Contemporary|Colonial|Craftsman|Bungalow|Cape Cod|Victorian|Tudor|Mediterranean',
+  ),
   Roof: list('Composition|Shingle|Tile|Metal|Asphalt|Flat|Slate|Wood'),
   FoundationDetails: list('Slab|Concrete Perimeter|Block|Pillar/Post/Pier|Raised'),
   Basement: list('None|Full|Finished|Unfinished|Crawl Space|Partial|Walk-Out Access'),
   Flooring: list('Carpet|Hardwood|Tile|Vinyl|Laminate|Wood|Stone|Concrete'),
-  Appliances: list('Dishwasher|Range|Refrigerator|Microwave|Disposal|Dryer|Washer|Oven|Electric Water Heater|Freezer|Wine Refrigerator'),
+  Appliances: list(
+    'Dishwasher|Range|Refrigerator|Microwave|Disposal|Dryer|Washer|Oven|Electric Water Heater|Freezer|Wine Refrigerator',
+  ),
   InteriorFeatures: list(
     'Ceiling Fan(s)|Walk-In Closet(s)|Kitchen Island|Pantry|High Ceilings|Open Floorplan|Granite Counters|Breakfast Bar|Eat-in Kitchen|Recessed Lighting|Wet Bar|Smart Thermostat',
   ),
-  ExteriorFeatures: list('Private Yard|Rain Gutters|Garden|Balcony|Lighting|Courtyard|Dog Run|Outdoor Kitchen'),
-  LotFeatures: list('Level|Landscaped|Back Yard|Corner Lot|Cul-De-Sac|Few Trees|Sloped|Wooded|Near Golf Course'),
+  ExteriorFeatures: list(
+    'Private Yard|Rain Gutters|Garden|Balcony|Lighting|Courtyard|Dog Run|Outdoor Kitchen',
+  ),
+  LotFeatures: list(
+    'Level|Landscaped|Back Yard|Corner Lot|Cul-De-Sac|Few Trees|Sloped|Wooded|Near Golf Course',
+  ),
   ParkingFeatures: list('Attached|Garage|Driveway|Garage Door Opener|Detached|Carport|On Street|Covered'),
   PatioAndPorchFeatures: list('Patio|Deck|Covered|Front Porch|Rear Porch|Screened'),
   PoolFeatures: list('None|In Ground|Heated|Community|Above Ground|Salt Water'),
@@ -51,7 +68,9 @@ export const CHOICES = {
   Cooling: list('Central Air|Ceiling Fan(s)|Electric|Heat Pump|Window Unit(s)|None'),
   Sewer: list('Public Sewer|Septic Tank|Private Sewer|Shared Septic'),
   WaterSource: list('Public|Well|Private|Shared Well'),
-  Utilities: list('Electricity Connected|Natural Gas Connected|Water Connected|Sewer Connected|Cable Available|Phone Available'),
+  Utilities: list(
+    'Electricity Connected|Natural Gas Connected|Water Connected|Sewer Connected|Cable Available|Phone Available',
+  ),
   View: list('Neighborhood|Trees/Woods|Mountain(s)|City|Water|Golf Course|Panoramic'),
   AccessibilityFeatures: list('None|Accessible Entrance|Grip-Accessible Features|Accessible Doors'),
   SpecialListingConditions: list('Standard|Short Sale|Real Estate Owned|Auction|Trust'),

@@ -4,17 +4,20 @@ import pg from 'pg'
 import { WIDE } from '../data/tables.mjs'
 import { STATEMENTS, updateOf } from './statements.mjs'
 
-// What this machine can do at most: node:http, a pool of pg, prepared statements, bytes passed on. It reads no query language, knows no tokens and checks
-// nothing but a member. What it is asked for stands in the path: /limit/NAME?values.
+// What this machine can do at most: node:http, a pool of pg, prepared statements, bytes passed on. It reads
+// no query language, knows no tokens and checks nothing but a member. What it is asked for stands in the
+// path: /limit/NAME?values.
 
 const PORT = Number(process.env.PORT)
-const openPool = options => new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 10, options, idleTimeoutMillis: 0 })
+const openPool = options =>
+  new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 10, options, idleTimeoutMillis: 0 })
 const prepared = openPool('-c timezone=UTC')
 // Where the best plan depends on the value, each value gets its own; for the others one plan serves all.
 const planned = openPool('-c timezone=UTC -c plan_cache_mode=force_custom_plan')
 const PLANNED = new Set(['list-200-status', 'filter-functions', 'any-lambda'])
 
-const run = async (name, values) => (await (PLANNED.has(name) ? planned : prepared).query({ name, text: STATEMENTS[name], values })).rows
+const run = async (name, values) =>
+  (await (PLANNED.has(name) ? planned : prepared).query({ name, text: STATEMENTS[name], values })).rows
 
 const CONTEXT = '"@odata.context":"$metadata#Property"'
 const join = rows => `[${rows.map(({ json }) => json).join(',')}]`
@@ -30,11 +33,16 @@ const toList = ([{ json }]) => toPage(json)
 
 async function readPage(name, query) {
   const after = query.get('time')
-  const rows = await run(after ? `${name}-after` : name, [query.get('size'), ...(after ? [after, query.get('key')] : [])])
+  const rows = await run(after ? `${name}-after` : name, [
+    query.get('size'),
+    ...(after ? [after, query.get('key')] : []),
+  ])
   const last = name === 'page' ? rows[0] : rows.at(-1)
   const { time, key } = name === 'page' || !last ? (last ?? {}) : toCursor(JSON.parse(last.json))
   const link = `http://127.0.0.1:${PORT}/limit/${name}?size=${query.get('size')}&time=${encodeURIComponent(time)}&key=${key}`
-  return key ? `{${CONTEXT},"value":${name === 'page' ? last.json : join(rows)},"@odata.nextLink":"${link}"}` : toPage('[]')
+  return key
+    ? `{${CONTEXT},"value":${name === 'page' ? last.json : join(rows)},"@odata.nextLink":"${link}"}`
+    : toPage('[]')
 }
 
 const toCursor = record => ({ time: record.ModificationTimestamp, key: record.ListingKey })
@@ -44,7 +52,11 @@ const FIELDS = new Set(WIDE)
 async function change(key, body) {
   const fields = Object.keys(body).sort()
   if (!fields.every(name => FIELDS.has(name))) return 400
-  const { rowCount } = await prepared.query({ name: fields.join().slice(0, 60), text: updateOf(fields), values: [key, ...fields.map(name => body[name])] })
+  const { rowCount } = await prepared.query({
+    name: fields.join().slice(0, 60),
+    text: updateOf(fields),
+    values: [key, ...fields.map(name => body[name])],
+  })
   return rowCount ? 204 : 404
 }
 
@@ -60,13 +72,21 @@ const toDraft = b => [
 ]
 
 function send(res, status, body = '') {
-  res.writeHead(status, { 'OData-Version': '4.01', ...(body && { 'Content-Type': 'application/json' }), 'Content-Length': Buffer.byteLength(body) }).end(body)
+  res
+    .writeHead(status, {
+      'OData-Version': '4.01',
+      ...(body && { 'Content-Type': 'application/json' }),
+      'Content-Length': Buffer.byteLength(body),
+    })
+    .end(body)
 }
 
 const METHODS = {
   async GET(res, name, query) {
     const paged = name === 'page' || name === 'walk'
-    const body = paged ? await readPage(name, query) : (FORMS[name] ?? toList)(await run(name, [...query.values()]))
+    const body = paged
+      ? await readPage(name, query)
+      : (FORMS[name] ?? toList)(await run(name, [...query.values()]))
     send(res, body ? 200 : 404, body)
   },
   async PATCH(res, _name, query, req) {
@@ -77,7 +97,11 @@ const METHODS = {
     send(res, row ? 201 : 400, row && `{${CONTEXT},${row.json.slice(1)}`)
   },
   async DELETE(res, _name, query) {
-    const { rowCount } = await prepared.query({ name: 'delete', text: STATEMENTS.delete, values: [query.get('key')] })
+    const { rowCount } = await prepared.query({
+      name: 'delete',
+      text: STATEMENTS.delete,
+      values: [query.get('key')],
+    })
     send(res, rowCount ? 204 : 404)
   },
 }

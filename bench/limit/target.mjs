@@ -11,7 +11,8 @@ const near =
   name =>
   ({ city, low, high }) =>
     ask(name, { city, low, high })
-const patch = ({ key, price, member }) => write('PATCH', { key }, { ListPrice: price, ChangedByMemberKey: member })
+const patch = ({ key, price, member }) =>
+  write('PATCH', { key }, { ListPrice: price, ChangedByMemberKey: member })
 const withoutHost = link => link.replace(/^https?:\/\/[^/]+/, '')
 const first = ({ size }) => ask('page', { size })
 const next = answer => answer['@odata.nextLink'] && { path: withoutHost(answer['@odata.nextLink']) }
@@ -30,7 +31,10 @@ export const forms = {
     'count-only': ({ city, low }) => ask('count-only', { city, low }),
     'page-1': first,
     'page-1000': (values, read) => follow(first(values), next, values.page, read),
-    walk: { first: ({ size }) => ask('walk', { size }), next: ({ link }) => link && { path: withoutHost(link) } },
+    walk: {
+      first: ({ size }) => ask('walk', { size }),
+      next: ({ link }) => link && { path: withoutHost(link) },
+    },
     'patch-single': patch,
     'patch-concurrent': patch,
     cycle: {
@@ -38,7 +42,14 @@ export const forms = {
         write(
           'POST',
           {},
-          { ListAgentKey: member, ListOfficeKey: member, PropertyType: 'Residential', StreetNumber: '12', StreetName: 'Bench Road', City: city },
+          {
+            ListAgentKey: member,
+            ListOfficeKey: member,
+            PropertyType: 'Residential',
+            StreetNumber: '12',
+            StreetName: 'Bench Road',
+            City: city,
+          },
         ),
       keyOf: answer => answer.ListingKey,
       steps: (key, { member }) => [
@@ -50,4 +61,9 @@ export const forms = {
   },
 }
 
-export const server = { name: 'limit', port: 4810, database: SHARED, command: ({ source }) => [process.execPath, `${source}/server.mjs`] }
+export const server = {
+  name: 'limit',
+  port: 4810,
+  database: SHARED,
+  command: ({ source }) => [process.execPath, `${source}/server.mjs`],
+}

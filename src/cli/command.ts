@@ -7,8 +7,14 @@ export function refuse(usage: string, reason: string): never {
   process.exit(1)
 }
 
-/** What was typed, as `config` of Node's parseArgs has it. `--help`, and arguments that the command does not know, end it here. */
-export function readArguments<const T extends ParseArgsConfig>(usage: string, config: T): ReturnType<typeof parseArgs<T>> {
+/**
+ * What was typed, as `config` of Node's parseArgs has it. `--help`, and arguments that the command does not
+ * know, end it here.
+ */
+export function readArguments<const T extends ParseArgsConfig>(
+  usage: string,
+  config: T,
+): ReturnType<typeof parseArgs<T>> {
   if (process.argv.slice(2).includes('--help')) {
     process.stdout.write(`${usage}\n`)
     process.exit(0)

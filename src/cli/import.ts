@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises'
-import { readSettings } from '../config.js'
+import { readSettings } from '../config/config.js'
 import { type Database, openDatabase } from '../data/database.js'
-import { importFile, SET_NAMES } from '../data/import.js'
-import { loadLookups } from '../data/lookups.js'
+import { importFile, SET_NAMES } from '../data/import/import.js'
+import { loadLookups } from '../data/import/lookup-seed.js'
 import { migrate } from '../data/migrate.js'
 import { readArguments, refuse, runCommand } from './command.js'
 import { startProgress } from './progress.js'
@@ -18,11 +18,13 @@ async function readFileName(): Promise<{ readonly path: string; readonly size: n
   if (others.length > 0) refuse(USAGE, `One file at a time: '${others.join(' ')}' is too much.`)
   const file = await stat(path).catch(() => undefined)
   if (!file) throw new Error(`There is no file ${path}.`)
-  if (!file.isFile()) throw new Error(`${path} is ${file.isDirectory() ? 'a folder' : 'a device or a pipe'}, not a file.`)
+  if (!file.isFile())
+    throw new Error(`${path} is ${file.isDirectory() ? 'a folder' : 'a device or a pipe'}, not a file.`)
   return { path, size: file.size }
 }
 
-const renderCounts = (counts: ReadonlyMap<string, number>): string => [...counts].map(([entity, records]) => `${entity} ${records}`).join(', ')
+const renderCounts = (counts: ReadonlyMap<string, number>): string =>
+  [...counts].map(([entity, records]) => `${entity} ${records}`).join(', ')
 
 async function run(database: Database, path: string, size: number): Promise<void> {
   const counts = new Map<string, number>()
@@ -37,7 +39,11 @@ async function run(database: Database, path: string, size: number): Promise<void
       onLoaded: (entity, records) => counts.set(entity, (counts.get(entity) ?? 0) + records),
     })
   } catch (error) {
-    process.stderr.write(counts.size > 0 ? `\nImported before this failed: ${renderCounts(counts)}\n` : '\nNothing was imported.\n')
+    process.stderr.write(
+      counts.size > 0
+        ? `\nImported before this failed: ${renderCounts(counts)}\n`
+        : '\nNothing was imported.\n',
+    )
     throw error
   } finally {
     progress.stop()
@@ -45,8 +51,12 @@ async function run(database: Database, path: string, size: number): Promise<void
   }
   // Nothing but what was passed over: most likely the file is not of this form. A set may be empty.
   if (counts.size === 0 && skipped.length > 0)
-    throw new Error(`The file holds no records. It takes lists under the names of entity sets: ${SET_NAMES.join(', ')}.`)
-  process.stdout.write(counts.size === 0 ? 'The file holds no records.\n' : `Imported: ${renderCounts(counts)}\n`)
+    throw new Error(
+      `The file holds no records. It takes lists under the names of entity sets: ${SET_NAMES.join(', ')}.`,
+    )
+  process.stdout.write(
+    counts.size === 0 ? 'The file holds no records.\n' : `Imported: ${renderCounts(counts)}\n`,
+  )
 }
 
 async function main(): Promise<void> {

@@ -1,4 +1,4 @@
-import { readSettings } from '../config.js'
+import { readSettings } from '../config/config.js'
 import { openDatabase } from '../data/database.js'
 import { migrate } from '../data/migrate.js'
 import { readArguments, runCommand } from './command.js'
@@ -12,7 +12,8 @@ async function main(): Promise<void> {
   const database = await openDatabase(readSettings(process.env), 'command')
   try {
     const { applied } = await migrate(database)
-    const lines = applied.length === 0 ? ['The database is up to date.'] : applied.map(name => `applied ${name}`)
+    const lines =
+      applied.length === 0 ? ['The database is up to date.'] : applied.map(name => `applied ${name}`)
     process.stdout.write(`${lines.join('\n')}\n`)
   } finally {
     await database.close()

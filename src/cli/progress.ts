@@ -12,7 +12,10 @@ const SILENT: Progress = { advance: () => undefined, extend: () => undefined, st
 /** Starts a bar on standard error. `format` is that of cli-progress. */
 export function startProgress(format: string, total: number): Progress {
   if (!process.stderr.isTTY) return SILENT
-  const bar = new SingleBar({ format, stream: process.stderr, hideCursor: true, etaBuffer: 50 }, Presets.shades_classic)
+  const bar = new SingleBar(
+    { format, stream: process.stderr, hideCursor: true, etaBuffer: 50 },
+    Presets.shades_classic,
+  )
   const started = Date.now()
   bar.start(total, 0, { rate: 0 })
   return {

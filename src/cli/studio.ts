@@ -2,12 +2,13 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { readSettings } from '../config.js'
+import { readSettings } from '../config/config.js'
 import { type Database, openDatabase } from '../data/database.js'
 import { readArguments, refuse, runCommand } from './command.js'
 
-// npm run studio [-- --port N]: Prisma Studio on the database, also while the service runs. It listens on 127.0.0.1 only and refuses requests of pages
-// from elsewhere (by their Origin), but has no log-in: who can reach the port of this machine can change every record.
+// npm run studio [-- --port N]: Prisma Studio on the database, also while the service runs. It listens on
+// 127.0.0.1 only and refuses requests of pages from elsewhere (by their Origin), but has no log-in: who can
+// reach the port of this machine can change every record.
 
 const USAGE = 'usage: npm run studio [-- --port N]'
 
@@ -17,7 +18,10 @@ const PRISMA = join(PACKAGE, 'build', 'index.js')
 /** What prisma remembers of its user stays in the project. */
 const HOME = join(PACKAGE, '..', '.cache', 'prisma')
 
-/** No download of the schema engine (any file that exists will do), no search for updates, no telemetry, nothing in the home of the user. */
+/**
+ * No download of the schema engine (any file that exists will do), no search for updates, no telemetry,
+ * nothing in the home of the user.
+ */
 const QUIET = {
   PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,
   CHECKPOINT_DISABLE: '1',
@@ -29,17 +33,25 @@ const QUIET = {
 
 /** Studio's driver takes the folder of a socket only from PGHOST, when the address names no host. */
 const toEnvironment = ({ target: { connectionString, host, user } }: Database) =>
-  connectionString === undefined ? { DATABASE_URL: 'postgresql:///postgres', PGHOST: host, PGUSER: user } : { DATABASE_URL: connectionString }
+  connectionString === undefined
+    ? { DATABASE_URL: 'postgresql:///postgres', PGHOST: host, PGUSER: user }
+    : { DATABASE_URL: connectionString }
 
 function startStudio(database: Database, port: number): ChildProcess {
   const env = { ...process.env, ...QUIET, ...toEnvironment(database) }
-  return spawn(process.execPath, [PRISMA, 'studio', '--port', String(port), '--browser', 'none'], { env, stdio: ['ignore', 'inherit', 'inherit'] })
+  return spawn(process.execPath, [PRISMA, 'studio', '--port', String(port), '--browser', 'none'], {
+    env,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
 }
 
 function readPort(): number {
-  const { values } = readArguments(USAGE, { options: { port: { type: 'string', default: String(DEFAULT_PORT) } } })
+  const { values } = readArguments(USAGE, {
+    options: { port: { type: 'string', default: String(DEFAULT_PORT) } },
+  })
   const port = Number(values.port)
-  if (!Number.isInteger(port) || port < 1 || port > 65_535) refuse(USAGE, `--port takes a number from 1 to 65535, not '${values.port}'.`)
+  if (!Number.isInteger(port) || port < 1 || port > 65_535)
+    refuse(USAGE, `--port takes a number from 1 to 65535, not '${values.port}'.`)
   return port
 }
 

@@ -1,6 +1,6 @@
-import { readConfig } from '../config.js'
-import { AUDIENCES, SCOPES } from '../domain/access.js'
-import { type Grant, signToken } from '../http/token.js'
+import { readConfig } from '../config/config.js'
+import { AUDIENCES, SCOPES } from '../domain/actor.js'
+import { type Grant, signToken } from '../http/auth/token.js'
 import { readArguments, refuse, runCommand } from './command.js'
 
 const USAGE = `usage: npm run -s token -- [--scope "${SCOPES.slice(0, 2).join(' ')}"] [--member KEY] [--office KEY] [--class ${AUDIENCES.join('|')}] [--expires 8h]`
@@ -17,29 +17,44 @@ const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_
 
 const readOptions = () => readArguments(USAGE, { options: OPTIONS }).values
 
-function toGrant({ scope, member, office, class: audienceClass, expires }: ReturnType<typeof readOptions>, maxDays: number): Grant {
+function toGrant(
+  { scope, member, office, class: audienceClass, expires }: ReturnType<typeof readOptions>,
+  maxDays: number,
+): Grant {
   const scopes = scope.split(/\s+/).filter(name => name !== '')
   const unknown = scopes.find(name => !SCOPES.some(known => known === name))
-  if (unknown !== undefined) refuse(USAGE, `--scope: there is no scope '${unknown}'; there are ${SCOPES.join(', ')}.`)
+  if (unknown !== undefined)
+    refuse(USAGE, `--scope: there is no scope '${unknown}'; there are ${SCOPES.join(', ')}.`)
   const audience = AUDIENCES.find(known => known === audienceClass)
-  if (audience === undefined) refuse(USAGE, `--class is '${audienceClass}'; expected one of ${AUDIENCES.join(', ')}.`)
+  if (audience === undefined)
+    refuse(USAGE, `--class is '${audienceClass}'; expected one of ${AUDIENCES.join(', ')}.`)
   if (member === '' || office === '') refuse(USAGE, '--member and --office take a key, not an empty text.')
   const seconds = readSeconds(expires, maxDays)
-  return { scopes, audience, seconds, ...(member !== undefined && { memberKey: member }), ...(office !== undefined && { officeKey: office }) }
+  return {
+    scopes,
+    audience,
+    seconds,
+    ...(member !== undefined && { memberKey: member }),
+    ...(office !== undefined && { officeKey: office }),
+  }
 }
 
 function readSeconds(text: string, maxDays: number): number {
   const [, amount = '', unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? []
   const seconds = Number(amount) * (SECONDS[unit] ?? 0)
   if (seconds > 0 && seconds <= maxDays * 86_400) return seconds
-  return refuse(USAGE, `--expires is '${text}'; expected a time such as 30m, 8h or 7d, at most ${maxDays} days (MAX_TOKEN_DAYS).`)
+  return refuse(
+    USAGE,
+    `--expires is '${text}'; expected a time such as 30m, 8h or 7d, at most ${maxDays} days (MAX_TOKEN_DAYS).`,
+  )
 }
 
 async function main(): Promise<void> {
   const options = readOptions()
   const config = readConfig(process.env)
   const grant = toGrant(options, config.maxTokenDays)
-  if (config.jwtSecret === undefined) throw new Error('There is no JWT_SECRET: tokens come from the issuer that JWKS_URL belongs to.')
+  if (config.jwtSecret === undefined)
+    throw new Error('There is no JWT_SECRET: tokens come from the issuer that JWKS_URL belongs to.')
   process.stdout.write(`${signToken(grant, config.jwtSecret, config)}\n`)
 }
 

@@ -1,12 +1,12 @@
 import { PrismaPg } from '@prisma/adapter-pg'
 import { Client, type ClientConfig, Pool, type PoolConfig } from 'pg'
 import { messageOf } from '../errors/problem.js'
-import { PrismaClient } from './client/client.js'
-import type { Connection, Planning } from './connection.js'
-import { openEmbedded, type Role } from './embedded.js'
-import { type Pools, toReader, toWriter } from './reader.js'
-import { StatementNames } from './statements.js'
-import { type Transactions, toTransactions } from './transaction.js'
+import { openEmbedded, type Role } from './embedded/embedded.js'
+import { type Pools, toReader, toWriter } from './postgres/executor.js'
+import { StatementNames } from './postgres/statement-names.js'
+import { type Transactions, toTransactions } from './postgres/transaction.js'
+import { PrismaClient } from './prisma/client/client.js'
+import type { Connection, Planning } from './sql/statement.js'
 
 export interface DatabaseSettings {
   /** A connection string of a PostgreSQL server; unset: the embedded database in `dataDir`. */
@@ -20,7 +20,10 @@ export interface DatabaseSettings {
   readonly statementTimeoutMs: number
 }
 
-/** The open database. Both kinds are reached through the same driver, so there is one code path for everything above. */
+/**
+ * The open database. Both kinds are reached through the same driver, so there is one code path for everything
+ * above.
+ */
 export interface Database {
   readonly prisma: PrismaClient
   /** The same connections for statements that stand alone, without Prisma between. */
@@ -43,13 +46,15 @@ export interface Database {
 export class DatabaseError extends Error {}
 
 /**
- * The server does not even answer. A name with several addresses has one fault for each, and no words of its own. `code` is that of the cause:
- * by it a fault is told from one of ours.
+ * The server does not even answer. A name with several addresses has one fault for each, and no words of its
+ * own. `code` is that of the cause: by it a fault is told from one of ours.
  */
 function toUnreachable(cause: unknown): DatabaseError {
   const faults: readonly unknown[] = cause instanceof AggregateError ? cause.errors : [cause]
   const reasons = faults.map(fault => messageOf(fault).replace(/\s+/g, ' ').trim())
-  const error = new DatabaseError(`The database of DATABASE_URL cannot be reached: ${reasons.join('; ')}`, { cause })
+  const error = new DatabaseError(`The database of DATABASE_URL cannot be reached: ${reasons.join('; ')}`, {
+    cause,
+  })
   return cause instanceof Error && 'code' in cause ? Object.assign(error, { code: cause.code }) : error
 }
 
@@ -60,7 +65,8 @@ const NAMED_STATEMENTS = 256
 
 /**
  * Opens the database and checks that it can be used. It is not migrated here.
- * @param role `service` runs the embedded database itself; `command` goes to a running one first. Without meaning for a server.
+ * @param role `service` runs the embedded database itself; `command` goes to a running one first. Without
+ * meaning for a server.
  * @throws DatabaseError, or FolderInUse of the embedded database.
  */
 export async function openDatabase(settings: DatabaseSettings, role: Role): Promise<Database> {
@@ -68,54 +74,91 @@ export async function openDatabase(settings: DatabaseSettings, role: Role): Prom
   if (databaseUrl !== undefined) return connectToServer(databaseUrl, settings)
   const embedded = await openEmbedded(settings.dataDir, role, settings.poolWaitMs)
   const target = toEmbeddedTarget(embedded.host)
-  return connectTo('embedded', target, { 'each time': openPool(target, settings, poolSize) }, settings, embedded.close)
+  return connectTo(
+    'embedded',
+    target,
+    { 'each time': openPool(target, settings, poolSize) },
+    settings,
+    embedded.close,
+  )
 }
 
 async function connectToServer(databaseUrl: string, settings: DatabaseSettings): Promise<Database> {
   try {
-    return await connectTo('server', toTarget(databaseUrl), openPools(databaseUrl, settings), settings, async () => undefined)
+    return await connectTo(
+      'server',
+      toTarget(databaseUrl),
+      openPools(databaseUrl, settings),
+      settings,
+      async () => undefined,
+    )
   } catch (error) {
     throw error instanceof DatabaseError ? error : toUnreachable(error)
   }
 }
 
-/** Half of the connections plan once: most of what is read and written in one statement. Transactions need the others. */
+/**
+ * Half of the connections plan once: most of what is read and written in one statement. Transactions need the
+ * others.
+ */
 function openPools(databaseUrl: string, settings: DatabaseSettings): Pools {
   const half = Math.floor(settings.poolSize / 2)
   const open = (planning: Planning, max: number) => openPool(toTarget(databaseUrl, planning), settings, max)
-  return { 'each time': open('each time', settings.poolSize - half), ...(half > 0 && { once: open('once', half) }) }
+  return {
+    'each time': open('each time', settings.poolSize - half),
+    ...(half > 0 && { once: open('once', half) }),
+  }
 }
 
 function openPool(target: ClientConfig, settings: DatabaseSettings, max: number): Pool {
   const pool = new Pool({ ...toPoolConfig(target, settings), max })
-  // A connection that is lost while nobody uses it is replaced at the next use; without a listener the process would end.
+  // A connection that is lost while nobody uses it is replaced at the next use; without a listener the
+  // process would end.
   pool.on('error', () => undefined)
   return pool
 }
 
-const toEmbeddedTarget = (host: string): ClientConfig => ({ host, port: 5432, user: 'postgres', database: 'postgres' })
+const toEmbeddedTarget = (host: string): ClientConfig => ({
+  host,
+  port: 5432,
+  user: 'postgres',
+  database: 'postgres',
+})
 
 /** PostgreSQL's names for both kinds of planning. */
-const PLAN_CACHE_MODE = { 'each time': 'force_custom_plan', once: 'force_generic_plan' } as const satisfies Record<Planning, string>
+const PLAN_CACHE_MODE = {
+  'each time': 'force_custom_plan',
+  once: 'force_generic_plan',
+} as const satisfies Record<Planning, string>
 
 /**
- * Session settings go with the connection string, so that they hold from the first statement on: UTC, since timestamps are written from text; how statements
- * are planned; and no compilation (JIT), which for the large statements of nested expansions takes minutes, and which neither statement_timeout nor
- * pg_terminate_backend interrupts.
+ * Session settings go with the connection string, so that they hold from the first statement on: UTC, since
+ * timestamps are written from text; how statements are planned; and no compilation (JIT), which for the large
+ * statements of nested expansions takes minutes, and which neither statement_timeout nor pg_terminate_backend
+ * interrupts.
  */
 function toTarget(databaseUrl: string, planning: Planning = 'each time'): ClientConfig {
   const url = new URL(databaseUrl)
-  const options = [url.searchParams.get('options'), '-c timezone=UTC', `-c plan_cache_mode=${PLAN_CACHE_MODE[planning]}`, '-c jit=off']
+  const options = [
+    url.searchParams.get('options'),
+    '-c timezone=UTC',
+    `-c plan_cache_mode=${PLAN_CACHE_MODE[planning]}`,
+    '-c jit=off',
+  ]
   url.searchParams.set('options', options.filter(Boolean).join(' '))
   return { connectionString: url.href }
 }
 
 /**
- * How long a connection that nobody uses is kept. A new one knows no statement, no plan and nothing of the catalog: its first reads take two to ten times as long,
- * and pg would end connections after ten seconds, so that a service with pauses would always read like that.
+ * How long a connection that nobody uses is kept. A new one knows no statement, no plan and nothing of the
+ * catalog: its first reads take two to ten times as long, and pg would end connections after ten seconds, so
+ * that a service with pauses would always read like that.
  */
 const IDLE_MS = 600_000
-/** How long nothing is said before the network is asked whether the connection is still there: less than the minutes after which firewalls and balancers forget it. */
+/**
+ * How long nothing is said before the network is asked whether the connection is still there: less than the
+ * minutes after which firewalls and balancers forget it.
+ */
 const KEEP_ALIVE_MS = 60_000
 
 const toPoolConfig = (target: ClientConfig, settings: DatabaseSettings): PoolConfig => ({
@@ -168,7 +211,10 @@ async function connectTo(
   }
 }
 
-/** The sessions of the embedded database share one backend that forgets names of statements when it is started again: there all go without. */
+/**
+ * The sessions of the embedded database share one backend that forgets names of statements when it is started
+ * again: there all go without.
+ */
 function toStatementNames(kind: Database['kind']): (text: string) => string {
   if (kind === 'embedded') return () => ''
   const names = new StatementNames(NAMED_STATEMENTS)
@@ -186,7 +232,9 @@ async function checkVersion(pool: Pool): Promise<void> {
   )
   const [found] = rows
   if (!found || found.number < OLDEST_VERSION * 10_000) {
-    throw new DatabaseError(`The database is PostgreSQL ${found?.version ?? 'of an unknown version'}; the service needs ${OLDEST_VERSION} or newer.`)
+    throw new DatabaseError(
+      `The database is PostgreSQL ${found?.version ?? 'of an unknown version'}; the service needs ${OLDEST_VERSION} or newer.`,
+    )
   }
 }
 

@@ -42,15 +42,21 @@ export async function readMigrations(folder = FOLDER): Promise<readonly Migratio
 }
 
 /**
- * Brings the database to the state of the code. Each migration and its row in the table of Prisma are one transaction; several processes may call at once.
+ * Brings the database to the state of the code. Each migration and its row in the table of Prisma are one
+ * transaction; several processes may call at once.
  * @returns the names of the migrations that were applied now.
- * @throws DatabaseError that names the migration: it failed, it was changed after it was applied, or the code does not know it.
+ * @throws DatabaseError that names the migration: it failed, it was changed after it was applied, or the code
+ * does not know it.
  */
-export async function migrate(database: Database, migrations?: readonly Migration[]): Promise<{ readonly applied: readonly string[] }> {
+export async function migrate(
+  database: Database,
+  migrations?: readonly Migration[],
+): Promise<{ readonly applied: readonly string[] }> {
   const known = migrations ?? (await readMigrations())
   return database.withClient(async client => {
     const applied: string[] = []
-    for (let name = await applyNext(client, known); name !== undefined; name = await applyNext(client, known)) applied.push(name)
+    for (let name = await applyNext(client, known); name !== undefined; name = await applyNext(client, known))
+      applied.push(name)
     return { applied }
   })
 }
@@ -64,7 +70,8 @@ export async function isMigrated(database: Database, known: readonly Migration[]
 
 /** The lock lasts as long as the transaction, and what is applied is read under it. */
 async function applyNext(client: Client, known: readonly Migration[]): Promise<string | undefined> {
-  // Whatever the role's default: under a snapshot from before the lock, what others have committed meanwhile would not be seen.
+  // Whatever the role's default: under a snapshot from before the lock, what others have committed meanwhile
+  // would not be seen.
   await client.query('begin isolation level read committed')
   try {
     await client.query(`select pg_advisory_xact_lock(${LOCK})`)
@@ -83,16 +90,26 @@ async function applyNext(client: Client, known: readonly Migration[]): Promise<s
 function findNext(known: readonly Migration[], applied: readonly AppliedRow[]): Migration | undefined {
   for (const { name, checksum, finished } of applied) {
     const migration = known.find(m => m.name === name)
-    if (!migration) throw new DatabaseError(`The database is newer than this version of the service: it has the migration ${name}, which is unknown here.`)
-    if (!finished) throw new DatabaseError(`The migration ${name} failed in another program (prisma migrate). Resolve it there first.`)
-    if (migration.checksum !== checksum) throw new DatabaseError(`The migration ${name} was changed after it was applied. Restore its file.`)
+    if (!migration)
+      throw new DatabaseError(
+        `The database is newer than this version of the service: it has the migration ${name}, which is unknown here.`,
+      )
+    if (!finished)
+      throw new DatabaseError(
+        `The migration ${name} failed in another program (prisma migrate). Resolve it there first.`,
+      )
+    if (migration.checksum !== checksum)
+      throw new DatabaseError(`The migration ${name} was changed after it was applied. Restore its file.`)
   }
   return known.find(({ name }) => !applied.some(row => row.name === name))
 }
 
 async function apply(client: Client, { name, sql, checksum }: Migration): Promise<void> {
   await client.query(sql).catch(error => {
-    throw new DatabaseError(`The migration ${name} failed, and nothing of it was kept: ${describe(error, sql)}`, { cause: error })
+    throw new DatabaseError(
+      `The migration ${name} failed, and nothing of it was kept: ${describe(error, sql)}`,
+      { cause: error },
+    )
   })
   await client.query(
     `insert into "_prisma_migrations" (id, checksum, migration_name, finished_at, applied_steps_count) values ($1, $2, $3, clock_timestamp(), 1)`,

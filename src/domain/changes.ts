@@ -1,13 +1,16 @@
 import type { Problem } from '../errors/problem.js'
 import { entity, type Field, type Scalar, scalar } from '../model/model.js'
 import { suggest } from '../query/suggest.js'
-import type { Actor } from './access.js'
+import type { Actor } from './actor.js'
+import { disagreement, readPosition } from './geo-point.js'
 import type { JsonObject, JsonValue } from './json.js'
 import { DRAFT, isStatus, type Status } from './lifecycle.js'
-import { disagreement, readPosition } from './position.js'
 import { bad, describe, type FieldValue, type Outcome, readValue, type Values } from './values.js'
 
-/** `create`: a new record; `change`: what the body names; `replace`: every field, what the body leaves out is emptied. */
+/**
+ * `create`: a new record; `change`: what the body names; `replace`: every field, what the body leaves out is
+ * emptied.
+ */
 export type Mode = 'create' | 'change' | 'replace'
 
 /** A fault, and the member of the body where it stands (or the field that is missing there). */
@@ -36,13 +39,16 @@ const PROPERTY = entity('Property')
 const STATUS = scalar(PROPERTY, 'StandardStatus')
 const CHANGED_BY = scalar(PROPERTY, 'ChangedByMemberKey')
 /** Fields that clients write as they are. */
-const WRITABLE: ReadonlySet<Scalar> = new Set(PROPERTY.scalars.filter(s => s.setBy === 'client' && !s.generated && s !== STATUS && s !== PROPERTY.key))
+const WRITABLE: ReadonlySet<Scalar> = new Set(
+  PROPERTY.scalars.filter(s => s.setBy === 'client' && !s.generated && s !== STATUS && s !== PROPERTY.key),
+)
 /** A body of garbage is not answered with an endless list. */
 const MAX_FAULTS = 200
 
 /**
- * Reads the body of a write against the model, without I/O. Every fault is found (up to 200), in the order of the body, what is missing
- * behind that in the order of the model. References and the change of status are looked at when the stored record is known: `judge`.
+ * Reads the body of a write against the model, without I/O. Every fault is found (up to 200), in the order of
+ * the body, what is missing behind that in the order of the model. References and the change of status are
+ * looked at when the stored record is known: `judge`.
  */
 export function readChanges(body: JsonObject, mode: Mode, rules: Rules): Changes {
   const reading = new BodyReading(body, mode, rules)
@@ -62,29 +68,38 @@ class BodyReading {
     private readonly rules: Rules,
   ) {}
 
-  /** One member of the body. Control information and what the service sets itself is ignored (decisions 4). */
+  /**
+   * One member of the body. Control information and what the service sets itself is ignored (decisions 4).
+   */
   member(name: string, json: JsonValue): void {
     if (this.#faults.length >= MAX_FAULTS) return
     const [target = '', annotation] = name.split('@', 2)
     const field = PROPERTY.fields.get(target)
     if (annotation === undefined) this.#field(name, field, json)
     // OData JSON 4.01, 8.5: `Navigation@bind`, in 4.0 `Navigation@odata.bind`.
-    else if (target !== '' && /^(odata\.)?bind$/.test(annotation)) this.#fault(name, field ? { kind: 'NotWritable', field: target } : unknown(target))
+    else if (target !== '' && /^(odata\.)?bind$/.test(annotation))
+      this.#fault(name, field ? { kind: 'NotWritable', field: target } : unknown(target))
   }
 
   end(): Changes {
     if (this.#position) this.#placeAt(this.#position.field, this.#position.values)
     if (this.mode !== 'change') for (const field of WRITABLE) this.#absent(field)
     this.#changedBy()
-    return { values: this.#values, faults: this.#faults, ...(this.#status !== undefined && { status: this.#status }) }
+    return {
+      values: this.#values,
+      faults: this.#faults,
+      ...(this.#status !== undefined && { status: this.#status }),
+    }
   }
 
   #field(name: string, field: Field | undefined, json: JsonValue): void {
     if (!field) this.#fault(name, unknown(name))
     else if (field.kind === 'navigation') this.#fault(name, { kind: 'NotWritable', field: name })
     else if (field === STATUS) this.#readStatus(json)
-    else if (field.type === 'GeographyPoint') this.#take(field, readPosition(field, json), values => (this.#position = { field, values }))
-    else if (WRITABLE.has(field)) this.#take(field, this.#read(field, json), value => (this.#values[name] = value))
+    else if (field.type === 'GeographyPoint')
+      this.#take(field, readPosition(field, json), values => (this.#position = { field, values }))
+    else if (WRITABLE.has(field))
+      this.#take(field, this.#read(field, json), value => (this.#values[name] = value))
   }
 
   #read(field: Scalar, json: JsonValue): Outcome {
@@ -97,7 +112,9 @@ class BodyReading {
   #inLookup(field: Scalar, value: FieldValue): Outcome {
     const known = field.lookup && this.rules.lookup(field.lookup.name)
     const wrong = known && [value].flat().find(item => typeof item === 'string' && !known.has(item))
-    return wrong === undefined ? { value } : { problem: { kind: 'NotInLookup', field: field.name, value: String(wrong) } }
+    return wrong === undefined
+      ? { value }
+      : { problem: { kind: 'NotInLookup', field: field.name, value: String(wrong) } }
   }
 
   /** A new record has no choice: the service sets its status. */
@@ -105,7 +122,8 @@ class BodyReading {
     const creating = this.mode === 'create'
     if (creating && (json === null || json === DRAFT)) return
     const text = typeof json === 'string' ? json : describe(json)
-    if (typeof json !== 'string' || !isStatus(text)) this.#fault(STATUS.name, { kind: 'NotInLookup', field: STATUS.name, value: text })
+    if (typeof json !== 'string' || !isStatus(text))
+      this.#fault(STATUS.name, { kind: 'NotInLookup', field: STATUS.name, value: text })
     else if (creating) this.#fault(STATUS.name, { kind: 'TransitionNotAllowed', from: 'no record', to: text })
     else this.#status = text
   }
@@ -148,7 +166,12 @@ class BodyReading {
 
 function unknown(field: string): Problem {
   const suggestion = suggest(field, PROPERTY.fields.keys())
-  return { kind: 'UnknownBodyField', entity: PROPERTY.name, field, ...(suggestion !== undefined && { suggestion }) }
+  return {
+    kind: 'UnknownBodyField',
+    entity: PROPERTY.name,
+    field,
+    ...(suggestion !== undefined && { suggestion }),
+  }
 }
 
 const isEmpty = (json: JsonValue) => json === null || (typeof json === 'string' && json.trim() === '')
@@ -159,6 +182,8 @@ const empty = (field: Scalar): FieldValue => (field.collection ? [] : null)
 /** The faults in the order of the body, what it does not hold behind that in the order of the model. */
 export function sortFaults(faults: readonly Fault[], body: JsonObject): readonly Problem[] {
   if (faults.length < 2) return faults.map(f => f.problem)
-  const order = new Map([...new Set([...Object.keys(body), ...PROPERTY.fields.keys()])].map((name, i) => [name, i]))
+  const order = new Map(
+    [...new Set([...Object.keys(body), ...PROPERTY.fields.keys()])].map((name, i) => [name, i]),
+  )
   return [...faults].sort((a, b) => (order.get(a.at) ?? 0) - (order.get(b.at) ?? 0)).map(f => f.problem)
 }

@@ -1,4 +1,7 @@
-/** An exact decimal number: `digits` times ten to the power of `exponent`. Digits have no zero at either end; zero has none at all. */
+/**
+ * An exact decimal number: `digits` times ten to the power of `exponent`. Digits have no zero at either end;
+ * zero has none at all.
+ */
 export interface Decimal {
   readonly negative: boolean
   readonly digits: string
@@ -7,7 +10,9 @@ export interface Decimal {
 
 const NUMBER = /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 
-/** Reads a number as JSON or OData writes it, whatever its length and exponent; undefined if the text is none. */
+/**
+ * Reads a number as JSON or OData writes it, whatever its length and exponent; undefined if the text is none.
+ */
 export function readDecimal(text: string): Decimal | undefined {
   const [, sign, whole, fraction = '', power = '0'] = NUMBER.exec(text) ?? []
   if (whole === undefined) return undefined
@@ -16,7 +21,9 @@ export function readDecimal(text: string): Decimal | undefined {
   let end = all.length
   while (all[end - 1] === '0') end--
   const exponent = Number(power) - fraction.length + all.length - end
-  return end === 0 ? { negative: false, digits: '', exponent: 0 } : { negative: sign === '-', digits: all.slice(0, end), exponent }
+  return end === 0
+    ? { negative: false, digits: '', exponent: 0 }
+    : { negative: sign === '-', digits: all.slice(0, end), exponent }
 }
 
 /** Digits before the point. */
@@ -25,9 +32,14 @@ export const wholeDigits = ({ digits, exponent }: Decimal) => Math.max(0, digits
 /** Digits after the point. */
 export const fractionDigits = ({ exponent }: Decimal) => Math.max(0, -exponent)
 
-/** The number without exponent and without needless zeros: equal numbers have equal texts. Only for numbers that are known to be short. */
+/**
+ * The number without exponent and without needless zeros: equal numbers have equal texts. Only for numbers
+ * that are known to be short.
+ */
 export function renderDecimal({ negative, digits, exponent }: Decimal): string {
-  const padded = digits.padEnd(digits.length + Math.max(0, exponent), '0').padStart(Math.max(0, -exponent) + 1, '0')
+  const padded = digits
+    .padEnd(digits.length + Math.max(0, exponent), '0')
+    .padStart(Math.max(0, -exponent) + 1, '0')
   const point = padded.length - Math.max(0, -exponent)
   const fraction = padded.slice(point)
   return `${negative ? '-' : ''}${padded.slice(0, point)}${fraction && '.'}${fraction}`

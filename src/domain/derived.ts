@@ -1,4 +1,4 @@
-import type { Owners } from './access.js'
+import type { Owners } from './actor.js'
 import type { Changes } from './changes.js'
 import { DRAFT, type Status, statusFields } from './lifecycle.js'
 import { type Listing, NO_LISTING } from './listing.js'
@@ -19,13 +19,24 @@ export function draftFields(key: string, system: string, now: Date): Values {
   }
 }
 
-/** What the service sets because of a change that is allowed (decisions 3). `stored` is the record before it; ModificationTimestamp is the database's. */
+/**
+ * What the service sets because of a change that is allowed (decisions 3). `stored` is the record before it;
+ * ModificationTimestamp is the database's.
+ */
 export function derivedFields(stored: Listing, changes: Changes, now: Date): Values {
-  const status = changes.status !== undefined && changes.status !== stored.StandardStatus ? changes.status : undefined
-  return { ...priceFields(stored, changes, now), ...(status && statusChange(stored, status, now)), ...saleFields(stored, changes) }
+  const status =
+    changes.status !== undefined && changes.status !== stored.StandardStatus ? changes.status : undefined
+  return {
+    ...priceFields(stored, changes, now),
+    ...(status && statusChange(stored, status, now)),
+    ...saleFields(stored, changes),
+  }
 }
 
-/** The first price is the original one, and no change if the record comes with it. A draft has no major changes: nobody but its writers has seen it. */
+/**
+ * The first price is the original one, and no change if the record comes with it. A draft has no major
+ * changes: nobody but its writers has seen it.
+ */
 function priceFields(stored: Listing, { values, status }: Changes, now: Date): Values {
   const price = values['ListPrice']
   const before = stored.ListPrice
@@ -69,7 +80,9 @@ function saleFields(stored: Listing, { values, status }: Changes): Values {
   return sold && (status !== undefined || 'SoldPrice' in values) ? { ClosePrice: price } : {}
 }
 
-/** Whose listing it is after the change. Both fields are texts, so a value that could be read is text or null. */
+/**
+ * Whose listing it is after the change. Both fields are texts, so a value that could be read is text or null.
+ */
 export const ownersAfter = ({ ListAgentKey, ListOfficeKey }: Owners, { values }: Changes): Owners => ({
   ListAgentKey: ownerAfter(ListAgentKey, values['ListAgentKey']),
   ListOfficeKey: ownerAfter(ListOfficeKey, values['ListOfficeKey']),

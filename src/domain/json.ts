@@ -1,6 +1,7 @@
 /**
- * A number of a JSON body, as it was written. A double holds about 16 digits, a price in the database any number of them,
- * so the text is kept: `1e2`, `0.10` and `12345678901234567.89` arrive unchanged. It always has the form of a JSON number (RFC 8259, 6).
+ * A number of a JSON body, as it was written. A double holds about 16 digits, a price in the database any
+ * number of them, so the text is kept: `1e2`, `0.10` and `12345678901234567.89` arrive unchanged. It always
+ * has the form of a JSON number (RFC 8259, 6).
  */
 export class JsonNumber {
   readonly text: string

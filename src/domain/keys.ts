@@ -1,14 +1,17 @@
 import { randomBytes } from 'node:crypto'
 
-/** Digits of base 32 in the order of their code points, without letters that are taken for digits (Crockford). */
+/**
+ * Digits of base 32 in the order of their code points, without letters that are taken for digits (Crockford).
+ */
 const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 /** Digits of a key that hold its time, good until the year 10889, and those that hold chance. */
 const TIME_DIGITS = 10
 const CHANCE_BYTES = 10
 
 /**
- * Makes the keys of new listings: `Draft`, the time in milliseconds, 80 bits of chance, in base 32. They sort by time of creation, and so
- * do those that one process makes in one millisecond, or while its clock is set back; other processes are kept apart by chance.
+ * Makes the keys of new listings: `Draft`, the time in milliseconds, 80 bits of chance, in base 32. They sort
+ * by time of creation, and so do those that one process makes in one millisecond, or while its clock is set
+ * back; other processes are kept apart by chance.
  */
 export class ListingKeys {
   #time = 0
@@ -27,5 +30,7 @@ export class ListingKeys {
 const readChance = () => BigInt(`0x${randomBytes(CHANCE_BYTES).toString('hex')}`) >> 1n
 
 function toBase32(number: bigint, length: number): string {
-  return Array.from({ length }, (_, i) => DIGITS.charAt(Number((number >> BigInt(5 * (length - 1 - i))) & 31n))).join('')
+  return Array.from({ length }, (_, i) =>
+    DIGITS.charAt(Number((number >> BigInt(5 * (length - 1 - i))) & 31n)),
+  ).join('')
 }

@@ -29,7 +29,10 @@ export const isStatus = (text: string): text is Status => STATUSES.has(text)
 /** The status in which a listing is born. */
 export const DRAFT: Status = 'Incomplete'
 
-export const statusFields = (status: Status): StatusFields => ({ StandardStatus: status, ...FOLLOWERS[status] })
+export const statusFields = (status: Status): StatusFields => ({
+  StandardStatus: status,
+  ...FOLLOWERS[status],
+})
 
 /** A change of StandardStatus: from any of some statuses to one. */
 export interface Transition {
@@ -42,7 +45,9 @@ export interface Transition {
   readonly requires: readonly 'SoldPrice'[]
 }
 
-/** Every arrow of the diagram; nothing else changes a status (decisions 3). A draft begins by being created. */
+/**
+ * Every arrow of the diagram; nothing else changes a status (decisions 3). A draft begins by being created.
+ */
 // biome-ignore format: table
 export const TRANSITIONS: readonly Transition[] = [
   { name: 'announceProperty', to: 'Coming Soon',           requires: [],            description: 'Announces a listing that comes to the market soon.',
@@ -65,7 +70,10 @@ export const TRANSITIONS: readonly Transition[] = [
     from: ['Active', 'Active Under Contract', 'Pending'] },
 ]
 
-/** What a request for a status does: a transition, nothing if the listing has that status, undefined if it is refused. */
+/**
+ * What a request for a status does: a transition, nothing if the listing has that status, undefined if it is
+ * refused.
+ */
 export function arrow(from: string, to: Status): Transition | 'stay' | undefined {
   return from === to ? 'stay' : TRANSITIONS.find(t => t.to === to && t.from.some(status => status === from))
 }
@@ -76,7 +84,13 @@ const idOf = (status: Status) => status.replaceAll(' ', '')
 export function renderLifecycle(): string {
   const statuses = Object.keys(FOLLOWERS).filter(isStatus)
   const names = statuses.filter(s => idOf(s) !== s).map(s => `state "${s}" as ${idOf(s)}`)
-  const arrows = statuses.flatMap(from => TRANSITIONS.filter(t => t.from.includes(from)).map(t => `${idOf(from)} --> ${idOf(t.to)}: ${t.name}`))
+  const arrows = statuses.flatMap(from =>
+    TRANSITIONS.filter(t => t.from.includes(from)).map(t => `${idOf(from)} --> ${idOf(t.to)}: ${t.name}`),
+  )
   const ends = statuses.filter(s => !TRANSITIONS.some(t => t.from.includes(s))).map(s => `${idOf(s)} --> [*]`)
-  return ['stateDiagram-v2', ...[...names, `[*] --> ${idOf(DRAFT)}: createDraft`, ...arrows, ...ends].map(line => `  ${line}`), ''].join('\n')
+  return [
+    'stateDiagram-v2',
+    ...[...names, `[*] --> ${idOf(DRAFT)}: createDraft`, ...arrows, ...ends].map(line => `  ${line}`),
+    '',
+  ].join('\n')
 }

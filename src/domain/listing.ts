@@ -1,4 +1,7 @@
-/** What the rules of a write must know of the record as it is stored. Decimals are exact texts, as in `Values`. */
+/**
+ * What the rules of a write must know of the record as it is stored. Decimals are exact texts, as in
+ * `Values`.
+ */
 export interface Listing {
   readonly StandardStatus: string | null
   readonly ContractStatus: string | null

@@ -10,8 +10,12 @@ export interface Keys {
 
 type Target = keyof Keys
 
-/** An office may be a member's own: interface 2.1 has ListOfficeKey name a Member, and decisions 4 takes an Office too. */
-const targetsOf = (field: string): readonly Target[] => (field.endsWith('OfficeKey') ? ['Member', 'Office'] : ['Member'])
+/**
+ * An office may be a member's own: interface 2.1 has ListOfficeKey name a Member, and decisions 4 takes an
+ * Office too.
+ */
+const targetsOf = (field: string): readonly Target[] =>
+  field.endsWith('OfficeKey') ? ['Member', 'Office'] : ['Member']
 
 /** Fields that hold the key of another record, and whose key that may be. */
 const REFERENCES: readonly (readonly [string, readonly Target[]])[] = entity('Property')
@@ -19,7 +23,11 @@ const REFERENCES: readonly (readonly [string, readonly Target[]])[] = entity('Pr
   .map(s => [s.name, targetsOf(s.name)])
 
 const references = (values: Values) =>
-  REFERENCES.filter(([field]) => typeof values[field] === 'string').map(([field, targets]) => ({ field, value: String(values[field]), targets }))
+  REFERENCES.filter(([field]) => typeof values[field] === 'string').map(([field, targets]) => ({
+    field,
+    value: String(values[field]),
+    targets,
+  }))
 
 /** The keys that the values refer to, by the entities that may have them. */
 export function referencedKeys(values: Values): Keys {
@@ -27,11 +35,20 @@ export function referencedKeys(values: Values): Keys {
   return { Member: keysOf('Member', found), Office: keysOf('Office', found) }
 }
 
-const keysOf = (target: Target, found: ReturnType<typeof references>) => new Set(found.filter(r => r.targets.includes(target)).map(r => r.value))
+const keysOf = (target: Target, found: ReturnType<typeof references>) =>
+  new Set(found.filter(r => r.targets.includes(target)).map(r => r.value))
 
 /** References that lead nowhere. `known` are those of `referencedKeys` that there are. */
-export function missingReferences(values: Values, known: Keys): readonly (Problem & { kind: 'NoSuchReference' })[] {
+export function missingReferences(
+  values: Values,
+  known: Keys,
+): readonly (Problem & { kind: 'NoSuchReference' })[] {
   return references(values)
     .filter(({ value, targets }) => !targets.some(target => known[target].has(value)))
-    .map(({ field, value, targets }) => ({ kind: 'NoSuchReference', field, value, target: targets.join(' or ') }))
+    .map(({ field, value, targets }) => ({
+      kind: 'NoSuchReference',
+      field,
+      value,
+      target: targets.join(' or '),
+    }))
 }

@@ -1,10 +1,12 @@
 import type { Problem } from '../errors/problem.js'
 import type { EdmType, Scalar } from '../model/model.js'
 import { type Decimal, fractionDigits, readDecimal, renderDecimal, wholeDigits } from './decimal.js'
-import { isDay, isStorable, isTimestamp } from './forms.js'
 import { isList, isObject, JsonNumber, type JsonValue } from './json.js'
 
-/** The value of a field as it is stored: decimals are exact texts without needless zeros, dates `YYYY-MM-DD`, timestamps UTC with milliseconds. */
+/**
+ * The value of a field as it is stored: decimals are exact texts without needless zeros, dates `YYYY-MM-DD`,
+ * timestamps UTC with milliseconds.
+ */
 export type FieldValue = string | number | boolean | null | readonly string[]
 
 /** Values of fields by name. */
@@ -56,12 +58,23 @@ const READERS: Readonly<Record<EdmType, Reader>> = {
 
 /** A number, also as a text: clients whose numbers are binary send it so (OData JSON 4.01, 3.2). */
 export const readNumber = (json: JsonValue | undefined): Decimal | undefined =>
-  json instanceof JsonNumber ? readDecimal(json.text) : typeof json === 'string' ? readDecimal(json) : undefined
+  json instanceof JsonNumber
+    ? readDecimal(json.text)
+    : typeof json === 'string'
+      ? readDecimal(json)
+      : undefined
 
-function readWhole(field: Scalar, json: JsonValue, number: Decimal | undefined, bits: bigint, toValue: (whole: bigint) => FieldValue): Outcome {
+function readWhole(
+  field: Scalar,
+  json: JsonValue,
+  number: Decimal | undefined,
+  bits: bigint,
+  toValue: (whole: bigint) => FieldValue,
+): Outcome {
   if (!number || fractionDigits(number) > 0) return wrongType(field, json)
   const limit = 2n ** bits
-  if (wholeDigits(number) > String(limit).length) return outOfRange(field, `whole numbers of ${bits + 1n} bits`)
+  if (wholeDigits(number) > String(limit).length)
+    return outOfRange(field, `whole numbers of ${bits + 1n} bits`)
   const whole = BigInt(renderDecimal(number))
   if (whole < -limit || whole >= limit) return outOfRange(field, `whole numbers of ${bits + 1n} bits`)
   return number.negative ? outOfRange(field, NO_NEGATIVE) : { value: toValue(whole) }
@@ -95,14 +108,18 @@ export function boundsBroken({ name }: Scalar, number: Decimal): string | undefi
 
 function readText(field: Scalar, json: JsonValue): Outcome {
   if (typeof json !== 'string') return wrongType(field, json)
-  if (!isStorable(json)) return bad(field, 'a text without NUL characters and unpaired surrogates', 'a text with them')
+  if (!isStorable(json))
+    return bad(field, 'a text without NUL characters and unpaired surrogates', 'a text with them')
   const { maxLength } = field
-  if (maxLength !== undefined && json.length > maxLength && [...json].length > maxLength) return outOfRange(field, `at most ${maxLength} characters`)
+  if (maxLength !== undefined && json.length > maxLength && [...json].length > maxLength)
+    return outOfRange(field, `at most ${maxLength} characters`)
   return { value: json }
 }
 
 function readTimestamp(field: Scalar, json: JsonValue): Outcome {
-  return typeof json === 'string' && isTimestamp(json) ? { value: new Date(json).toISOString() } : wrongType(field, json)
+  return typeof json === 'string' && isTimestamp(json)
+    ? { value: new Date(json).toISOString() }
+    : wrongType(field, json)
 }
 
 export const wrongType = (field: Scalar, json: JsonValue) => bad(field, EXPECTED[field.type], describe(json))
@@ -111,7 +128,9 @@ export const bad = ({ name }: Scalar, expected: string, found: string): { readon
   problem: { kind: 'BadValue', field: name, expected, found },
 })
 
-export const outOfRange = ({ name }: Scalar, limit: string): { readonly problem: Problem } => ({ problem: { kind: 'OutOfRange', field: name, limit } })
+export const outOfRange = ({ name }: Scalar, limit: string): { readonly problem: Problem } => ({
+  problem: { kind: 'OutOfRange', field: name, limit },
+})
 
 /** A value of a body in the words of an error: texts in quotes, what is nested only by its kind. */
 export function describe(json: JsonValue): string {
@@ -120,3 +139,25 @@ export function describe(json: JsonValue): string {
   if (isList(json)) return 'a list'
   return isObject(json) ? 'an object' : String(json)
 }
+
+// Forms of values that bodies and files have in common.
+
+/** PostgreSQL holds no NUL and, its text being UTF-8, no half of a surrogate pair. */
+export const isStorable = (text: string): boolean => !/\0|\p{Surrogate}/u.test(text)
+
+const DAY = /^\d{4}-\d{2}-\d{2}$/
+const TIMESTAMP =
+  /^(\d{4}-\d{2}-\d{2})T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,12})?)?(?:Z|[+-](?:0\d|1[0-4]):[0-5]\d)$/
+
+/** A day of the calendar, `YYYY-MM-DD`; PostgreSQL has no year 0. */
+export function isDay(text: string): boolean {
+  const time = DAY.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN
+  return text >= '0001' && !Number.isNaN(time) && new Date(time).toISOString().startsWith(text)
+}
+
+/** A day with a time of day and an offset from UTC. */
+export const isTimestamp = (text: string): boolean => isDay(TIMESTAMP.exec(text)?.[1] ?? '')
+
+/** A name of the coordinate system of GeoJSON, as the `crs` of 2008 gives it. */
+export const isWgs84 = (crs: string): boolean =>
+  /^(EPSG:4326|urn:ogc:def:crs:(EPSG:[\d.]*:4326|OGC:1\.3:CRS84))$/i.test(crs)

@@ -1,6 +1,19 @@
 import { type Entity, entity, type Navigation, type Scalar, scalar } from '../model/model.js'
-import { allOf, anyOf, call, columnOf, type Expr, FALSE, nullLiteral, type RowName, rowSource, type Source, TRUE, textLiteral } from '../query/plan.js'
-import type { Actor } from './access.js'
+import {
+  allOf,
+  anyOf,
+  call,
+  columnOf,
+  type Expr,
+  FALSE,
+  nullLiteral,
+  type RowName,
+  rowSource,
+  type Source,
+  TRUE,
+  textLiteral,
+} from '../query/plan.js'
+import type { Actor } from './actor.js'
 import { DRAFT } from './lifecycle.js'
 
 /** What the market has decided about all readers. */
@@ -14,10 +27,18 @@ const PROPERTY = entity('Property')
 const listingColumn = (of: Entity, name: string, source: Source) => columnOf(scalar(of, name), source)
 const isNotFalse = (column: Expr) => call('ne', column, { kind: 'literal', value: false, type: 'Boolean' })
 
-/** The listing is that of the actor's own agent or office (decisions 6). `of` is Property, or the log that keeps the same columns. */
+/**
+ * The listing is that of the actor's own agent or office (decisions 6). `of` is Property, or the log that
+ * keeps the same columns.
+ */
 function isOwn(of: Entity, source: Source, { memberKey, officeKey }: Actor): Expr {
-  const equals = (field: string, key: string | undefined) => (key === undefined ? FALSE : call('eq', listingColumn(of, field, source), textLiteral(key)))
-  return anyOf(equals('ListAgentKey', memberKey), equals('ListOfficeKey', memberKey), equals('ListOfficeKey', officeKey))
+  const equals = (field: string, key: string | undefined) =>
+    key === undefined ? FALSE : call('eq', listingColumn(of, field, source), textLiteral(key))
+  return anyOf(
+    equals('ListAgentKey', memberKey),
+    equals('ListOfficeKey', memberKey),
+    equals('ListOfficeKey', officeKey),
+  )
 }
 
 /** The actor may change the listing: the condition that `mayWrite` in access.ts checks on one record. */
@@ -28,7 +49,10 @@ function isWritable(of: Entity, source: Source, actor: Actor): Expr {
 
 function isVisibleListing(of: Entity, source: Source, actor: Actor): Expr {
   const published = call('ne', listingColumn(of, 'StandardStatus', source), textLiteral(DRAFT))
-  const shown = actor.audience === 'public' ? isNotFalse(listingColumn(of, 'InternetEntireListingDisplayYN', source)) : TRUE
+  const shown =
+    actor.audience === 'public'
+      ? isNotFalse(listingColumn(of, 'InternetEntireListingDisplayYN', source))
+      : TRUE
   return anyOf(isWritable(of, source, actor), allOf(published, shown))
 }
 
@@ -53,12 +77,14 @@ function navigation(of: string, name: string): Navigation {
 
 /** Who may see a record may see the records at the other end: both belong to one listing. */
 export const staysInListing = ({ target, local, foreign }: Navigation) =>
-  (foreign === LISTING[target]?.local && local === PROPERTY.key.name) || (target === PROPERTY.name && local === PROPERTY.key.name)
+  (foreign === LISTING[target]?.local && local === PROPERTY.key.name) ||
+  (target === PROPERTY.name && local === PROPERTY.key.name)
 
 /**
- * The condition under which the actor can see a record: drafts are for those who may write them, listings that the seller keeps
- * from the internet are not for the public, and what belongs to a listing is there only with it (decisions 6).
- * An event of a listing that is gone is shown to those who could see the listing at that moment.
+ * The condition under which the actor can see a record: drafts are for those who may write them, listings
+ * that the seller keeps from the internet are not for the public, and what belongs to a listing is there only
+ * with it (decisions 6). An event of a listing that is gone is shown to those who could see the listing at
+ * that moment.
  */
 export function isVisible(of: Entity, row: RowName, actor: Actor): Expr {
   const source = rowSource(row)
@@ -77,7 +103,8 @@ export function isVisible(of: Entity, row: RowName, actor: Actor): Expr {
   const seen = isVisibleListing(PROPERTY, rowSource(listing), actor)
   if (seen === TRUE) return TRUE
   const free = call('eq', columnOf(scalar(of, toListing.local), source), nullLiteral('String'))
-  const gone = toListing === LISTING_OF_EVENT ? allOf(call('not', any()), isVisibleListing(of, source, actor)) : FALSE
+  const gone =
+    toListing === LISTING_OF_EVENT ? allOf(call('not', any()), isVisibleListing(of, source, actor)) : FALSE
   return anyOf(free, any(seen), gone)
 }
 
@@ -89,8 +116,9 @@ const EVENTS_OF_LISTING: Navigation = {
 } // biome-ignore format: one row
 
 /**
- * The condition under which the actor is told of an event of a listing: it can see the event, or it was this change that took the listing from its sight,
- * as the event before shows. Of what happens to the listing afterwards it hears nothing.
+ * The condition under which the actor is told of an event of a listing: it can see the event, or it was this
+ * change that took the listing from its sight, as the event before shows. Of what happens to the listing
+ * afterwards it hears nothing.
  */
 export function isTold(row: RowName, actor: Actor): Expr {
   const seen = isVisible(EVENT, row, actor)
@@ -105,19 +133,33 @@ export function isTold(row: RowName, actor: Actor): Expr {
     body,
     type: 'Boolean',
   })
-  const isBetween = allOf(call('gt', sequence(between), sequence(before)), call('lt', sequence(between), sequence(row)))
-  const isBefore = allOf(call('lt', sequence(before), sequence(row)), call('not', anyEvent(between, isBetween)))
+  const isBetween = allOf(
+    call('gt', sequence(between), sequence(before)),
+    call('lt', sequence(between), sequence(row)),
+  )
+  const isBefore = allOf(
+    call('lt', sequence(before), sequence(row)),
+    call('not', anyEvent(between, isBetween)),
+  )
   return anyOf(seen, anyEvent(before, allOf(isBefore, isVisibleListing(EVENT, rowSource(before), actor))))
 }
 
 const nextRow = (row: RowName): RowName => `r${Number(row.slice(1)) + 1}`
 
-/** The condition under which the actor may read a field of the record at `source` (fields.csv, readableBy; decisions 6). */
+/**
+ * The condition under which the actor may read a field of the record at `source` (fields.csv, readableBy;
+ * decisions 6).
+ */
 export function isReadable(field: Scalar, source: Source, actor: Actor, policy: Policy): Expr {
   const inside = actor.audience !== 'public'
   switch (field.readableBy) {
     case 'everyone':
-      return field.address && !inside ? anyOf(isNotFalse(listingColumn(PROPERTY, 'InternetAddressDisplayYN', source)), isOwn(PROPERTY, source, actor)) : TRUE
+      return field.address && !inside
+        ? anyOf(
+            isNotFalse(listingColumn(PROPERTY, 'InternetAddressDisplayYN', source)),
+            isOwn(PROPERTY, source, actor),
+          )
+        : TRUE
     case 'member':
       return inside ? TRUE : FALSE
     case 'disclosed':

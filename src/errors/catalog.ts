@@ -17,8 +17,10 @@ const source = (p: { readonly at: At }) => p.at.source
 const field = (p: { readonly field: string }) => p.field
 const option = (p: { readonly option: string }) => p.option
 
-const position = (at: At) => (at.offset === undefined ? '' : ` (at position ${at.offset + 1} of ${at.source})`)
-const didYouMean = (p: { readonly suggestion?: string }) => (p.suggestion === undefined ? '' : ` Did you mean '${p.suggestion}'?`)
+const position = (at: At) =>
+  at.offset === undefined ? '' : ` (at position ${at.offset + 1} of ${at.source})`
+const didYouMean = (p: { readonly suggestion?: string }) =>
+  p.suggestion === undefined ? '' : ` Did you mean '${p.suggestion}'?`
 const hint = (p: { readonly hint?: string }) => (p.hint === undefined ? '' : ` ${p.hint}`)
 /** Text of a client, cut so that an answer cannot be made long. */
 const show = (text: string) => (text.length > 80 ? `${text.slice(0, 77)}...` : text)
@@ -108,14 +110,27 @@ export interface Detail {
   readonly target?: string
 }
 
-const NOT_SAVED = { status: 400, code: '1111', message: 'The record was not saved because of bad data.' } as const
+const NOT_SAVED = {
+  status: 400,
+  code: '1111',
+  message: 'The record was not saved because of bad data.',
+} as const
 
-/** Turns the problems of one refused request into the one failure that is answered; write faults become its details. */
+/**
+ * Turns the problems of one refused request into the one failure that is answered; write faults become its
+ * details.
+ */
 export function toFailure(problems: readonly [Problem, ...Problem[]]): Failure {
   const entry = CATALOG[problems[0].kind]
   if (entry.detail) return { ...NOT_SAVED, details: problems.map(toDetail) }
   const { code, message, target } = toDetail(problems[0])
-  return { status: entry.status, code, message, ...(target !== undefined && { target }), details: problems.slice(1).map(toDetail) }
+  return {
+    status: entry.status,
+    code,
+    message,
+    ...(target !== undefined && { target }),
+    details: problems.slice(1).map(toDetail),
+  }
 }
 
 function toDetail<K extends ProblemKind>(problem: ProblemOf<K> & { kind: K }): Detail {

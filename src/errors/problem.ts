@@ -1,14 +1,26 @@
-/** Where in the request a fault stands: a query option, argument or body, and an offset (characters, from 0) into its text. */
+/**
+ * Where in the request a fault stands: a query option, argument or body, and an offset (characters, from 0)
+ * into its text.
+ */
 export interface At {
   readonly source: string
   readonly offset?: number
 }
 
-/** Everything that can be wrong with a request, in the words of the domain. Status, code and text stand in `catalog.ts`. */
+/**
+ * Everything that can be wrong with a request, in the words of the domain. Status, code and text stand in
+ * `catalog.ts`.
+ */
 export type Problem =
   // A query that cannot be read or has no meaning.
   | { readonly kind: 'Syntax'; readonly expected: string; readonly found: string; readonly at: At }
-  | { readonly kind: 'UnknownField'; readonly entity: string; readonly field: string; readonly suggestion?: string; readonly at: At }
+  | {
+      readonly kind: 'UnknownField'
+      readonly entity: string
+      readonly field: string
+      readonly suggestion?: string
+      readonly at: At
+    }
   | { readonly kind: 'UnknownFunction'; readonly name: string; readonly suggestion?: string; readonly at: At }
   | {
       readonly kind: 'NoOverload'
@@ -19,12 +31,23 @@ export type Problem =
       readonly at: At
     }
   | { readonly kind: 'WrongType'; readonly expected: string; readonly found: string; readonly at: At }
-  | { readonly kind: 'BadLiteral'; readonly type: string; readonly text: string; readonly hint?: string; readonly at: At }
+  | {
+      readonly kind: 'BadLiteral'
+      readonly type: string
+      readonly text: string
+      readonly hint?: string
+      readonly at: At
+    }
   | { readonly kind: 'DivisionByZero'; readonly at: At }
   | { readonly kind: 'UnknownOption'; readonly option: string; readonly suggestion?: string }
   | { readonly kind: 'DuplicateOption'; readonly option: string }
   | { readonly kind: 'OptionNotAllowed'; readonly option: string; readonly where: string }
-  | { readonly kind: 'BadOptionValue'; readonly option: string; readonly expected: string; readonly found: string }
+  | {
+      readonly kind: 'BadOptionValue'
+      readonly option: string
+      readonly expected: string
+      readonly found: string
+    }
   | { readonly kind: 'DuplicateItem'; readonly item: string; readonly at: At }
   | { readonly kind: 'NameTaken'; readonly name: string; readonly at: At }
   | { readonly kind: 'NotSortable'; readonly field: string; readonly at: At }
@@ -41,12 +64,22 @@ export type Problem =
   // A body that cannot be read, and the faults of a write: all of them are reported at once.
   | { readonly kind: 'MalformedBody'; readonly reason: string }
   | { readonly kind: 'RequiredMissing'; readonly field: string }
-  | { readonly kind: 'UnknownBodyField'; readonly entity: string; readonly field: string; readonly suggestion?: string }
+  | {
+      readonly kind: 'UnknownBodyField'
+      readonly entity: string
+      readonly field: string
+      readonly suggestion?: string
+    }
   | { readonly kind: 'BadValue'; readonly field: string; readonly expected: string; readonly found: string }
   | { readonly kind: 'OutOfRange'; readonly field: string; readonly limit: string }
   | { readonly kind: 'NotInLookup'; readonly field: string; readonly value: string }
   | { readonly kind: 'NotWritable'; readonly field: string }
-  | { readonly kind: 'NoSuchReference'; readonly field: string; readonly value: string; readonly target: string }
+  | {
+      readonly kind: 'NoSuchReference'
+      readonly field: string
+      readonly value: string
+      readonly target: string
+    }
   | { readonly kind: 'TransitionNotAllowed'; readonly from: string; readonly to: string }
   // Who asks, and what for.
   | { readonly kind: 'TokenMissing' }
@@ -75,7 +108,10 @@ export type Problem =
 export type ProblemKind = Problem['kind']
 export type ProblemOf<K extends ProblemKind> = Extract<Problem, { kind: K }>
 
-/** A refused request. It holds every problem that was found, in the order of the request; there is at least one. `cause`: what stands behind it, for the log alone. */
+/**
+ * A refused request. It holds every problem that was found, in the order of the request; there is at least
+ * one. `cause`: what stands behind it, for the log alone.
+ */
 export class ProblemError extends Error {
   readonly problems: readonly [Problem, ...Problem[]]
 
@@ -93,14 +129,18 @@ export const fail = (problem: Problem): never => {
 export const withCause = (problem: Problem, cause: unknown): ProblemError =>
   Object.assign(new ProblemError(problem), problem.kind === 'Unavailable' && { cause })
 
-/** What a request failed of. `report` is told of every error, and logs what clients are not told: anything but a problem stands there under the id that it gives. */
+/**
+ * What a request failed of. `report` is told of every error, and logs what clients are not told: anything but
+ * a problem stands there under the id that it gives.
+ */
 export function problemsOf(error: unknown, report: (error: unknown) => string): ProblemError['problems'] {
   const id = report(error)
   return error instanceof ProblemError ? error.problems : [{ kind: 'Internal', id }]
 }
 
 /** What an error says in words; some of Node have only a code. */
-export const messageOf = (error: unknown): string => (error instanceof Error && error.message) || String(error)
+export const messageOf = (error: unknown): string =>
+  (error instanceof Error && error.message) || String(error)
 
 /** Refuses the request if there is any problem. */
 export function failIfAny(problems: readonly Problem[]): void {

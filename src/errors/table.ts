@@ -7,7 +7,10 @@ const OPTIONAL: ReadonlySet<string> = new Set(['suggestion', 'hint'])
 /** Facts that choose between sentences, and so cannot be anything. */
 const CHOSEN: Readonly<Record<string, unknown>> = { reason: 'busy' }
 
-/** All problems as a table of Markdown, ordered by code: what a client program can rest on, and the words a person reads. */
+/**
+ * All problems as a table of Markdown, ordered by code: what a client program can rest on, and the words a
+ * person reads.
+ */
 export function renderErrorTable(): string {
   const rows = Object.keys(CATALOG).filter(isKind).map(toRow).sort()
   return `${HEAD}\n${rows.join('\n')}\n`

@@ -1,4 +1,4 @@
-import type { Actor } from '../domain/access.js'
+import type { Actor } from '../domain/actor.js'
 
 /** Who asks, and where faults of the service are told of: one for each request. */
 export interface GraphQLContext {

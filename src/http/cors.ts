@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Config } from '../config.js'
+import type { Config } from '../config/config.js'
 
 const METHODS = 'GET, HEAD, POST, PATCH, PUT, DELETE'
 /** Headers of our answers that a script may read; without this list it sees almost none of them. */
@@ -25,9 +25,9 @@ const PREFLIGHT_AGE_S = '7200'
 type Handler = (req: IncomingMessage, res: ServerResponse, next: () => void) => void
 
 /**
- * Lets pages of CORS_ORIGINS call the service. It stands before everything else, so that errors carry the headers too and a
- * preflight needs no token. Credentials are never allowed: the service knows no cookies, a bearer token is sent by the script itself.
- * An OPTIONS request that is no preflight goes on to the adapters.
+ * Lets pages of CORS_ORIGINS call the service. It stands before everything else, so that errors carry the
+ * headers too and a preflight needs no token. Credentials are never allowed: the service knows no cookies, a
+ * bearer token is sent by the script itself. An OPTIONS request that is no preflight goes on to the adapters.
  */
 export function allowOrigins({ corsOrigins }: Pick<Config, 'corsOrigins'>): Handler {
   return (req, res, next) => {
@@ -40,7 +40,9 @@ export function allowOrigins({ corsOrigins }: Pick<Config, 'corsOrigins'>): Hand
   }
 }
 
-/** What the answer says about the page's origin; undefined: nothing, so the browser keeps the answer from it. */
+/**
+ * What the answer says about the page's origin; undefined: nothing, so the browser keeps the answer from it.
+ */
 function toAllowedOrigin(origin: string | undefined, corsOrigins: readonly string[]): string | undefined {
   if (origin === undefined) return undefined
   if (corsOrigins.includes('*')) return '*'
@@ -48,7 +50,9 @@ function toAllowedOrigin(origin: string | undefined, corsOrigins: readonly strin
 }
 
 const isPreflight = ({ method, headers }: IncomingMessage) =>
-  method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined
+  method === 'OPTIONS' &&
+  headers.origin !== undefined &&
+  headers['access-control-request-method'] !== undefined
 
 function answerPreflight(req: IncomingMessage, res: ServerResponse, isAllowed: boolean): void {
   if (isAllowed) {

@@ -7,11 +7,16 @@ export const toETag = (version: string): string => `W/"${version}"`
 const TAG = /\s*(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"\s*(?:,|$)/y
 
 /**
- * Reads If-Match or If-None-Match (RFC 9110, 13.1). Weak and strong tags are compared alike: ours are weak, and OData wants them in If-Match (Part 1, 8.2.4).
- * Fails with `BadHeader`.
+ * Reads If-Match or If-None-Match (RFC 9110, 13.1). Weak and strong tags are compared alike: ours are weak,
+ * and OData wants them in If-Match (Part 1, 8.2.4). Fails with `BadHeader`.
  */
-export function readEntityTags(header: 'If-Match' | 'If-None-Match', text: string | undefined): Versions | undefined {
-  return text === undefined ? undefined : (parseEntityTags(text) ?? fail({ kind: 'BadHeader', header, found: text }))
+export function readEntityTags(
+  header: 'If-Match' | 'If-None-Match',
+  text: string | undefined,
+): Versions | undefined {
+  return text === undefined
+    ? undefined
+    : (parseEntityTags(text) ?? fail({ kind: 'BadHeader', header, found: text }))
 }
 
 /** The versions in a list of entity tags; undefined if it is none. */
@@ -28,4 +33,5 @@ export function parseEntityTags(text: string): Versions | undefined {
 }
 
 /** Whether a record of that version is meant. Entries of the log have no version. */
-export const isNamed = (tags: Versions, version: string | null): boolean => tags === '*' || (version !== null && tags.includes(version))
+export const isNamed = (tags: Versions, version: string | null): boolean =>
+  tags === '*' || (version !== null && tags.includes(version))

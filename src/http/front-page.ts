@@ -6,9 +6,13 @@ export interface Signpost {
   readonly about: string
 }
 
-const STYLE = 'body{font:16px/1.5 system-ui,sans-serif;max-width:44rem;margin:3rem auto;padding:0 1rem}code{background:#8882;padding:.1em .3em}'
+const STYLE =
+  'body{font:16px/1.5 system-ui,sans-serif;max-width:44rem;margin:3rem auto;padding:0 1rem}code{background:#8882;padding:.1em .3em}'
 
-/** The page at `/`: what is here and how to get in. Its links begin with `base`, for a proxy may strip a prefix. It loads nothing and runs nothing. */
+/**
+ * The page at `/`: what is here and how to get in. Its links begin with `base`, for a proxy may strip a
+ * prefix. It loads nothing and runs nothing.
+ */
 export function showFrontPage(signposts: readonly Signpost[], base = ''): RequestHandler {
   const page = renderPage(signposts, base)
   return (_req, res) => {

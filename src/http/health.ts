@@ -10,21 +10,27 @@ export interface HealthChecks {
 }
 
 /**
- * GET and HEAD /health/live (200 while the process runs) and /health/ready (200 or 503). Open to everyone, so they say one word and no more.
- * Everything else goes on.
+ * GET and HEAD /health/live (200 while the process runs) and /health/ready (200 or 503). Open to everyone, so
+ * they say one word and no more. Everything else goes on.
  */
-export function answerHealth(checks: HealthChecks): (req: IncomingMessage, res: ServerResponse, next: () => void) => void {
+export function answerHealth(
+  checks: HealthChecks,
+): (req: IncomingMessage, res: ServerResponse, next: () => void) => void {
   return (req, res, next) => {
     if (!req.url?.startsWith('/health/')) return next()
     const [path] = req.url.split('?')
     const isProbe = req.method === 'GET' || req.method === 'HEAD'
     if (isProbe && path === '/health/live') send(res, 200, 'live')
-    else if (isProbe && path === '/health/ready') void readiness(checks).then(word => send(res, word === 'ready' ? 200 : 503, word))
+    else if (isProbe && path === '/health/ready')
+      void readiness(checks).then(word => send(res, word === 'ready' ? 200 : 503, word))
     else next()
   }
 }
 
-async function readiness({ isReady, isDraining }: HealthChecks): Promise<'ready' | 'draining' | 'unavailable'> {
+async function readiness({
+  isReady,
+  isDraining,
+}: HealthChecks): Promise<'ready' | 'draining' | 'unavailable'> {
   if (isDraining()) return 'draining'
   let timer: NodeJS.Timeout | undefined
   const patience = new Promise<boolean>(resolve => {
@@ -37,5 +43,7 @@ async function readiness({ isReady, isDraining }: HealthChecks): Promise<'ready'
 
 /** Node leaves the body away for HEAD. */
 function send(res: ServerResponse, status: number, word: string): void {
-  res.writeHead(status, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' }).end(JSON.stringify({ status: word }))
+  res
+    .writeHead(status, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' })
+    .end(JSON.stringify({ status: word }))
 }

@@ -1,11 +1,12 @@
 import type { IncomingMessage } from 'node:http'
-import type { Config } from '../config.js'
+import type { Config } from '../config/config.js'
 import { fail } from '../errors/problem.js'
 
 type QueryLimit = Pick<Config, 'maxQueryLength'>
 
 /**
- * Refuses a query string of more than MAX_QUERY_LENGTH characters, as it was sent. Before anything is decoded or parsed.
+ * Refuses a query string of more than MAX_QUERY_LENGTH characters, as it was sent. Before anything is decoded
+ * or parsed.
  * @throws ProblemError UrlTooLong
  */
 export function checkQueryLength(req: IncomingMessage, limit: QueryLimit): void {

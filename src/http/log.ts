@@ -1,17 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Level, type Logger, pino } from 'pino'
-import type { Config } from '../config.js'
+import type { Config } from '../config/config.js'
 import { messageOf, type ProblemError } from '../errors/problem.js'
 
 /**
- * Lines go out together: a system call for each was a twentieth of a small request. The rest goes out at the end of the process, and what is fatal at once.
- * The package writes 16 KB at most at a time.
+ * Lines go out together: a system call for each was a twentieth of a small request. The rest goes out at the
+ * end of the process, and what is fatal at once. The package writes 16 KB at most at a time.
  */
 const BUFFER = { dest: 1, sync: false, minLength: 15_000, periodicFlush: 100 } as const
 
 /** One JSON line per event on standard output, at most a tenth of a second late. */
-export const createLogger = ({ logLevel }: Pick<Config, 'logLevel'>): Logger => pino({ level: logLevel, base: null }, pino.destination(BUFFER))
+export const createLogger = ({ logLevel }: Pick<Config, 'logLevel'>): Logger =>
+  pino({ level: logLevel, base: null }, pino.destination(BUFFER))
 
 const ID = Symbol('id')
 const REASON = Symbol('reason')
@@ -24,7 +25,10 @@ interface Named {
 /** The id that stands in the log line and in the X-Request-Id of the answer. */
 export const requestId = (req: IncomingMessage & Named): string => req[ID] ?? 'unknown'
 
-/** Why the service could not answer, as far as something stands behind the problem: the line of the request says it. */
+/**
+ * Why the service could not answer, as far as something stands behind the problem: the line of the request
+ * says it.
+ */
 export function noteReason(req: IncomingMessage & Named, { cause }: ProblemError): void {
   if (cause !== undefined) req[REASON] = messageOf(cause)
 }
@@ -45,14 +49,20 @@ function nameRequest(req: IncomingMessage & Named): string {
 function measure({ socket }: IncomingMessage): () => { readonly ms: number; readonly bytes: number } {
   const startedAt = performance.now()
   const sentBefore = socket.bytesWritten
-  return () => ({ ms: Math.round((performance.now() - startedAt) * 10) / 10, bytes: socket.bytesWritten - sentBefore })
+  return () => ({
+    ms: Math.round((performance.now() - startedAt) * 10) / 10,
+    bytes: socket.bytesWritten - sentBefore,
+  })
 }
 
 /**
- * Gives each request an id and logs one line when its answer is done or its client has gone. Of the URL only the path and the length
- * of the query are logged: an option can hold names, prices, and tokens that some clients put there. Headers and bodies never are.
+ * Gives each request an id and logs one line when its answer is done or its client has gone. Of the URL only
+ * the path and the length of the query are logged: an option can hold names, prices, and tokens that some
+ * clients put there. Headers and bodies never are.
  */
-export function logRequests(logger: Logger): (req: IncomingMessage & Named, res: ServerResponse, next: () => void) => void {
+export function logRequests(
+  logger: Logger,
+): (req: IncomingMessage & Named, res: ServerResponse, next: () => void) => void {
   return (req, res, next) => {
     const taken = measure(req)
     const id = nameRequest(req)
@@ -61,7 +71,16 @@ export function logRequests(logger: Logger): (req: IncomingMessage & Named, res:
     const { path, queryLength } = describeTarget(req.url ?? '')
     res.on('close', () => {
       const aborted = !res.writableFinished
-      const line = { id, method: req.method, path, queryLength, status: res.statusCode, ...taken(), ...(aborted && { aborted }), reason: req[REASON] }
+      const line = {
+        id,
+        method: req.method,
+        path,
+        queryLength,
+        status: res.statusCode,
+        ...taken(),
+        ...(aborted && { aborted }),
+        reason: req[REASON],
+      }
       logger[levelOf(res.statusCode, path, aborted)](line, 'request')
     })
     next()

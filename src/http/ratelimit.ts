@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { LRUCache } from 'lru-cache'
-import type { Config } from '../config.js'
+import type { Config } from '../config/config.js'
 import { ProblemError } from '../errors/problem.js'
-import { fingerprint, readToken, type Verified, type Verifier } from './bearer.js'
-import { noteCaller } from './caller.js'
+import { fingerprint, readToken, type Verified, type Verifier } from './auth/bearer.js'
+import { noteCaller } from './auth/request-actor.js'
 
 const WINDOW_MS = 60_000
 const COUNTED_TOKENS = 100_000
@@ -23,7 +23,10 @@ interface Left {
   readonly isOver: boolean
 }
 
-/** Counts what tokens ask for, in windows of a minute that begin with the first request: HTTP and WebSockets share it. */
+/**
+ * Counts what tokens ask for, in windows of a minute that begin with the first request: HTTP and WebSockets
+ * share it.
+ */
 export interface RateMeter {
   readonly rateLimit: number
   /** Counts one request of a valid token. */
@@ -45,17 +48,26 @@ export function createMeter({ rateLimit }: Pick<Config, 'rateLimit'>): RateMeter
     const window = known !== undefined && now < known.endsAt ? known : open(name, now)
     window.count++
     const seconds = Math.max(1, Math.ceil((window.endsAt - now) / 1000))
-    return { requests: Math.max(0, rateLimit - window.count), seconds, isOver: rateLimit > 0 && window.count > rateLimit }
+    return {
+      requests: Math.max(0, rateLimit - window.count),
+      seconds,
+      isOver: rateLimit > 0 && window.count > rateLimit,
+    }
   }
   return { rateLimit, countOf, count: authorization => countOf(fingerprint(readToken(authorization))) }
 }
 
 /**
- * At most RATE_LIMIT requests per minute and token. What is left stands in the RateLimit headers. Only valid tokens count, so nobody fills the memory with
- * invented ones or starves another behind the same address; requests without one go on to be refused by the adapters. Refused requests do not prolong the wait.
- * The problem (TooManyRequests) goes to the error handler of the adapter behind.
+ * At most RATE_LIMIT requests per minute and token. What is left stands in the RateLimit headers. Only valid
+ * tokens count, so nobody fills the memory with invented ones or starves another behind the same address;
+ * requests without one go on to be refused by the adapters. Refused requests do not prolong the wait. The
+ * problem (TooManyRequests) goes to the error handler of the adapter behind.
  */
-export function limitRate(config: Pick<Config, 'rateLimit'>, verifier: Verifier, meter: RateMeter = createMeter(config)): Handler {
+export function limitRate(
+  config: Pick<Config, 'rateLimit'>,
+  verifier: Verifier,
+  meter: RateMeter = createMeter(config),
+): Handler {
   return (req, res, next) => {
     const { authorization } = req.headers
     if (meter.rateLimit === 0 || authorization === undefined) return next()
@@ -68,12 +80,23 @@ export function limitRate(config: Pick<Config, 'rateLimit'>, verifier: Verifier,
   }
 }
 
-function letIn(req: IncomingMessage, { actor, name }: Verified, meter: RateMeter, res: ServerResponse, next: (error?: unknown) => void): void {
+function letIn(
+  req: IncomingMessage,
+  { actor, name }: Verified,
+  meter: RateMeter,
+  res: ServerResponse,
+  next: (error?: unknown) => void,
+): void {
   noteCaller(req, actor)
   admit(meter.countOf(name), meter.rateLimit, res, next)
 }
 
-function admit({ requests, seconds, isOver }: Left, limit: number, res: ServerResponse, next: (error?: unknown) => void): void {
+function admit(
+  { requests, seconds, isOver }: Left,
+  limit: number,
+  res: ServerResponse,
+  next: (error?: unknown) => void,
+): void {
   res.setHeader('RateLimit-Limit', limit)
   res.setHeader('RateLimit-Remaining', requests)
   res.setHeader('RateLimit-Reset', seconds)

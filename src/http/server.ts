@@ -1,10 +1,17 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { Config } from '../config.js'
+import type { Config } from '../config/config.js'
 import type { Problem } from '../errors/problem.js'
-import { renderFailure } from './failure.js'
-import type { Messages } from './messages.js'
+import { renderFailure } from './errors.js'
+import type { Messages } from './express-prototypes.js'
 
 /** The part of a request that Node reads before anyone else: times in milliseconds. */
 const TIMES = {
@@ -44,9 +51,15 @@ export interface Luggage {
   readonly messages?: Messages
 }
 
-export const createHttpServer = (app: RequestListener, config: ServerSettings, luggage: Luggage = {}): HttpServer => new HttpServer(app, config, luggage)
+export const createHttpServer = (
+  app: RequestListener,
+  config: ServerSettings,
+  luggage: Luggage = {},
+): HttpServer => new HttpServer(app, config, luggage)
 
-/** The server around an application. What Node refuses by itself is answered in the form of every other error. */
+/**
+ * The server around an application. What Node refuses by itself is answered in the form of every other error.
+ */
 export class HttpServer {
   readonly #config: ServerSettings
   readonly #server: Server
@@ -59,13 +72,22 @@ export class HttpServer {
     this.#longLived = longLived
     const serve: RequestListener = (req, res) => this.#serve(app, req, res)
     // Node answers a missing Host with an empty body, so that check is ours.
-    this.#server = createServer({ ...TIMES, ...messages, maxHeaderSize: config.maxHeaderBytes, requireHostHeader: false }, serve)
+    this.#server = createServer(
+      { ...TIMES, ...messages, maxHeaderSize: config.maxHeaderBytes, requireHostHeader: false },
+      serve,
+    )
     // An expectation that is unknown may be ignored (RFC 9110, 10.1.1); Node would answer 417 without a body.
     this.#server.on('checkExpectation', serve)
-    this.#server.on('connect', (_req: IncomingMessage, socket: Duplex) => refuse(socket, { kind: 'BadRequest', reason: 'CONNECT is not possible here' }))
-    this.#server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => this.#upgrade(req, socket, head))
+    this.#server.on('connect', (_req: IncomingMessage, socket: Duplex) =>
+      refuse(socket, { kind: 'BadRequest', reason: 'CONNECT is not possible here' }),
+    )
+    this.#server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) =>
+      this.#upgrade(req, socket, head),
+    )
     this.#server.on('connection', (socket: Connection) => this.#hold(socket))
-    this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Connection) => this.#failClient(error.code, socket))
+    this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Connection) =>
+      this.#failClient(error.code, socket),
+    )
   }
 
   /** Starts to listen on HOST and PORT. Rejects if the port is taken. */
@@ -86,7 +108,10 @@ export class HttpServer {
     return this.#draining
   }
 
-  /** Takes no new connection, ends those that are held, closes idle ones, lets running requests finish, and cuts what is left after SHUTDOWN_TIMEOUT_MS. */
+  /**
+   * Takes no new connection, ends those that are held, closes idle ones, lets running requests finish, and
+   * cuts what is left after SHUTDOWN_TIMEOUT_MS.
+   */
   close(): Promise<void> {
     this.#draining = true
     this.#longLived?.close()
@@ -97,7 +122,8 @@ export class HttpServer {
         resolve()
       })
       this.#server.closeIdleConnections()
-      for (const { [RUNNING]: res } of this.#connections) if (res && !res.headersSent) res.setHeader('Connection', 'close')
+      for (const { [RUNNING]: res } of this.#connections)
+        if (res && !res.headersSent) res.setHeader('Connection', 'close')
     })
   }
 
@@ -111,8 +137,15 @@ export class HttpServer {
     })
   }
 
-  /** Requests of one connection are served one after the other, as their answers go out: a client that sends many and reads none holds one answer. */
-  #serve(app: RequestListener, req: IncomingMessage, res: ServerResponse<IncomingMessage> & { req: IncomingMessage }): void {
+  /**
+   * Requests of one connection are served one after the other, as their answers go out: a client that sends
+   * many and reads none holds one answer.
+   */
+  #serve(
+    app: RequestListener,
+    req: IncomingMessage,
+    res: ServerResponse<IncomingMessage> & { req: IncomingMessage },
+  ): void {
     const socket: Connection = req.socket
     const waiting = socket[WAITING] ?? []
     socket[WAITING] = waiting
@@ -121,7 +154,11 @@ export class HttpServer {
     else socket.destroy()
   }
 
-  #run(app: RequestListener, req: IncomingMessage, res: ServerResponse<IncomingMessage> & { req: IncomingMessage }): void {
+  #run(
+    app: RequestListener,
+    req: IncomingMessage,
+    res: ServerResponse<IncomingMessage> & { req: IncomingMessage },
+  ): void {
     const socket: Connection = req.socket
     socket[RUNNING] = res
     if (this.#draining) res.setHeader('Connection', 'close')
@@ -133,21 +170,36 @@ export class HttpServer {
     })
     // Of two hosts a proxy may believe one and this service the other (RFC 9112, 3.2).
     const hosts = hostsOf(req)
-    if (hosts.length > 1 || (hosts.length === 0 && req.httpVersion === '1.1')) sendFailure(res, { kind: 'BadHeader', header: 'Host', found: hosts.join(', ') })
+    if (hosts.length > 1 || (hosts.length === 0 && req.httpVersion === '1.1'))
+      sendFailure(res, { kind: 'BadHeader', header: 'Host', found: hosts.join(', ') })
     else app(req, res)
   }
 
-  /** An upgrade is an offer, which a server may leave aside (RFC 9110, 7.8): clients of HTTP/2 make one with every request. */
+  /**
+   * An upgrade is an offer, which a server may leave aside (RFC 9110, 7.8): clients of HTTP/2 make one with
+   * every request.
+   */
   #upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void {
-    if (!this.#longLived || req.headers.upgrade?.toLowerCase() !== 'websocket') this.#readAgain(req, socket, head)
+    if (!this.#longLived || req.headers.upgrade?.toLowerCase() !== 'websocket')
+      this.#readAgain(req, socket, head)
     else if (this.#draining) refuse(socket, { kind: 'Unavailable', reason: 'busy' })
     else this.#longLived.upgrade(req, socket, head)
   }
 
-  /** Node has given the connection up: it gets it back as a new one, with the request as if it had made no offer. */
+  /**
+   * Node has given the connection up: it gets it back as a new one, with the request as if it had made no
+   * offer.
+   */
   #readAgain({ method, url, httpVersion, rawHeaders }: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const lines = rawHeaders.flatMap((name, i) => (i % 2 === 0 ? withoutOffer(name, rawHeaders[i + 1] ?? '') : []))
-    socket.unshift(Buffer.concat([Buffer.from(`${method} ${url} HTTP/${httpVersion}\r\n${lines.join('')}\r\n`, 'latin1'), head]))
+    const lines = rawHeaders.flatMap((name, i) =>
+      i % 2 === 0 ? withoutOffer(name, rawHeaders[i + 1] ?? '') : [],
+    )
+    socket.unshift(
+      Buffer.concat([
+        Buffer.from(`${method} ${url} HTTP/${httpVersion}\r\n${lines.join('')}\r\n`, 'latin1'),
+        head,
+      ]),
+    )
     this.#server.emit('connection', socket)
   }
 
@@ -161,7 +213,8 @@ export class HttpServer {
 /** All values of Host: Node keeps the first one in `headers`. */
 function hostsOf({ rawHeaders }: IncomingMessage): readonly string[] {
   const hosts: string[] = []
-  for (let i = 0; i < rawHeaders.length; i += 2) if (isHost(rawHeaders[i])) hosts.push(rawHeaders[i + 1] ?? '')
+  for (let i = 0; i < rawHeaders.length; i += 2)
+    if (isHost(rawHeaders[i])) hosts.push(rawHeaders[i + 1] ?? '')
   return hosts
 }
 
@@ -187,12 +240,15 @@ function sendFailure(res: ServerResponse, problem: Problem): void {
 }
 
 /**
- * Writes an answer where there is no response object, and ends the connection. It is destroyed a little later, since a reset
- * at once would take the answer from a client that is still sending, and one that never closes would stay for ever.
+ * Writes an answer where there is no response object, and ends the connection. It is destroyed a little
+ * later, since a reset at once would take the answer from a client that is still sending, and one that never
+ * closes would stay for ever.
  */
 export function refuse(socket: Duplex, problem: Problem): void {
   const { status, headers, body } = renderFailure(problem)
-  const lines = Object.entries({ ...headers, Date: new Date().toUTCString(), Connection: 'close' }).map(([name, value]) => `${name}: ${value}`)
+  const lines = Object.entries({ ...headers, Date: new Date().toUTCString(), Connection: 'close' }).map(
+    ([name, value]) => `${name}: ${value}`,
+  )
   // After CONNECT nobody else listens, and an error without a listener would end the process.
   socket.on('error', () => socket.destroy())
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`)

@@ -1,5 +1,21 @@
-/** What a token is. `typed` is a quoted literal with a prefix, like `duration'PT1H'`; `json` a text in double quotes; `unknown` fits nothing. */
-export type TokenKind = 'string' | 'json' | 'typed' | 'guid' | 'datetime' | 'date' | 'time' | 'number' | 'alias' | 'name' | 'punctuation' | 'unknown' | 'end'
+/**
+ * What a token is. `typed` is a quoted literal with a prefix, like `duration'PT1H'`; `json` a text in double
+ * quotes; `unknown` fits nothing.
+ */
+export type TokenKind =
+  | 'string'
+  | 'json'
+  | 'typed'
+  | 'guid'
+  | 'datetime'
+  | 'date'
+  | 'time'
+  | 'number'
+  | 'alias'
+  | 'name'
+  | 'punctuation'
+  | 'unknown'
+  | 'end'
 
 export interface Token {
   readonly kind: TokenKind
@@ -19,7 +35,8 @@ const TIME = String.raw`\d\d:\d\d(?::\d\d(?:\.\d+)?)?`
 /** A name alone (OData ABNF, odataIdentifier), for texts that are no expressions. */
 export const NAME = new RegExp(`^${IDENTIFIER}$`, 'u')
 
-// Longest literal first: each kind is tried in this order. Dates and times are only shapes here, their values are checked in literals.ts.
+// Longest literal first: each kind is tried in this order. Dates and times are only shapes here, their values
+// are checked in literals.ts.
 const PATTERNS: readonly (readonly [TokenKind, string])[] = [
   ['string', QUOTED],
   ['typed', `${DOTTED}${QUOTED}`],
@@ -41,7 +58,10 @@ const TOKEN = new RegExp(PATTERNS.map(([, pattern]) => `(${pattern})`).join('|')
 const WORD = /[A-Za-z_]\w*(?![\w.'-]|[^\0-\x7f])/y
 const BLANKS = /[ \t]*/y
 
-/** The token that begins at an offset of a percent-decoded text, or behind the blanks there (OData ABNF: BWS is space and tab). */
+/**
+ * The token that begins at an offset of a percent-decoded text, or behind the blanks there (OData ABNF: BWS
+ * is space and tab).
+ */
 export function tokenAt(text: string, start: number): Token {
   BLANKS.lastIndex = start
   BLANKS.test(text)

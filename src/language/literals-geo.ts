@@ -9,11 +9,13 @@ export interface Shape {
 
 type Position = readonly [longitude: string, latitude: string]
 
-const OTHERS = /^(?:LineString|MultiPoint|MultiLineString|MultiPolygon|GeometryCollection)\s*\([-+\w\s.,()]*\)$/i
+const OTHERS =
+  /^(?:LineString|MultiPoint|MultiLineString|MultiPolygon|GeometryCollection)\s*\([-+\w\s.,()]*\)$/i
 
 /**
- * A literal like `SRID=4326;POINT(-105 39.7)` (OData ABNF, fullPointLiteral). A point is `longitude latitude`; a polygon its rings,
- * `lon lat,lon lat;lon lat,lon lat`, each closed and of four positions at least. A third and fourth coordinate are left out.
+ * A literal like `SRID=4326;POINT(-105 39.7)` (OData ABNF, fullPointLiteral). A point is `longitude
+ * latitude`; a polygon its rings, `lon lat,lon lat;lon lat,lon lat`, each closed and of four positions at
+ * least. A third and fourth coordinate are left out.
  */
 export function readShape(kind: 'Geography' | 'Geometry', text: string): Shape | undefined {
   const [, digits, body = ''] = /^SRID=(\d{1,5});(.*)$/is.exec(text) ?? []
@@ -33,7 +35,9 @@ export function readShape(kind: 'Geography' | 'Geometry', text: string): Shape |
 
 function readRings(kind: 'Geography' | 'Geometry', text: string): string | undefined {
   if (!/^\s*\([^()]*\)\s*(?:,\s*\([^()]*\)\s*)*$/.test(text)) return undefined
-  const rings = [...text.matchAll(/\(([^()]*)\)/g)].map(([, ring = '']) => ring.split(',').map(position => readPosition(kind, position)?.join(' ')))
+  const rings = [...text.matchAll(/\(([^()]*)\)/g)].map(([, ring = '']) =>
+    ring.split(',').map(position => readPosition(kind, position)?.join(' ')),
+  )
   const sound = rings.every(ring => ring.length >= 4 && !ring.includes(undefined) && ring[0] === ring.at(-1))
   return sound ? rings.map(ring => ring.join(',')).join(';') : undefined
 }
@@ -41,7 +45,8 @@ function readRings(kind: 'Geography' | 'Geometry', text: string): string | undef
 function readPosition(kind: 'Geography' | 'Geometry', text: string): Position | undefined {
   const numbers = text.trim().split(/\s+/).map(toPlainDecimal)
   const [x, y] = numbers
-  if (x === undefined || y === undefined || numbers.length > 4 || numbers.includes(undefined)) return undefined
+  if (x === undefined || y === undefined || numbers.length > 4 || numbers.includes(undefined))
+    return undefined
   const onEarth = Math.abs(Number(x)) <= 180 && Math.abs(Number(y)) <= 90
   return kind === 'Geometry' || onEarth ? [x, y] : undefined
 }

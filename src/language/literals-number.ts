@@ -1,14 +1,16 @@
 import type { LiteralType, Value } from '../query/ast.js'
 
-/** Digits on each side of the point that a number may have: the range of Edm.Double, the widest numeric type. */
+/**
+ * Digits on each side of the point that a number may have: the range of Edm.Double, the widest numeric type.
+ */
 const MAX_DIGITS = 308
 
 const INT32 = 2n ** 31n
 const INT64 = 2n ** 63n
 
 /**
- * A number of a URL: Int32 as a number, Int64 and Decimal as text, by its size and form. Exponents are written out, so that `2.5e5` stays exact.
- * `undefined` if no type can hold it.
+ * A number of a URL: Int32 as a number, Int64 and Decimal as text, by its size and form. Exponents are
+ * written out, so that `2.5e5` stays exact. `undefined` if no type can hold it.
  */
 export function readNumber(text: string): { readonly type: LiteralType; readonly value: Value } | undefined {
   if (text === '-INF') return { type: 'Double', value: text }
@@ -23,7 +25,9 @@ export function readNumber(text: string): { readonly type: LiteralType; readonly
   return { type: fits(INT64) ? 'Int64' : 'Decimal', value: whole.toString() }
 }
 
-/** Decimal text without exponent, plus sign and leading zeros; `undefined` for no number, or one out of range. */
+/**
+ * Decimal text without exponent, plus sign and leading zeros; `undefined` for no number, or one out of range.
+ */
 export function toPlainDecimal(text: string): string | undefined {
   const parts = /^([+-]?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(text)
   if (!parts) return undefined

@@ -38,7 +38,9 @@ export function readTimestamp(text: string): string | Flaw {
   const seconds = clock.seconds - offset
   const shift = Math.floor(seconds / DAY)
   const written = writeDay(day + shift)
-  return typeof written === 'string' ? `${written}T${writeClock({ ...clock, seconds: seconds - shift * DAY })}Z` : written
+  return typeof written === 'string'
+    ? `${written}T${writeClock({ ...clock, seconds: seconds - shift * DAY })}Z`
+    : written
 }
 
 /** Days since 1970-01-01. */
@@ -56,16 +58,23 @@ function toDay(text: string): number | Flaw {
 function writeDay(day: number): string | Flaw {
   const date = new Date(day * DAY * 1000)
   const year = date.getUTCFullYear()
-  return year >= 1 && year <= 9999 ? `${pad(year, 4)}-${pad(date.getUTCMonth() + 1)}-${pad(date.getUTCDate())}` : { flaw: 'year' }
+  return year >= 1 && year <= 9999
+    ? `${pad(year, 4)}-${pad(date.getUTCMonth() + 1)}-${pad(date.getUTCDate())}`
+    : { flaw: 'year' }
 }
 
 function toClock(text: string): Clock | undefined {
-  const [, hour, minute, second = '0', fraction = ''] = /^(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,12}))?)?$/.exec(text) ?? []
+  const [, hour, minute, second = '0', fraction = ''] =
+    /^(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,12}))?)?$/.exec(text) ?? []
   if (hour === undefined || Number(hour) > 23 || Number(minute) > 59 || Number(second) > 60) return undefined
-  return { seconds: Number(hour) * 3600 + Number(minute) * 60 + Number(second), fraction: trimZeros(fraction) }
+  return {
+    seconds: Number(hour) * 3600 + Number(minute) * 60 + Number(second),
+    fraction: trimZeros(fraction),
+  }
 }
 
-const writeClock = ({ seconds, fraction }: Clock) => `${pad(Math.floor(seconds / 3600))}:${pad(Math.floor(seconds / 60) % 60)}:${pad(seconds % 60)}${fraction}`
+const writeClock = ({ seconds, fraction }: Clock) =>
+  `${pad(Math.floor(seconds / 3600))}:${pad(Math.floor(seconds / 60) % 60)}:${pad(seconds % 60)}${fraction}`
 
 /** Seconds that the local clock is ahead of UTC. */
 function toOffset(zone: string): number | undefined {

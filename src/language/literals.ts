@@ -26,11 +26,16 @@ const BY_FORM: { readonly [K in TokenKind]?: Reader } = {
   time: moment('TimeOfDay', readTime),
   number: (text, at) => {
     const number = readNumber(text)
-    return number ? [number.type, number.value] : fail({ kind: 'BadLiteral', type: 'Edm.Decimal', text, hint: 'The number is out of range.', at })
+    return number
+      ? [number.type, number.value]
+      : fail({ kind: 'BadLiteral', type: 'Edm.Decimal', text, hint: 'The number is out of range.', at })
   },
 }
 
-/** Names that are literals. `null`, `INF` and `NaN` are case-sensitive, Booleans are not (OData ABNF, primitiveLiteral). */
+/**
+ * Names that are literals. `null`, `INF` and `NaN` are case-sensitive, Booleans are not (OData ABNF,
+ * primitiveLiteral).
+ */
 const BY_NAME: ReadonlyMap<string, readonly [LiteralType, Value]> = new Map([
   ['null', ['Null', null]],
   ['INF', ['Double', 'INF']],
@@ -40,13 +45,25 @@ const BOOLEAN = /^(?:true|false)$/i
 
 /** Prefixes of quoted literals, in lower case: they are written in any case. */
 const BY_PREFIX: ReadonlyMap<string, Reader> = new Map<string, Reader>([
-  ['duration', (text, at) => ['Duration', toDurationSeconds(text) ?? bad('Edm.Duration', text, at, 'Write it like P1DT2H30M.')]],
-  ['binary', (text, at) => ['Binary', BASE64URL.test(text) ? text.replace(/=+$/, '') : bad('Edm.Binary', text, at)]],
+  [
+    'duration',
+    (text, at) => [
+      'Duration',
+      toDurationSeconds(text) ?? bad('Edm.Duration', text, at, 'Write it like P1DT2H30M.'),
+    ],
+  ],
+  [
+    'binary',
+    (text, at) => ['Binary', BASE64URL.test(text) ? text.replace(/=+$/, '') : bad('Edm.Binary', text, at)],
+  ],
   ['geography', shape('Geography')],
   ['geometry', shape('Geometry')],
 ])
 
-/** The literal that a token is; `undefined` if it is none. Fails with `BadLiteral` if no type has such a value. */
+/**
+ * The literal that a token is; `undefined` if it is none. Fails with `BadLiteral` if no type has such a
+ * value.
+ */
 export function toLiteral(token: Token, at: At): Literal | undefined {
   if (token.kind === 'name') return named(token.text, at)
   if (token.kind === 'typed') return prefixed(token.text, at)
@@ -83,23 +100,35 @@ function prefixed(text: string, at: At): Literal {
   return fail({ kind: 'Syntax', expected: 'a literal of OData 4', found: text, at })
 }
 
-function moment(type: 'Date' | 'DateTimeOffset' | 'TimeOfDay', read: (text: string) => string | Flaw): Reader {
+function moment(
+  type: 'Date' | 'DateTimeOffset' | 'TimeOfDay',
+  read: (text: string) => string | Flaw,
+): Reader {
   return (text, at) => {
     const value = read(text)
     if (typeof value === 'string') return [type, value]
-    if (value.flaw === 'year') return fail({ kind: 'NotImplemented', feature: 'dates outside the years 0001 to 9999', at })
+    if (value.flaw === 'year')
+      return fail({ kind: 'NotImplemented', feature: 'dates outside the years 0001 to 9999', at })
     return bad(`Edm.${type}`, text, at, HINTS[value.flaw])
   }
 }
 
 function shape(kind: 'Geography' | 'Geometry'): Reader {
   return (text, at) => {
-    const found = readShape(kind, text) ?? bad(`Edm.${kind}`, text, at, 'Write it like SRID=4326;POINT(-105 39.7).')
-    if (kind === 'Geography' && found.srid !== 4326) return fail({ kind: 'NotImplemented', feature: `the coordinate system ${found.srid}`, at })
+    const found =
+      readShape(kind, text) ?? bad(`Edm.${kind}`, text, at, 'Write it like SRID=4326;POINT(-105 39.7).')
+    if (kind === 'Geography' && found.srid !== 4326)
+      return fail({ kind: 'NotImplemented', feature: `the coordinate system ${found.srid}`, at })
     return [found.type, found.value]
   }
 }
 
-const literal = ([type, value]: readonly [LiteralType, Value], at: At): Literal => ({ kind: 'literal', type, value, at })
+const literal = ([type, value]: readonly [LiteralType, Value], at: At): Literal => ({
+  kind: 'literal',
+  type,
+  value,
+  at,
+})
 
-const bad = (type: string, text: string, at: At, hint?: string): never => fail({ kind: 'BadLiteral', type, text, at, ...(hint !== undefined && { hint }) })
+const bad = (type: string, text: string, at: At, hint?: string): never =>
+  fail({ kind: 'BadLiteral', type, text, at, ...(hint !== undefined && { hint }) })

@@ -21,8 +21,9 @@ export type OptionName =
   | '$index'
 
 /**
- * Who handles an option: `query` is read into the query, `adapter` is for the router (formats, identifiers), `nested` has a meaning only inside `$expand`,
- * `version` must be `*`, and `none` is well known but not built.
+ * Who handles an option: `query` is read into the query, `adapter` is for the router (formats, identifiers),
+ * `nested` has a meaning only inside `$expand`, `version` must be `*`, and `none` is well known but not
+ * built.
  */
 export type Handling = 'query' | 'adapter' | 'nested' | 'version' | 'none'
 
@@ -45,4 +46,5 @@ export function toOptionName(written: string): OptionName | undefined {
 }
 
 /** The known option that was probably meant. */
-export const suggestOption = (written: string): string | undefined => suggest(`$${written.replace(/^\$+/, '').trim()}`, Object.keys(OPTIONS))
+export const suggestOption = (written: string): string | undefined =>
+  suggest(`$${written.replace(/^\$+/, '').trim()}`, Object.keys(OPTIONS))

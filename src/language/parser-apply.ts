@@ -46,7 +46,8 @@ export class ApplyParser extends ItemParser {
     if (!this.skip(',')) return { kind: 'group', by, aggregates: [] }
     const at = this.at()
     const [step, ...others] = this.sequence()
-    if (step?.kind === 'group' && step.by.length === 0 && others.length === 0) return { kind: 'group', by, aggregates: step.aggregates }
+    if (step?.kind === 'group' && step.by.length === 0 && others.length === 0)
+      return { kind: 'group', by, aggregates: step.aggregates }
     return this.miss('transformations of groups other than aggregate', at)
   }
 

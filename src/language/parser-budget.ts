@@ -1,7 +1,10 @@
 import { type At, fail } from '../errors/problem.js'
 import type { Ast, SearchAst } from '../query/ast.js'
 
-/** What a text may cost. `depth`: nesting of the text and height of the tree; `nodes`: size of the tree; `list`: items of one list. */
+/**
+ * What a text may cost. `depth`: nesting of the text and height of the tree; `nodes`: size of the tree;
+ * `list`: items of one list.
+ */
 export interface ParseLimits {
   readonly depth: number
   readonly nodes: number
@@ -18,8 +21,9 @@ export interface ParseContext {
 export const PARSE_LIMITS: ParseLimits = { depth: 100, nodes: 5000, list: 2000 }
 
 /**
- * Counts what one text costs while it is parsed, the texts of its aliases included, and refuses it with `QueryTooComplex` before the work is done.
- * Aliases can name aliases, so that a short text could stand for an endless tree: they pay from the same purse.
+ * Counts what one text costs while it is parsed, the texts of its aliases included, and refuses it with
+ * `QueryTooComplex` before the work is done. Aliases can name aliases, so that a short text could stand for
+ * an endless tree: they pay from the same purse.
  */
 export class Budget {
   private nodes = 0
@@ -37,7 +41,9 @@ export class Budget {
     return result
   }
 
-  /** Pays for a node. Chains like `a add b add c ...` grow without nesting: the height of their tree counts. */
+  /**
+   * Pays for a node. Chains like `a add b add c ...` grow without nesting: the height of their tree counts.
+   */
   node<T extends Ast | SearchAst>(node: T, at: At, children: readonly (Ast | SearchAst)[] = []): T {
     this.check('parts', ++this.nodes, this.context.limits.nodes, at)
     const height = children.reduce((most, child) => Math.max(most, 1 + (this.heights.get(child) ?? 0)), 0)

@@ -6,8 +6,18 @@ import { MemberParser } from './parser-members.js'
 import { BLANK } from './parser-tokens.js'
 
 /** Operators by how tightly they bind, loosest first (Part 2, 5.1.1.17). */
-const LEVELS = [['or'], ['and'], ['eq', 'ne'], ['gt', 'ge', 'lt', 'le'], ['add', 'sub'], ['mul', 'div', 'divby', 'mod'], ['in', 'has']]
-const POWER: ReadonlyMap<string, number> = new Map(LEVELS.flatMap((level, i) => level.map(name => [name, i + 1] as const)))
+const LEVELS = [
+  ['or'],
+  ['and'],
+  ['eq', 'ne'],
+  ['gt', 'ge', 'lt', 'le'],
+  ['add', 'sub'],
+  ['mul', 'div', 'divby', 'mod'],
+  ['in', 'has'],
+]
+const POWER: ReadonlyMap<string, number> = new Map(
+  LEVELS.flatMap((level, i) => level.map(name => [name, i + 1] as const)),
+)
 /** `not` and the minus bind tighter than multiplication, and looser than `in` and `has`. */
 const UNARY = POWER.get('mul') ?? 0
 
@@ -19,7 +29,10 @@ const TYPED: ReadonlySet<string> = new Set(['cast', 'isof'])
 const OPERAND = 'a value, a field or a function'
 const MEMBERS = "a list like ('a','b')"
 
-/** Expressions (OData ABNF, commonExpr), by precedence climbing: an operand, then every operator that binds tighter than asked. */
+/**
+ * Expressions (OData ABNF, commonExpr), by precedence climbing: an operand, then every operator that binds
+ * tighter than asked.
+ */
 export class ExpressionParser extends MemberParser {
   override expression(power = 0): Ast {
     let left = this.operand()
@@ -74,7 +87,8 @@ export class ExpressionParser extends MemberParser {
     this.advance()
     if (this.variables.includes(token.text) || follower === '/') return this.path(token)
     if (this.isWord('not', token)) return this.unary('not', at)
-    if (follower === '(' && !token.text.startsWith('$')) return this.budget.nest(at, () => this.invocation(token.text.toLowerCase(), at))
+    if (follower === '(' && !token.text.startsWith('$'))
+      return this.budget.nest(at, () => this.invocation(token.text.toLowerCase(), at))
     const literal = toLiteral(token, at)
     return literal ? this.budget.node(literal, at) : this.path(token)
   }
@@ -84,7 +98,11 @@ export class ExpressionParser extends MemberParser {
     if (fn === 'case') return this.call(fn, this.closing(this.list(() => this.branch()).flat()), at)
     const args = this.is(')') ? [] : this.list(() => this.expression())
     this.closing(args)
-    return this.call(fn, TYPED.has(fn) ? args.map((arg, i) => (i === args.length - 1 ? this.toType(arg) : arg)) : args, at)
+    return this.call(
+      fn,
+      TYPED.has(fn) ? args.map((arg, i) => (i === args.length - 1 ? this.toType(arg) : arg)) : args,
+      at,
+    )
   }
 
   /** One `condition:value` of `case`. */
@@ -110,7 +128,10 @@ export class ExpressionParser extends MemberParser {
     return name && `Collection(${name})`
   }
 
-  /** The right side of `in`: a list, or something that stands for one. Only an alias may be null there, as it is without a value. */
+  /**
+   * The right side of `in`: a list, or something that stands for one. Only an alias may be null there, as it
+   * is without a value.
+   */
   private members(given?: 'alias'): Ast {
     const { next } = this
     const at = this.at()
@@ -118,7 +139,9 @@ export class ExpressionParser extends MemberParser {
     if (this.skip('(')) return this.items(')', () => this.expression(), at)
     const operand = this.operand()
     const isNull = operand.kind === 'literal' && operand.type === 'Null'
-    return operand.kind === 'list' || operand.kind === 'path' || (isNull && given === 'alias') ? operand : this.unexpected(MEMBERS, next)
+    return operand.kind === 'list' || operand.kind === 'path' || (isNull && given === 'alias')
+      ? operand
+      : this.unexpected(MEMBERS, next)
   }
 
   private array(): Ast {

@@ -16,7 +16,10 @@ const MEMBER = 'a field, $count, any or all'
 /** Names that stand at the beginning of a path although they begin with `$`. */
 const IMPLICIT: ReadonlySet<string> = new Set(['$it', '$this'])
 
-/** Paths and what can end them: `A/B`, `A/any(x:...)`, `A/$count(...)`, `A/$filter(...)/$count`, `$root/A('k')/B` (Part 2, 5.1.1.11 to 5.1.1.15). */
+/**
+ * Paths and what can end them: `A/B`, `A/any(x:...)`, `A/$count(...)`, `A/$filter(...)/$count`,
+ * `$root/A('k')/B` (Part 2, 5.1.1.11 to 5.1.1.15).
+ */
 export abstract class MemberParser extends TokenReader {
   /** Variables of the lambdas around, which hide fields and words of the language. */
   protected readonly variables: string[] = []
@@ -41,7 +44,8 @@ export abstract class MemberParser extends TokenReader {
   private ending(over: Over): Ast | undefined {
     if (this.next.blank) this.unexpected(MEMBER)
     const quantifier = this.next.text.toLowerCase()
-    if ((quantifier === 'any' || quantifier === 'all') && this.text[this.next.end] === '(') return this.lambda(quantifier, over)
+    if ((quantifier === 'any' || quantifier === 'all') && this.text[this.next.end] === '(')
+      return this.lambda(quantifier, over)
     if (this.next.text === '$count') return this.count(over)
     if (this.next.text === '$filter') return this.filtered(over)
     return undefined
@@ -56,7 +60,8 @@ export abstract class MemberParser extends TokenReader {
     if (filter) return fail({ kind: 'NotImplemented', feature: `${quantifier} behind /$filter()`, at })
     this.advance()
     this.expect('(')
-    if (quantifier === 'any' && this.skip(')')) return this.budget.node({ kind: 'lambda', quantifier, over, at }, at)
+    if (quantifier === 'any' && this.skip(')'))
+      return this.budget.node({ kind: 'lambda', quantifier, over, at }, at)
     const variable = this.identifier('a variable')
     this.expect(':')
     this.variables.push(variable)
@@ -67,7 +72,9 @@ export abstract class MemberParser extends TokenReader {
 
   private count({ names: over, filter: outer, at }: Over): Ast {
     this.advance()
-    const { filter: inner, search } = this.skipClose('(') ? this.budget.nest(at, () => this.countOptions()) : {}
+    const { filter: inner, search } = this.skipClose('(')
+      ? this.budget.nest(at, () => this.countOptions())
+      : {}
     const filter = outer && inner ? this.call('and', [outer, inner], at) : (outer ?? inner)
     const node: Ast = { kind: 'count', over, ...(filter && { filter }), ...(search && { search }), at }
     return this.budget.node(node, at, [...(filter ? [filter] : []), ...(search ? [search] : [])])

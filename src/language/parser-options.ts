@@ -9,7 +9,10 @@ type Rule = (parser: OptionParser) => Partial<Query>
 /** The value of an option that is no expression: up to the next option of the same brackets. */
 const WORD = /[^;)]*/y
 
-/** How the value of each option that is part of a query is read. At the top and inside `$expand` the rules are the same. */
+/**
+ * How the value of each option that is part of a query is read. At the top and inside `$expand` the rules are
+ * the same.
+ */
 const RULES: { readonly [K in OptionName]?: Rule } = {
   $apply: p => ({ apply: p.transformations() }),
   $filter: p => ({ filter: p.expression() }),
@@ -24,7 +27,10 @@ const RULES: { readonly [K in OptionName]?: Rule } = {
   $skiptoken: p => ({ skipToken: toToken('$skiptoken', p.word()) }),
 }
 
-/** Options inside the brackets of an item of `$expand`, and of a collection in `$select` (OData ABNF, expandOption and selectOptionPC). */
+/**
+ * Options inside the brackets of an item of `$expand`, and of a collection in `$select` (OData ABNF,
+ * expandOption and selectOptionPC).
+ */
 const COUNTED: readonly OptionName[] = ['$filter', '$search']
 const REFERRED: readonly OptionName[] = [...COUNTED, '$orderby', '$skip', '$top', '$count']
 const NESTED: { readonly [K in Form | 'star' | 'select']: readonly OptionName[] } = {
@@ -79,7 +85,8 @@ export class OptionParser extends ApplyParser {
   private selectItem(): SelectAst {
     const at = this.at()
     if (this.skip('*')) return { name: '*', at }
-    if (this.next.kind === 'alias') return fail({ kind: 'NotImplemented', feature: 'annotations in $select', at })
+    if (this.next.kind === 'alias')
+      return fail({ kind: 'NotImplemented', feature: 'annotations in $select', at })
     const names = [this.qualified('a field or *')]
     while (this.skipClose('/')) names.push(this.qualified('a field'))
     if (names.length === 1 && this.skipAll()) return { name: `${names[0]}.*`, at }
@@ -105,7 +112,8 @@ export class OptionParser extends ApplyParser {
     let form: Form = 'records'
     while (form === 'records' && this.skipClose('/')) {
       // A type stands before or behind the navigation: the binder knows which there are.
-      if (isQualified(this.next.text) || (isQualified(names.at(-1)) && !this.next.text.startsWith('$'))) names.push(this.qualified('a navigation'))
+      if (isQualified(this.next.text) || (isQualified(names.at(-1)) && !this.next.text.startsWith('$')))
+        names.push(this.qualified('a navigation'))
       else form = this.form()
     }
     const name = names.join('/')
@@ -134,10 +142,13 @@ export class OptionParser extends ApplyParser {
 
   private nestedOption(where: keyof typeof NESTED, seen: Set<OptionName>): Partial<Query> {
     const at = this.at()
-    if (this.next.kind === 'alias') return fail({ kind: 'NotImplemented', feature: 'parameter aliases inside $expand', at })
+    if (this.next.kind === 'alias')
+      return fail({ kind: 'NotImplemented', feature: 'parameter aliases inside $expand', at })
     const written = this.take('name', 'a query option').text
     const suggestion = suggestOption(written)
-    const name = toOptionName(written) ?? fail({ kind: 'UnknownOption', option: written, ...(suggestion && { suggestion }) })
+    const name =
+      toOptionName(written) ??
+      fail({ kind: 'UnknownOption', option: written, ...(suggestion && { suggestion }) })
     if (seen.has(name)) fail({ kind: 'DuplicateOption', option: name })
     seen.add(name)
     if (!NESTED[where].includes(name)) fail({ kind: 'OptionNotAllowed', option: name, where: WHERE[where] })
@@ -148,12 +159,14 @@ export class OptionParser extends ApplyParser {
 
 /** A non-negative whole number. One that is larger than any count is as good as the largest. */
 function toWhole(option: OptionName, found: string): number {
-  if (!/^\d+$/.test(found)) fail({ kind: 'BadOptionValue', option, expected: 'a whole number, 0 or more', found })
+  if (!/^\d+$/.test(found))
+    fail({ kind: 'BadOptionValue', option, expected: 'a whole number, 0 or more', found })
   return Math.min(Number(found), Number.MAX_SAFE_INTEGER)
 }
 
 function toBoolean(option: OptionName, found: string): boolean {
-  if (!/^(?:true|false)$/i.test(found)) fail({ kind: 'BadOptionValue', option, expected: 'true or false', found })
+  if (!/^(?:true|false)$/i.test(found))
+    fail({ kind: 'BadOptionValue', option, expected: 'true or false', found })
   return found.toLowerCase() === 'true'
 }
 
@@ -162,10 +175,13 @@ function toToken(option: OptionName, found: string): string {
 }
 
 /**
- * Levels of one navigation (Part 2, 5.1.3.6). No navigation of the model leads to one of its own name, so that further levels are empty;
- * only for `*`, which is every navigation of every navigation, they are not.
+ * Levels of one navigation (Part 2, 5.1.3.6). No navigation of the model leads to one of its own name, so
+ * that further levels are empty; only for `*`, which is every navigation of every navigation, they are not.
  */
 function toLevels(found: string, where: keyof typeof NESTED): Partial<Query> {
-  if (!/^(?:[1-9]\d*|max)$/i.test(found)) fail({ kind: 'BadOptionValue', option: '$levels', expected: 'a whole number above 0, or max', found })
-  return where === 'star' && found !== '1' ? fail({ kind: 'NotImplemented', feature: '$expand=* of several levels' }) : {}
+  if (!/^(?:[1-9]\d*|max)$/i.test(found))
+    fail({ kind: 'BadOptionValue', option: '$levels', expected: 'a whole number above 0, or max', found })
+  return where === 'star' && found !== '1'
+    ? fail({ kind: 'NotImplemented', feature: '$expand=* of several levels' })
+    : {}
 }

@@ -30,7 +30,10 @@ export class TokenReader {
     this.next = tokenAt(text, 0)
   }
 
-  /** Reads the whole text by a rule: nothing may stand behind it. `$filter` takes no blanks at its end either (OData ABNF, filter). */
+  /**
+   * Reads the whole text by a rule: nothing may stand behind it. `$filter` takes no blanks at its end either
+   * (OData ABNF, filter).
+   */
   whole<T>(rule: (parser: this) => T, blanks: 'blanks' | 'noBlanks' = 'blanks'): T {
     const result = rule(this)
     if (this.next.kind !== 'end') this.unexpected('an operator or the end')
@@ -90,7 +93,9 @@ export class TokenReader {
   /** A name alone (OData ABNF, odataIdentifier). */
   protected identifier(expected: string): string {
     const { text } = this.next
-    return text.startsWith('$') || text.includes('.') ? this.unexpected(expected) : this.take('name', expected).text
+    return text.startsWith('$') || text.includes('.')
+      ? this.unexpected(expected)
+      : this.take('name', expected).text
   }
 
   /** A name of a field, or of a type with its namespace. */
@@ -125,11 +130,17 @@ export class TokenReader {
   }
 
   protected unexpected(expected: string, token: Token = this.next): never {
-    return fail({ kind: 'Syntax', expected: expected + this.advice(token, expected), found: this.show(token), at: this.at(token) })
+    return fail({
+      kind: 'Syntax',
+      expected: expected + this.advice(token, expected),
+      found: this.show(token),
+      at: this.at(token),
+    })
   }
 
   private advice(token: Token, expected: string): string {
-    const cut = !token.blank && this.text[this.end - 1] === "'" && token.kind !== 'punctuation' && expected !== BLANK
+    const cut =
+      !token.blank && this.text[this.end - 1] === "'" && token.kind !== 'punctuation' && expected !== BLANK
     if (token.text === "'" || cut) return ' (a quote inside a text is written twice)'
     if (token.kind === 'typed') return ' (blanks stand around operators)'
     if (token.text.startsWith('"')) return ' (texts stand in single quotes)'

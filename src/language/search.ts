@@ -8,15 +8,23 @@ const BLANKS = /[ \t]*/y
 const PHRASE = /"([^"]*)"/y
 /** Everything but blanks, brackets, double quotes and semicolons (OData ABNF, searchWord). */
 const WORD = /[^\s()";]+/y
-/** A whole search in single quotes is one text, as an end user typed it (OData ABNF, searchExpr-incomplete). */
+/**
+ * A whole search in single quotes is one text, as an end user typed it (OData ABNF, searchExpr-incomplete).
+ */
 const TYPED = /[ \t]*('[^']+(?:''[^']*)*')[ \t]*(?=$|[);])/y
 const OPERATOR = { and: /AND(?=[ \t])/y, or: /OR(?=[ \t])/y, not: /NOT(?=[ \t])/y } as const
 
 /**
- * Reads a search expression from an offset on, up to the end, a semicolon or a closing bracket that it has not opened.
- * NOT binds tighter than AND, which may be left out, and AND tighter than OR; they are operators in capitals only, between operands (Part 2, 5.1.8).
+ * Reads a search expression from an offset on, up to the end, a semicolon or a closing bracket that it has
+ * not opened. NOT binds tighter than AND, which may be left out, and AND tighter than OR; they are operators
+ * in capitals only, between operands (Part 2, 5.1.8).
  */
-export function readSearch(text: string, offset: number, source: string, budget: Budget): { readonly value: SearchAst; readonly end: number } {
+export function readSearch(
+  text: string,
+  offset: number,
+  source: string,
+  budget: Budget,
+): { readonly value: SearchAst; readonly end: number } {
   return new SearchReader(text, offset, source, budget).read()
 }
 
@@ -31,7 +39,8 @@ class SearchReader {
   read(): { readonly value: SearchAst; readonly end: number } {
     const at = this.at()
     const [typed, quoted] = this.match(TYPED) ?? []
-    if (typed !== undefined && quoted !== undefined) return { value: this.phrase(unquote(quoted), at), end: this.offset }
+    if (typed !== undefined && quoted !== undefined)
+      return { value: this.phrase(unquote(quoted), at), end: this.offset }
     const value = this.alternatives()
     this.match(BLANKS)
     return { value, end: this.offset }
@@ -94,7 +103,10 @@ class SearchReader {
     this.match(BLANKS)
     const pattern = OPERATOR[name]
     pattern.lastIndex = this.offset
-    return pattern.test(this.text) && /[^\s);]/.test(this.text.slice(this.offset + name.length, this.offset + name.length + 64))
+    return (
+      pattern.test(this.text) &&
+      /[^\s);]/.test(this.text.slice(this.offset + name.length, this.offset + name.length + 64))
+    )
   }
 
   private atEnd(): boolean {
@@ -116,6 +128,11 @@ class SearchReader {
 
   private unexpected(expected: string): never {
     const found = this.text[this.offset]
-    return fail({ kind: 'Syntax', expected, found: found === undefined ? 'the end' : `'${found}'`, at: this.at() })
+    return fail({
+      kind: 'Syntax',
+      expected,
+      found: found === undefined ? 'the end' : `'${found}'`,
+      at: this.at(),
+    })
   }
 }

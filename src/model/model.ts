@@ -1,7 +1,15 @@
 import generated from './generated.js'
 
 /** Types of columns. Names are those of Edm without the prefix (OData CSDL 4.01, 4.4). */
-export type EdmType = 'Boolean' | 'Int32' | 'Int64' | 'Decimal' | 'String' | 'DateTimeOffset' | 'Date' | 'GeographyPoint'
+export type EdmType =
+  | 'Boolean'
+  | 'Int32'
+  | 'Int64'
+  | 'Decimal'
+  | 'String'
+  | 'DateTimeOffset'
+  | 'Date'
+  | 'GeographyPoint'
 
 /** Who may read a field: `disclosed` depends on NON_DISCLOSURE, `own` on whose listing it is. */
 export type Readers = 'everyone' | 'member' | 'disclosed' | 'own' | 'nobody'
@@ -86,7 +94,9 @@ function toEntity(raw: (typeof generated.entities)[number]): Entity {
 export const NAMESPACE = 'org.reso.metadata'
 
 /** Every entity, by name, in the order of the model. */
-export const ENTITIES: ReadonlyMap<string, Entity> = new Map(generated.entities.map(e => [e.name, toEntity(e)]))
+export const ENTITIES: ReadonlyMap<string, Entity> = new Map(
+  generated.entities.map(e => [e.name, toEntity(e)]),
+)
 
 /** The entity of that name. Only for names that the model itself holds. */
 export function entity(name: string): Entity {

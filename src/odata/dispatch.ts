@@ -1,18 +1,20 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Config } from '../config.js'
+import type { Config } from '../config/config.js'
 import { fail } from '../errors/problem.js'
 import { checkQueryText } from '../http/limits.js'
 import type { ParseLimits } from '../language/parser-budget.js'
-import { remember } from '../query/remember.js'
-import { type Answer, noContent } from './answer.js'
-import { readOptions } from './options.js'
-import { type ResourcePath, readPath } from './path.js'
-import type { Body, ODataRequest, Service } from './request.js'
+import { remember } from '../query/memoize.js'
+import type { Body, ODataRequest, Service } from './protocol/request.js'
+import { type Answer, noContent } from './protocol/response.js'
+import { checkVersions, versionFor } from './protocol/version.js'
 import { type Routes, withRoutes } from './routes.js'
-import { checkVersions, versionFor } from './version.js'
+import { readOptions } from './url/options.js'
+import { type ResourcePath, readPath } from './url/path.js'
 
 /** A request whose caller is known and whose URL is not read yet: one of its own, or one in a batch. */
-export interface Incoming extends Body, Pick<ODataRequest, 'root' | 'rawPath' | 'rawQuery' | 'headers' | 'actor'> {
+export interface Incoming
+  extends Body,
+    Pick<ODataRequest, 'root' | 'rawPath' | 'rawQuery' | 'headers' | 'actor'> {
   readonly method: string
 }
 
@@ -36,16 +38,40 @@ export function openRequest(incoming: Incoming, settings: DispatchSettings): Ope
   const options = readOptions(rawQuery)
   const path = readPath(rawPath, { limits, aliases: options.aliases })
   const version = versionFor(headers)
-  return { method, path, request: { root, rawPath, rawQuery, headers, actor, readBody, readText, options, version, limits, maxQueryLength } }
+  return {
+    method,
+    path,
+    request: {
+      root,
+      rawPath,
+      rawQuery,
+      headers,
+      actor,
+      readBody,
+      readText,
+      options,
+      version,
+      limits,
+      maxQueryLength,
+    },
+  }
 }
 
 /** One object for all requests: what is read of a query is known by it. */
-const limitsOf = remember(({ maxDepth, maxNodes, maxList }: DispatchSettings): ParseLimits => ({ depth: maxDepth, nodes: maxNodes, list: maxList }))
+const limitsOf = remember(
+  ({ maxDepth, maxNodes, maxList }: DispatchSettings): ParseLimits => ({
+    depth: maxDepth,
+    nodes: maxNodes,
+    list: maxList,
+  }),
+)
 
 /** Does what a request asks for. */
 export async function perform({ method, path, request }: Opened, service: Service): Promise<Answer> {
   return withRoutes(path, (routes, place) =>
-    method === 'OPTIONS' ? noContent({ Allow: allowedBy(routes).join(', ') }) : findHandler(routes, method)(request, place, service),
+    method === 'OPTIONS'
+      ? noContent({ Allow: allowedBy(routes).join(', ') })
+      : findHandler(routes, method)(request, place, service),
   )
 }
 

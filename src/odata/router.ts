@@ -1,16 +1,15 @@
 import type { ServerResponse } from 'node:http'
 import type { Request } from 'express'
-import type { Config } from '../config.js'
-import { baseUrl } from '../http/address.js'
-import type { Verifier } from '../http/bearer.js'
+import type { Config } from '../config/config.js'
+import type { Verifier } from '../http/auth/bearer.js'
+import { callerOf } from '../http/auth/request-actor.js'
+import { baseUrl } from '../http/base-url.js'
 import { checkMediaType, readBody, readJsonObject } from '../http/body.js'
-import { callerOf } from '../http/caller.js'
-import { type Answer, type StreamedAnswer, send } from './answer.js'
-import { type BatchSettings, serveBatch } from './batch.js'
+import { type BatchSettings, serveBatch } from './batch/batch.js'
 import { openRequest, perform } from './dispatch.js'
-import { toFailureAnswer } from './failure.js'
-import { type Body, ODATA_PATH, type ODataRequest, type Service } from './request.js'
-import { versionFor } from './version.js'
+import { type Body, ODATA_PATH, type ODataRequest, type Service } from './protocol/request.js'
+import { type Answer, type StreamedAnswer, send, toFailureAnswer } from './protocol/response.js'
+import { versionFor } from './protocol/version.js'
 
 /** What the adapter is made of. */
 export interface ODataParts extends Service {
@@ -45,13 +44,22 @@ async function answerAnyway(req: Request, parts: ODataParts): Promise<Answer | S
 async function answerRequest(req: Request, parts: ODataParts): Promise<Answer | StreamedAnswer> {
   const { config } = parts
   const { method, headers } = req
-  const actor = callerOf(req) ?? parts.verifier.recall(headers.authorization)?.actor ?? (await parts.verifier.verify(headers.authorization))
+  const actor =
+    callerOf(req) ??
+    parts.verifier.recall(headers.authorization)?.actor ??
+    (await parts.verifier.verify(headers.authorization))
   const root = `${baseUrl(req, config)}${ODATA_PATH}/`
   const { rawPath, rawQuery } = toTarget(req.originalUrl)
   const small = bodyOf(req, config.maxBodyBytes)
-  const opened = openRequest({ method, root, headers, actor, rawPath, rawQuery, readBody: small.readBody, readText: small.readText }, config)
+  const opened = openRequest(
+    { method, root, headers, actor, rawPath, rawQuery, readBody: small.readBody, readText: small.readText },
+    config,
+  )
   if (opened.path.kind !== 'batch' || method !== 'POST') return perform(opened, parts)
-  const large = { json: () => readJsonObject(req, config.maxBatchBytes), bytes: () => readBody(req, config.maxBatchBytes) }
+  const large = {
+    json: () => readJsonObject(req, config.maxBatchBytes),
+    bytes: () => readBody(req, config.maxBatchBytes),
+  }
   return serveBatch(opened.request, large, { ...parts, report: error => parts.report(error, req) })
 }
 
@@ -65,9 +73,14 @@ const bodyOf = (req: Request, limit: number): Body => ({
   },
 })
 
-/** Path below the service root and query string. A proxy may send the whole address (RFC 9112, 3.2.2); Express shortens `url`, but not this one. */
+/**
+ * Path below the service root and query string. A proxy may send the whole address (RFC 9112, 3.2.2); Express
+ * shortens `url`, but not this one.
+ */
 function toTarget(originalUrl: string): Pick<ODataRequest, 'rawPath' | 'rawQuery'> {
-  const target = originalUrl.startsWith('/') ? originalUrl : originalUrl.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '')
+  const target = originalUrl.startsWith('/')
+    ? originalUrl
+    : originalUrl.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '')
   const end = target.indexOf('?')
   const path = target.slice(ODATA_PATH.length, end < 0 ? undefined : end)
   return { rawPath: path.replace(/^\/+/, ''), rawQuery: end < 0 ? '' : target.slice(end + 1) }

@@ -2,8 +2,8 @@ import type { At } from '../errors/problem.js'
 import type { AggregateMethod } from './functions.js'
 
 /**
- * A query as a client wrote it, from either door: names are still text, nothing has a type yet, and every node knows
- * where it stands. `bind` turns it into a `Plan`.
+ * A query as a client wrote it, from either door: names are still text, nothing has a type yet, and every
+ * node knows where it stands. `bind` turns it into a `Plan`.
  */
 export interface Query {
   /** Transformations, in sequence: the other options work on their result. */
@@ -38,7 +38,10 @@ export interface OrderAst {
   readonly descending: boolean
 }
 
-/** One step of `$apply` (OData Data Aggregation 4.0, 3). `group` without `by` makes one record of all; `other` is well known and not built. */
+/**
+ * One step of `$apply` (OData Data Aggregation 4.0, 3). `group` without `by` makes one record of all; `other`
+ * is well known and not built.
+ */
 export type TransformationAst =
   | { readonly kind: 'filter'; readonly filter: Ast }
   | { readonly kind: 'search'; readonly search: SearchAst }
@@ -69,13 +72,19 @@ export interface SelectAst {
   readonly at: At
 }
 
-/** A fact about a record that is none of its fields, as the member `as`: its global id (base64url of `Type:key`), the name of its type, its ETag. */
+/**
+ * A fact about a record that is none of its fields, as the member `as`: its global id (base64url of
+ * `Type:key`), the name of its type, its ETag.
+ */
 export interface Mark {
   readonly mark: 'id' | 'type' | 'etag'
   readonly as: string
 }
 
-/** `name` is a navigation, or `*`. `as`: the name of the member, if it is another. `form`: whole records, references to them, or how many there are. */
+/**
+ * `name` is a navigation, or `*`. `as`: the name of the member, if it is another. `form`: whole records,
+ * references to them, or how many there are.
+ */
 export interface ExpandAst {
   readonly name: string
   readonly as?: string
@@ -89,7 +98,10 @@ export type SearchAst =
   | { readonly kind: 'and' | 'or'; readonly left: SearchAst; readonly right: SearchAst }
   | { readonly kind: 'not'; readonly operand: SearchAst }
 
-/** What a literal of a URL can be. `Null` fits every type; `Integer` is read as Int32, Int64 or Decimal by its size. */
+/**
+ * What a literal of a URL can be. `Null` fits every type; `Integer` is read as Int32, Int64 or Decimal by its
+ * size.
+ */
 export type LiteralType =
   | 'Null'
   | 'Boolean'
@@ -114,17 +126,19 @@ export type LiteralType =
 
 /**
  * A literal's value. Numbers other than Int32 and all dates and times stay text, so that nothing is rounded.
- * Dates `YYYY-MM-DD`; times `hh:mm:ss[.f]` (up to `24:00:00`, a leap second at the end of the day); timestamps in UTC, `YYYY-MM-DDThh:mm:ss[.f]Z`;
- * durations in seconds, as decimal text. No exponents, no fractions that end with zero in times. Guids are lower case, binaries base64url without padding.
- * A point is `longitude latitude`; a polygon its rings, `lon lat,lon lat,...;lon lat,...`, each closed; other shapes their well-known text.
+ * Dates `YYYY-MM-DD`; times `hh:mm:ss[.f]` (up to `24:00:00`, a leap second at the end of the day);
+ * timestamps in UTC, `YYYY-MM-DDThh:mm:ss[.f]Z`; durations in seconds, as decimal text. No exponents, no
+ * fractions that end with zero in times. Guids are lower case, binaries base64url without padding. A point is
+ * `longitude latitude`; a polygon its rings, `lon lat,lon lat,...;lon lat,...`, each closed; other shapes
+ * their well-known text.
  */
 export type Value = string | number | boolean | null
 
 /**
- * A path is a chain of names as written (`ListAgent/MemberFullName`, `$it/City`, `m/Order`): the binder knows what they are.
- * Operators are calls (`eq`, `and`, `add`, `not`, `in`, `has`, `negate`); all names of operators and functions are lower case.
- * A chain of `and`, or of `or`, is one call with two arguments or more. `case` has its conditions and values in turn.
- * Types of `cast` and `isof` are their last argument.
+ * A path is a chain of names as written (`ListAgent/MemberFullName`, `$it/City`, `m/Order`): the binder knows
+ * what they are. Operators are calls (`eq`, `and`, `add`, `not`, `in`, `has`, `negate`); all names of
+ * operators and functions are lower case. A chain of `and`, or of `or`, is one call with two arguments or
+ * more. `case` has its conditions and values in turn. Types of `cast` and `isof` are their last argument.
  */
 export type Ast =
   | { readonly kind: 'literal'; readonly value: Value; readonly type: LiteralType; readonly at: At }
@@ -139,9 +153,24 @@ export type Ast =
       readonly body?: Ast
       readonly at: At
     }
-  /** `over/$count`, with the options a client may put behind it; `over/$filter(f)/$count` is the same as `over/$count($filter=f)`. */
-  | { readonly kind: 'count'; readonly over: readonly string[]; readonly filter?: Ast; readonly search?: SearchAst; readonly at: At }
+  /**
+   * `over/$count`, with the options a client may put behind it; `over/$filter(f)/$count` is the same as
+   * `over/$count($filter=f)`.
+   */
+  | {
+      readonly kind: 'count'
+      readonly over: readonly string[]
+      readonly filter?: Ast
+      readonly search?: SearchAst
+      readonly at: At
+    }
   /** A type by its name, as the last argument of `cast` and `isof`. */
   | { readonly kind: 'type'; readonly name: string; readonly at: At }
   /** `$root/Member('M1')/MemberKey`. */
-  | { readonly kind: 'root'; readonly entity: string; readonly key: Ast; readonly names: readonly string[]; readonly at: At }
+  | {
+      readonly kind: 'root'
+      readonly entity: string
+      readonly key: Ast
+      readonly names: readonly string[]
+      readonly at: At
+    }

@@ -1,9 +1,19 @@
-import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, type KeyObject } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  hkdfSync,
+  type KeyObject,
+} from 'node:crypto'
 import { fail } from '../errors/problem.js'
+import { remember } from './memoize.js'
 import { MODEL_MEMBERS, type Plan, type Position } from './plan.js'
-import { remember } from './remember.js'
 
-/** Where a page ended: the order values of its last record, as text, and how many records of a total `$top` are still wanted. */
+/**
+ * Where a page ended: the order values of its last record, as text, and how many records of a total `$top`
+ * are still wanted.
+ */
 export interface Cursor {
   readonly after: Position
   readonly rest?: number
@@ -24,10 +34,11 @@ const IV_BYTES = 12
 const TAG_BYTES = 16
 
 /**
- * Tokens are encrypted, so that they tell no value a reader may not see, and authenticated together with filter and order,
- * so that a token of another query is refused. They depend on nothing but the key, so they outlive restarts.
- * The initialisation vector is a digest of what is sealed: a record has one token in one order, as caches of clients want it, and two
- * different contents never share a vector. The text is base64url without padding: some clients keep only letters, digits, `-` and `_` of a token.
+ * Tokens are encrypted, so that they tell no value a reader may not see, and authenticated together with
+ * filter and order, so that a token of another query is refused. They depend on nothing but the key, so they
+ * outlive restarts. The initialisation vector is a digest of what is sealed: a record has one token in one
+ * order, as caches of clients want it, and two different contents never share a vector. The text is base64url
+ * without padding: some clients keep only letters, digits, `-` and `_` of a token.
  */
 export function createCursorSeal(secret: string | KeyObject): CursorSeal {
   const key = Buffer.from(hkdfSync('sha256', secret, '', 'listing-service page token', 32))
@@ -69,7 +80,9 @@ function decrypt(token: string, key: Buffer, bond: Buffer): Cursor | undefined {
   // Buffer.from skips what is not base64url; only the exact text that was sealed counts.
   if (bytes.length <= IV_BYTES + TAG_BYTES || bytes.toString('base64url') !== token) return undefined
   try {
-    const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, IV_BYTES)).setAAD(bond).setAuthTag(bytes.subarray(-TAG_BYTES))
+    const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, IV_BYTES))
+      .setAAD(bond)
+      .setAuthTag(bytes.subarray(-TAG_BYTES))
     const body = Buffer.concat([decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()])
     return JSON.parse(body.toString('utf8')) as Cursor // authenticated: we wrote it
   } catch {
@@ -77,7 +90,10 @@ function decrypt(token: string, key: Buffer, bond: Buffer): Cursor | undefined {
   }
 }
 
-/** What a token is bound to: the entity, its transformations, the filter and the order as the client asked for them, whoever asks. */
+/**
+ * What a token is bound to: the entity, its transformations, the filter and the order as the client asked for
+ * them, whoever asks.
+ */
 function fingerprint({ entity, from, filter, orderBy }: Plan): Buffer {
   const text = JSON.stringify(
     [entity.name, from, filter, orderBy],

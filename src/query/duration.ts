@@ -1,4 +1,5 @@
-const DURATION = /^([+-]?)P(?=\d|T\d)(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d{1,12}))?S)?)?$/i
+const DURATION =
+  /^([+-]?)P(?=\d|T\d)(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d{1,12}))?S)?)?$/i
 const LONGEST = 64
 /** Above this a timestamp of the years 1 to 9999 can never be reached. */
 const MOST_SECONDS = 10n ** 12n

@@ -17,13 +17,22 @@ const collectionOf = (t: ValueType) => `Collection(${t})` as const
 const INTEGERS = ['Int32', 'Int64'] as const
 const FRACTIONS = ['Decimal', 'Double'] as const
 const NUMBERS = [...INTEGERS, ...FRACTIONS] as const
-const ORDERED: readonly ValueType[] = [...NUMBERS, 'String', 'DateTimeOffset', 'Date', 'TimeOfDay', 'Duration', 'Boolean']
+const ORDERED: readonly ValueType[] = [
+  ...NUMBERS,
+  'String',
+  'DateTimeOffset',
+  'Date',
+  'TimeOfDay',
+  'Duration',
+  'Boolean',
+]
 const DAYS: readonly ValueType[] = ['DateTimeOffset', 'Date']
 const CLOCKS: readonly ValueType[] = ['DateTimeOffset', 'TimeOfDay']
 
 const compare = (types: readonly ValueType[]) => each(types, t => sig([t, t], 'Boolean'))
 const numeric = (types: readonly ValueType[] = NUMBERS) => each(types, t => sig([t, t], t))
-const part = (types: readonly ValueType[], returns: ValueType = 'Int32') => each(types, t => sig([t], returns))
+const part = (types: readonly ValueType[], returns: ValueType = 'Int32') =>
+  each(types, t => sig([t], returns))
 const ofText = (returns: ValueType) => [sig(['String'], returns)]
 const ofTexts = (returns: ValueType) => [sig(['String', 'String'], returns)]
 const shifted = each(DAYS, t => sig([t, 'Duration'], t))
@@ -33,8 +42,9 @@ const scaled = [sig(['Duration', 'Decimal'], 'Duration')]
 /**
  * The whole language: every operator and function with the types it takes (OData 4.01 Part 2, 5.1.1).
  *
- * This table is the only place that knows them. The parser takes any name, the binder finds its overloads here, the GraphQL
- * schema its filter inputs; `data/render.ts` has a rendering for each, or the build fails, and so has the oracle of the tests.
+ * This table is the only place that knows them. The parser takes any name, the binder finds its overloads
+ * here, the GraphQL schema its filter inputs; `data/render.ts` has a rendering for each, or the build fails,
+ * and so has the oracle of the tests.
  */
 // biome-ignore format: table
 export const FUNCTIONS = {
@@ -102,7 +112,10 @@ export type FunctionName = keyof typeof FUNCTIONS
 
 export const isFunction = (name: string): name is FunctionName => Object.hasOwn(FUNCTIONS, name)
 
-/** Functions of the standard that the service knows and does not offer: 501 instead of "no such function". No field holds a line. */
+/**
+ * Functions of the standard that the service knows and does not offer: 501 instead of "no such function". No
+ * field holds a line.
+ */
 export const NOT_BUILT: ReadonlySet<string> = new Set(['geo.length'])
 
 /** What `cast` can turn into what. A value that does not fit gives null (OData 4.01 Part 2, 5.1.1.10.1). */
@@ -120,11 +133,15 @@ export const CASTS: { readonly [to in ValueType]?: readonly ValueType[] } = {
   Duration:       ['Duration'],
 }
 
-const resulting = (types: readonly ValueType[], returns: (type: ValueType) => ValueType) => Object.fromEntries(types.map(t => [t, returns(t)]))
+const resulting = (types: readonly ValueType[], returns: (type: ValueType) => ValueType) =>
+  Object.fromEntries(types.map(t => [t, returns(t)]))
 /** Integers are added up as decimals: no sum of theirs overflows. */
 const totals = resulting(NUMBERS, t => (t === 'Double' ? t : 'Decimal'))
 
-/** Methods of `aggregate`: what each makes of values of which type (OData Data Aggregation 4.0, 3.1.3). `data/derived.ts` has a rendering for each. */
+/**
+ * Methods of `aggregate`: what each makes of values of which type (OData Data Aggregation 4.0, 3.1.3).
+ * `data/derived.ts` has a rendering for each.
+ */
 // biome-ignore format: table
 export const AGGREGATES = {
   sum:           totals,

@@ -1,11 +1,17 @@
 import { type At, fail } from '../errors/problem.js'
 
-// Regular expressions of ECMAScript (OData 4.01 Part 2, 5.1.1.7.1) in the words of PostgreSQL's. They agree but for what is
-// translated here; what PostgreSQL cannot say is refused, never guessed.
+// Regular expressions of ECMAScript (OData 4.01 Part 2, 5.1.1.7.1) in the words of PostgreSQL's. They agree
+// but for what is translated here; what PostgreSQL cannot say is refused, never guessed.
 
 /** White space of ECMAScript, which counts more characters than PostgreSQL does. */
 const SPACES = String.raw`\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff`
-const CONTROLS = { n: String.raw`\n`, r: String.raw`\r`, t: String.raw`\t`, f: String.raw`\f`, v: String.raw`\v` }
+const CONTROLS = {
+  n: String.raw`\n`,
+  r: String.raw`\r`,
+  t: String.raw`\t`,
+  f: String.raw`\f`,
+  v: String.raw`\v`,
+}
 
 /** What stands behind a backslash, outside a character class and inside. */
 // biome-ignore format: table
@@ -20,8 +26,9 @@ const ANY = String.raw`[^\n\r\u2028\u2029]`
 const TOKEN = /\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\.|\(\?(?:[:=!])?|[\s\S]/gu
 
 /**
- * Characters that a pattern may have with its repetitions written out. PostgreSQL calls itself for each of them; the embedded one does not notice the end
- * of its stack: 13,000 of them, `(x{120}){120}`, left it with damaged memory, of which it hung or died at a later statement.
+ * Characters that a pattern may have with its repetitions written out. PostgreSQL calls itself for each of
+ * them; the embedded one does not notice the end of its stack: 13,000 of them, `(x{120}){120}`, left it with
+ * damaged memory, of which it hung or died at a later statement.
  */
 const PATTERN_MAX = 1000
 
@@ -35,8 +42,10 @@ export function checkPattern(pattern: string, at: At): void {
   } catch {
     fail({ kind: 'BadLiteral', type: 'regular expression', text: pattern, at })
   }
-  if (writtenOut(pattern) > PATTERN_MAX) fail({ kind: 'QueryTooComplex', what: 'characters in a pattern', limit: PATTERN_MAX, at })
-  if (toPostgres(pattern) === undefined) fail({ kind: 'NotImplemented', feature: `the pattern '${pattern.slice(0, 40)}'`, at })
+  if (writtenOut(pattern) > PATTERN_MAX)
+    fail({ kind: 'QueryTooComplex', what: 'characters in a pattern', limit: PATTERN_MAX, at })
+  if (toPostgres(pattern) === undefined)
+    fail({ kind: 'NotImplemented', feature: `the pattern '${pattern.slice(0, 40)}'`, at })
 }
 
 /** How many characters a pattern has with its repetitions written out, signs among them. */
@@ -47,7 +56,12 @@ function writtenOut(pattern: string): number {
   let last = 0
   for (const [part, least, most] of pattern.matchAll(PART)) {
     if (part === '(') outer.push(size)
-    last = part === ')' ? size : least === undefined ? 1 : last * (Math.max(Number(least), Number(most ?? 0), 1) - 1)
+    last =
+      part === ')'
+        ? size
+        : least === undefined
+          ? 1
+          : last * (Math.max(Number(least), Number(most ?? 0), 1) - 1)
     size = part === '(' ? 0 : (part === ')' ? (outer.pop() ?? 0) : size) + last
   }
   return size
@@ -77,7 +91,10 @@ function insideClass(token: string): string | undefined {
   return token.startsWith('\\') ? escaped(token, INSIDE) : token
 }
 
-/** Numbers of characters, known letters, and signs that stand for themselves; any other letter or digit means something else there. */
+/**
+ * Numbers of characters, known letters, and signs that stand for themselves; any other letter or digit means
+ * something else there.
+ */
 function escaped(token: string, known: Readonly<Record<string, string>>): string | undefined {
   const rest = token.slice(1)
   if (rest.length > 1) return String.raw`\u${rest.slice(1).padStart(4, '0')}`

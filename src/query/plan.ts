@@ -46,7 +46,10 @@ export interface Window {
   readonly skip?: number
 }
 
-/** One record of each group, or of all records if there are no groups. Its columns are named by place: `g0`, `g1`, and so on, and `a0`, `a1`. */
+/**
+ * One record of each group, or of all records if there are no groups. Its columns are named by place: `g0`,
+ * `g1`, and so on, and `a0`, `a1`.
+ */
 export interface Groups {
   readonly kind: 'groups'
   readonly groups: readonly Expr[]
@@ -59,7 +62,10 @@ export interface Aggregate {
   readonly type: ValueType
 }
 
-/** `r0` is the record of the request, deeper rows are those of lambdas and expansions: equal questions have equal names. */
+/**
+ * `r0` is the record of the request, deeper rows are those of lambdas and expansions: equal questions have
+ * equal names.
+ */
 export type RowName = `r${number}`
 
 export interface Order {
@@ -79,7 +85,10 @@ export interface Expansion {
   readonly plan: Plan
 }
 
-/** Where a column is read: in a row, in the one record that a navigation leads to from there, or in a record named by its key; all null if there is none. */
+/**
+ * Where a column is read: in a row, in the one record that a navigation leads to from there, or in a record
+ * named by its key; all null if there is none.
+ */
 export type Source =
   | { readonly kind: 'row'; readonly row: RowName }
   | { readonly kind: 'via'; readonly navigation: Navigation; readonly from: Source }
@@ -95,15 +104,31 @@ export type Expr =
   | { readonly kind: 'list'; readonly items: readonly Expr[]; readonly type: Type }
   | { readonly kind: 'column'; readonly scalar: Scalar; readonly source: Source; readonly type: Type }
   /** A column of the groups that the row's plan reads. */
-  | { readonly kind: 'result'; readonly name: `g${number}` | `a${number}`; readonly row: RowName; readonly type: Type }
+  | {
+      readonly kind: 'result'
+      readonly name: `g${number}` | `a${number}`
+      readonly row: RowName
+      readonly type: Type
+    }
   /** The value that a lambda over a collection of values stands at. */
   | { readonly kind: 'element'; readonly row: RowName; readonly type: ValueType }
-  | { readonly kind: 'call'; readonly fn: FunctionName; readonly args: readonly Expr[]; readonly type: ValueType }
+  | {
+      readonly kind: 'call'
+      readonly fn: FunctionName
+      readonly args: readonly Expr[]
+      readonly type: ValueType
+    }
   /** The value where the condition is true, elsewhere null: how a field is kept from a reader. */
   | { readonly kind: 'guarded'; readonly when: Expr; readonly value: Expr; readonly type: Type }
   | { readonly kind: 'cast'; readonly arg: Expr; readonly type: ValueType }
   /** The record's text matches what `$search` asks for. */
-  | { readonly kind: 'search'; readonly asked: SearchAst; readonly entity: Entity; readonly row: RowName; readonly type: 'Boolean' }
+  | {
+      readonly kind: 'search'
+      readonly asked: SearchAst
+      readonly entity: Entity
+      readonly row: RowName
+      readonly type: 'Boolean'
+    }
   | {
       readonly kind: 'lambda'
       readonly quantifier: 'any' | 'all'
@@ -112,7 +137,13 @@ export type Expr =
       readonly body?: Expr
       readonly type: 'Boolean'
     }
-  | { readonly kind: 'count'; readonly over: Collection; readonly row: RowName; readonly filter?: Expr; readonly type: 'Int64' }
+  | {
+      readonly kind: 'count'
+      readonly over: Collection
+      readonly row: RowName
+      readonly filter?: Expr
+      readonly type: 'Int64'
+    }
 
 export const TRUE: Expr = { kind: 'literal', value: true, type: 'Boolean' }
 export const FALSE: Expr = { kind: 'literal', value: false, type: 'Boolean' }
@@ -137,16 +168,21 @@ export function anyOf(...terms: readonly Expr[]): Expr {
 export const isTrue = (expr: Expr) => expr.kind === 'literal' && expr.value === true
 export const isFalse = (expr: Expr) => expr.kind === 'literal' && expr.value === false
 /** A column of the record itself, not of one that it leads to. */
-export const isRowColumn = (expr: Expr | undefined): expr is Expr & { kind: 'column' } => expr?.kind === 'column' && expr.source.kind === 'row'
+export const isRowColumn = (expr: Expr | undefined): expr is Expr & { kind: 'column' } =>
+  expr?.kind === 'column' && expr.source.kind === 'row'
 /** A literal that is not null. */
-export const isValue = (expr: Expr | undefined): expr is Expr & { kind: 'literal' } => expr?.kind === 'literal' && expr.value !== null
+export const isValue = (expr: Expr | undefined): expr is Expr & { kind: 'literal' } =>
+  expr?.kind === 'literal' && expr.value !== null
 export const isNull = (expr: Expr) => expr.kind === 'literal' && expr.value === null
 
 export type RowSource = Source & { readonly kind: 'row' }
 
 const ROW_SOURCES = new Map<RowName, RowSource>()
 
-/** The source that is this row: one object for all, since what is made of rows is known by it. There are as many rows as levels of a query. */
+/**
+ * The source that is this row: one object for all, since what is made of rows is known by it. There are as
+ * many rows as levels of a query.
+ */
 export function rowSource(row: RowName): RowSource {
   const known = ROW_SOURCES.get(row)
   if (known) return known
@@ -156,17 +192,33 @@ export function rowSource(row: RowName): RowSource {
 }
 
 export function columnOf(scalar: Scalar, source: Source): Expr {
-  return { kind: 'column', scalar, source, type: scalar.collection ? `Collection(${scalar.type})` : scalar.type }
+  return {
+    kind: 'column',
+    scalar,
+    source,
+    type: scalar.collection ? `Collection(${scalar.type})` : scalar.type,
+  }
 }
 
 export const nullLiteral = (type: ValueType): Expr => ({ kind: 'literal', value: null, type })
 export const textLiteral = (value: string): Expr => ({ kind: 'literal', value, type: 'String' })
-export const call = (fn: FunctionName, ...args: readonly Expr[]): Expr => ({ kind: 'call', fn, args, type: 'Boolean' })
+export const call = (fn: FunctionName, ...args: readonly Expr[]): Expr => ({
+  kind: 'call',
+  fn,
+  args,
+  type: 'Boolean',
+})
 
 /** The same records from the other end. Nulls, which are below every value, change ends too. */
-export const reversed = <P extends Pick<Plan, 'orderBy'>>(plan: P): P => ({ ...plan, orderBy: plan.orderBy.map(o => ({ ...o, descending: !o.descending })) })
+export const reversed = <P extends Pick<Plan, 'orderBy'>>(plan: P): P => ({
+  ...plan,
+  orderBy: plan.orderBy.map(o => ({ ...o, descending: !o.descending })),
+})
 
-/** The plan, or what it reads from, of those records only for which the condition holds: before any transformation. */
+/**
+ * The plan, or what it reads from, of those records only for which the condition holds: before any
+ * transformation.
+ */
 export function narrow<P extends { readonly filter?: Expr; readonly from?: Derived }>(plan: P, to: Expr): P {
   return plan.from ? { ...plan, from: narrow(plan.from, to) } : { ...plan, filter: allOf(to, plan.filter) }
 }

@@ -19,7 +19,10 @@ export type Target =
   | { readonly kind: 'records'; readonly navigation: Navigation; readonly source: Source }
   | { readonly kind: 'computed'; readonly value: Expr }
 
-/** The names an expression may use: the fields of one record, `$it`, `$this`, and the variables of the lambdas around it. */
+/**
+ * The names an expression may use: the fields of one record, `$it`, `$this`, and the variables of the lambdas
+ * around it.
+ */
 export class Scope {
   private constructor(
     /** Unprefixed names are fields of this record. */
@@ -42,11 +45,19 @@ export class Scope {
     )
   }
 
-  /** The scope of the options of an expansion: its own records, and `$it` of the request (OData 4.01 Part 2, 5.1.1.14.4). */
+  /**
+   * The scope of the options of an expansion: its own records, and `$it` of the request (OData 4.01 Part 2,
+   * 5.1.1.14.4).
+   */
   expansion(of: Entity): Scope {
     const row = this.nextRow()
     const known = [...this.bindings].filter(([, b]) => b.kind !== 'computed')
-    return new Scope(of, row, new Map([...known, ['$this', { kind: 'record', source: rowSource(row), entity: of }]]), this.depth + 1)
+    return new Scope(
+      of,
+      row,
+      new Map([...known, ['$this', { kind: 'record', source: rowSource(row), entity: of }]]),
+      this.depth + 1,
+    )
   }
 
   /** The scope of a lambda's predicate. Its variable hides fields and outer variables of the same name. */
@@ -56,12 +67,22 @@ export class Scope {
       over.kind === 'values'
         ? { kind: 'element', row, type: over.scalar.type }
         : { kind: 'record', source: rowSource(row), entity: entity(over.navigation.target) }
-    return new Scope(this.entity, this.row, variable === undefined ? this.bindings : new Map([...this.bindings, [variable, binding]]), this.depth + 1)
+    return new Scope(
+      this.entity,
+      this.row,
+      variable === undefined ? this.bindings : new Map([...this.bindings, [variable, binding]]),
+      this.depth + 1,
+    )
   }
 
   /** This scope with one more name, for a value of `$compute`. */
   computed(name: string, value: Expr): Scope {
-    return new Scope(this.entity, this.row, new Map([...this.bindings, [name, { kind: 'computed', value }]]), this.depth)
+    return new Scope(
+      this.entity,
+      this.row,
+      new Map([...this.bindings, [name, { kind: 'computed', value }]]),
+      this.depth,
+    )
   }
 
   /** The scope of a filter behind a counted collection: unprefixed names are fields of its records. */
@@ -80,7 +101,10 @@ export class Scope {
     const whole = this.bindings.get(names.join('/'))
     if (whole?.kind === 'computed') return whole
     const bound = this.bindings.get(first)
-    if (bound && bound.kind !== 'record') return rest.length === 0 ? bound : fail({ kind: 'UnknownField', entity: first, field: rest.join('/'), at })
+    if (bound && bound.kind !== 'record')
+      return rest.length === 0
+        ? bound
+        : fail({ kind: 'UnknownField', entity: first, field: rest.join('/'), at })
     if (bound) return follow(bound.source, bound.entity, rest, at)
     return follow(rowSource(this.row), this.entity, names, at)
   }
@@ -91,19 +115,34 @@ export function follow(source: Source, of: Entity, [name, ...rest]: readonly str
   if (name === undefined) return { kind: 'record', source, entity: of }
   const field = of.fields.get(name) ?? unknownField(of, name, at)
   if (field.kind === 'scalar')
-    return rest.length === 0 ? { kind: 'scalar', scalar: field, source } : fail({ kind: 'UnknownField', entity: name, field: rest.join('/'), at })
-  if (!field.collection) return follow({ kind: 'via', navigation: field, from: source }, entity(field.target), rest, at)
+    return rest.length === 0
+      ? { kind: 'scalar', scalar: field, source }
+      : fail({ kind: 'UnknownField', entity: name, field: rest.join('/'), at })
+  if (!field.collection)
+    return follow({ kind: 'via', navigation: field, from: source }, entity(field.target), rest, at)
   if (rest.some(namesType)) refuseType(rest.join('/'), at)
   return rest.length === 0
     ? { kind: 'records', navigation: field, source }
-    : fail({ kind: 'WrongType', expected: 'any, all or $count behind a collection', found: rest.join('/'), at })
+    : fail({
+        kind: 'WrongType',
+        expected: 'any, all or $count behind a collection',
+        found: rest.join('/'),
+        at,
+      })
 }
 
 export function unknownField(of: Entity, name: string, at: At): never {
   if (namesType(name)) refuseType(name, at)
   const suggestion = suggest(name, of.fields.keys())
-  return fail({ kind: 'UnknownField', entity: of.name, field: name, ...(suggestion !== undefined && { suggestion }), at })
+  return fail({
+    kind: 'UnknownField',
+    entity: of.name,
+    field: name,
+    ...(suggestion !== undefined && { suggestion }),
+    at,
+  })
 }
 
 /** Every type of the model stands alone: there is none below it that a path could choose. */
-const refuseType = (path: string, at: At): never => fail({ kind: 'NotImplemented', feature: `types in paths (${path})`, at })
+const refuseType = (path: string, at: At): never =>
+  fail({ kind: 'NotImplemented', feature: `types in paths (${path})`, at })

@@ -1,9 +1,23 @@
 import { ENTITIES, NAMESPACE } from '../model/model.js'
 
-const MODEL_TYPES: ReadonlySet<string> = new Set([...ENTITIES.values()].map(e => `${NAMESPACE}.${e.typeName}`))
+const MODEL_TYPES: ReadonlySet<string> = new Set(
+  [...ENTITIES.values()].map(e => `${NAMESPACE}.${e.typeName}`),
+)
 
-const SHAPES = ['', 'Point', 'LineString', 'Polygon', 'MultiPoint', 'MultiLineString', 'MultiPolygon', 'Collection']
-/** Types of the standard, abstract ones too (CSDL 4.01, 4.4 and 4.5). The language has values of some of them only. */
+const SHAPES = [
+  '',
+  'Point',
+  'LineString',
+  'Polygon',
+  'MultiPoint',
+  'MultiLineString',
+  'MultiPolygon',
+  'Collection',
+]
+/**
+ * Types of the standard, abstract ones too (CSDL 4.01, 4.4 and 4.5). The language has values of some of them
+ * only.
+ */
 // biome-ignore format: table
 const EDM_TYPES: ReadonlySet<string> = new Set([
   'Binary', 'Boolean', 'Byte', 'Date', 'DateTimeOffset', 'Decimal', 'Double', 'Duration', 'Guid', 'Int16', 'Int32', 'Int64', 'SByte', 'Single', 'Stream',
@@ -14,8 +28,12 @@ const EDM_TYPES: ReadonlySet<string> = new Set([
 /** Whether there is a type of this name. */
 export const isTypeName = (name: string): boolean => EDM_TYPES.has(name) || MODEL_TYPES.has(name)
 
-/** Whether a path goes through a type of the model, which narrows what stands before it (OData 4.01 Part 2, 4.11); `.*` stands for all of the namespace. */
-export const namesType = (path: string): boolean => path === `${NAMESPACE}.*` || path.split('/').some(name => MODEL_TYPES.has(name))
+/**
+ * Whether a path goes through a type of the model, which narrows what stands before it (OData 4.01 Part 2,
+ * 4.11); `.*` stands for all of the namespace.
+ */
+export const namesType = (path: string): boolean =>
+  path === `${NAMESPACE}.*` || path.split('/').some(name => MODEL_TYPES.has(name))
 
 /** Whether the type is that of the entity's records. */
 export const isTypeOf = (name: string, typeName: string): boolean => name === `${NAMESPACE}.${typeName}`

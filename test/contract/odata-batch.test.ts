@@ -16,11 +16,16 @@ interface Reply {
 describe.each(DATABASE_KINDS)('a batch on the database %s', kind => {
   let app: TestApp
   beforeAll(async () => {
-    app = await startTestApp({ kind, fixture: 'fixture.json', env: { STRICT_LOOKUPS: 'true', MAX_BATCH_REQUESTS: '20', MAX_BATCH_BYTES: '65536' } })
+    app = await startTestApp({
+      kind,
+      fixture: 'fixture.json',
+      env: { STRICT_LOOKUPS: 'true', MAX_BATCH_REQUESTS: '20', MAX_BATCH_BYTES: '65536' },
+    })
   })
   afterAll(() => app.close())
 
-  const send = (requests: readonly object[], headers = {}) => app.send('/odata/$batch', { method: 'POST', body: { requests }, headers })
+  const send = (requests: readonly object[], headers = {}) =>
+    app.send('/odata/$batch', { method: 'POST', body: { requests }, headers })
   const run = async (requests: readonly object[], headers = {}): Promise<readonly Reply[]> => {
     const answer = await send(requests, headers)
     expect([answer.status, answer.headers['content-type']], answer.text).toEqual([200, 'application/json'])
@@ -47,14 +52,23 @@ describe.each(DATABASE_KINDS)('a batch on the database %s', kind => {
         get('n', "Property('P01')/Media('NOPE')", { headers: { 'OData-MaxVersion': '4.0' } }),
       ])
       const alone = await app.send("/odata/Property('P01')?$select=City")
-      expect(record).toMatchObject({ id: 'r', status: 200, body: alone.json, headers: { etag: alone.headers['etag'], 'odata-version': '4.01' } })
+      expect(record).toMatchObject({
+        id: 'r',
+        status: 200,
+        body: alone.json,
+        headers: { etag: alone.headers['etag'], 'odata-version': '4.01' },
+      })
       expect(count).toMatchObject({
         status: 200,
         body: (await app.send('/odata/Property/$count')).text,
         headers: { 'content-type': 'text/plain;charset=utf-8' },
       })
       expect(Buffer.from(metadata?.body, 'base64url').toString()).toContain('<edmx:Edmx')
-      expect(none).toMatchObject({ status: 404, body: { error: { code: '4004' } }, headers: { 'odata-version': '4.0', 'content-language': 'en' } })
+      expect(none).toMatchObject({
+        status: 404,
+        body: { error: { code: '4004' } },
+        headers: { 'odata-version': '4.0', 'content-language': 'en' },
+      })
     })
 
     // biome-ignore format: table
@@ -72,7 +86,11 @@ describe.each(DATABASE_KINDS)('a batch on the database %s', kind => {
 
     test('keeps numbers exact, both ways', async () => {
       const raw = `{"requests":[{"id":"1","method":"post","url":"Property","body":${JSON.stringify({ ...DRAFT, ListPrice: 1 }).replace('1}', '123456789012.55}')}}]}`
-      const answer = await app.send('/odata/$batch', { method: 'POST', rawBody: raw, headers: { 'Content-Type': 'application/json' } })
+      const answer = await app.send('/odata/$batch', {
+        method: 'POST',
+        rawBody: raw,
+        headers: { 'Content-Type': 'application/json' },
+      })
       expect(answer.text).toContain('"ListPrice":123456789012.55')
     })
 
@@ -85,7 +103,9 @@ describe.each(DATABASE_KINDS)('a batch on the database %s', kind => {
       ]
       expect(statuses(await run(requests))).toEqual([200, 404, 424, 424])
       expect(statuses(await run(requests, GO_ON))).toEqual([200, 404, 200, 424])
-      expect(statuses(await run(requests, { Prefer: 'odata.continue-on-error=false' }))).toEqual([200, 404, 424, 424])
+      expect(statuses(await run(requests, { Prefer: 'odata.continue-on-error=false' }))).toEqual([
+        200, 404, 424, 424,
+      ])
       expect((await send(requests, GO_ON)).headers['preference-applied']).toBe('continue-on-error=true')
     })
 
@@ -100,7 +120,9 @@ describe.each(DATABASE_KINDS)('a batch on the database %s', kind => {
       expect(statuses(replies)).toEqual([201, 200, 200, 412, 424])
       expect(replies[2]?.body).toBe('Reffield')
       expect(statuses(await run([get('1', '$nothing/Media')]))).toEqual([400])
-      expect(statuses(await run([get('1', "Property('P01')", { headers: { 'If-Match': '$0' } })]))).toEqual([400])
+      expect(statuses(await run([get('1', "Property('P01')", { headers: { 'If-Match': '$0' } })]))).toEqual([
+        400,
+      ])
     })
 
     test('writes a group as one', async () => {
@@ -147,14 +169,26 @@ describe.each(DATABASE_KINDS)('a batch on the database %s', kind => {
         patch('2', key, { ListPrice: 6 }, { headers: { Authorization: reader } }),
       ])
       expect(statuses(replies)).toEqual([200, 403])
-      expect(statuses(await run([patch('1', key, { ListPrice: 6 })], { Authorization: reader }))).toEqual([403])
+      expect(statuses(await run([patch('1', key, { ListPrice: 6 })], { Authorization: reader }))).toEqual([
+        403,
+      ])
       expect((await send([get('1', "Property('P01')")], { Authorization: null })).status).toBe(401)
       expect(await price(key)).toBe('5')
     })
 
     test('passes on Accept and OData-MaxVersion, and no preference', async () => {
-      const headers = { Accept: 'application/json;odata.metadata=none;IEEE754Compatible=true', 'OData-MaxVersion': '4.0', Prefer: 'return=minimal' }
-      const replies = await run([get('1', "Property('P18')?$select=ListPrice"), { id: '2', method: 'POST', url: 'Property', body: DRAFT }], headers)
+      const headers = {
+        Accept: 'application/json;odata.metadata=none;IEEE754Compatible=true',
+        'OData-MaxVersion': '4.0',
+        Prefer: 'return=minimal',
+      }
+      const replies = await run(
+        [
+          get('1', "Property('P18')?$select=ListPrice"),
+          { id: '2', method: 'POST', url: 'Property', body: DRAFT },
+        ],
+        headers,
+      )
       expect(replies[0]).toMatchObject({ headers: { 'odata-version': '4.0' }, body: { ListPrice: '200000' } })
       expect(Object.keys(replies[0]?.body)).toEqual(['ListPrice'])
       expect(replies[1]?.status).toBe(201)
@@ -191,16 +225,30 @@ describe.each(DATABASE_KINDS)('a batch on the database %s', kind => {
 
     test('takes a query in a body', async () => {
       const [reply] = await run([
-        { id: '1', method: 'POST', url: 'Property/$query', headers: { 'content-type': 'text/plain' }, body: "$filter=City eq 'Vail'&$count=true&$top=0" },
+        {
+          id: '1',
+          method: 'POST',
+          url: 'Property/$query',
+          headers: { 'content-type': 'text/plain' },
+          body: "$filter=City eq 'Vail'&$count=true&$top=0",
+        },
       ])
       expect(reply).toMatchObject({ status: 200, body: { '@odata.count': 3 } })
     })
 
     test('groups that write the same records in different orders do not stop each other', async () => {
       const keys = await createDrafts(app, 'Circle', [{}, {}, {}, {}])
-      const groupOf = (order: readonly string[], ListPrice: number) => order.map((key, i) => patch(`${i}`, key, { ListPrice }, { atomicityGroup: 'g' }))
-      const runs = Array.from({ length: 8 }, (_, n) => run(groupOf(n % 2 === 0 ? keys : [...keys].reverse(), n + 1)))
-      const single = keys.map(key => app.send(`/odata/Property('${key}')`, { method: 'PATCH', body: { City: 'Circle', ChangedByMemberKey: 'M1' } }))
+      const groupOf = (order: readonly string[], ListPrice: number) =>
+        order.map((key, i) => patch(`${i}`, key, { ListPrice }, { atomicityGroup: 'g' }))
+      const runs = Array.from({ length: 8 }, (_, n) =>
+        run(groupOf(n % 2 === 0 ? keys : [...keys].reverse(), n + 1)),
+      )
+      const single = keys.map(key =>
+        app.send(`/odata/Property('${key}')`, {
+          method: 'PATCH',
+          body: { City: 'Circle', ChangedByMemberKey: 'M1' },
+        }),
+      )
       expect(new Set((await Promise.all(runs)).flatMap(statuses))).toEqual(new Set([200]))
       expect(new Set((await Promise.all(single)).map(answer => answer.status))).toEqual(new Set([200]))
       expect(new Set(await Promise.all(keys.map(price))).size).toBe(1)
@@ -209,18 +257,39 @@ describe.each(DATABASE_KINDS)('a batch on the database %s', kind => {
 
   describe('as multipart', () => {
     const post = (rawBody: string, headers = {}) =>
-      app.send('/odata/$batch', { method: 'POST', rawBody, headers: { 'Content-Type': 'multipart/mixed; boundary=b', Accept: 'application/json', ...headers } })
+      app.send('/odata/$batch', {
+        method: 'POST',
+        rawBody,
+        headers: { 'Content-Type': 'multipart/mixed; boundary=b', Accept: 'application/json', ...headers },
+      })
     const part = (lines: readonly string[], head: readonly string[] = []) =>
-      ['Content-Type: application/http', 'Content-Transfer-Encoding: binary', ...head, '', ...lines].join('\r\n')
-    const joined = (parts: readonly string[], boundary = 'b') => `${parts.map(p => `--${boundary}\r\n${p}\r\n`).join('')}--${boundary}--\r\n`
-    const changeSet = (parts: readonly string[]) => `Content-Type: multipart/mixed; boundary=c\r\n\r\n${joined(parts, 'c')}`
+      ['Content-Type: application/http', 'Content-Transfer-Encoding: binary', ...head, '', ...lines].join(
+        '\r\n',
+      )
+    const joined = (parts: readonly string[], boundary = 'b') =>
+      `${parts.map(p => `--${boundary}\r\n${p}\r\n`).join('')}--${boundary}--\r\n`
+    const changeSet = (parts: readonly string[]) =>
+      `Content-Type: multipart/mixed; boundary=c\r\n\r\n${joined(parts, 'c')}`
     const writeTo = (method: string, url: string, body: object, id: string) =>
-      part([`${method} ${url} HTTP/1.1`, 'Content-Type: application/json', '', JSON.stringify(body)], [`Content-ID: ${id}`])
-    const found = (answer: Answer) => [...answer.text.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, status]) => Number(status))
+      part(
+        [`${method} ${url} HTTP/1.1`, 'Content-Type: application/json', '', JSON.stringify(body)],
+        [`Content-ID: ${id}`],
+      )
+    const found = (answer: Answer) =>
+      [...answer.text.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, status]) => Number(status))
 
     test('answers in the form of the request', async () => {
-      const answer = await post(joined([part(["GET Property('P01')?$select=City HTTP/1.1", 'OData-MaxVersion: 4.0', '', ''], ['Content-ID: one'])]))
-      const boundary = /^multipart\/mixed; boundary=(batchresponse_[\w-]+)$/.exec(answer.headers['content-type'] ?? '')?.[1]
+      const answer = await post(
+        joined([
+          part(
+            ["GET Property('P01')?$select=City HTTP/1.1", 'OData-MaxVersion: 4.0', '', ''],
+            ['Content-ID: one'],
+          ),
+        ]),
+      )
+      const boundary = /^multipart\/mixed; boundary=(batchresponse_[\w-]+)$/.exec(
+        answer.headers['content-type'] ?? '',
+      )?.[1]
       expect(answer.text.split('\r\n')).toEqual([
         `--${boundary}`,
         'Content-Type: application/http',
@@ -255,7 +324,9 @@ describe.each(DATABASE_KINDS)('a batch on the database %s', kind => {
     })
 
     test('leaves out what it has not executed', async () => {
-      const body = joined(['P01', 'NOPE', 'P02'].map(key => part([`GET Property('${key}') HTTP/1.1`, '', ''])))
+      const body = joined(
+        ['P01', 'NOPE', 'P02'].map(key => part([`GET Property('${key}') HTTP/1.1`, '', ''])),
+      )
       expect(found(await post(body))).toEqual([200, 404])
       expect(found(await post(body, { Prefer: 'odata.continue-on-error' }))).toEqual([200, 404, 200])
     })
@@ -263,7 +334,9 @@ describe.each(DATABASE_KINDS)('a batch on the database %s', kind => {
     test('writes a change set as one, and answers it as one', async () => {
       const created = writeTo('POST', 'Property', { ...DRAFT, City: 'Zürich' }, '1')
       const changed = writeTo('PATCH', '$1', { ListPrice: 5, ChangedByMemberKey: 'M1' }, '2')
-      const answer = await post(joined([changeSet([created, changed]), part(['GET $1/City HTTP/1.1', '', ''])]))
+      const answer = await post(
+        joined([changeSet([created, changed]), part(['GET $1/City HTTP/1.1', '', ''])]),
+      )
       expect(found(answer)).toEqual([201, 200, 200])
       expect(answer.text).toMatch(
         /Content-Type: multipart\/mixed; boundary=(changesetresponse_[\w-]+)\r\n\r\n--\1\r\n[\s\S]*Content-ID: 1\r\n[\s\S]*Content-ID: 2\r\n[\s\S]*"ListPrice":5[\s\S]*\r\n--\1--\r\n--batchresponse[\s\S]*"Zürich"/,
@@ -276,21 +349,45 @@ describe.each(DATABASE_KINDS)('a batch on the database %s', kind => {
         { ListPrice: 6, ChangedByMemberKey: 'M1' },
         { ListPrice: -1, Nonsense: 1 },
       ]
-      const answer = await post(joined([changeSet([writeTo('PATCH', `Property('${key}')`, good, '1'), writeTo('PATCH', `Property('${key}')`, bad, '2')])]))
-      expect([found(answer), answer.text.match(/Content-ID: .*/g), await price(key)]).toEqual([[400], ['Content-ID: 2'], '5'])
+      const answer = await post(
+        joined([
+          changeSet([
+            writeTo('PATCH', `Property('${key}')`, good, '1'),
+            writeTo('PATCH', `Property('${key}')`, bad, '2'),
+          ]),
+        ]),
+      )
+      expect([found(answer), answer.text.match(/Content-ID: .*/g), await price(key)]).toEqual([
+        [400],
+        ['Content-ID: 2'],
+        '5',
+      ])
       expect(answer.text).not.toContain('changesetresponse')
     })
 
     test('echoes a Content-ID that stands in the request', async () => {
       const answer = await post(
-        joined([changeSet([part(['POST Property HTTP/1.1', 'Content-Id: 0', 'Content-Type: application/json; charset=utf-8 ', '', JSON.stringify(DRAFT)])])]),
+        joined([
+          changeSet([
+            part([
+              'POST Property HTTP/1.1',
+              'Content-Id: 0',
+              'Content-Type: application/json; charset=utf-8 ',
+              '',
+              JSON.stringify(DRAFT),
+            ]),
+          ]),
+        ]),
       )
       expect([found(answer), answer.text.match(/Content-ID: .*/g)]).toEqual([[201], ['Content-ID: 0']])
     })
 
     test('may be empty', async () => {
       const answer = await post('--b--')
-      expect([answer.status, answer.text]).toEqual([200, expect.stringMatching(/^--batchresponse_[\w-]+--\r\n$/)])
+      expect([answer.status, answer.text]).toEqual([
+        200,
+        expect.stringMatching(/^--batchresponse_[\w-]+--\r\n$/),
+      ])
     })
 
     const write = writeTo('POST', 'Property', DRAFT, '1')

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { isNamed, readEntityTags } from '../../src/http/etag.js'
-import { checkTakesText, chooseDataFormat, chooseMetadataFormat } from '../../src/odata/negotiate.js'
-import { readPreferences } from '../../src/odata/prefer.js'
-import { checkVersions, versionFor } from '../../src/odata/version.js'
+import { checkTakesText, chooseDataFormat, chooseMetadataFormat } from '../../src/odata/protocol/negotiate.js'
+import { readPreferences } from '../../src/odata/protocol/prefer.js'
+import { checkVersions, versionFor } from '../../src/odata/protocol/version.js'
 
 const kindOf = <T>(work: () => T): T | string => {
   try {
@@ -66,7 +66,8 @@ describe('Accept of a data request', () => {
   })
 
   test('the cost of a header grows with its length, not with the square of it', () => {
-    // A megabyte ends in a tenth of a second. Were it the square, it would take hours, and no limit of a test would be met.
+    // A megabyte ends in a tenth of a second. Were it the square, it would take hours, and no limit of a test
+    // would be met.
     const started = performance.now()
     readOddHeaders(1_000_000)
     expect(performance.now() - started).toBeLessThan(60_000)
@@ -106,9 +107,12 @@ describe('the form of the model', () => {
 })
 
 describe('plain text', () => {
-  test.each([[undefined], ['text/plain'], ['*/*'], ['application/json'], [DEVEXTREME]])('goes to who accepts %s', accept => {
-    expect(kindOf(() => checkTakesText({ accept, format: undefined }))).toBeUndefined()
-  })
+  test.each([[undefined], ['text/plain'], ['*/*'], ['application/json'], [DEVEXTREME]])(
+    'goes to who accepts %s',
+    accept => {
+      expect(kindOf(() => checkTakesText({ accept, format: undefined }))).toBeUndefined()
+    },
+  )
   test('does not go to who wants pictures', () => {
     expect(kindOf(() => checkTakesText({ accept: 'image/png', format: undefined }))).toBe('NotAcceptable')
   })
@@ -171,6 +175,12 @@ describe('entity tags', () => {
   })
 
   test('name a version, or any', () => {
-    expect([isNamed('*', null), isNamed('*', '5'), isNamed(['5'], '5'), isNamed(['5'], '6'), isNamed(['5'], null)]).toEqual([true, true, true, false, false])
+    expect([
+      isNamed('*', null),
+      isNamed('*', '5'),
+      isNamed(['5'], '5'),
+      isNamed(['5'], '6'),
+      isNamed(['5'], null),
+    ]).toEqual([true, true, true, false, false])
   })
 })

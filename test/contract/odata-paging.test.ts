@@ -17,8 +17,12 @@ const values = (rows: readonly Row[], name: string) => rows.map(row => row[name]
 describe('a walk by next links', () => {
   test('the link can be put together by the client: the options as they were, and the token', async () => {
     const all = await keys('/odata/Property?$orderby=ListPrice desc')
-    const token = new URL(linkOf(await app.send('/odata/Property?$orderby=ListPrice desc&$top=2')) ?? '').searchParams.get('$skiptoken')
-    expect(await keys(`/odata/Property?$skiptoken=${token}&$top=2&$orderby=ListPrice desc`)).toEqual(all.slice(2))
+    const token = new URL(
+      linkOf(await app.send('/odata/Property?$orderby=ListPrice desc&$top=2')) ?? '',
+    ).searchParams.get('$skiptoken')
+    expect(await keys(`/odata/Property?$skiptoken=${token}&$top=2&$orderby=ListPrice desc`)).toEqual(
+      all.slice(2),
+    )
   })
 
   test('a preferred page size holds below the limit, and not beside $top', async () => {
@@ -31,6 +35,8 @@ describe('a walk by next links', () => {
   test('related records have pages of their own', async () => {
     const pages = await walk("/odata/Property('P01')/Rooms?$top=2&$orderby=RoomKey")
     expect(pages.map(page => values(page, 'RoomKey'))).toEqual([['R011', 'R012'], ['R013']])
-    expect((await readPages(app, '/odata/Property/$ref?$top=15')).map(page => rowsOf(page).length)[0]).toBe(15)
+    expect((await readPages(app, '/odata/Property/$ref?$top=15')).map(page => rowsOf(page).length)[0]).toBe(
+      15,
+    )
   })
 })

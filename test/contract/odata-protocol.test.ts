@@ -8,7 +8,8 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-const contextOf = async (url: string, headers = {}) => String(bodyOf(await app.send(url, { headers }))['@odata.context']).replace(`${app.base}/odata/`, '')
+const contextOf = async (url: string, headers = {}) =>
+  String(bodyOf(await app.send(url, { headers }))['@odata.context']).replace(`${app.base}/odata/`, '')
 /** Node gives one header that stands twice as `a, b`. */
 const ONE_VERSION = /^4\.0(?:1)?$/
 
@@ -70,7 +71,10 @@ describe('methods by path', () => {
   })
 
   test('a method in a header is not one', async () => {
-    const answer = await app.send("/odata/Property('P01')", { method: 'POST', headers: { 'X-HTTP-Method': 'DELETE', 'X-HTTP-Method-Override': 'DELETE' } })
+    const answer = await app.send("/odata/Property('P01')", {
+      method: 'POST',
+      headers: { 'X-HTTP-Method': 'DELETE', 'X-HTTP-Method-Override': 'DELETE' },
+    })
     expect(answer.status).toBe(405)
     expect((await app.send("/odata/Property('P01')")).status).toBe(200)
   })
@@ -99,8 +103,12 @@ describe('context URLs', () => {
   })
 
   test('clients of 4.0 see no empty brackets', async () => {
-    expect(await contextOf('/odata/Property?$expand=Media', { 'OData-MaxVersion': '4.0' })).toBe('$metadata#Property')
-    expect(await contextOf('/odata/Property?$expand=Media($select=MediaKey)', { 'OData-MaxVersion': '4.0' })).toBe('$metadata#Property(Media(MediaKey))')
+    expect(await contextOf('/odata/Property?$expand=Media', { 'OData-MaxVersion': '4.0' })).toBe(
+      '$metadata#Property',
+    )
+    expect(
+      await contextOf('/odata/Property?$expand=Media($select=MediaKey)', { 'OData-MaxVersion': '4.0' }),
+    ).toBe('$metadata#Property(Media(MediaKey))')
   })
 })
 
@@ -148,7 +156,9 @@ describe('paths', () => {
   })
 
   test('filters in the path hold beside that of the options', async () => {
-    const answer = await app.send("/odata/Property/$filter(City eq 'Vail')?$filter=ListPrice gt 1&$count=true")
+    const answer = await app.send(
+      "/odata/Property/$filter(City eq 'Vail')?$filter=ListPrice gt 1&$count=true",
+    )
     expect(bodyOf(answer)['@odata.count']).toBe(2)
   })
 
@@ -160,11 +170,19 @@ describe('paths', () => {
 
 describe('the form of data', () => {
   test('numbers as text where the client asks for it', async () => {
-    const answer = await app.send("/odata/Property?$filter=ListingKey eq 'P01'&$count=true&$expand=Rooms/$count", {
-      headers: { Accept: 'application/json;IEEE754Compatible=true' },
+    const answer = await app.send(
+      "/odata/Property?$filter=ListingKey eq 'P01'&$count=true&$expand=Rooms/$count",
+      {
+        headers: { Accept: 'application/json;IEEE754Compatible=true' },
+      },
+    )
+    expect(answer.headers['content-type']).toBe(
+      'application/json;odata.metadata=minimal;IEEE754Compatible=true',
+    )
+    expect(bodyOf(answer)).toMatchObject({
+      '@odata.count': '1',
+      value: [{ ListPrice: '250000', DaysOnMarket: 7, 'Rooms@odata.count': '3' }],
     })
-    expect(answer.headers['content-type']).toBe('application/json;odata.metadata=minimal;IEEE754Compatible=true')
-    expect(bodyOf(answer)).toMatchObject({ '@odata.count': '1', value: [{ ListPrice: '250000', DaysOnMarket: 7, 'Rooms@odata.count': '3' }] })
   })
 
   test('an ETag in the header, in the record and in lists is the same; expanded records make 304 impossible', async () => {
@@ -172,8 +190,11 @@ describe('the form of data', () => {
     const etag = one.headers['etag'] ?? ''
     expect(etag).toMatch(/^W\/"\d+"$/)
     expect(bodyOf(one)['@odata.etag']).toBe(etag)
-    expect(rowsOf(await app.send("/odata/Property?$filter=ListingKey eq 'P01'"))[0]?.['@odata.etag']).toBe(etag)
-    const status = async (url: string, headers: Record<string, string>) => (await app.send(url, { headers })).status
+    expect(rowsOf(await app.send("/odata/Property?$filter=ListingKey eq 'P01'"))[0]?.['@odata.etag']).toBe(
+      etag,
+    )
+    const status = async (url: string, headers: Record<string, string>) =>
+      (await app.send(url, { headers })).status
     expect(await status("/odata/Property('P01')", { 'If-None-Match': etag })).toBe(304)
     expect(await status("/odata/Property('P01')?$expand=Media", { 'If-None-Match': etag })).toBe(200)
     expect(await status("/odata/Property('P01')", { 'If-None-Match': 'W/"0"' })).toBe(200)
@@ -209,11 +230,16 @@ describe('a refusal names what is at fault', () => {
     expect(bodyOf(answer)).toMatchObject({ error: { target, message: expect.stringContaining(part) } })
   })
 
-  test.each(['$top=1', '$skip=0', '$count=true', '$orderby=MemberKey'])('%s of a single record that is expanded is refused, not ignored', async option => {
-    const [name = ''] = option.split('=')
-    const answer = await app.send(`/odata/Property?$expand=ListAgent(${option})`)
-    expect(answer.status, answer.text).toBe(400)
-    expect(bodyOf(answer)).toMatchObject({ error: { code: '2010', target: name } })
-    expect((await app.send(`/odata/Property?$expand=Media(${option.replace('MemberKey', 'MediaKey')})`)).status).toBe(200)
-  })
+  test.each(['$top=1', '$skip=0', '$count=true', '$orderby=MemberKey'])(
+    '%s of a single record that is expanded is refused, not ignored',
+    async option => {
+      const [name = ''] = option.split('=')
+      const answer = await app.send(`/odata/Property?$expand=ListAgent(${option})`)
+      expect(answer.status, answer.text).toBe(400)
+      expect(bodyOf(answer)).toMatchObject({ error: { code: '2010', target: name } })
+      expect(
+        (await app.send(`/odata/Property?$expand=Media(${option.replace('MemberKey', 'MediaKey')})`)).status,
+      ).toBe(200)
+    },
+  )
 })

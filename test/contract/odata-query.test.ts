@@ -9,12 +9,18 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 const post = (target: string, rawBody: string, headers = {}) =>
-  app.send(`/odata/${target}`, { method: 'POST', rawBody, headers: { 'Content-Type': 'text/plain', ...headers } })
-const keysIn = (body: Readonly<Record<string, unknown>>) => (body['value'] as { readonly ListingKey: string }[]).map(record => record.ListingKey)
+  app.send(`/odata/${target}`, {
+    method: 'POST',
+    rawBody,
+    headers: { 'Content-Type': 'text/plain', ...headers },
+  })
+const keysIn = (body: Readonly<Record<string, unknown>>) =>
+  (body['value'] as { readonly ListingKey: string }[]).map(record => record.ListingKey)
 
 describe('a query in a body', () => {
   test('is that of a GET', async () => {
-    const query = "$filter=City%20eq%20'Vail'%20and%20contains(StreetName,'%20')&$orderby=ListPrice%20desc&$select=ListingKey&$count=true"
+    const query =
+      "$filter=City%20eq%20'Vail'%20and%20contains(StreetName,'%20')&$orderby=ListPrice%20desc&$select=ListingKey&$count=true"
     const [posted, got] = [await post('Property/$query', query), await app.send(`/odata/Property?${query}`)]
     expect(posted.status).toBe(200)
     expect(bodyOf(posted)).toEqual(bodyOf(got))
@@ -22,18 +28,28 @@ describe('a query in a body', () => {
 
   test('of one record', async () => {
     const posted = await post("Property('P01')/$query", '$select=City&$expand=Media($select=MediaKey)')
-    expect(bodyOf(posted)).toEqual(bodyOf(await app.send("/odata/Property('P01')?$select=City&$expand=Media($select=MediaKey)")))
+    expect(bodyOf(posted)).toEqual(
+      bodyOf(await app.send("/odata/Property('P01')?$select=City&$expand=Media($select=MediaKey)")),
+    )
     expect((await post("Property('NOPE')/$query", '$select=City')).status).toBe(404)
   })
 
   test('of related records, and with parameter aliases', async () => {
     expect((await post("Property('P01')/Media/$query", '$top=1')).status).toBe(200)
-    expect(keysIn(bodyOf(await post('Property/$query?$select=ListingKey', "$filter=City%20eq%20@c&@c='Vail'")))).toEqual(['P21', 'P22', 'P23'])
+    expect(
+      keysIn(bodyOf(await post('Property/$query?$select=ListingKey', "$filter=City%20eq%20@c&@c='Vail'"))),
+    ).toEqual(['P21', 'P22', 'P23'])
   })
 
   test('may be empty, end with a line and hold raw letters and blanks', async () => {
     expect((await post('Property/$query', '')).status).toBe(200)
-    expect(keysIn(bodyOf(await post('Property/$query?$select=ListingKey', "$filter=City eq 'Vail' and City ne 'Zürich'\r\n")))).toEqual(['P21', 'P22', 'P23'])
+    expect(
+      keysIn(
+        bodyOf(
+          await post('Property/$query?$select=ListingKey', "$filter=City eq 'Vail' and City ne 'Zürich'\r\n"),
+        ),
+      ),
+    ).toEqual(['P21', 'P22', 'P23'])
   })
 
   // biome-ignore format: table
@@ -83,16 +99,22 @@ describe('what an expression says', () => {
 
 describe('the next page', () => {
   test('is read by GET, with all the options', async () => {
-    const first = bodyOf(await post('Property/$query?$select=ListingKey', '$orderby=City%20desc&$top=15&$count=true'))
+    const first = bodyOf(
+      await post('Property/$query?$select=ListingKey', '$orderby=City%20desc&$top=15&$count=true'),
+    )
     const keys = [...keysIn(first)]
     let link = first['@odata.nextLink']
     while (link !== undefined) {
-      expect(String(link)).toContain('/odata/Property?$select=ListingKey&$orderby=City%20desc&$top=15&$count=true&$skiptoken=')
+      expect(String(link)).toContain(
+        '/odata/Property?$select=ListingKey&$orderby=City%20desc&$top=15&$count=true&$skiptoken=',
+      )
       const page = bodyOf(await app.send(String(link)))
       keys.push(...keysIn(page))
       link = page['@odata.nextLink']
     }
-    expect(keys).toEqual(keysIn(bodyOf(await app.send('/odata/Property?$select=ListingKey&$orderby=City desc&$top=1000'))))
+    expect(keys).toEqual(
+      keysIn(bodyOf(await app.send('/odata/Property?$select=ListingKey&$orderby=City desc&$top=1000'))),
+    )
   })
 
   test('whose link would be too long is refused, and not kept quiet', async () => {

@@ -9,9 +9,14 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-const create = (headers = {}, query = '') => app.send(`/odata/Property${query}`, { method: 'POST', body: DRAFT, headers })
+const create = (headers = {}, query = '') =>
+  app.send(`/odata/Property${query}`, { method: 'POST', body: DRAFT, headers })
 const change = (key: string | undefined, headers = {}, query = '') =>
-  app.send(`/odata/Property('${key}')${query}`, { method: 'PATCH', body: { City: 'Changed', ChangedByMemberKey: 'M1' }, headers })
+  app.send(`/odata/Property('${key}')${query}`, {
+    method: 'PATCH',
+    body: { City: 'Changed', ChangedByMemberKey: 'M1' },
+    headers,
+  })
 
 describe('a create', () => {
   test('is answered with the record as a read shows it, and a relative context', async () => {
@@ -22,7 +27,9 @@ describe('a create', () => {
     expect(answer.headers['odata-entityid']).toBe(answer.headers['location'])
     expect(answer.headers['etag']).toBe(record['@odata.etag'])
     expect(answer.headers['preference-applied']).toBeUndefined()
-    expect(new URL(String(context), answer.headers['location']).href).toBe(`${app.base}/odata/$metadata#Property/$entity`)
+    expect(new URL(String(context), answer.headers['location']).href).toBe(
+      `${app.base}/odata/$metadata#Property/$entity`,
+    )
     const { '@odata.context': _, ...read } = bodyOf(await app.send(answer.headers['location'] ?? ''))
     expect(read).toEqual(record)
   })
@@ -91,7 +98,11 @@ describe('a change', () => {
   test('is answered with the record', async () => {
     const [key] = await createDrafts(app, 'Before', [{}])
     const answer = await change(key)
-    expect([answer.status, bodyOf(answer)['City'], bodyOf(answer)['@odata.context']]).toEqual([200, 'Changed', `${app.base}/odata/$metadata#Property/$entity`])
+    expect([answer.status, bodyOf(answer)['City'], bodyOf(answer)['@odata.context']]).toEqual([
+      200,
+      'Changed',
+      `${app.base}/odata/$metadata#Property/$entity`,
+    ])
     expect(answer.headers['location']).toBe(`${app.base}/odata/Property('${key}')`)
     expect(answer.headers['etag']).toBe(bodyOf(answer)['@odata.etag'])
   })
@@ -101,7 +112,12 @@ describe('a change', () => {
     const answer = await change(key, { Prefer: 'return=minimal' })
     const url = `${app.base}/odata/Property('${key}')`
     expect([answer.status, answer.text]).toEqual([204, ''])
-    expect(answer.headers).toMatchObject({ location: url, 'odata-entityid': url, entityid: url, 'preference-applied': 'return=minimal' })
+    expect(answer.headers).toMatchObject({
+      location: url,
+      'odata-entityid': url,
+      entityid: url,
+      'preference-applied': 'return=minimal',
+    })
     expect((await app.send(url)).headers['etag']).toBe(answer.headers['etag'])
   })
 
@@ -121,21 +137,42 @@ describe('a change', () => {
 
   test('may carry the key and control information', async () => {
     const [key] = await createDrafts(app, 'Before', [{}])
-    const body = { '@odata.etag': 'W/"1"', '@odata.type': '#x', ListingKey: 'other', City: 'After', ChangedByMemberKey: 'M1' }
-    expect(bodyOf(await app.send(`/odata/Property('${key}')`, { method: 'PATCH', body }))).toMatchObject({ ListingKey: key, City: 'After' })
+    const body = {
+      '@odata.etag': 'W/"1"',
+      '@odata.type': '#x',
+      ListingKey: 'other',
+      City: 'After',
+      ChangedByMemberKey: 'M1',
+    }
+    expect(bodyOf(await app.send(`/odata/Property('${key}')`, { method: 'PATCH', body }))).toMatchObject({
+      ListingKey: key,
+      City: 'After',
+    })
   })
 
   test('by PUT replaces all of the record', async () => {
     const [key] = await createDrafts(app, 'Before', [{ ListPrice: 5 }])
-    const answer = await app.send(`/odata/Property('${key}')`, { method: 'PUT', body: { ...DRAFT, ChangedByMemberKey: 'M1' } })
-    expect([answer.status, bodyOf(answer)['ListPrice'], bodyOf(answer)['StandardStatus']]).toEqual([200, null, 'Incomplete'])
+    const answer = await app.send(`/odata/Property('${key}')`, {
+      method: 'PUT',
+      body: { ...DRAFT, ChangedByMemberKey: 'M1' },
+    })
+    expect([answer.status, bodyOf(answer)['ListPrice'], bodyOf(answer)['StandardStatus']]).toEqual([
+      200,
+      null,
+      'Incomplete',
+    ])
   })
 })
 
 describe('a removal', () => {
   test.each([[undefined], ['null'], ['{"a":'], ['[]']])('does not look at a body %j', async rawBody => {
     const [key] = await createDrafts(app, 'Removed', [{}])
-    const remove = () => app.send(`/odata/Property('${key}')`, { method: 'DELETE', headers: { 'Content-Type': 'application/json' }, rawBody })
+    const remove = () =>
+      app.send(`/odata/Property('${key}')`, {
+        method: 'DELETE',
+        headers: { 'Content-Type': 'application/json' },
+        rawBody,
+      })
     const answer = await remove()
     expect([answer.status, answer.text]).toEqual([204, ''])
     expect((await remove()).status).toBe(404)
@@ -143,8 +180,14 @@ describe('a removal', () => {
 
   test('holds to its conditions', async () => {
     const [key] = await createDrafts(app, 'Removed', [{}])
-    expect((await app.send(`/odata/Property('${key}')`, { method: 'DELETE', headers: { 'If-Match': '"0"' } })).status).toBe(412)
-    expect((await app.send(`/odata/Property('${key}')`, { method: 'DELETE', headers: { 'If-Match': '*' } })).status).toBe(204)
+    expect(
+      (await app.send(`/odata/Property('${key}')`, { method: 'DELETE', headers: { 'If-Match': '"0"' } }))
+        .status,
+    ).toBe(412)
+    expect(
+      (await app.send(`/odata/Property('${key}')`, { method: 'DELETE', headers: { 'If-Match': '*' } }))
+        .status,
+    ).toBe(204)
   })
 })
 
@@ -157,6 +200,9 @@ describe('who may not write', () => {
   ])('%s %s needs a scope', async (method, url) => {
     const token = app.tokenFor({ scopes: ['listings:read'] })
     const answer = await app.send(url, { method, body: DRAFT, headers: { Authorization: `Bearer ${token}` } })
-    expect([answer.status, answer.headers['www-authenticate']]).toEqual([403, expect.stringContaining('insufficient_scope')])
+    expect([answer.status, answer.headers['www-authenticate']]).toEqual([
+      403,
+      expect.stringContaining('insufficient_scope'),
+    ])
   })
 })

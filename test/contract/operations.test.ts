@@ -18,7 +18,11 @@ afterAll(() => plain.close())
 
 async function start(settings: TestAppSettings): Promise<TestApp> {
   // None of these settings has to do with the database: the one that starts sooner will do.
-  const app = await startTestApp({ kind: DATABASE_KINDS.at(-1) ?? 'embedded', fixture: 'fixture.json', ...settings })
+  const app = await startTestApp({
+    kind: DATABASE_KINDS.at(-1) ?? 'embedded',
+    fixture: 'fixture.json',
+    ...settings,
+  })
   apps.push(app)
   return app
 }
@@ -30,17 +34,29 @@ describe('links', () => {
     const page = await app.send('/odata/Property?$top=1')
     expect(String(bodyOf(page)['@odata.context'])).toBe(`${root}/$metadata#Property`)
     expect(linkOf(page)).toMatch(/^https:\/\/api\.example\.test\/reso\/odata\/Property\?\$top=1&\$skiptoken=/)
-    const created = await app.send('/odata/Property', { method: 'POST', body: DRAFT, headers: { Prefer: 'return=representation' } })
-    for (const link of [created.headers['location'], bodyOf(created)['@odata.id'], bodyOf(created)['@odata.editLink']])
+    const created = await app.send('/odata/Property', {
+      method: 'POST',
+      body: DRAFT,
+      headers: { Prefer: 'return=representation' },
+    })
+    for (const link of [
+      created.headers['location'],
+      bodyOf(created)['@odata.id'],
+      bodyOf(created)['@odata.editLink'],
+    ])
       expect(link).toMatch(/^https:\/\/api\.example\.test\/reso\/odata\/Property\('Draft/)
-    expect((await app.send("/odata/$entity?$id=https://api.example.test/reso/odata/Property('P01')")).status).toBe(200)
+    expect(
+      (await app.send("/odata/$entity?$id=https://api.example.test/reso/odata/Property('P01')")).status,
+    ).toBe(200)
     expect((await app.send('/')).text).toContain(`href="${root}"`)
   })
 
   test('without it they follow the Host header, and only a sound one', async () => {
     const page = await plain.send('/odata/Property?$top=1', { headers: { Host: 'market.example:8080' } })
     expect(linkOf(page)).toMatch(/^http:\/\/market\.example:8080\/odata\//)
-    const forwarded = await plain.send('/odata/Property?$top=1', { headers: { 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Proto': 'https' } })
+    const forwarded = await plain.send('/odata/Property?$top=1', {
+      headers: { 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Proto': 'https' },
+    })
     expect(linkOf(forwarded)?.startsWith(plain.base)).toBe(true)
     expect((await plain.send('/odata/Property?$top=1', { headers: { Host: 'a b"<c' } })).status).toBe(400)
   })
@@ -55,7 +71,13 @@ describe('limits', () => {
       expect((await app.send(`/odata/Property?$filter=${filter}`)).status).toBe(400)
       expect(performance.now() - started).toBeLessThan(3000)
     }
-    expect((await app.send(`/odata/Property?$expand=${'Rooms($expand=Listing($expand='.repeat(100)}Media${'))'.repeat(100)}`)).status).toBe(400)
+    expect(
+      (
+        await app.send(
+          `/odata/Property?$expand=${'Rooms($expand=Listing($expand='.repeat(100)}Media${'))'.repeat(100)}`,
+        )
+      ).status,
+    ).toBe(400)
     expect((await app.send('/odata/Property?$top=1')).status).toBe(200)
   })
 
@@ -63,19 +85,32 @@ describe('limits', () => {
     const terms = (n: number) => Array.from({ length: n }, (_, i) => `ListingKey eq 'k${i}'`).join(' or ')
     expect((await plain.send(`/odata/Property?$filter=${terms(200)}`)).status).toBe(200)
     const longer = await plain.send(`/odata/Property?$filter=${terms(2000)}`)
-    expect([longer.status, longer.headers['content-type'], longer.headers['odata-version']]).toEqual([414, 'application/json', '4.01'])
+    expect([longer.status, longer.headers['content-type'], longer.headers['odata-version']]).toEqual([
+      414,
+      'application/json',
+      '4.01',
+    ])
     const longest = await plain.send(`/odata/Property?$filter=${terms(8000)}`)
-    expect([longest.status, longest.headers['content-type'], longest.headers['odata-version']]).toEqual([431, 'application/json', '4.01'])
+    expect([longest.status, longest.headers['content-type'], longest.headers['odata-version']]).toEqual([
+      431,
+      'application/json',
+      '4.01',
+    ])
   })
 
   test('OPS-06: the rate is that of each token', async () => {
     const app = await start({ env: { RATE_LIMIT: '2' } })
     const [one, other] = [app.tokenFor({ memberKey: 'M1' }), app.tokenFor({ memberKey: 'M2' })]
-    const send = (token: string, headers = {}) => app.send('/odata/Property?$top=1', { headers: { Authorization: `Bearer ${token}`, ...headers } })
+    const send = (token: string, headers = {}) =>
+      app.send('/odata/Property?$top=1', { headers: { Authorization: `Bearer ${token}`, ...headers } })
     expect([(await send(one)).status, (await send(one)).status]).toEqual([200, 200])
     const refused = await send(one, { 'OData-MaxVersion': '4.0' })
     expect([refused.status, refused.headers['odata-version']]).toEqual([429, '4.0'])
-    expect(refused.headers).toMatchObject({ 'retry-after': expect.stringMatching(/^\d+$/), 'ratelimit-remaining': '0', 'content-language': 'en' })
+    expect(refused.headers).toMatchObject({
+      'retry-after': expect.stringMatching(/^\d+$/),
+      'ratelimit-remaining': '0',
+      'content-language': 'en',
+    })
     expect((await send(other)).status).toBe(200)
     // Refused requests do not prolong the wait, and after it the same request works.
     for (let n = 0; n < 3; n++) expect((await send(one)).status).toBe(429)
@@ -93,7 +128,10 @@ describe('browsers', () => {
       'Access-Control-Request-Method': 'PATCH',
       'Access-Control-Request-Headers': 'authorization,content-type,odata-version,prefer',
     }
-    const preflight = await app.send('/odata/Property', { method: 'OPTIONS', headers: { ...asked, Authorization: null } })
+    const preflight = await app.send('/odata/Property', {
+      method: 'OPTIONS',
+      headers: { ...asked, Authorization: null },
+    })
     expect(preflight.status).toBe(204)
     expect(preflight.headers).toMatchObject({
       'access-control-allow-origin': 'https://app.example',
@@ -104,7 +142,10 @@ describe('browsers', () => {
       ['/odata/Nope', 404],
     ] as const) {
       const answer = await app.send(url, { headers: { Origin: 'https://app.example' } })
-      expect([answer.status, answer.headers['access-control-allow-origin']]).toEqual([status, 'https://app.example'])
+      expect([answer.status, answer.headers['access-control-allow-origin']]).toEqual([
+        status,
+        'https://app.example',
+      ])
       expect(answer.headers['access-control-expose-headers']).toContain('OData-Version')
       expect(answer.headers['vary']).toMatch(/Origin/)
     }

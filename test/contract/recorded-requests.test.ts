@@ -4,9 +4,10 @@ import { readText } from '../support/cases.js'
 import { createDrafts } from '../support/drafts.js'
 import { bodyOf, linkOf, rowsOf } from '../support/expectation.js'
 
-// What real client programs were seen to send, each request in the order in which it was sent. These stand for what changes from run to run:
-// TAG the StreetName of four drafts, KEY the record last created (at first the first draft), MKEY a member, TOKEN the token of the last link,
-// ETAG and STAMP those of the last record, STALE the ETag before it.
+// What real client programs were seen to send, each request in the order in which it was sent. These stand
+// for what changes from run to run: TAG the StreetName of four drafts, KEY the record last created (at first
+// the first draft), MKEY a member, TOKEN the token of the last link, ETAG and STAMP those of the last record,
+// STALE the ETag before it.
 
 interface Recorded {
   readonly method: string
@@ -37,7 +38,9 @@ const SHAPES: Readonly<Record<Shape, (answer: Answer, wanted: Recorded) => void>
   },
   root: answer => {
     expect(bodyOf(answer)['@odata.context']).toMatch(/\/odata\/\$metadata$/)
-    expect(rowsOf(answer).map(row => row['name'])).toEqual(expect.arrayContaining(['Property', 'Member', 'Media']))
+    expect(rowsOf(answer).map(row => row['name'])).toEqual(
+      expect.arrayContaining(['Property', 'Member', 'Media']),
+    )
   },
   page: (answer, { rows, count, link }) => {
     expect(bodyOf(answer)['@odata.context']).toMatch(/\/odata\/\$metadata#\w+/)
@@ -47,9 +50,14 @@ const SHAPES: Readonly<Record<Shape, (answer: Answer, wanted: Recorded) => void>
     if (link === true) expect(linkOf(answer)?.startsWith(`${app.base}/odata/`)).toBe(true)
   },
   record: answer => {
-    expect(bodyOf(answer)).toMatchObject({ '@odata.context': expect.any(String), '@odata.etag': answer.headers['etag'], ListingKey: expect.any(String) })
+    expect(bodyOf(answer)).toMatchObject({
+      '@odata.context': expect.any(String),
+      '@odata.etag': answer.headers['etag'],
+      ListingKey: expect.any(String),
+    })
     expect(bodyOf(answer)).not.toHaveProperty('ChangedByMemberKey')
-    if (answer.status === 201) expect(answer.headers['location']).toBe(`${app.base}/odata/Property('${bodyOf(answer)['ListingKey']}')`)
+    if (answer.status === 201)
+      expect(answer.headers['location']).toBe(`${app.base}/odata/Property('${bodyOf(answer)['ListingKey']}')`)
   },
   number: ({ headers, text }, { count }) => {
     expect(headers['content-type']).toMatch(/^text\/plain/)
@@ -57,9 +65,18 @@ const SHAPES: Readonly<Record<Shape, (answer: Answer, wanted: Recorded) => void>
   },
   nothing: ({ text }) => expect(text).toBe(''),
   preflight: ({ headers }) =>
-    expect(headers).toMatchObject({ 'access-control-allow-origin': '*', 'access-control-allow-headers': expect.stringMatching(/authorization/i) }),
+    expect(headers).toMatchObject({
+      'access-control-allow-origin': '*',
+      'access-control-allow-headers': expect.stringMatching(/authorization/i),
+    }),
   error: ({ json, headers }) => {
-    expect(json).toMatchObject({ error: { code: expect.stringMatching(/^\d{4}$/), message: expect.stringMatching(/.+/), details: expect.any(Array) } })
+    expect(json).toMatchObject({
+      error: {
+        code: expect.stringMatching(/^\d{4}$/),
+        message: expect.stringMatching(/.+/),
+        details: expect.any(Array),
+      },
+    })
     expect(headers).toMatchObject({ 'content-type': 'application/json', 'content-language': 'en' })
   },
 }
@@ -67,19 +84,31 @@ const SHAPES: Readonly<Record<Shape, (answer: Answer, wanted: Recorded) => void>
 type Known = Readonly<Record<'TAG' | 'KEY' | 'MKEY' | 'TOKEN' | 'ETAG' | 'STALE' | 'STAMP', string>>
 const NAMES = /(?<=\b|%2\d)(?:TAG|MKEY|KEY|TOKEN|ETAG|STALE|STAMP)\b/g // behind an encoded blank or quote there is no border of a word
 
-const fill = (text: string, known: Known, write = (value: string) => value): string => text.replace(NAMES, name => write(known[name as keyof Known])) // one of them
+const fill = (text: string, known: Known, write = (value: string) => value): string =>
+  text.replace(NAMES, name => write(known[name as keyof Known])) // one of them
 
 /** What the next requests may name. */
 function learn(known: Known, answer: Answer, shape: Shape): Known {
-  if (shape === 'page') return { ...known, TOKEN: /skiptoken=([\w-]+)/.exec(linkOf(answer) ?? '')?.[1] ?? known.TOKEN }
+  if (shape === 'page')
+    return { ...known, TOKEN: /skiptoken=([\w-]+)/.exec(linkOf(answer) ?? '')?.[1] ?? known.TOKEN }
   if (shape !== 'record') return known
   const { ListingKey, ModificationTimestamp } = bodyOf(answer)
-  return { ...known, KEY: String(ListingKey), STAMP: String(ModificationTimestamp), STALE: known.ETAG, ETAG: answer.headers['etag'] ?? '' }
+  return {
+    ...known,
+    KEY: String(ListingKey),
+    STAMP: String(ModificationTimestamp),
+    STALE: known.ETAG,
+    ETAG: answer.headers['etag'] ?? '',
+  }
 }
 
 async function prepare(client: string): Promise<Known> {
   const TAG = `Replayed ${client.replaceAll('-', '')}`
-  const drafts = ['Round Rock', "Port O'Connor", 'Round Rock', "Port O'Connor"].map((City, i) => ({ StreetName: TAG, City, ListPrice: 250_100 + i * 1000 }))
+  const drafts = ['Round Rock', "Port O'Connor", 'Round Rock', "Port O'Connor"].map((City, i) => ({
+    StreetName: TAG,
+    City,
+    ListPrice: 250_100 + i * 1000,
+  }))
   const [KEY = ''] = await createDrafts(app, 'Austin', drafts)
   return { TAG, KEY, MKEY: 'M1', TOKEN: '', ETAG: 'W/"0"', STALE: 'W/"0"', STAMP: '' }
 }
@@ -88,12 +117,19 @@ test.each(Object.keys(CLIENTS))('%s gets what it asks for', async client => {
   let known = await prepare(client)
   for (const wanted of CLIENTS[client] ?? []) {
     const { method, url, headers, body, status, answer: shape } = wanted
-    const sent = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value && fill(value, known)]))
+    const sent = Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name, value && fill(value, known)]),
+    )
     const length = sent['transfer-encoding'] === 'chunked' ? { 'Content-Length': null } : {}
     const rawBody = body && fill(body, known)
-    const answer = await app.send(fill(url, known, encodeURIComponent), { method, headers: { ...toDefaultCase(sent), ...length }, rawBody })
+    const answer = await app.send(fill(url, known, encodeURIComponent), {
+      method,
+      headers: { ...toDefaultCase(sent), ...length },
+      rawBody,
+    })
     expect(answer.status, `${method} ${url}: ${answer.text.slice(0, 300)}`).toBe(status)
-    if (shape !== 'preflight') expect(answer.headers['odata-version'], url).toBe(headers['odata-maxversion'] ?? '4.01')
+    if (shape !== 'preflight')
+      expect(answer.headers['odata-version'], url).toBe(headers['odata-maxversion'] ?? '4.01')
     SHAPES[shape](answer, wanted)
     known = learn(known, answer, shape)
   }

@@ -3,17 +3,25 @@ import { type Answer, type RequestParts, startTestApp, type TestApp } from '../s
 import { DRAFT } from '../support/drafts.js'
 import { bodyOf, type Row, rowsOf } from '../support/expectation.js'
 
-// The checks of RESO's certification for Add/Edit (RCP-010) and EntityEvent (RCP-027), with a token that names a member.
+// The checks of RESO's certification for Add/Edit (RCP-010) and EntityEvent (RCP-027), with a token that
+// names a member.
 
 let app: TestApp
 beforeAll(async () => {
-  app = await startTestApp({ fixture: 'fixture.json', grant: { scopes: ['listings:read', 'listings:write'], memberKey: 'M1', audience: 'member' } })
+  app = await startTestApp({
+    fixture: 'fixture.json',
+    grant: { scopes: ['listings:read', 'listings:write'], memberKey: 'M1', audience: 'member' },
+  })
 })
 afterAll(() => app.close())
 
 const VERSION = /^4\.01?$/
 const write = (method: string, url: string, body?: unknown, prefer?: string) => {
-  const headers = { 'OData-Version': '4.01', Accept: 'application/json', ...(prefer !== undefined && { Prefer: `return=${prefer}` }) }
+  const headers = {
+    'OData-Version': '4.01',
+    Accept: 'application/json',
+    ...(prefer !== undefined && { Prefer: `return=${prefer}` }),
+  }
   return app.send(url, { method, headers, body } satisfies RequestParts)
 }
 
@@ -27,7 +35,10 @@ const keyAt = (location: string) => /Property\('([^']+)'\)$/.exec(location)?.[1]
 
 /** What both kinds of an accepted write are looked at for. */
 async function checkWritten(answer: Answer, sent: Row, prefer: string): Promise<void> {
-  expect(answer.headers).toMatchObject({ 'odata-version': expect.stringMatching(VERSION), 'preference-applied': `return=${prefer}` })
+  expect(answer.headers).toMatchObject({
+    'odata-version': expect.stringMatching(VERSION),
+    'preference-applied': `return=${prefer}`,
+  })
   expect(new URL(locationOf(answer)).pathname).toContain('Property')
   if (answer.status === 204) expect(answer.headers['entityid']).toBe(locationOf(answer))
   else checkRepresentation(bodyOf(answer), sent)
@@ -37,7 +48,8 @@ async function checkWritten(answer: Answer, sent: Row, prefer: string): Promise<
 }
 
 function checkRepresentation(body: Row, sent: Row): void {
-  for (const name of ['@odata.context', '@odata.id', '@odata.editLink']) expect(URL.canParse(String(body[name])), name).toBe(true)
+  for (const name of ['@odata.context', '@odata.id', '@odata.editLink'])
+    expect(URL.canParse(String(body[name])), name).toBe(true)
   expect(body['@odata.etag']).toMatch(/^W\//)
   expect(body).toMatchObject(sent)
 }
@@ -45,7 +57,11 @@ function checkRepresentation(body: Row, sent: Row): void {
 async function checkRefused(answer: Answer): Promise<void> {
   expect([answer.status, answer.headers['odata-version']]).toEqual([400, expect.stringMatching(VERSION)])
   const { error } = bodyOf(answer) as { readonly error: Row } // checked at once
-  expect(error).toMatchObject({ code: expect.stringMatching(/.+/), message: expect.stringMatching(/.+/), details: expect.any(Array) })
+  expect(error).toMatchObject({
+    code: expect.stringMatching(/.+/),
+    message: expect.stringMatching(/.+/),
+    details: expect.any(Array),
+  })
   const declared = await declaredFields('Property')
   for (const { target, message } of error['details'] as readonly Row[]) {
     expect(declared).toContain(String(target).split(/[.[/]/)[0])
@@ -55,14 +71,18 @@ async function checkRefused(answer: Answer): Promise<void> {
 
 /** The properties of an entity type in `$metadata`, with their types. */
 async function declaredTypes(type: string): Promise<ReadonlyMap<string, Row>> {
-  const schema = bodyOf(await app.send('/odata/$metadata?$format=json'))['org.reso.metadata'] as Readonly<Record<string, Row>>
+  const schema = bodyOf(await app.send('/odata/$metadata?$format=json'))['org.reso.metadata'] as Readonly<
+    Record<string, Row>
+  >
   return new Map(Object.entries(schema[type] ?? {}).map(([name, field]) => [name, field as Row]))
 }
 const declaredFields = async (type: string) => [...(await declaredTypes(type)).keys()]
 
 describe('RESO Add/Edit', () => {
   test('every field of the bodies is declared', async () => {
-    expect(await declaredFields('Property')).toEqual(expect.arrayContaining([...Object.keys(DRAFT), 'ListPrice', 'ChangedByMemberKey']))
+    expect(await declaredFields('Property')).toEqual(
+      expect.arrayContaining([...Object.keys(DRAFT), 'ListPrice', 'ChangedByMemberKey']),
+    )
   })
 
   test.each(['representation', 'minimal'])('create-succeeds, return=%s', async prefer => {
@@ -102,7 +122,9 @@ describe('RESO EntityEvent', () => {
   const last = async () => sequences(await events('$orderby=EntityEventSequence desc&$top=1'))[0] ?? 0
   /** The one event that a write left behind, seen by the very next request. */
   const eventAfter = async (sequence: number, key: string) => {
-    const [event, ...others] = await events(`$filter=EntityEventSequence gt ${sequence} and ResourceRecordKey eq '${key}'&$orderby=EntityEventSequence`)
+    const [event, ...others] = await events(
+      `$filter=EntityEventSequence gt ${sequence} and ResourceRecordKey eq '${key}'&$orderby=EntityEventSequence`,
+    )
     expect(event).toMatchObject({ ResourceName: 'Property', ResourceRecordKey: key })
     expect(others).toEqual([])
     return Number(event?.['EntityEventSequence'])
@@ -112,7 +134,8 @@ describe('RESO EntityEvent', () => {
     const types = await declaredTypes('EntityEvent')
     expect(types.get('$Key')).toEqual(['EntityEventSequence'])
     expect(types.get('EntityEventSequence')).toMatchObject({ $Type: 'Edm.Int64' })
-    for (const name of ['ResourceName', 'ResourceRecordKey']) expect(types.get(name)?.['$Type'] ?? 'Edm.String').toBe('Edm.String')
+    for (const name of ['ResourceName', 'ResourceRecordKey'])
+      expect(types.get(name)?.['$Type'] ?? 'Edm.String').toBe('Edm.String')
   })
 
   // biome-ignore format: table
@@ -131,9 +154,13 @@ describe('RESO EntityEvent', () => {
     const found = sequences(await events('$top=50&$orderby=EntityEventSequence asc'))
     expect(found.every(Number.isSafeInteger)).toBe(true)
     expect(found).toEqual([...new Set(found)].sort((a, b) => a - b))
-    expect((await events("$filter=ResourceName eq 'Property'")).every(row => row['ResourceName'] === 'Property')).toBe(true)
+    expect(
+      (await events("$filter=ResourceName eq 'Property'")).every(row => row['ResourceName'] === 'Property'),
+    ).toBe(true)
     expect(sequences(await events('$orderby=EntityEventSequence desc&$top=5'))[0]).toBe(await last())
-    expect(sequences(await events('$orderby=EntityEventSequence asc&$top=2&$skip=1'))).toEqual(found.slice(1, 3))
+    expect(sequences(await events('$orderby=EntityEventSequence asc&$top=2&$skip=1'))).toEqual(
+      found.slice(1, 3),
+    )
     const page = await app.send('/odata/EntityEvent?$count=true&$top=1')
     expect(bodyOf(page)['@odata.count']).toBeTypeOf('number')
   })
@@ -149,20 +176,36 @@ describe('RESO EntityEvent', () => {
     expect((await write('DELETE', url)).status).toBe(204)
     expect((await app.send(url)).status).toBe(404)
     await eventAfter(updated, key)
-    expect(sequences(await events(`$filter=EntityEventSequence gt ${start}`)).length).toBeGreaterThanOrEqual(3)
+    expect(sequences(await events(`$filter=EntityEventSequence gt ${start}`)).length).toBeGreaterThanOrEqual(
+      3,
+    )
   })
 
   test('data-validation: a hundred keys in one request, records as declared', async () => {
-    const known = [...new Set((await events("$filter=ResourceName eq 'Property'&$top=1000")).map(row => String(row['ResourceRecordKey'])))]
-    const shown = rowsOf(await app.send('/odata/Property?$top=1000&$select=ListingKey')).map(row => String(row['ListingKey']))
+    const known = [
+      ...new Set(
+        (await events("$filter=ResourceName eq 'Property'&$top=1000")).map(row =>
+          String(row['ResourceRecordKey']),
+        ),
+      ),
+    ]
+    const shown = rowsOf(await app.send('/odata/Property?$top=1000&$select=ListingKey')).map(row =>
+      String(row['ListingKey']),
+    )
     const asked = [...known, ...Array.from({ length: 100 }, (_, i) => `gone-${i}`)].slice(0, 100)
     const quote = (key = '') => encodeURIComponent(`'${key.replaceAll("'", "''")}'`)
-    const rows = rowsOf(await app.send(`/odata/Property?$filter=ListingKey in (${asked.map(quote).join(',')})`))
+    const rows = rowsOf(
+      await app.send(`/odata/Property?$filter=ListingKey in (${asked.map(quote).join(',')})`),
+    )
     expect(rows.length).toBeGreaterThan(30)
-    expect(rows.map(row => String(row['ListingKey'])).sort()).toEqual(shown.filter(key => asked.includes(key)).sort())
+    expect(rows.map(row => String(row['ListingKey'])).sort()).toEqual(
+      shown.filter(key => asked.includes(key)).sort(),
+    )
     const declared = await declaredFields('Property')
     for (const name of Object.keys(rows[0] ?? {})) if (!name.includes('@')) expect(declared).toContain(name)
     const [event] = await events(`$filter=ResourceRecordKey eq ${quote(shown[0])}&$top=1`)
-    expect((await app.send(new URL(String(event?.['ResourceRecordUrl']), `${app.base}/odata/`).href)).status).toBe(200)
+    expect(
+      (await app.send(new URL(String(event?.['ResourceRecordUrl']), `${app.base}/odata/`).href)).status,
+    ).toBe(200)
   })
 })

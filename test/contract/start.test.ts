@@ -24,10 +24,16 @@ function startService(env: Readonly<Record<string, string>>): ServiceProcess {
 }
 
 describe('the first start', () => {
-  test('fills the market, shows a token and requests that work, and ends in good order, with nothing left elsewhere', { timeout: 120_000 }, async () => {
+  test('fills the market, shows a token and requests that work, and ends in good order, with nothing left elsewhere', {
+    timeout: 120_000,
+  }, async () => {
     const elsewhere = join(dataDir, 'elsewhere')
     await mkdir(elsewhere)
-    const { child, printed, exit, printedText } = startService({ DATA_DIR: join(dataDir, 'data'), HOME: elsewhere, TMPDIR: elsewhere })
+    const { child, printed, exit, printedText } = startService({
+      DATA_DIR: join(dataDir, 'data'),
+      HOME: elsewhere,
+      TMPDIR: elsewhere,
+    })
     const token = await printedText(/TOKEN=(\S+)/)
     const urls = await printedText(/TOKEN"? '([^']*\$filter[^']*)'/)
     const headers = { Authorization: `Bearer ${token}` }
@@ -35,7 +41,11 @@ describe('the first start', () => {
     expect(page.status).toBe(200)
     expect(((await page.json()) as { value: unknown[] }).value).toHaveLength(5)
     const [, url = '', draft = ''] = /'(\S+\/odata\/Property)' -d '(\{.*\})'/.exec(printed.out) ?? []
-    const created = await fetch(url, { method: 'POST', headers: { ...headers, 'Content-Type': 'application/json' }, body: draft })
+    const created = await fetch(url, {
+      method: 'POST',
+      headers: { ...headers, 'Content-Type': 'application/json' },
+      body: draft,
+    })
     expect(created.status).toBe(201)
     // A request that is running when the signal comes is answered still.
     const last = fetch(`${url}?$top=500`, { headers })
@@ -63,7 +73,10 @@ describe('a start that cannot be', () => {
     const taken = startService({ PORT: String(port) })
     expect(await taken.exit).toBe(1)
     expect(taken.printed.err).toBe('The service cannot start. HOST and PORT are in use by another program.\n')
-    const away = startService({ DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/nothing', JWT_SECRET: 'x'.repeat(40) })
+    const away = startService({
+      DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/nothing',
+      JWT_SECRET: 'x'.repeat(40),
+    })
     expect(await away.exit).toBe(1)
     expect(away.printed.err.trim().split('\n')).toHaveLength(1)
     server.close()

@@ -13,31 +13,45 @@ interface Ended {
 /** A port of this machine where nobody listens. */
 const NOWHERE = 'postgresql://nobody@127.0.0.1:1/nothing'
 
-/** Runs a program of the project. One that does not end by itself, since it took what it should refuse, is ended. */
+/**
+ * Runs a program of the project. One that does not end by itself, since it took what it should refuse, is
+ * ended.
+ */
 const run = (file: string, args: readonly string[], databaseUrl = NOWHERE): Promise<Ended> =>
   new Promise(resolve => {
     const env = { PATH: process.env['PATH'], DATABASE_URL: databaseUrl, JWT_SECRET: 's'.repeat(32) }
     const program = file.endsWith('.ts') ? ['--import', './src/typescript.mjs', file] : [file]
-    execFile(process.execPath, [...program, ...args], { env, timeout: 20_000 }, (error, out, err) => resolve({ code: Number(error?.code ?? 0), out, err }))
+    execFile(process.execPath, [...program, ...args], { env, timeout: 20_000 }, (error, out, err) =>
+      resolve({ code: Number(error?.code ?? 0), out, err }),
+    )
   })
 
-const COMMANDS = ['token', 'import', 'seed', 'migrate', 'studio', 'schema'].map(name => [name, `src/cli/${name}.ts`] as const)
+const COMMANDS = ['token', 'import', 'seed', 'migrate', 'studio', 'schema'].map(
+  name => [name, `src/cli/${name}.ts`] as const,
+)
 
 describe('the arguments of a command', () => {
   test.each([...COMMANDS, ['check', 'check.mjs'], ['bench', 'bench/run.mjs']] as const)(
     '%s: --help prints the usage and does nothing; an option that is unknown is refused with the reason and the usage',
     async (name, file) => {
       const [help, unknown] = await Promise.all([run(file, ['--help']), run(file, ['--hlep'])])
-      expect(help).toEqual({ code: 0, out: expect.stringMatching(new RegExp(`^usage: npm run (-s )?${name}.*\n$`)), err: '' })
+      expect(help).toEqual({
+        code: 0,
+        out: expect.stringMatching(new RegExp(`^usage: npm run (-s )?${name}.*\n$`)),
+        err: '',
+      })
       expect(unknown).toEqual({ code: 1, out: '', err: `Unknown option '--hlep'.\n${help.out}` })
     },
   )
 
-  test.each(['seed', 'migrate', 'studio', 'schema'])('%s: a word without an option is refused', async name => {
-    const { code, out, err } = await run(`src/cli/${name}.ts`, ['production'])
-    expect({ code, out }).toEqual({ code: 1, out: '' })
-    expect(err).toMatch(/^Unexpected argument 'production'\.\nusage: npm run .*\n$/)
-  })
+  test.each(['seed', 'migrate', 'studio', 'schema'])(
+    '%s: a word without an option is refused',
+    async name => {
+      const { code, out, err } = await run(`src/cli/${name}.ts`, ['production'])
+      expect({ code, out }).toEqual({ code: 1, out: '' })
+      expect(err).toMatch(/^Unexpected argument 'production'\.\nusage: npm run .*\n$/)
+    },
+  )
 
   test.each<[string, readonly string[], string]>([
     ['seed', [], '--listings is missing; expected a number from 1 to 10000000.'],
@@ -69,12 +83,24 @@ describe('a database that cannot be reached', () => {
     ['import', ['package.json']],
     ['studio', []],
   ])('%s says so in one line, with the reason', async (name, args) => {
-    expect(await run(`src/cli/${name}.ts`, args)).toEqual({ code: 1, out: '', err: `${SENTENCE}connect ECONNREFUSED 127.0.0.1:1\n` })
+    expect(await run(`src/cli/${name}.ts`, args)).toEqual({
+      code: 1,
+      out: '',
+      err: `${SENTENCE}connect ECONNREFUSED 127.0.0.1:1\n`,
+    })
   })
 
   test.each([
-    ['a name that is unknown', 'postgresql://nowhere.invalid/nothing', /: getaddrinfo \w+ nowhere\.invalid\n$/],
-    ['a name with several addresses', 'postgresql://localhost:1/nothing', /: connect ECONNREFUSED [^\n]+:1\n$/],
+    [
+      'a name that is unknown',
+      'postgresql://nowhere.invalid/nothing',
+      /: getaddrinfo \w+ nowhere\.invalid\n$/,
+    ],
+    [
+      'a name with several addresses',
+      'postgresql://localhost:1/nothing',
+      /: connect ECONNREFUSED [^\n]+:1\n$/,
+    ],
     ['an address that is none', 'postgresql://host:port/nothing', /: Invalid URL\n$/],
   ])('%s: the reason is not empty', async (_name, databaseUrl, reason) => {
     const { code, out, err } = await run('src/cli/migrate.ts', [], databaseUrl)
@@ -87,7 +113,11 @@ describe('a database that cannot be reached', () => {
     const server = createServer(socket => socket.destroy()).listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as { port: number } // it listens on a port
-    const { code, err } = await run('src/cli/migrate.ts', [], `postgresql://127.0.0.1:${port}/nothing`).finally(() => server.close())
+    const { code, err } = await run(
+      'src/cli/migrate.ts',
+      [],
+      `postgresql://127.0.0.1:${port}/nothing`,
+    ).finally(() => server.close())
     expect(code).toBe(1)
     expect(err).toMatch(new RegExp(`^${SENTENCE}[^\n]+\n$`))
   })

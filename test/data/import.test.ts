@@ -3,12 +3,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { importFile } from '../../src/data/import.js'
-import { type Found, readMembers } from '../../src/data/json-stream.js'
-import { loadRecords } from '../../src/data/load.js'
-import { loadLookups, readLookups } from '../../src/data/lookups.js'
-import { addSample, fillSample } from '../../src/data/sample.js'
+import { importFile } from '../../src/data/import/import.js'
+import { type Found, readMembers } from '../../src/data/import/json-stream.js'
+import { loadLookups, readLookups } from '../../src/data/import/lookup-seed.js'
+import { loadRecords } from '../../src/data/import/upsert.js'
 import { JsonNumber } from '../../src/domain/json.js'
+import { addSample, fillSample } from '../../src/sample/fill.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 
 let folder: string
@@ -21,7 +21,9 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }))
 
 const rowsOf = async (sql: string): Promise<unknown[]> => {
-  const { rows } = await database.withClient(client => client.query<unknown[]>({ text: sql, rowMode: 'array' }))
+  const { rows } = await database.withClient(client =>
+    client.query<unknown[]>({ text: sql, rowMode: 'array' }),
+  )
   return rows
 }
 
@@ -32,7 +34,9 @@ async function fileOf(text: string): Promise<string> {
 }
 
 /** Imports the text of a file; the counts and the members that were passed over. */
-async function load(content: unknown): Promise<{ readonly counts: Record<string, number>; readonly skipped: readonly string[] }> {
+async function load(
+  content: unknown,
+): Promise<{ readonly counts: Record<string, number>; readonly skipped: readonly string[] }> {
   const path = await fileOf(typeof content === 'string' ? content : JSON.stringify(content))
   const counts: Record<string, number> = {}
   const skipped: string[] = []
@@ -47,14 +51,25 @@ async function load(content: unknown): Promise<{ readonly counts: Record<string,
   return { counts, skipped }
 }
 
-/** Imports on the command line; the exit code and what was printed. The database of the test is open, as it is while the service runs: the command goes to it. */
+/**
+ * Imports on the command line; the exit code and what was printed. The database of the test is open, as it is
+ * while the service runs: the command goes to it.
+ */
 async function runImport(content: unknown): Promise<readonly [unknown, string, string]> {
   const path = await fileOf(JSON.stringify(content))
   const { dataDir, databaseUrl = '' } = database.settings
-  const env = { ...process.env, DATA_DIR: dataDir, DATABASE_URL: databaseUrl, JWT_SECRET: 'of no use here, but without one nothing starts' }
+  const env = {
+    ...process.env,
+    DATA_DIR: dataDir,
+    DATABASE_URL: databaseUrl,
+    JWT_SECRET: 'of no use here, but without one nothing starts',
+  }
   return new Promise(resolve => {
-    execFile(process.execPath, ['--import', './src/typescript.mjs', 'src/cli/import.ts', path], { env }, (error, stdout, stderr) =>
-      resolve([error?.code ?? 0, stdout, stderr]),
+    execFile(
+      process.execPath,
+      ['--import', './src/typescript.mjs', 'src/cli/import.ts', path],
+      { env },
+      (error, stdout, stderr) => resolve([error?.code ?? 0, stdout, stderr]),
     )
   })
 }
@@ -73,7 +88,9 @@ async function readAll(text: string): Promise<readonly Found[]> {
 
 describe('a JSON file', () => {
   test('is read by items of wanted members, with every digit of its numbers', async () => {
-    const found = await readAll('\uFEFF{"model":{"a":[1,{"b":2}]},"X":[{"n":250000.10,"t":"\\u00e9\\n","l":[true,null,[]]},5],"note":"x","Y":[]}')
+    const found = await readAll(
+      '\uFEFF{"model":{"a":[1,{"b":2}]},"X":[{"n":250000.10,"t":"\\u00e9\\n","l":[true,null,[]]},5],"note":"x","Y":[]}',
+    )
     const value = new Map<string, unknown>([
       ['n', new JsonNumber('250000.10')],
       ['t', 'é\n'],
@@ -88,7 +105,9 @@ describe('a JSON file', () => {
   })
 
   test('may be larger than a piece that is read at once', async () => {
-    const found = await readAll(JSON.stringify({ X: Array.from({ length: 3000 }, (_, i) => ({ i, text: 'ÿ🌲'.repeat(200) })) }))
+    const found = await readAll(
+      JSON.stringify({ X: Array.from({ length: 3000 }, (_, i) => ({ i, text: 'ÿ🌲'.repeat(200) })) }),
+    )
     expect(found).toHaveLength(3000)
     expect(found.at(-1)).toMatchObject({
       index: 2999,
@@ -123,36 +142,93 @@ describe.each(DATABASE_KINDS)('with the %s database', kind => {
       [{ Property: [{ ListingKey: 7 }] }, 'Property[0] ListingKey: takes a text, not 7'],
       [{ Property: { ListingKey: 'P' } }, 'Property: takes a list of records'],
       [{ Property: [listing({ Citty: 'X' })] }, "Property[0] 'P1' Citty: Property has no such field"],
-      [{ Property: [listing({ RecordVersion: 1 })] }, "Property[0] 'P1' RecordVersion: Property has no such field"],
+      [
+        { Property: [listing({ RecordVersion: 1 })] },
+        "Property[0] 'P1' RecordVersion: Property has no such field",
+      ],
       [{ Property: [listing({ City: 5 })] }, "Property[0] 'P1' City: takes a text, not 5"],
       [{ Property: [listing({ City: 'a\0b' })] }, "Property[0] 'P1' City: takes a text"],
       ['{"Property":[{"ListingKey":"P1","City":"\\ud800"}]}', "Property[0] 'P1' City: takes a text"],
-      [{ Property: [listing({ ListPrice: 'cheap' })] }, "Property[0] 'P1' ListPrice: takes a decimal number, not 'cheap'"],
-      [{ Property: [listing({ ListPrice: '1e9999' })] }, "Property[0] 'P1' ListPrice"],
-      [{ Property: [listing({ TaxYear: 2020.5 })] }, "Property[0] 'P1' TaxYear: takes a whole number of 32 bits, not 2020.5"],
-      [{ Property: [listing({ TaxYear: 2147483648 })] }, "Property[0] 'P1' TaxYear"],
-      [{ Property: [listing({ GarageYN: 'true' })] }, "Property[0] 'P1' GarageYN: takes true or false, not 'true'"],
-      [{ Property: [listing({ CloseDate: '2024-02-30' })] }, "Property[0] 'P1' CloseDate: takes a date (YYYY-MM-DD), not '2024-02-30'"],
-      [{ Property: [listing({ CloseDate: '0000-01-01' })] }, "Property[0] 'P1' CloseDate"],
-      [{ Property: [listing({ ModificationTimestamp: '2024-05-01' })] }, "Property[0] 'P1' ModificationTimestamp: takes a timestamp"],
-      [{ Property: [listing({ ModificationTimestamp: '2024-05-01T25:00:00Z' })] }, "Property[0] 'P1' ModificationTimestamp"],
-      [{ Property: [listing({ Roof: 'Metal' })] }, "Property[0] 'P1' Roof: takes a list, each item a text, not 'Metal'"],
-      [{ Property: [listing({ Roof: ['Metal', null] })] }, "Property[0] 'P1' Roof"],
-      [{ Property: [listing({ Rooms: {} })] }, "Property[0] 'P1' Rooms: takes a list of records, not an object"],
-      [{ Property: [listing({ Rooms: [{ RoomType: 'Den' }] })] }, "Property[0] 'P1' Rooms[0] RoomKey: a key is needed"],
-      [{ Property: [listing({ Media: [{ MediaKey: 'X', Order: true }] })] }, "Property[0] 'P1' Media[0] 'X' Order: takes a whole number of 32 bits, not true"],
-      [{ Property: [listing({ ListAgent: { MemberKey: 'M' } })] }, "Property[0] 'P1' ListAgent: records of others cannot stand here"],
-      [{ Property: [listing({ GeoLocation: { type: 'Point', coordinates: [1] } })] }, "Property[0] 'P1' GeoLocation: takes a GeoJSON point"],
-      [{ Property: [listing({ GeoLocation: { type: 'Point', coordinates: [190, 1] } })] }, "Property[0] 'P1' GeoLocation"],
       [
-        { Property: [listing({ GeoLocation: { type: 'Point', coordinates: [1, 1], crs: { type: 'name', properties: { name: 'EPSG:3857' } } } })] },
+        { Property: [listing({ ListPrice: 'cheap' })] },
+        "Property[0] 'P1' ListPrice: takes a decimal number, not 'cheap'",
+      ],
+      [{ Property: [listing({ ListPrice: '1e9999' })] }, "Property[0] 'P1' ListPrice"],
+      [
+        { Property: [listing({ TaxYear: 2020.5 })] },
+        "Property[0] 'P1' TaxYear: takes a whole number of 32 bits, not 2020.5",
+      ],
+      [{ Property: [listing({ TaxYear: 2147483648 })] }, "Property[0] 'P1' TaxYear"],
+      [
+        { Property: [listing({ GarageYN: 'true' })] },
+        "Property[0] 'P1' GarageYN: takes true or false, not 'true'",
+      ],
+      [
+        { Property: [listing({ CloseDate: '2024-02-30' })] },
+        "Property[0] 'P1' CloseDate: takes a date (YYYY-MM-DD), not '2024-02-30'",
+      ],
+      [{ Property: [listing({ CloseDate: '0000-01-01' })] }, "Property[0] 'P1' CloseDate"],
+      [
+        { Property: [listing({ ModificationTimestamp: '2024-05-01' })] },
+        "Property[0] 'P1' ModificationTimestamp: takes a timestamp",
+      ],
+      [
+        { Property: [listing({ ModificationTimestamp: '2024-05-01T25:00:00Z' })] },
+        "Property[0] 'P1' ModificationTimestamp",
+      ],
+      [
+        { Property: [listing({ Roof: 'Metal' })] },
+        "Property[0] 'P1' Roof: takes a list, each item a text, not 'Metal'",
+      ],
+      [{ Property: [listing({ Roof: ['Metal', null] })] }, "Property[0] 'P1' Roof"],
+      [
+        { Property: [listing({ Rooms: {} })] },
+        "Property[0] 'P1' Rooms: takes a list of records, not an object",
+      ],
+      [
+        { Property: [listing({ Rooms: [{ RoomType: 'Den' }] })] },
+        "Property[0] 'P1' Rooms[0] RoomKey: a key is needed",
+      ],
+      [
+        { Property: [listing({ Media: [{ MediaKey: 'X', Order: true }] })] },
+        "Property[0] 'P1' Media[0] 'X' Order: takes a whole number of 32 bits, not true",
+      ],
+      [
+        { Property: [listing({ ListAgent: { MemberKey: 'M' } })] },
+        "Property[0] 'P1' ListAgent: records of others cannot stand here",
+      ],
+      [
+        { Property: [listing({ GeoLocation: { type: 'Point', coordinates: [1] } })] },
+        "Property[0] 'P1' GeoLocation: takes a GeoJSON point",
+      ],
+      [
+        { Property: [listing({ GeoLocation: { type: 'Point', coordinates: [190, 1] } })] },
         "Property[0] 'P1' GeoLocation",
       ],
       [
-        { Property: [listing({ Latitude: 39.7, GeoLocation: { type: 'Point', coordinates: [-105, 39.8] } })] },
+        {
+          Property: [
+            listing({
+              GeoLocation: {
+                type: 'Point',
+                coordinates: [1, 1],
+                crs: { type: 'name', properties: { name: 'EPSG:3857' } },
+              },
+            }),
+          ],
+        },
+        "Property[0] 'P1' GeoLocation",
+      ],
+      [
+        {
+          Property: [listing({ Latitude: 39.7, GeoLocation: { type: 'Point', coordinates: [-105, 39.8] } })],
+        },
         "Property[0] 'P1' Latitude: 39.7 and GeoLocation 39.8 are not the same place",
       ],
-      [{ Rooms: [{ RoomKey: 'R9', ListingKey: 'nowhere' }] }, "Rooms 'R9' ListingKey: there is no Property 'nowhere'"],
+      [
+        { Rooms: [{ RoomKey: 'R9', ListingKey: 'nowhere' }] },
+        "Rooms 'R9' ListingKey: there is no Property 'nowhere'",
+      ],
     ])('%j', async (content, message) => {
       await expect(load(content)).rejects.toThrow(message)
       expect(await rowsOf('select 1 from "Property"')).toEqual([])
@@ -172,32 +248,66 @@ describe.each(DATABASE_KINDS)('with the %s database', kind => {
         await rowsOf(
           `select ${columns}, to_char("ModificationTimestamp" at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS') from "Property" where "ListingKey" like 'P''%'`,
         ),
-      ).toEqual([["P'/00", '12345678901234567890.10', '0.1', 2020, -3, ' é ', 'Odd', [], '-105.10', '39.70', '2023-12-31T23:59:59.999']])
-      expect(await rowsOf(`select "Longitude" = 2, "ModificationTimestamp" > now() - interval '1 minute' from "Property" where "ListingKey" = 'P02'`)).toEqual([
-        [true, true],
+      ).toEqual([
+        [
+          "P'/00",
+          '12345678901234567890.10',
+          '0.1',
+          2020,
+          -3,
+          ' é ',
+          'Odd',
+          [],
+          '-105.10',
+          '39.70',
+          '2023-12-31T23:59:59.999',
+        ],
       ])
+      expect(
+        await rowsOf(
+          `select "Longitude" = 2, "ModificationTimestamp" > now() - interval '1 minute' from "Property" where "ListingKey" = 'P02'`,
+        ),
+      ).toEqual([[true, true]])
     })
 
     test('gives nested records the key of their parent, and replaces them with it', async () => {
-      const nested = { Media: [{ MediaKey: 'A1' }, { MediaKey: 'A2' }], Rooms: [{ RoomKey: 'B1', ListingKey: 'other' }], OpenHouses: [{ OpenHouseKey: 'C1' }] }
-      expect((await load({ Property: [{ ListingKey: 'N1', City: 'Old', TaxYear: 1, ...nested }] })).counts).toEqual({
+      const nested = {
+        Media: [{ MediaKey: 'A1' }, { MediaKey: 'A2' }],
+        Rooms: [{ RoomKey: 'B1', ListingKey: 'other' }],
+        OpenHouses: [{ OpenHouseKey: 'C1' }],
+      }
+      expect(
+        (await load({ Property: [{ ListingKey: 'N1', City: 'Old', TaxYear: 1, ...nested }] })).counts,
+      ).toEqual({
         Property: 1,
         Media: 2,
         Rooms: 1,
         OpenHouse: 1,
       })
-      expect(await rowsOf(`select "MediaKey", "ResourceName", "ResourceRecordKey", "PropertyKey" from "Media" order by 1`)).toEqual([
+      expect(
+        await rowsOf(
+          `select "MediaKey", "ResourceName", "ResourceRecordKey", "PropertyKey" from "Media" order by 1`,
+        ),
+      ).toEqual([
         ['A1', 'Property', 'N1', 'N1'],
         ['A2', 'Property', 'N1', 'N1'],
       ])
-      expect(await rowsOf(`select "RoomKey", "ListingKey" from "Rooms" union all select "OpenHouseKey", "ListingKey" from "OpenHouse"`)).toEqual([
+      expect(
+        await rowsOf(
+          `select "RoomKey", "ListingKey" from "Rooms" union all select "OpenHouseKey", "ListingKey" from "OpenHouse"`,
+        ),
+      ).toEqual([
         ['B1', 'N1'],
         ['C1', 'N1'],
       ])
       await load({ Property: [{ ListingKey: 'N1', City: 'New', Media: [{ MediaKey: 'A2', Order: 2 }] }] })
-      expect(await rowsOf(`select "City", "TaxYear" from "Property" where "ListingKey" = 'N1'`)).toEqual([['New', null]])
+      expect(await rowsOf(`select "City", "TaxYear" from "Property" where "ListingKey" = 'N1'`)).toEqual([
+        ['New', null],
+      ])
       expect(await rowsOf(`select "MediaKey", "Order" from "Media"`)).toEqual([['A2', 2]])
-      expect(await rowsOf(`select "RoomKey" from "Rooms" union all select "OpenHouseKey" from "OpenHouse"`)).toEqual([])
+      expect(
+        await rowsOf(`select "RoomKey" from "Rooms" union all select "OpenHouseKey" from "OpenHouse"`),
+      ).toEqual([])
     })
 
     test('takes the sets in any order, and their other names', async () => {
@@ -210,14 +320,27 @@ describe.each(DATABASE_KINDS)('with the %s database', kind => {
         Member: [{ MemberKey: 'SM' }],
         Property: [{ ListingKey: 'S1' }],
       }
-      // Twice: the second time the listing replaces itself, and what the file holds of it must be there all the same.
+      // Twice: the second time the listing replaces itself, and what the file holds of it must be there all
+      // the same.
       for (let i = 0; i < 2; i++) {
-        expect((await load(sets)).counts).toEqual({ Member: 1, Property: 1, Media: 2, Rooms: 1, OpenHouse: 1 })
-        expect(await rowsOf(`select "PropertyKey", "MemberKey" from "Media" where "MediaKey" in ('MM', 'MF') order by "MediaKey"`)).toEqual([
+        expect((await load(sets)).counts).toEqual({
+          Member: 1,
+          Property: 1,
+          Media: 2,
+          Rooms: 1,
+          OpenHouse: 1,
+        })
+        expect(
+          await rowsOf(
+            `select "PropertyKey", "MemberKey" from "Media" where "MediaKey" in ('MM', 'MF') order by "MediaKey"`,
+          ),
+        ).toEqual([
           [null, 'SM'],
           ['S1', null],
         ])
-        expect(await rowsOf(`select "RoomKey" from "Rooms" union all select "OpenHouseKey" from "OpenHouse"`)).toEqual([['SR'], ['SO']])
+        expect(
+          await rowsOf(`select "RoomKey" from "Rooms" union all select "OpenHouseKey" from "OpenHouse"`),
+        ).toEqual([['SR'], ['SO']])
       }
     })
 
@@ -239,9 +362,18 @@ describe.each(DATABASE_KINDS)('with the %s database', kind => {
     })
 
     test('logs an event for every record', async () => {
-      const [[before]] = (await rowsOf(`select coalesce(max("EntityEventSequence"), 0) from "EntityEvent"`)) as [[string]]
-      await load({ Property: [{ ListingKey: 'EV', Rooms: [{ RoomKey: 'EVR' }] }], Office: [{ OfficeKey: 'EVO' }] })
-      expect(await rowsOf(`select "ResourceName", "ResourceRecordKey" from "EntityEvent" where "EntityEventSequence" > ${before} order by 1`)).toEqual([
+      const [[before]] = (await rowsOf(
+        `select coalesce(max("EntityEventSequence"), 0) from "EntityEvent"`,
+      )) as [[string]]
+      await load({
+        Property: [{ ListingKey: 'EV', Rooms: [{ RoomKey: 'EVR' }] }],
+        Office: [{ OfficeKey: 'EVO' }],
+      })
+      expect(
+        await rowsOf(
+          `select "ResourceName", "ResourceRecordKey" from "EntityEvent" where "EntityEventSequence" > ${before} order by 1`,
+        ),
+      ).toEqual([
         ['Office', 'EVO'],
         ['Property', 'EV'],
         ['Rooms', 'EVR'],
@@ -250,7 +382,10 @@ describe.each(DATABASE_KINDS)('with the %s database', kind => {
 
     test('keeps the batches before the one that fails, and says so on the command line', async () => {
       const good = Array.from({ length: 2500 }, (_, i) => ({ MemberKey: `Z${i}` }))
-      const [code, output, errors] = await runImport({ polygon: 'x', Member: [...good, { MemberKey: 'BAD', MemberStatus: 1 }] })
+      const [code, output, errors] = await runImport({
+        polygon: 'x',
+        Member: [...good, { MemberKey: 'BAD', MemberStatus: 1 }],
+      })
       expect([code, output]).toEqual([1, ''])
       expect(errors).toContain("Member[2500] 'BAD' MemberStatus: takes a text, not 1")
       expect(errors).toContain('Imported before this failed: Member 2000')
@@ -259,14 +394,27 @@ describe.each(DATABASE_KINDS)('with the %s database', kind => {
     }, 60_000)
 
     test.each<[string, unknown, readonly string[]]>([
-      ['a set under a wrong name', { Properties: [listing({})] }, ["'Properties' is no entity set and was skipped; did you mean Property?"]],
+      [
+        'a set under a wrong name',
+        { Properties: [listing({})] },
+        ["'Properties' is no entity set and was skipped; did you mean Property?"],
+      ],
       ['a saved answer of OData', { value: [listing({})] }, ["'value' is no entity set and was skipped"]],
-      ['the log of changes', { EntityEvent: [{ EntityEventSequence: 1 }] }, ["'EntityEvent' is written by the service itself and was skipped"]],
+      [
+        'the log of changes',
+        { EntityEvent: [{ EntityEventSequence: 1 }] },
+        ["'EntityEvent' is written by the service itself and was skipped"],
+      ],
     ])(
       'fails on a file of nothing that it knows, says what it takes, and why it passed over the rest: %s',
       async (_name, content, warnings) => {
-        const hint = 'The file holds no records. It takes lists under the names of entity sets: Property, Member, Office, Media, Rooms, OpenHouse, Lookup.'
-        expect(await runImport(content)).toEqual([1, '', [...warnings.map(warning => `warning: ${warning}`), hint, ''].join('\n')])
+        const hint =
+          'The file holds no records. It takes lists under the names of entity sets: Property, Member, Office, Media, Rooms, OpenHouse, Lookup.'
+        expect(await runImport(content)).toEqual([
+          1,
+          '',
+          [...warnings.map(warning => `warning: ${warning}`), hint, ''].join('\n'),
+        ])
       },
       60_000,
     )
@@ -277,7 +425,10 @@ describe.each(DATABASE_KINDS)('with the %s database', kind => {
   })
 
   describe('the lookups', () => {
-    const versions = () => rowsOf(`select count(*)::int, max("RecordVersion")::int, min("ModificationTimestamp")::text from "Lookup"`)
+    const versions = () =>
+      rowsOf(
+        `select count(*)::int, max("RecordVersion")::int, min("ModificationTimestamp")::text from "Lookup"`,
+      )
 
     test('are loaded once, and a change of theirs by others is kept', async () => {
       await loadLookups(database)
@@ -287,13 +438,19 @@ describe.each(DATABASE_KINDS)('with the %s database', kind => {
       expect(await versions()).toEqual(first)
       await rowsOf(`update "Lookup" set "LookupValue" = 'Vendu' where "LookupKey" = 'StandardStatus-Sold'`)
       await loadLookups(database)
-      expect(await rowsOf(`select "LookupValue", "StandardLookupValue" from "Lookup" where "LookupKey" = 'StandardStatus-Sold'`)).toEqual([['Vendu', 'Closed']])
+      expect(
+        await rowsOf(
+          `select "LookupValue", "StandardLookupValue" from "Lookup" where "LookupKey" = 'StandardStatus-Sold'`,
+        ),
+      ).toEqual([['Vendu', 'Closed']])
     })
   })
 
   describe('the sample', () => {
     const count = () =>
-      rowsOf(`select count(*)::int, max("ListingKey"), min("ModificationTimestamp")::text < '2026' from "Property" where "ListingKey" ~ '^L[0-9]{9}$'`)
+      rowsOf(
+        `select count(*)::int, max("ListingKey"), min("ModificationTimestamp")::text < '2026' from "Property" where "ListingKey" ~ '^L[0-9]{9}$'`,
+      )
 
     test('fills only an empty database, and goes on where it ended', async () => {
       expect(await fillSample(database, 5)).toBe(false)
@@ -306,7 +463,11 @@ describe.each(DATABASE_KINDS)('with the %s database', kind => {
       })
       expect([added, await count()]).toEqual([190, [[250, 'L000000250', true]]])
       expect(await rowsOf(`select count(*)::int from "Media" where "PropertyKey" is null`)).toEqual([[0]])
-      expect(await rowsOf(`select count(*)::int from "Property" p where not exists (select from "Member" where "MemberKey" = p."ListAgentKey")`)).toEqual([[0]])
+      expect(
+        await rowsOf(
+          `select count(*)::int from "Property" p where not exists (select from "Member" where "MemberKey" = p."ListAgentKey")`,
+        ),
+      ).toEqual([[0]])
     }, 60_000)
 
     test('fits every column of the model', async () => {

@@ -1,15 +1,16 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { sampleMarket } from '../../prisma/seed/market.js'
-import type { Row } from '../../src/data/load.js'
-import { readLookups } from '../../src/data/lookups.js'
+import { readLookups } from '../../src/data/import/lookup-seed.js'
+import type { Row } from '../../src/data/import/upsert.js'
 import { ENTITIES, entity, type Scalar } from '../../src/model/model.js'
+import { sampleMarket } from '../../src/sample/market.js'
 
 type Records = Readonly<Record<string, readonly Row[]>>
 
 function collect(listings: number, offset = 0): Records {
   const all: Record<string, Row[]> = {}
-  for (const batch of sampleMarket({ listings, offset })) for (const [name, rows] of Object.entries(batch)) all[name] = [...(all[name] ?? []), ...rows]
+  for (const batch of sampleMarket({ listings, offset }))
+    for (const [name, rows] of Object.entries(batch)) all[name] = [...(all[name] ?? []), ...rows]
   return all
 }
 
@@ -31,7 +32,9 @@ describe('the sample market', () => {
 
   test('grows by later calls as by one', () => {
     const [first, second] = [collect(330), collect(670, 330)]
-    const both = Object.fromEntries(Object.keys(market).map(name => [name, [...(first[name] ?? []), ...(second[name] ?? [])]]))
+    const both = Object.fromEntries(
+      Object.keys(market).map(name => [name, [...(first[name] ?? []), ...(second[name] ?? [])]]),
+    )
     expect(digest(both)).toBe(digest(Object.fromEntries(Object.keys(both).map(name => [name, rowsOf(name)]))))
   })
 
@@ -41,14 +44,21 @@ describe('the sample market', () => {
     expect(collect(1).Office).toHaveLength(5)
   })
 
-  test.each(Object.keys(market))('%s: columns are those of the model, and nearly all hold something', name => {
-    const known = new Set(scalarsOf(name).map(field => field.name))
-    const used = new Set(rowsOf(name).flatMap(row => Object.keys(row)))
-    expect([...used].filter(column => !known.has(column))).toEqual([])
-    const filled = (column: string) =>
-      rowsOf(name).some(row => (Array.isArray(row[column]) ? row[column].length > 0 : row[column] !== null && row[column] !== undefined))
-    expect([...known].filter(column => !filled(column) && !NEVER_FILLED.has(column))).toEqual([])
-  })
+  test.each(Object.keys(market))(
+    '%s: columns are those of the model, and nearly all hold something',
+    name => {
+      const known = new Set(scalarsOf(name).map(field => field.name))
+      const used = new Set(rowsOf(name).flatMap(row => Object.keys(row)))
+      expect([...used].filter(column => !known.has(column))).toEqual([])
+      const filled = (column: string) =>
+        rowsOf(name).some(row =>
+          Array.isArray(row[column])
+            ? row[column].length > 0
+            : row[column] !== null && row[column] !== undefined,
+        )
+      expect([...known].filter(column => !filled(column) && !NEVER_FILLED.has(column))).toEqual([])
+    },
+  )
 
   test.each(Object.keys(market))('%s: keys are unique, in order, and fit for a URL', name => {
     const keys = rowsOf(name).map(row => String(row[entity(name).key.name]))
@@ -57,18 +67,26 @@ describe('the sample market', () => {
     expect(keys.filter(key => !/^[A-Z][\w-]*$/.test(key))).toEqual([])
   })
 
-  test.each(Object.keys(market))('%s: lookup fields hold values of the Lookup resource, texts fit their length', async name => {
-    const values = new Map<string, Set<string>>()
-    for (const { LookupName, LookupValue } of await readLookups()) values.set(LookupName, (values.get(LookupName) ?? new Set()).add(LookupValue))
-    const faults = scalarsOf(name).flatMap(field => {
-      const allowed = field.lookup && values.get(field.lookup.name)
-      return rowsOf(name)
-        .flatMap(row => [row[field.name] ?? []].flat())
-        .filter(value => (allowed && !allowed.has(String(value))) || String(value).length > (field.maxLength ?? Number.POSITIVE_INFINITY))
-        .map(value => `${field.name} ${value}`)
-    })
-    expect(faults).toEqual([])
-  })
+  test.each(Object.keys(market))(
+    '%s: lookup fields hold values of the Lookup resource, texts fit their length',
+    async name => {
+      const values = new Map<string, Set<string>>()
+      for (const { LookupName, LookupValue } of await readLookups())
+        values.set(LookupName, (values.get(LookupName) ?? new Set()).add(LookupValue))
+      const faults = scalarsOf(name).flatMap(field => {
+        const allowed = field.lookup && values.get(field.lookup.name)
+        return rowsOf(name)
+          .flatMap(row => [row[field.name] ?? []].flat())
+          .filter(
+            value =>
+              (allowed && !allowed.has(String(value))) ||
+              String(value).length > (field.maxLength ?? Number.POSITIVE_INFINITY),
+          )
+          .map(value => `${field.name} ${value}`)
+      })
+      expect(faults).toEqual([])
+    },
+  )
 })
 
 describe('a listing of the sample', () => {
@@ -76,8 +94,12 @@ describe('a listing of the sample', () => {
     expect(new Set(listings.slice(0, 50).map(row => row.StandardStatus)).size).toBe(10)
     for (const row of visible) expect(row.MlsStatus).toBe(row.StandardStatus)
     const drafts = listings.filter(row => row.StandardStatus === 'Incomplete')
-    expect(new Set(drafts.map(row => `${row.MlsStatus} ${row.ContractStatus}`))).toEqual(new Set(['Draft Draft']))
-    expect(listings.filter(row => (row.StandardStatus === 'Sold') !== (row.ContractStatus === 'Sold'))).toEqual([])
+    expect(new Set(drafts.map(row => `${row.MlsStatus} ${row.ContractStatus}`))).toEqual(
+      new Set(['Draft Draft']),
+    )
+    expect(
+      listings.filter(row => (row.StandardStatus === 'Sold') !== (row.ContractStatus === 'Sold')),
+    ).toEqual([])
   })
 
   test('has a price, a contract date and a number of bedrooms unless it is a draft', () => {
@@ -88,15 +110,20 @@ describe('a listing of the sample', () => {
   test('when sold has prices and dates of the sale, otherwise none', () => {
     for (const row of listings) {
       expect(row.ClosePrice).toBe(row.SoldPrice)
-      expect([row.SoldPrice !== null, row.CloseDate !== null]).toEqual(row.StandardStatus === 'Sold' ? [true, true] : [false, false])
+      expect([row.SoldPrice !== null, row.CloseDate !== null]).toEqual(
+        row.StandardStatus === 'Sold' ? [true, true] : [false, false],
+      )
     }
   })
 
   test('has a life in order, all of it in the past, and a millisecond of its own', () => {
     for (const row of listings) {
-      const times = [row.OriginalEntryTimestamp, row.OnMarketTimestamp ?? row.OriginalEntryTimestamp, row.StatusChangeTimestamp, row.ModificationTimestamp].map(
-        String,
-      )
+      const times = [
+        row.OriginalEntryTimestamp,
+        row.OnMarketTimestamp ?? row.OriginalEntryTimestamp,
+        row.StatusChangeTimestamp,
+        row.ModificationTimestamp,
+      ].map(String)
       expect(times).toEqual([...times].sort())
       for (const field of ['PriceChangeTimestamp', 'PhotosChangeTimestamp', 'MajorChangeTimestamp'])
         expect(String(row[field] ?? '') <= String(row.ModificationTimestamp)).toBe(true)
@@ -128,15 +155,20 @@ describe('a listing of the sample', () => {
     for (const text of ['"', "'", 'São', '🌲', 'ようこそ', '%', '&']) expect(remarks).toContain(text)
     for (const field of ['InternetEntireListingDisplayYN', 'InternetAddressDisplayYN'])
       expect(listings.filter(row => row[field] === false).length).toBeGreaterThan(10)
-    for (const length of [0, 1, 2, 5]) expect(listings.some(row => Array.isArray(row.Appliances) && row.Appliances.length === length)).toBe(true)
+    for (const length of [0, 1, 2, 5])
+      expect(listings.some(row => Array.isArray(row.Appliances) && row.Appliances.length === length)).toBe(
+        true,
+      )
   })
 
   test('names people who are there, and lies in the Northwest', () => {
     const members = new Set(rowsOf('Member').map(row => row.MemberKey))
     const offices = new Set(rowsOf('Office').map(row => row.OfficeKey))
     for (const row of listings) {
-      for (const field of ['ListAgentKey', 'CoListAgentKey', 'BuyerAgentKey']) expect(row[field] === null || members.has(row[field])).toBe(true)
-      for (const field of ['ListOfficeKey', 'BuyerOfficeKey']) expect(row[field] === null || offices.has(row[field])).toBe(true)
+      for (const field of ['ListAgentKey', 'CoListAgentKey', 'BuyerAgentKey'])
+        expect(row[field] === null || members.has(row[field])).toBe(true)
+      for (const field of ['ListOfficeKey', 'BuyerOfficeKey'])
+        expect(row[field] === null || offices.has(row[field])).toBe(true)
       expect(Number(row.Latitude)).toBeGreaterThan(42)
       expect(Number(row.Latitude)).toBeLessThan(49)
       expect(Number(row.Longitude)).toBeGreaterThan(-123)
@@ -158,7 +190,11 @@ describe('a listing of the sample', () => {
 
   test('counts its photos', () => {
     for (const row of listings.slice(0, 100)) {
-      expect(row.PhotosCount).toBe(rowsOf('Media').filter(item => item.ResourceRecordKey === row.ListingKey && item.MediaCategory === 'Photo').length)
+      expect(row.PhotosCount).toBe(
+        rowsOf('Media').filter(
+          item => item.ResourceRecordKey === row.ListingKey && item.MediaCategory === 'Photo',
+        ).length,
+      )
     }
   })
 })

@@ -1,13 +1,19 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Connection } from '../../src/data/connection.js'
-import { inTransaction, newRemembered, type UnitOfWork, writeAlone } from '../../src/data/write.js'
+import type { Connection } from '../../src/data/sql/statement.js'
+import {
+  inTransaction,
+  newRemembered,
+  type UnitOfWork,
+  writeAlone,
+} from '../../src/data/write/unit-of-work.js'
 import type { Keys } from '../../src/domain/references.js'
 import { fail, ProblemError } from '../../src/errors/problem.js'
 import { call, type Expr, TRUE } from '../../src/query/plan.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 
 const NO_KEYS = { Member: new Set<string>(), Office: new Set<string>() }
-const find = async (unit: UnitOfWork, key: string) => (await unit.find(key, TRUE, NO_KEYS)) ?? expect.unreachable()
+const find = async (unit: UnitOfWork, key: string) =>
+  (await unit.find(key, TRUE, NO_KEYS)) ?? expect.unreachable()
 
 // The embedded database runs one transaction at a time, so there is no deadlock in it.
 describe.runIf(DATABASE_KINDS.includes('server'))('a unit of work', () => {
@@ -37,21 +43,30 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a unit of work', () => {
       })
     await Promise.all([cross('A', 'B', 'one'), cross('B', 'A', 'two')])
     expect(runs).toBe(3)
-    expect(await database.prisma.property.findMany({ select: { City: true }, orderBy: { ListingKey: 'asc' } })).toEqual([{ City: 'one' }, { City: 'two' }])
+    expect(
+      await database.prisma.property.findMany({ select: { City: true }, orderBy: { ListingKey: 'asc' } }),
+    ).toEqual([{ City: 'one' }, { City: 'two' }])
   })
 
   it('that waits too long for a record is refused as busy, and another fault is passed on', async () => {
     await inTransaction(database, async unit => {
       await find(unit, 'A')
-      const second: unknown = await inTransaction(database, other => find(other, 'A')).catch((e: unknown) => e)
-      expect(second instanceof ProblemError && second.problems).toEqual([{ kind: 'Unavailable', reason: 'busy' }])
+      const second: unknown = await inTransaction(database, other => find(other, 'A')).catch(
+        (e: unknown) => e,
+      )
+      expect(second instanceof ProblemError && second.problems).toEqual([
+        { kind: 'Unavailable', reason: 'busy' },
+      ])
     })
-    await expect(inTransaction(database, () => Promise.reject(new TypeError('ours')))).rejects.toThrow(new TypeError('ours'))
+    await expect(inTransaction(database, () => Promise.reject(new TypeError('ours')))).rejects.toThrow(
+      new TypeError('ours'),
+    )
   })
 
   it('that is alone is judged again when another was faster', async () => {
     let runs = 0
-    const hurry = (unit: UnitOfWork) => find(unit, 'A').then(({ version }) => unit.update('A', version, { City: 'faster' }, undefined))
+    const hurry = (unit: UnitOfWork) =>
+      find(unit, 'A').then(({ version }) => unit.update('A', version, { City: 'faster' }, undefined))
     await writeAlone(database, newRemembered(), async unit => {
       runs++
       const { version } = await find(unit, 'A')
@@ -59,16 +74,23 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a unit of work', () => {
       return unit.update('A', version, { StreetName: 'mine' }, undefined)
     })
     expect(runs).toBe(2)
-    expect(await database.prisma.property.findUnique({ where: { ListingKey: 'A' } })).toMatchObject({ City: 'faster', StreetName: 'mine' })
+    expect(await database.prisma.property.findUnique({ where: { ListingKey: 'A' } })).toMatchObject({
+      City: 'faster',
+      StreetName: 'mine',
+    })
   })
 
   it('that is overtaken again and again waits for its turn', async () => {
     let wasFaster = 0
-    const hurry = (unit: UnitOfWork) => find(unit, 'B').then(({ version }) => unit.update('B', version, { City: String(wasFaster) }, undefined))
+    const hurry = (unit: UnitOfWork) =>
+      find(unit, 'B').then(({ version }) => unit.update('B', version, { City: String(wasFaster) }, undefined))
     const removed = writeAlone(database, newRemembered(), async unit => {
       const { version } = await find(unit, 'B')
       // Under the lock nobody gets ahead.
-      const isFaster = await inTransaction(database, hurry).then(() => true, () => false) // biome-ignore format: one line
+      const isFaster = await inTransaction(database, hurry).then(
+        () => true,
+        () => false,
+      )
       if (isFaster) wasFaster++
       return unit.remove('B', version)
     })
@@ -88,7 +110,8 @@ describe.each(DATABASE_KINDS)('a record that was written before, %s', kind => {
       return database.writer.query(statement, planning)
     },
   }
-  const write = (work: (unit: UnitOfWork) => Promise<unknown>) => writeAlone({ ...database, writer }, remembered, work)
+  const write = (work: (unit: UnitOfWork) => Promise<unknown>) =>
+    writeAlone({ ...database, writer }, remembered, work)
   const change = (City: string, keys = NO_KEYS, condition: Expr = TRUE) =>
     write(async unit => {
       const { listing, version, known } = await found(unit, keys, condition)
@@ -135,7 +158,9 @@ describe.each(DATABASE_KINDS)('a record that was written before, %s', kind => {
     await expect(change('refused again')).rejects.toThrow(ProblemError)
     expect(statements).toEqual(['select'])
     // What is remembered is the sold record, and it is no longer sold.
-    await write(async unit => unit.update('R', (await found(unit, NO_KEYS, TRUE)).version, { City: 'sold' }, undefined))
+    await write(async unit =>
+      unit.update('R', (await found(unit, NO_KEYS, TRUE)).version, { City: 'sold' }, undefined),
+    )
     await database.prisma.property.update({ where: { ListingKey: 'R' }, data: { StandardStatus: 'Active' } })
     await change('allowed')
     expect(await stored()).toMatchObject({ City: 'allowed' })
@@ -144,20 +169,34 @@ describe.each(DATABASE_KINDS)('a record that was written before, %s', kind => {
   it.each([
     ['a key', { ...NO_KEYS, Member: new Set(['M']) }, 'written'],
     ['two keys, one of which is not there', { ...NO_KEYS, Member: new Set(['M', 'gone']) }, 'refused'],
-    ['a key of an office that is not there', { Member: new Set<string>(), Office: new Set(['gone']) }, 'looked at'],
+    [
+      'a key of an office that is not there',
+      { Member: new Set<string>(), Office: new Set(['gone']) },
+      'looked at',
+    ],
   ] as const)('is written only if the keys are there: %s', async (_what, keys, outcome) => {
     await change('with keys', keys).catch(() => undefined)
-    expect(statements).toEqual({ written: ['update'], refused: ['update', 'select'], 'looked at': ['select', 'update'] }[outcome])
+    expect(statements).toEqual(
+      { written: ['update'], refused: ['update', 'select'], 'looked at': ['select', 'update'] }[outcome],
+    )
     expect((await stored())?.City).toBe(outcome === 'refused' ? 'first' : 'with keys')
   })
 
-  it.runIf(kind === 'server')('is looked at when somebody has changed it past the triggers, which leaves its version', async () => {
-    await database.withClient(client =>
-      client.query(`set session_replication_role = replica; update "Property" set "StandardStatus" = 'Sold' where "ListingKey" = 'R'`),
-    )
-    await expect(change('refused')).rejects.toThrow(ProblemError)
-    await database.prisma.property.update({ where: { ListingKey: 'R' }, data: { StandardStatus: 'Active' } })
-  })
+  it.runIf(kind === 'server')(
+    'is looked at when somebody has changed it past the triggers, which leaves its version',
+    async () => {
+      await database.withClient(client =>
+        client.query(
+          `set session_replication_role = replica; update "Property" set "StandardStatus" = 'Sold' where "ListingKey" = 'R'`,
+        ),
+      )
+      await expect(change('refused')).rejects.toThrow(ProblemError)
+      await database.prisma.property.update({
+        where: { ListingKey: 'R' },
+        data: { StandardStatus: 'Active' },
+      })
+    },
+  )
 
   it.runIf(kind === 'server')('is refused at once, whoever holds the lock of the log', async () => {
     await database.withClient(async client => {

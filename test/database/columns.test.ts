@@ -1,10 +1,11 @@
 import type { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readMigrations } from '../../src/data/migrate.js'
-import { fillSample } from '../../src/data/sample.js'
+import { fillSample } from '../../src/sample/fill.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 
-// The migration that writes the table of listings anew, to move columns: nothing but their order may change. It can be run again, on a table that has records.
+// The migration that writes the table of listings anew, to move columns: nothing but their order may change.
+// It can be run again, on a table that has records.
 
 const MIGRATION = '20261129000004_columns_in_reading_order'
 const TABLE = `'"Property"'::regclass`
@@ -41,8 +42,10 @@ describe.each(DATABASE_KINDS)('%s', kind => {
   afterAll(() => database?.close())
 
   /** As it was before the migration, which sets them. */
-  const RESET = 'alter table "Property" reset (autovacuum_vacuum_scale_factor, autovacuum_analyze_scale_factor)'
-  const run = (client: Client) => client.query(`begin isolation level read committed; ${RESET}; ${sql}; commit`)
+  const RESET =
+    'alter table "Property" reset (autovacuum_vacuum_scale_factor, autovacuum_analyze_scale_factor)'
+  const run = (client: Client) =>
+    client.query(`begin isolation level read committed; ${RESET}; ${sql}; commit`)
 
   test('keeps all that belongs to the table, and every record', async () => {
     await database.withClient(async client => {
@@ -55,17 +58,37 @@ describe.each(DATABASE_KINDS)('%s', kind => {
       expect(before['records']).toHaveLength(20)
       expect(before['privileges']).toHaveLength(2)
       expect(before['ofColumns']).toHaveLength(1)
-      expect(before['triggers']).toEqual(expect.arrayContaining([expect.objectContaining({ tgenabled: 'D' })]))
-      await client.query('alter default privileges revoke delete on tables from pg_monitor; alter table "Property" enable trigger adopt_media')
+      expect(before['triggers']).toEqual(
+        expect.arrayContaining([expect.objectContaining({ tgenabled: 'D' })]),
+      )
+      await client.query(
+        'alter default privileges revoke delete on tables from pg_monitor; alter table "Property" enable trigger adopt_media',
+      )
     })
   })
 
   test.each([
-    ['row security', 'alter table "Property" enable row level security', 'alter table "Property" disable row level security'],
+    [
+      'row security',
+      'alter table "Property" enable row level security',
+      'alter table "Property" disable row level security',
+    ],
     ['publication heard', 'create publication heard for table "Property"', 'drop publication heard'],
-    ['replica identity', 'alter table "Property" replica identity full', 'alter table "Property" replica identity default'],
-    ['statistics places', 'create statistics places on "City", "PostalCode" from "Property"', 'drop statistics places'],
-    ['storage parameters', `alter table "Property" set (fillfactor = 90)`, 'alter table "Property" reset (fillfactor)'],
+    [
+      'replica identity',
+      'alter table "Property" replica identity full',
+      'alter table "Property" replica identity default',
+    ],
+    [
+      'statistics places',
+      'create statistics places on "City", "PostalCode" from "Property"',
+      'drop statistics places',
+    ],
+    [
+      'storage parameters',
+      `alter table "Property" set (fillfactor = 90)`,
+      'alter table "Property" reset (fillfactor)',
+    ],
   ])('refuses what it cannot carry over: %s', async (name, set, unset) => {
     await database.withClient(async client => {
       await client.query(set)
@@ -77,7 +100,9 @@ describe.each(DATABASE_KINDS)('%s', kind => {
 
   test('refuses a transaction that would not see what others have committed', async () => {
     await database.withClient(async client => {
-      await expect(client.query(`begin isolation level repeatable read; ${RESET}; ${sql}; commit`)).rejects.toThrow(/read committed/)
+      await expect(
+        client.query(`begin isolation level repeatable read; ${RESET}; ${sql}; commit`),
+      ).rejects.toThrow(/read committed/)
       await client.query('rollback')
     })
   })
@@ -94,7 +119,9 @@ describe.each(DATABASE_KINDS)('%s', kind => {
       await client.query('create view others as select "City" from "Property"')
       await expect(run(client)).rejects.toThrow(/other objects depend on it/)
       await client.query('rollback')
-      expect((await client.query('select count(*)::int as number from others')).rows).toEqual([{ number: 20 }])
+      expect((await client.query('select count(*)::int as number from others')).rows).toEqual([
+        { number: 20 },
+      ])
     })
   })
 })

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ENTITIES, type Entity, type Scalar } from '../../src/model/model.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 
-// The migrations and schema.prisma must say the same, as far as Prisma has words; the rest stands in the lists below and nowhere else.
+// The migrations and schema.prisma must say the same, as far as Prisma has words; the rest stands in the
+// lists below and nowhere else.
 
 const PG_TYPES: Readonly<Record<Scalar['type'], string>> = {
   Boolean: 'boolean', Int32: 'integer', Int64: 'bigint', Decimal: 'numeric', String: 'text', DateTimeOffset: 'timestamp(3) with time zone', Date: 'date', GeographyPoint: 'jsonb',
@@ -40,14 +41,23 @@ const TRIGGERS = [
 const SCHEMA = readFileSync(new URL('../../prisma/schema.prisma', import.meta.url), 'utf8')
 
 /** The indexes of `@@index`, under the names that Prisma gives them. */
-const declaredIndexes = [...SCHEMA.matchAll(/^model (\w+) \{\n([\s\S]*?)^\}/gm)].flatMap(([, table = '', body = '']) =>
-  [...body.matchAll(/@@index\(\[(.*)\]\)/g)].map(([, columns = '']) => `${table}_${columns.split(', ').join('_')}_idx`),
+const declaredIndexes = [...SCHEMA.matchAll(/^model (\w+) \{\n([\s\S]*?)^\}/gm)].flatMap(
+  ([, table = '', body = '']) =>
+    [...body.matchAll(/@@index\(\[(.*)\]\)/g)].map(
+      ([, columns = '']) => `${table}_${columns.split(', ').join('_')}_idx`,
+    ),
 )
 
-const scalarsOf = ({ fields, hidden }: Entity) => [...fields.values(), ...hidden.values()].filter(f => f.kind === 'scalar')
+const scalarsOf = ({ fields, hidden }: Entity) =>
+  [...fields.values(), ...hidden.values()].filter(f => f.kind === 'scalar')
 
 const declaredColumns = [...ENTITIES.values()].flatMap(of =>
-  scalarsOf(of).map(s => ({ table: of.name, column: s.name, type: s.collection ? 'text[]' : PG_TYPES[s.type], nullable: s.nullable })),
+  scalarsOf(of).map(s => ({
+    table: of.name,
+    column: s.name,
+    type: s.collection ? 'text[]' : PG_TYPES[s.type],
+    nullable: s.nullable,
+  })),
 )
 
 describe.each(DATABASE_KINDS)('%s', kind => {
@@ -57,16 +67,21 @@ describe.each(DATABASE_KINDS)('%s', kind => {
   })
   afterAll(() => database?.close())
 
-  const names = async (sql: string) => (await database.prisma.$queryRawUnsafe<{ name: string }[]>(sql)).map(r => r.name).sort()
+  const names = async (sql: string) =>
+    (await database.prisma.$queryRawUnsafe<{ name: string }[]>(sql)).map(r => r.name).sort()
 
   test('tables, columns, types and nullability are those of the model', async () => {
-    const columns = await database.prisma.$queryRaw<{ table: string; column: string; type: string; nullable: boolean }[]>`
+    const columns = await database.prisma.$queryRaw<
+      { table: string; column: string; type: string; nullable: boolean }[]
+    >`
       select c.relname as "table", a.attname as "column", format_type(a.atttypid, a.atttypmod) as type, not a.attnotnull as nullable
       from pg_attribute a join pg_class c on c.oid = a.attrelid
       where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and c.relname not like '\\_prisma%' and a.attnum > 0 and not a.attisdropped`
     const key = (c: { table: string; column: string }) => `${c.table}.${c.column}`
     const expected = [...declaredColumns, ...BEYOND_PRISMA]
-    expect(Object.fromEntries(columns.map(c => [key(c), c]))).toEqual(Object.fromEntries(expected.map(c => [key(c), c])))
+    expect(Object.fromEntries(columns.map(c => [key(c), c]))).toEqual(
+      Object.fromEntries(expected.map(c => [key(c), c])),
+    )
   })
 
   test('every text is compared by code point', async () => {
@@ -77,14 +92,17 @@ describe.each(DATABASE_KINDS)('%s', kind => {
   })
 
   test('keys and foreign keys are those of the model', async () => {
-    const found = await names(`select conrelid::regclass || ' ' || pg_get_constraintdef(oid) as name from pg_constraint
+    const found =
+      await names(`select conrelid::regclass || ' ' || pg_get_constraintdef(oid) as name from pg_constraint
       where connamespace = 'public'::regnamespace and contype in ('p', 'f') and conrelid::regclass::text not like '%\\_prisma%'`)
     const primary = [...ENTITIES.values()].map(e => `"${e.name}" PRIMARY KEY ("${e.key.name}")`)
     const foreign = [...ENTITIES.values()].flatMap(e =>
       [...e.fields.values(), ...e.hidden.values()]
         .filter(f => f.kind === 'navigation' && f.relation && !f.collection)
         .map(f =>
-          f.kind === 'navigation' ? `"${e.name}" FOREIGN KEY ("${f.local}") REFERENCES "${f.target}"("${f.foreign}") ON UPDATE CASCADE ON DELETE CASCADE` : '',
+          f.kind === 'navigation'
+            ? `"${e.name}" FOREIGN KEY ("${f.local}") REFERENCES "${f.target}"("${f.foreign}") ON UPDATE CASCADE ON DELETE CASCADE`
+            : '',
         ),
     )
     const ofTexts = [
@@ -95,12 +113,22 @@ describe.each(DATABASE_KINDS)('%s', kind => {
   })
 
   test('indexes are those of schema.prisma, the keys, and the list above', async () => {
-    const found = await names(`select indexname as name from pg_indexes where schemaname = 'public' and tablename not like '\\_prisma%'`)
-    expect(found).toEqual([...declaredIndexes, ...INDEXES_BEYOND_PRISMA, ...[...ENTITIES.keys(), 'PropertyText'].map(name => `${name}_pkey`)].sort())
+    const found = await names(
+      `select indexname as name from pg_indexes where schemaname = 'public' and tablename not like '\\_prisma%'`,
+    )
+    expect(found).toEqual(
+      [
+        ...declaredIndexes,
+        ...INDEXES_BEYOND_PRISMA,
+        ...[...ENTITIES.keys(), 'PropertyText'].map(name => `${name}_pkey`),
+      ].sort(),
+    )
   })
 
   test('triggers are those of the change log, of media and of what is kept', async () => {
-    const found = await names(`select c.relname || '.' || t.tgname as name from pg_trigger t join pg_class c on c.oid = t.tgrelid where not t.tgisinternal`)
+    const found = await names(
+      `select c.relname || '.' || t.tgname as name from pg_trigger t join pg_class c on c.oid = t.tgrelid where not t.tgisinternal`,
+    )
     expect(found).toEqual([...TRIGGERS].sort())
   })
 })

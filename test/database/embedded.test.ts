@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Client } from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { openDatabase } from '../../src/data/database.js'
-import { toProblem } from '../../src/data/failures.js'
+import { toProblem } from '../../src/data/postgres/errors.js'
 import { copyDataDir, openTestDatabase, type TestDatabase } from '../support/database.js'
 
 describe('sessions of the embedded database', () => {
@@ -28,7 +28,9 @@ describe('sessions of the embedded database', () => {
     return client
   }
   const countNotes = async (): Promise<number> => {
-    const [row] = await database.prisma.$queryRawUnsafe<{ n: number }[]>('select count(*)::int as n from note')
+    const [row] = await database.prisma.$queryRawUnsafe<{ n: number }[]>(
+      'select count(*)::int as n from note',
+    )
     return row?.n ?? -1
   }
 
@@ -57,13 +59,21 @@ describe('sessions of the embedded database', () => {
     await client.query('create temporary table note (id int)')
     await client.query('select pg_advisory_lock(42)')
     expect(await countNotes()).toBe(0)
-    expect(await database.prisma.$queryRawUnsafe(`select current_setting('TimeZone') as zone`)).toEqual([{ zone: 'UTC' }])
-    expect(await database.prisma.$queryRawUnsafe('select count(*)::int as n from pg_locks where locktype = $1', 'advisory')).toEqual([{ n: 0 }])
+    expect(await database.prisma.$queryRawUnsafe(`select current_setting('TimeZone') as zone`)).toEqual([
+      { zone: 'UTC' },
+    ])
+    expect(
+      await database.prisma.$queryRawUnsafe(
+        'select count(*)::int as n from pg_locks where locktype = $1',
+        'advisory',
+      ),
+    ).toEqual([{ n: 0 }])
   })
 
   it('keeps prepared statements of the same name apart', async () => {
     const [one, two] = [await connect(), await connect()]
-    const ask = (client: Client, text: string) => client.query({ name: 'same', text }).then(result => result.rows)
+    const ask = (client: Client, text: string) =>
+      client.query({ name: 'same', text }).then(result => result.rows)
     expect(await ask(one, 'select 1 as n')).toEqual([{ n: 1 }])
     expect(await ask(two, 'select 2 as n')).toEqual([{ n: 2 }])
     expect(await ask(one, 'select 1 as n')).toEqual([{ n: 1 }])
@@ -81,7 +91,9 @@ describe('sessions of the embedded database', () => {
       ),
     )
     await Promise.allSettled(work)
-    expect(await database.prisma.$queryRawUnsafe('select text, count(*)::int as n from note group by 1')).toEqual([{ text: 'b', n: 8 }])
+    expect(
+      await database.prisma.$queryRawUnsafe('select text, count(*)::int as n from note group by 1'),
+    ).toEqual([{ text: 'b', n: 8 }])
   })
 
   it('answers "busy" while another transaction lasts too long', async () => {
@@ -96,7 +108,9 @@ describe('sessions of the embedded database', () => {
 
   it('stops a statement that takes too long, keeps what was committed, and goes on', async () => {
     await database.prisma.$executeRawUnsafe(`insert into note values (1, 'kept')`)
-    const endless = database.prisma.$queryRawUnsafe('select count(*) from generate_series(1, 2000000000)').catch((e: unknown) => e)
+    const endless = database.prisma
+      .$queryRawUnsafe('select count(*) from generate_series(1, 2000000000)')
+      .catch((e: unknown) => e)
     expect(toProblem(await endless)).toEqual({ kind: 'Unavailable', reason: 'timeout' })
     await expect.poll(() => countNotes().catch(() => -1), { timeout: 20_000 }).toBe(1)
   })
@@ -126,7 +140,10 @@ describe('the folder of the embedded database', () => {
 
   it('may have a path longer than the address of a socket', async () => {
     const parent = await copyDataDir()
-    const dataDir = join(parent, ...Array.from({ length: 4 }, () => 'a-rather-long-name-of-a-folder-in-the-path'))
+    const dataDir = join(
+      parent,
+      ...Array.from({ length: 4 }, () => 'a-rather-long-name-of-a-folder-in-the-path'),
+    )
     const service = await openDatabase({ ...limits, dataDir }, 'service')
     const command = await openDatabase({ ...limits, dataDir }, 'command')
     expect(await command.prisma.$queryRawUnsafe('select 1 as n')).toEqual([{ n: 1 }])

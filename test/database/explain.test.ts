@@ -1,14 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Prisma } from '../../src/data/client/client.js'
-import { toStretches } from '../../src/data/keyset.js'
-import { toPageStatement } from '../../src/data/page.js'
-import { readPage } from '../../src/data/read.js'
+import { Prisma } from '../../src/data/prisma/client/client.js'
+import { readPage } from '../../src/data/read/read.js'
+import { toStretches } from '../../src/data/sql/order.js'
+import { toPageStatement } from '../../src/data/sql/page-statement.js'
 import { entity } from '../../src/model/model.js'
 import type { Plan } from '../../src/query/plan.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 import { NOTATION, toPlan } from '../support/plans.js'
 
-// What the queries that matter cost on a large table: the index that serves each, and that no row is sorted or read in vain.
+// What the queries that matter cost on a large table: the index that serves each, and that no row is sorted
+// or read in vain.
 
 const LISTINGS = 40_000
 const PROPERTY = entity('Property')
@@ -31,8 +32,15 @@ interface Node {
 
 const nodes = (node: Node): readonly Node[] => [node, ...(node.Plans ?? []).flatMap(nodes)]
 
-/** Options, the index that must serve them, whether the order comes from it too, and where the page goes on. */
-type Row = readonly [text: string, index: string, order: 'ordered' | 'sorted', after?: readonly (string | null)[]]
+/**
+ * Options, the index that must serve them, whether the order comes from it too, and where the page goes on.
+ */
+type Row = readonly [
+  text: string,
+  index: string,
+  order: 'ordered' | 'sorted',
+  after?: readonly (string | null)[],
+]
 // biome-ignore format: table
 const QUERIES: readonly Row[] = [
   ['', 'Property_pkey', 'ordered'],
@@ -76,17 +84,29 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on a table of 40,000 listings
   let database: TestDatabase
   beforeAll(async () => {
     database = await openTestDatabase('server', { statementTimeoutMs: 120_000 })
-    await database.prisma.$transaction([database.prisma.$executeRaw`set local listing.import = 'on'`, database.prisma.$executeRaw(fill(LISTINGS))], {})
+    await database.prisma.$transaction(
+      [
+        database.prisma.$executeRaw`set local listing.import = 'on'`,
+        database.prisma.$executeRaw(fill(LISTINGS)),
+      ],
+      {},
+    )
     await database.withClient(client => client.query('vacuum analyze'))
   }, 120_000)
   afterAll(() => database?.close())
 
   for (const [text, index, order, after] of QUERIES)
     test(`${text || 'no options'} is served by ${index}, ${order}`, async () => {
-      const plan: Plan = { ...toPlan(text), select: [{ kind: 'field', scalar: PROPERTY.key }], ...(after && { after }) }
+      const plan: Plan = {
+        ...toPlan(text),
+        select: [{ kind: 'field', scalar: PROPERTY.key }],
+        ...(after && { after }),
+      }
       const [stretch] = toStretches(plan)
       const { statement } = toPageStatement(plan, NOTATION, stretch, (plan.top ?? 100) + 1, 'as they are')
-      const [explained] = await database.prisma.$queryRaw<{ 'QUERY PLAN': readonly { Plan: Node }[] }[]>`explain (format json) ${statement}`
+      const [explained] = await database.prisma.$queryRaw<
+        { 'QUERY PLAN': readonly { Plan: Node }[] }[]
+      >`explain (format json) ${statement}`
       const used = nodes(explained?.['QUERY PLAN'][0]?.Plan ?? { 'Node Type': 'none' })
       expect(used.map(n => n['Index Name']).filter(n => n !== undefined)).toContain(index)
       expect(used.map(n => n['Node Type'])).not.toContain('Seq Scan')

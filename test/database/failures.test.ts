@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openDatabase } from '../../src/data/database.js'
-import { isRetryable, toProblem } from '../../src/data/failures.js'
+import { isRetryable, toProblem } from '../../src/data/postgres/errors.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 
-const raise = (state: string) => `do $$ begin raise exception using errcode = '${state}', message = 'as told'; end $$`
+const raise = (state: string) =>
+  `do $$ begin raise exception using errcode = '${state}', message = 'as told'; end $$`
 
 describe.each(DATABASE_KINDS)('failures of the %s database', kind => {
   let database: TestDatabase
@@ -26,7 +27,9 @@ describe.each(DATABASE_KINDS)('failures of the %s database', kind => {
     ['54001', { kind: 'BadRequest' }],
   ])('SQLSTATE %s', async (state, problem) => {
     const direct = await database.prisma.$executeRawUnsafe(raise(state)).catch((error: unknown) => error)
-    const inTransaction = await database.prisma.$transaction(tx => tx.$executeRawUnsafe(raise(state))).catch((error: unknown) => error)
+    const inTransaction = await database.prisma
+      .$transaction(tx => tx.$executeRawUnsafe(raise(state)))
+      .catch((error: unknown) => error)
     expect(toProblem(direct)).toMatchObject(problem)
     expect(toProblem(inTransaction)).toMatchObject(problem)
     expect(isRetryable(direct)).toBe(problem.kind === 'Conflict')
@@ -51,15 +54,25 @@ describe.each(DATABASE_KINDS)('failures of the %s database', kind => {
     const holding = database.prisma.$transaction(() => new Promise(resolve => setTimeout(resolve, 1_500)))
     await new Promise(resolve => setTimeout(resolve, 100))
     const query = await database.prisma.$queryRawUnsafe('select 1').catch((e: unknown) => e)
-    const transaction = await database.prisma.$transaction(tx => tx.$queryRawUnsafe('select 1')).catch((e: unknown) => e)
+    const transaction = await database.prisma
+      .$transaction(tx => tx.$queryRawUnsafe('select 1'))
+      .catch((e: unknown) => e)
     await holding
-    expect([query, transaction].map(toProblem)).toEqual(Array(2).fill({ kind: 'Unavailable', reason: 'busy' }))
+    expect([query, transaction].map(toProblem)).toEqual(
+      Array(2).fill({ kind: 'Unavailable', reason: 'busy' }),
+    )
     expect(await database.isReady()).toBe(true)
   })
 })
 
 it('a server that is not there', async () => {
-  const settings = { databaseUrl: 'postgresql://postgres@127.0.0.1:1/none', dataDir: '', poolSize: 1, poolWaitMs: 2_000, statementTimeoutMs: 1_000 }
+  const settings = {
+    databaseUrl: 'postgresql://postgres@127.0.0.1:1/none',
+    dataDir: '',
+    poolSize: 1,
+    poolWaitMs: 2_000,
+    statementTimeoutMs: 1_000,
+  }
   const error = await openDatabase(settings, 'service').catch((e: unknown) => e)
   expect(toProblem(error)).toEqual({ kind: 'Unavailable', reason: 'database' })
 })

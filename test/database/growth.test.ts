@@ -1,14 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Prisma } from '../../src/data/client/client.js'
-import { type Page, readCount, readPage } from '../../src/data/read.js'
-import type { Actor } from '../../src/domain/access.js'
+import { Prisma } from '../../src/data/prisma/client/client.js'
+import { type Page, readCount, readPage } from '../../src/data/read/read.js'
+import type { Actor } from '../../src/domain/actor.js'
 import { narrow, type Plan, TRUE } from '../../src/query/plan.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 import { type Work, workOf } from '../support/explained.js'
 import { NOTATION, toPlanFor } from '../support/plans.js'
 
-// What does not grow with the table: the rows that PostgreSQL looks at for a page, for one record, and for a page deep in a walk; and that for every kind of
-// reader, since what a reader may see is a condition of every statement.
+// What does not grow with the table: the rows that PostgreSQL looks at for a page, for one record, and for a
+// page deep in a walk; and that for every kind of reader, since what a reader may see is a condition of every
+// statement.
 
 const LISTINGS = 6000
 const READ = ['listings:read', 'listings:write']
@@ -18,7 +19,10 @@ const READERS: Readonly<Record<string, Actor>> = {
   staff: { scopes: new Set([...READ, 'listings:write:any']), audience: 'staff' },
 }
 
-/** One listing in a hundred is a draft, one in fifty kept from the internet. The change log gets an event for each row. */
+/**
+ * One listing in a hundred is a draft, one in fifty kept from the internet. The change log gets an event for
+ * each row.
+ */
 const FILL = [
   Prisma.sql`set local listing.import = 'on'`,
   Prisma.sql`
@@ -33,7 +37,10 @@ const FILL = [
   Prisma.sql`insert into "OpenHouse" ("OpenHouseKey", "ListingKey", "OpenHouseDate", "ModificationTimestamp") select "ListingKey" || '-O', "ListingKey", '2026-01-01', "ModificationTimestamp" from "Property"`,
 ] // biome-ignore format: one row
 
-/** Of records that belong to a listing each page looks at the listing too; some of what it looks at is not for the reader. */
+/**
+ * Of records that belong to a listing each page looks at the listing too; some of what it looks at is not for
+ * the reader.
+ */
 const PAGES: readonly (readonly [of: string, options: string])[] = [
   ['Property', ''],
   ['Property', '$orderby=ModificationTimestamp'],
@@ -51,11 +58,17 @@ const PAGES: readonly (readonly [of: string, options: string])[] = [
   ['EntityEvent', ''],
   ['EntityEvent', '$orderby=EntityEventSequence desc'],
   ['EntityEvent', '$filter=EntityEventSequence gt 2000&$orderby=EntityEventSequence'],
-  ['EntityEvent', "$filter=ResourceName eq 'Property' and EntityEventSequence gt 2000&$orderby=EntityEventSequence"],
+  [
+    'EntityEvent',
+    "$filter=ResourceName eq 'Property' and EntityEventSequence gt 2000&$orderby=EntityEventSequence",
+  ],
 ]
 const ROWS_OF_A_PAGE = 3.5 * 100
 
-/** Counts are exact and grow with what they count, but no record is read for them: the index knows what decides who may see a listing. */
+/**
+ * Counts are exact and grow with what they count, but no record is read for them: the index knows what
+ * decides who may see a listing.
+ */
 const COUNTED = [
   '',
   "$filter=StandardStatus eq 'Active'",
@@ -78,7 +91,10 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on a table of 6,000 listings'
   let database: TestDatabase
   beforeAll(async () => {
     database = await openTestDatabase('server', { statementTimeoutMs: 120_000 })
-    await database.prisma.$transaction(FILL.map(statement => database.prisma.$executeRaw(statement)), {}) // biome-ignore format: one line
+    await database.prisma.$transaction(
+      FILL.map(statement => database.prisma.$executeRaw(statement)),
+      {},
+    )
     await database.prisma.$executeRaw`vacuum analyze`
   }, 120_000)
   afterAll(() => database?.close())
@@ -105,7 +121,10 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on a table of 6,000 listings'
         const plain = await read(narrow(plan, filter ?? TRUE))
         expect(plain.page.records.list).toEqual(page.records.list)
         expect(plain.page.next).toEqual(page.next)
-        if (page.next) expect((await read({ ...plan, after: page.next, skip: 0 })).rowsRead).toBeLessThanOrEqual(2 * ROWS_OF_A_PAGE)
+        if (page.next)
+          expect((await read({ ...plan, after: page.next, skip: 0 })).rowsRead).toBeLessThanOrEqual(
+            2 * ROWS_OF_A_PAGE,
+          )
       })
 
       test.each(PAGES)('a page of %s %s costs what it holds', async (of, options) => {
@@ -132,7 +151,9 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on a table of 6,000 listings'
       })
 
       test('one record by its key is one row', async () => {
-        const { page, rowsRead, indexes } = await read(toPlanFor(reader, "$filter=ListingKey eq 'K00003001'&$top=1"))
+        const { page, rowsRead, indexes } = await read(
+          toPlanFor(reader, "$filter=ListingKey eq 'K00003001'&$top=1"),
+        )
         expect([page.records.length, rowsRead, indexes]).toEqual([1, 1, ['Property_pkey']])
       })
     })

@@ -2,7 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isMigrated, type Migration, migrate, readMigrations } from '../../src/data/migrate.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 
-const toMigration = (name: string, sql: string): Migration => ({ name, sql, checksum: `checksum of ${name}`.padEnd(64, '0').slice(0, 64) })
+const toMigration = (name: string, sql: string): Migration => ({
+  name,
+  sql,
+  checksum: `checksum of ${name}`.padEnd(64, '0').slice(0, 64),
+})
 
 describe.each(DATABASE_KINDS)('migrations of the %s database', kind => {
   let database: TestDatabase
@@ -18,13 +22,26 @@ describe.each(DATABASE_KINDS)('migrations of the %s database', kind => {
     const rows = await database.prisma.$queryRawUnsafe(
       `select migration_name as name, checksum, applied_steps_count as steps, finished_at >= started_at as done, rolled_back_at, logs from "_prisma_migrations" order by 1`,
     )
-    expect(rows).toEqual(known.map(({ name, checksum }) => ({ name, checksum, steps: 1, done: true, rolled_back_at: null, logs: null })))
+    expect(rows).toEqual(
+      known.map(({ name, checksum }) => ({
+        name,
+        checksum,
+        steps: 1,
+        done: true,
+        rolled_back_at: null,
+        logs: null,
+      })),
+    )
   })
 
   it('leave nothing of one that fails, and name it with its line', async () => {
     const broken = toMigration('99999999999998_broken', 'create table half (id int);\nselect nonsense;')
-    await expect(migrate(database, [...known, broken])).rejects.toThrow(/99999999999998_broken failed, .*nonsense.* \(line 2 /)
-    expect(await database.prisma.$queryRawUnsafe(`select to_regclass('half') is null as gone`)).toEqual([{ gone: true }])
+    await expect(migrate(database, [...known, broken])).rejects.toThrow(
+      /99999999999998_broken failed, .*nonsense.* \(line 2 /,
+    )
+    expect(await database.prisma.$queryRawUnsafe(`select to_regclass('half') is null as gone`)).toEqual([
+      { gone: true },
+    ])
     expect(await isMigrated(database, known)).toBe(true)
   })
 
@@ -39,7 +56,9 @@ describe.each(DATABASE_KINDS)('migrations of the %s database', kind => {
   })
 
   it('refuse a file that was changed after it was applied', async () => {
-    const changed = known.map((migration, i) => (i === 0 ? { ...migration, checksum: '0'.repeat(64) } : migration))
+    const changed = known.map((migration, i) =>
+      i === 0 ? { ...migration, checksum: '0'.repeat(64) } : migration,
+    )
     await expect(migrate(database, changed)).rejects.toThrow(/was changed after it was applied/)
   })
 })

@@ -18,7 +18,9 @@ describe.each(DATABASE_KINDS)('%s database', kind => {
 
   it('has the same session settings', async () => {
     const sql = `select current_setting('TimeZone') as zone, current_setting('plan_cache_mode') as plan, current_setting('jit') as jit`
-    expect(await database.prisma.$queryRawUnsafe(sql)).toEqual([{ zone: 'UTC', plan: 'force_custom_plan', jit: 'off' }])
+    expect(await database.prisma.$queryRawUnsafe(sql)).toEqual([
+      { zone: 'UTC', plan: 'force_custom_plan', jit: 'off' },
+    ])
   })
 })
 
@@ -27,7 +29,9 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a connection that nobody uses
     const database = await openTestDatabase('server', { poolSize: 1 })
     const sessionAfter = async (minutes: number) => {
       await vi.advanceTimersByTimeAsync(minutes * 60_000)
-      return (await database.reader.query<{ id: number }>({ text: 'select pg_backend_pid() as "id"', values: [] }))[0]?.id
+      return (
+        await database.reader.query<{ id: number }>({ text: 'select pg_backend_pid() as "id"', values: [] })
+      )[0]?.id
     }
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     try {

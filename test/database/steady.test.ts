@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Prisma } from '../../src/data/client/client.js'
-import { INDEXES, type Index } from '../../src/data/indexes.js'
-import { toStretches } from '../../src/data/keyset.js'
-import { toCountStatement, toPageStatement } from '../../src/data/page.js'
-import type { Sql } from '../../src/data/render.js'
-import { countPlanning, pagePlanning } from '../../src/data/steady.js'
+import { Prisma } from '../../src/data/prisma/client/client.js'
+import type { Sql } from '../../src/data/sql/functions.js'
+import { INDEXES, type Index } from '../../src/data/sql/indexes.js'
+import { toStretches } from '../../src/data/sql/order.js'
+import { toCountStatement, toPageStatement } from '../../src/data/sql/page-statement.js'
+import { countPlanning, pagePlanning } from '../../src/data/sql/plan-cache-policy.js'
 import type { Plan } from '../../src/query/plan.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 import { NOTATION, toPlanFor } from '../support/plans.js'
@@ -12,7 +12,12 @@ import { NOTATION, toPlanFor } from '../support/plans.js'
 // Which plans PostgreSQL may keep for all values, and that an index serves each of them whole.
 
 const PUBLIC = { scopes: new Set(['listings:read']), audience: 'public' } as const
-const AGENT = { scopes: new Set(['listings:read', 'listings:write']), audience: 'member', memberKey: 'M1', officeKey: 'O1' } as const
+const AGENT = {
+  scopes: new Set(['listings:read', 'listings:write']),
+  audience: 'member',
+  memberKey: 'M1',
+  officeKey: 'O1',
+} as const
 
 const toPlan = (text: string): Plan => toPlanFor(PUBLIC, text)
 
@@ -54,7 +59,8 @@ describe('planned each time', () => {
   ])
     test(text, () => expect(pagePlanning(toPlan(text))).toBe('each time'))
 
-  test('of a page between two cursors', () => expect(pagePlanning({ ...toPlan('$orderby=ListPrice'), before: ['1', 'L1'] })).toBe('each time'))
+  test('of a page between two cursors', () =>
+    expect(pagePlanning({ ...toPlan('$orderby=ListPrice'), before: ['1', 'L1'] })).toBe('each time'))
 })
 
 test('counts are planned once where an index holds what they count', () => {
@@ -63,8 +69,20 @@ test('counts are planned once where an index holds what they count', () => {
   expect(countPlanning(toPlan('$filter=YearBuilt ge 1990'))).toBe('each time')
 })
 
-const FILTERS = ['', "City eq 'a'", "StandardStatus eq 'Active'", "ListAgentKey eq 'M1'", "ListingKey eq 'L1'", "City eq 'a' and StandardStatus eq 'Active'"]
-const BOUNDS = ['', 'ListPrice ge 1 and ListPrice lt 9', 'ModificationTimestamp gt 2026-01-01T00:00:00Z', "City gt 'a'"]
+const FILTERS = [
+  '',
+  "City eq 'a'",
+  "StandardStatus eq 'Active'",
+  "ListAgentKey eq 'M1'",
+  "ListingKey eq 'L1'",
+  "City eq 'a' and StandardStatus eq 'Active'",
+]
+const BOUNDS = [
+  '',
+  'ListPrice ge 1 and ListPrice lt 9',
+  'ModificationTimestamp gt 2026-01-01T00:00:00Z',
+  "City gt 'a'",
+]
 const ORDERS = [
   '',
   'ModificationTimestamp',
@@ -79,7 +97,10 @@ interface Node {
   readonly 'Node Type': string
   readonly Plans?: readonly Node[]
 }
-const nodeTypes = (node: Node): readonly string[] => [node['Node Type'], ...(node.Plans ?? []).flatMap(nodeTypes)]
+const nodeTypes = (node: Node): readonly string[] => [
+  node['Node Type'],
+  ...(node.Plans ?? []).flatMap(nodeTypes),
+]
 
 describe.runIf(DATABASE_KINDS.includes('server'))('on PostgreSQL', () => {
   let database: TestDatabase
@@ -90,14 +111,18 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on PostgreSQL', () => {
 
   test('the indexes are those of the database', async () => {
     // PropertyText is no entity: no plan reads it in an order.
-    const found = await database.prisma.$queryRaw<{ table: string; order: readonly string[]; carried: readonly string[] }[]>`
+    const found = await database.prisma.$queryRaw<
+      { table: string; order: readonly string[]; carried: readonly string[] }[]
+    >`
       select t.relname as "table", array(select a.attname::text from unnest(i.indkey) with ordinality k(number, place)
         join pg_attribute a on a.attrelid = t.oid and a.attnum = k.number where k.place <= i.indnkeyatts order by k.place) as "order",
         array(select a.attname::text from unnest(i.indkey) with ordinality k(number, place)
         join pg_attribute a on a.attrelid = t.oid and a.attnum = k.number where k.place > i.indnkeyatts order by k.place) as carried
       from pg_index i join pg_class t on t.oid = i.indrelid join pg_class x on x.oid = i.indexrelid join pg_am m on m.oid = x.relam
       where t.relnamespace = 'public'::regnamespace and t.relname not like '\\_prisma%' and t.relname <> 'PropertyText' and m.amname = 'btree' and i.indpred is null and i.indexprs is null`
-    const listed = Object.entries(INDEXES).flatMap(([table, indexes]) => indexes.map(index => ({ table, ...index })))
+    const listed = Object.entries(INDEXES).flatMap(([table, indexes]) =>
+      indexes.map(index => ({ table, ...index })),
+    )
     const sorted = (list: readonly (Index & { table: string })[]) =>
       list.map(({ table, order, carried }) => `${table} ${order.join()} with ${carried.join()}`).sort()
     expect(sorted(found)).toEqual(sorted(listed))
@@ -120,8 +145,14 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on PostgreSQL', () => {
   }
 
   test('an index serves every page that is planned once, whole and in its order', async () => {
-    const texts = FILTERS.flatMap(filter => BOUNDS.flatMap(bound => ORDERS.map(order => [[filter, bound].filter(Boolean).join(' and '), order] as const)))
-    const plans = texts.map(([filter, order]) => toPlan([filter && `$filter=${filter}`, order && `$orderby=${order}`].filter(Boolean).join('&')))
+    const texts = FILTERS.flatMap(filter =>
+      BOUNDS.flatMap(bound =>
+        ORDERS.map(order => [[filter, bound].filter(Boolean).join(' and '), order] as const),
+      ),
+    )
+    const plans = texts.map(([filter, order]) =>
+      toPlan([filter && `$filter=${filter}`, order && `$orderby=${order}`].filter(Boolean).join('&')),
+    )
     const steady = plans.filter(plan => pagePlanning(plan) === 'once')
     expect(steady.length).toBeGreaterThan(30)
     for (const plan of steady) {
@@ -131,7 +162,8 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on PostgreSQL', () => {
         types.some(type => type.startsWith('Index')),
         statement.text,
       ).toBe(true)
-      for (const type of ['Sort', 'Incremental Sort', 'Seq Scan']) expect(types, statement.text).not.toContain(type)
+      for (const type of ['Sort', 'Incremental Sort', 'Seq Scan'])
+        expect(types, statement.text).not.toContain(type)
     }
   })
 
@@ -140,21 +172,29 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on PostgreSQL', () => {
       ['2026-01-01 00:00:00+00', 'L1'],
       [null, 'L1'],
     ]) {
-      const plan = { ...toPlan(after[0] === null ? '$orderby=ListPrice' : '$orderby=ModificationTimestamp'), after }
+      const plan = {
+        ...toPlan(after[0] === null ? '$orderby=ListPrice' : '$orderby=ModificationTimestamp'),
+        after,
+      }
       for (const stretch of toStretches(plan)) {
         const types = await explain(toPageStatement(plan, NOTATION, stretch, 101, 'as they are').statement)
         for (const type of ['Sort', 'Incremental Sort', 'Seq Scan']) expect(types).not.toContain(type)
       }
     }
-    expect(await explain(toCountStatement(toPlan("$filter=City eq 'a' and ListPrice ge 1")))).not.toContain('Seq Scan')
+    expect(await explain(toCountStatement(toPlan("$filter=City eq 'a' and ListPrice ge 1")))).not.toContain(
+      'Seq Scan',
+    )
   })
 
   test('both plans give the same records', async () => {
     await database.prisma
       .$executeRaw`insert into "Property" ("ListingKey", "City", "ListPrice") select 'S' || n, 'City ' || n % 3, n from generate_series(1, 60) n`
-    const plan = toPlan("$filter=City eq 'City 1' and ListPrice ge 10&$orderby=ListPrice desc&$select=ListingKey")
+    const plan = toPlan(
+      "$filter=City eq 'City 1' and ListPrice ge 10&$orderby=ListPrice desc&$select=ListingKey",
+    )
     const { statement } = toPageStatement(plan, NOTATION, undefined, 101, 'as they are')
-    const read = (planning: 'once' | 'each time') => database.reader.query<{ cursors: string }>(statement, planning)
+    const read = (planning: 'once' | 'each time') =>
+      database.reader.query<{ cursors: string }>(statement, planning)
     const [once, each] = [await read('once'), await read('each time')]
     expect(once).toEqual(each)
     expect(once[0]?.cursors.split('\n')).toHaveLength(17)

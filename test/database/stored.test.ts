@@ -1,23 +1,34 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readPage } from '../../src/data/read.js'
-import { fillSample } from '../../src/data/sample.js'
-import { STORED } from '../../src/data/stored.js'
+import { readPage } from '../../src/data/read/read.js'
+import { STORED } from '../../src/data/sql/json/stored-document.js'
 import { entity } from '../../src/model/model.js'
 import { bind } from '../../src/query/bind.js'
 import type { Plan } from '../../src/query/plan.js'
+import { fillSample } from '../../src/sample/fill.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 
-// The JSON that is stored with a listing must be what would be built of its columns, for every record and whoever writes.
+// The JSON that is stored with a listing must be what would be built of its columns, for every record and
+// whoever writes.
 
 const PROPERTY = entity('Property')
 const LIMITS = { pageSize: 100, pageSizeMax: 1000, expandPageMax: 100, topIsTotal: false, expandDepth: 8 }
-const NOTATION = { etag: '@odata.etag', reference: '@odata.id', countSuffix: '@odata.count', numbersAsText: false }
+const NOTATION = {
+  etag: '@odata.etag',
+  reference: '@odata.id',
+  countSuffix: '@odata.count',
+  numbersAsText: false,
+}
 const ALL: Plan = bind({ top: 1000 }, PROPERTY, LIMITS)
 /** The same fields, one of them under another name: that the text does not serve. */
-const BUILT: Plan = { ...ALL, select: ALL.select.map(s => (s.kind === 'field' && s.scalar.name === 'City' ? { ...s, as: 'Town' } : s)) }
+const BUILT: Plan = {
+  ...ALL,
+  select: ALL.select.map(s => (s.kind === 'field' && s.scalar.name === 'City' ? { ...s, as: 'Town' } : s)),
+}
 
 const records = async ({ reader }: TestDatabase, plan: Plan) =>
-  (await readPage(reader, plan, NOTATION)).records.list.map(({ json }) => JSON.parse(json) as Readonly<Record<string, unknown>>)
+  (await readPage(reader, plan, NOTATION)).records.list.map(
+    ({ json }) => JSON.parse(json) as Readonly<Record<string, unknown>>,
+  )
 
 describe.each(DATABASE_KINDS)('%s', kind => {
   let database: TestDatabase
@@ -35,14 +46,20 @@ describe.each(DATABASE_KINDS)('%s', kind => {
   }
 
   test('holds the fields that every reader may see, in the order of the model, and nothing else', async () => {
-    const [row] = await database.prisma.$queryRaw<{ document: string }[]>`select "Document" as document from "Property" limit 1`
+    const [row] = await database.prisma.$queryRaw<
+      { document: string }[]
+    >`select "Document" as document from "Property" limit 1`
     expect(Object.keys(JSON.parse(row?.document ?? '{}'))).toEqual(STORED.map(({ name }) => name))
   })
 
   test('is written with each of its fields, and with no other', async () => {
-    const rows = await database.prisma.$queryRaw<{ name: string }[]>`select attname::text as name from pg_trigger, unnest(tgattr) number
+    const rows = await database.prisma.$queryRaw<
+      { name: string }[]
+    >`select attname::text as name from pg_trigger, unnest(tgattr) number
       join pg_attribute on attnum = number and attrelid = '"Property"'::regclass where tgrelid = '"Property"'::regclass and tgname = 'write_document'`
-    expect(rows.map(({ name }) => name).sort()).toEqual(['Document', ...STORED.map(({ name }) => name)].sort())
+    expect(rows.map(({ name }) => name).sort()).toEqual(
+      ['Document', ...STORED.map(({ name }) => name)].sort(),
+    )
   })
 
   test('a full record is the same whether it is read or built', async () => {
@@ -63,7 +80,11 @@ describe.each(DATABASE_KINDS)('%s', kind => {
       )
     })
     const [first] = await expectSame()
-    expect(first).toMatchObject({ City: 'Elsewhere', OnMarketTimestamp: '2026-07-01T12:00:00.000Z', OnMarketDate: '2026-07-01' })
+    expect(first).toMatchObject({
+      City: 'Elsewhere',
+      OnMarketTimestamp: '2026-07-01T12:00:00.000Z',
+      OnMarketDate: '2026-07-01',
+    })
   })
 
   test('is made when it is missing', async () => {

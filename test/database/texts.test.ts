@@ -1,16 +1,31 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { Connection } from '../../src/data/connection.js'
-import { toPosition } from '../../src/data/found.js'
-import { readPage, readRecord } from '../../src/data/read.js'
-import { fillSample } from '../../src/data/sample.js'
+import { readPage, readRecord } from '../../src/data/read/read.js'
+import { toPosition } from '../../src/data/sql/json/records.js'
+import type { Connection } from '../../src/data/sql/statement.js'
 import { call, columnOf, type Plan, rowSource, textLiteral } from '../../src/query/plan.js'
+import { fillSample } from '../../src/sample/fill.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 import { NOTATION, toPlan } from '../support/plans.js'
 
-// The JSON of a page is joined from its parts, with texts as they are where none of them needs an escape. It must be the JSON that PostgreSQL makes of each record.
+// The JSON of a page is joined from its parts, with texts as they are where none of them needs an escape. It
+// must be the JSON that PostgreSQL makes of each record.
 
-const ODD = ['a "b" c', '\\', 'line\nfeed\ttab', '\u0001\u001c\u001d\u001e\u001f', '","City":"x', 'ü \u2028 \u{1f3e0} \u007f', '', ' ', 'null', "it's"]
-const NOTATIONS = [NOTATION, { ...NOTATION, etag: '@odata.etag', numbersAsText: true, restricted: { suffix: '@note', value: 'None' } }]
+const ODD = [
+  'a "b" c',
+  '\\',
+  'line\nfeed\ttab',
+  '\u0001\u001c\u001d\u001e\u001f',
+  '","City":"x',
+  'ü \u2028 \u{1f3e0} \u007f',
+  '',
+  ' ',
+  'null',
+  "it's",
+]
+const NOTATIONS = [
+  NOTATION,
+  { ...NOTATION, etag: '@odata.etag', numbersAsText: true, restricted: { suffix: '@note', value: 'None' } },
+]
 const QUERIES = [
   '$orderby=StreetName,ListingKey&$top=100',
   '$orderby=ListPrice desc&$top=100',
@@ -50,13 +65,19 @@ describe.each(DATABASE_KINDS)('%s', kind => {
     for (const notation of NOTATIONS) {
       const { records } = await readPage(database.reader, plan, notation)
       expect(records.length).toBe(30)
-      const keyed = await readPage(database.reader, { ...plan, select: toPlan('$select=ListingKey').select, expand: [] }, NOTATION)
+      const keyed = await readPage(
+        database.reader,
+        { ...plan, select: toPlan('$select=ListingKey').select, expand: [] },
+        NOTATION,
+      )
       for (const [i, { json }] of records.list.entries()) {
         const { ListingKey } = JSON.parse(keyed.records.list[i]?.json ?? '{}') as { ListingKey: string }
         const of = call('eq', columnOf(plan.entity.key, rowSource('r0')), textLiteral(ListingKey))
         const found = await readRecord(database.reader, { ...plan, filter: of }, notation)
         expect(JSON.parse(json)).toEqual(JSON.parse(found?.json ?? ''))
-        expect(Object.keys(JSON.parse(json) as object)).toEqual(Object.keys(JSON.parse(found?.json ?? '') as object))
+        expect(Object.keys(JSON.parse(json) as object)).toEqual(
+          Object.keys(JSON.parse(found?.json ?? '') as object),
+        )
       }
     }
   }
@@ -70,13 +91,23 @@ describe.each(DATABASE_KINDS)('%s', kind => {
 
   test('a page of odd texts is asked for once more, and has them whole', async () => {
     await change('StreetName', ODD)
-    const { records } = await readPage(reader, toPlan('$select=StreetName&$orderby=ListingKey&$top=10'), NOTATION)
+    const { records } = await readPage(
+      reader,
+      toPlan('$select=StreetName&$orderby=ListingKey&$top=10'),
+      NOTATION,
+    )
     expect(asked).toBe(2)
-    expect(records.list.map(({ json }) => (JSON.parse(json) as { StreetName: string }).StreetName)).toEqual(ODD)
+    expect(records.list.map(({ json }) => (JSON.parse(json) as { StreetName: string }).StreetName)).toEqual(
+      ODD,
+    )
   })
 
   test('so is one whose order has odd texts, which are not selected', async () => {
-    const { records } = await readPage(reader, toPlan('$select=ListingKey&$orderby=StreetName&$top=30'), NOTATION)
+    const { records } = await readPage(
+      reader,
+      toPlan('$select=ListingKey&$orderby=StreetName&$top=30'),
+      NOTATION,
+    )
     expect(asked).toBe(2)
     const places = records.list.map(record => toPosition(record)[0])
     expect(places).toEqual(expect.arrayContaining(ODD))
@@ -91,7 +122,9 @@ describe.each(DATABASE_KINDS)('%s', kind => {
 
   test('numbers that JSON does not have, and values that are not there', async () => {
     await database.withClient(client =>
-      client.query(`update "Property" set "LivingArea" = 'NaN', "City" = null, "GarageYN" = null, "BedroomsTotal" = null, "ListPrice" = null`),
+      client.query(
+        `update "Property" set "LivingArea" = 'NaN', "City" = null, "GarageYN" = null, "BedroomsTotal" = null, "ListPrice" = null`,
+      ),
     )
     for (const query of QUERIES) await expectSame(toPlan(query))
   })

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 
-// How statements go over a connection: a text gets a name when it is seen again, and what a named statement returns is asked once.
+// How statements go over a connection: a text gets a name when it is seen again, and what a named statement
+// returns is asked once.
 
 const ODD = `"quoted" \\ back, {brace}, 'single', ä€😀\n\t`
 
@@ -18,13 +19,17 @@ describe.each(DATABASE_KINDS)('statements of the %s database', kind => {
     const text = `select $1::text as "text", $2::int + 1 as "whole", $3::text[] as "list", $4::boolean as "truth", $5::numeric::text as "exact", $6::text as "nothing"`
     const list = ['', 'a,b', '"', '\\', '{}', 'NULL', ODD]
     const row = { text: ODD, whole: 8, list, truth: false, exact: '12345678901234567.89', nothing: null }
-    for (let time = 1; time <= 4; time++) expect(await run(text, ODD, 7, list, false, '12345678901234567.89', null)).toEqual([row])
-    expect(await run(text, '', -1, [], true, '0', 'x')).toEqual([{ text: '', whole: 0, list: [], truth: true, exact: '0', nothing: 'x' }])
+    for (let time = 1; time <= 4; time++)
+      expect(await run(text, ODD, 7, list, false, '12345678901234567.89', null)).toEqual([row])
+    expect(await run(text, '', -1, [], true, '0', 'x')).toEqual([
+      { text: '', whole: 0, list: [], truth: true, exact: '0', nothing: 'x' },
+    ])
   })
 
   test('no rows, and many', async () => {
     const text = 'select n::int as "n" from generate_series(1, $1::int) n'
-    for (const count of [0, 3, 0, 2]) expect(await run(text, count)).toEqual(Array.from({ length: count }, (_, i) => ({ n: i + 1 })))
+    for (const count of [0, 3, 0, 2])
+      expect(await run(text, count)).toEqual(Array.from({ length: count }, (_, i) => ({ n: i + 1 })))
   })
 
   test('a statement that fails leaves its connection as it was, under a name too', async () => {
@@ -33,7 +38,8 @@ describe.each(DATABASE_KINDS)('statements of the %s database', kind => {
       await expect(run(text, 0)).rejects.toMatchObject({ code: '22012' })
       expect(await run(text, 5)).toEqual([{ share: 2 }])
     }
-    for (let time = 1; time <= 3; time++) await expect(run('select nonsense from nowhere')).rejects.toMatchObject({ code: '42P01' })
+    for (let time = 1; time <= 3; time++)
+      await expect(run('select nonsense from nowhere')).rejects.toMatchObject({ code: '42P01' })
   })
 
   test('an error knows who asked', async () => {
@@ -43,13 +49,18 @@ describe.each(DATABASE_KINDS)('statements of the %s database', kind => {
 
   test('everyone who asks at once is answered with what was asked', async () => {
     const asked = Array.from({ length: 20 }, (_, i) => i)
-    expect(await Promise.all(asked.map(i => run('select $1::int as "i"', i)))).toEqual(asked.map(i => [{ i }]))
+    expect(await Promise.all(asked.map(i => run('select $1::int as "i"', i)))).toEqual(
+      asked.map(i => [{ i }]),
+    )
   })
 
   test('Prisma runs the same statements', async () => {
     const text = 'select $1::text as "word"'
     const byPrisma = (word: string) => database.prisma.$queryRawUnsafe(text, word)
-    for (const word of ['a', 'b', 'c']) expect([await byPrisma(word), await run(text, word), await byPrisma(word)]).toEqual(Array(3).fill([{ word }]))
+    for (const word of ['a', 'b', 'c'])
+      expect([await byPrisma(word), await run(text, word), await byPrisma(word)]).toEqual(
+        Array(3).fill([{ word }]),
+      )
   })
 })
 
@@ -64,8 +75,14 @@ describe.runIf(DATABASE_KINDS.includes('server'))('connections that plan once', 
   test('are never all held by writers that wait for a lock', async () => {
     await database.withClient(async client => {
       await client.query(`select pg_advisory_lock(${LOCK})`)
-      const writers = Promise.all(Array.from({ length: 8 }, () => database.writer.query({ text: 'select pg_advisory_xact_lock($1)', values: [LOCK] }, 'once')))
-      const readers = Array.from({ length: 4 }, (_, i) => database.reader.query({ text: 'select $1::int as "i"', values: [i] }, 'once'))
+      const writers = Promise.all(
+        Array.from({ length: 8 }, () =>
+          database.writer.query({ text: 'select pg_advisory_xact_lock($1)', values: [LOCK] }, 'once'),
+        ),
+      )
+      const readers = Array.from({ length: 4 }, (_, i) =>
+        database.reader.query({ text: 'select $1::int as "i"', values: [i] }, 'once'),
+      )
       expect(await Promise.all(readers)).toEqual([0, 1, 2, 3].map(i => [{ i }]))
       await client.query(`select pg_advisory_unlock(${LOCK})`)
       expect(await writers).toHaveLength(8)
@@ -75,8 +92,15 @@ describe.runIf(DATABASE_KINDS.includes('server'))('connections that plan once', 
   test('serve a burst together with the others', async () => {
     const asked = Array.from({ length: 60 }, (_, i) => i)
     const answers = await Promise.all(
-      asked.map(i => database.reader.query({ text: 'select $1::int as "i", current_setting(\'plan_cache_mode\') as "mode"', values: [i] }, 'once')),
+      asked.map(i =>
+        database.reader.query(
+          { text: 'select $1::int as "i", current_setting(\'plan_cache_mode\') as "mode"', values: [i] },
+          'once',
+        ),
+      ),
     )
-    expect(new Set(answers.map(([row]) => (row as { mode: string }).mode))).toEqual(new Set(['force_generic_plan', 'force_custom_plan']))
+    expect(new Set(answers.map(([row]) => (row as { mode: string }).mode))).toEqual(
+      new Set(['force_generic_plan', 'force_custom_plan']),
+    )
   })
 })

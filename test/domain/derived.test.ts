@@ -11,8 +11,14 @@ const DAY = '2026-05-01'
 const ACTIVE: Listing = {
   ...NO_LISTING, StandardStatus: 'Active', ContractStatus: 'Available', ListPrice: '350000.5', OriginalListPrice: '360000', OnMarketTimestamp: '2026-01-01T00:00:00.000Z', ListAgentKey: 'M1',
 } // biome-ignore format: one record
-const DRAFT: Listing = { ...NO_LISTING, StandardStatus: 'Incomplete', ContractStatus: 'Draft', ListAgentKey: 'M1' }
-const derive = (stored: Listing, changes: Partial<Changes>) => derivedFields(stored, { values: {}, faults: [], ...changes }, NOW)
+const DRAFT: Listing = {
+  ...NO_LISTING,
+  StandardStatus: 'Incomplete',
+  ContractStatus: 'Draft',
+  ListAgentKey: 'M1',
+}
+const derive = (stored: Listing, changes: Partial<Changes>) =>
+  derivedFields(stored, { values: {}, faults: [], ...changes }, NOW)
 
 describe('what the service sets', () => {
   it('in a draft', () =>
@@ -40,14 +46,24 @@ describe('what the service sets', () => {
       MajorChangeTimestamp: AT,
       MajorChangeType: 'Price Change',
     })
-    expect(derive(ACTIVE, { values: { ListPrice: null } })).toMatchObject({ PreviousListPrice: '350000.5', PriceChangeTimestamp: AT })
-    expect(derive(DRAFT, { values: { ListPrice: '5' } })).toEqual({ OriginalListPrice: '5', PriceChangeTimestamp: AT })
-    expect(derive({ ...DRAFT, ListPrice: '5', OriginalListPrice: '5' }, { values: { ListPrice: '6' } })).toEqual({
+    expect(derive(ACTIVE, { values: { ListPrice: null } })).toMatchObject({
+      PreviousListPrice: '350000.5',
+      PriceChangeTimestamp: AT,
+    })
+    expect(derive(DRAFT, { values: { ListPrice: '5' } })).toEqual({
+      OriginalListPrice: '5',
+      PriceChangeTimestamp: AT,
+    })
+    expect(
+      derive({ ...DRAFT, ListPrice: '5', OriginalListPrice: '5' }, { values: { ListPrice: '6' } }),
+    ).toEqual({
       PreviousListPrice: '5',
       PriceChangeTimestamp: AT,
     })
     expect(derive(NO_LISTING, { values: { ListPrice: '5' } })).toEqual({ OriginalListPrice: '5' })
-    expect(derive({ ...ACTIVE, OriginalListPrice: null }, { values: { ListPrice: '6' } })).toMatchObject({ OriginalListPrice: '350000.5' })
+    expect(derive({ ...ACTIVE, OriginalListPrice: null }, { values: { ListPrice: '6' } })).toMatchObject({
+      OriginalListPrice: '350000.5',
+    })
   })
 
   it('when it is published', () => {
@@ -65,19 +81,24 @@ describe('what the service sets', () => {
     const announced = derive(DRAFT, { status: 'Coming Soon' })
     expect(announced).toMatchObject({ ContractStatus: 'Available', MajorChangeType: 'Coming Soon' })
     expect(announced).not.toHaveProperty('OnMarketDate')
-    expect(derive({ ...DRAFT, StandardStatus: 'Coming Soon', ContractStatus: 'Available' }, { status: 'Active' })).not.toHaveProperty(
-      'ContractStatusChangeDate',
-    )
+    expect(
+      derive({ ...DRAFT, StandardStatus: 'Coming Soon', ContractStatus: 'Available' }, { status: 'Active' }),
+    ).not.toHaveProperty('ContractStatusChangeDate')
   })
 
   it('when it comes back', () => {
-    const back = derive({ ...ACTIVE, StandardStatus: 'Withdrawn', ContractStatus: 'Unavailable' }, { status: 'Active' })
+    const back = derive(
+      { ...ACTIVE, StandardStatus: 'Withdrawn', ContractStatus: 'Unavailable' },
+      { status: 'Active' },
+    )
     expect(back).toMatchObject({ MajorChangeType: 'Back On Market', ContractStatusChangeDate: DAY })
     expect(back).not.toHaveProperty('OnMarketTimestamp')
   })
 
   it('when it is sold, and when the price of the sale is corrected', () => {
-    expect(derive({ ...ACTIVE, SoldPrice: '1' }, { status: 'Sold', values: { SoldPrice: '339000' } })).toMatchObject({
+    expect(
+      derive({ ...ACTIVE, SoldPrice: '1' }, { status: 'Sold', values: { SoldPrice: '339000' } }),
+    ).toMatchObject({
       MlsStatus: 'Sold',
       ContractStatus: 'Sold',
       MajorChangeType: 'Closed',
@@ -99,7 +120,8 @@ describe('what the service sets', () => {
 })
 
 describe('keys of listings', () => {
-  it('begin with Draft, stay in a URL as they are, look like no GUID', () => expect(new ListingKeys().next(NOW)).toMatch(/^Draft[0-9A-HJKMNP-TV-Z]{26}$/))
+  it('begin with Draft, stay in a URL as they are, look like no GUID', () =>
+    expect(new ListingKeys().next(NOW)).toMatch(/^Draft[0-9A-HJKMNP-TV-Z]{26}$/))
 
   it('sort by time, within a millisecond and when the clock is set back too', () => {
     const keys = new ListingKeys()

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { arrow, isStatus, renderLifecycle, STATUSES, statusFields, TRANSITIONS } from '../../src/domain/lifecycle.js'
+import {
+  arrow,
+  isStatus,
+  renderLifecycle,
+  STATUSES,
+  statusFields,
+  TRANSITIONS,
+} from '../../src/domain/lifecycle.js'
 
 /** The table of decisions 3, row by row. */
 const MAY_GO_TO: Readonly<Record<string, string>> = {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { readDecimal, renderDecimal } from '../../src/domain/decimal.js'
 import { readValue } from '../../src/domain/values.js'
-import { parseJson } from '../../src/http/json.js'
+import { parseJson } from '../../src/http/exact-json.js'
 import { entity, type Scalar, scalar } from '../../src/model/model.js'
 
 const PROPERTY = entity('Property')
@@ -31,8 +31,9 @@ describe('decimals keep what was written', () => {
     expect(number && renderDecimal(number)).toBe(expected)
   })
 
-  it.each(['', '.5', '5.', '1e', 'NaN', 'Infinity', '0x10', '1,000', ' 1', '1 ', '--1', '1_000'])('%j is none', text =>
-    expect(readDecimal(text)).toBeUndefined(),
+  it.each(['', '.5', '5.', '1e', 'NaN', 'Infinity', '0x10', '1,000', ' 1', '1 ', '--1', '1_000'])(
+    '%j is none',
+    text => expect(readDecimal(text)).toBeUndefined(),
   )
 
   it('reads a long text of zeros in no time', () => {

@@ -9,7 +9,8 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 /** The audits send no token, and without one nothing is answered. */
-const fetchFn: typeof fetch = (url, init) => fetch(url, { ...init, headers: { ...init?.headers, Authorization: `Bearer ${app.tokenFor()}` } })
+const fetchFn: typeof fetch = (url, init) =>
+  fetch(url, { ...init, headers: { ...init?.headers, Authorization: `Bearer ${app.tokenFor()}` } })
 
 const audits = serverAudits({ url: () => `${app.base}/graphql`, fetchFn })
 const having = (word: RegExp): readonly Audit[] => audits.filter(({ name }) => word.test(name))

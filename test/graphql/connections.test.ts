@@ -14,7 +14,10 @@ interface Info {
 interface Answer {
   readonly properties: {
     readonly totalCount: number
-    readonly edges: readonly { readonly cursor: string; readonly node: { readonly ListingKey: string; readonly ListPrice: number | null } }[]
+    readonly edges: readonly {
+      readonly cursor: string
+      readonly node: { readonly ListingKey: string; readonly ListPrice: number | null }
+    }[]
     readonly pageInfo: Info
   }
 }
@@ -51,41 +54,49 @@ describe.each(DATABASE_KINDS)('connections: %s', kind => {
   })
   afterAll(() => app.close())
 
-  const SELECTION = '{ totalCount edges { cursor node { ListingKey ListPrice } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } }'
+  const SELECTION =
+    '{ totalCount edges { cursor node { ListingKey ListPrice } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } }'
   const pageOf = async (args: string, order = '{ ListPrice: ASC }', city = 'Connection City') =>
-    (await dataOf<Answer>(app, `{ properties(filter: { City: { eq: "${city}" } }, orderBy: [${order}], ${args}) ${SELECTION} }`)).properties
+    (
+      await dataOf<Answer>(
+        app,
+        `{ properties(filter: { City: { eq: "${city}" } }, orderBy: [${order}], ${args}) ${SELECTION} }`,
+      )
+    ).properties
   const keysOf = ({ edges }: Answer['properties']) => edges.map(e => e.node.ListingKey)
 
-  describe.each(['{ ListPrice: ASC }', '{ ListPrice: DESC }', '{ ListPrice: ASC }, { ListingKey: DESC }', '{ PropertyType: DESC }, { ListPrice: ASC }'])(
-    '%s',
-    order => {
-      test('GQL-05: a walk of any step, either way, has each record once and in the order of one page', async () => {
-        const whole = keysOf(await pageOf('first: 100', order))
-        expect(whole.toSorted()).toEqual(keys.toSorted())
-        for (const step of [1, 2, 3, 7]) {
-          expect(await walk(step, order, 'forward')).toEqual(whole)
-          expect(await walk(step, order, 'backward')).toEqual(whole)
-        }
-      })
+  describe.each([
+    '{ ListPrice: ASC }',
+    '{ ListPrice: DESC }',
+    '{ ListPrice: ASC }, { ListingKey: DESC }',
+    '{ PropertyType: DESC }, { ListPrice: ASC }',
+  ])('%s', order => {
+    test('GQL-05: a walk of any step, either way, has each record once and in the order of one page', async () => {
+      const whole = keysOf(await pageOf('first: 100', order))
+      expect(whole.toSorted()).toEqual(keys.toSorted())
+      for (const step of [1, 2, 3, 7]) {
+        expect(await walk(step, order, 'forward')).toEqual(whole)
+        expect(await walk(step, order, 'backward')).toEqual(whole)
+      }
+    })
 
-      test('each place between two records is bounded from both sides', async () => {
-        const { edges } = await pageOf('first: 100', order)
-        const whole = edges.map(e => e.node.ListingKey)
-        for (const [from, to] of [
-          [0, 6],
-          [1, 4],
-          [2, 3],
-          [3, 3],
-          [4, 1],
-        ] as const) {
-          const bounds = `after: "${edges[from]?.cursor}", before: "${edges[to]?.cursor}"`
-          const between = whole.slice(from + 1, to)
-          expect(keysOf(await pageOf(`first: 2, ${bounds}`, order))).toEqual(between.slice(0, 2))
-          expect(keysOf(await pageOf(`last: 2, ${bounds}`, order))).toEqual(between.slice(-2))
-        }
-      })
-    },
-  )
+    test('each place between two records is bounded from both sides', async () => {
+      const { edges } = await pageOf('first: 100', order)
+      const whole = edges.map(e => e.node.ListingKey)
+      for (const [from, to] of [
+        [0, 6],
+        [1, 4],
+        [2, 3],
+        [3, 3],
+        [4, 1],
+      ] as const) {
+        const bounds = `after: "${edges[from]?.cursor}", before: "${edges[to]?.cursor}"`
+        const between = whole.slice(from + 1, to)
+        expect(keysOf(await pageOf(`first: 2, ${bounds}`, order))).toEqual(between.slice(0, 2))
+        expect(keysOf(await pageOf(`last: 2, ${bounds}`, order))).toEqual(between.slice(-2))
+      }
+    })
+  })
 
   const walk = (step: number, order: string, way: keyof typeof WAYS) => walkOn(WAYS[way], step, order, '')
 
@@ -93,7 +104,9 @@ describe.each(DATABASE_KINDS)('connections: %s', kind => {
     const page = await pageOf(`${way.size}: ${step}${cursor && `, ${way.from}: "${cursor}"`}`, order)
     expect(page.totalCount).toBe(PRICES.length)
     expect(way.isBehind(page.pageInfo)).toBe(cursor !== '')
-    return way.isAhead(page.pageInfo) ? way.join(keysOf(page), await walkOn(way, step, order, String(way.end(page.pageInfo)))) : keysOf(page)
+    return way.isAhead(page.pageInfo)
+      ? way.join(keysOf(page), await walkOn(way, step, order, String(way.end(page.pageInfo))))
+      : keysOf(page)
   }
 
   test('GQL-07: pageInfo is exact', async () => {
@@ -123,7 +136,12 @@ describe.each(DATABASE_KINDS)('connections: %s', kind => {
     ]
     for (const [args, next, previous, count] of expected) {
       const { pageInfo, edges: found } = await pageOf(args)
-      expect([args, pageInfo.hasNextPage, pageInfo.hasPreviousPage, found.length]).toEqual([args, next, previous, count])
+      expect([args, pageInfo.hasNextPage, pageInfo.hasPreviousPage, found.length]).toEqual([
+        args,
+        next,
+        previous,
+        count,
+      ])
       expect([pageInfo.startCursor === null, pageInfo.endCursor === null]).toEqual([count === 0, count === 0])
     }
     expect((await pageOf('first: 2', '{ ListPrice: ASC }', 'Nowhere')).pageInfo).toEqual({
@@ -135,13 +153,26 @@ describe.each(DATABASE_KINDS)('connections: %s', kind => {
   })
 
   test('what is around a window is told also when the records of its cursors are gone', async () => {
-    const [a, b, c] = await createDrafts(app, 'Gone City', [{ ListPrice: 1 }, { ListPrice: 2 }, { ListPrice: 3 }])
+    const [a, b, c] = await createDrafts(app, 'Gone City', [
+      { ListPrice: 1 },
+      { ListPrice: 2 },
+      { ListPrice: 3 },
+    ])
     const { edges } = await pageOf('first: 3', '{ ListPrice: ASC }', 'Gone City')
-    for (const key of [a, c]) expect((await app.send(`/odata/Property('${key}')`, { method: 'DELETE' })).status).toBe(204)
+    for (const key of [a, c])
+      expect((await app.send(`/odata/Property('${key}')`, { method: 'DELETE' })).status).toBe(204)
     const forward = await pageOf(`first: 1, after: "${edges[0]?.cursor}"`, '{ ListPrice: ASC }', 'Gone City')
-    expect([keysOf(forward), forward.pageInfo.hasNextPage, forward.pageInfo.hasPreviousPage]).toEqual([[b], false, false])
+    expect([keysOf(forward), forward.pageInfo.hasNextPage, forward.pageInfo.hasPreviousPage]).toEqual([
+      [b],
+      false,
+      false,
+    ])
     const backward = await pageOf(`last: 1, before: "${edges[2]?.cursor}"`, '{ ListPrice: ASC }', 'Gone City')
-    expect([keysOf(backward), backward.pageInfo.hasNextPage, backward.pageInfo.hasPreviousPage]).toEqual([[b], false, false])
+    expect([keysOf(backward), backward.pageInfo.hasNextPage, backward.pageInfo.hasPreviousPage]).toEqual([
+      [b],
+      false,
+      false,
+    ])
   })
 
   test('nodes and edges ask for different fields of the same records, any number of times', async () => {
@@ -175,9 +206,14 @@ describe.each(DATABASE_KINDS)('connections: %s', kind => {
   })
 
   test('GQL-16: totalCount follows the filter and not the page, and is that of OData', async () => {
-    const count = bodyOf(await app.send("/odata/Property?$filter=City eq 'Connection City'&$count=true&$top=1"))['@odata.count']
+    const count = bodyOf(
+      await app.send("/odata/Property?$filter=City eq 'Connection City'&$count=true&$top=1"),
+    )['@odata.count']
     const first = await pageOf('first: 2')
-    expect([first.totalCount, (await pageOf(`first: 2, after: "${first.pageInfo.endCursor}"`)).totalCount]).toEqual([count, count])
+    expect([
+      first.totalCount,
+      (await pageOf(`first: 2, after: "${first.pageInfo.endCursor}"`)).totalCount,
+    ]).toEqual([count, count])
   })
 
   test('sizes and cursors that cannot be are refused', async () => {
@@ -198,8 +234,13 @@ describe.each(DATABASE_KINDS)('connections: %s', kind => {
       'orderBy: [{ City: ASC, ListPrice: ASC }]',
       'orderBy: [{ City: null }]',
     ])
-      expect([args, (await faultOf(app, `{ properties(${args}) { totalCount } }`)).extensions.code]).toEqual([args, 'BAD_USER_INPUT'])
-    expect((await faultOf(app, '{ properties(first: 101) { nodes { Media { MediaKey } } } }')).extensions).toMatchObject({
+      expect([args, (await faultOf(app, `{ properties(${args}) { totalCount } }`)).extensions.code]).toEqual([
+        args,
+        'BAD_USER_INPUT',
+      ])
+    expect(
+      (await faultOf(app, '{ properties(first: 101) { nodes { Media { MediaKey } } } }')).extensions,
+    ).toMatchObject({
       code: 'BAD_USER_INPUT',
       target: 'first',
     })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { withoutSuggestions } from '../../src/graphql/failure.js'
+import { withoutSuggestions } from '../../src/graphql/errors.js'
 
 // biome-ignore format: table
 test.each([

@@ -1,7 +1,15 @@
-import { buildSchema, type FieldNode, type GraphQLSchema, getArgumentValues, getVariableValues, Kind, parse } from 'graphql'
+import {
+  buildSchema,
+  type FieldNode,
+  type GraphQLSchema,
+  getArgumentValues,
+  getVariableValues,
+  Kind,
+  parse,
+} from 'graphql'
 import { describe, expect, test } from 'vitest'
-import { readArguments } from '../../src/graphql/field-arguments.js'
-import type { Input } from '../../src/graphql/operation.js'
+import { readArguments } from '../../src/graphql/execute/argument-values.js'
+import type { Input } from '../../src/graphql/execute/operation.js'
 import { SCHEMA } from '../support/filters.js'
 
 /** The first field of an operation, and all that its arguments rest on. */
@@ -32,8 +40,14 @@ describe('arguments are those of graphql-js', () => {
   test.each<[text: string, sent: Input]>([
     ['{ properties { totalCount } }', {}],
     ['{ properties(first: 3, skip: 2, where: "City eq \'Vail\'", search: null) { totalCount } }', {}],
-    ['{ properties(orderBy: { ListPrice: DESC }, filter: { ListPrice: { ge: 1.50, in: [1, null] }, City: { eq: "Vail" } }) { totalCount } }', {}],
-    ['query ($f: PropertyFilter, $n: Int) { properties(first: $n, filter: $f) { totalCount } }', { n: 3, f: { City: { eq: 'Vail' } } }],
+    [
+      '{ properties(orderBy: { ListPrice: DESC }, filter: { ListPrice: { ge: 1.50, in: [1, null] }, City: { eq: "Vail" } }) { totalCount } }',
+      {},
+    ],
+    [
+      'query ($f: PropertyFilter, $n: Int) { properties(first: $n, filter: $f) { totalCount } }',
+      { n: 3, f: { City: { eq: 'Vail' } } },
+    ],
     ['query ($f: PropertyFilter, $n: Int) { properties(first: $n, filter: $f) { totalCount } }', { f: null }],
     [
       'query ($c: String, $o: PropertyOrder!) { properties(filter: { City: { in: [$c, "Vail"] } }, orderBy: [$o]) { totalCount } }',
@@ -56,7 +70,9 @@ test('a variable within an argument must have a value', () => {
 })
 
 describe('what the schema of the service has nothing of', () => {
-  const schema = buildSchema('type Query { field(must: Int!, orElse: Int = 2, mustOrElse: Int! = 3, may: Int): Int }')
+  const schema = buildSchema(
+    'type Query { field(must: Int!, orElse: Int = 2, mustOrElse: Int! = 3, may: Int): Int }',
+  )
 
   test.each<[text: string, sent: Input]>([
     ['{ field(must: 1) }', {}],
@@ -84,7 +100,13 @@ describe('what the schema of the service has nothing of', () => {
         return String(error)
       }
     }
-    const own = said(() => readArguments({ schema, fragments: {}, variables }, { key: 'field', name: 'field', nodes: [node] }, field))
+    const own = said(() =>
+      readArguments(
+        { schema, fragments: {}, variables },
+        { key: 'field', name: 'field', nodes: [node] },
+        field,
+      ),
+    )
     expect(own).toBe(said(() => getArgumentValues(field, node, variables)))
     expect(own).toMatch(/^Argument "must"/)
   })

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { ProblemError } from '../../src/errors/problem.js'
-import { readFilter } from '../../src/graphql/filter.js'
-import { FILTERS } from '../../src/graphql/filter-table.js'
-import { collectionFilterOf, filterOf } from '../../src/graphql/names.js'
-import type { Input } from '../../src/graphql/operation.js'
+import { readFilter } from '../../src/graphql/execute/filter.js'
+import type { Input } from '../../src/graphql/execute/operation.js'
+import { FILTERS } from '../../src/graphql/schema/filter-inputs.js'
+import { collectionFilterOf, filterOf } from '../../src/graphql/schema/names.js'
 import { PARSE_LIMITS } from '../../src/language/parser-budget.js'
 import { ENTITIES, entity } from '../../src/model/model.js'
 import { FUNCTIONS, type FunctionName } from '../../src/query/functions.js'
@@ -11,7 +11,9 @@ import { bindInput, bindText, coerceLiteral, coerceVariable, readArguments } fro
 
 const PROPERTY = entity('Property')
 
-/** A value of each type: where it stands in a filter, how OData writes it, and a literal of its type in both. */
+/**
+ * A value of each type: where it stands in a filter, how OData writes it, and a literal of its type in both.
+ */
 interface Subject {
   readonly wrap: (filter: string) => string
   readonly text: string
@@ -54,7 +56,9 @@ const COMPARISONS: readonly Row[] = [
   ['{ not: { eq: # } }', 'not (@ eq #)'],
 ]
 const ARITHMETIC: readonly Row[] = [
-  ...['add', 'sub', 'mul', 'div', 'mod'].map((fn): Row => [`{ ${fn}: { value: #, is: { gt: # } } }`, `@ ${fn} # gt #`]),
+  ...['add', 'sub', 'mul', 'div', 'mod'].map(
+    (fn): Row => [`{ ${fn}: { value: #, is: { gt: # } } }`, `@ ${fn} # gt #`],
+  ),
   ['{ negate: { lt: # } }', '-(@) lt #'],
 ]
 const FRACTIONS: readonly Row[] = [
@@ -73,7 +77,12 @@ const CLOCKS: readonly Row[] = [
   ['{ fractionalseconds: { eq: 0.5 } }', 'fractionalseconds(@) eq 0.5'],
 ]
 const casts = (...types: readonly (readonly [name: string, edm: string, graphql: string, odata: string])[]) =>
-  types.map(([name, edm, graphql, odata]): Row => [`{ as${name}: { eq: ${graphql} } }`, `cast(@,Edm.${edm}) eq ${odata}`])
+  types.map(
+    ([name, edm, graphql, odata]): Row => [
+      `{ as${name}: { eq: ${graphql} } }`,
+      `cast(@,Edm.${edm}) eq ${odata}`,
+    ],
+  )
 const TO = {
   String: ['String', 'String', '"1"', "'1'"],
   Int: ['Int', 'Int32', '1', '1'],
@@ -86,7 +95,10 @@ const TO = {
   TimeOfDay: ['TimeOfDay', 'TimeOfDay', '"08:30:00"', '08:30:00'],
 } as const
 
-/** Every field of every filter input, but those that are fields of the model, with the text of OData that means the same. */
+/**
+ * Every field of every filter input, but those that are fields of the model, with the text of OData that
+ * means the same.
+ */
 // biome-ignore format: table
 const ROWS: Readonly<Record<SubjectName, readonly Row[]>> = {
   Boolean: [
@@ -189,7 +201,8 @@ const ROWS: Readonly<Record<SubjectName, readonly Row[]>> = {
 
 const ALL = Object.entries(ROWS).flatMap(([name, rows]) => {
   const { wrap, text, literal } = SUBJECTS[name as SubjectName] // a key of ROWS, which are those of SUBJECTS
-  const fill = (pattern: string, index: 0 | 1) => pattern.replaceAll('@', () => text).replaceAll('#', () => literal[index])
+  const fill = (pattern: string, index: 0 | 1) =>
+    pattern.replaceAll('@', () => text).replaceAll('#', () => literal[index])
   return rows.map(([filter, odata]) => [wrap(fill(filter, 0)), fill(odata, 1)] as const)
 })
 
@@ -204,7 +217,10 @@ function fieldsOf(input: string, given: unknown): readonly string[] {
   return Object.entries(given as Input).flatMap(([name, value]) => {
     const means = FILTERS.get(input)?.fields.get(name)?.means
     const further = means && 'to' in means && value !== null ? value : {}
-    const is = means && (means.kind === 'countOf' || (means.kind === 'step' && means.arguments.length > 0)) ? ((further as Input)['is'] ?? {}) : further
+    const is =
+      means && (means.kind === 'countOf' || (means.kind === 'step' && means.arguments.length > 0))
+        ? ((further as Input)['is'] ?? {})
+        : further
     return [`${input}.${name}`, ...(means && 'to' in means ? fieldsOf(means.to, is) : [])]
   })
 }
@@ -213,10 +229,14 @@ test('every field of a filter input that the functions make has a row', () => {
   // One entity and one collection of records stand for the others.
   const others = new Set([...ENTITIES.values()].flatMap(e => [filterOf(e), collectionFilterOf(e)]))
   for (const name of ['PropertyFilter', 'MediaCollectionFilter']) others.delete(name)
-  const used = new Set(ALL.flatMap(([filter]) => fieldsOf(filterOf(PROPERTY), coerceLiteral(PROPERTY, filter))))
+  const used = new Set(
+    ALL.flatMap(([filter]) => fieldsOf(filterOf(PROPERTY), coerceLiteral(PROPERTY, filter))),
+  )
   const known = [...FILTERS.values()]
     .filter(({ name }) => !others.has(name))
-    .flatMap(input => [...input.fields.values()].filter(f => f.means.kind !== 'member').map(f => `${input.name}.${f.name}`))
+    .flatMap(input =>
+      [...input.fields.values()].filter(f => f.means.kind !== 'member').map(f => `${input.name}.${f.name}`),
+    )
   expect(known.length).toBeGreaterThan(200)
   expect(known.filter(name => !used.has(name))).toEqual([])
 })
@@ -225,13 +245,17 @@ test('every overload that takes a value first has a field', () => {
   const overloads = (Object.keys(FUNCTIONS) as FunctionName[]).flatMap(fn =>
     FUNCTIONS[fn].map(s => ({ fn, takes: s.args[0], others: s.args.slice(1), returns: s.returns })),
   ) // its keys
-  const fields = [...FILTERS.values()].flatMap(input => [...input.fields.values()].map(f => ({ input: input.name, means: f.means })))
+  const fields = [...FILTERS.values()].flatMap(input =>
+    [...input.fields.values()].map(f => ({ input: input.name, means: f.means })),
+  )
   const isThere = ({ fn, others }: (typeof overloads)[number]) =>
     fields.some(({ means }) => {
       if (means.kind !== 'test' && means.kind !== 'step') return false
       const args = means.kind === 'test' ? [means.argument] : means.arguments
       return (
-        means.fn === fn && others.length <= args.length && others.every((type, i) => type === (args[i]?.list ? `Collection(${args[i].type})` : args[i]?.type))
+        means.fn === fn &&
+        others.length <= args.length &&
+        others.every((type, i) => type === (args[i]?.list ? `Collection(${args[i].type})` : args[i]?.type))
       )
     })
   const missing = overloads.filter(o => !isThere(o)).map(({ fn, takes = 'nothing' }) => `${fn}(${takes})`)
@@ -297,7 +321,9 @@ test.each([
   ['missing in a test', '{ City: { eq: $v } }'],
   ['missing beside another', '{ City: { eq: $v }, ListPrice: { gt: 1 } }'],
 ])('a variable that is %s leaves a condition that is refused', (_, filter) => {
-  const coerced = readArguments(`query($v: String) { properties(filter: ${filter}) { totalCount } }`)['filter'] as Input // by its type
+  const coerced = readArguments(`query($v: String) { properties(filter: ${filter}) { totalCount } }`)[
+    'filter'
+  ] as Input // by its type
   expect(() => readFilter(PROPERTY, coerced, PARSE_LIMITS)).toThrow(ProblemError)
 })
 
@@ -326,10 +352,14 @@ test.each([
 
 test('a filter costs what a text may cost', () => {
   const deep = (levels: number): Input => (levels === 0 ? { City: { eq: 'x' } } : { not: deep(levels - 1) })
-  const refusal = expect.objectContaining({ problems: [expect.objectContaining({ kind: 'QueryTooComplex' })] })
+  const refusal = expect.objectContaining({
+    problems: [expect.objectContaining({ kind: 'QueryTooComplex' })],
+  })
   const limits = { depth: 20, nodes: 50, list: 10 }
   expect(readFilter(PROPERTY, deep(10), limits)).toBeDefined()
   expect(() => readFilter(PROPERTY, deep(30), limits)).toThrow(refusal)
   expect(() => readFilter(PROPERTY, { City: { in: Array(11).fill('x') } }, limits)).toThrow(refusal)
-  expect(() => readFilter(PROPERTY, { or: Array(10).fill({ City: { in: Array(10).fill('x') } }) }, limits)).toThrow(refusal)
+  expect(() =>
+    readFilter(PROPERTY, { or: Array(10).fill({ City: { in: Array(10).fill('x') } }) }, limits),
+  ).toThrow(refusal)
 })

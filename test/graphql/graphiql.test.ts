@@ -5,7 +5,8 @@ import { request, serve } from '../http/exchange.js'
 import { startTestApp, type TestApp } from '../support/app.js'
 import { BROWSER } from '../support/browser.js'
 
-const QUERY = '{ properties(first: 1, orderBy: { ListPrice: DESC }) { totalCount nodes { ListingKey __typename } } }'
+const QUERY =
+  '{ properties(first: 1, orderBy: { ListPrice: DESC }) { totalCount nodes { ListingKey __typename } } }'
 
 let app: TestApp
 beforeAll(async () => {
@@ -23,13 +24,20 @@ describe('the files of the page', () => {
     expect(links).toHaveLength(5)
     for (const link of links) {
       const file = await app.send(`/${link}`, { headers: { Authorization: null } })
-      expect([link, file.status, file.headers['content-type']]).toEqual([link, 200, expect.stringMatching(/^text\/(?:javascript|css); charset=utf-8$/)])
-      expect((await app.send(`/${link}`, { headers: { 'If-None-Match': file.headers['etag'] ?? '' } })).status).toBe(304)
+      expect([link, file.status, file.headers['content-type']]).toEqual([
+        link,
+        200,
+        expect.stringMatching(/^text\/(?:javascript|css); charset=utf-8$/),
+      ])
+      expect(
+        (await app.send(`/${link}`, { headers: { 'If-None-Match': file.headers['etag'] ?? '' } })).status,
+      ).toBe(304)
     }
   })
 
   test('nothing else is there, and a slash too many leads back', async () => {
-    for (const path of ['/graphiql/package.json', '/graphiql/..%2fserver.ts', '/graphiql/react']) expect((await app.send(path)).status).toBe(404)
+    for (const path of ['/graphiql/package.json', '/graphiql/..%2fserver.ts', '/graphiql/react'])
+      expect((await app.send(path)).status).toBe(404)
     expect((await app.send('/graphiql', { method: 'POST' })).status).toBe(404)
     const slash = await app.send('/graphiql/')
     expect([slash.status, slash.headers['location']]).toEqual([308, '../graphiql'])
@@ -47,7 +55,9 @@ describe.skipIf(BROWSER === undefined)('the page in Chromium', () => {
   async function open(url: string) {
     const page = await browser.newPage({ viewport: { width: 1200, height: 700 } })
     const [hosts, complaints]: [Set<string>, string[]] = [new Set(), []]
-    page.on('request', sent => hosts.add(sent.url().startsWith('data:') ? 'data' : new URL(sent.url()).origin))
+    page.on('request', sent =>
+      hosts.add(sent.url().startsWith('data:') ? 'data' : new URL(sent.url()).origin),
+    )
     page.on('console', message => message.type() === 'error' && complaints.push(message.text()))
     page.on('pageerror', error => complaints.push(String(error)))
     await page.goto(url)
@@ -67,7 +77,9 @@ describe.skipIf(BROWSER === undefined)('the page in Chromium', () => {
     return (await page.textContent('.result-window')) ?? ''
   }
 
-  test('runs a query with a token, knows the schema, and speaks to no one else', { timeout: 60_000 }, async () => {
+  test('runs a query with a token, knows the schema, and speaks to no one else', {
+    timeout: 60_000,
+  }, async () => {
     const { page, hosts, complaints } = await open(`${app.base}/graphiql`)
     expect(await run(page, QUERY)).toContain('"totalCount"')
     await page.click('button[aria-label*="Documentation Explorer"]')
@@ -81,10 +93,18 @@ describe.skipIf(BROWSER === undefined)('the page in Chromium', () => {
 
   test('works below the prefix of a proxy', { timeout: 60_000 }, async () => {
     const proxy = express().use('/listings', async (req, res) => {
-      const type = { ...(req.headers['content-type'] !== undefined && { 'Content-Type': req.headers['content-type'] }) }
+      const type = {
+        ...(req.headers['content-type'] !== undefined && { 'Content-Type': req.headers['content-type'] }),
+      }
       const body = req.method === 'POST' ? Buffer.concat(await req.toArray()) : null
-      const answer = await fetch(`${app.base}${req.url}`, { method: req.method, headers: { ...type, Authorization: req.headers.authorization ?? '' }, body })
-      res.writeHead(answer.status, { 'Content-Type': answer.headers.get('content-type') ?? '' }).end(Buffer.from(await answer.arrayBuffer()))
+      const answer = await fetch(`${app.base}${req.url}`, {
+        method: req.method,
+        headers: { ...type, Authorization: req.headers.authorization ?? '' },
+        body,
+      })
+      res
+        .writeHead(answer.status, { 'Content-Type': answer.headers.get('content-type') ?? '' })
+        .end(Buffer.from(await answer.arrayBuffer()))
     })
     const { port } = await serve(proxy)
     expect((await request(port, 'GET', '/listings/graphiql')).status).toBe(200)

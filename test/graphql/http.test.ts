@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Answer, RequestParts, TestApp } from '../support/app.js'
-import { startTestApp } from '../support/app.js'
+import { type Answer, type RequestParts, startTestApp, type TestApp } from '../support/app.js'
 import type { GraphQLFault } from '../support/graphql.js'
 
 const OLD = 'application/json'
@@ -11,7 +10,10 @@ const ORIGIN = 'https://app.example'
 let app: TestApp
 let limited: TestApp
 beforeAll(async () => {
-  app = await startTestApp({ fixture: 'fixture.json', env: { CORS_ORIGINS: ORIGIN, MAX_QUERY_LENGTH: '2048', MAX_BODY_BYTES: '65536' } })
+  app = await startTestApp({
+    fixture: 'fixture.json',
+    env: { CORS_ORIGINS: ORIGIN, MAX_QUERY_LENGTH: '2048', MAX_BODY_BYTES: '65536' },
+  })
   limited = await startTestApp({ env: { RATE_LIMIT: '2', INTROSPECTION: 'off', GRAPHIQL: 'off' } })
 })
 afterAll(async () => {
@@ -19,8 +21,10 @@ afterAll(async () => {
   await limited.close()
 })
 
-const post = (body: unknown, parts: RequestParts = {}, to = app) => to.send('/graphql', { method: 'POST', body, ...parts })
-const get = (parameters: Readonly<Record<string, string>>, parts: RequestParts = {}) => app.send(`/graphql?${new URLSearchParams(parameters)}`, parts)
+const post = (body: unknown, parts: RequestParts = {}, to = app) =>
+  to.send('/graphql', { method: 'POST', body, ...parts })
+const get = (parameters: Readonly<Record<string, string>>, parts: RequestParts = {}) =>
+  app.send(`/graphql?${new URLSearchParams(parameters)}`, parts)
 const accepting = (Accept: string | null): RequestParts => ({ headers: { Accept } })
 const errorsOf = ({ json }: Answer) => (json as { readonly errors?: readonly GraphQLFault[] }).errors ?? []
 const codeOf = (answer: Answer) => errorsOf(answer)[0]?.extensions.code
@@ -48,7 +52,11 @@ describe('the media type of an answer', () => {
 
   test('one that is not offered', async () => {
     const answer = await post(HELLO, accepting('text/html'))
-    expect([answer.status, codeOf(answer), answer.headers['content-type']]).toEqual([406, 'BAD_REQUEST', `${OLD}; charset=utf-8`])
+    expect([answer.status, codeOf(answer), answer.headers['content-type']]).toEqual([
+      406,
+      'BAD_REQUEST',
+      `${OLD}; charset=utf-8`,
+    ])
   })
 })
 
@@ -92,12 +100,17 @@ describe('the status', () => {
   test('errors of fields leave it alone', async () => {
     const answer = await post({ query: '{ properties(where: "City eq") { totalCount } }' }, accepting(NEW))
     expect([answer.status, codeOf(answer)]).toEqual([200, 'BAD_USER_INPUT'])
-    expect(errorsOf(answer)[0]).toMatchObject({ path: ['properties'], extensions: { serviceCode: '2001', target: 'where', details: [] } })
+    expect(errorsOf(answer)[0]).toMatchObject({
+      path: ['properties'],
+      extensions: { serviceCode: '2001', target: 'where', details: [] },
+    })
   })
 
   test('a token without the scope', async () => {
     const Authorization = `Bearer ${app.tokenFor({ scopes: [] })}`
-    expect(codeOf(await post({ query: '{ properties { totalCount } }' }, { headers: { Authorization } }))).toBe('FORBIDDEN')
+    expect(
+      codeOf(await post({ query: '{ properties { totalCount } }' }, { headers: { Authorization } })),
+    ).toBe('FORBIDDEN')
   })
 })
 
@@ -111,7 +124,9 @@ describe('tokens', () => {
   }) // biome-ignore format: one table
 
   test('an expired one', async () => {
-    const answer = await post(HELLO, { headers: { Authorization: `Bearer ${app.tokenFor({ seconds: -600 })}` } })
+    const answer = await post(HELLO, {
+      headers: { Authorization: `Bearer ${app.tokenFor({ seconds: -600 })}` },
+    })
     expect([answer.status, errorsOf(answer)[0]?.extensions, answer.headers['www-authenticate']]).toEqual([
       401,
       { code: 'UNAUTHENTICATED', serviceCode: '3002', details: [] },
@@ -127,7 +142,11 @@ describe('what HTTP may carry', () => {
       expect([method, answer.status, answer.headers['allow']]).toEqual([method, 405, 'GET, POST'])
     }
     const mutation = await get({ query: 'mutation { deleteProperty(ListingKey: "L1") { id } }' })
-    expect([mutation.status, mutation.headers['allow'], codeOf(mutation)]).toEqual([405, 'POST', 'BAD_REQUEST'])
+    expect([mutation.status, mutation.headers['allow'], codeOf(mutation)]).toEqual([
+      405,
+      'POST',
+      'BAD_REQUEST',
+    ])
   })
 
   test('other paths', async () => {
@@ -146,10 +165,17 @@ describe('what HTTP may carry', () => {
   }) // biome-ignore format: one table
 
   test('a limit of requests', async () => {
-    const statuses = [await post(HELLO, {}, limited), await post(HELLO, {}, limited), await post(HELLO, {}, limited)].map(answer => answer.status)
+    const statuses = [
+      await post(HELLO, {}, limited),
+      await post(HELLO, {}, limited),
+      await post(HELLO, {}, limited),
+    ].map(answer => answer.status)
     expect(statuses).toEqual([200, 200, 429])
     const last = await post(HELLO, {}, limited)
-    expect([errorsOf(last)[0]?.extensions.serviceCode, last.headers['retry-after']]).toEqual(['4029', expect.stringMatching(/^\d+$/)])
+    expect([errorsOf(last)[0]?.extensions.serviceCode, last.headers['retry-after']]).toEqual([
+      '4029',
+      expect.stringMatching(/^\d+$/),
+    ])
     expect(last.headers['content-type']).toBe(`${OLD}; charset=utf-8`)
   })
 
@@ -179,7 +205,9 @@ describe('what HTTP may carry', () => {
 
 describe('persisted queries', () => {
   const query = 'query Persisted { __typename }'
-  const extensions = { persistedQuery: { version: 1, sha256Hash: createHash('sha256').update(query).digest('hex') } }
+  const extensions = {
+    persistedQuery: { version: 1, sha256Hash: createHash('sha256').update(query).digest('hex') },
+  }
 
   test('are asked for once, then known by their hash', async () => {
     const unknown = await post({ extensions }, accepting(NEW))
@@ -191,7 +219,9 @@ describe('persisted queries', () => {
 
   test('one that was refused is not kept', async () => {
     const large = `{ ${Array.from({ length: 200 }, (_, i) => `k${i}: __typename`).join(' ')} }`
-    const hashed = { persistedQuery: { version: 1, sha256Hash: createHash('sha256').update(large).digest('hex') } }
+    const hashed = {
+      persistedQuery: { version: 1, sha256Hash: createHash('sha256').update(large).digest('hex') },
+    }
     expect(codeOf(await post({ query: large, extensions: hashed }))).toBe('BAD_USER_INPUT')
     expect(codeOf(await post({ extensions: hashed }))).toBe('PERSISTED_QUERY_NOT_FOUND')
   })
@@ -211,7 +241,11 @@ describe('the schema', () => {
     const answer = await app.send('/graphql/schema.graphql')
     expect([answer.status, codeOf(answer)]).toEqual([404, 'NOT_FOUND'])
     const page = await app.send('/')
-    expect([page.text.includes('href="/graphql"'), page.text.includes('schema.graphql'), page.text.includes('graphiql')]).toEqual([true, false, false])
+    expect([
+      page.text.includes('href="/graphql"'),
+      page.text.includes('schema.graphql'),
+      page.text.includes('graphiql'),
+    ]).toEqual([true, false, false])
     expect((await app.send('/graphiql')).status).toBe(404)
     await app.close()
   })

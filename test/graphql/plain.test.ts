@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { JsonNumber } from '../../src/domain/json.js'
-import { readPlain, readPlainBytes } from '../../src/graphql/plain.js'
+import { readPlain, readPlainBytes } from '../../src/graphql/transport/parse-variables.js'
 
 const LEVELS = 3
 

@@ -68,16 +68,18 @@ describe('one query, one plan', () => {
   })
 
   test('what is not asked for costs no statement', async () => {
-    const { properties } = await dataOf<{ properties: { pageInfo: { endCursor: string; startCursor: string } } }>(
-      app,
-      '{ properties(first: 20) { pageInfo { startCursor endCursor } } }',
-    )
+    const { properties } = await dataOf<{
+      properties: { pageInfo: { endCursor: string; startCursor: string } }
+    }>(app, '{ properties(first: 20) { pageInfo { startCursor endCursor } } }')
     const cost = async (args: string, selection: string) =>
-      (await statementsOf(() => dataOf(app, `{ properties(${args}) { nodes { City } ${selection} } }`))).length
+      (await statementsOf(() => dataOf(app, `{ properties(${args}) { nodes { City } ${selection} } }`)))
+        .length
     const after = `first: 10, after: "${properties.pageInfo.endCursor}"`
     expect(await cost('first: 10', 'pageInfo { hasNextPage hasPreviousPage }')).toBe(1)
     expect(await cost('first: 10', 'totalCount')).toBe(2)
-    expect(await statementsOf(() => dataOf(app, '{ properties(first: 10) { totalCount __typename } }'))).toHaveLength(1)
+    expect(
+      await statementsOf(() => dataOf(app, '{ properties(first: 10) { totalCount __typename } }')),
+    ).toHaveLength(1)
     expect(await cost(after, 'pageInfo { hasNextPage endCursor }')).toBe(1)
     expect(await cost(after, 'pageInfo { hasNextPage hasPreviousPage }')).toBe(2)
     expect(await cost(after, 'totalCount pageInfo { hasNextPage hasPreviousPage }')).toBe(3)

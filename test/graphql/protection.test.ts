@@ -1,9 +1,9 @@
 import express from 'express'
 import { afterEach, describe, expect, test } from 'vitest'
-import { readConfig } from '../../src/config.js'
-import { serveGraphQL } from '../../src/graphql/server.js'
-import type { Reading } from '../../src/service.js'
-import type { Writing } from '../../src/writing.js'
+import { readConfig } from '../../src/config/config.js'
+import { serveGraphQL } from '../../src/graphql/transport/handler.js'
+import type { Reading } from '../../src/service/reading.js'
+import type { Writing } from '../../src/service/writing.js'
 import { request, serve } from '../http/exchange.js'
 import type { GraphQLFault } from '../support/graphql.js'
 
@@ -29,14 +29,33 @@ function noting<T extends object>(): T {
 /** The adapter alone, on a port. */
 async function start(env: Readonly<Record<string, string>> = {}) {
   const config = readConfig({ ...ENV, ...env })
-  const verifier = { verify: async () => ({ scopes: new Set(['listings:read']), audience: 'public' as const }) }
-  const handlers = serveGraphQL({ reading: noting<Reading>(), writing: noting<Writing>(), config, verifier, report: () => 'fault' })
+  const verifier = {
+    verify: async () => ({ scopes: new Set(['listings:read']), audience: 'public' as const }),
+  }
+  const handlers = serveGraphQL({
+    reading: noting<Reading>(),
+    writing: noting<Writing>(),
+    config,
+    verifier,
+    report: () => 'fault',
+  })
   const { port } = await serve(express().use('/graphql', handlers))
   return async (query: string, variables: Readonly<Record<string, unknown>> = {}) => {
     const headers = { 'Content-Type': 'application/json', Accept: 'application/graphql-response+json' }
-    const { status, body } = await request(port, 'POST', '/graphql', headers, JSON.stringify({ query, variables }))
+    const { status, body } = await request(
+      port,
+      'POST',
+      '/graphql',
+      headers,
+      JSON.stringify({ query, variables }),
+    )
     const { errors: [first] = [] } = JSON.parse(body) as { readonly errors?: readonly GraphQLFault[] }
-    return { status, message: first?.message, code: first?.extensions.code, serviceCode: first?.extensions.serviceCode }
+    return {
+      status,
+      message: first?.message,
+      code: first?.extensions.code,
+      serviceCode: first?.extensions.serviceCode,
+    }
   }
 }
 
@@ -46,9 +65,11 @@ const tooMany = (what: string) => ({
   serviceCode: '2018',
   message: expect.stringContaining(`too many ${what}: the limit is`),
 })
-const times = (count: number, make: (i: number) => string): string => Array.from({ length: count }, (_, i) => make(i)).join(' ')
+const times = (count: number, make: (i: number) => string): string =>
+  Array.from({ length: count }, (_, i) => make(i)).join(' ')
 /** `{a{a{x}}}` with so many levels of `part`, and `leaf` within. */
-const nest = (count: number, part: string, leaf: string): string => `${`${part}{`.repeat(count)}${leaf}${'}'.repeat(count)}`
+const nest = (count: number, part: string, leaf: string): string =>
+  `${`${part}{`.repeat(count)}${leaf}${'}'.repeat(count)}`
 const KEYS = '{ nodes { ListingKey } }'
 
 describe('limits of documents, before validation', () => {
@@ -77,15 +98,25 @@ describe('limits of documents, before validation', () => {
   })
 
   test('an operation at the limits passes', async () => {
-    const ask = await start({ MAX_ALIASES: '2', MAX_ROOT_FIELDS: '2', MAX_SELECTION_DEPTH: '4', MAX_FIELD_DIRECTIVES: '1' })
+    const ask = await start({
+      MAX_ALIASES: '2',
+      MAX_ROOT_FIELDS: '2',
+      MAX_SELECTION_DEPTH: '4',
+      MAX_FIELD_DIRECTIVES: '1',
+    })
     const query = `{ a: property(ListingKey: "K") { City @skip(if: false) } b: __typename }`
     expect(await ask(query)).toMatchObject({ status: 200, message: undefined })
-    expect(await ask(query.replace('b: __typename', 'b: __typename c: __typename'))).toEqual(tooMany('aliases'))
+    expect(await ask(query.replace('b: __typename', 'b: __typename c: __typename'))).toEqual(
+      tooMany('aliases'),
+    )
   })
 
   test('fragments that spread themselves are a fault of the document, not of its size', async () => {
     const ask = await start()
-    expect(await ask('{ ...A } fragment A on Query { ...A }')).toMatchObject({ status: 400, code: 'GRAPHQL_VALIDATION_FAILED' })
+    expect(await ask('{ ...A } fragment A on Query { ...A }')).toMatchObject({
+      status: 400,
+      code: 'GRAPHQL_VALIDATION_FAILED',
+    })
   })
 
   test('each operation of a document has limits of its own, all of them one budget of fields', async () => {
@@ -98,7 +129,9 @@ describe('limits of documents, before validation', () => {
   test('introspection as tools ask for it passes', async () => {
     const { getIntrospectionQuery } = await import('graphql')
     const ask = await start()
-    expect(await ask(getIntrospectionQuery({ inputValueDeprecation: true, specifiedByUrl: true, oneOf: true }))).toMatchObject({
+    expect(
+      await ask(getIntrospectionQuery({ inputValueDeprecation: true, specifiedByUrl: true, oneOf: true })),
+    ).toMatchObject({
       status: 200,
       message: undefined,
     })
@@ -144,14 +177,18 @@ describe('limits of what an operation may read', () => {
     expect(asked).not.toEqual([])
   })
 
-  test.each(['first', 'last'])('what has passed with one size of %s is judged anew with another', async size => {
-    const ask = await start()
-    const query = `query ($n: Int = 100000) { properties(${size}: $n) ${KEYS} }`
-    const sizes = [10, 100_000, 10, undefined, null, 100_000]
-    const judged: boolean[] = []
-    for (const n of sizes) judged.push((await ask(query, n === undefined ? {} : { n })).serviceCode === '2018')
-    expect(judged).toEqual([false, true, false, true, false, true])
-  })
+  test.each(['first', 'last'])(
+    'what has passed with one size of %s is judged anew with another',
+    async size => {
+      const ask = await start()
+      const query = `query ($n: Int = 100000) { properties(${size}: $n) ${KEYS} }`
+      const sizes = [10, 100_000, 10, undefined, null, 100_000]
+      const judged: boolean[] = []
+      for (const n of sizes)
+        judged.push((await ask(query, n === undefined ? {} : { n })).serviceCode === '2018')
+      expect(judged).toEqual([false, true, false, true, false, true])
+    },
+  )
 
   test('the limit is a setting', async () => {
     const ask = await start({ MAX_COST: '100', PAGE_SIZE: '101', PAGE_SIZE_MAX: '200' })
@@ -162,7 +199,10 @@ describe('limits of what an operation may read', () => {
 describe('what is not executed', () => {
   test('a subscription without a connection that stays', async () => {
     const ask = await start()
-    expect(await ask('subscription { propertyChanged { ListingKey } }')).toMatchObject({ status: 400, code: 'BAD_REQUEST' })
+    expect(await ask('subscription { propertyChanged { ListingKey } }')).toMatchObject({
+      status: 400,
+      code: 'BAD_REQUEST',
+    })
     expect(asked).toEqual([])
   })
 })

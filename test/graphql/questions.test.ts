@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { queryOf } from '../../src/graphql/questions.js'
+import { queryOf } from '../../src/graphql/execute/root-field.js'
 
 const place = (key: string) => ({ key, name: 'properties', nodes: [] })
 const read = () => ({ count: false })
@@ -24,7 +24,10 @@ test('another place has others', () => {
 
 test('what cannot be read is not kept', () => {
   const at = place('a')
-  const fault = () => queryOf(at, {}, () => { throw new Error('bad') }) // biome-ignore format: one line
+  const fault = () =>
+    queryOf(at, {}, () => {
+      throw new Error('bad')
+    })
   expect(fault).toThrow('bad')
   expect(fault).toThrow('bad')
   expect(queryOf(at, {}, read)).toEqual({ count: false })

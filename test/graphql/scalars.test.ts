@@ -1,15 +1,16 @@
 import { GraphQLError, parseValue } from 'graphql'
 import { expect, test } from 'vitest'
 import { JsonNumber, type JsonValue } from '../../src/domain/json.js'
-import { readInput } from '../../src/graphql/body.js'
-import type { Input } from '../../src/graphql/operation.js'
-import { readOrder } from '../../src/graphql/order.js'
-import { SCALARS } from '../../src/graphql/scalars.js'
+import { readInput } from '../../src/graphql/execute/mutations.js'
+import type { Input } from '../../src/graphql/execute/operation.js'
+import { readOrder } from '../../src/graphql/execute/query-arguments.js'
+import { SCALARS } from '../../src/graphql/schema/scalars.js'
 import { entity } from '../../src/model/model.js'
 import { readArguments } from '../support/filters.js'
 
 const PROPERTY = entity('Property')
-const fromLiteral = (scalar: string, text: string): unknown => SCALARS[scalar]?.parseLiteral(parseValue(text), {})
+const fromLiteral = (scalar: string, text: string): unknown =>
+  SCALARS[scalar]?.parseLiteral(parseValue(text), {})
 const fromVariable = (scalar: string, json: string): unknown => SCALARS[scalar]?.parseValue(JSON.parse(json))
 
 const BOTH = [fromLiteral, fromVariable]
@@ -57,16 +58,21 @@ test.each([
   }
 })
 
-test.each(['9007199254740993', '12345678901234567.89', '1234567890.1234567'])('a number of JSON that a double may have changed is refused: %s', json => {
-  expect(() => fromVariable('Decimal', json)).toThrow('A number of so many digits has to be a string.')
-  expect(fromLiteral('Decimal', json)).toBe(json)
-})
+test.each(['9007199254740993', '12345678901234567.89', '1234567890.1234567'])(
+  'a number of JSON that a double may have changed is refused: %s',
+  json => {
+    expect(() => fromVariable('Decimal', json)).toThrow('A number of so many digits has to be a string.')
+    expect(fromLiteral('Decimal', json)).toBe(json)
+  },
+)
 
 const POINT = { type: 'Point', coordinates: [new JsonNumber('-104.990250'), new JsonNumber('39.7')] }
 
 test('a point keeps its digits, also where variables stand in it', () => {
   expect(fromLiteral('GeoPoint', '{ type: "Point", coordinates: [-104.990250, 39.7] }')).toEqual(POINT)
-  expect(fromVariable('GeoPoint', '{ "type": "Point", "coordinates": [-104.123456789012345, 39.7] }')).toMatchObject({
+  expect(
+    fromVariable('GeoPoint', '{ "type": "Point", "coordinates": [-104.123456789012345, 39.7] }'),
+  ).toMatchObject({
     coordinates: [{ text: '-104.12345678901235' }, {}],
   })
   const text =
@@ -88,8 +94,12 @@ test.each([
 })
 
 test('a polygon is closed', () => {
-  expect(() => fromLiteral('GeoPolygon', '{ type: "Polygon", coordinates: [[[0, 0], [1, 0], [1, 1], [0, 1]]] }')).toThrow('Each ring ends where it begins')
-  expect(() => fromLiteral('GeoPolygon', '{ type: "Polygon", coordinates: [] }')).toThrow('is no value of type GeoPolygon')
+  expect(() =>
+    fromLiteral('GeoPolygon', '{ type: "Polygon", coordinates: [[[0, 0], [1, 0], [1, 1], [0, 1]]] }'),
+  ).toThrow('Each ring ends where it begins')
+  expect(() => fromLiteral('GeoPolygon', '{ type: "Polygon", coordinates: [] }')).toThrow(
+    'is no value of type GeoPolygon',
+  )
 })
 
 test('an input becomes a body with every digit', () => {
@@ -112,7 +122,11 @@ test('an input becomes a body with every digit', () => {
   expect(readInput({ City: null })).toEqual({ City: null })
 })
 
-const orderOf = (orderBy: string) => readOrder(PROPERTY, readArguments(`{ properties(orderBy: ${orderBy}) { totalCount } }`)['orderBy'] as readonly Input[]) // by its type
+const orderOf = (orderBy: string) =>
+  readOrder(
+    PROPERTY,
+    readArguments(`{ properties(orderBy: ${orderBy}) { totalCount } }`)['orderBy'] as readonly Input[],
+  ) // by its type
 
 test('an order has one field in each object', () => {
   const path = (...names: readonly string[]) => ({ kind: 'path', names, at: { source: 'orderBy' } })
@@ -124,9 +138,14 @@ test('an order has one field in each object', () => {
   expect(orderOf('[]')).toEqual([])
 })
 
-test.each(['[{}]', '[{ ListPrice: null }]', '[{ ListPrice: ASC, City: ASC }]', '[{ ListAgent: {} }]', '[{ ListAgent: null }]'])(
-  'an order that is refused: %s',
-  orderBy => {
-    expect(() => orderOf(orderBy)).toThrow(expect.objectContaining({ problems: [expect.objectContaining({ kind: 'BadOptionValue' })] }))
-  },
-)
+test.each([
+  '[{}]',
+  '[{ ListPrice: null }]',
+  '[{ ListPrice: ASC, City: ASC }]',
+  '[{ ListAgent: {} }]',
+  '[{ ListAgent: null }]',
+])('an order that is refused: %s', orderBy => {
+  expect(() => orderOf(orderBy)).toThrow(
+    expect.objectContaining({ problems: [expect.objectContaining({ kind: 'BadOptionValue' })] }),
+  )
+})

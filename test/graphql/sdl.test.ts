@@ -1,14 +1,22 @@
-import { buildSchema, type GraphQLInputObjectType, type GraphQLObjectType, isInputObjectType, isObjectType, isScalarType, validateSchema } from 'graphql'
+import {
+  buildSchema,
+  type GraphQLInputObjectType,
+  type GraphQLObjectType,
+  isInputObjectType,
+  isObjectType,
+  isScalarType,
+  validateSchema,
+} from 'graphql'
 import { expect, test } from 'vitest'
 import { TRANSITIONS } from '../../src/domain/lifecycle.js'
-import { FILTERS } from '../../src/graphql/filter-table.js'
-import { ENTITY_OF_TYPE, filterOf, ROOT_FIELDS, rootOf } from '../../src/graphql/names.js'
-import { SCALARS } from '../../src/graphql/scalars.js'
-import { renderSdl } from '../../src/graphql/sdl.js'
-import { describe, renderDefinition } from '../../src/graphql/sdl-text.js'
-import { toTypes } from '../../src/graphql/sdl-types.js'
+import { FILTERS } from '../../src/graphql/schema/filter-inputs.js'
+import { ENTITY_OF_TYPE, filterOf, ROOT_FIELDS, rootOf } from '../../src/graphql/schema/names.js'
+import { SCALARS } from '../../src/graphql/schema/scalars.js'
+import { renderSdl } from '../../src/graphql/schema/sdl.js'
+import { describe, renderDefinition } from '../../src/graphql/schema/sdl-text.js'
+import { toTypes } from '../../src/graphql/schema/sdl-types.js'
 import { ENTITIES, entity, scalar } from '../../src/model/model.js'
-import { ofField } from '../../src/odata/csdl-annotations.js'
+import { ofField } from '../../src/odata/metadata/csdl-annotations.js'
 
 const SCHEMA = buildSchema(renderSdl())
 const PROPERTY = entity('Property')
@@ -24,14 +32,18 @@ function inputType(name: string): GraphQLInputObjectType {
   if (!isInputObjectType(type)) throw new Error(`No input ${name}`)
   return type
 }
-const typesOf = (type: GraphQLObjectType | GraphQLInputObjectType) => Object.fromEntries(Object.values(type.getFields()).map(f => [f.name, String(f.type)]))
-const argsOf = (type: string, field: string) => Object.fromEntries((objectType(type).getFields()[field]?.args ?? []).map(a => [a.name, String(a.type)]))
+const typesOf = (type: GraphQLObjectType | GraphQLInputObjectType) =>
+  Object.fromEntries(Object.values(type.getFields()).map(f => [f.name, String(f.type)]))
+const argsOf = (type: string, field: string) =>
+  Object.fromEntries((objectType(type).getFields()[field]?.args ?? []).map(a => [a.name, String(a.type)]))
 
 test('the schema is valid, and the scalars are those of the resolvers', () => {
   expect(validateSchema(SCHEMA)).toEqual([])
   const scalars = Object.values(SCHEMA.getTypeMap()).filter(isScalarType)
   expect(
-    scalars.filter(t => !['String', 'Int', 'Float', 'Boolean', 'ID'].includes(t.name)).map(t => [t.name, t.description, t.specifiedByURL ?? null]),
+    scalars
+      .filter(t => !['String', 'Int', 'Float', 'Boolean', 'ID'].includes(t.name))
+      .map(t => [t.name, t.description, t.specifiedByURL ?? null]),
   ).toEqual(Object.values(SCALARS).map(s => [s.name, s.description, s.specifiedByURL]))
 })
 
@@ -51,7 +63,9 @@ test('no type is there in vain', () => {
     }
   }
   for (const root of ['Query', 'Mutation', 'Subscription']) visit(root)
-  expect(Object.keys(SCHEMA.getTypeMap()).filter(name => !name.startsWith('__') && !reached.has(name))).toEqual([])
+  expect(
+    Object.keys(SCHEMA.getTypeMap()).filter(name => !name.startsWith('__') && !reached.has(name)),
+  ).toEqual([])
 })
 
 test('each entity has its pair of fields', () => {
@@ -68,19 +82,38 @@ test('each entity has its pair of fields', () => {
   expect(Object.keys(objectType('Query').getFields())).toEqual([...ROOT_FIELDS.keys(), 'node'])
   expect(argsOf('Query', 'property')).toEqual({ ListingKey: 'String!' })
   expect(argsOf('Query', 'entityEvent')).toEqual({ EntityEventSequence: 'Long!' })
-  const page = { orderBy: '[MemberOrder!]', first: 'Int', after: 'String', last: 'Int', before: 'String', skip: 'Int' }
+  const page = {
+    orderBy: '[MemberOrder!]',
+    first: 'Int',
+    after: 'String',
+    last: 'Int',
+    before: 'String',
+    skip: 'Int',
+  }
   expect(argsOf('Query', 'members')).toEqual({ filter: 'MemberFilter', where: 'String', ...page })
   expect(argsOf('Query', 'properties')).toMatchObject({ filter: 'PropertyFilter', search: 'String' })
-  expect(argsOf('Property', 'Media')).toEqual({ filter: 'MediaFilter', where: 'String', orderBy: '[MediaOrder!]', first: 'Int', skip: 'Int' })
+  expect(argsOf('Property', 'Media')).toEqual({
+    filter: 'MediaFilter',
+    where: 'String',
+    orderBy: '[MediaOrder!]',
+    first: 'Int',
+    skip: 'Int',
+  })
 })
 
 test.each(each)('%s has the fields of the model, with their descriptions', (_, of) => {
   expect(ENTITY_OF_TYPE.get(of.typeName)).toBe(of)
   const fields = objectType(of.typeName).getFields()
   const shown = [...of.fields.values()].filter(f => f.kind === 'navigation' || f.readableBy !== 'nobody')
-  expect(Object.keys(fields)).toEqual(['id', ...(of.name === 'EntityEvent' && !of.hidden.has('RecordVersion') ? [] : ['etag']), ...shown.map(f => f.name)])
+  expect(Object.keys(fields)).toEqual([
+    'id',
+    ...(of.name === 'EntityEvent' && !of.hidden.has('RecordVersion') ? [] : ['etag']),
+    ...shown.map(f => f.name),
+  ])
   for (const field of shown) expect(fields[field.name]?.description).toContain(field.description)
-  expect(typesOf(inputType(filterOf(of)))).toEqual(Object.fromEntries([...(FILTERS.get(filterOf(of))?.fields.values() ?? [])].map(f => [f.name, f.type])))
+  expect(typesOf(inputType(filterOf(of)))).toEqual(
+    Object.fromEntries([...(FILTERS.get(filterOf(of))?.fields.values() ?? [])].map(f => [f.name, f.type])),
+  )
 })
 
 test('types are those of the model; only what everybody sees is never null', () => {
@@ -99,22 +132,43 @@ test('types are those of the model; only what everybody sees is never null', () 
     Rooms: '[PropertyRooms!]!',
   })
   expect(typesOf(objectType('EntityEvent'))).toMatchObject({ EntityEventSequence: 'Long!' })
-  expect(typesOf(inputType('PropertyOrder'))).toMatchObject({ ListPrice: 'Direction', ListAgent: 'MemberOrder' })
-  for (const name of ['GeoLocation', 'Appliances', 'Media', 'ChangedByMemberKey']) expect(inputType('PropertyOrder').getFields()).not.toHaveProperty(name)
-  for (const type of ['Property', 'PropertyFilter', 'PropertyOrder']) expect(SCHEMA.getType(type)).not.toMatchObject({ _fields: { ChangedByMemberKey: {} } })
+  expect(typesOf(inputType('PropertyOrder'))).toMatchObject({
+    ListPrice: 'Direction',
+    ListAgent: 'MemberOrder',
+  })
+  for (const name of ['GeoLocation', 'Appliances', 'Media', 'ChangedByMemberKey'])
+    expect(inputType('PropertyOrder').getFields()).not.toHaveProperty(name)
+  for (const type of ['Property', 'PropertyFilter', 'PropertyOrder'])
+    expect(SCHEMA.getType(type)).not.toMatchObject({ _fields: { ChangedByMemberKey: {} } })
 })
 
 test('what clients write can be written, and is never required by its type', () => {
   const fields = inputType('PropertyInput').getFields()
   expect(Object.keys(fields)).toEqual(PROPERTY.scalars.filter(s => s.setBy === 'client').map(s => s.name))
-  expect(Object.keys(fields)).toEqual(expect.arrayContaining(['ChangedByMemberKey', 'StandardStatus', 'GeoLocation', 'City']))
+  expect(Object.keys(fields)).toEqual(
+    expect.arrayContaining(['ChangedByMemberKey', 'StandardStatus', 'GeoLocation', 'City']),
+  )
   expect(Object.values(fields).filter(f => String(f.type).endsWith('!'))).toEqual([])
 })
 
 test('each transition is a mutation, with what it requires', () => {
-  expect(Object.keys(objectType('Mutation').getFields())).toEqual(['createDraft', 'updateProperty', ...TRANSITIONS.map(t => t.name), 'deleteProperty'])
-  expect(argsOf('Mutation', 'sellProperty')).toEqual({ ListingKey: 'String!', SoldPrice: 'Decimal!', ChangedByMemberKey: 'String', ifMatch: 'String' })
-  expect(argsOf('Mutation', 'publishProperty')).toEqual({ ListingKey: 'String!', ChangedByMemberKey: 'String', ifMatch: 'String' })
+  expect(Object.keys(objectType('Mutation').getFields())).toEqual([
+    'createDraft',
+    'updateProperty',
+    ...TRANSITIONS.map(t => t.name),
+    'deleteProperty',
+  ])
+  expect(argsOf('Mutation', 'sellProperty')).toEqual({
+    ListingKey: 'String!',
+    SoldPrice: 'Decimal!',
+    ChangedByMemberKey: 'String',
+    ifMatch: 'String',
+  })
+  expect(argsOf('Mutation', 'publishProperty')).toEqual({
+    ListingKey: 'String!',
+    ChangedByMemberKey: 'String',
+    ifMatch: 'String',
+  })
   expect(typesOf(objectType('DeletedProperty'))).toEqual({ id: 'ID!', ListingKey: 'String!' })
 })
 
@@ -127,13 +181,21 @@ test('a deprecated field says why, in both schemas', () => {
   expect(texts.filter(text => text.includes(`City: String ${directive}`))).toHaveLength(2)
   expect(texts.filter(text => text.includes(`City: Direction ${directive}`))).toHaveLength(1)
   const [, revisions] = ofField(PROPERTY, old).find(([term]) => term === 'Core.Revisions') ?? []
-  expect(revisions).toEqual([{ kind: 'record', values: { Kind: expect.objectContaining({ name: 'Deprecated' }), Description: reason } }])
+  expect(revisions).toEqual([
+    {
+      kind: 'record',
+      values: { Kind: expect.objectContaining({ name: 'Deprecated' }), Description: reason },
+    },
+  ])
 })
 
-test.each(['plain', 'with "quotes"', 'with """three"""', 'a backslash \\'])('a description is a block string: %s', text => {
-  expect(
-    buildSchema(`${describe(text)}\ntype Query { a: Int }`)
-      .getQueryType()
-      ?.description?.trim(),
-  ).toBe(text)
-})
+test.each(['plain', 'with "quotes"', 'with """three"""', 'a backslash \\'])(
+  'a description is a block string: %s',
+  text => {
+    expect(
+      buildSchema(`${describe(text)}\ntype Query { a: Int }`)
+        .getQueryType()
+        ?.description?.trim(),
+    ).toBe(text)
+  },
+)

@@ -35,7 +35,10 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
     return found.entityEvents.nodes[0]?.EntityEventSequence ?? 0
   }
   const patch = async (key: string, body: Row) => {
-    const answer = await app.send(`/odata/Property('${key}')`, { method: 'PATCH', body: { ...body, ChangedByMemberKey: 'M1' } })
+    const answer = await app.send(`/odata/Property('${key}')`, {
+      method: 'PATCH',
+      body: { ...body, ChangedByMemberKey: 'M1' },
+    })
     expect(answer.status, answer.text).toBe(200)
   }
   const remove = (key: string) => app.send(`/odata/Property('${key}')`, { method: 'DELETE' })
@@ -44,7 +47,10 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
   const watchFrom = (since: number, parts: WatchParts = {}): Watch<Change> =>
     watch<Change>(app, SINCE, { transport, ...parts, variables: { since, ...parts.variables } })
 
-  /** The change that was made last. Each tells the listing as it is when it is read, so those before may show the same. */
+  /**
+   * The change that was made last. Each tells the listing as it is when it is read, so those before may show
+   * the same.
+   */
   const lastChange = async (watching: Watch<Change>): Promise<Change> => {
     const [sequence, change] = [await newest(), await watching.change()]
     return change.EntityEventSequence === sequence ? change : lastChange(watching)
@@ -53,9 +59,15 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
   test('the life of a listing is told in its order, each change once', async () => {
     const watching = watchFrom(await newest())
     const key = await draft({ ListPrice: 5 })
-    expect(await watching.change()).toMatchObject({ ListingKey: key, property: { StandardStatus: 'Incomplete', ListPrice: 5 } })
+    expect(await watching.change()).toMatchObject({
+      ListingKey: key,
+      property: { StandardStatus: 'Incomplete', ListPrice: 5 },
+    })
     await patch(key, { ListPrice: 6.25 })
-    expect(await watching.change()).toMatchObject({ ListingKey: key, property: { StandardStatus: 'Incomplete', ListPrice: 6.25 } })
+    expect(await watching.change()).toMatchObject({
+      ListingKey: key,
+      property: { StandardStatus: 'Incomplete', ListPrice: 6.25 },
+    })
     await publish(key)
     expect(await watching.change()).toMatchObject({ ListingKey: key, property: { StandardStatus: 'Active' } })
     await patch(key, { StandardStatus: 'Sold', SoldPrice: 6 })
@@ -69,7 +81,11 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
 
   test('without `since` it begins with what happens next', async () => {
     const before = await draft()
-    const watching = watch<Change>(app, 'subscription { propertyChanged { EntityEventSequence ListingKey property { City } } }', { transport })
+    const watching = watch<Change>(
+      app,
+      'subscription { propertyChanged { EntityEventSequence ListingKey property { City } } }',
+      { transport },
+    )
     const first = watching.change()
     const keys = new Set<string>()
     // A client is not told when its subscription stands.
@@ -85,7 +101,9 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
   })
 
   test('a filter: what comes into it is told with its fields, what is outside once without', async () => {
-    const watching = watchFrom(await newest(), { variables: { filter: { ListPrice: { ge: 100 } }, where: "City eq 'Testville'" } })
+    const watching = watchFrom(await newest(), {
+      variables: { filter: { ListPrice: { ge: 100 } }, where: "City eq 'Testville'" },
+    })
     const key = await draft({ ListPrice: 5 })
     expect(await watching.change()).toMatchObject({ ListingKey: key, property: null })
     await patch(key, { ListPrice: 6 })
@@ -108,7 +126,10 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
     const key = await draft()
     await publish(key)
     // Once it is published, its beginnings are the past of a listing that everybody may see.
-    expect(await lastChange(watching)).toMatchObject({ ListingKey: key, property: { StandardStatus: 'Active' } })
+    expect(await lastChange(watching)).toMatchObject({
+      ListingKey: key,
+      property: { StandardStatus: 'Active' },
+    })
     await patch(key, { InternetEntireListingDisplayYN: false })
     expect(await watching.change()).toMatchObject({ ListingKey: key, property: null })
     await patch(key, { ListPrice: 3 })
@@ -130,17 +151,29 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
       },
     )
     await app.database.prisma.media.create({
-      data: { MediaKey: `${key}-1`, ResourceName: 'Property', ResourceRecordKey: key, MediaURL: 'https://a.example/1.jpg' },
+      data: {
+        MediaKey: `${key}-1`,
+        ResourceName: 'Property',
+        ResourceRecordKey: key,
+        MediaURL: 'https://a.example/1.jpg',
+      },
     })
     expect(await watching.change()).toEqual({
       key,
-      property: { id: Buffer.from(`Property:${key}`).toString('base64url'), __typename: 'Property', Media: [{ MediaURL: 'https://a.example/1.jpg' }] },
+      property: {
+        id: Buffer.from(`Property:${key}`).toString('base64url'),
+        __typename: 'Property',
+        Media: [{ MediaURL: 'https://a.example/1.jpg' }],
+      },
       again: { Rooms: [] },
       __typename: 'PropertyChange',
     })
-    await app.database.prisma.rooms.create({ data: { RoomKey: `${key}-1`, ListingKey: key, RoomType: 'Kitchen' } })
+    await app.database.prisma.rooms.create({
+      data: { RoomKey: `${key}-1`, ListingKey: key, RoomType: 'Kitchen' },
+    })
     const changes: Row[] = []
-    while (JSON.stringify(changes.at(-1)?.['again']) !== '{"Rooms":[{"RoomType":"Kitchen"}]}') changes.push(await watching.change())
+    while (JSON.stringify(changes.at(-1)?.['again']) !== '{"Rooms":[{"RoomType":"Kitchen"}]}')
+      changes.push(await watching.change())
     watching.end()
   })
 
@@ -177,16 +210,49 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
   })
 
   test.each<[string, string, Row, Partial<{ code: string; target: string }>]>([
-    ['a filter that has no meaning', 'propertyChanged(where: $where)', { where: 'Nothing eq 1' }, { code: 'BAD_USER_INPUT', target: 'Nothing' }],
-    ['a text that is no filter', 'propertyChanged(where: $where)', { where: 'City eq' }, { code: 'BAD_USER_INPUT', target: 'where' }],
-    ['a null where a test is expected', 'propertyChanged(filter: { City: null })', {}, { code: 'BAD_USER_INPUT' }],
-    ['a number that the log has not reached', 'propertyChanged(since: $since)', { since: '9000000000000' }, { code: 'BAD_USER_INPUT', target: 'since' }],
-    ['a number below zero', 'propertyChanged(since: $since)', { since: -1 }, { code: 'BAD_USER_INPUT', target: 'since' }],
-    ['a variable of another type', 'propertyChanged(since: $since)', { since: 'x' }, { code: 'BAD_USER_INPUT' }],
+    [
+      'a filter that has no meaning',
+      'propertyChanged(where: $where)',
+      { where: 'Nothing eq 1' },
+      { code: 'BAD_USER_INPUT', target: 'Nothing' },
+    ],
+    [
+      'a text that is no filter',
+      'propertyChanged(where: $where)',
+      { where: 'City eq' },
+      { code: 'BAD_USER_INPUT', target: 'where' },
+    ],
+    [
+      'a null where a test is expected',
+      'propertyChanged(filter: { City: null })',
+      {},
+      { code: 'BAD_USER_INPUT' },
+    ],
+    [
+      'a number that the log has not reached',
+      'propertyChanged(since: $since)',
+      { since: '9000000000000' },
+      { code: 'BAD_USER_INPUT', target: 'since' },
+    ],
+    [
+      'a number below zero',
+      'propertyChanged(since: $since)',
+      { since: -1 },
+      { code: 'BAD_USER_INPUT', target: 'since' },
+    ],
+    [
+      'a variable of another type',
+      'propertyChanged(since: $since)',
+      { since: 'x' },
+      { code: 'BAD_USER_INPUT' },
+    ],
   ])('%s is an error of the first answer, and the last', async (_name, field, variables, expected) => {
     const name = Object.keys(variables)[0]
     const declared = name === undefined ? '' : `($${name}: ${name === 'since' ? 'Long' : 'String'})`
-    const watching = watch(app, `subscription ${declared} { ${field} { ListingKey } }`, { transport, variables })
+    const watching = watch(app, `subscription ${declared} { ${field} { ListingKey } }`, {
+      transport,
+      variables,
+    })
     const told = await watching.next()
     expect(told?.errors?.[0]?.extensions).toMatchObject(expected)
     expect(await watching.next()).toBeUndefined()
@@ -195,8 +261,16 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
   test.each([
     ['a syntax error', 'subscription {', 'GRAPHQL_PARSE_FAILED'],
     ['an unknown field', 'subscription { propertyChanged { Nothing } }', 'GRAPHQL_VALIDATION_FAILED'],
-    ['two subscriptions in one', 'subscription { a: propertyChanged { ListingKey } b: propertyChanged { ListingKey } }', 'GRAPHQL_VALIDATION_FAILED'],
-    ['too many levels', `subscription { propertyChanged { property ${'{ ListAgent '.repeat(20)} { id } ${'}'.repeat(20)} } }`, 'BAD_USER_INPUT'],
+    [
+      'two subscriptions in one',
+      'subscription { a: propertyChanged { ListingKey } b: propertyChanged { ListingKey } }',
+      'GRAPHQL_VALIDATION_FAILED',
+    ],
+    [
+      'too many levels',
+      `subscription { propertyChanged { property ${'{ ListAgent '.repeat(20)} { id } ${'}'.repeat(20)} } }`,
+      'BAD_USER_INPUT',
+    ],
     ['nothing asked', 'subscription { propertyChanged @skip(if: true) { ListingKey } }', 'BAD_REQUEST'],
   ])('%s is refused', async (_name, query, code) => {
     expect(await codeOf(app, query, transport)).toBe(code)
@@ -206,17 +280,30 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
     const told = await watch(app, '{ members(first: 1) { nodes { MemberKey } } }', { transport }).next()
     expect(told).toEqual({ data: { members: { nodes: [{ MemberKey: 'M1' }] } } })
     const key = await draft()
-    const done = await watch(app, 'mutation ($k: String!) { deleteProperty(ListingKey: $k) { ListingKey } }', { transport, variables: { k: key } }).next()
+    const done = await watch(
+      app,
+      'mutation ($k: String!) { deleteProperty(ListingKey: $k) { ListingKey } }',
+      { transport, variables: { k: key } },
+    ).next()
     expect(done).toEqual({ data: { deleteProperty: { ListingKey: key } } })
   })
 
   test('a token without the scope to read is told so', async () => {
-    expect(await codeOf(app, 'subscription { propertyChanged { ListingKey } }', transport, { grant: { scopes: ['listings:write'] } })).toBe('FORBIDDEN')
+    expect(
+      await codeOf(app, 'subscription { propertyChanged { ListingKey } }', transport, {
+        grant: { scopes: ['listings:write'] },
+      }),
+    ).toBe('FORBIDDEN')
   })
 })
 
 /** The code of the error that a subscription begins with: of a result, or that which the client throws. */
-async function codeOf(app: TestApp, query: string, transport: Transport, parts: WatchParts = {}): Promise<string | undefined> {
+async function codeOf(
+  app: TestApp,
+  query: string,
+  transport: Transport,
+  parts: WatchParts = {},
+): Promise<string | undefined> {
   const errors = await watch(app, query, { transport, ...parts })
     .next()
     .then(

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { WebSocket } from 'ws'
-import { Following } from '../../src/following.js'
+import { Following } from '../../src/service/changes.js'
 import { startTestApp, type TestApp } from '../support/app.js'
 import { socketUrl, TRANSPORTS, type Transport, watch } from '../support/changes.js'
 import { DATABASE_KINDS } from '../support/database.js'
@@ -31,7 +31,13 @@ class RawSocket {
   readonly closed: Promise<{ readonly code: number; readonly reason: string }>
   readonly messages: Readonly<Record<string, unknown>>[] = []
 
-  constructor(app: TestApp, { headers = {}, protocols = ['graphql-transport-ws'] }: { headers?: Readonly<Record<string, string>>; protocols?: string[] } = {}) {
+  constructor(
+    app: TestApp,
+    {
+      headers = {},
+      protocols = ['graphql-transport-ws'],
+    }: { headers?: Readonly<Record<string, string>>; protocols?: string[] } = {},
+  ) {
     this.socket = new WebSocket(socketUrl(app.base), protocols, { headers: { ...headers } })
     sockets.push(this.socket)
     this.socket.on('message', data => this.messages.push(JSON.parse(String(data))))
@@ -40,7 +46,8 @@ class RawSocket {
 
   async send(...messages: readonly unknown[]): Promise<void> {
     if (this.socket.readyState === WebSocket.CONNECTING) await once(this.socket, 'open')
-    for (const message of messages) this.socket.send(typeof message === 'string' ? message : JSON.stringify(message))
+    for (const message of messages)
+      this.socket.send(typeof message === 'string' ? message : JSON.stringify(message))
   }
 
   /** The next message, or the one that is there. */
@@ -50,7 +57,10 @@ class RawSocket {
   }
 }
 
-const init = (app: TestApp, name = 'Authorization') => ({ type: 'connection_init', payload: { [name]: `Bearer ${app.tokenFor()}` } })
+const init = (app: TestApp, name = 'Authorization') => ({
+  type: 'connection_init',
+  payload: { [name]: `Bearer ${app.tokenFor()}` },
+})
 const subscribe = (id: string, query = SUBSCRIPTION) => ({ type: 'subscribe', id, payload: { query } })
 
 describe('a WebSocket', () => {
@@ -67,20 +77,27 @@ describe('a WebSocket', () => {
     await raw.send({ type: 'connection_init' })
     await raw.message()
     await raw.send(subscribe('1', '{ __typename }'))
-    expect(await raw.message(2)).toEqual({ type: 'next', id: '1', payload: { data: { __typename: 'Query' } } })
+    expect(await raw.message(2)).toEqual({
+      type: 'next',
+      id: '1',
+      payload: { data: { __typename: 'Query' } },
+    })
     expect(await raw.message(3)).toEqual({ type: 'complete', id: '1' })
   })
 
   test('writes numbers with all their digits', async () => {
     const app = await start()
     const [key = ''] = await createDrafts(app, 'Testville', [{}])
-    await app.database.prisma.$executeRaw`UPDATE "Property" SET "ListPrice" = 12345678901234567890.5 WHERE "ListingKey" = ${key}`
+    await app.database.prisma
+      .$executeRaw`UPDATE "Property" SET "ListPrice" = 12345678901234567890.5 WHERE "ListingKey" = ${key}`
     const raw = new RawSocket(app, { headers: { Authorization: `Bearer ${app.tokenFor()}` } })
     await raw.send({ type: 'connection_init' })
     await raw.message()
     const text = once(raw.socket, 'message')
     await raw.send(subscribe('1', `{ property(ListingKey: "${key}") { ListPrice } }`))
-    expect(String((await text)[0])).toBe('{"id":"1","type":"next","payload":{"data":{"property":{"ListPrice":12345678901234567890.5}}}}')
+    expect(String((await text)[0])).toBe(
+      '{"id":"1","type":"next","payload":{"data":{"property":{"ListPrice":12345678901234567890.5}}}}',
+    )
   })
 
   test.each<[string, unknown, number, RegExp]>([
@@ -89,7 +106,12 @@ describe('a WebSocket', () => {
     ['an operation first', subscribe('1'), 4401, /Unauthorized/],
     ['no JSON', 'nonsense', 4400, /no JSON/],
     ['another message', { type: 'nonsense' }, 4400, /Invalid message/],
-    ['JSON without a bottom', `{"type":"ping","payload":${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}}`, 4400, /too deep/],
+    [
+      'JSON without a bottom',
+      `{"type":"ping","payload":${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}}`,
+      4400,
+      /too deep/,
+    ],
     ['a message that is too large', `"${'x'.repeat(1_100_000)}"`, 1009, /.*/],
   ])('%s ends it with a code', async (_name, message, code, reason) => {
     const app = await start()
@@ -105,7 +127,9 @@ describe('a WebSocket', () => {
     const elsewhere = new WebSocket(`${app.base.replace('http', 'ws')}/odata`)
     const [error] = await once(elsewhere, 'error')
     expect(String(error)).toContain('404')
-    const answer = await app.send('/graphql?query={__typename}', { headers: { Upgrade: 'websocket', Connection: 'Upgrade' } })
+    const answer = await app.send('/graphql?query={__typename}', {
+      headers: { Upgrade: 'websocket', Connection: 'Upgrade' },
+    })
     expect(answer).toMatchObject({ status: 400, json: { error: { code: '2001' } } })
     const plain = await app.send('/graphql?query={__typename}', {
       headers: { Upgrade: 'h2c', Connection: 'Upgrade, HTTP2-Settings', 'HTTP2-Settings': 'AAMAAABk' },
@@ -134,7 +158,11 @@ describe('a WebSocket', () => {
     await raw.send(init(app))
     await raw.message()
     await raw.send(subscribe('1'), subscribe('2'))
-    expect(await raw.message(2)).toMatchObject({ type: 'error', id: '2', payload: [{ extensions: { code: 'BAD_REQUEST' } }] })
+    expect(await raw.message(2)).toMatchObject({
+      type: 'error',
+      id: '2',
+      payload: [{ extensions: { code: 'BAD_REQUEST' } }],
+    })
     await raw.send({ type: 'complete', id: '1' }, subscribe('3', '{ __typename }'))
     expect(await raw.message(3)).toMatchObject({ type: 'next', id: '3' })
   })
@@ -146,7 +174,10 @@ describe('a WebSocket', () => {
     await raw.message()
     for (const id of ['1', '2', '3']) await raw.send(subscribe(id, '{ __typename }'))
     await raw.message(6)
-    expect(raw.messages.find(m => m['type'] === 'error')).toMatchObject({ id: '3', payload: [{ message: expect.stringContaining('Too many requests') }] })
+    expect(raw.messages.find(m => m['type'] === 'error')).toMatchObject({
+      id: '3',
+      payload: [{ message: expect.stringContaining('Too many requests') }],
+    })
   })
 
   test('a client that does not answer a ping is cut, one that does is not', async () => {
@@ -171,7 +202,9 @@ describe.each(TRANSPORTS)('%s', transport => {
     void first.next()
     await expect.poll(() => follow.mock.calls.length).toBe(1)
     // The place is asked for before the scope.
-    const codeNow = async () => (await watch(app, SUBSCRIPTION, { transport, grant: { scopes: [] } }).next())?.errors?.[0]?.extensions.code
+    const codeNow = async () =>
+      (await watch(app, SUBSCRIPTION, { transport, grant: { scopes: [] } }).next())?.errors?.[0]?.extensions
+        .code
     expect(await codeNow()).toBe('UNAVAILABLE')
     first.end()
     await expect.poll(codeNow).toBe('FORBIDDEN')
@@ -183,8 +216,13 @@ describe.each(TRANSPORTS)('%s', transport => {
     const token = app.tokenFor({ seconds: -28 })
     const end = watch(app, SUBSCRIPTION, { transport, token }).next()
     if (transport === 'event stream')
-      expect(await end).toMatchObject({ errors: [{ message: 'The token is refused: it has expired.', extensions: { code: 'UNAUTHENTICATED' } }] })
-    else await expect(end).rejects.toMatchObject({ code: 4403, reason: 'The token is refused: it has expired.' })
+      expect(await end).toMatchObject({
+        errors: [
+          { message: 'The token is refused: it has expired.', extensions: { code: 'UNAUTHENTICATED' } },
+        ],
+      })
+    else
+      await expect(end).rejects.toMatchObject({ code: 4403, reason: 'The token is refused: it has expired.' })
   })
 
   test('the service ends at once, whatever is subscribed, and nothing is called complete', async () => {
@@ -198,20 +236,33 @@ describe.each(TRANSPORTS)('%s', transport => {
     else await expect(end).rejects.toThrow()
   })
 
-  test('a reader who does not read holds no more than a page, and loses nothing', { timeout: 120_000 }, async () => {
+  test('a reader who does not read holds no more than a page, and loses nothing', {
+    timeout: 120_000,
+  }, async () => {
     const app = await start({ KEEP_ALIVE_MS: '600000' })
     const [key = ''] = await createDrafts(app, 'Testville', [{ PublicRemarks: 'x'.repeat(4000) }])
     const since = await endOfLog(app)
     // The log grows by a thousand changes: ten pages.
-    for (let n = 0; n < 1000; n++) await app.database.prisma.$executeRaw`UPDATE "Property" SET "ListPrice" = ${n} WHERE "ListingKey" = ${key}`
+    for (let n = 0; n < 1000; n++)
+      await app.database.prisma
+        .$executeRaw`UPDATE "Property" SET "ListPrice" = ${n} WHERE "ListingKey" = ${key}`
     const pages = vi.spyOn(Following.prototype, 'eventsAfter')
-    const pagesOf = (memberKey: string) => pages.mock.calls.filter(([, , actor]) => actor.memberKey === memberKey).length
+    const pagesOf = (memberKey: string) =>
+      pages.mock.calls.filter(([, , actor]) => actor.memberKey === memberKey).length
     const fields = Array.from({ length: 20 }, (_, i) => `f${i}: PublicRemarks`).join(' ')
-    const slow = await openSlow(app, transport, `subscription { propertyChanged(since: ${since}) { EntityEventSequence property { ${fields} } } }`)
-    const quick = watch<{ EntityEventSequence: number }>(app, `subscription { propertyChanged(since: ${since}) { EntityEventSequence } }`, {
+    const slow = await openSlow(
+      app,
       transport,
-      grant: { memberKey: 'quick' },
-    })
+      `subscription { propertyChanged(since: ${since}) { EntityEventSequence property { ${fields} } } }`,
+    )
+    const quick = watch<{ EntityEventSequence: number }>(
+      app,
+      `subscription { propertyChanged(since: ${since}) { EntityEventSequence } }`,
+      {
+        transport,
+        grant: { memberKey: 'quick' },
+      },
+    )
     const sequences: string[] = []
     for (let n = 0; n < 1000; n++) sequences.push(String((await quick.change()).EntityEventSequence))
     quick.end()
@@ -223,12 +274,19 @@ describe.each(TRANSPORTS)('%s', transport => {
 })
 
 const endOfLog = async (app: TestApp) =>
-  String((await app.database.prisma.entityEvent.aggregate({ _max: { EntityEventSequence: true } }))._max.EntityEventSequence)
+  String(
+    (await app.database.prisma.entityEvent.aggregate({ _max: { EntityEventSequence: true } }))._max
+      .EntityEventSequence,
+  )
 
 const SEQUENCE = /"EntityEventSequence":(\d+)/g
 
 /** A client that reads nothing until it is asked. */
-async function openSlow(app: TestApp, transport: Transport, query: string): Promise<{ sequences(count: number): Promise<readonly string[]> }> {
+async function openSlow(
+  app: TestApp,
+  transport: Transport,
+  query: string,
+): Promise<{ sequences(count: number): Promise<readonly string[]> }> {
   const token = app.tokenFor({ memberKey: 'slow' })
   const found: string[] = []
   const keep = (text: unknown) => found.push(...[...String(text).matchAll(SEQUENCE)].map(m => m[1] ?? ''))

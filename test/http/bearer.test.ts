@@ -3,11 +3,11 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { exportJWK, type JWK, type JWTPayload, SignJWT } from 'jose'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type Config, readConfig } from '../../src/config.js'
+import { type Config, readConfig } from '../../src/config/config.js'
 import { ProblemError } from '../../src/errors/problem.js'
-import { createVerifier, type Verifier } from '../../src/http/bearer.js'
-import { challenge } from '../../src/http/failure.js'
-import { signToken } from '../../src/http/token.js'
+import { createVerifier, type Verifier } from '../../src/http/auth/bearer.js'
+import { signToken } from '../../src/http/auth/token.js'
+import { challenge } from '../../src/http/errors.js'
 
 const SECRET = 'a secret of the test, long enough for HS256'
 const DATABASE = { DATABASE_URL: 'postgresql://db/listings', TOKEN_KEY: SECRET }
@@ -16,11 +16,15 @@ const now = () => Math.floor(Date.now() / 1000)
 const configOf = (env: Readonly<Record<string, string>>): Config => readConfig({ ...DATABASE, ...env })
 
 const hs256 = (claims: JWTPayload, secret: string | KeyObject = SECRET): Promise<string> =>
-  new SignJWT({ exp: now() + 60, ...claims }).setProtectedHeader({ alg: 'HS256' }).sign(typeof secret === 'string' ? createSecretKey(secret, 'utf8') : secret)
+  new SignJWT({ exp: now() + 60, ...claims })
+    .setProtectedHeader({ alg: 'HS256' })
+    .sign(typeof secret === 'string' ? createSecretKey(secret, 'utf8') : secret)
 
 /** A token as nobody's library would build it. */
 const forge = (header: object, claims: object, secret?: string | Buffer): string => {
-  const signed = [header, claims].map(part => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')
+  const signed = [header, claims]
+    .map(part => Buffer.from(JSON.stringify(part)).toString('base64url'))
+    .join('.')
   return `${signed}.${secret === undefined ? '' : createHmac('sha256', secret).update(signed).digest('base64url')}`
 }
 
@@ -41,14 +45,22 @@ describe('HS256', () => {
   const outcomeOf = async (token: string | Promise<string>) => outcome(verifier, `Bearer ${await token}`)
 
   test('claims become an actor', async () => {
-    const token = await hs256({ scope: 'listings:read  listings:write other', member_key: 'M1', office_key: 'O1', audience_class: 'staff' })
+    const token = await hs256({
+      scope: 'listings:read  listings:write other',
+      member_key: 'M1',
+      office_key: 'O1',
+      audience_class: 'staff',
+    })
     expect(await verifier.verify(`Bearer ${token}`)).toEqual({
       scopes: new Set(['listings:read', 'listings:write', 'other']),
       memberKey: 'M1',
       officeKey: 'O1',
       audience: 'staff',
     })
-    expect(await verifier.verify(`Bearer ${await hs256({})}`)).toEqual({ scopes: new Set(), audience: 'public' })
+    expect(await verifier.verify(`Bearer ${await hs256({})}`)).toEqual({
+      scopes: new Set(),
+      audience: 'public',
+    })
   })
 
   test.each([
@@ -69,18 +81,26 @@ describe('HS256', () => {
     ['Bearer  ', ''],
     ['Bearer ', ' '],
     ['  Bearer\t', ''],
-  ])('%jT%j is accepted', async (before, after) => expect(await outcome(verifier, `${before}${await hs256({})}${after}`)).toBe('accepted'))
+  ])('%jT%j is accepted', async (before, after) =>
+    expect(await outcome(verifier, `${before}${await hs256({})}${after}`)).toBe('accepted'),
+  )
 
-  test.each(['none', 'None', 'NONE', 'HS512', 'hs256', 'RS256', 'ES256', ''])('algorithm %j is refused', async alg =>
-    expect(await outcomeOf(forge({ alg }, { exp: now() + 60 }, SECRET))).toMatch(/^TokenRefused/),
+  test.each(['none', 'None', 'NONE', 'HS512', 'hs256', 'RS256', 'ES256', ''])(
+    'algorithm %j is refused',
+    async alg =>
+      expect(await outcomeOf(forge({ alg }, { exp: now() + 60 }, SECRET))).toMatch(/^TokenRefused/),
   )
 
   test('a signature that is cut off, changed or of another secret', async () => {
     const token = await hs256({})
     expect(await outcomeOf(token.slice(0, token.lastIndexOf('.') + 1))).toMatch(/^TokenRefused/)
     expect(await outcomeOf(token.slice(0, token.lastIndexOf('.')))).toMatch(/^TokenRefused/)
-    expect(await outcomeOf(hs256({}, 'another secret that is long enough too'))).toBe('TokenRefused: its signature is wrong')
-    expect(await outcomeOf(forge({ alg: 'none' }, { exp: now() + 60 }))).toBe('TokenRefused: its algorithm is not allowed')
+    expect(await outcomeOf(hs256({}, 'another secret that is long enough too'))).toBe(
+      'TokenRefused: its signature is wrong',
+    )
+    expect(await outcomeOf(forge({ alg: 'none' }, { exp: now() + 60 }))).toBe(
+      'TokenRefused: its algorithm is not allowed',
+    )
   })
 
   test.each<[string, () => object, string]>([
@@ -92,22 +112,52 @@ describe('HS256', () => {
     ['no exp', () => ({}), 'TokenRefused: its claim exp is missing'],
     ['exp as text', () => ({ exp: 'tomorrow' }), 'TokenRefused: its claim exp is not accepted'],
     ['exp null', () => ({ exp: null }), 'TokenRefused: its claim exp is not accepted'],
-    ['exp in milliseconds', () => ({ exp: Date.now() + 60_000 }), 'TokenRefused: it ends more than 400 days ahead'],
+    [
+      'exp in milliseconds',
+      () => ({ exp: Date.now() + 60_000 }),
+      'TokenRefused: it ends more than 400 days ahead',
+    ],
     ['exp in 399 days', () => ({ exp: now() + 399 * 86_400 }), 'accepted'],
-    ['scope as a list', () => ({ exp: now() + 60, scope: ['listings:read'] }), 'TokenRefused: its claim scope is no text'],
-    ['member_key as a number', () => ({ exp: now() + 60, member_key: 1 }), 'TokenRefused: its claim member_key is no text'],
-    ['audience_class root', () => ({ exp: now() + 60, audience_class: 'root' }), 'TokenRefused: its claim audience_class is unknown'],
-  ])('%s: %3$s', async (_name, claims, expected) => expect(await outcomeOf(forge({ alg: 'HS256' }, claims(), SECRET))).toBe(expected))
+    [
+      'scope as a list',
+      () => ({ exp: now() + 60, scope: ['listings:read'] }),
+      'TokenRefused: its claim scope is no text',
+    ],
+    [
+      'member_key as a number',
+      () => ({ exp: now() + 60, member_key: 1 }),
+      'TokenRefused: its claim member_key is no text',
+    ],
+    [
+      'audience_class root',
+      () => ({ exp: now() + 60, audience_class: 'root' }),
+      'TokenRefused: its claim audience_class is unknown',
+    ],
+  ])('%s: %3$s', async (_name, claims, expected) =>
+    expect(await outcomeOf(forge({ alg: 'HS256' }, claims(), SECRET))).toBe(expected),
+  )
 
   test('issuer and audience, where the settings name them', async () => {
-    const config = configOf({ JWT_SECRET: SECRET, JWT_ISSUER: 'https://id.example', JWT_AUDIENCE: 'listings' })
+    const config = configOf({
+      JWT_SECRET: SECRET,
+      JWT_ISSUER: 'https://id.example',
+      JWT_AUDIENCE: 'listings',
+    })
     const strict = createVerifier(config)
     const of = async (claims: JWTPayload) => outcome(strict, `Bearer ${await hs256(claims)}`)
     expect(await of({ iss: 'https://id.example', aud: ['other', 'listings'] })).toBe('accepted')
     expect(await of({ iss: 'https://id.example' })).toBe('TokenRefused: its claim aud is not accepted')
-    expect(await of({ iss: 'https://id.example', aud: 'other' })).toBe('TokenRefused: its claim aud is not accepted')
-    expect(await of({ iss: 'https://evil.example', aud: 'listings' })).toBe('TokenRefused: its claim iss is not accepted')
-    const own = await signToken({ scopes: [], audience: 'public', seconds: 60 }, createSecretKey(SECRET, 'utf8'), config)
+    expect(await of({ iss: 'https://id.example', aud: 'other' })).toBe(
+      'TokenRefused: its claim aud is not accepted',
+    )
+    expect(await of({ iss: 'https://evil.example', aud: 'listings' })).toBe(
+      'TokenRefused: its claim iss is not accepted',
+    )
+    const own = await signToken(
+      { scopes: [], audience: 'public', seconds: 60 },
+      createSecretKey(SECRET, 'utf8'),
+      config,
+    )
     expect(await outcome(strict, `Bearer ${own}`)).toBe('accepted')
   })
 
@@ -134,7 +184,10 @@ interface Signer {
 }
 
 const makeSigner = (alg: Signer['alg'] = 'ES256'): Signer => {
-  const pair = alg === 'ES256' ? generateKeyPairSync('ec', { namedCurve: 'P-256' }) : generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const pair =
+    alg === 'ES256'
+      ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
+      : generateKeyPairSync('rsa', { modulusLength: 2048 })
   return { kid: randomBytes(4).toString('hex'), alg, ...pair }
 }
 
@@ -154,7 +207,8 @@ describe('JWKS_URL', () => {
     readings = 0
     server = createServer((_req, res) => {
       readings++
-      if (state === 'up') res.setHeader('Content-Type', 'application/json').end(JSON.stringify({ keys: published }))
+      if (state === 'up')
+        res.setHeader('Content-Type', 'application/json').end(JSON.stringify({ keys: published }))
       if (state === 'down') res.writeHead(500).end('<html>')
     })
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -167,10 +221,25 @@ describe('JWKS_URL', () => {
   })
 
   const publish = async (...signers: readonly Signer[]) => {
-    published = await Promise.all(signers.map(async ({ kid, alg, publicKey }) => ({ ...(await exportJWK(publicKey)), kid, alg, use: 'sig' })))
+    published = await Promise.all(
+      signers.map(async ({ kid, alg, publicKey }) => ({
+        ...(await exportJWK(publicKey)),
+        kid,
+        alg,
+        use: 'sig',
+      })),
+    )
   }
   const verifierOf = (env: Readonly<Record<string, string>> = {}) =>
-    createVerifier(configOf({ JWKS_URL: url, JWKS_MAX_AGE_MS: '60000', JWKS_COOLDOWN_MS: '0', JWKS_TIMEOUT_MS: '200', ...env }))
+    createVerifier(
+      configOf({
+        JWKS_URL: url,
+        JWKS_MAX_AGE_MS: '60000',
+        JWKS_COOLDOWN_MS: '0',
+        JWKS_TIMEOUT_MS: '200',
+        ...env,
+      }),
+    )
   const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
 
   test('RS256 and ES256 are accepted, and the set is read once for many requests', async () => {
@@ -178,7 +247,9 @@ describe('JWKS_URL', () => {
     await publish(...signers)
     const verifier = verifierOf()
     const tokens = await Promise.all([...signers, ...signers].map(signer => sign(signer)))
-    expect(await Promise.all(tokens.map(token => outcome(verifier, token)))).toEqual(Array(4).fill('accepted'))
+    expect(await Promise.all(tokens.map(token => outcome(verifier, token)))).toEqual(
+      Array(4).fill('accepted'),
+    )
     expect(readings).toBe(1)
   })
 
@@ -188,15 +259,24 @@ describe('JWKS_URL', () => {
     const pem = signer.publicKey.export({ type: 'spki', format: 'pem' }).toString()
     for (const verifier of [verifierOf(), verifierOf({ JWT_SECRET: SECRET })])
       for (const key of [pem, pem.trim(), JSON.stringify(published[0])])
-        expect(await outcome(verifier, `Bearer ${forge({ alg: 'HS256', kid: signer.kid }, { exp: now() + 60 }, key)}`)).toMatch(/^TokenRefused/)
-    expect(await outcome(verifierOf(), `Bearer ${await hs256({})}`)).toBe('TokenRefused: its algorithm is not allowed')
+        expect(
+          await outcome(
+            verifier,
+            `Bearer ${forge({ alg: 'HS256', kid: signer.kid }, { exp: now() + 60 }, key)}`,
+          ),
+        ).toMatch(/^TokenRefused/)
+    expect(await outcome(verifierOf(), `Bearer ${await hs256({})}`)).toBe(
+      'TokenRefused: its algorithm is not allowed',
+    )
     expect(await outcome(verifierOf({ JWT_SECRET: SECRET }), `Bearer ${await hs256({})}`)).toBe('accepted')
   })
 
   test('a key of the other algorithm is not used', async () => {
     const [rsa, ec] = [makeSigner('RS256'), makeSigner('ES256')]
     await publish(rsa)
-    expect(await outcome(verifierOf(), await sign(ec, { kid: rsa.kid }))).toBe('TokenRefused: its key is unknown')
+    expect(await outcome(verifierOf(), await sign(ec, { kid: rsa.kid }))).toBe(
+      'TokenRefused: its key is unknown',
+    )
   })
 
   test('a token that names no key is tried with each', async () => {
@@ -224,27 +304,31 @@ describe('JWKS_URL', () => {
   test('invented keys do not make the key server work', async () => {
     await publish(makeSigner())
     const verifier = verifierOf({ JWKS_COOLDOWN_MS: '60000' })
-    for (let i = 0; i < 5; i++) expect(await outcome(verifier, await sign(makeSigner()))).toBe('TokenRefused: its key is unknown')
+    for (let i = 0; i < 5; i++)
+      expect(await outcome(verifier, await sign(makeSigner()))).toBe('TokenRefused: its key is unknown')
     expect(readings).toBe(1)
   })
 
-  test.each(['down', 'hanging'] as const)('the key server is %s: known keys work, unknown ones are 503, then it recovers', async outage => {
-    const [known, unknown] = [makeSigner(), makeSigner()]
-    await publish(known)
-    const verifier = verifierOf({ JWKS_MAX_AGE_MS: '100' })
-    expect(await outcome(verifier, await sign(known))).toBe('accepted')
-    state = outage
-    await pause(150)
-    expect(await outcome(verifier, await sign(known))).toBe('accepted')
-    const startedAt = performance.now()
-    expect(await outcome(verifier, await sign(known))).toBe('accepted')
-    expect(performance.now() - startedAt).toBeLessThan(1000)
-    expect(await outcome(verifier, await sign(unknown))).toBe('Unavailable: keys')
-    state = 'up'
-    await publish(known, unknown)
-    await pause(250)
-    expect(await outcome(verifier, await sign(unknown))).toBe('accepted')
-  })
+  test.each(['down', 'hanging'] as const)(
+    'the key server is %s: known keys work, unknown ones are 503, then it recovers',
+    async outage => {
+      const [known, unknown] = [makeSigner(), makeSigner()]
+      await publish(known)
+      const verifier = verifierOf({ JWKS_MAX_AGE_MS: '100' })
+      expect(await outcome(verifier, await sign(known))).toBe('accepted')
+      state = outage
+      await pause(150)
+      expect(await outcome(verifier, await sign(known))).toBe('accepted')
+      const startedAt = performance.now()
+      expect(await outcome(verifier, await sign(known))).toBe('accepted')
+      expect(performance.now() - startedAt).toBeLessThan(1000)
+      expect(await outcome(verifier, await sign(unknown))).toBe('Unavailable: keys')
+      state = 'up'
+      await publish(known, unknown)
+      await pause(250)
+      expect(await outcome(verifier, await sign(unknown))).toBe('accepted')
+    },
+  )
 
   test('an outage at the start is 503, and nothing that is no key set is believed', async () => {
     const signer = makeSigner()

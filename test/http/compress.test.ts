@@ -1,10 +1,11 @@
 import express from 'express'
 import { describe, expect, test } from 'vitest'
-import { readConfig } from '../../src/config.js'
+import { readConfig } from '../../src/config/config.js'
 import { compressAnswers } from '../../src/http/compress.js'
 import { request, serve } from './exchange.js'
 
-const configOf = (env: Readonly<Record<string, string>>) => readConfig({ DATABASE_URL: 'postgresql://db/listings', JWT_SECRET: 's'.repeat(32), ...env })
+const configOf = (env: Readonly<Record<string, string>>) =>
+  readConfig({ DATABASE_URL: 'postgresql://db/listings', JWT_SECRET: 's'.repeat(32), ...env })
 
 describe('compression', () => {
   const LONG = JSON.stringify(Array(200).fill({ City: 'Vail' }))
@@ -13,7 +14,10 @@ describe('compression', () => {
     app.use((req, res) => {
       res.setHeader('ETag', 'W/"1"')
       if (req.url === '/304' || req.url === '/204') res.writeHead(Number(req.url.slice(1))).end()
-      else res.setHeader('Content-Type', 'application/json;odata.metadata=minimal').end(req.url === '/short' ? '{}' : LONG)
+      else
+        res
+          .setHeader('Content-Type', 'application/json;odata.metadata=minimal')
+          .end(req.url === '/short' ? '{}' : LONG)
     })
     return (await serve(app)).port
   }

@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { ConfigError, readConfig } from '../../src/config.js'
-import { SETTINGS } from '../../src/settings.js'
+import { ConfigError, readConfig } from '../../src/config/config.js'
+import { SETTINGS } from '../../src/config/settings.js'
 
 const SECRET = 's'.repeat(32)
 const ON_POSTGRES = { DATABASE_URL: 'postgresql://user:hidden-password@db/listings', JWT_SECRET: SECRET }
@@ -43,8 +43,14 @@ describe('settings', () => {
   })
 
   test('what production switches off', () => {
-    expect(readConfig({ ...ON_POSTGRES, NODE_ENV: 'production' })).toMatchObject({ introspection: false, graphiql: false, frontPage: false })
-    expect(readConfig({ ...ON_POSTGRES, NODE_ENV: 'production', GRAPHIQL: 'on' })).toMatchObject({ graphiql: true })
+    expect(readConfig({ ...ON_POSTGRES, NODE_ENV: 'production' })).toMatchObject({
+      introspection: false,
+      graphiql: false,
+      frontPage: false,
+    })
+    expect(readConfig({ ...ON_POSTGRES, NODE_ENV: 'production', GRAPHIQL: 'on' })).toMatchObject({
+      graphiql: true,
+    })
   })
 
   test('a value is read', () => {
@@ -83,24 +89,34 @@ describe('settings', () => {
     ['LOG_LEVEL', 'loud'],
     ['PAGE_SIZE', '0'],
   ])('%s=%s is refused with its value', (name, value) => {
-    expect(faultsOf({ ...ON_POSTGRES, [name]: value })).toEqual([expect.stringMatching(`^${name} is '.*'; expected .+\\.$`)])
+    expect(faultsOf({ ...ON_POSTGRES, [name]: value })).toEqual([
+      expect.stringMatching(`^${name} is '.*'; expected .+\\.$`),
+    ])
   })
 
   test('all faults at once, no secret among them', () => {
-    const faults = faultsOf({ DATABASE_URL: 'mysql://root:hidden@db', JWT_SECRET: 'too-short', PORT: 'abc', PAGE_SIZE: 'many' })
+    const faults = faultsOf({
+      DATABASE_URL: 'mysql://root:hidden@db',
+      JWT_SECRET: 'too-short',
+      PORT: 'abc',
+      PAGE_SIZE: 'many',
+    })
     expect(faults).toHaveLength(4)
     expect(faults.join()).not.toMatch(/hidden|too-short/)
     expect(faults.join()).toContain("PORT is 'abc'; expected a whole number from 0 to 65535.")
   })
 
   test('settings that do not fit together', () => {
-    expect(faultsOf({ ...ON_POSTGRES, PAGE_SIZE: '500', PAGE_SIZE_MAX: '100', MAX_QUERY_LENGTH: '65536' })).toHaveLength(2)
+    expect(
+      faultsOf({ ...ON_POSTGRES, PAGE_SIZE: '500', PAGE_SIZE_MAX: '100', MAX_QUERY_LENGTH: '65536' }),
+    ).toHaveLength(2)
   })
 
   test('the table: names are unique, every row has its words', () => {
     const rows = Object.values(SETTINGS)
     expect(new Set(rows.map(row => row.name)).size).toBe(rows.length)
-    for (const row of rows) expect([row.name, row.about, row.shown, row.expected].every(text => text.length > 0)).toBe(true)
+    for (const row of rows)
+      expect([row.name, row.about, row.shown, row.expected].every(text => text.length > 0)).toBe(true)
   })
 
   test('the configuration is frozen and does not show its keys', () => {
@@ -112,7 +128,9 @@ describe('settings', () => {
 
 describe('keys with PostgreSQL', () => {
   test('JWT_SECRET or JWKS_URL is required', () => {
-    expect(faultsOf({ DATABASE_URL: ON_POSTGRES.DATABASE_URL })).toEqual([expect.stringContaining('JWT_SECRET or JWKS_URL')])
+    expect(faultsOf({ DATABASE_URL: ON_POSTGRES.DATABASE_URL })).toEqual([
+      expect.stringContaining('JWT_SECRET or JWKS_URL'),
+    ])
   })
 
   test('with JWKS_URL alone, TOKEN_KEY is required and no HS256 token works', () => {
@@ -122,7 +140,9 @@ describe('keys with PostgreSQL', () => {
   })
 
   test('the key of page tokens is derived, stable, and not the secret', () => {
-    const [first, second] = [readConfig(ON_POSTGRES).tokenKey, readConfig(ON_POSTGRES).tokenKey].map(key => key.export())
+    const [first, second] = [readConfig(ON_POSTGRES).tokenKey, readConfig(ON_POSTGRES).tokenKey].map(key =>
+      key.export(),
+    )
     expect(first).toEqual(second)
     expect(first).toHaveLength(32)
     expect(first?.toString()).not.toBe(SECRET)
@@ -152,6 +172,8 @@ describe('keys with the embedded database', () => {
 
   test('a folder that cannot be used is a clear fault', () => {
     writeFileSync(join(folder, 'file'), '')
-    expect(faultsOf({ DATA_DIR: join(folder, 'file') })).toEqual([expect.stringMatching(/^DATA_DIR is '.*file'; expected a folder/)])
+    expect(faultsOf({ DATA_DIR: join(folder, 'file') })).toEqual([
+      expect.stringMatching(/^DATA_DIR is '.*file'; expected a folder/),
+    ])
   })
 })

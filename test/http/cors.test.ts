@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { readConfig } from '../../src/config.js'
+import { readConfig } from '../../src/config/config.js'
 import { allowOrigins } from '../../src/http/cors.js'
 import { request, serve } from './exchange.js'
 
-const configOf = (env: Readonly<Record<string, string>>) => readConfig({ DATABASE_URL: 'postgresql://db/listings', JWT_SECRET: 's'.repeat(32), ...env })
+const configOf = (env: Readonly<Record<string, string>>) =>
+  readConfig({ DATABASE_URL: 'postgresql://db/listings', JWT_SECRET: 's'.repeat(32), ...env })
 
 describe('CORS', () => {
   const preflight = {
@@ -17,7 +18,12 @@ describe('CORS', () => {
   }
 
   test('a preflight of an allowed origin', async () => {
-    const { status, headers, body } = await request(await start('https://a.example'), 'OPTIONS', '/odata/Property', preflight)
+    const { status, headers, body } = await request(
+      await start('https://a.example'),
+      'OPTIONS',
+      '/odata/Property',
+      preflight,
+    )
     expect({ status, body }).toEqual({ status: 204, body: '' })
     expect(headers).toMatchObject({
       'access-control-allow-origin': 'https://a.example',
@@ -28,7 +34,9 @@ describe('CORS', () => {
   })
 
   test('errors carry the headers, credentials are never allowed', async () => {
-    const { status, headers } = await request(await start('https://a.example'), 'GET', '/', { Origin: 'https://a.example' })
+    const { status, headers } = await request(await start('https://a.example'), 'GET', '/', {
+      Origin: 'https://a.example',
+    })
     expect(status).toBe(401)
     expect(headers['access-control-allow-origin']).toBe('https://a.example')
     for (const name of [
@@ -54,7 +62,10 @@ describe('CORS', () => {
     ['https://a.example', 'https://a.example.evil.test'],
   ])('CORS_ORIGINS=%s tells %s nothing', async (setting, Origin) => {
     const port = await start(setting)
-    for (const answer of [await request(port, 'GET', '/', { Origin }), await request(port, 'OPTIONS', '/', { ...preflight, Origin })])
+    for (const answer of [
+      await request(port, 'GET', '/', { Origin }),
+      await request(port, 'OPTIONS', '/', { ...preflight, Origin }),
+    ])
       expect(Object.keys(answer.headers).filter(name => name.startsWith('access-control'))).toEqual([])
   })
 
@@ -62,8 +73,14 @@ describe('CORS', () => {
     expect((await request(await start('https://a.example'), 'GET', '/')).headers.vary).toBe('Origin'))
 
   test('* allows everyone', async () =>
-    expect((await request(await start('*'), 'GET', '/', { Origin: 'null' })).headers['access-control-allow-origin']).toBe('*'))
+    expect(
+      (await request(await start('*'), 'GET', '/', { Origin: 'null' })).headers[
+        'access-control-allow-origin'
+      ],
+    ).toBe('*'))
 
   test('OPTIONS that is no preflight goes on', async () =>
-    expect((await request(await start('*'), 'OPTIONS', '/', { Origin: 'https://a.example' })).body).toBe('adapter'))
+    expect((await request(await start('*'), 'OPTIONS', '/', { Origin: 'https://a.example' })).body).toBe(
+      'adapter',
+    ))
 })

@@ -16,8 +16,17 @@ afterEach(async () => {
 })
 
 /** A server on a free port, closed after the test. */
-export async function serve(app: RequestListener, settings: { readonly maxHeaderBytes?: number; readonly shutdownTimeoutMs?: number } = {}) {
-  const server = createHttpServer(app, { host: '127.0.0.1', port: 0, maxHeaderBytes: 65_536, shutdownTimeoutMs: 200, ...settings })
+export async function serve(
+  app: RequestListener,
+  settings: { readonly maxHeaderBytes?: number; readonly shutdownTimeoutMs?: number } = {},
+) {
+  const server = createHttpServer(app, {
+    host: '127.0.0.1',
+    port: 0,
+    maxHeaderBytes: 65_536,
+    shutdownTimeoutMs: 200,
+    ...settings,
+  })
   servers.push(server)
   return { server, port: (await server.listen()).port }
 }
@@ -43,10 +52,15 @@ export function readAnswer(text: string): Answer {
   const headers: Record<string, string> = {}
   for (const field of fields) {
     const [name = '', value = ''] = field.split(/: ?(.*)/s)
-    headers[name.toLowerCase()] = name.toLowerCase() in headers ? `${headers[name.toLowerCase()]}, ${value}` : value
+    headers[name.toLowerCase()] =
+      name.toLowerCase() in headers ? `${headers[name.toLowerCase()]}, ${value}` : value
   }
   const body = rest.join('\r\n\r\n')
-  return { status: Number(line.split(' ')[1]), headers, body: headers['transfer-encoding'] === 'chunked' ? joinChunks(body) : body }
+  return {
+    status: Number(line.split(' ')[1]),
+    headers,
+    body: headers['transfer-encoding'] === 'chunked' ? joinChunks(body) : body,
+  }
 }
 
 function joinChunks(text: string): string {
@@ -64,6 +78,8 @@ export async function request(
   body: string | Buffer = '',
 ): Promise<Answer> {
   const length = body.length > 0 ? { 'Content-Length': String(Buffer.byteLength(body)) } : {}
-  const fields = Object.entries({ Host: 'localhost', Connection: 'close', ...length, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
+  const fields = Object.entries({ Host: 'localhost', Connection: 'close', ...length, ...headers }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  )
   return readAnswer(await sendRaw(port, `${method} ${target} HTTP/1.1\r\n${fields.join('')}\r\n`, body))
 }

@@ -15,7 +15,10 @@ describe('health', () => {
   test('ready, not ready, failing, hanging, draining', async () => {
     expect(await probe(await start(async () => true))).toEqual([200, 'ready'])
     expect(await probe(await start(async () => false))).toEqual([503, 'unavailable'])
-    expect(await probe(await start(() => Promise.reject(new Error('secret host name'))))).toEqual([503, 'unavailable'])
+    expect(await probe(await start(() => Promise.reject(new Error('secret host name'))))).toEqual([
+      503,
+      'unavailable',
+    ])
     expect(await probe(await start(() => new Promise(() => {})))).toEqual([503, 'unavailable'])
     expect(await probe(await start(async () => true, true))).toEqual([503, 'draining'])
   })

@@ -1,6 +1,6 @@
 import express from 'express'
 import { afterEach, expect, test } from 'vitest'
-import { messagesOf } from '../../src/http/messages.js'
+import { messagesOf } from '../../src/http/express-prototypes.js'
 import { createHttpServer, type HttpServer } from '../../src/http/server.js'
 
 const SETTINGS = { host: '127.0.0.1', port: 0, maxHeaderBytes: 16_384, shutdownTimeoutMs: 200 }

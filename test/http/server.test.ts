@@ -8,9 +8,16 @@ import { readAnswer, request, sendRaw, serve } from './exchange.js'
 const expectError = (text: string, status: number, code: string) => {
   const { headers, body, ...answer } = readAnswer(text)
   expect(answer.status).toBe(status)
-  expect(headers).toMatchObject({ 'content-type': 'application/json', 'content-language': 'en', 'odata-version': '4.01', connection: 'close' })
+  expect(headers).toMatchObject({
+    'content-type': 'application/json',
+    'content-language': 'en',
+    'odata-version': '4.01',
+    connection: 'close',
+  })
   expect(headers['content-length']).toBe(String(Buffer.byteLength(body)))
-  expect(JSON.parse(body)).toEqual({ error: expect.objectContaining({ code, message: expect.any(String), details: [] }) })
+  expect(JSON.parse(body)).toEqual({
+    error: expect.objectContaining({ code, message: expect.any(String), details: [] }),
+  })
 }
 
 describe('what Node itself refuses is answered as JSON', () => {
@@ -20,12 +27,32 @@ describe('what Node itself refuses is answered as JSON', () => {
     ['a blank in the URL', 'GET /a b HTTP/1.1\r\nHost: a\r\n\r\n', 400, '2001'],
     ['a header without a colon', 'GET / HTTP/1.1\r\nHost: a\r\nnonsense\r\n\r\n', 400, '2001'],
     ['a control character in a header', 'GET / HTTP/1.1\r\nHost: a\r\nX-A: \u0000\r\n\r\n', 400, '2001'],
-    ['two lengths', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx', 400, '2001'],
-    ['length and chunks', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n', 400, '2001'],
+    [
+      'two lengths',
+      'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx',
+      400,
+      '2001',
+    ],
+    [
+      'length and chunks',
+      'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      400,
+      '2001',
+    ],
     ['no Host', 'GET / HTTP/1.1\r\n\r\n', 400, '2021'],
     ['CONNECT', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', 400, '2001'],
-    ['a URL of 70,000 characters', `GET /odata/Property?$filter=${'x'.repeat(70_000)} HTTP/1.1\r\nHost: a\r\n\r\n`, 431, '4031'],
-    ['headers of 70,000 characters', `GET / HTTP/1.1\r\nHost: a\r\nX-A: ${'x'.repeat(70_000)}\r\n\r\n`, 431, '4031'],
+    [
+      'a URL of 70,000 characters',
+      `GET /odata/Property?$filter=${'x'.repeat(70_000)} HTTP/1.1\r\nHost: a\r\n\r\n`,
+      431,
+      '4031',
+    ],
+    [
+      'headers of 70,000 characters',
+      `GET / HTTP/1.1\r\nHost: a\r\nX-A: ${'x'.repeat(70_000)}\r\n\r\n`,
+      431,
+      '4031',
+    ],
   ])('%s', async (_name, bytes, status, code) => {
     const { port } = await serve((_req, res) => res.end('served'))
     expectError(await sendRaw(port, bytes), status, code)
@@ -49,14 +76,24 @@ describe('what Node itself refuses is answered as JSON', () => {
   ])('an offer of HTTP/2 is left aside, the request %s is served as it is', async (_name, framing, body) => {
     const { port } = await serve((req, res) => {
       const chunks: Buffer[] = []
-      req.on('data', chunk => chunks.push(chunk)).on('end', () => res.end(`${req.method} ${req.url} ${Buffer.concat(chunks)} ${req.headers['x-a']}`))
+      req
+        .on('data', chunk => chunks.push(chunk))
+        .on('end', () => res.end(`${req.method} ${req.url} ${Buffer.concat(chunks)} ${req.headers['x-a']}`))
     })
-    const offer = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAAA\r\n'
+    const offer =
+      'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAAA\r\n'
     const plain = 'GET /second HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
-    const text = await sendRaw(port, `POST /first HTTP/1.1\r\nHost: a\r\nX-A: b\r\n${offer}${framing}\r\n\r\n${body}`, plain)
+    const text = await sendRaw(
+      port,
+      `POST /first HTTP/1.1\r\nHost: a\r\nX-A: b\r\n${offer}${framing}\r\n\r\n${body}`,
+      plain,
+    )
     expect(text).toContain('POST /first body b')
     expect(text).toContain('GET /second')
-    const last = await sendRaw(port, `GET /third HTTP/1.1\r\nHost: a\r\nConnection: close, Upgrade\r\nUpgrade: h2c\r\n\r\n`)
+    const last = await sendRaw(
+      port,
+      `GET /third HTTP/1.1\r\nHost: a\r\nConnection: close, Upgrade\r\nUpgrade: h2c\r\n\r\n`,
+    )
     expect(readAnswer(last)).toMatchObject({ status: 200, headers: { connection: 'close' } })
   })
 
@@ -65,7 +102,11 @@ describe('what Node itself refuses is answered as JSON', () => {
       res.writeHead(200, { 'Content-Length': '100' }).write('half')
       req.resume()
     })
-    const text = await sendRaw(port, 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n', 'nonsense\r\n')
+    const text = await sendRaw(
+      port,
+      'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n',
+      'nonsense\r\n',
+    )
     expect(text).not.toContain('error')
   })
 
@@ -91,7 +132,14 @@ describe('what Node itself refuses is answered as JSON', () => {
   test('a port that is taken rejects', async () => {
     const { port } = await serve((_req, res) => res.end())
     const { createHttpServer } = await import('../../src/http/server.js')
-    await expect(createHttpServer(() => {}, { host: '127.0.0.1', port, maxHeaderBytes: 16_384, shutdownTimeoutMs: 1 }).listen()).rejects.toThrow('EADDRINUSE')
+    await expect(
+      createHttpServer(() => {}, {
+        host: '127.0.0.1',
+        port,
+        maxHeaderBytes: 16_384,
+        shutdownTimeoutMs: 1,
+      }).listen(),
+    ).rejects.toThrow('EADDRINUSE')
   })
 })
 
@@ -172,8 +220,13 @@ describe('requests that are sent before the answers of others have come', () => 
         res.end(`answer of ${req.url}`)
       }, 5)
     })
-    const text = await sendRaw(port, ['/1', '/2', '/3', '/4'].map(path => get(path)).join('') + get('/5', 'Connection: close\r\n'))
-    expect(text.match(/answer of \/\d/g)).toEqual(['/1', '/2', '/3', '/4', '/5'].map(path => `answer of ${path}`))
+    const text = await sendRaw(
+      port,
+      ['/1', '/2', '/3', '/4'].map(path => get(path)).join('') + get('/5', 'Connection: close\r\n'),
+    )
+    expect(text.match(/answer of \/\d/g)).toEqual(
+      ['/1', '/2', '/3', '/4', '/5'].map(path => `answer of ${path}`),
+    )
     expect(order).toEqual(['/1', '/2', '/3', '/4', '/5'].flatMap(path => [`begin ${path}`, `end ${path}`]))
   })
 
@@ -185,9 +238,14 @@ describe('requests that are sent before the answers of others have come', () => 
       })
       req.on('end', () => setTimeout(() => res.end(`<${body}>`), 5))
     })
-    const post = (body: string, more = '') => `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n${more}\r\n${body}`
+    const post = (body: string, more = '') =>
+      `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n${more}\r\n${body}`
     const large = 'y'.repeat(200_000)
-    expect((await sendRaw(port, post('one') + post(large) + post('three', 'Connection: close\r\n'))).match(/<.*>/g)).toEqual(['<one>', `<${large}>`, '<three>'])
+    expect(
+      (await sendRaw(port, post('one') + post(large) + post('three', 'Connection: close\r\n'))).match(
+        /<.*>/g,
+      ),
+    ).toEqual(['<one>', `<${large}>`, '<three>'])
   })
 
   test('wait, unserved, behind an answer that nobody reads', async () => {

@@ -12,7 +12,9 @@ const run = (
   env: Readonly<Record<string, string>> = ENV,
 ): Promise<{ readonly code: number | null; readonly out: string; readonly err: string }> =>
   new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ['--import', './src/typescript.mjs', 'src/cli/token.ts', ...args], { env: { PATH: process.env.PATH, ...env } })
+    const child = spawn(process.execPath, ['--import', './src/typescript.mjs', 'src/cli/token.ts', ...args], {
+      env: { PATH: process.env.PATH, ...env },
+    })
     let [out, err] = ['', '']
     child.stdout.on('data', text => (out += text))
     child.stderr.on('data', text => (err += text))
@@ -26,12 +28,30 @@ describe('npm run token', () => {
     expect({ code, err }).toEqual({ code: 0, err: '' })
     expect(out).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/)
     const claims = decodeJwt(out.trim())
-    expect(claims).toEqual({ scope: 'listings:read', audience_class: 'public', iat: expect.any(Number), exp: (claims.iat ?? 0) + 3600 })
+    expect(claims).toEqual({
+      scope: 'listings:read',
+      audience_class: 'public',
+      iat: expect.any(Number),
+      exp: (claims.iat ?? 0) + 3600,
+    })
   })
 
   test('all flags, issuer and audience as configured', async () => {
-    const args = ['--scope', 'listings:read listings:write', '--member', 'M1', '--office', 'O1', '--class', 'staff', '--expires', '8h']
-    const claims = decodeJwt((await run(args, { ...ENV, JWT_ISSUER: 'https://id.example', JWT_AUDIENCE: 'listings' })).out.trim())
+    const args = [
+      '--scope',
+      'listings:read listings:write',
+      '--member',
+      'M1',
+      '--office',
+      'O1',
+      '--class',
+      'staff',
+      '--expires',
+      '8h',
+    ]
+    const claims = decodeJwt(
+      (await run(args, { ...ENV, JWT_ISSUER: 'https://id.example', JWT_AUDIENCE: 'listings' })).out.trim(),
+    )
     expect(claims).toMatchObject({
       scope: 'listings:read listings:write',
       member_key: 'M1',
@@ -53,14 +73,22 @@ describe('npm run token', () => {
     ['a flag without its value', ['--member'], ENV, '--member'],
     ['an empty key', ['--member', ''], ENV, 'not an empty text'],
     ['settings that are wrong', [], { ...ENV, PORT: 'x' }, "PORT is 'x'"],
-    ['no JWT_SECRET', [], { DATABASE_URL: ENV.DATABASE_URL, JWKS_URL: 'https://id.example/keys', TOKEN_KEY: ENV.JWT_SECRET }, 'There is no JWT_SECRET'],
-  ])('%s: a sentence on standard error, exit 1, and the usage if the arguments are what is wrong', async (_name, args, env, sentence) => {
-    const { code, out, err } = await run(args, env)
-    expect({ code, out }).toEqual({ code: 1, out: '' })
-    expect(err).toContain(sentence)
-    expect(err).not.toMatch(/\n\s+at /)
-    expect(err.includes('usage: ')).toBe(args.length > 0)
-  })
+    [
+      'no JWT_SECRET',
+      [],
+      { DATABASE_URL: ENV.DATABASE_URL, JWKS_URL: 'https://id.example/keys', TOKEN_KEY: ENV.JWT_SECRET },
+      'There is no JWT_SECRET',
+    ],
+  ])(
+    '%s: a sentence on standard error, exit 1, and the usage if the arguments are what is wrong',
+    async (_name, args, env, sentence) => {
+      const { code, out, err } = await run(args, env)
+      expect({ code, out }).toEqual({ code: 1, out: '' })
+      expect(err).toContain(sentence)
+      expect(err).not.toMatch(/\n\s+at /)
+      expect(err.includes('usage: ')).toBe(args.length > 0)
+    },
+  )
 
   test('two commands on a new folder of the embedded database agree on its secret', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'listing-token-'))

@@ -3,7 +3,7 @@ import { type Problem, ProblemError } from '../../src/errors/problem.js'
 import { parseOption } from '../../src/language/parser.js'
 import { PARSE_LIMITS, type ParseContext } from '../../src/language/parser-budget.js'
 import { entity } from '../../src/model/model.js'
-import { readOptions, readQuery } from '../../src/odata/options.js'
+import { readOptions, readQuery } from '../../src/odata/url/options.js'
 import type { Query, TransformationAst } from '../../src/query/ast.js'
 import { bind } from '../../src/query/bind.js'
 import { createCursorSeal } from '../../src/query/cursor.js'
@@ -13,7 +13,12 @@ const context: ParseContext = { limits: PARSE_LIMITS, aliases: new Map([['city',
 const LIMITS = { pageSize: 100, pageSizeMax: 1000, expandPageMax: 100, topIsTotal: false, expandDepth: 4 }
 
 const parse = (text: string) => parseOption('$apply', text, context)
-const plan = (options: string) => bind(readQuery(readOptions(options.replaceAll(' ', '%20')), 'collection', PARSE_LIMITS), entity('Property'), LIMITS)
+const plan = (options: string) =>
+  bind(
+    readQuery(readOptions(options.replaceAll(' ', '%20')), 'collection', PARSE_LIMITS),
+    entity('Property'),
+    LIMITS,
+  )
 
 function problem(run: () => unknown): Problem {
   try {
@@ -26,11 +31,16 @@ function problem(run: () => unknown): Problem {
 }
 
 /** A step without positions, and its expressions as lines. */
-const showStep = ({ kind, ...parts }: TransformationAst) => (kind === 'identity' ? kind : { kind, ...showQuery(parts as Query) }) // it takes any parts
+const showStep = ({ kind, ...parts }: TransformationAst) =>
+  kind === 'identity' ? kind : { kind, ...showQuery(parts as Query) } // it takes any parts
 
 const count = { name: 'N' }
 const of = (method: string, expr: string, name: string) => ({ of: { expr, method }, name })
-const group = (by: readonly string[], ...aggregates: readonly object[]) => ({ kind: 'group', by: by.map(path => ({ names: path.split('/') })), aggregates })
+const group = (by: readonly string[], ...aggregates: readonly object[]) => ({
+  kind: 'group',
+  by: by.map(path => ({ names: path.split('/') })),
+  aggregates,
+})
 
 describe('transformations as they are read', () => {
   test.each<[string, readonly unknown[]]>([
@@ -50,11 +60,17 @@ describe('transformations as they are read', () => {
     ['aggregate($count as N)', [group([], count)]],
     ['aggregate(A with Sum as S, $count as N)', [group([], of('sum', 'A', 'S'), count)]],
     ['aggregate(A mul B with average as S)', [group([], of('average', '(mul A B)', 'S'))]],
-    ['aggregate(A/B with max as M,A/$count with min as M2)', [group([], of('max', 'A/B', 'M'), of('min', '(count A)', 'M2'))]],
+    [
+      'aggregate(A/B with max as M,A/$count with min as M2)',
+      [group([], of('max', 'A/B', 'M'), of('min', '(count A)', 'M2'))],
+    ],
     ['groupby((A,B/C))', [group(['A', 'B/C'])]],
     ['groupby( ( A , B/C ) , aggregate( $count as N ) )', [group(['A', 'B/C'], count)]],
     ['groupby((rollup))', [group(['rollup'])]],
-    ['groupby((A),aggregate($count as N))/filter(N gt 1)', [group(['A'], count), { kind: 'filter', filter: '(gt N 1)' }]],
+    [
+      'groupby((A),aggregate($count as N))/filter(N gt 1)',
+      [group(['A'], count), { kind: 'filter', filter: '(gt N 1)' }],
+    ],
   ])('%s', (text, steps) => expect(parse(text).apply?.map(showStep)).toEqual(steps))
 
   test.each<[string, number]>([
@@ -90,11 +106,17 @@ describe('transformations as they are read', () => {
     ['compute(A add 1)', 15],
     ['topcount(2,A', 12],
     ['concat(identity,identity)/oops(1)', 26],
-  ])('%s is refused at %i', (text, offset) => expect(problem(() => parse(text))).toMatchObject({ kind: 'Syntax', at: { source: '$apply', offset } }))
+  ])('%s is refused at %i', (text, offset) =>
+    expect(problem(() => parse(text))).toMatchObject({ kind: 'Syntax', at: { source: '$apply', offset } }),
+  )
 
   test('limits hold', () => {
-    expect(problem(() => parse(Array.from({ length: 200 }, () => 'identity').join('/'))).kind).toBe('QueryTooComplex')
-    expect(problem(() => parse(`groupby((${Array.from({ length: 2001 }, (_, i) => `A${i}`).join(',')}))`)).kind).toBe('QueryTooComplex')
+    expect(problem(() => parse(Array.from({ length: 200 }, () => 'identity').join('/'))).kind).toBe(
+      'QueryTooComplex',
+    )
+    expect(
+      problem(() => parse(`groupby((${Array.from({ length: 2001 }, (_, i) => `A${i}`).join(',')}))`)).kind,
+    ).toBe('QueryTooComplex')
     expect(problem(() => parse('groupby((A),'.repeat(2000))).kind).toBe('QueryTooComplex')
   })
 })
@@ -162,23 +184,35 @@ describe('what has no meaning', () => {
 describe('plans', () => {
   test('what does not make groups or windows is part of the plan itself', () => {
     const bare = plan("$filter=City eq 'Vail'&$compute=ListPrice mul 2 as P&$orderby=P desc")
-    const applied = plan("$apply=filter(City eq 'Vail')/identity/compute(ListPrice mul 2 as P)/orderby(P desc)")
+    const applied = plan(
+      "$apply=filter(City eq 'Vail')/identity/compute(ListPrice mul 2 as P)/orderby(P desc)",
+    )
     expect({ ...applied, filter: undefined }).toEqual({ ...bare, filter: undefined })
     expect(applied).not.toHaveProperty('from')
   })
 
   test('the order ends with what tells records apart', () => {
     const columns = (options: string) =>
-      plan(options).orderBy.map(({ expr }) => (expr.kind === 'result' ? expr.name : expr.kind === 'column' ? expr.scalar.name : expr.kind))
-    expect(columns('$apply=groupby((City,StandardStatus),aggregate($count as N))&$orderby=N')).toEqual(['a0', 'g0', 'g1'])
-    expect(columns('$apply=groupby((City,StandardStatus),aggregate($count as N))&$orderby=StandardStatus,City,N')).toEqual(['g1', 'g0'])
+      plan(options).orderBy.map(({ expr }) =>
+        expr.kind === 'result' ? expr.name : expr.kind === 'column' ? expr.scalar.name : expr.kind,
+      )
+    expect(columns('$apply=groupby((City,StandardStatus),aggregate($count as N))&$orderby=N')).toEqual([
+      'a0',
+      'g0',
+      'g1',
+    ])
+    expect(
+      columns('$apply=groupby((City,StandardStatus),aggregate($count as N))&$orderby=StandardStatus,City,N'),
+    ).toEqual(['g1', 'g0'])
     expect(columns('$apply=aggregate($count as N)')).toEqual(['a0'])
     expect(columns('$apply=orderby(City)/top(3)')).toEqual(['City', 'ListingKey'])
   })
 
   test('a page token is of these transformations', () => {
     const seal = createCursorSeal('some secret')
-    const [one, other] = ['sum', 'max'].map(method => plan(`$apply=groupby((City),aggregate(ListPrice with ${method} as P))`))
+    const [one, other] = ['sum', 'max'].map(method =>
+      plan(`$apply=groupby((City),aggregate(ListPrice with ${method} as P))`),
+    )
     if (!one || !other) throw new Error('no plans')
     const token = seal(one).seal({ after: ['Vail'] })
     expect(seal(one).open(token, '$skiptoken')).toEqual({ after: ['Vail'] })

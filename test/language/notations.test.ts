@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { importFile } from '../../src/data/import.js'
-import { readPage } from '../../src/data/read.js'
+import { importFile } from '../../src/data/import/import.js'
+import { readPage } from '../../src/data/read/read.js'
 import { ProblemError } from '../../src/errors/problem.js'
-import { readQuery } from '../../src/graphql/arguments.js'
+import { readQuery } from '../../src/graphql/execute/query-arguments.js'
 import { parseFilter } from '../../src/language/parser.js'
 import { PARSE_LIMITS } from '../../src/language/parser-budget.js'
 import { ENTITIES, type Entity, entity } from '../../src/model/model.js'
@@ -18,8 +18,9 @@ import { coerceLiteral, coerceVariable } from '../support/filters.js'
 import { printFilter } from '../support/print.js'
 import { printFilterInput } from '../support/print-filter-input.js'
 
-// A question is asked in every notation: as `$filter` of OData, as `where`, and as the typed `filter` of GraphQL, in a document and
-// in a variable. All of them must have the same plan, and find the same records. PARITY_RUNS and PARITY_SEED make a longer run.
+// A question is asked in every notation: as `$filter` of OData, as `where`, and as the typed `filter` of
+// GraphQL, in a document and in a variable. All of them must have the same plan, and find the same records.
+// PARITY_RUNS and PARITY_SEED make a longer run.
 
 const RUNS = Number(process.env.PARITY_RUNS ?? 300)
 const SEED = Number(process.env.PARITY_SEED ?? 20261128)
@@ -36,15 +37,21 @@ interface Question {
   readonly inside: boolean
 }
 
-const question = (of: Entity): fc.Arbitrary<Question> => fc.record({ of: fc.constant(of), asked: condition(of, 3), inside: fc.boolean() })
-const anyQuestion = fc.oneof({ weight: 3, arbitrary: question(PROPERTY) }, { weight: 1, arbitrary: fc.constantFrom(...ENTITIES.values()).chain(question) })
+const question = (of: Entity): fc.Arbitrary<Question> =>
+  fc.record({ of: fc.constant(of), asked: condition(of, 3), inside: fc.boolean() })
+const anyQuestion = fc.oneof(
+  { weight: 3, arbitrary: question(PROPERTY) },
+  { weight: 1, arbitrary: fc.constantFrom(...ENTITIES.values()).chain(question) },
+)
 
 /** The plan of a query, or the kinds of problems for which it is refused. */
 type Meaning = { readonly plan: Plan } | { readonly refused: readonly string[] }
 
 function meaningOf(of: Entity, read: () => Query): Meaning {
   try {
-    return { plan: bind({ ...read(), select: [{ name: of.key.name, at: { source: 'select' } }] }, of, LIMITS) }
+    return {
+      plan: bind({ ...read(), select: [{ name: of.key.name, at: { source: 'select' } }] }, of, LIMITS),
+    }
   } catch (error) {
     if (error instanceof ProblemError) return { refused: error.problems.map(p => p.kind) }
     throw error
@@ -75,7 +82,9 @@ async function keysOf({ reader }: TestDatabase, plan: Plan): Promise<readonly st
 }
 
 async function compare(database: TestDatabase, asked: Question): Promise<void> {
-  const meant = meaningOf(asked.of, () => ({ filter: parseFilter(toText(asked.asked), { limits: PARSE_LIMITS, aliases: new Map() }) }))
+  const meant = meaningOf(asked.of, () => ({
+    filter: parseFilter(toText(asked.asked), { limits: PARSE_LIMITS, aliases: new Map() }),
+  }))
   const found = 'plan' in meant ? await keysOf(database, meant.plan) : undefined
   for (const [notation, read] of Object.entries(notationsOf(asked))) {
     const other = meaningOf(asked.of, read)
@@ -86,12 +95,18 @@ async function compare(database: TestDatabase, asked: Question): Promise<void> {
 
 test('most questions have a meaning, and use every function that takes a value first', () => {
   const sample = fc.sample(anyQuestion, { numRuns: 3000, seed: SEED })
-  const meanings = sample
-    .slice(0, 300)
-    .map(q => meaningOf(q.of, () => ({ filter: parseFilter(toText(q.asked), { limits: PARSE_LIMITS, aliases: new Map() }) })))
+  const meanings = sample.slice(0, 300).map(q =>
+    meaningOf(q.of, () => ({
+      filter: parseFilter(toText(q.asked), { limits: PARSE_LIMITS, aliases: new Map() }),
+    })),
+  )
   expect(meanings.filter(m => 'plan' in m).length).toBeGreaterThan(250)
   const texts = sample
-    .map(q => JSON.stringify(q.asked, (name, value: unknown) => (['scalar', 'navigation', 'entity'].includes(name) ? undefined : value)))
+    .map(q =>
+      JSON.stringify(q.asked, (name, value: unknown) =>
+        ['scalar', 'navigation', 'entity'].includes(name) ? undefined : value,
+      ),
+    )
     .join()
   const unused = Object.keys(FUNCTIONS).filter(fn => !texts.includes(`"fn":"${fn}"`))
   expect(unused).toEqual(['now', 'mindatetime', 'maxdatetime'])
@@ -105,7 +120,9 @@ describe.each(DATABASE_KINDS)('%s', kind => {
   })
   afterAll(() => database?.close())
 
-  test(`${RUNS} random questions have one meaning in every notation`, { timeout: 60_000 + RUNS * 200 }, async () => {
+  test(`${RUNS} random questions have one meaning in every notation`, {
+    timeout: 60_000 + RUNS * 200,
+  }, async () => {
     await fc.assert(
       fc.asyncProperty(anyQuestion, asked => compare(database, asked)),
       { numRuns: RUNS, seed: SEED, endOnFailure: true },

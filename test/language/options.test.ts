@@ -1,10 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import { type Problem, ProblemError } from '../../src/errors/problem.js'
 import { PARSE_LIMITS } from '../../src/language/parser-budget.js'
-import { checkOptions, type Place, readOptions, readPageQuery, readQuery, rewriteLink } from '../../src/odata/options.js'
+import {
+  checkOptions,
+  type Place,
+  readOptions,
+  readPageQuery,
+  readQuery,
+  rewriteLink,
+} from '../../src/odata/url/options.js'
 import { showQuery } from './show.js'
 
-const read = (raw: string, place: Place = 'collection') => showQuery(readQuery(readOptions(raw), place, PARSE_LIMITS))
+const read = (raw: string, place: Place = 'collection') =>
+  showQuery(readQuery(readOptions(raw), place, PARSE_LIMITS))
 
 function problem(run: () => unknown): Problem {
   try {
@@ -28,7 +36,10 @@ describe('what is read', () => {
     ["$filter=City+eq+'a%2Bb'", { filter: "(eq City 'a+b')" }],
     ["$filter=City%20eq%20'a+b'", { filter: "(eq City 'a+b')" }],
     ['$filter=a+gt+2024-01-31T10:00:00+02:00', { filter: '(gt a DateTimeOffset:2024-01-31T08:00:00Z)' }],
-    ['$filter=a+gt+2024-01-31T10%3A00%3A00.5+02%3A00', { filter: '(gt a DateTimeOffset:2024-01-31T08:00:00.5Z)' }],
+    [
+      '$filter=a+gt+2024-01-31T10%3A00%3A00.5+02%3A00',
+      { filter: '(gt a DateTimeOffset:2024-01-31T08:00:00.5Z)' },
+    ],
     ['$filter=a%20gt%202024-01-31T10:00+02:00', { filter: '(gt a DateTimeOffset:2024-01-31T08:00:00Z)' }],
     ['$filter=a%09eq%20%27%F0%9F%8F%A0%27', { filter: "(eq a '🏠')" }],
     // Raw bytes of UTF-8, as Node shows them.
@@ -97,7 +108,9 @@ describe('what is refused', () => {
     ['metadata', '$filter=true'],
     ['value', '$select=City'],
     ['references', '$expand=Media'],
-  ])('%s: %s', (place, raw) => expect(problem(() => checkOptions(readOptions(raw), place)).kind).toBe('OptionNotAllowed'))
+  ])('%s: %s', (place, raw) =>
+    expect(problem(() => checkOptions(readOptions(raw), place)).kind).toBe('OptionNotAllowed'),
+  )
 })
 
 describe('next links', () => {
@@ -110,7 +123,8 @@ describe('next links', () => {
 })
 
 describe('the pages of a walk', () => {
-  const readPage = (raw: string, place: Place = 'collection') => readPageQuery(readOptions(raw), place, PARSE_LIMITS)
+  const readPage = (raw: string, place: Place = 'collection') =>
+    readPageQuery(readOptions(raw), place, PARSE_LIMITS)
 
   test('have one query, and each its own token', () => {
     const kept = '$filter=City%20eq%20%27Vail%27&$top=5&'
@@ -125,6 +139,9 @@ describe('the pages of a walk', () => {
   })
 
   test('a token is refused where there are no pages', () => {
-    expect(problem(() => readPage('$skiptoken=one', 'record'))).toMatchObject({ kind: 'OptionNotAllowed', option: '$skiptoken' })
+    expect(problem(() => readPage('$skiptoken=one', 'record'))).toMatchObject({
+      kind: 'OptionNotAllowed',
+      option: '$skiptoken',
+    })
   })
 })

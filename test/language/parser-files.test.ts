@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { type Problem, ProblemError } from '../../src/errors/problem.js'
 import { parseExpression, parseFilter } from '../../src/language/parser.js'
 import { PARSE_LIMITS, type ParseContext } from '../../src/language/parser-budget.js'
-import { decodePart } from '../../src/odata/encoding.js'
-import { checkOptions, type Place, readOptions, readQuery } from '../../src/odata/options.js'
-import { placeOf, readPath } from '../../src/odata/path.js'
+import { decodePart } from '../../src/odata/url/encoding.js'
+import { checkOptions, type Place, readOptions, readQuery } from '../../src/odata/url/options.js'
+import { placeOf, readPath } from '../../src/odata/url/path.js'
 import type { Ast, LiteralType } from '../../src/query/ast.js'
 
 const context: ParseContext = { limits: PARSE_LIMITS, aliases: new Map() }
@@ -17,7 +17,8 @@ const lines = (file: string) =>
 
 /** The files hold blanks as they are: on the wire they are `%20`. */
 const wire = (text: string) => text.replaceAll(' ', '%20').replaceAll('\t', '%09')
-const query = (text: string, place: Place = 'collection') => readQuery(readOptions(wire(text)), place, PARSE_LIMITS)
+const query = (text: string, place: Place = 'collection') =>
+  readQuery(readOptions(wire(text)), place, PARSE_LIMITS)
 
 function uri(text: string): unknown {
   const [path = '', options = ''] = text.split('?')
@@ -37,7 +38,8 @@ function literal(...types: readonly LiteralType[]) {
 
 function identifier(text: string): Ast {
   const read = parseExpression(text, context, 'identifier')
-  if (read.kind !== 'path') throw new ProblemError({ kind: 'WrongType', expected: 'a name', found: read.kind, at: read.at })
+  if (read.kind !== 'path')
+    throw new ProblemError({ kind: 'WrongType', expected: 'a name', found: read.kind, at: read.at })
   return read
 }
 
@@ -175,7 +177,10 @@ describe('texts that are near to these', () => {
   test('are read or refused with a problem, quickly', () => {
     const next = random(7)
     const pick = <T>(list: readonly T[]): T | undefined => list[Math.floor(next() * list.length)]
-    const corpus = [...cases('parser-valid.txt'), ...cases('parser-invalid.txt').map(([rule = '', , text = '']) => [rule, text])]
+    const corpus = [
+      ...cases('parser-valid.txt'),
+      ...cases('parser-invalid.txt').map(([rule = '', , text = '']) => [rule, text]),
+    ]
     for (let i = 0; i < 8_000; i++) {
       const [rule = '', text = ''] = pick(corpus) ?? []
       const cut = Math.floor(next() * (text.length + 1))

@@ -1,11 +1,27 @@
 import { describe, expect, test } from 'vitest'
 import { type Problem, ProblemError } from '../../src/errors/problem.js'
-import { parseCompute, parseExpand, parseFilter, parseOrderBy, parseSearch, parseSelect } from '../../src/language/parser.js'
+import {
+  parseCompute,
+  parseExpand,
+  parseFilter,
+  parseOrderBy,
+  parseSearch,
+  parseSelect,
+} from '../../src/language/parser.js'
 import { PARSE_LIMITS, type ParseContext } from '../../src/language/parser-budget.js'
 import { show, showQuery } from './show.js'
 
 const aliases = new Map(
-  Object.entries({ c: "'Vail'", n: '5', list: '["Vail","Aspen"]', set: "('a','b')", f: 'City eq @c', loop: '@loop2', loop2: '@loop', bad: "'Vail" }),
+  Object.entries({
+    c: "'Vail'",
+    n: '5',
+    list: '["Vail","Aspen"]',
+    set: "('a','b')",
+    f: 'City eq @c',
+    loop: '@loop2',
+    loop2: '@loop',
+    bad: "'Vail",
+  }),
 )
 const context: ParseContext = { limits: PARSE_LIMITS, aliases }
 
@@ -23,7 +39,10 @@ describe('expressions', () => {
   test.each([
     // Precedence and association (Part 2, 5.1.1.17).
     ["City eq 'a' or City eq 'b' and City eq 'c'", "(or (eq City 'a') (and (eq City 'b') (eq City 'c')))"],
-    ['true and false and (true and false) or true or false', '(or (and true false (and true false)) true false)'],
+    [
+      'true and false and (true and false) or true or false',
+      '(or (and true false (and true false)) true false)',
+    ],
     ['1 sub 2 sub 3', '(sub (sub 1 2) 3)'],
     ['2 add 3 mul 4 eq 14', '(eq (add 2 (mul 3 4)) 14)'],
     ['5 divby 2 mod 2 div 1', '(div (mod (divby 5 2) 2) 1)'],
@@ -41,7 +60,10 @@ describe('expressions', () => {
     // Calls.
     ["concat( City , 'a' )", "(concat City 'a')"],
     ['now( )', '(now)'],
-    ["Geo.Distance(GeoLocation,geography'SRID=4326;Point(1 2)')", '(geo.distance GeoLocation GeographyPoint:1 2)'],
+    [
+      "Geo.Distance(GeoLocation,geography'SRID=4326;Point(1 2)')",
+      '(geo.distance GeoLocation GeographyPoint:1 2)',
+    ],
     ['cast(TaxYear,Edm.String)', '(cast TaxYear <Edm.String>)'],
     ["Cast(TaxYear, 'Edm.String')", '(cast TaxYear <Edm.String>)'],
     ['isof(org.reso.metadata.Property)', '(isof <org.reso.metadata.Property>)'],
@@ -60,13 +82,22 @@ describe('expressions', () => {
     ["$root/Member(MemberKey='M1')/Office/OfficeKey", "(root Member 'M1' Office/OfficeKey)"],
     ['Rooms/any()', '(any Rooms)'],
     ['Rooms/ANY( r : r/RoomType eq $it/City )', '(any Rooms r: (eq r/RoomType $it/City))'],
-    ['a/all(enum:enum/x eq 1 and enum/Media/any(not:not eq enum/y))', '(all a enum: (and (eq enum/x 1) (any enum/Media not: (eq not enum/y))))'],
+    [
+      'a/all(enum:enum/x eq 1 and enum/Media/any(not:not eq enum/y))',
+      '(all a enum: (and (eq enum/x 1) (any enum/Media not: (eq not enum/y))))',
+    ],
     ['Rooms/$count gt 2', '(gt (count Rooms) 2)'],
-    ["Rooms/$count($filter=RoomType eq 'a;)';search=x OR y) gt 2", `(gt (count Rooms filter (eq RoomType 'a;)') search (or "x" "y")) 2)`],
+    [
+      "Rooms/$count($filter=RoomType eq 'a;)';search=x OR y) gt 2",
+      `(gt (count Rooms filter (eq RoomType 'a;)') search (or "x" "y")) 2)`,
+    ],
     ['Rooms/$filter(a)/$filter(b)/$count($filter=c)', '(count Rooms filter (and (and a b) c))'],
     // Aliases.
     ['City eq @c', "(eq City 'Vail')"],
-    ['@f and a in @list or b in @set', "(or (and (eq City 'Vail') (in a ['Vail' 'Aspen'])) (in b ['a' 'b']))"],
+    [
+      '@f and a in @list or b in @set',
+      "(or (and (eq City 'Vail') (in a ['Vail' 'Aspen'])) (in b ['a' 'b']))",
+    ],
     ['City eq @none', '(eq City null)'],
     ['City in @none', '(in City null)'],
     // Names.
@@ -119,7 +150,10 @@ describe('literals', () => {
     ["Listing.Materials'Brick,Stone'", 'Enum:Brick,Stone'],
     ["geography'SRID=4326;POINT(-105.0 39.7)'", 'GeographyPoint:-105.0 39.7'],
     ["Geography'srid=4326;point(1e2 -3.5E1)'", 'GeographyPoint:100 -35'],
-    ["geography'SRID=4326;Polygon((0 0,1 0, 1 1,0 0),(0 0,2 0,2 2,0 0))'", 'GeographyPolygon:0 0,1 0,1 1,0 0;0 0,2 0,2 2,0 0'],
+    [
+      "geography'SRID=4326;Polygon((0 0,1 0, 1 1,0 0),(0 0,2 0,2 2,0 0))'",
+      'GeographyPolygon:0 0,1 0,1 1,0 0;0 0,2 0,2 2,0 0',
+    ],
     ["geography'SRID=4326;LineString(0 0,1 1)'", 'GeographyOther:LineString(0 0,1 1)'],
     ["geometry'SRID=0;Point(1 2)'", 'GeometryPoint:1 2'],
   ])('%s', (text, expected) => expect(show(parseFilter(text, context))).toBe(expected))
@@ -211,7 +245,10 @@ describe('limits', () => {
     ],
   ])('%s', (_, text, expected) => {
     const start = performance.now()
-    const result = expected === 'read' ? show(parseFilter(text, context)) && 'read' : problem(() => parseFilter(text, context)).kind
+    const result =
+      expected === 'read'
+        ? show(parseFilter(text, context)) && 'read'
+        : problem(() => parseFilter(text, context)).kind
     expect(result).toBe(expected)
     expect(performance.now() - start).toBeLessThan(5000)
   })
@@ -226,7 +263,11 @@ describe('limits', () => {
 
 describe('lists of items', () => {
   test('$orderby', () =>
-    expect(showQuery({ orderBy: parseOrderBy('City, ListPrice DESC,Rooms/$count asc,geo.distance(a,b) desc', context) })).toEqual({
+    expect(
+      showQuery({
+        orderBy: parseOrderBy('City, ListPrice DESC,Rooms/$count asc,geo.distance(a,b) desc', context),
+      }),
+    ).toEqual({
       orderBy: [
         { expr: 'City', descending: false },
         { expr: 'ListPrice', descending: true },
@@ -235,7 +276,12 @@ describe('lists of items', () => {
       ],
     }))
 
-  test('$select', () => expect(parseSelect('*,City, Media/MediaKey', context).map(s => s.name)).toEqual(['*', 'City', 'Media/MediaKey']))
+  test('$select', () =>
+    expect(parseSelect('*,City, Media/MediaKey', context).map(s => s.name)).toEqual([
+      '*',
+      'City',
+      'Media/MediaKey',
+    ]))
 
   test('$compute', () =>
     expect(showQuery({ compute: parseCompute('a mul 2 as B,length(c) as L', context) })).toEqual({
@@ -247,25 +293,27 @@ describe('lists of items', () => {
 
   test('$expand', () => {
     const text = `Media($filter=MediaType eq 'a;b)' and (Order gt 1);select=MediaKey,Order; $TOP=2;skip=1;$count=True;$search=a AND b;$levels=max;$orderby=Order desc;$expand=X($top=1)),Rooms/$ref($top=1),OpenHouses/$count,*($levels=1)`
-    expect(parseExpand(text, context).map(({ name, form, query }) => [name, form, showQuery(query)])).toEqual([
+    expect(parseExpand(text, context).map(({ name, form, query }) => [name, form, showQuery(query)])).toEqual(
       [
-        'Media',
-        'records',
-        {
-          filter: "(and (eq MediaType 'a;b)') (gt Order 1))",
-          select: [{ name: 'MediaKey' }, { name: 'Order' }],
-          top: 2,
-          skip: 1,
-          count: true,
-          search: '(and "a" "b")',
-          orderBy: [{ expr: 'Order', descending: true }],
-          expand: [{ name: 'X', form: 'records', query: { top: 1 } }],
-        },
+        [
+          'Media',
+          'records',
+          {
+            filter: "(and (eq MediaType 'a;b)') (gt Order 1))",
+            select: [{ name: 'MediaKey' }, { name: 'Order' }],
+            top: 2,
+            skip: 1,
+            count: true,
+            search: '(and "a" "b")',
+            orderBy: [{ expr: 'Order', descending: true }],
+            expand: [{ name: 'X', form: 'records', query: { top: 1 } }],
+          },
+        ],
+        ['Rooms', 'references', { top: 1 }],
+        ['OpenHouses', 'count', {}],
+        ['*', 'records', {}],
       ],
-      ['Rooms', 'references', { top: 1 }],
-      ['OpenHouses', 'count', {}],
-      ['*', 'records', {}],
-    ])
+    )
     expect(parseExpand('*/$ref', context)).toMatchObject([{ name: '*', form: 'references' }])
   })
 

@@ -1,15 +1,20 @@
 import { describe, expect, test } from 'vitest'
 import { type Problem, ProblemError } from '../../src/errors/problem.js'
 import { PARSE_LIMITS, type ParseContext } from '../../src/language/parser-budget.js'
-import { placeOf, type ResourcePath, readPath } from '../../src/odata/path.js'
+import { placeOf, type ResourcePath, readPath } from '../../src/odata/url/path.js'
 import { show } from './show.js'
 
-const context: ParseContext = { limits: PARSE_LIMITS, aliases: new Map(Object.entries({ k: "'P01'", f: "City eq 'a'", n: 'null' })) }
+const context: ParseContext = {
+  limits: PARSE_LIMITS,
+  aliases: new Map(Object.entries({ k: "'P01'", f: "City eq 'a'", n: 'null' })),
+}
 
 /** `Entity[key].Navigation > Entity[key] form`. */
 function write(path: ResourcePath): string {
   if (!('hops' in path)) return path.kind
-  const hops = path.hops.map(({ entity, key, navigation }) => `${entity.name}[${key ?? ''}].${navigation.name} > `).join('')
+  const hops = path.hops
+    .map(({ entity, key, navigation }) => `${entity.name}[${key ?? ''}].${navigation.name} > `)
+    .join('')
   const key = path.kind === 'collection' ? '' : `[${path.key ?? ''}]`
   const scalar = path.kind === 'value' ? `.${path.scalar.name}` : ''
   const filters = path.kind === 'collection' ? path.filters.map(f => ` ${show(f)}`).join('') : ''
@@ -43,7 +48,10 @@ describe('what is read', () => {
     ['Property/$ref', 'Property references'],
     ['Property/$query', 'Property query'],
     ['Property/$filter(@f)', "Property records (eq City 'a')"],
-    ["Property/$filter(Rooms/any(r:r/RoomType%20eq%20'a/b)'))/$filter(true)/$count", "Property count (any Rooms r: (eq r/RoomType 'a/b)')) true"],
+    [
+      "Property/$filter(Rooms/any(r:r/RoomType%20eq%20'a/b)'))/$filter(true)/$count",
+      "Property count (any Rooms r: (eq r/RoomType 'a/b)')) true",
+    ],
     ["Property('P01')", 'Property[P01] record'],
     ['Property(%27P01%27)', 'Property[P01] record'],
     ['Property%28%27P01%27%29/', 'Property[P01] record'],
@@ -68,7 +76,10 @@ describe('what is read', () => {
     ["Property('P01')/Media('M1')/MediaURL", 'Property[P01].Media > Media[M1].MediaURL value'],
     ['Property/P01/Media/M1', 'Property[P01].Media > Media[M1] record'],
     ["Rooms('R1')/Listing/City", 'Rooms[R1].Listing > Property[].City value'],
-    ["Rooms('R1')/Listing/ListAgent/Office/$ref", 'Rooms[R1].Listing > Property[].ListAgent > Member[].Office > Office[] reference'],
+    [
+      "Rooms('R1')/Listing/ListAgent/Office/$ref",
+      'Rooms[R1].Listing > Property[].ListAgent > Member[].Office > Office[] reference',
+    ],
     ["Rooms('R1')/Listing/Media/$count", 'Rooms[R1].Listing > Property[].Media > Media count'],
   ])('%s', (raw, expected) => expect(read(raw)).toBe(expected))
 

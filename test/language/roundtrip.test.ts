@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { parseFilter } from '../../src/language/parser.js'
 import { PARSE_LIMITS } from '../../src/language/parser-budget.js'
 import { entity } from '../../src/model/model.js'
-import { bindCondition } from '../../src/query/expression.js'
+import { bindCondition } from '../../src/query/bind-expression.js'
 import type { Expr } from '../../src/query/plan.js'
 import { Scope } from '../../src/query/scope.js'
 import { expression, surroundings } from '../support/expressions.js'
@@ -24,7 +24,11 @@ function hasText(expr: Expr): boolean {
   if (expr.kind === 'lambda') return !expr.body || hasText(expr.body)
   if (expr.kind === 'count') return !expr.filter || hasText(expr.filter)
   if (expr.kind !== 'call') return true
-  if (expr.fn.startsWith('hassub') && expr.args.some(a => a.kind === 'list' && !/\((?:String|Int32)\)/.test(a.type))) return false
+  if (
+    expr.fn.startsWith('hassub') &&
+    expr.args.some(a => a.kind === 'list' && !/\((?:String|Int32)\)/.test(a.type))
+  )
+    return false
   // The parser folds chains, and a pattern must be one.
   return expr.fn !== 'matchespattern' && expr.args.every(hasText)
 }

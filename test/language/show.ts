@@ -2,11 +2,15 @@ import type { Ast, Query, SearchAst } from '../../src/query/ast.js'
 
 const SHORT = new Set(['Boolean', 'Int32', 'Null', 'String'])
 
-/** A tree as one line, for tables: calls and lists in brackets, `Type:value` for literals of other than the everyday types. */
+/**
+ * A tree as one line, for tables: calls and lists in brackets, `Type:value` for literals of other than the
+ * everyday types.
+ */
 export function show(node: Ast | SearchAst): string {
   switch (node.kind) {
     case 'literal': {
-      const value = typeof node.value === 'string' && SHORT.has(node.type) ? `'${node.value}'` : String(node.value)
+      const value =
+        typeof node.value === 'string' && SHORT.has(node.type) ? `'${node.value}'` : String(node.value)
       return SHORT.has(node.type) ? value : `${node.type}:${value}`
     }
     case 'path':

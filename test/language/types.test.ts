@@ -2,13 +2,18 @@ import { describe, expect, test } from 'vitest'
 import { type Problem, ProblemError } from '../../src/errors/problem.js'
 import { PARSE_LIMITS } from '../../src/language/parser-budget.js'
 import { entity } from '../../src/model/model.js'
-import { readOptions, readQuery } from '../../src/odata/options.js'
+import { readOptions, readQuery } from '../../src/odata/url/options.js'
 import { bind } from '../../src/query/bind.js'
 import { CASTS, type ValueType } from '../../src/query/functions.js'
 import type { Expr } from '../../src/query/plan.js'
 
 const LIMITS = { pageSize: 100, pageSizeMax: 1000, expandPageMax: 100, topIsTotal: false, expandDepth: 4 }
-const plan = (options: string) => bind(readQuery(readOptions(options.replaceAll(' ', '%20')), 'collection', PARSE_LIMITS), entity('Property'), LIMITS)
+const plan = (options: string) =>
+  bind(
+    readQuery(readOptions(options.replaceAll(' ', '%20')), 'collection', PARSE_LIMITS),
+    entity('Property'),
+    LIMITS,
+  )
 const filter = (text: string) => plan(`$filter=${text}`).filter
 const bound = (text: string): Expr | undefined => plan(`$orderby=${text}`).orderBy[0]?.expr
 
@@ -23,22 +28,23 @@ function problem(options: string): Problem {
 }
 
 /** A value of each type that casts begin with. */
-const SAMPLES: Readonly<Record<Exclude<ValueType, 'GeographyPolygon'> | 'Guid' | 'Binary' | 'Enum', string>> = {
-  Boolean: '(City eq null)',
-  Int32: 'DaysOnMarket',
-  Int64: 'Rooms/$count',
-  Decimal: 'ListPrice',
-  Double: "geo.distance(GeoLocation,geography'SRID=4326;POINT(1 2)')",
-  String: 'City',
-  DateTimeOffset: 'ModificationTimestamp',
-  Date: 'date(ModificationTimestamp)',
-  TimeOfDay: 'time(ModificationTimestamp)',
-  Duration: '(now() sub now())',
-  GeographyPoint: 'GeoLocation',
-  Guid: '01234567-89ab-cdef-0123-456789abcdef',
-  Binary: "binary'T0RhdGE'",
-  Enum: "org.reso.metadata.Materials'Brick'",
-}
+const SAMPLES: Readonly<Record<Exclude<ValueType, 'GeographyPolygon'> | 'Guid' | 'Binary' | 'Enum', string>> =
+  {
+    Boolean: '(City eq null)',
+    Int32: 'DaysOnMarket',
+    Int64: 'Rooms/$count',
+    Decimal: 'ListPrice',
+    Double: "geo.distance(GeoLocation,geography'SRID=4326;POINT(1 2)')",
+    String: 'City',
+    DateTimeOffset: 'ModificationTimestamp',
+    Date: 'date(ModificationTimestamp)',
+    TimeOfDay: 'time(ModificationTimestamp)',
+    Duration: '(now() sub now())',
+    GeographyPoint: 'GeoLocation',
+    Guid: '01234567-89ab-cdef-0123-456789abcdef',
+    Binary: "binary'T0RhdGE'",
+    Enum: "org.reso.metadata.Materials'Brick'",
+  }
 
 const TARGETS = Object.keys(CASTS) as ValueType[] // its keys
 const PAIRS = Object.entries(SAMPLES).flatMap(([from, value]) => TARGETS.map(to => ({ from, to, value })))
@@ -50,23 +56,40 @@ describe('a cast', () => {
     expect(bound(`cast(${value},Edm.${to})`)).toMatchObject({ kind: 'cast', type: to }),
   )
 
-  test.each(PAIRS.filter(p => !isNamed(p) && p.to !== 'String'))('of $from to $to is impossible, so it is null', ({ to, value }) =>
-    expect(bound(`cast(${value},Edm.${to})`)).toEqual(nothing(to)),
+  test.each(PAIRS.filter(p => !isNamed(p) && p.to !== 'String'))(
+    'of $from to $to is impossible, so it is null',
+    ({ to, value }) => expect(bound(`cast(${value},Edm.${to})`)).toEqual(nothing(to)),
   )
 
   test.each([
-    ['cast(01234567-89AB-cdef-0123-456789abcdef,Edm.String)', 'String', '01234567-89ab-cdef-0123-456789abcdef'],
+    [
+      'cast(01234567-89AB-cdef-0123-456789abcdef,Edm.String)',
+      'String',
+      '01234567-89ab-cdef-0123-456789abcdef',
+    ],
     ["cast(binary'T0RhdGE',Edm.String)", 'String', 'T0RhdGE'],
     ["cast(org.reso.metadata.Materials'Brick',Edm.String)", 'String', 'Brick'],
     ["cast('PT1M',Edm.Duration)", 'Duration', '60'],
     ["cast('a minute',Edm.Duration)", 'Duration', null],
     ['cast(cast(ListPrice,Edm.Date),Edm.String)', 'String', null],
-  ])('of a literal that spells the value: %s', (text, type, value) => expect(bound(text)).toEqual({ kind: 'literal', type, value }))
+  ])('of a literal that spells the value: %s', (text, type, value) =>
+    expect(bound(text)).toEqual({ kind: 'literal', type, value }),
+  )
 
   test.each([
-    ...['SByte', 'Byte', 'Int16', 'Single', 'Guid', 'Binary', 'Stream', 'GeographyPoint', 'GeometryMultiPolygon', 'PrimitiveType', 'Untyped'].map(
-      name => `cast(DaysOnMarket,Edm.${name}) eq null`,
-    ),
+    ...[
+      'SByte',
+      'Byte',
+      'Int16',
+      'Single',
+      'Guid',
+      'Binary',
+      'Stream',
+      'GeographyPoint',
+      'GeometryMultiPolygon',
+      'PrimitiveType',
+      'Untyped',
+    ].map(name => `cast(DaysOnMarket,Edm.${name}) eq null`),
     'cast(null,Edm.Byte) eq null',
     'cast(GeoLocation,Edm.String) eq null',
     'cast(City,org.reso.metadata.Member) eq null',
@@ -93,7 +116,8 @@ describe('a cast', () => {
   )
 
   test('of a collection is refused', () => {
-    for (const value of ['ConstructionMaterials', '["a"]']) expect(problem(`$filter=cast(${value},Edm.String) eq null`).kind).toBe('NoOverload')
+    for (const value of ['ConstructionMaterials', '["a"]'])
+      expect(problem(`$filter=cast(${value},Edm.String) eq null`).kind).toBe('NoOverload')
   })
 })
 
@@ -110,7 +134,8 @@ describe('isof', () => {
   ])('%s is %s', (text, expected) => expect(bound(text)).toMatchObject({ kind: 'literal', value: expected }))
 
   test('of a record is not built', () => {
-    for (const value of ['ListAgent', '$it']) expect(problem(`$filter=isof(${value},org.reso.metadata.Member)`).kind).toBe('NotImplemented')
+    for (const value of ['ListAgent', '$it'])
+      expect(problem(`$filter=isof(${value},org.reso.metadata.Member)`).kind).toBe('NotImplemented')
   })
 })
 
@@ -183,7 +208,9 @@ describe('a collection that is null', () => {
     'hassubsequence(@c,ConstructionMaterials)',
   ])('makes nothing of %s', text => {
     const found = filter(text)
-    expect(text.startsWith('not') && found?.kind === 'call' ? found.args[0] : found).toEqual(nothing('Boolean'))
+    expect(text.startsWith('not') && found?.kind === 'call' ? found.args[0] : found).toEqual(
+      nothing('Boolean'),
+    )
   })
 
   test.each<[string, Problem['kind']]>([
@@ -205,7 +232,9 @@ describe('functions of collections', () => {
     'substring(ConstructionMaterials,1) eq null',
     'substring(ConstructionMaterials,1,2) eq null',
     'concat(ConstructionMaterials,["Brick"]) eq null',
-  ])('%s is not built', text => expect(problem(`$filter=${text}`)).toMatchObject({ kind: 'NotImplemented', at: { source: '$filter' } }))
+  ])('%s is not built', text =>
+    expect(problem(`$filter=${text}`)).toMatchObject({ kind: 'NotImplemented', at: { source: '$filter' } }),
+  )
 
   test.each([
     "contains(ConstructionMaterials,'x')",

@@ -2,7 +2,9 @@ import { expect, test } from 'vitest'
 import { readTags } from '../../prisma/model-tags.js'
 
 test('prose becomes the description, tags become facts', () => {
-  expect(readTags('Property.City', 'City of the\naddress.\n@length(255)\n@lookup(City, open)\n@required')).toEqual({
+  expect(
+    readTags('Property.City', 'City of the\naddress.\n@length(255)\n@lookup(City, open)\n@required'),
+  ).toEqual({
     description: 'City of the address.',
     tags: { length: 255, lookup: { name: 'City', policy: 'open' }, required: true },
     references: [],
@@ -10,13 +12,15 @@ test('prose becomes the description, tags become facts', () => {
 })
 
 test('a navigation by free reference is a tag of the model', () => {
-  expect(readTags('Property', '@reference(ListAgent, Member, ListAgentKey) The listing agent.').references).toEqual([
-    { name: 'ListAgent', target: 'Member', local: 'ListAgentKey', text: 'The listing agent.' },
-  ])
+  expect(
+    readTags('Property', '@reference(ListAgent, Member, ListAgentKey) The listing agent.').references,
+  ).toEqual([{ name: 'ListAgent', target: 'Member', local: 'ListAgentKey', text: 'The listing agent.' }])
 })
 
 test('the reason why a field is deprecated is prose', () => {
-  expect(readTags('Property.City', '@deprecated(Use CityRegion, it is exact.)').tags).toEqual({ deprecated: 'Use CityRegion, it is exact.' })
+  expect(readTags('Property.City', '@deprecated(Use CityRegion, it is exact.)').tags).toEqual({
+    deprecated: 'Use CityRegion, it is exact.',
+  })
 })
 
 test.each([

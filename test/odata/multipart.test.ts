@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readBoundary, readMessage, readPart, readParts } from '../../src/odata/multipart.js'
+import { readBoundary, readMessage, readPart, readParts } from '../../src/odata/batch/mime.js'
 
 describe('a boundary', () => {
   // biome-ignore format: table

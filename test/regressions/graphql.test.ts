@@ -16,7 +16,9 @@ const toId = (text: string) => Buffer.from(text, 'utf8').toString('base64url')
 test.each(['abc', '', '1.5', '1e2', '99999999999999999999', ' 1', '01', '+1'])(
   'an id whose key is no number as it is written names nothing: EntityEvent:%s',
   async key => {
-    expect(await dataOf(app, 'query ($id: ID!) { node(id: $id) { id } }', { id: toId(`EntityEvent:${key}`) })).toEqual({ node: null })
+    expect(
+      await dataOf(app, 'query ($id: ID!) { node(id: $id) { id } }', { id: toId(`EntityEvent:${key}`) }),
+    ).toEqual({ node: null })
   },
 )
 
@@ -24,7 +26,10 @@ test('the faults of a large variable do not repeat it', async () => {
   const filter = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`Nothing${i}`, 1]))
   const { status, text } = await app.send('/graphql', {
     method: 'POST',
-    body: { query: 'query ($f: PropertyFilter) { properties(filter: $f) { totalCount } }', variables: { f: filter } },
+    body: {
+      query: 'query ($f: PropertyFilter) { properties(filter: $f) { totalCount } }',
+      variables: { f: filter },
+    },
   })
   expect(status).toBe(200)
   expect(text.length).toBeLessThan(30_000)
@@ -32,14 +37,30 @@ test('the faults of a large variable do not repeat it', async () => {
 })
 
 describe('a pattern that is too large for the stack of the embedded database, whose memory it damaged', () => {
-  test.each(['(x{120}){120}', 'x{0,255}'.repeat(60), 'x'.repeat(20_000), '[a-z\\]]{1001}', '(?:(a|b){40}){40}'])('%.20s', async pattern => {
-    const query = 'query ($p: String!) { properties(filter: { City: { matchespattern: $p } }) { totalCount } }'
-    expect(await faultOf(app, query, { p: pattern })).toMatchObject({ extensions: { code: 'BAD_USER_INPUT', serviceCode: '2018' } })
+  test.each([
+    '(x{120}){120}',
+    'x{0,255}'.repeat(60),
+    'x'.repeat(20_000),
+    '[a-z\\]]{1001}',
+    '(?:(a|b){40}){40}',
+  ])('%.20s', async pattern => {
+    const query =
+      'query ($p: String!) { properties(filter: { City: { matchespattern: $p } }) { totalCount } }'
+    expect(await faultOf(app, query, { p: pattern })).toMatchObject({
+      extensions: { code: 'BAD_USER_INPUT', serviceCode: '2018' },
+    })
   })
 
-  test.each(['^[A-D]', '(x{30}){30}', '[(]{2,3}\\(', 'a|b*?', '(?:Den|V){1,}'])('others are taken: %s', async pattern => {
-    await dataOf(app, 'query ($p: String!) { properties(filter: { City: { matchespattern: $p } }) { totalCount } }', { p: pattern })
-  })
+  test.each(['^[A-D]', '(x{30}){30}', '[(]{2,3}\\(', 'a|b*?', '(?:Den|V){1,}'])(
+    'others are taken: %s',
+    async pattern => {
+      await dataOf(
+        app,
+        'query ($p: String!) { properties(filter: { City: { matchespattern: $p } }) { totalCount } }',
+        { p: pattern },
+      )
+    },
+  )
 })
 
 test('an id of an operation that is longer than the reason of a close is no fault of the service', async () => {
@@ -49,7 +70,13 @@ test('an id of an operation that is longer than the reason of a close is no faul
   const closed = once(socket, 'close')
   socket.on('message', () => {
     for (let i = 0; i < 2; i++)
-      socket.send(JSON.stringify({ type: 'subscribe', id: 'é'.repeat(200), payload: { query: 'subscription { propertyChanged { ListingKey } }' } }))
+      socket.send(
+        JSON.stringify({
+          type: 'subscribe',
+          id: 'é'.repeat(200),
+          payload: { query: 'subscription { propertyChanged { ListingKey } }' },
+        }),
+      )
   })
   socket.on('open', () => socket.send(JSON.stringify({ type: 'connection_init' })))
   const [code, reason] = await closed

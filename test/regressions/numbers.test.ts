@@ -8,7 +8,9 @@ beforeAll(async () => {
 afterAll(() => app?.close())
 
 /** The value that `$compute` gives, and the integers that it was made of, for each record that has them. */
-async function compute(expression: string): Promise<readonly Readonly<Record<'X' | 'TaxYear' | 'DaysOnMarket', number>>[]> {
+async function compute(
+  expression: string,
+): Promise<readonly Readonly<Record<'X' | 'TaxYear' | 'DaysOnMarket', number>>[]> {
   const target = `/odata/Property?$compute=${expression} as X&$select=X,TaxYear,DaysOnMarket&$filter=TaxYear gt 0 and DaysOnMarket gt 0`
   const { status, json } = await app.send(target)
   expect(status).toBe(200)
@@ -17,7 +19,8 @@ async function compute(expression: string): Promise<readonly Readonly<Record<'X'
   return value
 }
 
-// The functions take decimals, and an integer is one; PostgreSQL has functions of its own for integers, with other results.
+// The functions take decimals, and an integer is one; PostgreSQL has functions of its own for integers, with
+// other results.
 describe('integers where the language takes decimals', () => {
   test('divby of two integer fields has a fraction', async () => {
     const records = await compute('DaysOnMarket divby TaxYear')

@@ -3,8 +3,14 @@ import { startTestApp, type TestApp } from '../support/app.js'
 
 let app: TestApp
 beforeAll(async () => {
-  app = await startTestApp({ fixture: 'fixture.json', env: { NON_DISCLOSURE: 'true' }, grant: { scopes: ['listings:read'], audience: 'public' } })
-  await app.database.prisma.$executeRawUnsafe(`update "Property" set "BuyerAgentKey" = 'M1' where "StandardStatus" <> 'Incomplete'`)
+  app = await startTestApp({
+    fixture: 'fixture.json',
+    env: { NON_DISCLOSURE: 'true' },
+    grant: { scopes: ['listings:read'], audience: 'public' },
+  })
+  await app.database.prisma.$executeRawUnsafe(
+    `update "Property" set "BuyerAgentKey" = 'M1' where "StandardStatus" <> 'Incomplete'`,
+  )
 }, 60_000)
 afterAll(() => app?.close())
 
@@ -22,11 +28,15 @@ test.each([
 })
 
 test('nor is the record shown, ordered by or computed with', async () => {
-  const shown = await app.send('/odata/Property?$top=50&$select=ListingKey,X&$compute=BuyerAgent/MemberKey as X&$expand=BuyerAgent,ListAgent')
+  const shown = await app.send(
+    '/odata/Property?$top=50&$select=ListingKey,X&$compute=BuyerAgent/MemberKey as X&$expand=BuyerAgent,ListAgent',
+  )
   const { value } = shown.json as { value: readonly { BuyerAgent: unknown; X: unknown }[] } // an envelope
   expect(value.length).toBeGreaterThan(10)
   for (const record of value) expect(record).toMatchObject({ BuyerAgent: null, X: null })
-  const ordered = await app.send('/odata/Property?$select=ListingKey&$orderby=BuyerAgent/MemberKey desc,ListingKey')
+  const ordered = await app.send(
+    '/odata/Property?$select=ListingKey&$orderby=BuyerAgent/MemberKey desc,ListingKey',
+  )
   const plain = await app.send('/odata/Property?$select=ListingKey&$orderby=ListingKey')
   expect((ordered.json as { value: unknown }).value).toEqual((plain.json as { value: unknown }).value)
 })

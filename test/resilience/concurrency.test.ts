@@ -31,16 +31,40 @@ describe.each(DATABASE_KINDS)('many clients at once on the %s database', kind =>
   test('of changes of one record at the same time none is lost', { timeout: 60_000 }, async () => {
     await given([{}])
     // A field each, and one that all of them change.
-    const names = ['StreetDirPrefix', 'StreetSuffix', 'UnitNumber', 'CountyOrParish', 'PostalCode', 'SubdivisionName', 'Directions', 'ParcelNumber']
-    const numbers = ['ListPrice', 'TaxYear', 'YearBuilt', 'BedroomsTotal', 'BathroomsFull', 'BathroomsHalf', 'LivingArea', 'LotSizeArea', 'GarageSpaces']
-    const bodies: readonly Row[] = [...names.map(name => ({ [name]: 'x' })), ...numbers.map(name => ({ [name]: 7 }))]
+    const names = [
+      'StreetDirPrefix',
+      'StreetSuffix',
+      'UnitNumber',
+      'CountyOrParish',
+      'PostalCode',
+      'SubdivisionName',
+      'Directions',
+      'ParcelNumber',
+    ]
+    const numbers = [
+      'ListPrice',
+      'TaxYear',
+      'YearBuilt',
+      'BedroomsTotal',
+      'BathroomsFull',
+      'BathroomsHalf',
+      'LivingArea',
+      'LotSizeArea',
+      'GarageSpaces',
+    ]
+    const bodies: readonly Row[] = [
+      ...names.map(name => ({ [name]: 'x' })),
+      ...numbers.map(name => ({ [name]: 7 })),
+    ]
     const answers = await Promise.all(bodies.map((body, i) => persist({ ...body, StreetNumber: String(i) })))
     expect(answers.map(answer => answer.status)).toEqual(bodies.map(() => 200))
     expect(new Set(answers.map(answer => answer.headers['etag'])).size).toBe(bodies.length)
     expect(await read('L001')).toMatchObject(Object.assign({}, ...bodies))
   })
 
-  test('REP-01 pollers end with an equal copy of what many clients have changed', { timeout: 180_000 }, async () => {
+  test('REP-01 pollers end with an equal copy of what many clients have changed', {
+    timeout: 180_000,
+  }, async () => {
     await given(Array.from({ length: 40 }, () => ({})))
     const [byTime, byLog] = [new TimePoller(market), new LogPoller(market)]
     const removed = new Set<string>()
@@ -48,7 +72,8 @@ describe.each(DATABASE_KINDS)('many clients at once on the %s database', kind =>
     const change = async (n: number): Promise<void> => {
       const key = `L${String((n % 40) + 1).padStart(3, '0')}`
       if (n % 25 === 0) expect((await market.post({ ...DRAFT, City: `New ${n}` })).status).toBe(201)
-      else if (n % 60 === 7) removed.add(key) && expect([204, 404]).toContain((await market.remove(key)).status)
+      else if (n % 60 === 7)
+        removed.add(key) && expect([204, 404]).toContain((await market.remove(key)).status)
       else expect([200, 404]).toContain((await patch(key, { City: `City ${n}` })).status)
     }
     const client = async () => {

@@ -21,7 +21,11 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a database that is away or bu
     const started = await startCluster()
     if (!started) throw new Error('There is no PostgreSQL on this machine')
     cluster = started
-    service = await startIn(serverPlace(url()), { POOL_SIZE: '2', POOL_WAIT_MS: String(WAIT_MS), NODE_ENV: 'production' })
+    service = await startIn(serverPlace(url()), {
+      POOL_SIZE: '2',
+      POOL_WAIT_MS: String(WAIT_MS),
+      NODE_ENV: 'production',
+    })
     const database = await openDatabase({ ...LIMITS, databaseUrl: url(), dataDir: '' }, 'command')
     await database.prisma.member.createMany({ data: ['M1', 'M4'].map(MemberKey => ({ MemberKey })) })
     await database.close()
@@ -60,31 +64,41 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a database that is away or bu
       .filter(line => line.includes(`"path":"${path}`))
       .map(line => JSON.parse(line) as { readonly status: number })
 
-  test('ERR-02 stopped while the service runs: 503 within seconds, and it recovers by itself', { timeout: 60_000 }, async () => {
+  test('ERR-02 stopped while the service runs: 503 within seconds, and it recovers by itself', {
+    timeout: 60_000,
+  }, async () => {
     expect(await askAll()).toEqual(HEALTHY)
     await cluster.interrupt()
     for (let n = 0; n < 2; n++) expect(await askAll()).toEqual(Array(6).fill(503))
     const asked = { query: '{ properties { totalCount } }' }
-    expect(await service.send('/graphql', { method: 'POST', body: asked })).toMatchObject({ text: expect.stringContaining('5003') })
+    expect(await service.send('/graphql', { method: 'POST', body: asked })).toMatchObject({
+      text: expect.stringContaining('5003'),
+    })
     // The log says why, whatever was asked.
     const refused = () => linesOf('/odata').filter(line => line.status === 503)
     await expect.poll(() => refused().length).toBe(12)
     await expect.poll(() => linesOf('/graphql').length).toBe(1)
-    for (const line of [...refused(), ...linesOf('/graphql')]) expect(line).toMatchObject({ reason: expect.stringMatching(/connect|terminat/i) })
+    for (const line of [...refused(), ...linesOf('/graphql')])
+      expect(line).toMatchObject({ reason: expect.stringMatching(/connect|terminat/i) })
     expect([await ask('/health/ready'), await ask('/health/live')]).toEqual([503, 200])
     await cluster.resume()
     await expect.poll(() => ask('/health/ready'), { timeout: 10_000 }).toBe(200)
     expect(await askAll()).toEqual(HEALTHY)
   })
 
-  test('DBX-03 the pool runs out: 503 in bounded time, and it recovers by itself', { timeout: 60_000 }, async () => {
+  test('DBX-03 the pool runs out: 503 in bounded time, and it recovers by itself', {
+    timeout: 60_000,
+  }, async () => {
     const database = await openDatabase({ ...LIMITS, databaseUrl: url(), dataDir: '' }, 'command')
     await database.withClient(async client => {
       await client.query('begin')
       await client.query('lock table "Property" in access exclusive mode')
       const many = await Promise.all(Array.from({ length: 30 }, () => ask('/odata/Property?$top=1')))
       expect(new Set(many)).toEqual(new Set([503]))
-      const [busy] = await Promise.all([ask('/health/ready'), ...Array.from({ length: 4 }, () => ask('/odata/Property/$count'))])
+      const [busy] = await Promise.all([
+        ask('/health/ready'),
+        ...Array.from({ length: 4 }, () => ask('/odata/Property/$count')),
+      ])
       expect([200, 503]).toContain(busy)
       expect(await ask('/health/live')).toBe(200)
       await client.query('rollback')

@@ -22,14 +22,18 @@ describe.each(DATABASE_KINDS)('the service as a process on the %s database', kin
   beforeAll(async () => {
     place = await preparePlace(kind)
     service = await startIn(place)
-    await beside(place, ({ prisma }) => prisma.member.createMany({ data: ['M1', 'M4'].map(MemberKey => ({ MemberKey })) }))
+    await beside(place, ({ prisma }) =>
+      prisma.member.createMany({ data: ['M1', 'M4'].map(MemberKey => ({ MemberKey })) }),
+    )
   })
   afterAll(async () => {
     await service.end('SIGKILL')
     await place.remove()
   })
 
-  test('killed in the middle of writes it has lost nothing acknowledged, and nothing is half done', { timeout: 180_000 }, async () => {
+  test('killed in the middle of writes it has lost nothing acknowledged, and nothing is half done', {
+    timeout: 180_000,
+  }, async () => {
     const writers = new Writers()
     for (let kill = 0; kill < KILLS; kill++) {
       const acknowledged = writers.acknowledged
@@ -45,7 +49,14 @@ describe.each(DATABASE_KINDS)('the service as a process on the %s database', kin
 
   test('REP-05 a next link is good after a restart', { timeout: 60_000 }, async () => {
     for (let n = 0; n < 4; n++)
-      expect((await service.send('/odata/Property', { method: 'POST', body: { ...DRAFT, City: 'Pages', ListPrice: n } })).status).toBe(201)
+      expect(
+        (
+          await service.send('/odata/Property', {
+            method: 'POST',
+            body: { ...DRAFT, City: 'Pages', ListPrice: n },
+          })
+        ).status,
+      ).toBe(201)
     const url = "/odata/Property?$filter=City eq 'Pages'&$orderby=ListPrice desc"
     const all = keysOf(rowsOf(await service.send(url)))
     const link = new URL(linkOf(await service.send(`${url}&$top=2`)) ?? '')
@@ -54,7 +65,9 @@ describe.each(DATABASE_KINDS)('the service as a process on the %s database', kin
     expect(keysOf(rowsOf(await service.send(link.pathname + link.search)))).toEqual(all.slice(2))
   })
 
-  test('SIGTERM: running requests finish, new ones are not taken, exit code 0', { timeout: 60_000 }, async () => {
+  test('SIGTERM: running requests finish, new ones are not taken, exit code 0', {
+    timeout: 60_000,
+  }, async () => {
     const database = await place.openBeside()
     let answers: Promise<readonly number[]> = Promise.resolve([])
     await database.withClient(async client => {
@@ -78,13 +91,19 @@ describe.each(DATABASE_KINDS)('the service as a process on the %s database', kin
     expect(await answers).toEqual([200, 201, 200])
     expect(await service.process.exit).toBe(0)
     service = await startIn(place)
-    expect(bodyOf(await service.send("/odata/Property?$filter=City eq 'Last'&$count=true&$top=0"))['@odata.count']).toBe(1)
+    expect(
+      bodyOf(await service.send("/odata/Property?$filter=City eq 'Last'&$count=true&$top=0"))['@odata.count'],
+    ).toBe(1)
   })
 
-  test.runIf(kind === 'embedded')('a second service on the same folder says so and ends', { timeout: 60_000 }, async () => {
-    const second = spawnService(place.env)
-    expect(await second.exit).toBe(1)
-    expect(second.printed.err).toMatch(/^The service cannot start\. .*in use.*DATA_DIR.*\n$/)
-    expect((await service.send('/odata/Property?$top=1')).status).toBe(200)
-  })
+  test.runIf(kind === 'embedded')(
+    'a second service on the same folder says so and ends',
+    { timeout: 60_000 },
+    async () => {
+      const second = spawnService(place.env)
+      expect(await second.exit).toBe(1)
+      expect(second.printed.err).toMatch(/^The service cannot start\. .*in use.*DATA_DIR.*\n$/)
+      expect((await service.send('/odata/Property?$top=1')).status).toBe(200)
+    },
+  )
 })

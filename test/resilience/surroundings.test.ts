@@ -4,7 +4,8 @@ import { DATABASE_KINDS } from '../support/database.js'
 import { type Market, marketOf } from '../support/market.js'
 import { onServer, type Place, preparePlace, type RunningService, startIn } from '../support/process.js'
 
-// A host in New York and, where it is a server, a database in Tokyo that was made for English text: the answers are those of every other place.
+// A host in New York and, where it is a server, a database in Tokyo that was made for English text: the
+// answers are those of every other place.
 
 describe.each(DATABASE_KINDS)('far from home on the %s database', kind => {
   let place: Place
@@ -26,7 +27,9 @@ describe.each(DATABASE_KINDS)('far from home on the %s database', kind => {
   })
 
   test('PAG-18 text goes by code point, whatever the collation of the database', async () => {
-    await given(['ab', 'a_z', 'B', 'a', 'Zebra', 'zebra', 'Äa'].map(City => ({ City, Media: [{ MediaKey: City }] })))
+    await given(
+      ['ab', 'a_z', 'B', 'a', 'Zebra', 'zebra', 'Äa'].map(City => ({ City, Media: [{ MediaKey: City }] })),
+    )
     const up = (await rows('$orderby=City&$top=1')).map(row => row['City'])
     expect(up).toEqual(['B', 'Zebra', 'a', 'a_z', 'ab', 'zebra', 'Äa'])
     expect((await rows('$orderby=City desc&$top=1')).map(row => row['City'])).toEqual([...up].reverse())
@@ -39,7 +42,8 @@ describe.each(DATABASE_KINDS)('far from home on the %s database', kind => {
 
   test('FUN-10 parts of a date are those of UTC, in every time zone', async () => {
     await given([{ ModificationTimestamp: '2024-12-31T23:30:00Z' }])
-    const parts = 'year(#) eq 2024 and month(#) eq 12 and day(#) eq 31 and hour(#) eq 23 and minute(#) eq 30 and date(#) eq 2024-12-31 and time(#) eq 23:30:00'
+    const parts =
+      'year(#) eq 2024 and month(#) eq 12 and day(#) eq 31 and hour(#) eq 23 and minute(#) eq 30 and date(#) eq 2024-12-31 and time(#) eq 23:30:00'
     expect(await keys(`$filter=${parts.replaceAll('#', 'ModificationTimestamp')}`)).toEqual(['L001'])
   })
 
@@ -50,9 +54,17 @@ describe.each(DATABASE_KINDS)('far from home on the %s database', kind => {
     expect(at).toMatch(/Z$/)
     expect(Math.abs(Date.now() - Date.parse(at))).toBeLessThan(30_000)
     const key = String(created['ListingKey'])
-    expect((await database.prisma.property.findUniqueOrThrow({ where: { ListingKey: key } })).ModificationTimestamp?.toISOString()).toBe(at)
-    await database.withClient(client => client.query(`update "Property" set "OnMarketTimestamp" = '2024-07-01 12:00:00+00'`))
+    expect(
+      (
+        await database.prisma.property.findUniqueOrThrow({ where: { ListingKey: key } })
+      ).ModificationTimestamp?.toISOString(),
+    ).toBe(at)
+    await database.withClient(client =>
+      client.query(`update "Property" set "OnMarketTimestamp" = '2024-07-01 12:00:00+00'`),
+    )
     expect((await read(key))['OnMarketTimestamp']).toBe('2024-07-01T12:00:00.000Z')
-    expect(await keys('$filter=OnMarketTimestamp eq 2024-07-01T12:00:00Z and now() gt ModificationTimestamp')).toEqual([key])
+    expect(
+      await keys('$filter=OnMarketTimestamp eq 2024-07-01T12:00:00Z and now() gt ModificationTimestamp'),
+    ).toEqual([key])
   })
 })

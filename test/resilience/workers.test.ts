@@ -29,9 +29,14 @@ describe.runIf(DATABASE_KINDS.includes('server'))('several processes on one port
 
   const listening = () => service.process.printed.out.match(/"listening"/g)?.length
 
-  const readMany = async () => (await Promise.all(Array.from({ length: 12 }, () => service.send('/odata/Property?$top=1')))).map(answer => answer.status)
+  const readMany = async () =>
+    (await Promise.all(Array.from({ length: 12 }, () => service.send('/odata/Property?$top=1')))).map(
+      answer => answer.status,
+    )
 
-  test('all serve; one that dies is replaced, and the others notice nothing; a signal ends them all', { timeout: 60_000 }, async () => {
+  test('all serve; one that dies is replaced, and the others notice nothing; a signal ends them all', {
+    timeout: 60_000,
+  }, async () => {
     await expect.poll(listening, { timeout: 20_000 }).toBe(3)
     expect(new Set(await readMany())).toEqual(new Set([200]))
     const [victim] = workers()

@@ -2,11 +2,11 @@ import { request } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { pino } from 'pino'
 import { createApp } from '../../src/app.js'
-import { type Config, readConfig } from '../../src/config.js'
-import { importFile } from '../../src/data/import.js'
-import { loadLookups } from '../../src/data/lookups.js'
+import { type Config, readConfig } from '../../src/config/config.js'
+import { importFile } from '../../src/data/import/import.js'
+import { loadLookups } from '../../src/data/import/lookup-seed.js'
+import { type Grant, signToken } from '../../src/http/auth/token.js'
 import { createHttpServer } from '../../src/http/server.js'
-import { type Grant, signToken } from '../../src/http/token.js'
 import { DATABASE_KINDS, type DatabaseKind, openTestDatabase, type TestDatabase } from './database.js'
 
 export interface Answer {
@@ -32,7 +32,10 @@ export interface TestApp {
   readonly base: string
   readonly config: Config
   readonly database: TestDatabase
-  /** Sends a request with the token of `grant`. The target is sent as it is written, but for blanks and letters beyond ASCII, which are encoded. */
+  /**
+   * Sends a request with the token of `grant`. The target is sent as it is written, but for blanks and
+   * letters beyond ASCII, which are encoded.
+   */
   send(target: string, parts?: RequestParts): Promise<Answer>
   tokenFor(grant?: Partial<Grant>): string
   close(): Promise<void>
@@ -47,8 +50,16 @@ export interface TestAppSettings {
   readonly grant?: Partial<Grant>
 }
 
-export const EVERYTHING: Grant = { scopes: ['listings:read', 'listings:write', 'listings:write:any'], audience: 'staff', seconds: 3600 }
-const DEFAULTS = { JWT_SECRET: 'a secret of the tests, long enough for HS256', LOG_LEVEL: 'silent', PORT: '0' }
+export const EVERYTHING: Grant = {
+  scopes: ['listings:read', 'listings:write', 'listings:write:any'],
+  audience: 'staff',
+  seconds: 3600,
+}
+const DEFAULTS = {
+  JWT_SECRET: 'a secret of the tests, long enough for HS256',
+  LOG_LEVEL: 'silent',
+  PORT: '0',
+}
 /** All of GraphQL goes field by field through graphql-js: both ways must pass the same tests. */
 const IS_ORDINARY = process.env['TEST_EXECUTION'] === 'ordinary'
 const CASES = new URL('../cases/', import.meta.url)
@@ -57,12 +68,23 @@ const ignore = (): void => undefined
 export const SILENT = { onSkipped: ignore, onBytes: ignore, onPass: ignore, onLoaded: ignore }
 
 /** Starts the service. Close it after the tests. */
-export async function startTestApp({ kind = DATABASE_KINDS[0] ?? 'embedded', env = {}, fixture, grant }: TestAppSettings = {}): Promise<TestApp> {
+export async function startTestApp({
+  kind = DATABASE_KINDS[0] ?? 'embedded',
+  env = {},
+  fixture,
+  grant,
+}: TestAppSettings = {}): Promise<TestApp> {
   const database = await openTestDatabase(kind)
   await loadLookups(database)
   if (fixture) await importFile(database, fileURLToPath(new URL(fixture, CASES)), SILENT)
   const config = readConfig({ ...DEFAULTS, ...env })
-  const app = createApp({ config, database, logger: pino({ level: config.logLevel }), isDraining: () => server.isDraining(), isOrdinary: IS_ORDINARY })
+  const app = createApp({
+    config,
+    database,
+    logger: pino({ level: config.logLevel }),
+    isDraining: () => server.isDraining(),
+    isOrdinary: IS_ORDINARY,
+  })
   const server = createHttpServer(app.serve, config, app)
   const { port } = await server.listen()
   const base = `http://127.0.0.1:${port}`
@@ -84,32 +106,55 @@ export const createSender =
   (target, parts) =>
     exchange(base, target, withDefaults(authorization, parts))
 
-function withDefaults(authorization: string, { headers, body, rawBody, ...parts }: RequestParts = {}): RequestParts {
+function withDefaults(
+  authorization: string,
+  { headers, body, rawBody, ...parts }: RequestParts = {},
+): RequestParts {
   const content = rawBody ?? (body === undefined ? undefined : JSON.stringify(body))
   const type = body === undefined ? {} : { 'Content-Type': 'application/json' }
   // Node gives the content of a DELETE neither a length nor chunks.
   const length = content === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(content)) }
-  return { ...parts, headers: { Authorization: authorization, ...type, ...length, ...headers }, rawBody: content }
+  return {
+    ...parts,
+    headers: { Authorization: authorization, ...type, ...length, ...headers },
+    rawBody: content,
+  }
 }
 
 /** `node:http` and not fetch: that one rewrites URLs. Links of the service are followed as they are. */
-function exchange(base: string, target: string, { method = 'GET', headers = {}, rawBody }: RequestParts): Promise<Answer> {
+function exchange(
+  base: string,
+  target: string,
+  { method = 'GET', headers = {}, rawBody }: RequestParts,
+): Promise<Answer> {
   const url = target.startsWith(base) ? target.slice(base.length) : target
   const path = url.replace(/[^\x21-\x7e]+/gu, encodeURIComponent)
-  const sent = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== null)) as Record<string, string> // nulls are gone
+  const sent = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== null)) as Record<
+    string,
+    string
+  > // nulls are gone
   return new Promise((resolve, reject) => {
     const req = request(base, { path, method, headers: sent, agent: false }, res => {
       const chunks: Buffer[] = []
       res.on('data', (chunk: Buffer) => chunks.push(chunk))
-      res.on('end', () => resolve(toAnswer(res.statusCode ?? 0, res.headers, Buffer.concat(chunks).toString('utf8'))))
+      res.on('end', () =>
+        resolve(toAnswer(res.statusCode ?? 0, res.headers, Buffer.concat(chunks).toString('utf8'))),
+      )
     })
     req.on('error', reject)
     req.end(rawBody)
   })
 }
 
-function toAnswer(status: number, headers: Readonly<Record<string, string | readonly string[] | undefined>>, text: string): Answer {
-  const flat = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value === undefined ? undefined : String(value)]))
-  const isJson = /json/.test(flat['content-type'] ?? '') && flat['content-encoding'] === undefined && text !== ''
+function toAnswer(
+  status: number,
+  headers: Readonly<Record<string, string | readonly string[] | undefined>>,
+  text: string,
+): Answer {
+  const flat = Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, value === undefined ? undefined : String(value)]),
+  )
+  const isJson =
+    /json/.test(flat['content-type'] ?? '') && flat['content-encoding'] === undefined && text !== ''
   return { status, headers: flat, text, json: isJson ? JSON.parse(text) : undefined }
 }

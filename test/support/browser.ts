@@ -12,7 +12,9 @@ const isProgram = (path: string): boolean => {
   }
 }
 
-/** The browser of this machine; undefined where there is none: tests that need it are left out, and say so. */
+/**
+ * The browser of this machine; undefined where there is none: tests that need it are left out, and say so.
+ */
 export const BROWSER = (process.env['PATH'] ?? '')
   .split(delimiter)
   .flatMap(folder => NAMES.map(name => join(folder, name)))

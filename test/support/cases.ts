@@ -19,7 +19,8 @@ export const readCases = (file: string): readonly Case[] =>
     .filter(Boolean)
     .map(line => JSON.parse(line) as Case) // our own file
 
-export const readText = (file: string): string => readFileSync(new URL(`../cases/${file}`, import.meta.url), 'utf8')
+export const readText = (file: string): string =>
+  readFileSync(new URL(`../cases/${file}`, import.meta.url), 'utf8')
 
 const MOST_PAGES = 500
 
@@ -45,15 +46,21 @@ export async function runCase(app: TestApp, { url, expect: wanted, ...parts }: C
 
 export function toContext(app: TestApp, url: string, { headers }: RequestParts, answer: Answer): Context {
   let pages: Promise<readonly Answer[]> | undefined
-  const keysAt = async (other: string) => keysOf((await walk(app, headers, await app.send(other, { headers }))).flatMap(rowsOf))
+  const keysAt = async (other: string) =>
+    keysOf((await walk(app, headers, await app.send(other, { headers }))).flatMap(rowsOf))
   return { url, answer, keysAt, pages: () => (pages ??= walk(app, headers, answer)) }
 }
 
 /** The pages of a query, to the last one. */
-export const readPages = async (app: Pick<TestApp, 'send'>, url: string): Promise<readonly Answer[]> => walk(app, undefined, await app.send(url))
+export const readPages = async (app: Pick<TestApp, 'send'>, url: string): Promise<readonly Answer[]> =>
+  walk(app, undefined, await app.send(url))
 
 /** Follows the links to the end. */
-async function walk(app: Pick<TestApp, 'send'>, headers: RequestParts['headers'], first: Answer): Promise<readonly Answer[]> {
+async function walk(
+  app: Pick<TestApp, 'send'>,
+  headers: RequestParts['headers'],
+  first: Answer,
+): Promise<readonly Answer[]> {
   const pages = [first]
   for (let link = linkOf(first); link !== undefined; link = linkOf(pages.at(-1) ?? first)) {
     expect(pages.length).toBeLessThan(MOST_PAGES)

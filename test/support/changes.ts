@@ -1,7 +1,7 @@
 import { createClient as createStreamClient } from 'graphql-sse'
 import { type Client, createClient } from 'graphql-ws'
 import { WebSocket } from 'ws'
-import type { Grant } from '../../src/http/token.js'
+import type { Grant } from '../../src/http/auth/token.js'
 import type { TestApp } from './app.js'
 import type { GraphQLFault } from './graphql.js'
 
@@ -35,7 +35,12 @@ export const socketUrl = (base: string): string => `${base.replace(/^http/, 'ws'
 
 /** A client of graphql-ws that never tries again by itself. */
 export const openSocketClient = (base: string, token: string): Client =>
-  createClient({ url: socketUrl(base), webSocketImpl: WebSocket, retryAttempts: 0, connectionParams: { Authorization: `Bearer ${token}` } })
+  createClient({
+    url: socketUrl(base),
+    webSocketImpl: WebSocket,
+    retryAttempts: 0,
+    connectionParams: { Authorization: `Bearer ${token}` },
+  })
 
 /** Subscribes as front ends do, with the client package of the transport. */
 export function watch<T = Readonly<Record<string, unknown>>>(
@@ -46,7 +51,11 @@ export function watch<T = Readonly<Record<string, unknown>>>(
   const client =
     transport === 'WebSocket'
       ? openSocketClient(app.base, token)
-      : createStreamClient({ url: `${app.base}/graphql`, retryAttempts: 0, headers: { Authorization: `Bearer ${token}` } })
+      : createStreamClient({
+          url: `${app.base}/graphql`,
+          retryAttempts: 0,
+          headers: { Authorization: `Bearer ${token}` },
+        })
   const results = client.iterate({ query, variables }) as AsyncIterableIterator<Told<T>> // the query says of what type they are
   const next = async (): Promise<Told<T> | undefined> => {
     const { done, value } = await results.next()

@@ -17,7 +17,11 @@ export interface Sent {
 export function recordRequests(): { readonly fetch: typeof fetch; readonly sent: Sent[] } {
   const sent: Sent[] = []
   const recorded: typeof fetch = (url, init = {}) => {
-    sent.push({ method: init.method ?? 'GET', url: String(url), body: typeof init.body === 'string' ? init.body : '' })
+    sent.push({
+      method: init.method ?? 'GET',
+      url: String(url),
+      body: typeof init.body === 'string' ? init.body : '',
+    })
     return fetch(url, init)
   }
   return { fetch: recorded, sent }
@@ -47,7 +51,10 @@ export function openProgramFolder(): ProgramFolder {
       writeFileSync(file, text)
     },
     run: async (script, args = [], env = {}) => {
-      const { stdout } = await execute(process.execPath, [script, ...args], { cwd: path, env: { PATH: process.env['PATH'], ...env } })
+      const { stdout } = await execute(process.execPath, [script, ...args], {
+        cwd: path,
+        env: { PATH: process.env['PATH'], ...env },
+      })
       return stdout
     },
     remove: () => rmSync(path, { recursive: true }),

@@ -1,6 +1,13 @@
 import fc from 'fast-check'
 import { type Entity, entity, type Scalar } from '../../src/model/model.js'
-import { CASTS, FUNCTIONS, type FunctionName, type Signature, type Type, type ValueType } from '../../src/query/functions.js'
+import {
+  CASTS,
+  FUNCTIONS,
+  type FunctionName,
+  type Signature,
+  type Type,
+  type ValueType,
+} from '../../src/query/functions.js'
 import { type Collection, columnOf, type Expr, type RowName, type Source } from '../../src/query/plan.js'
 import { LITERALS } from './expressions.js'
 
@@ -16,11 +23,20 @@ const PATTERNS = ['^D', 'en.*', '[A-C]', '^$', '\\d+']
 const POINTS = ['-105 39.7', '-104.99025 39.739236', '0 0']
 const POLYGONS = ['-106 39,-104 39,-104 40.5,-106 40.5,-106 39', '0 0,1 0,1 1,0 0']
 
-const boolean = (fn: FunctionName, ...args: readonly Expr[]): Expr => ({ kind: 'call', fn, args, type: 'Boolean' })
+const boolean = (fn: FunctionName, ...args: readonly Expr[]): Expr => ({
+  kind: 'call',
+  fn,
+  args,
+  type: 'Boolean',
+})
 const rowOf = (n: number): RowName => `r${n}`
-const choose = (branches: readonly Branch[]): fc.Arbitrary<Expr> => fc.constantFrom(...branches).chain(build => build())
+const choose = (branches: readonly Branch[]): fc.Arbitrary<Expr> =>
+  fc.constantFrom(...branches).chain(build => build())
 
-/** Functions with a value in front and literals behind it. Combinations of conditions are made here, and null is always a literal. */
+/**
+ * Functions with a value in front and literals behind it. Combinations of conditions are made here, and null
+ * is always a literal.
+ */
 const CALLS = (Object.keys(FUNCTIONS) as FunctionName[]) // its keys
   .filter(fn => fn !== 'and' && fn !== 'or' && fn !== 'not')
   .flatMap(fn => FUNCTIONS[fn].map((s: Signature) => ({ ...s, fn })))
@@ -28,9 +44,16 @@ const CALLS = (Object.keys(FUNCTIONS) as FunctionName[]) // its keys
 /** A literal behind a value; of tests it may be null. */
 function literal(fn: FunctionName, type: Type, nullable: boolean): fc.Arbitrary<Expr> {
   const item = /^Collection\((\w+)\)$/.exec(type)?.[1] as ValueType | undefined // by construction of Type
-  if (item) return fc.array(literal(fn, item, true), { maxLength: 4 }).map(items => ({ kind: 'list', items, type: type }))
+  if (item)
+    return fc
+      .array(literal(fn, item, true), { maxLength: 4 })
+      .map(items => ({ kind: 'list', items, type: type }))
   const value = fc.constantFrom(...valuesOf(fn, type as ValueType)) // no collection
-  return (nullable ? fc.option(value, { freq: 10 }) : value).map(v => ({ kind: 'literal', value: v, type: type as ValueType }))
+  return (nullable ? fc.option(value, { freq: 10 }) : value).map(v => ({
+    kind: 'literal',
+    value: v,
+    type: type as ValueType,
+  }))
 }
 
 function valuesOf(fn: FunctionName, type: ValueType): readonly (string | number | boolean)[] {
@@ -41,7 +64,10 @@ function valuesOf(fn: FunctionName, type: ValueType): readonly (string | number 
   return (LITERALS[type] ?? []).filter(v => type !== 'Double' || Number.isFinite(Number(v)))
 }
 
-/** Something that must be true of a value: a test, or a function and something that must be true of what it makes. */
+/**
+ * Something that must be true of a value: a test, or a function and something that must be true of what it
+ * makes.
+ */
 function ofValue(value: Expr, fuel: number): fc.Arbitrary<Expr> {
   const calls = CALLS.filter(c => c.args[0] === value.type)
   const tests = calls.filter(c => c.returns === 'Boolean')
@@ -59,7 +85,8 @@ function ofValue(value: Expr, fuel: number): fc.Arbitrary<Expr> {
   return choose(branches)
 }
 
-const castsOf = (from: Type) => (Object.keys(CASTS) as ValueType[]).filter(to => to !== from && CASTS[to]?.some(t => t === from)) // its keys
+const castsOf = (from: Type) =>
+  (Object.keys(CASTS) as ValueType[]).filter(to => to !== from && CASTS[to]?.some(t => t === from)) // its keys
 
 function combined(make: (fuel: number) => fc.Arbitrary<Expr>, fuel: number): fc.Arbitrary<Expr> {
   return choose([
@@ -111,15 +138,22 @@ function ofCollection(over: Collection, next: number, fuel: number): fc.Arbitrar
   const any: Expr = { kind: 'lambda', quantifier: 'any', over, row, type: 'Boolean' }
   const count: Expr = { kind: 'count', over, row, type: 'Int64' }
   const common: readonly Branch[] = [
-    () => fc.record({ quantifier: fc.constantFrom('any' as const, 'all' as const), body: body(fuel - 1) }).map(parts => ({ ...any, ...parts })),
+    () =>
+      fc
+        .record({ quantifier: fc.constantFrom('any' as const, 'all' as const), body: body(fuel - 1) })
+        .map(parts => ({ ...any, ...parts })),
     () => fc.constantFrom(any, boolean('not', any)),
     () => ofValue(count, fuel - 1),
   ]
-  if (over.kind === 'records') return choose([...common, () => body(fuel - 1).chain(filter => ofValue({ ...count, filter }, fuel - 1))])
+  if (over.kind === 'records')
+    return choose([...common, () => body(fuel - 1).chain(filter => ofValue({ ...count, filter }, fuel - 1))])
   const column = columnOf(over.scalar, over.source)
-  const has = fc.constantFrom('Brick', 'Wood', 'a').map((value): Expr => boolean('in', { kind: 'literal', value, type: 'String' }, column))
+  const has = fc
+    .constantFrom('Brick', 'Wood', 'a')
+    .map((value): Expr => boolean('in', { kind: 'literal', value, type: 'String' }, column))
   return choose([...common, () => has, () => ofValue(column, fuel - 1)])
 }
 
 /** Any condition on a record of a request that both notations can say. */
-export const condition = (of: Entity, fuel: number): fc.Arbitrary<Expr> => ofRecord({ of, source: { kind: 'row', row: 'r0' }, next: 1 }, fuel)
+export const condition = (of: Entity, fuel: number): fc.Arbitrary<Expr> =>
+  ofRecord({ of, source: { kind: 'row', row: 'r0' }, next: 1 }, fuel)

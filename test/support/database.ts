@@ -11,7 +11,11 @@ export type DatabaseKind = Database['kind']
 
 /** The kinds of databases that are tested: `server` only where PostgreSQL is on the machine. */
 export const DATABASE_KINDS: readonly DatabaseKind[] =
-  inject('serverUrl') === null ? ['embedded'] : process.env['TEST_DATABASES'] === 'server' ? ['server'] : ['embedded', 'server']
+  inject('serverUrl') === null
+    ? ['embedded']
+    : process.env['TEST_DATABASES'] === 'server'
+      ? ['server']
+      : ['embedded', 'server']
 
 /** A migrated, empty database of its own, that closes without leaving anything. */
 export interface TestDatabase extends Database {
@@ -19,8 +23,10 @@ export interface TestDatabase extends Database {
 }
 
 /** Opens a migrated, empty database. */
-export const openTestDatabase = (kind: DatabaseKind, limits: Partial<DatabaseSettings> = {}): Promise<TestDatabase> =>
-  kind === 'embedded' ? openEmbeddedCopy(limits) : openServerCopy(limits)
+export const openTestDatabase = (
+  kind: DatabaseKind,
+  limits: Partial<DatabaseSettings> = {},
+): Promise<TestDatabase> => (kind === 'embedded' ? openEmbeddedCopy(limits) : openServerCopy(limits))
 
 /** A copy of the migrated DATA_DIR, for tests that open it themselves. */
 export async function copyDataDir(): Promise<string> {
@@ -31,7 +37,9 @@ export async function copyDataDir(): Promise<string> {
 
 async function openEmbeddedCopy(limits: Partial<DatabaseSettings>): Promise<TestDatabase> {
   const settings = { ...LIMITS, dataDir: await copyDataDir(), ...limits }
-  return withRemoval(settings, await openDatabase(settings, 'service'), () => rm(settings.dataDir, { recursive: true, force: true }))
+  return withRemoval(settings, await openDatabase(settings, 'service'), () =>
+    rm(settings.dataDir, { recursive: true, force: true }),
+  )
 }
 
 async function openServerCopy(limits: Partial<DatabaseSettings>): Promise<TestDatabase> {
@@ -42,10 +50,16 @@ async function openServerCopy(limits: Partial<DatabaseSettings>): Promise<TestDa
   const url = new URL(serverUrl)
   url.pathname = `/${name}`
   const settings = { ...LIMITS, dataDir: '', databaseUrl: url.href, ...limits }
-  return withRemoval(settings, await openDatabase(settings, 'service'), () => execute(serverUrl, `drop database ${name} with (force)`))
+  return withRemoval(settings, await openDatabase(settings, 'service'), () =>
+    execute(serverUrl, `drop database ${name} with (force)`),
+  )
 }
 
-function withRemoval(settings: DatabaseSettings, database: Database, remove: () => Promise<void>): TestDatabase {
+function withRemoval(
+  settings: DatabaseSettings,
+  database: Database,
+  remove: () => Promise<void>,
+): TestDatabase {
   const close = async (): Promise<void> => {
     await database.close()
     await remove()

@@ -3,13 +3,27 @@ import type { TestApp } from './app.js'
 import { bodyOf } from './expectation.js'
 
 /** What a create needs, with keys of fixture.json. */
-export const DRAFT = { ListAgentKey: 'M1', ListOfficeKey: 'M4', PropertyType: 'Residential', StreetNumber: '1', StreetName: 'Test Rd', City: 'Testville' }
+export const DRAFT = {
+  ListAgentKey: 'M1',
+  ListOfficeKey: 'M4',
+  PropertyType: 'Residential',
+  StreetNumber: '1',
+  StreetName: 'Test Rd',
+  City: 'Testville',
+}
 
 /** Creates drafts in one city, one after the other, and gives their keys. */
-export async function createDrafts(app: TestApp, city: string, drafts: readonly Readonly<Record<string, unknown>>[]): Promise<readonly string[]> {
+export async function createDrafts(
+  app: TestApp,
+  city: string,
+  drafts: readonly Readonly<Record<string, unknown>>[],
+): Promise<readonly string[]> {
   const keys: string[] = []
   for (const fields of drafts) {
-    const answer = await app.send('/odata/Property', { method: 'POST', body: { ...DRAFT, City: city, ...fields } })
+    const answer = await app.send('/odata/Property', {
+      method: 'POST',
+      body: { ...DRAFT, City: city, ...fields },
+    })
     expect(answer.status, answer.text).toBe(201)
     keys.push(String(bodyOf(answer)['ListingKey']))
   }

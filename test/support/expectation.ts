@@ -46,7 +46,10 @@ export interface Expectation {
   readonly linkAdds?: Names
   readonly linkAbsolute?: true
   /** The keys are those of other requests, put together. */
-  readonly relation?: { readonly op: 'union' | 'intersection' | 'complement' | 'difference'; readonly of: Names }
+  readonly relation?: {
+    readonly op: 'union' | 'intersection' | 'complement' | 'difference'
+    readonly of: Names
+  }
 }
 
 interface Walk {
@@ -92,7 +95,10 @@ const fieldsOf = (row: Row) =>
     .sort()
 const related = (row: Row | undefined, name: string) => (row?.[name] ?? []) as readonly Row[] // an expanded collection
 
-type Check<K extends keyof Expectation> = (wanted: NonNullable<Expectation[K]>, context: Context) => void | Promise<void>
+type Check<K extends keyof Expectation> = (
+  wanted: NonNullable<Expectation[K]>,
+  context: Context,
+) => void | Promise<void>
 
 const CHECKS: { readonly [K in keyof Required<Expectation>]: Check<K> } = {
   status: (wanted, { answer }) => expect([wanted].flat(), answer.text.slice(0, 300)).toContain(answer.status),
@@ -101,11 +107,15 @@ const CHECKS: { readonly [K in keyof Required<Expectation>]: Check<K> } = {
   },
   errorStrict: (_, { answer }) => {
     expect(Object.keys(bodyOf(answer))).toEqual(['error'])
-    expect(['code', 'message', 'target', 'details', 'innererror']).toEqual(expect.arrayContaining(Object.keys(errorOf(answer))))
+    expect(['code', 'message', 'target', 'details', 'innererror']).toEqual(
+      expect.arrayContaining(Object.keys(errorOf(answer))),
+    )
   },
-  errorTargetIfPresent: (wanted, { answer }) => expect([wanted, undefined, null]).toContain(errorOf(answer)['target']),
+  errorTargetIfPresent: (wanted, { answer }) =>
+    expect([wanted, undefined, null]).toContain(errorOf(answer)['target']),
   headers: checkHeaders,
-  headersIf204: (wanted, context) => (context.answer.status === 204 ? checkHeaders(wanted, context) : undefined),
+  headersIf204: (wanted, context) =>
+    context.answer.status === 204 ? checkHeaders(wanted, context) : undefined,
   text: (wanted, { answer }) => expect(answer.text).toBe(wanted),
   json: (wanted, { answer }) => expect(differences(wanted, bodyOf(answer))).toEqual([]),
   bodyContains: (wanted, { answer }) => {
@@ -123,40 +133,54 @@ const CHECKS: { readonly [K in keyof Required<Expectation>]: Check<K> } = {
   count: (wanted, { answer }) => expect(bodyOf(answer)['@odata.count']).toBe(wanted),
   noCount: (_, { answer }) => expect(bodyOf(answer)).not.toHaveProperty(['@odata.count']),
   noLink: (_, { answer }) => expect(linkOf(answer)).toBeUndefined(),
-  noControl: (_, { answer }) => expect(answer.text.match(/"[^"]*@(?!odata\.(?:nextLink|count)")[^"]*":/g)).toBeNull(),
+  noControl: (_, { answer }) =>
+    expect(answer.text.match(/"[^"]*@(?!odata\.(?:nextLink|count)")[^"]*":/g)).toBeNull(),
   contextRelative: (_, { answer }) => expect(bodyOf(answer)['@odata.context']).toMatch(/^\$metadata#/),
   onlyProps: async (wanted, context) => checkFields(wanted, await allRows(context)),
   hasProps: async (wanted, context) => {
-    for (const row of await allRows(context)) expect(fieldsOf(row)).toEqual(expect.arrayContaining([...wanted]))
+    for (const row of await allRows(context))
+      expect(fieldsOf(row)).toEqual(expect.arrayContaining([...wanted]))
   },
   onlyPropsSelf: (wanted, { answer }) => checkFields(wanted, [bodyOf(answer)]),
-  hasPropsSelf: (wanted, { answer }) => expect(Object.keys(bodyOf(answer))).toEqual(expect.arrayContaining([...wanted])),
+  hasPropsSelf: (wanted, { answer }) =>
+    expect(Object.keys(bodyOf(answer))).toEqual(expect.arrayContaining([...wanted])),
   notPropsSelf: (wanted, { answer }) => {
     for (const name of wanted) expect(bodyOf(answer)).not.toHaveProperty([name])
   },
   laterThan: (wanted, { answer }) => {
-    for (const [name, before] of Object.entries(wanted)) expect(Date.parse(String(bodyOf(answer)[name]))).toBeGreaterThan(Date.parse(before))
+    for (const [name, before] of Object.entries(wanted))
+      expect(Date.parse(String(bodyOf(answer)[name]))).toBeGreaterThan(Date.parse(before))
   },
   records: async (wanted, context) => {
     const rows = await allRows(context)
     for (const [key, part] of Object.entries(wanted))
-      expect(differences(part, key === '$0' ? rows[0] : rows.find(row => row['ListingKey'] === key), key)).toEqual([])
+      expect(
+        differences(part, key === '$0' ? rows[0] : rows.find(row => row['ListingKey'] === key), key),
+      ).toEqual([])
   },
   nestedOnly: (wanted, { answer }) => {
-    for (const row of rowsOf(answer)) for (const [name, fields] of Object.entries(wanted)) checkFields(fields, related(row, name))
+    for (const row of rowsOf(answer))
+      for (const [name, fields] of Object.entries(wanted)) checkFields(fields, related(row, name))
   },
   nestedCount: (wanted, { answer }) => {
-    for (const [name, count] of Object.entries(wanted)) expect(rowsOf(answer)[0]?.[`${name}@odata.count`]).toBe(count)
+    for (const [name, count] of Object.entries(wanted))
+      expect(rowsOf(answer)[0]?.[`${name}@odata.count`]).toBe(count)
   },
   nestedRefs: (wanted, { answer }) => {
-    for (const [name, count] of Object.entries(wanted)) checkReferences(count, related(rowsOf(answer)[0], name))
+    for (const [name, count] of Object.entries(wanted))
+      checkReferences(count, related(rowsOf(answer)[0], name))
   },
   refCount: (wanted, { answer }) => checkReferences(wanted, rowsOf(answer)),
   linkKeeps: (wanted, { url, answer }) => {
-    const [before, after] = [url, linkOf(answer) ?? ''].map(text => new URL(text, 'http://localhost').searchParams)
+    const [before, after] = [url, linkOf(answer) ?? ''].map(
+      text => new URL(text, 'http://localhost').searchParams,
+    )
     for (const name of wanted) expect(after?.get(name)).toBe(before?.get(name))
   },
-  linkAdds: (wanted, { answer }) => expect([...new URL(linkOf(answer) ?? '').searchParams.keys()]).toEqual(expect.arrayContaining([...wanted])),
+  linkAdds: (wanted, { answer }) =>
+    expect([...new URL(linkOf(answer) ?? '').searchParams.keys()]).toEqual(
+      expect.arrayContaining([...wanted]),
+    ),
   linkAbsolute: (_, { answer }) => expect(linkOf(answer)).toMatch(/^http:\/\//),
   relation: async ({ op, of }, context) => {
     const [a = [], b = []] = await Promise.all(of.map(context.keysAt))
@@ -182,14 +206,21 @@ const errorOf = (answer: Answer) => bodyOf(answer)['error'] as Row // the shape 
 
 function checkError(answer: Answer): void {
   if (answer.status < 400) return
-  expect(answer.headers).toMatchObject({ 'content-language': 'en', 'odata-version': expect.stringMatching(/^4\.0/) })
-  expect(errorOf(answer)).toMatchObject({ code: expect.stringMatching(/.+/), message: expect.stringMatching(/.+/) })
+  expect(answer.headers).toMatchObject({
+    'content-language': 'en',
+    'odata-version': expect.stringMatching(/^4\.0/),
+  })
+  expect(errorOf(answer)).toMatchObject({
+    code: expect.stringMatching(/.+/),
+    message: expect.stringMatching(/.+/),
+  })
   for (const detail of errorOf(answer)['details'] as readonly Row[])
     expect(detail).toMatchObject({ code: expect.stringMatching(/.+/), message: expect.stringMatching(/.+/) })
 }
 
 function checkHeaders(wanted: Readonly<Record<string, string>>, { answer }: Context): void {
-  for (const [name, pattern] of Object.entries(wanted)) expect(answer.headers[name] ?? '', name).toMatch(new RegExp(pattern, 'i'))
+  for (const [name, pattern] of Object.entries(wanted))
+    expect(answer.headers[name] ?? '', name).toMatch(new RegExp(pattern, 'i'))
 }
 
 function checkKeys(wanted: Keys, found: readonly string[]): void {
@@ -199,7 +230,10 @@ function checkKeys(wanted: Keys, found: readonly string[]): void {
   ).toEqual([])
   const { set, optional = [] } = 'set' in wanted ? wanted : { set: wanted }
   const missing = set.filter(key => !found.includes(key))
-  expect({ missing, extra: found.filter(key => ![...set, ...optional].includes(key)) }).toEqual({ missing: [], extra: [] })
+  expect({ missing, extra: found.filter(key => ![...set, ...optional].includes(key)) }).toEqual({
+    missing: [],
+    extra: [],
+  })
   if (!('set' in wanted)) expect(found).toEqual(wanted)
 }
 
@@ -214,10 +248,15 @@ const checkFields = (wanted: Names, rows: readonly Row[]) => {
 }
 
 function checkReferences(count: number, rows: readonly Row[]): void {
-  expect(rows.map(row => [typeof row['@odata.id'], fieldsOf(row).length])).toEqual(Array.from({ length: count }, () => ['string', 0]))
+  expect(rows.map(row => [typeof row['@odata.id'], fieldsOf(row).length])).toEqual(
+    Array.from({ length: count }, () => ['string', 0]),
+  )
 }
 
-/** Also what holds of every walk: links are absolute and carry a token, and there is none on an empty or a short page. */
+/**
+ * Also what holds of every walk: links are absolute and carry a token, and there is none on an empty or a
+ * short page.
+ */
 async function checkWalk(wanted: Walk, context: Context): Promise<void> {
   const pages = await context.pages()
   const rows = pages.flatMap(rowsOf)
@@ -235,5 +274,6 @@ function checkPage(page: Answer, { maxPage, count }: Walk, url: string): void {
   if (maxPage !== undefined) expect(size).toBeLessThanOrEqual(maxPage)
   if (count !== undefined) expect(bodyOf(page)['@odata.count']).toBe(count)
   if (link !== undefined) expect(link).toMatch(/^https?:\/\/.*(?:\$|%24)skiptoken=[\w-]+$/)
-  if (size === 0 || (maxPage !== undefined && size < maxPage && url.includes('$top='))) expect(link).toBeUndefined()
+  if (size === 0 || (maxPage !== undefined && size < maxPage && url.includes('$top=')))
+    expect(link).toBeUndefined()
 }

@@ -1,4 +1,4 @@
-import type { Connection } from '../../src/data/connection.js'
+import type { Connection } from '../../src/data/sql/statement.js'
 
 /** A step of a plan, as EXPLAIN (ANALYZE, FORMAT JSON) writes it: rows are those of one loop. */
 interface Step {
@@ -26,10 +26,16 @@ const stepsOf = (step: Step): readonly Step[] => [step, ...(step.Plans ?? []).fl
 const rowsOf = (step: Step): number =>
   step['Relation Name'] === undefined
     ? 0
-    : step['Actual Loops'] * (step['Actual Rows'] + (step['Rows Removed by Filter'] ?? 0) + (step['Rows Removed by Index Recheck'] ?? 0))
+    : step['Actual Loops'] *
+      (step['Actual Rows'] +
+        (step['Rows Removed by Filter'] ?? 0) +
+        (step['Rows Removed by Index Recheck'] ?? 0))
 
 /** Runs what reads, and each of its statements once more to see what PostgreSQL does for it. */
-export async function workOf(connection: Connection, read: (watched: Connection) => Promise<unknown>): Promise<Work> {
+export async function workOf(
+  connection: Connection,
+  read: (watched: Connection) => Promise<unknown>,
+): Promise<Work> {
   const steps: Step[] = []
   await read({
     async query(statement, planning) {

@@ -1,6 +1,13 @@
 import fc from 'fast-check'
 import { type Entity, entity } from '../../src/model/model.js'
-import { CASTS, FUNCTIONS, type FunctionName, type Signature, type Type, type ValueType } from '../../src/query/functions.js'
+import {
+  CASTS,
+  FUNCTIONS,
+  type FunctionName,
+  type Signature,
+  type Type,
+  type ValueType,
+} from '../../src/query/functions.js'
 import { type Collection, columnOf, type Expr, type RowName, type Source } from '../../src/query/plan.js'
 
 /** A record in reach of an expression. */
@@ -14,7 +21,10 @@ interface Surroundings {
   readonly depth: number
 }
 
-/** Values near each other and near those of the fixture, so that comparisons are often equal and never all alike. */
+/**
+ * Values near each other and near those of the fixture, so that comparisons are often equal and never all
+ * alike.
+ */
 // biome-ignore format: table
 export const LITERALS: { readonly [type in ValueType]?: readonly (string | number | boolean)[] } = {
   Boolean:        [true, false],
@@ -31,14 +41,19 @@ export const LITERALS: { readonly [type in ValueType]?: readonly (string | numbe
 
 const NULLABLE = 12
 const literal = (type: ValueType): fc.Arbitrary<Expr> =>
-  fc.option(fc.constantFrom(...(LITERALS[type] ?? [])), { freq: NULLABLE }).map(value => ({ kind: 'literal', value, type }))
+  fc
+    .option(fc.constantFrom(...(LITERALS[type] ?? [])), { freq: NULLABLE })
+    .map(value => ({ kind: 'literal', value, type }))
 
-const CALLS: readonly (Signature & { readonly fn: FunctionName })[] = (Object.keys(FUNCTIONS) as FunctionName[])
+const CALLS: readonly (Signature & { readonly fn: FunctionName })[] = (
+  Object.keys(FUNCTIONS) as FunctionName[]
+)
   .filter(fn => fn !== 'now')
   .flatMap(fn => FUNCTIONS[fn].map(s => ({ ...s, fn })))
   .filter(({ args }) => !args.some(a => a === 'Collection(GeographyPoint)'))
 
-const hasLeaf = (type: Type) => Object.hasOwn(LITERALS, type) || type === 'GeographyPoint' || type === 'Collection(String)'
+const hasLeaf = (type: Type) =>
+  Object.hasOwn(LITERALS, type) || type === 'GeographyPoint' || type === 'Collection(String)'
 
 /** Any expression of the type, over all functions, casts, lambdas, counts and navigations. */
 export function expression(type: Type, around: Surroundings): fc.Arbitrary<Expr> {
@@ -47,14 +62,21 @@ export function expression(type: Type, around: Surroundings): fc.Arbitrary<Expr>
   const inner = { ...around, depth: around.depth - 1 }
   const branches = [...calls(type, inner), ...casts(type, inner), ...quantified(type, inner)]
   // Each branch is built when it is chosen: all of them together would be millions.
-  return branches.length === 0 ? leaf : fc.oneof({ weight: 1, arbitrary: leaf }, { weight: 3, arbitrary: fc.constantFrom(...branches).chain(build => build()) })
+  return branches.length === 0
+    ? leaf
+    : fc.oneof(
+        { weight: 1, arbitrary: leaf },
+        { weight: 3, arbitrary: fc.constantFrom(...branches).chain(build => build()) },
+      )
 }
 
 type Branch = () => fc.Arbitrary<Expr>
 
 function leaves(type: Type, { reach, elements }: Surroundings): fc.Arbitrary<Expr> {
   const columns = reach
-    .flatMap(({ of, source }) => of.scalars.filter(s => s.readableBy !== 'nobody').map(s => columnOf(s, source)))
+    .flatMap(({ of, source }) =>
+      of.scalars.filter(s => s.readableBy !== 'nobody').map(s => columnOf(s, source)),
+    )
     .filter(c => c.type === type)
   const known = [...columns, ...elements.filter(e => e.type === type)].map(e => fc.constant<Expr>(e))
   const item = /^Collection\((\w+)\)$/.exec(type)?.[1] as ValueType | undefined // by construction of Type
@@ -63,7 +85,9 @@ function leaves(type: Type, { reach, elements }: Surroundings): fc.Arbitrary<Exp
 }
 
 const list = (item: ValueType): fc.Arbitrary<Expr> =>
-  fc.array(literal(item), { maxLength: 4 }).map(items => ({ kind: 'list', items, type: `Collection(${item})` }))
+  fc
+    .array(literal(item), { maxLength: 4 })
+    .map(items => ({ kind: 'list', items, type: `Collection(${item})` }))
 
 function calls(type: Type, inner: Surroundings): readonly Branch[] {
   return CALLS.filter(c => c.returns === type && c.args.every(a => hasLeaf(a) || a.startsWith('Collection'))).map(({ fn, args, returns }) => () =>
@@ -74,15 +98,30 @@ function calls(type: Type, inner: Surroundings): readonly Branch[] {
 /** `in` takes a list or a collection, the others only collections of records. */
 function argument(fn: FunctionName, type: Type, inner: Surroundings, narrower: boolean): fc.Arbitrary<Expr> {
   if (fn === 'length' && type.startsWith('Collection'))
-    return fc.oneof(...inner.reach.flatMap(r => r.of.scalars.filter(s => s.collection).map(s => fc.constant<Expr>(columnOf(s, r.source)))))
+    return fc.oneof(
+      ...inner.reach.flatMap(r =>
+        r.of.scalars.filter(s => s.collection).map(s => fc.constant<Expr>(columnOf(s, r.source))),
+      ),
+    )
   if (type === 'GeographyPoint') return leaves(type, inner)
-  if (fn === 'in' && !Object.hasOwn(LITERALS, type) && !type.startsWith('Collection')) return leaves(type, inner)
-  return narrower ? fc.oneof({ weight: 3, arbitrary: expression(type, inner) }, { weight: 1, arbitrary: expression('Int32', inner) }) : expression(type, inner)
+  if (fn === 'in' && !Object.hasOwn(LITERALS, type) && !type.startsWith('Collection'))
+    return leaves(type, inner)
+  return narrower
+    ? fc.oneof(
+        { weight: 3, arbitrary: expression(type, inner) },
+        { weight: 1, arbitrary: expression('Int32', inner) },
+      )
+    : expression(type, inner)
 }
 
-/** Where a decimal is declared an integer may stand, unless all arguments are integers and another overload takes them. */
+/**
+ * Where a decimal is declared an integer may stand, unless all arguments are integers and another overload
+ * takes them.
+ */
 function mayBeNarrower(fn: FunctionName, args: readonly Type[], index: number): boolean {
-  const takesIntegers = FUNCTIONS[fn].some(({ args: other }) => other.length === args.length && other[0] === 'Int32')
+  const takesIntegers = FUNCTIONS[fn].some(
+    ({ args: other }) => other.length === args.length && other[0] === 'Int32',
+  )
   return args[index] === 'Decimal' && (!takesIntegers || (args.length > 1 && index === 0))
 }
 
@@ -90,14 +129,21 @@ function mayBeNarrower(fn: FunctionName, args: readonly Type[], index: number): 
 function isRefused(fn: FunctionName, args: readonly Expr[]): boolean {
   const last = args.at(-1)
   if (last?.kind !== 'literal') return false
-  return ['div', 'divby', 'mod'].includes(fn) ? Number(last.value) === 0 : fn === 'substring' && args.length === 3 && Number(last.value) < 0
+  return ['div', 'divby', 'mod'].includes(fn)
+    ? Number(last.value) === 0
+    : fn === 'substring' && args.length === 3 && Number(last.value) < 0
 }
 
 function casts(type: Type, inner: Surroundings): readonly Branch[] {
   const from = (CASTS[type as ValueType] ?? []).filter(
-    t => hasLeaf(t) && !['TimeOfDay', 'Duration', 'Double'].includes(t) && !(t === 'String' && !['Boolean', 'Int32', 'Int64', 'Decimal'].includes(type)),
+    t =>
+      hasLeaf(t) &&
+      !['TimeOfDay', 'Duration', 'Double'].includes(t) &&
+      !(t === 'String' && !['Boolean', 'Int32', 'Int64', 'Decimal'].includes(type)),
   )
-  return from.map(t => () => expression(t, inner).map((arg): Expr => ({ kind: 'cast', arg, type: type as ValueType })))
+  return from.map(
+    t => () => expression(t, inner).map((arg): Expr => ({ kind: 'cast', arg, type: type as ValueType })),
+  )
 }
 
 function quantified(type: Type, inner: Surroundings): readonly Branch[] {
@@ -109,8 +155,12 @@ function quantified(type: Type, inner: Surroundings): readonly Branch[] {
 }
 
 function within(over: Collection, around: Surroundings, row: RowName): Surroundings {
-  if (over.kind === 'values') return { ...around, elements: [...around.elements, { kind: 'element', row, type: over.scalar.type }] }
-  return { ...around, reach: [...around.reach, { of: entity(over.navigation.target), source: { kind: 'row', row } }] }
+  if (over.kind === 'values')
+    return { ...around, elements: [...around.elements, { kind: 'element', row, type: over.scalar.type }] }
+  return {
+    ...around,
+    reach: [...around.reach, { of: entity(over.navigation.target), source: { kind: 'row', row } }],
+  }
 }
 
 const rowBelow = ({ reach, elements }: Surroundings): RowName =>
@@ -119,8 +169,20 @@ const rowBelow = ({ reach, elements }: Surroundings): RowName =>
 function lambda(over: Collection, inner: Surroundings): fc.Arbitrary<Expr> {
   const row = rowBelow(inner)
   return fc
-    .record({ quantifier: fc.constantFrom('any', 'all'), body: fc.option(expression('Boolean', within(over, inner, row)), { freq: 6 }) })
-    .map(({ quantifier, body }): Expr => ({ kind: 'lambda', quantifier: body ? quantifier : 'any', over, row, ...(body && { body }), type: 'Boolean' }))
+    .record({
+      quantifier: fc.constantFrom('any', 'all'),
+      body: fc.option(expression('Boolean', within(over, inner, row)), { freq: 6 }),
+    })
+    .map(
+      ({ quantifier, body }): Expr => ({
+        kind: 'lambda',
+        quantifier: body ? quantifier : 'any',
+        over,
+        row,
+        ...(body && { body }),
+        type: 'Boolean',
+      }),
+    )
 }
 
 function count(over: Collection, inner: Surroundings): fc.Arbitrary<Expr> {
@@ -136,7 +198,12 @@ export function surroundings(of: Entity, depth: number): Surroundings {
   const source: Source = { kind: 'row', row: 'r0' }
   const via = of.navigations
     .filter(n => !n.collection)
-    .map((navigation): Reach => ({ of: entity(navigation.target), source: { kind: 'via', navigation, from: source } }))
+    .map(
+      (navigation): Reach => ({
+        of: entity(navigation.target),
+        source: { kind: 'via', navigation, from: source },
+      }),
+    )
   return { reach: [{ of, source }, ...via.slice(0, 2)], elements: [], depth }
 }
 

@@ -29,12 +29,22 @@ export async function ask<T>(
   variables: Readonly<Record<string, unknown>> = {},
   parts: RequestParts = {},
 ): Promise<GraphQLAnswer<T>> {
-  const { status, json } = await app.send('/graphql', { method: 'POST', ...parts, headers: { Accept: RESPONSE, ...parts.headers }, body: { query, variables } })
+  const { status, json } = await app.send('/graphql', {
+    method: 'POST',
+    ...parts,
+    headers: { Accept: RESPONSE, ...parts.headers },
+    body: { query, variables },
+  })
   return { status, ...(json as Omit<GraphQLAnswer<T>, 'status'>) } // what the specification says of answers
 }
 
 /** The data of an answer without errors. */
-export async function dataOf<T>(app: TestApp, query: string, variables: Readonly<Record<string, unknown>> = {}, parts: RequestParts = {}): Promise<T> {
+export async function dataOf<T>(
+  app: TestApp,
+  query: string,
+  variables: Readonly<Record<string, unknown>> = {},
+  parts: RequestParts = {},
+): Promise<T> {
   const { data, errors, status } = await ask<T>(app, query, variables, parts)
   expect(errors, query).toBeUndefined()
   expect(status).toBe(200)
@@ -43,7 +53,12 @@ export async function dataOf<T>(app: TestApp, query: string, variables: Readonly
 }
 
 /** The first error of an answer that has some. */
-export async function faultOf(app: TestApp, query: string, variables: Readonly<Record<string, unknown>> = {}, parts: RequestParts = {}): Promise<GraphQLFault> {
+export async function faultOf(
+  app: TestApp,
+  query: string,
+  variables: Readonly<Record<string, unknown>> = {},
+  parts: RequestParts = {},
+): Promise<GraphQLFault> {
   const { errors } = await ask<unknown>(app, query, variables, parts)
   const [first] = errors ?? []
   if (!first) throw new Error(`No error: ${query}`)

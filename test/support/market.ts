@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { Database } from '../../src/data/database.js'
-import { importFile } from '../../src/data/import.js'
+import { importFile } from '../../src/data/import/import.js'
 import { type Answer, SILENT, startTestApp, type TestApp, type TestAppSettings } from './app.js'
 import { readPages } from './cases.js'
 import { DRAFT } from './drafts.js'
@@ -19,7 +19,10 @@ export interface Served extends Pick<TestApp, 'base' | 'send'> {
 
 /** A service with records of one test at a time. Queries are those of Property. */
 export interface Market extends Served {
-  /** Empties the collections and imports these listings, with the keys L001, L002, ... unless they have others. Other sets by their names. */
+  /**
+   * Empties the collections and imports these listings, with the keys L001, L002, ... unless they have
+   * others. Other sets by their names.
+   */
   given(listings: readonly Fields[], others?: Readonly<Record<string, readonly Fields[]>>): Promise<void>
   /** The pages of a query, to the last one. */
   pages(query: string): Promise<readonly (readonly Row[])[]>
@@ -39,10 +42,17 @@ export interface Market extends Served {
 }
 
 const MEMBERS = ['M1', 'M2', 'M3', 'M4', 'M5'].map(MemberKey => ({ MemberKey }))
-const LISTED = { ...DRAFT, City: 'Austin', StandardStatus: 'Active', MlsStatus: 'Active', ContractStatus: 'Available' }
+const LISTED = {
+  ...DRAFT,
+  City: 'Austin',
+  StandardStatus: 'Active',
+  MlsStatus: 'Active',
+  ContractStatus: 'Available',
+}
 const TIME = Date.parse('2024-05-01T00:00:00Z')
 /** Words that tell how the service is made. */
-const INNER = /prisma|postgres|pglite|\bselect\b.*\bfrom\b|node_modules|\bat \S+ \(|\.(?:ts|js):\d|\$queryRaw|ECONN|localhost:\d/i
+const INNER =
+  /prisma|postgres|pglite|\bselect\b.*\bfrom\b|node_modules|\bat \S+ \(|\.(?:ts|js):\d|\$queryRaw|ECONN|localhost:\d/i
 
 /** Starts a service for a file of tests. */
 export async function startMarket(settings: TestAppSettings): Promise<Market & TestApp> {
@@ -50,7 +60,10 @@ export async function startMarket(settings: TestAppSettings): Promise<Market & T
   return { ...app, ...marketOf(app), database: app.database }
 }
 
-/** The words of tests for a service. Each refusal that passes here is looked at: its form, and that it shows nothing of the inside. */
+/**
+ * The words of tests for a service. Each refusal that passes here is looked at: its form, and that it shows
+ * nothing of the inside.
+ */
 export function marketOf(app: Served): Market {
   const send: TestApp['send'] = async (target, parts) => {
     const answer = await app.send(target, parts)
@@ -88,7 +101,11 @@ export function marketOf(app: Served): Market {
   } // biome-ignore format: one member a line
 }
 
-async function load({ database }: Served, listings: readonly Fields[], others: Readonly<Record<string, readonly Fields[]>>): Promise<void> {
+async function load(
+  { database }: Served,
+  listings: readonly Fields[],
+  others: Readonly<Record<string, readonly Fields[]>>,
+): Promise<void> {
   await database.prisma.property.deleteMany()
   await database.prisma.media.deleteMany()
   const Property = listings.map((fields, i) => ({
@@ -107,11 +124,24 @@ async function load({ database }: Served, listings: readonly Fields[], others: R
 export function expectProblem(answer: Answer): void {
   const { error, ...rest } = bodyOf(answer)
   expect(rest).toEqual({})
-  expect(error).toMatchObject({ code: expect.stringMatching(/^\d{4}$/), message: expect.stringMatching(/./), details: expect.any(Array) })
+  expect(error).toMatchObject({
+    code: expect.stringMatching(/^\d{4}$/),
+    message: expect.stringMatching(/./),
+    details: expect.any(Array),
+  })
   const { details, ...top } = error as { readonly details: readonly Row[] } & Row // as just seen
-  for (const detail of details) expect(detail).toMatchObject({ code: expect.stringMatching(/^\d{4}$/), message: expect.stringMatching(/./) })
-  for (const detail of details) expect(Object.keys(detail).filter(name => !['code', 'message', 'target'].includes(name))).toEqual([])
+  for (const detail of details)
+    expect(detail).toMatchObject({
+      code: expect.stringMatching(/^\d{4}$/),
+      message: expect.stringMatching(/./),
+    })
+  for (const detail of details)
+    expect(Object.keys(detail).filter(name => !['code', 'message', 'target'].includes(name))).toEqual([])
   expect(Object.keys(top).filter(name => !['code', 'message', 'target'].includes(name))).toEqual([])
-  expect(answer.headers).toMatchObject({ 'content-language': 'en', 'content-type': 'application/json', 'x-request-id': expect.stringMatching(/./) })
+  expect(answer.headers).toMatchObject({
+    'content-language': 'en',
+    'content-type': 'application/json',
+    'x-request-id': expect.stringMatching(/./),
+  })
   expect(JSON.stringify(answer.headers) + answer.text).not.toMatch(INNER)
 }

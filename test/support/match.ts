@@ -1,30 +1,65 @@
 /** A JSON value as tests look at it. */
-export type Json = string | number | boolean | null | undefined | readonly Json[] | { readonly [name: string]: Json }
+export type Json =
+  | string
+  | number
+  | boolean
+  | null
+  | undefined
+  | readonly Json[]
+  | { readonly [name: string]: Json }
 
 type Matcher = (wanted: Json, found: Json, path: string) => readonly string[]
 
-const same = (holds: boolean, path: string, text: string): readonly string[] => (holds ? [] : [`${path}: ${text}`])
+const same = (holds: boolean, path: string, text: string): readonly string[] =>
+  holds ? [] : [`${path}: ${text}`]
 const show = (value: Json) => JSON.stringify(value)?.slice(0, 200)
-const isObject = (value: Json): value is { readonly [name: string]: Json } => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isObject = (value: Json): value is { readonly [name: string]: Json } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 const isList = (value: Json): value is readonly Json[] => Array.isArray(value)
 
 /** Values that stand for others in the expectation of a case. */
 const MATCHERS: Readonly<Record<string, Matcher>> = {
-  $number: (wanted, found, path) => same(typeof found === 'number' && Number(wanted) === found, path, `${show(found)} is not the number ${wanted}`),
+  $number: (wanted, found, path) =>
+    same(
+      typeof found === 'number' && Number(wanted) === found,
+      path,
+      `${show(found)} is not the number ${wanted}`,
+    ),
   $numberString: (wanted, found, path) =>
-    same(typeof found === 'string' && Number(wanted) === Number(found), path, `${show(found)} is not the text of ${wanted}`),
+    same(
+      typeof found === 'string' && Number(wanted) === Number(found),
+      path,
+      `${show(found)} is not the text of ${wanted}`,
+    ),
   $instant: (wanted, found, path) =>
-    same(typeof found === 'string' && Date.parse(found) === Date.parse(String(wanted)), path, `${show(found)} is not the instant ${wanted}`),
-  $matches: (wanted, found, path) => same(typeof found === 'string' && found.includes(String(wanted)), path, `${show(found)} does not contain ${wanted}`),
-  $ge: (wanted, found, path) => same(Number(found) >= Number(wanted), path, `${show(found)} is less than ${wanted}`),
-  $contains: (wanted, found, path) => same(isList(found) && found.some(item => fits(wanted, item)), path, `no item is like ${show(wanted)}`),
-  $set: (wanted, found, path) => same(isList(wanted) && isList(found) && isPermutation(wanted, found), path, `${show(found)} is not the set ${show(wanted)}`),
+    same(
+      typeof found === 'string' && Date.parse(found) === Date.parse(String(wanted)),
+      path,
+      `${show(found)} is not the instant ${wanted}`,
+    ),
+  $matches: (wanted, found, path) =>
+    same(
+      typeof found === 'string' && found.includes(String(wanted)),
+      path,
+      `${show(found)} does not contain ${wanted}`,
+    ),
+  $ge: (wanted, found, path) =>
+    same(Number(found) >= Number(wanted), path, `${show(found)} is less than ${wanted}`),
+  $contains: (wanted, found, path) =>
+    same(isList(found) && found.some(item => fits(wanted, item)), path, `no item is like ${show(wanted)}`),
+  $set: (wanted, found, path) =>
+    same(
+      isList(wanted) && isList(found) && isPermutation(wanted, found),
+      path,
+      `${show(found)} is not the set ${show(wanted)}`,
+    ),
 }
 
 /** In what a value differs from what is wanted; of objects only the wanted members count. */
 export function differences(wanted: Json, found: Json, path = ''): readonly string[] {
   if (isList(wanted)) {
-    if (!isList(found) || found.length !== wanted.length) return [`${path}: ${show(found)} has not ${wanted.length} items`]
+    if (!isList(found) || found.length !== wanted.length)
+      return [`${path}: ${show(found)} has not ${wanted.length} items`]
     return wanted.flatMap((item, i) => differences(item, found[i], `${path}/${i}`))
   }
   if (!isObject(wanted)) return same(wanted === found, path, `${show(found)} is not ${show(wanted)}`)

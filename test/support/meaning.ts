@@ -3,13 +3,18 @@ import type { FunctionName, Type, ValueType } from '../../src/query/functions.js
 
 /**
  * What each function of the language means, in plain TypeScript: slow, obvious, and the judge of every lane.
- * Integers, decimals and durations (seconds) are exact decimals, doubles numbers, timestamps and times of day microseconds,
- * dates days since 1970, points `lon lat`.
+ * Integers, decimals and durations (seconds) are exact decimals, doubles numbers, timestamps and times of day
+ * microseconds, dates days since 1970, points `lon lat`.
  */
 export type Meant = boolean | string | number | bigint | Decimal | null | readonly Meant[]
 
 /** Enough digits for every product of a test, and for the quotients that PostgreSQL rounds. */
-export const Exact = Decimal.clone({ precision: 120, rounding: Decimal.ROUND_HALF_UP, toExpNeg: -100, toExpPos: 100 })
+export const Exact = Decimal.clone({
+  precision: 120,
+  rounding: Decimal.ROUND_HALF_UP,
+  toExpNeg: -100,
+  toExpPos: 100,
+})
 
 type Meaning = (args: readonly Meant[], types: readonly Type[]) => Meant
 
@@ -55,8 +60,13 @@ const isDouble = (types: readonly Type[]) => types.includes('Double')
 const isInteger = (types: readonly Type[]) => types.every(t => t === 'Int32' || t === 'Int64')
 
 /** A number by the type the overload works in. */
-const numeric = (exact: (a: Decimal, b: Decimal, types: readonly Type[]) => Decimal | null, double: (a: number, b: number) => number): Meaning =>
-  lift((a, b, types) => (isDouble(types) ? double(Number(a), Number(b)) : exact(new Exact(a), new Exact(b), types)))
+const numeric = (
+  exact: (a: Decimal, b: Decimal, types: readonly Type[]) => Decimal | null,
+  double: (a: number, b: number) => number,
+): Meaning =>
+  lift((a, b, types) =>
+    isDouble(types) ? double(Number(a), Number(b)) : exact(new Exact(a), new Exact(b), types),
+  )
 
 const quotient = numeric(
   (a, b, types) => (b.isZero() ? null : isInteger(types) ? a.divToInt(b) : a.div(b)),
@@ -64,7 +74,9 @@ const quotient = numeric(
 )
 /** PostgreSQL has no remainder of doubles: they become decimals of 15 digits. */
 const modDouble = (a: number, b: number) =>
-  Number.isFinite(a) && Number.isFinite(b) && b !== 0 ? new Exact(a.toPrecision(15)).mod(b.toPrecision(15)).toNumber() : a % b
+  Number.isFinite(a) && Number.isFinite(b) && b !== 0
+    ? new Exact(a.toPrecision(15)).mod(b.toPrecision(15)).toNumber()
+    : a % b
 /** In a collection every value is itself, NaN too. */
 const isOne = (a: Meant, b: Meant) => same(a, b) || (Number.isNaN(a) && Number.isNaN(b))
 const occurrences = (list: readonly Meant[], v: Meant) => list.filter(x => isOne(x, v)).length
@@ -72,12 +84,15 @@ const occurrences = (list: readonly Meant[], v: Meant) => list.filter(x => isOne
 const EARTH_RADIUS_M = 6_371_008.8
 const radians = (degrees: number) => (degrees * Math.PI) / 180
 function haversine([lon1 = 0, lat1 = 0]: readonly number[], [lon2 = 0, lat2 = 0]: readonly number[]): number {
-  const h = Math.sin(radians(lat2 - lat1) / 2) ** 2 + Math.cos(radians(lat1)) * Math.cos(radians(lat2)) * Math.sin(radians(lon2 - lon1) / 2) ** 2
+  const h =
+    Math.sin(radians(lat2 - lat1) / 2) ** 2 +
+    Math.cos(radians(lat1)) * Math.cos(radians(lat2)) * Math.sin(radians(lon2 - lon1) / 2) ** 2
   return 2 * EARTH_RADIUS_M * Math.asin(Math.min(1, Math.sqrt(h)))
 }
 
 const characters = (s: string) => [...s]
-const startOf = (text: readonly string[], start: Decimal) => Math.max(0, start.isNegative() ? text.length + start.toNumber() : start.toNumber())
+const startOf = (text: readonly string[], start: Decimal) =>
+  Math.max(0, start.isNegative() ? text.length + start.toNumber() : start.toNumber())
 
 const add: Meaning = (args, types) =>
   [types[0], types[1]].includes('Duration') && types[0] !== 'Duration'
@@ -86,7 +101,8 @@ const add: Meaning = (args, types) =>
         (a, b) => a.plus(b),
         (a, b) => a + b,
       )(args, types)
-const shift = (sign: 1 | -1) => lift((a, b) => (typeof a === 'bigint' ? a + BigInt(sign) * toMicroseconds(b) : a + sign * toDays(b)))
+const shift = (sign: 1 | -1) =>
+  lift((a, b) => (typeof a === 'bigint' ? a + BigInt(sign) * toMicroseconds(b) : a + sign * toDays(b)))
 const subtract: Meaning = (args, types) => {
   if (types[0] === 'Duration' || types[0] === undefined || !['DateTimeOffset', 'Date'].includes(types[0]))
     return numeric(
@@ -94,12 +110,17 @@ const subtract: Meaning = (args, types) => {
       (a, b) => a - b,
     )(args, types)
   if (types[1] === 'Duration') return shift(-1)(args, types)
-  return lift((a, b) => (typeof a === 'bigint' ? toSeconds(a - b) : new Exact(a).minus(b).times(86_400)))(args, types)
+  return lift((a, b) => (typeof a === 'bigint' ? toSeconds(a - b) : new Exact(a).minus(b).times(86_400)))(
+    args,
+    types,
+  )
 }
 
 /** Half away from zero. */
-const round = (mode: Decimal.Rounding) => lift((a, types) => (isDouble(types) ? roundDouble(a, mode) : new Exact(a).toDP(0, mode)))
-const roundDouble = (a: number, mode: Decimal.Rounding) => (Number.isFinite(a) ? new Exact(a.toPrecision(15)).toDP(0, mode).toNumber() + 0 : a)
+const round = (mode: Decimal.Rounding) =>
+  lift((a, types) => (isDouble(types) ? roundDouble(a, mode) : new Exact(a).toDP(0, mode)))
+const roundDouble = (a: number, mode: Decimal.Rounding) =>
+  Number.isFinite(a) ? new Exact(a.toPrecision(15)).toDP(0, mode).toNumber() + 0 : a
 
 // biome-ignore format: table
 export const MEANING: Readonly<Record<FunctionName, Meaning>> = {

@@ -12,19 +12,33 @@ export type World = ReadonlyMap<string, readonly Known[]>
 type Rows = Readonly<Record<RowName, Known | Meant | undefined>>
 
 /** The records a plan selects, in its order. */
-export const select = (plan: Plan, world: World): readonly Known[] => choose(plan, world.get(plan.entity.name) ?? [], {}, world)
+export const select = (plan: Plan, world: World): readonly Known[] =>
+  choose(plan, world.get(plan.entity.name) ?? [], {}, world)
 
-/** The records that an expansion of a record of `r0` selects, in its order, and how many there are whatever its window. */
-export function expand({ navigation, plan }: Expansion, from: Known, world: World): { readonly records: readonly Known[]; readonly count: number } {
+/**
+ * The records that an expansion of a record of `r0` selects, in its order, and how many there are whatever
+ * its window.
+ */
+export function expand(
+  { navigation, plan }: Expansion,
+  from: Known,
+  world: World,
+): { readonly records: readonly Known[]; readonly count: number } {
   const candidates = related(navigation, from, world)
   const { top: _, ...all } = { ...plan, skip: 0 }
-  return { records: choose(plan, candidates, { r0: from }, world), count: choose(all, candidates, { r0: from }, world).length }
+  return {
+    records: choose(plan, candidates, { r0: from }, world),
+    count: choose(all, candidates, { r0: from }, world).length,
+  }
 }
 
 function choose(plan: Plan, candidates: readonly Known[], outer: Rows, world: World): readonly Known[] {
   const rows = (known: Known): Rows => ({ ...outer, [plan.row]: known })
   const chosen = candidates.filter(k => !plan.filter || evaluate(plan.filter, rows(k), world) === true)
-  const keyed = chosen.map(known => ({ known, values: plan.orderBy.map(o => evaluate(o.expr, rows(known), world)) }))
+  const keyed = chosen.map(known => ({
+    known,
+    values: plan.orderBy.map(o => evaluate(o.expr, rows(known), world)),
+  }))
   keyed.sort((a, b) => compareRows(a.values, b.values, plan))
   return keyed.map(k => k.known).slice(plan.skip, plan.top === undefined ? undefined : plan.skip + plan.top)
 }
@@ -125,7 +139,9 @@ function recordAt(source: Source, rows: Rows, world: World): Known | undefined {
 
 function related(navigation: Navigation, from: Known | undefined, world: World): readonly Known[] {
   const value = from?.[navigation.local] ?? null
-  return value === null ? [] : (world.get(entity(navigation.target).name) ?? []).filter(k => k[navigation.foreign] === value)
+  return value === null
+    ? []
+    : (world.get(entity(navigation.target).name) ?? []).filter(k => k[navigation.foreign] === value)
 }
 
 function members(over: Collection, rows: Rows, world: World): readonly (Known | Meant)[] {

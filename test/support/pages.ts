@@ -13,7 +13,11 @@ const FENCED = /^```(\w+)(?: (\S+))?\n(.*?)^```$/gms
 /** The blocks of code of a page of docs/, in their order. */
 export function readBlocks(page: string): readonly Block[] {
   const text = readFileSync(new URL(`../../docs/${page}`, import.meta.url), 'utf8')
-  return [...text.matchAll(FENCED)].map(([, language = '', file, body = '']) => ({ language, file, text: body }))
+  return [...text.matchAll(FENCED)].map(([, language = '', file, body = '']) => ({
+    language,
+    file,
+    text: body,
+  }))
 }
 
 /** The text of the block that is this file. */

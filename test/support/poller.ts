@@ -4,7 +4,8 @@ import { linkOf, type Row, rowsOf } from './expectation.js'
 
 type Sender = Pick<TestApp, 'send'>
 
-const byKey = (copy: ReadonlyMap<string, Row>): readonly Row[] => [...copy].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
+const byKey = (copy: ReadonlyMap<string, Row>): readonly Row[] =>
+  [...copy].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
 
 /** The pages of a query, one after the other. */
 export async function* readAll({ send }: Sender, url: string): AsyncGenerator<readonly Row[]> {
@@ -16,7 +17,10 @@ export async function* readAll({ send }: Sender, url: string): AsyncGenerator<re
   }
 }
 
-/** A copy that is kept by asking for what is later than the latest time seen, without a look-back (docs/replication.md). It sees no deletions. */
+/**
+ * A copy that is kept by asking for what is later than the latest time seen, without a look-back
+ * (docs/replication.md). It sees no deletions.
+ */
 export class TimePoller {
   readonly #copy = new Map<string, Row>()
   #seen = '1970-01-01T00:00:00Z'
@@ -25,7 +29,10 @@ export class TimePoller {
 
   async poll(): Promise<void> {
     const filter = `$filter=ModificationTimestamp gt ${this.#seen}&$orderby=ModificationTimestamp,ListingKey`
-    for await (const rows of readAll(this.service, `/odata/Property?${filter}&$select=ListingKey,City,ModificationTimestamp&$top=50`))
+    for await (const rows of readAll(
+      this.service,
+      `/odata/Property?${filter}&$select=ListingKey,City,ModificationTimestamp&$top=50`,
+    ))
       for (const row of rows) {
         this.#copy.set(String(row['ListingKey']), row)
         this.#seen = String(row['ModificationTimestamp'])
@@ -58,7 +65,8 @@ export class LogPoller {
     if (keys.length === 0) return
     const url = `/odata/Property?$filter=ListingKey in (${keys.map(key => `'${key}'`)})&$select=ListingKey,City,ModificationTimestamp`
     for (const key of keys) this.#copy.delete(key)
-    for await (const rows of readAll(this.service, url)) for (const row of rows) this.#copy.set(String(row['ListingKey']), row)
+    for await (const rows of readAll(this.service, url))
+      for (const row of rows) this.#copy.set(String(row['ListingKey']), row)
   }
 
   copy(): readonly Row[] {

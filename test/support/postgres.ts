@@ -22,10 +22,16 @@ export interface Cluster {
 const DEBIAN = '/usr/lib/postgresql'
 const run = promisify(execFile)
 
-/** The folder with the programs of PostgreSQL, the newest version first; undefined if they are not on the machine. */
+/**
+ * The folder with the programs of PostgreSQL, the newest version first; undefined if they are not on the
+ * machine.
+ */
 function findPrograms(): string | undefined {
   const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).sort((a, b) => Number(b) - Number(a)) : []
-  const folders = [...versions.map(version => join(DEBIAN, version, 'bin')), ...(process.env['PATH'] ?? '').split(delimiter)]
+  const folders = [
+    ...versions.map(version => join(DEBIAN, version, 'bin')),
+    ...(process.env['PATH'] ?? '').split(delimiter),
+  ]
   return folders.find(folder => ['initdb', 'postgres'].every(program => existsSync(join(folder, program))))
 }
 
@@ -34,7 +40,9 @@ function findUser(): { readonly uid: number; readonly gid: number } | undefined 
   if (process.getuid?.() !== 0) return undefined
   for (const name of ['postgres', 'nobody']) {
     try {
-      const [uid, gid] = ['-u', '-g'].map(option => Number(execFileSync('id', [option, name], { stdio: ['ignore', 'pipe', 'ignore'] }).toString()))
+      const [uid, gid] = ['-u', '-g'].map(option =>
+        Number(execFileSync('id', [option, name], { stdio: ['ignore', 'pipe', 'ignore'] }).toString()),
+      )
       if (uid !== undefined && gid !== undefined) return { uid, gid }
     } catch {
       // There is no such user: the next one.
@@ -43,7 +51,10 @@ function findUser(): { readonly uid: number; readonly gid: number } | undefined 
   return undefined
 }
 
-/** Starts a server on a Unix socket in a temporary folder, without fsync. Undefined when PostgreSQL is not on the machine. */
+/**
+ * Starts a server on a Unix socket in a temporary folder, without fsync. Undefined when PostgreSQL is not on
+ * the machine.
+ */
 export async function startCluster(): Promise<Cluster | undefined> {
   const programs = findPrograms()
   if (programs === undefined) return undefined
@@ -52,10 +63,25 @@ export async function startCluster(): Promise<Cluster | undefined> {
   if (user) chownSync(folder, user.uid, user.gid)
   const data = join(folder, 'data')
   const options = { cwd: folder, ...user }
-  await run(join(programs, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale', 'C.UTF-8', '-N'], options)
-  const settings = ['fsync=off', 'full_page_writes=off', 'max_connections=200', 'listen_addresses=', `unix_socket_directories=${folder}`]
-  const url = (database: string) => `postgresql://postgres@localhost/${database}?host=${encodeURIComponent(folder)}`
-  const start = () => spawn(join(programs, 'postgres'), ['-D', data, ...settings.flatMap(setting => ['-c', setting])], { ...options, stdio: 'ignore' })
+  await run(
+    join(programs, 'initdb'),
+    ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale', 'C.UTF-8', '-N'],
+    options,
+  )
+  const settings = [
+    'fsync=off',
+    'full_page_writes=off',
+    'max_connections=200',
+    'listen_addresses=',
+    `unix_socket_directories=${folder}`,
+  ]
+  const url = (database: string) =>
+    `postgresql://postgres@localhost/${database}?host=${encodeURIComponent(folder)}`
+  const start = () =>
+    spawn(join(programs, 'postgres'), ['-D', data, ...settings.flatMap(setting => ['-c', setting])], {
+      ...options,
+      stdio: 'ignore',
+    })
   let server = start()
   // A run that is cut short has no time to wait for it.
   process.prependOnceListener('exit', () => server.kill('SIGQUIT'))
@@ -65,7 +91,12 @@ export async function startCluster(): Promise<Cluster | undefined> {
   }
   const interrupt = () => end(server)
   await waitFor(url('postgres'))
-  return { url, interrupt, resume, stop: () => interrupt().then(() => rm(folder, { recursive: true, force: true })) }
+  return {
+    url,
+    interrupt,
+    resume,
+    stop: () => interrupt().then(() => rm(folder, { recursive: true, force: true })),
+  }
 }
 
 async function waitFor(url: string): Promise<void> {

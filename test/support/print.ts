@@ -6,7 +6,21 @@ interface Place {
   readonly row: RowName
 }
 
-const INFIX: ReadonlySet<string> = new Set(['eq', 'ne', 'gt', 'ge', 'lt', 'le', 'in', 'add', 'sub', 'mul', 'div', 'divby', 'mod'])
+const INFIX: ReadonlySet<string> = new Set([
+  'eq',
+  'ne',
+  'gt',
+  'ge',
+  'lt',
+  'le',
+  'in',
+  'add',
+  'sub',
+  'mul',
+  'div',
+  'divby',
+  'mod',
+])
 
 /** The text of an expression that the parser and the binder read back. Every operation stands in brackets. */
 export function printFilter(expr: Expr, place: Place = { row: 'r0' }): string {
@@ -70,7 +84,8 @@ function printLiteral(value: string | number | boolean | null, type: ValueType):
 }
 
 /** Seconds as a duration of XML Schema. */
-export const printDuration = (seconds: string | number | boolean) => `${String(seconds).startsWith('-') ? '-' : ''}PT${String(seconds).replace('-', '')}S`
+export const printDuration = (seconds: string | number | boolean) =>
+  `${String(seconds).startsWith('-') ? '-' : ''}PT${String(seconds).replace('-', '')}S`
 
 const variable = (row: RowName) => `v${row.slice(1)}`
 

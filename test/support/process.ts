@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { Client } from 'pg'
 import { inject } from 'vitest'
 import { type Database, openDatabase } from '../../src/data/database.js'
-import { signToken } from '../../src/http/token.js'
+import { signToken } from '../../src/http/auth/token.js'
 import { createSender, EVERYTHING, type TestApp } from './app.js'
 import { copyDataDir, type DatabaseKind } from './database.js'
 import { LIMITS, TEMPLATE } from './setup.js'
@@ -26,7 +26,9 @@ export interface ServiceProcess {
 
 /** Starts the program; nothing of the environment is handed on but PATH. */
 export function spawnService(env: Readonly<Record<string, string>>): ServiceProcess {
-  const child = spawn(process.execPath, ['--import', './src/typescript.mjs', 'src/main.ts'], { env: { PATH: process.env['PATH'], PORT: '0', ...env } })
+  const child = spawn(process.execPath, ['--import', './src/typescript.mjs', 'src/main.ts'], {
+    env: { PATH: process.env['PATH'], PORT: '0', ...env },
+  })
   const printed = { out: '', err: '' }
   child.stdout.setEncoding('utf8').on('data', text => {
     printed.out += text
@@ -52,7 +54,10 @@ export function spawnService(env: Readonly<Record<string, string>>): ServiceProc
 /** A place for services to run on, one after the other: a database of its own, and what they are told. */
 export interface Place {
   readonly env: Readonly<Record<string, string>>
-  /** A connection beside the service; close it before the place is left. The embedded database must be running for it. */
+  /**
+   * A connection beside the service; close it before the place is left. The embedded database must be running
+   * for it.
+   */
   openBeside(): Promise<Database>
   remove(): Promise<void>
 }
@@ -65,7 +70,11 @@ export async function preparePlace(kind: DatabaseKind, create?: string): Promise
   if (kind === 'embedded') {
     const dataDir = await copyDataDir()
     const openBeside = () => openDatabase({ ...LIMITS, dataDir }, 'command')
-    return { env: { ...SHARED, DATA_DIR: dataDir }, openBeside, remove: () => rm(dataDir, { recursive: true, force: true }) }
+    return {
+      env: { ...SHARED, DATA_DIR: dataDir },
+      openBeside,
+      remove: () => rm(dataDir, { recursive: true, force: true }),
+    }
   }
   const name = `listing_${randomUUID().replaceAll('-', '')}`
   await onServer(`create database ${name} ${create ?? `template ${TEMPLATE}`}`)
@@ -81,7 +90,9 @@ export async function preparePlace(kind: DatabaseKind, create?: string): Promise
 }
 
 /** A database of a server, as the tests that stop the server need it. */
-export const serverPlace = (databaseUrl: string): Pick<Place, 'env'> => ({ env: { ...SHARED, DATABASE_URL: databaseUrl } })
+export const serverPlace = (databaseUrl: string): Pick<Place, 'env'> => ({
+  env: { ...SHARED, DATABASE_URL: databaseUrl },
+})
 
 function urlOf(database: string): string {
   const url = new URL(inject('serverUrl') ?? '')
@@ -103,10 +114,16 @@ export interface RunningService extends Pick<TestApp, 'base' | 'send'> {
 }
 
 /** A token for everything, of every service that is started here. */
-export const TOKEN = signToken(EVERYTHING, createSecretKey(SECRET, 'utf8'), { jwtIssuer: undefined, jwtAudience: undefined })
+export const TOKEN = signToken(EVERYTHING, createSecretKey(SECRET, 'utf8'), {
+  jwtIssuer: undefined,
+  jwtAudience: undefined,
+})
 
 /** Starts a service in a place and waits until it listens. */
-export async function startIn(place: Pick<Place, 'env'>, env: Readonly<Record<string, string>> = {}): Promise<RunningService> {
+export async function startIn(
+  place: Pick<Place, 'env'>,
+  env: Readonly<Record<string, string>> = {},
+): Promise<RunningService> {
   const service = spawnService({ ...place.env, LOG_LEVEL: 'info', ...env })
   const base = `http://127.0.0.1:${await service.port}`
   const end = (signal: NodeJS.Signals) => {

@@ -11,5 +11,10 @@ export interface Refusal {
 
 export function refusalOf(answer: Answer): Refusal {
   const { code, target, details } = bodyOf(answer)['error'] as Row & { readonly details: readonly Row[] } // an error body, checked when it came
-  return { status: answer.status, code: String(code), target, details: details.map(detail => `${detail['code']} ${detail['target']}`) }
+  return {
+    status: answer.status,
+    code: String(code),
+    target,
+    details: details.map(detail => `${detail['code']} ${detail['target']}`),
+  }
 }

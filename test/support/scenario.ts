@@ -8,7 +8,10 @@ interface Step {
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: unknown
   readonly expect: Expectation
-  /** Values to keep for later steps: members of the body, or `header:name`; with `?` at the end they may be missing. */
+  /**
+   * Values to keep for later steps: members of the body, or `header:name`; with `?` at the end they may be
+   * missing.
+   */
   readonly save?: Readonly<Record<string, string>>
   /** The step is left out unless this value was kept. */
   readonly ifSaved?: string
@@ -25,14 +28,26 @@ export const readScenarios = (): readonly Scenario[] => JSON.parse(readText('sce
 
 export async function runScenario(app: TestApp, { steps }: Scenario): Promise<void> {
   const kept = new Map<string, string>()
-  for (const step of steps) if (step.ifSaved === undefined || kept.has(step.ifSaved)) await runStep(app, insert(step, kept), kept)
+  for (const step of steps)
+    if (step.ifSaved === undefined || kept.has(step.ifSaved)) await runStep(app, insert(step, kept), kept)
 }
 
-/** The step with its placeholders replaced. Values are put into the texts of the step, so they are written as parts of JSON texts. */
+/**
+ * The step with its placeholders replaced. Values are put into the texts of the step, so they are written as
+ * parts of JSON texts.
+ */
 const insert = (step: Step, kept: ReadonlyMap<string, string>): Step =>
-  JSON.parse(JSON.stringify(step).replace(/\{(\w+)\}/g, (all, name: string) => (kept.has(name) ? JSON.stringify(kept.get(name)).slice(1, -1) : all))) as Step // still a step
+  JSON.parse(
+    JSON.stringify(step).replace(/\{(\w+)\}/g, (all, name: string) =>
+      kept.has(name) ? JSON.stringify(kept.get(name)).slice(1, -1) : all,
+    ),
+  ) as Step // still a step
 
-async function runStep(app: TestApp, { url, expect: wanted, save = {}, ...parts }: Step, kept: Map<string, string>): Promise<void> {
+async function runStep(
+  app: TestApp,
+  { url, expect: wanted, save = {}, ...parts }: Step,
+  kept: Map<string, string>,
+): Promise<void> {
   const answer = await app.send(url, parts)
   await checkExpectation(wanted, toContext(app, url, parts, answer))
   for (const [name, from] of Object.entries(save)) keep(name, from, answer, kept)

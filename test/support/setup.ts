@@ -11,7 +11,10 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** A migrated, empty DATA_DIR, to be copied. */
     readonly embeddedTemplate: string
-    /** The connection string of a server with a migrated, empty database `listing_template`; null without PostgreSQL. */
+    /**
+     * The connection string of a server with a migrated, empty database `listing_template`; null without
+     * PostgreSQL.
+     */
     readonly serverUrl: string | null
   }
 }
@@ -44,7 +47,10 @@ function makeRunFolder(): string {
   return folder
 }
 
-/** Makes one migrated database of each kind before the tests, and takes them away afterwards. TEST_DATABASES=embedded or server leaves the other out, where a test has the choice. */
+/**
+ * Makes one migrated database of each kind before the tests, and takes them away afterwards.
+ * TEST_DATABASES=embedded or server leaves the other out, where a test has the choice.
+ */
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const embeddedTemplate = join(makeRunFolder(), 'template')
   const cluster = process.env['TEST_DATABASES'] === 'embedded' ? undefined : await startCluster()

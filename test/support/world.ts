@@ -10,6 +10,10 @@ interface Delegate {
 export async function readWorld({ prisma }: Database): Promise<World> {
   const delegates = prisma as unknown as Readonly<Record<string, Delegate>> // Prisma names a delegate after its model, in lower camel case
   const entries: [string, readonly Known[]][] = []
-  for (const { name } of ENTITIES.values()) entries.push([name, (await delegates[`${name.charAt(0).toLowerCase()}${name.slice(1)}`]?.findMany()) ?? []])
+  for (const { name } of ENTITIES.values())
+    entries.push([
+      name,
+      (await delegates[`${name.charAt(0).toLowerCase()}${name.slice(1)}`]?.findMany()) ?? [],
+    ])
   return new Map(entries)
 }

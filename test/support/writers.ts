@@ -4,7 +4,10 @@ import { DRAFT } from './drafts.js'
 import { bodyOf, type Row } from './expectation.js'
 import type { RunningService } from './process.js'
 
-/** What is known of one listing; `row` as the last acknowledged answer showed it, null when its removal was acknowledged. */
+/**
+ * What is known of one listing; `row` as the last acknowledged answer showed it, null when its removal was
+ * acknowledged.
+ */
 interface Known {
   readonly row: Row | null
   /** Writes that were acknowledged. */
@@ -16,7 +19,10 @@ interface Known {
 const TRIPLES = new Set(['Incomplete Draft Draft', 'Active Active Available', 'Sold Sold Sold'])
 const STEPS = [{ ListPrice: 5 }, { StandardStatus: 'Active' }, { StandardStatus: 'Sold', SoldPrice: 7 }]
 
-/** Clients that take listings through their lives until the service is gone, and remember what it has acknowledged. */
+/**
+ * Clients that take listings through their lives until the service is gone, and remember what it has
+ * acknowledged.
+ */
 export class Writers {
   acknowledged = 0
   /** Creates without an answer: so many listings may be there that nobody knows. */
@@ -40,7 +46,8 @@ export class Writers {
     }
     const key = String(created['ListingKey'])
     this.#note(key, created)
-    for (const step of STEPS) if (!(await this.#next(service, key, 'PATCH', { ...step, ChangedByMemberKey: 'M1' }))) return false
+    for (const step of STEPS)
+      if (!(await this.#next(service, key, 'PATCH', { ...step, ChangedByMemberKey: 'M1' }))) return false
     return isRemoved ? this.#next(service, key, 'DELETE') : true
   }
 
@@ -70,23 +77,39 @@ export class Writers {
   /** Each write has its event, and no write has left a part of itself. */
   async checkLog({ prisma }: Database): Promise<void> {
     const listings = new Map((await prisma.property.findMany()).map(listing => [listing.ListingKey, listing]))
-    for (const { StandardStatus, MlsStatus, ContractStatus } of listings.values()) expect(TRIPLES).toContain(`${StandardStatus} ${MlsStatus} ${ContractStatus}`)
+    for (const { StandardStatus, MlsStatus, ContractStatus } of listings.values())
+      expect(TRIPLES).toContain(`${StandardStatus} ${MlsStatus} ${ContractStatus}`)
     for (const listing of listings.values())
-      if (listing.StandardStatus === 'Sold') expect([Number(listing.SoldPrice), Number(listing.ClosePrice)]).toEqual([7, 7])
-    const groups = await prisma.entityEvent.groupBy({ by: ['ResourceRecordKey'], where: { ResourceName: 'Property' }, _count: true })
+      if (listing.StandardStatus === 'Sold')
+        expect([Number(listing.SoldPrice), Number(listing.ClosePrice)]).toEqual([7, 7])
+    const groups = await prisma.entityEvent.groupBy({
+      by: ['ResourceRecordKey'],
+      where: { ResourceName: 'Property' },
+      _count: true,
+    })
     const events = new Map(groups.map(group => [group.ResourceRecordKey, group._count]))
     for (const [key, { writes, isOpen }] of this.#known)
-      expect([key, isOpen ? [writes, writes + 1] : [writes]]).toEqual([key, expect.arrayContaining([events.get(key)])])
+      expect([key, isOpen ? [writes, writes + 1] : [writes]]).toEqual([
+        key,
+        expect.arrayContaining([events.get(key)]),
+      ])
     const unknown = [...new Set([...listings.keys(), ...events.keys()])].filter(key => !this.#known.has(key))
     expect(unknown.length).toBeLessThanOrEqual(this.#openCreates)
-    for (const key of unknown) expect([listings.get(key)?.StandardStatus, events.get(key)]).toEqual(['Incomplete', 1])
+    for (const key of unknown)
+      expect([listings.get(key)?.StandardStatus, events.get(key)]).toEqual(['Incomplete', 1])
   }
 }
 
-const withoutControl = (row: Row) => Object.fromEntries(Object.entries(row).filter(([name]) => !name.startsWith('@odata.context')))
+const withoutControl = (row: Row) =>
+  Object.fromEntries(Object.entries(row).filter(([name]) => !name.startsWith('@odata.context')))
 
 /** The content of the answer; undefined when the service went away before it answered. */
-async function attempt({ send }: RunningService, target: string, method: string, body?: unknown): Promise<Row | undefined> {
+async function attempt(
+  { send }: RunningService,
+  target: string,
+  method: string,
+  body?: unknown,
+): Promise<Row | undefined> {
   const answer = await send(target, { method, body }).catch(() => undefined)
   if (!answer) return undefined
   expect([method, answer.status < 300], answer.text.slice(0, 300)).toEqual([method, true])

@@ -28,9 +28,11 @@ describe.each(DATABASE_KINDS)('traps through both doors, on the %s database', ki
   afterAll(() => app.close())
 
   const PUBLIC = { audience: 'public', scopes: ['listings:read', 'listings:write'], memberKey: 'M1' } as const
-  const find = async (variables: Row, as?: Parameters<TestApp['tokenFor']>[0]) => (await dataOf<Found>(app, FIND, variables, as && asActor(app, as))).properties
+  const find = async (variables: Row, as?: Parameters<TestApp['tokenFor']>[0]) =>
+    (await dataOf<Found>(app, FIND, variables, as && asActor(app, as))).properties
   const keysOf = ({ nodes }: Found['properties']) => nodes.map(({ ListingKey }) => ListingKey)
-  const update = (key: string, input: Row) => ask<{ updateProperty: Row }>(app, UPDATE, { key, input: { ChangedByMemberKey: 'M1', ...input } })
+  const update = (key: string, input: Row) =>
+    ask<{ updateProperty: Row }>(app, UPDATE, { key, input: { ChangedByMemberKey: 'M1', ...input } })
 
   test('GQL-18 the same sets', async () => {
     await market.given(['Austin', 'AUSTIN', null, '', 'austin', 'Waco', "O'Fallon", '100%'].map(City => ({ City })))
@@ -61,27 +63,45 @@ describe.each(DATABASE_KINDS)('traps through both doors, on the %s database', ki
 
   test('ORD-05 injection through orderBy', async () => {
     await market.given([{}])
-    for (const order of ['ListPrice desc;select pg_sleep(5)', '(select 1)', 'ListPrice,(case when 1=1 then 1 else 2 end)'])
+    for (const order of [
+      'ListPrice desc;select pg_sleep(5)',
+      '(select 1)',
+      'ListPrice,(case when 1=1 then 1 else 2 end)',
+    ])
       for (const orderBy of [[{ [order]: 'ASC' }], [{ ListPrice: order }], order])
         expect((await faultOf(app, FIND, { orderBy })).extensions.code).toBe('BAD_USER_INPUT')
   })
 
   test('FUN-12 a plain date against a date-time', async () => {
-    await market.given([{ ModificationTimestamp: '2024-03-02T00:00:00Z' }, { ModificationTimestamp: '2024-03-02T05:00:00Z' }])
-    for (const filter of [{ ModificationTimestamp: { ge: '2024-03-02' } }, { ModificationTimestamp: { eq: '2024-03-02' } }])
+    await market.given([
+      { ModificationTimestamp: '2024-03-02T00:00:00Z' },
+      { ModificationTimestamp: '2024-03-02T05:00:00Z' },
+    ])
+    for (const filter of [
+      { ModificationTimestamp: { ge: '2024-03-02' } },
+      { ModificationTimestamp: { eq: '2024-03-02' } },
+    ])
       expect((await faultOf(app, FIND, { filter })).extensions.code).toBe('BAD_USER_INPUT')
-    expect((await find({ filter: { ModificationTimestamp: { date: { eq: '2024-03-02' } } } })).totalCount).toBe(2)
+    expect(
+      (await find({ filter: { ModificationTimestamp: { date: { eq: '2024-03-02' } } } })).totalCount,
+    ).toBe(2)
   })
 
   test('CNT-04 the count is a number', async () => {
     await market.given([{}, {}, {}])
-    expect(await dataOf(app, '{ properties(first: 1) { totalCount } }')).toEqual({ properties: { totalCount: 3 } })
+    expect(await dataOf(app, '{ properties(first: 1) { totalCount } }')).toEqual({
+      properties: { totalCount: 3 },
+    })
   })
 
   test('JSN-04 a returned timestamp finds its own record', async () => {
     await market.given([{}])
     const time = (await update('L001', { City: 'Waco' })).data?.updateProperty['ModificationTimestamp']
-    const counts = await Promise.all(['eq', 'ge', 'gt', 'lt'].map(async op => (await find({ filter: { ModificationTimestamp: { [op]: time } } })).totalCount))
+    const counts = await Promise.all(
+      ['eq', 'ge', 'gt', 'lt'].map(
+        async op => (await find({ filter: { ModificationTimestamp: { [op]: time } } })).totalCount,
+      ),
+    )
     expect(counts).toEqual([1, 1, 0, 0])
     expect(await market.keys(`$filter=ModificationTimestamp eq ${time}`)).toEqual(['L001'])
   })
@@ -89,7 +109,9 @@ describe.each(DATABASE_KINDS)('traps through both doors, on the %s database', ki
   test('JSN-08 everyday decimals survive', async () => {
     await market.given([{}])
     for (const price of [83261.85, 0.1, 1_000_000, 100, '83261.85']) {
-      expect((await update('L001', { ListPrice: price })).data?.updateProperty['ListPrice']).toBe(Number(price))
+      expect((await update('L001', { ListPrice: price })).data?.updateProperty['ListPrice']).toBe(
+        Number(price),
+      )
       expect((await market.send("/odata/Property('L001')/ListPrice/$value")).text).toBe(String(price))
       expect((await find({ filter: { ListPrice: { eq: price } } })).totalCount).toBe(1)
     }
@@ -126,31 +148,53 @@ describe.each(DATABASE_KINDS)('traps through both doors, on the %s database', ki
       '{ properties(orderBy: [{ ChangedByMemberKey: ASC }]) { totalCount } }',
     ])
       expect((await faultOf(app, query)).extensions.code).toBe('GRAPHQL_VALIDATION_FAILED')
-    expect((await faultOf(app, FIND, { where: "ChangedByMemberKey eq 'M1'" })).extensions.code).toBe('BAD_USER_INPUT')
+    expect((await faultOf(app, FIND, { where: "ChangedByMemberKey eq 'M1'" })).extensions.code).toBe(
+      'BAD_USER_INPUT',
+    )
   })
 
   test('JWT-08, JWT-11 the scheme of the token, and no way without one', async () => {
-    const statusOf = async (Authorization: string | null, method: string, target = '/graphql?query={__typename}') =>
-      (await app.send(target, { method, headers: { Authorization }, ...(method === 'POST' && { body: { query: '{ __typename }' } }) })).status
+    const statusOf = async (
+      Authorization: string | null,
+      method: string,
+      target = '/graphql?query={__typename}',
+    ) =>
+      (
+        await app.send(target, {
+          method,
+          headers: { Authorization },
+          ...(method === 'POST' && { body: { query: '{ __typename }' } }),
+        })
+      ).status
     const token = app.tokenFor()
     for (const method of ['GET', 'POST']) {
-      for (const header of [`bearer ${token}`, `BEARER ${token}`, `Bearer  ${token}`]) expect(await statusOf(header, method)).toBe(200)
+      for (const header of [`bearer ${token}`, `BEARER ${token}`, `Bearer  ${token}`])
+        expect(await statusOf(header, method)).toBe(200)
       for (const header of [`Bearer${token}`, token, null]) expect(await statusOf(header, method)).toBe(401)
     }
     for (const target of ['/graphql', '/graphql/schema.graphql', '/graphql/nope'])
-      for (const method of ['GET', 'OPTIONS', 'DELETE']) expect([target, await statusOf(null, method, target)]).toEqual([target, 401])
+      for (const method of ['GET', 'OPTIONS', 'DELETE'])
+        expect([target, await statusOf(null, method, target)]).toEqual([target, 401])
   })
 
   test('JWT-09 401 against 403', async () => {
     await market.given([{}])
     const write = (Authorization: string | null) =>
-      app.send('/graphql', { method: 'POST', headers: { Authorization }, body: { query: 'mutation { deleteProperty(ListingKey: "L001") { id } }' } })
-    const codeOf = (json: unknown) => (json as { readonly errors: readonly { readonly extensions: Row }[] }).errors[0]?.extensions['code'] // an answer with errors
+      app.send('/graphql', {
+        method: 'POST',
+        headers: { Authorization },
+        body: { query: 'mutation { deleteProperty(ListingKey: "L001") { id } }' },
+      })
+    const codeOf = (json: unknown) =>
+      (json as { readonly errors: readonly { readonly extensions: Row }[] }).errors[0]?.extensions['code'] // an answer with errors
     const [missing, expired] = [await write(null), await write(`Bearer ${app.tokenFor({ seconds: -600 })}`)]
-    for (const { status, json } of [missing, expired]) expect([status, codeOf(json)]).toEqual([401, 'UNAUTHENTICATED'])
+    for (const { status, json } of [missing, expired])
+      expect([status, codeOf(json)]).toEqual([401, 'UNAUTHENTICATED'])
     expect(missing.headers['www-authenticate']).toBe('Bearer realm="listings"')
     expect(expired.headers['www-authenticate']).toContain('error="invalid_token"')
-    expect(codeOf((await write(`Bearer ${app.tokenFor({ scopes: ['listings:read'] })}`)).json)).toBe('FORBIDDEN')
+    expect(codeOf((await write(`Bearer ${app.tokenFor({ scopes: ['listings:read'] })}`)).json)).toBe(
+      'FORBIDDEN',
+    )
     expect((await find({})).totalCount).toBe(1)
   })
 
@@ -163,9 +207,14 @@ describe.each(DATABASE_KINDS)('traps through both doors, on the %s database', ki
       'holdProperty(ListingKey: $key) { id }',
     ])
       for (const variables of [{ key: '' }, { key: null }, {}])
-        expect((await faultOf(app, `mutation ($key: String!) { ${field} }`, variables)).extensions.code).toMatch(/^(?:NOT_FOUND|BAD_USER_INPUT)$/)
+        expect(
+          (await faultOf(app, `mutation ($key: String!) { ${field} }`, variables)).extensions.code,
+        ).toMatch(/^(?:NOT_FOUND|BAD_USER_INPUT)$/)
     for (const variables of [{ key: null }, {}])
-      expect((await faultOf(app, 'query ($key: String!) { property(ListingKey: $key) { City } }', variables)).extensions.code).toBe('BAD_USER_INPUT')
+      expect(
+        (await faultOf(app, 'query ($key: String!) { property(ListingKey: $key) { City } }', variables))
+          .extensions.code,
+      ).toBe('BAD_USER_INPUT')
     expect((await find({ filter: { City: { eq: 'Austin' } } })).totalCount).toBe(2)
   })
 

@@ -19,8 +19,12 @@ const readTraps = () =>
     .map(line => JSON.parse(line) as { readonly id: string; readonly kind: string }) // our own file
 
 function readTitles(): string {
-  const files = readdirSync(TESTS, { recursive: true, encoding: 'utf8' }).filter(file => file.endsWith('.test.ts'))
-  return files.flatMap(file => [...readFileSync(new URL(file, TESTS), 'utf8').matchAll(TITLE)].map(found => found[2])).join('\n')
+  const files = readdirSync(TESTS, { recursive: true, encoding: 'utf8' }).filter(file =>
+    file.endsWith('.test.ts'),
+  )
+  return files
+    .flatMap(file => [...readFileSync(new URL(file, TESTS), 'utf8').matchAll(TITLE)].map(found => found[2]))
+    .join('\n')
 }
 
 test('every trap has a test that is named by it', () => {

@@ -4,7 +4,8 @@ import { bodyOf, linkOf, type Row, rowsOf } from '../support/expectation.js'
 import { type Market, startMarket } from '../support/market.js'
 import { refusalOf } from '../support/refusal.js'
 
-// The form of every refusal (ERR-08) and that it shows nothing of the inside (ERR-02) is checked in all files of traps, by support/market.ts.
+// The form of every refusal (ERR-08) and that it shows nothing of the inside (ERR-02) is checked in all files
+// of traps, by support/market.ts.
 
 describe.each(DATABASE_KINDS)('traps of errors on the %s database', kind => {
   let market: Awaited<ReturnType<typeof startMarket>>
@@ -28,7 +29,17 @@ describe.each(DATABASE_KINDS)('traps of errors on the %s database', kind => {
 
   test('ERR-04 bad numbers in $top and $skip', async () => {
     await given([{}, {}])
-    for (const query of ['$top=', '$top=-1', '$top=abc', '$top=1.5', '$top=1e3', '$top=0x10', '$skip=-1', '$skip=', '$skip=NaN']) {
+    for (const query of [
+      '$top=',
+      '$top=-1',
+      '$top=abc',
+      '$top=1.5',
+      '$top=1e3',
+      '$top=0x10',
+      '$skip=-1',
+      '$skip=',
+      '$skip=NaN',
+    ]) {
       const answer = await list(query)
       expect([query, answer.status, refusalOf(answer).target]).toEqual([query, 400, query.split('=')[0]])
     }
@@ -37,7 +48,13 @@ describe.each(DATABASE_KINDS)('traps of errors on the %s database', kind => {
   })
 
   test('ERR-05 unknown names', async () => {
-    for (const query of ['$select=Citty', "$filter=Citty eq 'A'", '$expand=Medias', '$select=city', '$select=Media/Nope']) {
+    for (const query of [
+      '$select=Citty',
+      "$filter=Citty eq 'A'",
+      '$expand=Medias',
+      '$select=city',
+      '$select=Media/Nope',
+    ]) {
       const answer = await list(query)
       expect([query, answer.status]).toEqual([query, 400])
       expect(answer.text).toContain(/Citty|Medias|city|Nope/.exec(query)?.[0])
@@ -46,7 +63,13 @@ describe.each(DATABASE_KINDS)('traps of errors on the %s database', kind => {
   })
 
   test('ERR-07 not found in JSON', async () => {
-    for (const path of ['/odata/Nope', "/odata/Property('nope')", "/odata/Property('nope')/Media", '/odata/Property/Nope', '/nope'])
+    for (const path of [
+      '/odata/Nope',
+      "/odata/Property('nope')",
+      "/odata/Property('nope')/Media",
+      '/odata/Property/Nope',
+      '/nope',
+    ])
       expect([path, (await send(path)).status]).toEqual([path, 404])
   })
 
@@ -69,7 +92,8 @@ describe.each(DATABASE_KINDS)('traps of errors on the %s database', kind => {
       [415, '/odata/Property', { method: 'POST', headers: { 'Content-Type': 'text/plain' }, rawBody: '{}' }],
     ] // biome-ignore format: table
     // `send` of the market looks at the body and the headers of each.
-    for (const [status, target, parts] of asked) expect([target.slice(0, 60), (await send(target, parts)).status]).toEqual([target.slice(0, 60), status])
+    for (const [status, target, parts] of asked)
+      expect([target.slice(0, 60), (await send(target, parts)).status]).toEqual([target.slice(0, 60), status])
     const head = await send("/odata/Property('nope')", { method: 'HEAD' })
     expect([head.status, head.text, head.headers['content-language']]).toEqual([404, '', 'en'])
   })

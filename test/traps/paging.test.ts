@@ -4,7 +4,8 @@ import { bodyOf, keysOf, linkOf, type Row, rowsOf } from '../support/expectation
 import { type Market, startMarket } from '../support/market.js'
 
 const values = (rows: readonly Row[], name: string) => rows.map(row => row[name])
-const times = <T>(n: number, make: (i: number) => T): readonly T[] => Array.from({ length: n }, (_, i) => make(i))
+const times = <T>(n: number, make: (i: number) => T): readonly T[] =>
+  Array.from({ length: n }, (_, i) => make(i))
 const tokenOf = (link: string | undefined) => new URL(link ?? '').searchParams.get('$skiptoken') ?? ''
 
 describe.each(DATABASE_KINDS)('traps of paging on the %s database', kind => {
@@ -53,14 +54,17 @@ describe.each(DATABASE_KINDS)('traps of paging on the %s database', kind => {
 
   test('PAG-09 no $top and a single matching row', async () => {
     await given(times(3, () => ({})))
-    expect(await pages("$filter=ListingKey eq 'L002'")).toEqual([[expect.objectContaining({ ListingKey: 'L002' })]])
+    expect(await pages("$filter=ListingKey eq 'L002'")).toEqual([
+      [expect.objectContaining({ ListingKey: 'L002' })],
+    ])
   })
 
   test('PAG-11 neither the sort field nor the key is in $select', async () => {
     await given([3, 5, 1, 4, 2].map(ListPrice => ({ ListPrice, City: `C${ListPrice}` })))
     const walk = await pages('$select=City&$orderby=ListPrice desc&$top=2')
     expect(walk.map(page => values(page, 'City'))).toEqual([['C5', 'C4'], ['C3', 'C2'], ['C1']])
-    for (const row of walk.flat()) expect(Object.keys(row).filter(name => !name.includes('@'))).toEqual(['City'])
+    for (const row of walk.flat())
+      expect(Object.keys(row).filter(name => !name.includes('@'))).toEqual(['City'])
   })
 
   test('PAG-12 the row a cursor points at is deleted between two pages', async () => {
@@ -68,22 +72,40 @@ describe.each(DATABASE_KINDS)('traps of paging on the %s database', kind => {
     const first = await list('$orderby=ListingKey&$top=2')
     expect((await market.remove('L002')).status).toBe(204)
     const next = await market.send(linkOf(first) ?? '')
-    expect([...keysOf(rowsOf(next)), ...keysOf(rowsOf(await market.send(linkOf(next) ?? '')))]).toEqual(['L003', 'L004', 'L005', 'L006'])
+    expect([...keysOf(rowsOf(next)), ...keysOf(rowsOf(await market.send(linkOf(next) ?? '')))]).toEqual([
+      'L003',
+      'L004',
+      'L005',
+      'L006',
+    ])
   })
 
   test('PAG-14 a broken $skiptoken', async () => {
     await given(times(5, () => ({})))
     const token = tokenOf(linkOf(await list('$top=2')))
-    const changed = [0, token.length >> 1, token.length - 2].map(at => token.slice(0, at) + (token[at] === 'A' ? 'B' : 'A') + token.slice(at + 1))
-    await refused(...['garbage', '', 'A'.repeat(80), token.slice(0, -4), ...changed].map(broken => `$top=2&$skiptoken=${broken}`))
-    await refused(...['$orderby=City', '$filter=TaxYear gt 1'].map(other => `$top=2&${other}&$skiptoken=${token}`))
+    const changed = [0, token.length >> 1, token.length - 2].map(
+      at => token.slice(0, at) + (token[at] === 'A' ? 'B' : 'A') + token.slice(at + 1),
+    )
+    await refused(
+      ...['garbage', '', 'A'.repeat(80), token.slice(0, -4), ...changed].map(
+        broken => `$top=2&$skiptoken=${broken}`,
+      ),
+    )
+    await refused(
+      ...['$orderby=City', '$filter=TaxYear gt 1'].map(other => `$top=2&${other}&$skiptoken=${token}`),
+    )
     expect(await keys(`$top=2&$skiptoken=${token}`)).toEqual(['L003', 'L004', 'L005'])
   })
 
   test('PAG-16 $top=0 with $count=true', async () => {
     await given(['Austin', 'Austin', 'Austin', 'Waco', 'Waco'].map(City => ({ City })))
     const answer = await list("$filter=City eq 'Austin'&$top=0&$count=true")
-    expect([answer.status, rowsOf(answer), bodyOf(answer)['@odata.count'], linkOf(answer)]).toEqual([200, [], 3, undefined])
+    expect([answer.status, rowsOf(answer), bodyOf(answer)['@odata.count'], linkOf(answer)]).toEqual([
+      200,
+      [],
+      3,
+      undefined,
+    ])
   })
 
   test('PAG-17 the cap of $skip', async () => {
@@ -115,7 +137,15 @@ describe.each(DATABASE_KINDS)('traps of paging on the %s database', kind => {
   })
 
   test('ORD-04 an order by something that cannot be ordered', async () => {
-    for (const wrong of ['Bogus', 'ConstructionMaterials', 'GeoLocation', 'Media', 'ListPrice sideways', 'City,Bogus', '']) {
+    for (const wrong of [
+      'Bogus',
+      'ConstructionMaterials',
+      'GeoLocation',
+      'Media',
+      'ListPrice sideways',
+      'City,Bogus',
+      '',
+    ]) {
       const answer = await list(`$orderby=${wrong}`)
       expect([wrong, answer.status]).toEqual([wrong, 400])
       expect(answer.text).toContain(/\w+$/.exec(wrong)?.[0] ?? '$orderby')
@@ -126,9 +156,13 @@ describe.each(DATABASE_KINDS)('traps of paging on the %s database', kind => {
     await given([{}])
     const started = performance.now()
     await refused(
-      ...['ListPrice desc;select pg_sleep(5)', '(select 1)', 'ListPrice,(case when 1=1 then 1 else 2 end)', '"ListPrice"', "ListPrice' desc --"].map(
-        text => `$orderby=${text}`,
-      ),
+      ...[
+        'ListPrice desc;select pg_sleep(5)',
+        '(select 1)',
+        'ListPrice,(case when 1=1 then 1 else 2 end)',
+        '"ListPrice"',
+        "ListPrice' desc --",
+      ].map(text => `$orderby=${text}`),
     )
     expect(performance.now() - started).toBeLessThan(4500)
     // A number is an expression, the same for all, and not the number of a column.
@@ -151,7 +185,8 @@ describe.each(DATABASE_KINDS)('traps of paging on the %s database', kind => {
 
   test('CNT-03 values of $count', async () => {
     await given([{}, {}])
-    for (const shown of ['True', 'TRUE', 'true']) expect(bodyOf(await list(`$count=${shown}`))['@odata.count']).toBe(2)
+    for (const shown of ['True', 'TRUE', 'true'])
+      expect(bodyOf(await list(`$count=${shown}`))['@odata.count']).toBe(2)
     expect(bodyOf(await list('$count=false'))).not.toHaveProperty(['@odata.count'])
     await refused('$count=maybe', '$count=1', '$count=')
   })
@@ -159,7 +194,9 @@ describe.each(DATABASE_KINDS)('traps of paging on the %s database', kind => {
   test('CNT-04 the count is a JSON number', async () => {
     await given([{}, {}])
     expect((await list('$count=true&$top=0')).text).toContain('"@odata.count":2,')
-    const asText = await market.send('/odata/Property?$count=true&$top=0', { headers: { Accept: 'application/json;IEEE754Compatible=true' } })
+    const asText = await market.send('/odata/Property?$count=true&$top=0', {
+      headers: { Accept: 'application/json;IEEE754Compatible=true' },
+    })
     expect(asText.text).toContain('"@odata.count":"2",')
   })
 })

@@ -13,15 +13,29 @@ describe.each(DATABASE_KINDS)('traps of permissions on the %s database', kind =>
   })
   afterAll(() => market.close())
 
-  /** The service as an agent of the public class meets it: prices paid are not for him, but his listings are his to write. */
+  /**
+   * The service as an agent of the public class meets it: prices paid are not for him, but his listings are
+   * his to write.
+   */
   const asPublic = () => {
-    const token = market.tokenFor({ audience: 'public', scopes: ['listings:read', 'listings:write'], memberKey: 'M1' })
+    const token = market.tokenFor({
+      audience: 'public',
+      scopes: ['listings:read', 'listings:write'],
+      memberKey: 'M1',
+    })
     const send = (target: string, parts: RequestParts = {}) =>
       market.send(target, { ...parts, headers: { Authorization: `Bearer ${token}`, ...parts.headers } })
     return marketOf({ ...market, send })
   }
   const givenPrices = (...prices: readonly number[]) =>
-    market.given(prices.map(SoldPrice => ({ SoldPrice, StandardStatus: 'Sold', ListAgentKey: 'M2', ListOfficeKey: 'M3' })))
+    market.given(
+      prices.map(SoldPrice => ({
+        SoldPrice,
+        StandardStatus: 'Sold',
+        ListAgentKey: 'M2',
+        ListOfficeKey: 'M3',
+      })),
+    )
 
   test('PER-01 a filter on a restricted field', async () => {
     const reader = asPublic()
@@ -54,20 +68,31 @@ describe.each(DATABASE_KINDS)('traps of permissions on the %s database', kind =>
   test('PER-05 restricted fields are never in the payload', async () => {
     const reader = asPublic()
     await market.given([{ SoldPrice: 100, StandardStatus: 'Sold' }])
-    const hidden = (row: Row | undefined) => expect([row?.['SoldPrice'], row?.['SoldPrice@Core.Permissions']]).toEqual([null, 'None'])
-    for (const query of ['$top=1', '$select=*', '$select=SoldPrice']) hidden(rowsOf(await reader.list(query))[0])
+    const hidden = (row: Row | undefined) =>
+      expect([row?.['SoldPrice'], row?.['SoldPrice@Core.Permissions']]).toEqual([null, 'None'])
+    for (const query of ['$top=1', '$select=*', '$select=SoldPrice'])
+      hidden(rowsOf(await reader.list(query))[0])
     hidden(await reader.read('L001'))
-    const changed = await reader.send("/odata/Property('L001')", { method: 'PATCH', headers: { Prefer: 'return=representation' }, body: { SoldPrice: 200 } })
+    const changed = await reader.send("/odata/Property('L001')", {
+      method: 'PATCH',
+      headers: { Prefer: 'return=representation' },
+      body: { SoldPrice: 200 },
+    })
     expect(changed.status, changed.text).toBe(200)
     hidden(bodyOf(changed))
     hidden(bodyOf(await reader.post({ ...DRAFT, SoldPrice: 5 })))
-    for (const path of ['SoldPrice', 'SoldPrice/$value']) expect((await reader.send(`/odata/Property('L001')/${path}`)).text).not.toContain('200')
+    for (const path of ['SoldPrice', 'SoldPrice/$value'])
+      expect((await reader.send(`/odata/Property('L001')/${path}`)).text).not.toContain('200')
     expect((await market.read('L001'))['SoldPrice']).toBe(200)
   })
 
   test('PER-06 ChangedByMemberKey is write-only', async () => {
     await market.given([{}])
-    await market.refused('$select=ChangedByMemberKey', "$filter=ChangedByMemberKey eq 'M1'", '$orderby=ChangedByMemberKey')
+    await market.refused(
+      '$select=ChangedByMemberKey',
+      "$filter=ChangedByMemberKey eq 'M1'",
+      '$orderby=ChangedByMemberKey',
+    )
     await market.refused(
       '$apply=groupby((ChangedByMemberKey))',
       '$compute=ChangedByMemberKey as X',

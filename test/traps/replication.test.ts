@@ -42,13 +42,17 @@ describe.each(DATABASE_KINDS)('traps of replication on the %s database', kind =>
     expect(poller.copy()).toEqual(await rows('$select=ListingKey,City,ModificationTimestamp'))
   })
 
-  test('REP-02 two changes within one millisecond, and a clock that is set back', { timeout: 60_000 }, async () => {
+  test('REP-02 two changes within one millisecond, and a clock that is set back', {
+    timeout: 60_000,
+  }, async () => {
     await given([{}])
     const times: string[] = []
     for (let n = 0; n < 100; n++) {
       times.push(timeOf(bodyOf(await patch('L001', { StreetNumber: String(n) }))))
       // To a database that has given a time of the next second the clock was set back.
-      if (n === 50) await market.database.prisma.$executeRaw`select setval('change_clock', (extract(epoch from clock_timestamp()) * 1000)::bigint + 1000)`
+      if (n === 50)
+        await market.database.prisma
+          .$executeRaw`select setval('change_clock', (extract(epoch from clock_timestamp()) * 1000)::bigint + 1000)`
     }
     expect(times.filter((time, i) => i > 0 && time <= (times[i - 1] ?? ''))).toEqual([])
     expect(times.at(-1)).toBe(timeOf(await read('L001')))
@@ -57,29 +61,46 @@ describe.each(DATABASE_KINDS)('traps of replication on the %s database', kind =>
   test('REP-04 deletions can be found', async () => {
     await given(Array.from({ length: 50 }, () => ({})))
     const all = await keys('$orderby=ListingKey')
-    const [last] = (await readEvents('$orderby=EntityEventSequence desc&$top=1')).map(event => event['EntityEventSequence'])
+    const [last] = (await readEvents('$orderby=EntityEventSequence desc&$top=1')).map(
+      event => event['EntityEventSequence'],
+    )
     const gone = ['L003', 'L010', 'L020', 'L021', 'L050']
     for (const key of gone) expect((await remove(key)).status).toBe(204)
-    expect(await keys('$select=ListingKey&$orderby=ListingKey&$top=20')).toEqual(all.filter(key => !gone.includes(key)))
-    const events = await readEvents(`$filter=EntityEventSequence gt ${last} and ResourceName eq 'Property'&$orderby=EntityEventSequence`)
+    expect(await keys('$select=ListingKey&$orderby=ListingKey&$top=20')).toEqual(
+      all.filter(key => !gone.includes(key)),
+    )
+    const events = await readEvents(
+      `$filter=EntityEventSequence gt ${last} and ResourceName eq 'Property'&$orderby=EntityEventSequence`,
+    )
     expect(events.map(event => event['ResourceRecordKey'])).toEqual(gone)
   })
-  const readEvents = async (query: string) => (bodyOf(await send(`/odata/EntityEvent?${query}`))['value'] ?? []) as readonly Row[] // a collection
+  const readEvents = async (query: string) =>
+    (bodyOf(await send(`/odata/EntityEvent?${query}`))['value'] ?? []) as readonly Row[] // a collection
 
   test('REP-07 leaving the filter', async () => {
     await given([{ SoldPrice: 5 }, {}])
     const [seen = ''] = (await rows('$orderby=ModificationTimestamp desc&$top=1')).map(timeOf)
     expect((await patch('L001', { StandardStatus: 'Sold' })).status).toBe(200)
     expect(await keys(`$filter=StandardStatus eq 'Active' and ModificationTimestamp gt ${seen}`)).toEqual([])
-    expect(await rows(`$filter=ModificationTimestamp gt ${seen}`)).toMatchObject([{ ListingKey: 'L001', StandardStatus: 'Sold' }])
+    expect(await rows(`$filter=ModificationTimestamp gt ${seen}`)).toMatchObject([
+      { ListingKey: 'L001', StandardStatus: 'Sold' },
+    ])
   })
 
   test('REP-09 edits past the API', async () => {
     await given([{}, {}])
     const [seen = ''] = (await rows('$orderby=ModificationTimestamp desc&$top=1')).map(timeOf)
-    await market.database.withClient(client => client.query(`update "Property" set "City" = 'By hand' where "ListingKey" = 'L001'`))
-    await market.database.prisma.property.update({ where: { ListingKey: 'L002' }, data: { City: 'By Studio' } })
-    expect(await keys(`$filter=ModificationTimestamp gt ${seen}&$orderby=ModificationTimestamp`)).toEqual(['L001', 'L002'])
+    await market.database.withClient(client =>
+      client.query(`update "Property" set "City" = 'By hand' where "ListingKey" = 'L001'`),
+    )
+    await market.database.prisma.property.update({
+      where: { ListingKey: 'L002' },
+      data: { City: 'By Studio' },
+    })
+    expect(await keys(`$filter=ModificationTimestamp gt ${seen}&$orderby=ModificationTimestamp`)).toEqual([
+      'L001',
+      'L002',
+    ])
     const before = await rows('$select=ListingKey,ModificationTimestamp')
     await migrate(market.database)
     expect(await rows('$select=ListingKey,ModificationTimestamp')).toEqual(before)
@@ -91,7 +112,10 @@ describe.each(DATABASE_KINDS)('traps of replication on the %s database', kind =>
     const body = { City: 'X', ChangedByMemberKey: 'M1' }
     for (const path of ["('')", '()', '(null)', "(ListingKey='')", '(undefined)', "('undefined')"])
       for (const method of ['GET', 'PATCH', 'PUT', 'DELETE']) {
-        const answer = await send(`/odata/Property${path}`, { method, ...(method.startsWith('P') && { body }) })
+        const answer = await send(`/odata/Property${path}`, {
+          method,
+          ...(method.startsWith('P') && { body }),
+        })
         expect([path, method, [400, 404].includes(answer.status)], answer.text).toEqual([path, method, true])
       }
     expect((await send('/odata/Property', { method: 'DELETE' })).status).toBe(405)

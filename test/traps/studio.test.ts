@@ -27,14 +27,22 @@ const answerOf = (url: string, headers: Readonly<Record<string, string>> = {}) =
 
 test('DBX-06 Prisma Studio is not open to the world', { timeout: 120_000 }, async () => {
   const port = await findPort()
-  const studio = spawn(process.execPath, ['--import', './src/typescript.mjs', 'src/cli/studio.ts', '--port', String(port)], {
-    env: { PATH: process.env['PATH'], DATA_DIR: place.env['DATA_DIR'] },
-    stdio: 'ignore',
-  })
+  const studio = spawn(
+    process.execPath,
+    ['--import', './src/typescript.mjs', 'src/cli/studio.ts', '--port', String(port)],
+    {
+      env: { PATH: process.env['PATH'], DATA_DIR: place.env['DATA_DIR'] },
+      stdio: 'ignore',
+    },
+  )
   const gone = once(studio, 'exit')
-  await expect.poll(() => answerOf(`http://127.0.0.1:${port}/`), { timeout: 90_000, interval: 500 }).toMatchObject({ status: 200 })
+  await expect
+    .poll(() => answerOf(`http://127.0.0.1:${port}/`), { timeout: 90_000, interval: 500 })
+    .toMatchObject({ status: 200 })
   // Another host would come by an address that is not that of the loopback.
-  const outside = Object.values(networkInterfaces()).flatMap(found => (found ?? []).filter(({ internal, family }) => !internal && family === 'IPv4'))
+  const outside = Object.values(networkInterfaces()).flatMap(found =>
+    (found ?? []).filter(({ internal, family }) => !internal && family === 'IPv4'),
+  )
   for (const { address } of outside) expect(await answerOf(`http://${address}:${port}/`)).toBeUndefined()
   // A page from elsewhere may not read what it gets.
   const foreign = await answerOf(`http://127.0.0.1:${port}/`, { Origin: 'https://evil.example' })

@@ -20,16 +20,28 @@ function forge(header: object, claims: object, secret?: string): string {
 
 const makeKey = (kid: string) => ({ kid, ...generateKeyPairSync('ec', { namedCurve: 'P-256' }) })
 type Key = ReturnType<typeof makeKey>
-const toJwk = async ({ kid, publicKey }: Key): Promise<JWK> => ({ ...(await exportJWK(publicKey)), kid, alg: 'ES256', use: 'sig' })
+const toJwk = async ({ kid, publicKey }: Key): Promise<JWK> => ({
+  ...(await exportJWK(publicKey)),
+  kid,
+  alg: 'ES256',
+  use: 'sig',
+})
 const signBy = ({ kid, privateKey }: Key) =>
-  new SignJWT({ exp: now() + 600, scope: 'listings:read' }).setProtectedHeader({ alg: 'ES256', kid }).sign(privateKey)
+  new SignJWT({ exp: now() + 600, scope: 'listings:read' })
+    .setProtectedHeader({ alg: 'ES256', kid })
+    .sign(privateKey)
 
 /** The key server of the tests. */
 let published: readonly JWK[] = []
 let isDown = false
 let keyServer: Server
 beforeAll(async () => {
-  keyServer = createServer((_, res) => void res.writeHead(isDown ? 500 : 200, { 'Content-Type': 'application/json' }).end(JSON.stringify({ keys: published })))
+  keyServer = createServer(
+    (_, res) =>
+      void res
+        .writeHead(isDown ? 500 : 200, { 'Content-Type': 'application/json' })
+        .end(JSON.stringify({ keys: published })),
+  )
   keyServer.listen(0, '127.0.0.1')
   await once(keyServer, 'listening')
 })
@@ -41,7 +53,13 @@ describe.each(DATABASE_KINDS)('traps of tokens on the %s database', kind => {
   beforeAll(async () => {
     market = await startMarket({
       kind,
-      env: { JWT_SECRET: SECRET, JWKS_URL: keySetUrl(), JWKS_MAX_AGE_MS: '300', JWKS_COOLDOWN_MS: '0', CORS_ORIGINS: 'https://app.example' },
+      env: {
+        JWT_SECRET: SECRET,
+        JWKS_URL: keySetUrl(),
+        JWKS_MAX_AGE_MS: '300',
+        JWKS_COOLDOWN_MS: '0',
+        CORS_ORIGINS: 'https://app.example',
+      },
     })
     await market.given([{}, {}])
   })
@@ -49,14 +67,21 @@ describe.each(DATABASE_KINDS)('traps of tokens on the %s database', kind => {
 
   const statusOf = async (authorization: string | null, target = '/odata/Property?$top=1') =>
     (await market.send(target, { headers: { Authorization: authorization } })).status
-  const statusWith = (claims: object, header: object = { alg: 'HS256' }, secret: string | undefined = SECRET) =>
-    statusOf(`Bearer ${forge(header, claims, secret)}`)
+  const statusWith = (
+    claims: object,
+    header: object = { alg: 'HS256' },
+    secret: string | undefined = SECRET,
+  ) => statusOf(`Bearer ${forge(header, claims, secret)}`)
 
   test('JWT-01 algorithm none', async () => {
     const claims = { exp: now() + 60 }
-    for (const alg of ['none', 'None', 'NONE']) expect([alg, await statusOf(`Bearer ${forge({ alg }, claims)}`)]).toEqual([alg, 401])
+    for (const alg of ['none', 'None', 'NONE'])
+      expect([alg, await statusOf(`Bearer ${forge({ alg }, claims)}`)]).toEqual([alg, 401])
     const [header, payload] = market.tokenFor().split('.')
-    expect([await statusOf(`Bearer ${header}.${payload}.`), await statusOf(`Bearer ${header}.${payload}`)]).toEqual([401, 401])
+    expect([
+      await statusOf(`Bearer ${header}.${payload}.`),
+      await statusOf(`Bearer ${header}.${payload}`),
+    ]).toEqual([401, 401])
     expect(await statusWith(claims)).toBe(200)
   })
 
@@ -65,7 +90,8 @@ describe.each(DATABASE_KINDS)('traps of tokens on the %s database', kind => {
     published = [await toJwk(key)]
     const pem = key.publicKey.export({ type: 'spki', format: 'pem' }).toString()
     for (const secret of [pem, pem.trimEnd(), JSON.stringify(published[0])])
-      for (const header of [{ alg: 'HS256' }, { alg: 'HS256', kid: 'one' }]) expect(await statusWith({ exp: now() + 60 }, header, secret)).toBe(401)
+      for (const header of [{ alg: 'HS256' }, { alg: 'HS256', kid: 'one' }])
+        expect(await statusWith({ exp: now() + 60 }, header, secret)).toBe(401)
     expect(await statusOf(`Bearer ${await signBy(key)}`)).toBe(200)
   })
 
@@ -73,7 +99,12 @@ describe.each(DATABASE_KINDS)('traps of tokens on the %s database', kind => {
     const exp = now() + 60
     for (const claims of [{ exp: now() - 5 }, { exp, nbf: now() + 5 }, { exp, iat: now() + 5 }])
       expect([claims, await statusWith(claims)]).toEqual([claims, 200])
-    for (const claims of [{ exp: now() - 600 }, { exp, nbf: now() + 600 }, { exp: 'tomorrow' }, { exp: Date.now() + 60_000 }])
+    for (const claims of [
+      { exp: now() - 600 },
+      { exp, nbf: now() + 600 },
+      { exp: 'tomorrow' },
+      { exp: Date.now() + 60_000 },
+    ])
       expect([claims, await statusWith(claims)]).toEqual([claims, 401])
   })
 
@@ -83,8 +114,10 @@ describe.each(DATABASE_KINDS)('traps of tokens on the %s database', kind => {
 
   test('JWT-08 the name of the scheme, and blanks', async () => {
     const token = market.tokenFor()
-    for (const header of [`bearer ${token}`, `BEARER ${token}`, `Bearer  ${token}`, `Bearer ${token} `]) expect(await statusOf(header)).toBe(200)
-    for (const header of [`Bearer${token}`, token, `Basic ${token}`, 'Bearer', 'Bearer ']) expect(await statusOf(header)).toBe(401)
+    for (const header of [`bearer ${token}`, `BEARER ${token}`, `Bearer  ${token}`, `Bearer ${token} `])
+      expect(await statusOf(header)).toBe(200)
+    for (const header of [`Bearer${token}`, token, `Basic ${token}`, 'Bearer', 'Bearer '])
+      expect(await statusOf(header)).toBe(401)
   })
 
   test('JWT-09 401 against 403', async () => {
@@ -102,17 +135,34 @@ describe.each(DATABASE_KINDS)('traps of tokens on the %s database', kind => {
   }) // biome-ignore format: one table
 
   test('JWT-11 each path needs the token', async () => {
-    for (const path of ['/odata/', '/odata', '/odata/$metadata', '/odata/Property', "/odata/Property('L001')", '/odata/Nope', '/odata/$batch'])
+    for (const path of [
+      '/odata/',
+      '/odata',
+      '/odata/$metadata',
+      '/odata/Property',
+      "/odata/Property('L001')",
+      '/odata/Nope',
+      '/odata/$batch',
+    ])
       for (const method of ['GET', 'POST', 'DELETE']) {
         const answer = await market.send(path, { method, headers: { Authorization: null } })
         expect([path, method, answer.status]).toEqual([path, method, 401])
       }
-    const preflight = { Origin: 'https://app.example', 'Access-Control-Request-Method': 'PATCH', Authorization: null }
+    const preflight = {
+      Origin: 'https://app.example',
+      'Access-Control-Request-Method': 'PATCH',
+      Authorization: null,
+    }
     expect((await market.send('/odata/Property', { method: 'OPTIONS', headers: preflight })).status).toBe(204)
-    expect((await market.send('/odata/Property', { method: 'OPTIONS', headers: { Authorization: null } })).status).toBe(401)
+    expect(
+      (await market.send('/odata/Property', { method: 'OPTIONS', headers: { Authorization: null } })).status,
+    ).toBe(401)
     for (const path of ['/health/live', '/health/ready']) {
       const health = await market.send(path, { headers: { Authorization: null } })
-      expect([health.status, health.text]).toEqual([200, expect.stringMatching(/^\{"status":"(?:live|ready)"\}$/)])
+      expect([health.status, health.text]).toEqual([
+        200,
+        expect.stringMatching(/^\{"status":"(?:live|ready)"\}$/),
+      ])
     }
   })
 
@@ -136,12 +186,16 @@ describe.each(DATABASE_KINDS)('traps of tokens on the %s database', kind => {
 
   test('JWT-14 tokens outside the header', async () => {
     const token = market.tokenFor()
-    const answer = await market.send(`/odata/Property?access_token=${token}&$top=1`, { headers: { Authorization: null } })
+    const answer = await market.send(`/odata/Property?access_token=${token}&$top=1`, {
+      headers: { Authorization: null },
+    })
     expect([answer.status, answer.text.includes(token)]).toEqual([401, false])
     const page = await market.send(`/odata/Property?access_token=${token}&$top=1`)
     expect(page.status).toBe(200)
     expect(linkOf(page)).toMatch(/\$skiptoken=/)
     expect(linkOf(page)).not.toContain(token)
-    expect((await market.send(`/odata/Property?access_token=${token}&$filter=nonsense`)).text).not.toContain(token)
+    expect((await market.send(`/odata/Property?access_token=${token}&$filter=nonsense`)).text).not.toContain(
+      token,
+    )
   })
 })

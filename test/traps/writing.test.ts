@@ -31,7 +31,13 @@ describe.each(DATABASE_KINDS)('traps of writing on the %s database', kind => {
     const created = await draft({ Roof: ['Tile'], TaxYear: 2020 })
     expect((await patch(keyOf(created), { ListPrice: 5 })).status).toBe(200)
     expect((await patch(keyOf(created), { City: 'Waco' })).status).toBe(200)
-    expect(await read(keyOf(created))).toMatchObject({ ...DRAFT, Roof: ['Tile'], TaxYear: 2020, ListPrice: 5, City: 'Waco' })
+    expect(await read(keyOf(created))).toMatchObject({
+      ...DRAFT,
+      Roof: ['Tile'],
+      TaxYear: 2020,
+      ListPrice: 5,
+      City: 'Waco',
+    })
   })
 
   test('WRT-02 null clears an optional field, not a required one', async () => {
@@ -42,9 +48,16 @@ describe.each(DATABASE_KINDS)('traps of writing on the %s database', kind => {
   })
 
   test('WRT-04 unknown fields', async () => {
-    expect(await refusedPost({ ...DRAFT, Citty: 'x' })).toMatchObject({ status: 400, code: '1111', details: ['1102 Citty'] })
+    expect(await refusedPost({ ...DRAFT, Citty: 'x' })).toMatchObject({
+      status: 400,
+      code: '1111',
+      details: ['1102 Citty'],
+    })
     const created = await draft({ ListPrice: 7 })
-    expect(refusalOf(await patch(keyOf(created), { listprice: 5 }))).toMatchObject({ status: 400, details: ['1102 listprice'] })
+    expect(refusalOf(await patch(keyOf(created), { listprice: 5 }))).toMatchObject({
+      status: 400,
+      details: ['1102 listprice'],
+    })
     expect(await read(keyOf(created))).toMatchObject({ ListPrice: 7, ModificationTimestamp: timeOf(created) })
   })
 
@@ -57,20 +70,33 @@ describe.each(DATABASE_KINDS)('traps of writing on the %s database', kind => {
       OriginatingSystemName: 'evil',
     }
     const created = await draft(evil)
-    expect(created).toMatchObject({ ContractStatus: 'Draft', MlsStatus: 'Draft', StandardStatus: 'Incomplete', OriginatingSystemName: 'Listing Service' })
+    expect(created).toMatchObject({
+      ContractStatus: 'Draft',
+      MlsStatus: 'Draft',
+      StandardStatus: 'Incomplete',
+      OriginatingSystemName: 'Listing Service',
+    })
     expect(keyOf(created)).toMatch(/^Draft/)
     expect(Math.abs(Date.now() - Date.parse(timeOf(created)))).toBeLessThan(60_000)
-    expect((await refusedPost({ ...DRAFT, ...evil, StandardStatus: 'Active' })).details).toEqual([expect.stringMatching(/ StandardStatus$/)])
+    expect((await refusedPost({ ...DRAFT, ...evil, StandardStatus: 'Active' })).details).toEqual([
+      expect.stringMatching(/ StandardStatus$/),
+    ])
     expect(keyOf(await draft({ StandardStatus: 'Incomplete' }))).toMatch(/^Draft/)
   })
 
   test('WRT-06 all faults at once', async () => {
     const required = Object.keys(DRAFT)
     const empty = await refusedPost({})
-    expect([empty.status, empty.code, [...empty.details].sort()]).toEqual([400, '1111', required.map(name => `1101 ${name}`).sort()])
+    expect([empty.status, empty.code, [...empty.details].sort()]).toEqual([
+      400,
+      '1111',
+      required.map(name => `1101 ${name}`).sort(),
+    ])
     const wrong = await refusedPost({ City: 5, StreetName: '', PropertyType: '   ' })
     const missing = ['ListAgentKey', 'ListOfficeKey', 'StreetNumber'].map(name => `1101 ${name}`)
-    expect([...wrong.details].sort()).toEqual(['1103 City', '1101 StreetName', '1101 PropertyType', ...missing].sort())
+    expect([...wrong.details].sort()).toEqual(
+      ['1103 City', '1101 StreetName', '1101 PropertyType', ...missing].sort(),
+    )
   })
 
   test('WRT-07 keys that are no member', async () => {
@@ -78,7 +104,9 @@ describe.each(DATABASE_KINDS)('traps of writing on the %s database', kind => {
     expect((await refusedPost({ ...DRAFT, ListOfficeKey: '' })).details).toEqual(['1101 ListOfficeKey'])
     expect((await refusedPost({ ...DRAFT, ListAgentKey: 5 })).details).toEqual(['1103 ListAgentKey'])
     const created = await draft()
-    expect(refusalOf(await patch(keyOf(created), { ListAgentKey: 'nobody' })).details).toEqual(['1107 ListAgentKey'])
+    expect(refusalOf(await patch(keyOf(created), { ListAgentKey: 'nobody' })).details).toEqual([
+      '1107 ListAgentKey',
+    ])
     expect((await read(keyOf(created)))['ListAgentKey']).toBe(DRAFT.ListAgentKey)
   })
 
@@ -93,14 +121,20 @@ describe.each(DATABASE_KINDS)('traps of writing on the %s database', kind => {
     await given([{ Media, Rooms, OpenHouses }])
     expect((await send('/odata/Rooms/$count')).text).toBe('1')
     expect((await remove('L001')).status).toBe(204)
-    expect([(await remove('L001')).status, (await send("/odata/Property('L001')")).status]).toEqual([404, 404])
-    for (const set of ['Rooms', 'Media', 'OpenHouse']) expect((await send(`/odata/${set}/$count`)).text).toBe('0')
-    for (const path of ["Rooms('r')", "Media('m')", "OpenHouse('o')", "Property('L001')/Rooms"]) expect((await send(`/odata/${path}`)).status).toBe(404)
+    expect([(await remove('L001')).status, (await send("/odata/Property('L001')")).status]).toEqual([
+      404, 404,
+    ])
+    for (const set of ['Rooms', 'Media', 'OpenHouse'])
+      expect((await send(`/odata/${set}/$count`)).text).toBe('0')
+    for (const path of ["Rooms('r')", "Media('m')", "OpenHouse('o')", "Property('L001')/Rooms"])
+      expect((await send(`/odata/${path}`)).status).toBe(404)
   })
 
   test('WRT-11 all or nothing', async () => {
     const created = await draft()
-    expect(refusalOf(await patch(keyOf(created), { City: 'Waco', StandardStatus: 'Nonsense' }))).toMatchObject({
+    expect(
+      refusalOf(await patch(keyOf(created), { City: 'Waco', StandardStatus: 'Nonsense' })),
+    ).toMatchObject({
       status: 400,
       code: '1111',
       details: ['1105 StandardStatus'],
@@ -114,8 +148,13 @@ describe.each(DATABASE_KINDS)('traps of writing on the %s database', kind => {
     const headers = { 'Content-Type': 'application/json' }
     for (const rawBody of [undefined, '', '{', '[]', 'null', '"x"', '{"City":"A",}']) {
       const before = await countAll()
-      expect([rawBody, (await send('/odata/Property', { method: 'POST', headers, rawBody })).status]).toEqual([rawBody, 400])
-      expect([rawBody, (await send(`/odata/Property('${key}')`, { method: 'PATCH', headers, rawBody })).status]).toEqual([rawBody, 400])
+      expect([rawBody, (await send('/odata/Property', { method: 'POST', headers, rawBody })).status]).toEqual(
+        [rawBody, 400],
+      )
+      expect([
+        rawBody,
+        (await send(`/odata/Property('${key}')`, { method: 'PATCH', headers, rawBody })).status,
+      ]).toEqual([rawBody, 400])
       expect(await countAll()).toBe(before)
     }
   })
@@ -133,7 +172,12 @@ describe.each(DATABASE_KINDS)('traps of writing on the %s database', kind => {
   test('WRT-17 each accepted PATCH moves the timestamp, and nothing else does', async () => {
     let last = await draft()
     const key = keyOf(last)
-    for (const body of [{ ListPrice: 5 }, { ListPrice: 5 }, { ConstructionMaterials: ['Brick'] }, { StandardStatus: 'Active' }]) {
+    for (const body of [
+      { ListPrice: 5 },
+      { ListPrice: 5 },
+      { ConstructionMaterials: ['Brick'] },
+      { StandardStatus: 'Active' },
+    ]) {
       expect((await patch(key, { StandardStatus: 'Banana' })).status).toBe(400)
       expect(timeOf(await read(key))).toBe(timeOf(last))
       const next = bodyOf(await patch(key, body))
@@ -151,15 +195,25 @@ describe.each(DATABASE_KINDS)('traps of writing on the %s database', kind => {
 
   test('JSN-02 IEEE754Compatible', async () => {
     await given([{ ListPrice: 5.5 }])
-    const answer = await send('/odata/Property?$count=true&$top=1', { headers: { Accept: 'application/json;IEEE754Compatible=true' } })
+    const answer = await send('/odata/Property?$count=true&$top=1', {
+      headers: { Accept: 'application/json;IEEE754Compatible=true' },
+    })
     expect(answer.headers['content-type']).toContain('IEEE754Compatible=true')
     expect(bodyOf(answer)).toMatchObject({ '@odata.count': '1', value: [{ ListPrice: '5.5' }] })
     const key = keyOf(await draft())
     for (const type of ['application/json;IEEE754Compatible=true', 'application/json']) {
       const body = { ...DRAFT, ListPrice: '450000.50', ChangedByMemberKey: 'M1' }
-      const created = await send('/odata/Property', { method: 'POST', headers: { 'Content-Type': type }, body })
+      const created = await send('/odata/Property', {
+        method: 'POST',
+        headers: { 'Content-Type': type },
+        body,
+      })
       expect([created.status, bodyOf(created)['ListPrice']]).toEqual([201, 450000.5])
-      const changed = await send(`/odata/Property('${key}')`, { method: 'PATCH', headers: { 'Content-Type': type }, body })
+      const changed = await send(`/odata/Property('${key}')`, {
+        method: 'PATCH',
+        headers: { 'Content-Type': type },
+        body,
+      })
       expect([changed.status, bodyOf(changed)['ListPrice']]).toEqual([200, 450000.5])
     }
     expect(refusalOf(await patch(key, { ListPrice: 'much' })).details).toEqual(['1103 ListPrice'])
@@ -169,18 +223,31 @@ describe.each(DATABASE_KINDS)('traps of writing on the %s database', kind => {
     await given([])
     const created = await draft()
     const found = (op: string) => keys(`$filter=ModificationTimestamp ${op} ${timeOf(created)}`)
-    expect([await found('eq'), await found('ge'), await found('gt'), await found('lt')]).toEqual([[keyOf(created)], [keyOf(created)], [], []])
+    expect([await found('eq'), await found('ge'), await found('gt'), await found('lt')]).toEqual([
+      [keyOf(created)],
+      [keyOf(created)],
+      [],
+      [],
+    ])
   })
 
   test('JSN-07 nulls and empty lists are present', async () => {
     await given([])
     const created = await draft()
-    const { Property } = bodyOf(await send('/odata/$metadata?$format=json'))['org.reso.metadata'] as { readonly Property: Record<string, Row> } // the model
-    const declared = Object.keys(Property).filter(name => /^[A-Z]/.test(name) && Property[name]?.['$Kind'] !== 'NavigationProperty')
+    const { Property } = bodyOf(await send('/odata/$metadata?$format=json'))['org.reso.metadata'] as {
+      readonly Property: Record<string, Row>
+    } // the model
+    const declared = Object.keys(Property).filter(
+      name => /^[A-Z]/.test(name) && Property[name]?.['$Kind'] !== 'NavigationProperty',
+    )
     const shown = await read(keyOf(created))
-    expect(Object.keys(shown)).toEqual(expect.arrayContaining(declared.filter(name => name !== 'ChangedByMemberKey')))
+    expect(Object.keys(shown)).toEqual(
+      expect.arrayContaining(declared.filter(name => name !== 'ChangedByMemberKey')),
+    )
     expect(shown).toMatchObject({ ListPrice: null, ConstructionMaterials: [] })
-    expect((await list('$select=ListPrice,ConstructionMaterials')).text).toMatch(/"ListPrice":null,"ConstructionMaterials":\[\]/)
+    expect((await list('$select=ListPrice,ConstructionMaterials')).text).toMatch(
+      /"ListPrice":null,"ConstructionMaterials":\[\]/,
+    )
   })
 
   test('JSN-08 everyday decimals survive', async () => {

@@ -1,5 +1,6 @@
-// A typical Apollo Server 5 + Prisma 7 project: schema first, plain resolvers, relations through Prisma's batched fluent API.
-// Better than many: only the asked columns are selected (SELECT=0 reads whole rows). env: PORT, DATABASE_URL, POOL, FIELDS (json), SELECT
+// A typical Apollo Server 5 + Prisma 7 project: schema first, plain resolvers, relations through Prisma's
+// batched fluent API. Better than many: only the asked columns are selected (SELECT=0 reads whole rows). env:
+// PORT, DATABASE_URL, POOL, FIELDS (json), SELECT
 
 import { createHash } from 'node:crypto'
 import { ApolloServer } from '@apollo/server'
@@ -13,7 +14,11 @@ const TYPES = JSON.parse(process.env.FIELDS),
   SELECT = process.env.SELECT !== '0'
 const names = new Map()
 const adapter = new PrismaPg(
-  { connectionString: process.env.DATABASE_URL, max: Number(process.env.POOL ?? 10), options: '-c timezone=UTC -c plan_cache_mode=force_custom_plan' },
+  {
+    connectionString: process.env.DATABASE_URL,
+    max: Number(process.env.POOL ?? 10),
+    options: '-c timezone=UTC -c plan_cache_mode=force_custom_plan',
+  },
   {
     statementNameGenerator: q => {
       let n = names.get(q.sql)
@@ -34,10 +39,22 @@ const iso = n =>
     parseLiteral: v => new Date(v.value),
   })
 const gqlType = (t, nn) =>
-  (t === 'i' ? 'Int' : t === 't' ? 'DateTime' : t === 'D' ? 'Date' : t === 'b' ? 'Boolean' : t === 'c' ? '[String!]' : t[0] === 'd' ? 'Float' : 'String') +
-  (nn ? '!' : '')
+  (t === 'i'
+    ? 'Int'
+    : t === 't'
+      ? 'DateTime'
+      : t === 'D'
+        ? 'Date'
+        : t === 'b'
+          ? 'Boolean'
+          : t === 'c'
+            ? '[String!]'
+            : t[0] === 'd'
+              ? 'Float'
+              : 'String') + (nn ? '!' : '')
 const fields = (t, input) => TYPES[t].map(([n, ty, nn]) => `${n}: ${gqlType(ty, !input && nn)}`).join('\n')
-const ops = (n, t, more = '') => `input ${n} { eq: ${t} ne: ${t} gt: ${t} gte: ${t} lt: ${t} lte: ${t} in: [${t}!] ${more} }`
+const ops = (n, t, more = '') =>
+  `input ${n} { eq: ${t} ne: ${t} gt: ${t} gte: ${t} lt: ${t} lte: ${t} in: [${t}!] ${more} }`
 const typeDefs = `
   scalar DateTime scalar Date
   type Media { ${fields('Media')} } type Rooms { ${fields('Rooms')} } type Member { ${fields('Member')} }
@@ -60,7 +77,12 @@ const where = f =>
         ? [k, v.map(where)]
         : k === 'NOT'
           ? [k, where(v)]
-          : [k, Object.fromEntries(Object.entries(v).map(([o, x]) => [o === 'eq' ? 'equals' : o === 'ne' ? 'not' : o, x]))],
+          : [
+              k,
+              Object.fromEntries(
+                Object.entries(v).map(([o, x]) => [o === 'eq' ? 'equals' : o === 'ne' ? 'not' : o, x]),
+              ),
+            ],
     ),
   )
 const asked = (set, info, out = {}) => {
@@ -81,14 +103,16 @@ const select = (info, path) => {
   return { listingKey: true, ...asked(set, info) }
 }
 const check = async key => {
-  if (!key || !(await prisma.member.findUnique({ where: { memberKey: key }, select: { memberKey: true } }))) throw new Error('unknown member')
+  if (!key || !(await prisma.member.findUnique({ where: { memberKey: key }, select: { memberKey: true } })))
+    throw new Error('unknown member')
 }
 let n = 0
 const resolvers = {
   DateTime: iso('DateTime'),
   Date: iso('Date'),
   Query: {
-    property: (_, { listingKey }, __, info) => prisma.property.findUnique({ where: { listingKey }, select: select(info, []) }),
+    property: (_, { listingKey }, __, info) =>
+      prisma.property.findUnique({ where: { listingKey }, select: select(info, []) }),
     properties: async (_, a, __, info) => {
       const w = where(a.filter)
       const nodes =
@@ -101,12 +125,22 @@ const resolvers = {
               ...(a.after ? { cursor: { listingKey: a.after }, skip: 1 } : {}),
               select: select(info, ['nodes']),
             })
-      return { nodes, endCursor: nodes.at(-1)?.listingKey, totalCount: () => prisma.property.count({ where: w }) }
+      return {
+        nodes,
+        endCursor: nodes.at(-1)?.listingKey,
+        totalCount: () => prisma.property.count({ where: w }),
+      }
     },
   },
   Property: {
-    media: (p, a) => prisma.property.findUnique({ where: { listingKey: p.listingKey } }).media({ orderBy: { order: 'asc' }, take: a.first }),
-    rooms: p => prisma.property.findUnique({ where: { listingKey: p.listingKey } }).rooms({ orderBy: { roomKey: 'asc' } }),
+    media: (p, a) =>
+      prisma.property
+        .findUnique({ where: { listingKey: p.listingKey } })
+        .media({ orderBy: { order: 'asc' }, take: a.first }),
+    rooms: p =>
+      prisma.property
+        .findUnique({ where: { listingKey: p.listingKey } })
+        .rooms({ orderBy: { roomKey: 'asc' } }),
     listAgent: p => prisma.property.findUnique({ where: { listingKey: p.listingKey } }).listAgent(),
   },
   Mutation: {
@@ -127,7 +161,11 @@ const resolvers = {
     },
     updateProperty: async (_, { listingKey, data }, __, info) => {
       await check(data.changedByMemberKey)
-      return prisma.property.update({ where: { listingKey }, data: { ...data, modificationTimestamp: new Date() }, select: select(info, []) })
+      return prisma.property.update({
+        where: { listingKey },
+        data: { ...data, modificationTimestamp: new Date() },
+        select: select(info, []),
+      })
     },
     deleteProperty: async (_, { listingKey }) => {
       await prisma.property.delete({ where: { listingKey }, select: { listingKey: true } })
@@ -137,4 +175,6 @@ const resolvers = {
 }
 const server = new ApolloServer({ typeDefs, resolvers, introspection: false, csrfPrevention: true })
 await server.start()
-express().use('/graphql', express.json(), expressMiddleware(server)).listen(Number(process.env.PORT), '127.0.0.1')
+express()
+  .use('/graphql', express.json(), expressMiddleware(server))
+  .listen(Number(process.env.PORT), '127.0.0.1')

@@ -12,10 +12,26 @@ const NESTED = ` media(first:3){${fields(MEDIA)}} rooms{${fields(ROOMS)}}`
 const [narrow, wide] = [fields(NARROW), fields(WIDE)]
 
 const list = (f, o, first, selection) =>
-  ask(`query($f:PropertyFilter,$o:[PropertyOrder!]){properties(filter:$f,orderBy:$o,first:${first}){nodes{${selection}}}}`, { f, o })
-const near = selection => ({ city, low, high }) => list({ city: { eq: city }, listPrice: { gte: low, lte: high } }, order(true, 'ListPrice', 'ListingKey'), 50, selection) // biome-ignore format: one line
-const page = (selection, n, a) => ask(`query($n:Int!,$a:String,$o:[PropertyOrder!]){properties(orderBy:$o,first:$n,after:$a){nodes{${selection}} endCursor}}`, { n, a, o: order(false, 'ModificationTimestamp', 'ListingKey') }) // biome-ignore format: one line
-const update = (k, d) => ask('mutation($k:String!,$d:PropertyInput!){updateProperty(listingKey:$k,data:$d){listingKey}}', { k, d })
+  ask(
+    `query($f:PropertyFilter,$o:[PropertyOrder!]){properties(filter:$f,orderBy:$o,first:${first}){nodes{${selection}}}}`,
+    { f, o },
+  )
+const near =
+  selection =>
+  ({ city, low, high }) =>
+    list(
+      { city: { eq: city }, listPrice: { gte: low, lte: high } },
+      order(true, 'ListPrice', 'ListingKey'),
+      50,
+      selection,
+    )
+const page = (selection, n, a) =>
+  ask(
+    `query($n:Int!,$a:String,$o:[PropertyOrder!]){properties(orderBy:$o,first:$n,after:$a){nodes{${selection}} endCursor}}`,
+    { n, a, o: order(false, 'ModificationTimestamp', 'ListingKey') },
+  )
+const update = (k, d) =>
+  ask('mutation($k:String!,$d:PropertyInput!){updateProperty(listingKey:$k,data:$d){listingKey}}', { k, d })
 const patch = ({ key, price, member }) => update(key, { listPrice: price, changedByMemberKey: member })
 
 export const forms = {
@@ -28,14 +44,32 @@ export const forms = {
     'list-200-status': ({ status }) => list({ standardStatus: { eq: status } }, NEWEST, 200, narrow),
     'any-lambda': ({ material }) => list({ constructionMaterials: { has: material } }, NEWEST, 50, narrow),
     'count-only': ({ city, low }) =>
-      ask('query($f:PropertyFilter){properties(filter:$f,first:0){totalCount}}', { f: { city: { eq: city }, listPrice: { gte: low } } }),
+      ask('query($f:PropertyFilter){properties(filter:$f,first:0){totalCount}}', {
+        f: { city: { eq: city }, listPrice: { gte: low } },
+      }),
     'page-1': ({ size }) => page(narrow, size),
     'page-1000': values => page(narrow, values.size, keyBefore(values)),
-    walk: { first: ({ size }) => page(wide, size), next: ({ cursor }, { size }) => cursor && page(wide, size, cursor) },
+    walk: {
+      first: ({ size }) => page(wide, size),
+      next: ({ cursor }, { size }) => cursor && page(wide, size, cursor),
+    },
     'patch-single': patch,
     'patch-concurrent': patch,
     cycle: {
-      create: ({ member, city }) => ask('mutation($d:PropertyInput!){createProperty(data:$d){listingKey standardStatus contractStatus mlsStatus modificationTimestamp}}', { d: { listAgentKey: member, listOfficeKey: member, propertyType: 'Residential', streetNumber: '12', streetName: 'Bench Road', city } }), // biome-ignore format: one line
+      create: ({ member, city }) =>
+        ask(
+          'mutation($d:PropertyInput!){createProperty(data:$d){listingKey standardStatus contractStatus mlsStatus modificationTimestamp}}',
+          {
+            d: {
+              listAgentKey: member,
+              listOfficeKey: member,
+              propertyType: 'Residential',
+              streetNumber: '12',
+              streetName: 'Bench Road',
+              city,
+            },
+          },
+        ),
       keyOf: answer => answer.data.createProperty.listingKey,
       steps: (key, { member }) => [
         update(key, { standardStatus: 'Active', changedByMemberKey: member }),
@@ -47,7 +81,10 @@ export const forms = {
 }
 
 /** What the server makes its schema of. */
-const toFields = ([table, columns]) => [table, columns.map(column => [toCamel(column.name), column.type, isRequired(table, column), column.name])]
+const toFields = ([table, columns]) => [
+  table,
+  columns.map(column => [toCamel(column.name), column.type, isRequired(table, column), column.name]),
+]
 
 export const server = {
   name: 'apollo-prisma',

@@ -1,4 +1,5 @@
-// The usual hand-made OData route: Express 5, a URL parser from npm, its tree turned into Prisma arguments. env: PORT, DATABASE_URL, POOL, COLUMNS (json)
+// The usual hand-made OData route: Express 5, a URL parser from npm, its tree turned into Prisma arguments.
+// env: PORT, DATABASE_URL, POOL, COLUMNS (json)
 
 import { createHash } from 'node:crypto'
 import odata from '@odata/parser'
@@ -12,7 +13,11 @@ const dates = new Set(COLUMNS.filter(c => c[1] === 'D').map(c => c[0])),
   decimals = new Set(COLUMNS.filter(c => c[1][0] === 'd').map(c => c[0]))
 const names = new Map()
 const adapter = new PrismaPg(
-  { connectionString: process.env.DATABASE_URL, max: Number(process.env.POOL ?? 10), options: '-c timezone=UTC -c plan_cache_mode=force_custom_plan' },
+  {
+    connectionString: process.env.DATABASE_URL,
+    max: Number(process.env.POOL ?? 10),
+    options: '-c timezone=UTC -c plan_cache_mode=force_custom_plan',
+  },
   {
     statementNameGenerator: q => {
       let n = names.get(q.sql)
@@ -78,7 +83,9 @@ function cond(t) {
       const low = x.type === 'MethodCallExpression' && x.value.method === 'tolower'
       return {
         [name(low ? x.value.parameters[0] : a)]: {
-          [method === 'contains' ? 'contains' : method === 'startswith' ? 'startsWith' : 'endsWith']: literal(leaf(b)),
+          [method === 'contains' ? 'contains' : method === 'startswith' ? 'startsWith' : 'endsWith']: literal(
+            leaf(b),
+          ),
           ...(low ? { mode: 'insensitive' } : {}),
         },
       }
@@ -93,14 +100,20 @@ function args(opts) {
   const a = {}
   for (const o of opts ?? []) {
     if (o.type === 'Filter') a.where = cond(o.value)
-    else if (o.type === 'OrderBy') a.orderBy = o.value.items.map(i => ({ [name(i.value.expr)]: i.value.direction === -1 ? 'desc' : 'asc' }))
+    else if (o.type === 'OrderBy')
+      a.orderBy = o.value.items.map(i => ({
+        [name(i.value.expr)]: i.value.direction === -1 ? 'desc' : 'asc',
+      }))
     else if (o.type === 'Top') a.take = Number(o.value.raw)
     else if (o.type === 'Skip') a.skip = Number(o.value.raw)
     else if (o.type === 'Select') a.select = Object.fromEntries(o.value.items.map(i => [i.raw, true]))
     else if (o.type === 'InlineCount') a.count = o.value.raw === 'true'
     else if (o.type === 'Expand')
       a.expand = Object.fromEntries(
-        o.value.items.map(i => [i.value.path.raw, (({ count, ...x }) => (Object.keys(x).length ? x : true))(args(i.value.options))]),
+        o.value.items.map(i => [
+          i.value.path.raw,
+          (({ count, ...x }) => (Object.keys(x).length ? x : true))(args(i.value.options)),
+        ]),
       )
   }
   return a
@@ -129,14 +142,22 @@ app.use('/odata', async (req, res, next) => {
       key = m?.[1].replaceAll("''", "'")
     if (req.method === 'GET' && key !== undefined) {
       const r = await prisma.property.findUnique({ where: { ListingKey: key } })
-      return r ? res.json({ '@odata.context': `${CTX}/$entity`, ...json(r) }) : res.status(404).json({ error: { code: '404', message: 'not found' } })
+      return r
+        ? res.json({ '@odata.context': `${CTX}/$entity`, ...json(r) })
+        : res.status(404).json({ error: { code: '404', message: 'not found' } })
     }
     if (req.method === 'GET') {
       const i = req.url.indexOf('?'),
         query = i < 0 ? '' : decodeURIComponent(req.url.slice(i + 1)),
         tok = /&?\$skiptoken=([^&]*)/.exec(query)
       const a = args(defaultParser.query(query.replace(/&?\$skiptoken=[^&]*/, '')).value.options)
-      const q = { where: a.where, orderBy: a.orderBy, take: a.take ?? 100, skip: a.skip, relationLoadStrategy: a.expand ? 'join' : undefined }
+      const q = {
+        where: a.where,
+        orderBy: a.orderBy,
+        take: a.take ?? 100,
+        skip: a.skip,
+        relationLoadStrategy: a.expand ? 'join' : undefined,
+      }
       if (tok) {
         const [k] = JSON.parse(Buffer.from(tok[1], 'base64url'))
         q.cursor = { ListingKey: k }
@@ -152,14 +173,24 @@ app.use('/odata', async (req, res, next) => {
         rows.length >= q.take && q.take > 0
           ? `http://${req.headers.host}${req.originalUrl.replace(/&\$skiptoken=[^&]*/, '')}&$skiptoken=${Buffer.from(JSON.stringify([rows.at(-1).ListingKey])).toString('base64url')}`
           : undefined
-      return res.json({ '@odata.context': CTX, '@odata.count': count, value: rows.map(json), '@odata.nextLink': next })
+      return res.json({
+        '@odata.context': CTX,
+        '@odata.count': count,
+        value: rows.map(json),
+        '@odata.nextLink': next,
+      })
     }
     const member = async k => {
-      if (!k || !(await prisma.member.findUnique({ where: { MemberKey: k }, select: { MemberKey: true } }))) throw bad('unknown member')
+      if (!k || !(await prisma.member.findUnique({ where: { MemberKey: k }, select: { MemberKey: true } })))
+        throw bad('unknown member')
     }
     if (req.method === 'PATCH') {
       await member(req.body.ChangedByMemberKey)
-      await prisma.property.update({ where: { ListingKey: key }, data: { ...req.body, ModificationTimestamp: new Date() }, select: { ListingKey: true } })
+      await prisma.property.update({
+        where: { ListingKey: key },
+        data: { ...req.body, ModificationTimestamp: new Date() },
+        select: { ListingKey: true },
+      })
       return res.status(204).end()
     }
     if (req.method === 'POST') {
@@ -184,7 +215,9 @@ app.use('/odata', async (req, res, next) => {
     }
     next()
   } catch (e) {
-    res.status(e.status ?? 500).json({ error: { code: String(e.status ?? 500), message: e.message.slice(0, 300) } })
+    res
+      .status(e.status ?? 500)
+      .json({ error: { code: String(e.status ?? 500), message: e.message.slice(0, 300) } })
   }
 })
 app.listen(Number(process.env.PORT), '127.0.0.1')

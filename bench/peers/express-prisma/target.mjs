@@ -9,7 +9,9 @@ export const forms = {
   'express-prisma': {
     ...odata,
     'filter-functions': withConstant(odata['filter-functions']),
-    'page-1000': values => ({ path: `${odata['page-1'](values).path}&$skiptoken=${Buffer.from(JSON.stringify([keyBefore(values)])).toString('base64url')}` }),
+    'page-1000': values => ({
+      path: `${odata['page-1'](values).path}&$skiptoken=${Buffer.from(JSON.stringify([keyBefore(values)])).toString('base64url')}`,
+    }),
   },
 }
 

@@ -11,7 +11,9 @@ export const createClient = (link: ApolloLink): ApolloClient =>
   new ApolloClient({
     link,
     cache: new InMemoryCache({
-      typePolicies: { Query: { fields: { properties: relayStylePagination(['filter', 'where', 'search', 'orderBy']) } } },
+      typePolicies: {
+        Query: { fields: { properties: relayStylePagination(['filter', 'where', 'search', 'orderBy']) } },
+      },
     }),
   })
 
@@ -52,8 +54,12 @@ export const deleteListing = (client: ApolloClient, key: string) =>
     },
   })
 
-/** A query goes out as the hash of its text, by GET; the text follows once, if the service does not know it yet. */
-export const createPersistedLink = (link: ApolloLink): ApolloLink => new PersistedQueryLink({ sha256, useGETForHashedQueries: true }).concat(link)
+/**
+ * A query goes out as the hash of its text, by GET; the text follows once, if the service does not know it
+ * yet.
+ */
+export const createPersistedLink = (link: ApolloLink): ApolloLink =>
+  new PersistedQueryLink({ sha256, useGETForHashedQueries: true }).concat(link)
 
 async function sha256(text: string): Promise<string> {
   const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))

@@ -35,7 +35,10 @@ describe('Relay', () => {
     const config = JSON.parse(readFileBlock(PAGE, 'relay.config.json')) as object // a block of the page
     // The artifacts as modules that Node takes.
     program.write('relay.config.json', JSON.stringify({ ...config, eagerEsModules: false }))
-    program.write('src/listings.js', `const { graphql } = require('relay-runtime')\n${readFileBlock(PAGE, 'listings.js')}`)
+    program.write(
+      'src/listings.js',
+      `const { graphql } = require('relay-runtime')\n${readFileBlock(PAGE, 'listings.js')}`,
+    )
     mkdirSync(join(program.path, 'artifacts'))
     await program.run(require.resolve('relay-compiler/cli.js'), ['relay.config.json'])
   })
@@ -46,13 +49,19 @@ describe('Relay', () => {
 
   /** The text that Relay sends for an operation: with the fields that the compiler has put in. */
   const textOf = (name: string): string => {
-    const compiled = require(join(program.path, `artifacts/${name}.graphql.js`)) as { readonly params: { readonly text: string } } // an artifact of the compiler
+    const compiled = require(join(program.path, `artifacts/${name}.graphql.js`)) as {
+      readonly params: { readonly text: string }
+    } // an artifact of the compiler
     return compiled.params.text
   }
 
   test('a connection is read page by page with the queries that the compiler has made', async () => {
     const pages: List[] = [await dataOf<List>(app, textOf('listingsQuery'), { count: 7 })]
-    for (let info = pages[0]?.properties.pageInfo; info?.hasNextPage; info = pages.at(-1)?.properties.pageInfo)
+    for (
+      let info = pages[0]?.properties.pageInfo;
+      info?.hasNextPage;
+      info = pages.at(-1)?.properties.pageInfo
+    )
       pages.push(await dataOf<List>(app, textOf('listingsPageQuery'), { count: 7, cursor: info.endCursor }))
     const rows = pages.flatMap(({ properties }) => properties.edges.map(({ node }) => node))
     const prices = rows.map(({ ListPrice }) => ListPrice ?? -Infinity)
@@ -62,7 +71,10 @@ describe('Relay', () => {
   })
 
   test('a record is read again by its id', async () => {
-    const { properties } = await dataOf<List>(app, textOf('listingsQuery'), { count: 1, filter: { ListingKey: { eq: 'P01' } } })
+    const { properties } = await dataOf<List>(app, textOf('listingsQuery'), {
+      count: 1,
+      filter: { ListingKey: { eq: 'P01' } },
+    })
     const row = properties.edges[0]?.node
     const { node } = await dataOf<{ node: Row }>(app, textOf('listingsRowQuery'), { id: row?.id })
     expect(node).toMatchObject({ id: row?.id, __typename: 'Property', ListingKey: 'P01', Media: row?.Media })
@@ -70,9 +82,14 @@ describe('Relay', () => {
 
   test('mutations answer with what the store is kept by', async () => {
     const [key = ''] = await createDrafts(app, 'Relayville', [{}])
-    const { updateProperty } = await dataOf<{ updateProperty: Row }>(app, textOf('listingsUpdateMutation'), { key, input: { ListPrice: 5.5 } })
+    const { updateProperty } = await dataOf<{ updateProperty: Row }>(app, textOf('listingsUpdateMutation'), {
+      key,
+      input: { ListPrice: 5.5 },
+    })
     expect(updateProperty).toMatchObject({ id: expect.any(String), ListingKey: key, ListPrice: 5.5 })
-    expect(await dataOf(app, textOf('listingsDeleteMutation'), { key })).toEqual({ deleteProperty: { id: updateProperty.id } })
+    expect(await dataOf(app, textOf('listingsDeleteMutation'), { key })).toEqual({
+      deleteProperty: { id: updateProperty.id },
+    })
     const { data, errors } = await ask(app, textOf('listingsDeleteMutation'), { key })
     expect([data, errors?.[0]?.extensions.code]).toEqual([{ deleteProperty: null }, 'NOT_FOUND'])
   })

@@ -7,7 +7,9 @@ import { createClient, DELETE, LISTINGS, readSchema, SET_PRICE } from './urql.js
 
 interface Listings {
   readonly properties: {
-    readonly edges: readonly { readonly node: { readonly ListingKey: string; readonly ListPrice: number | null } }[]
+    readonly edges: readonly {
+      readonly node: { readonly ListingKey: string; readonly ListPrice: number | null }
+    }[]
     readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null }
   }
 }
@@ -40,17 +42,21 @@ describe('urql', () => {
   /** What is shown, each time it changes. */
   const watch = (client: Client, variables: object) => {
     const shown: (Listings | undefined)[] = []
-    const { unsubscribe } = client.query<Listings>(LISTINGS, variables).subscribe(({ data, error: failed }) => {
-      expect(failed).toBeUndefined()
-      shown.push(data)
-    })
+    const { unsubscribe } = client
+      .query<Listings>(LISTINGS, variables)
+      .subscribe(({ data, error: failed }) => {
+        expect(failed).toBeUndefined()
+        shown.push(data)
+      })
     return { shown, end: unsubscribe }
   }
 
   test('reads by GET and writes by POST', async () => {
     const { client, sent } = open()
     expect(keysOf((await client.query<Listings>(LISTINGS, inCity('Vail')).toPromise()).data)?.length).toBe(3)
-    expect((await client.mutation(SET_PRICE, { key: 'P18', price: 200_000 }).toPromise()).error).toBeUndefined()
+    expect(
+      (await client.mutation(SET_PRICE, { key: 'P18', price: 200_000 }).toPromise()).error,
+    ).toBeUndefined()
     expect(sent.map(({ method }) => method)).toEqual(['GET', 'POST'])
   })
 
@@ -60,7 +66,9 @@ describe('urql', () => {
     await eventually(() => shown.length).toBe(1)
     await client.mutation(SET_PRICE, { key: 'P19', price: '123456.78' }).toPromise()
     await eventually(() => shown.length).toBe(2)
-    const prices = Object.fromEntries(shown[1]?.properties.edges.map(({ node }) => [node.ListingKey, node.ListPrice]) ?? [])
+    const prices = Object.fromEntries(
+      shown[1]?.properties.edges.map(({ node }) => [node.ListingKey, node.ListPrice]) ?? [],
+    )
     expect(prices).toEqual({ P18: 200_000, P19: 123_456.78, P20: 200_000 })
     expect(sent.length).toBe(2)
     end()
@@ -68,7 +76,8 @@ describe('urql', () => {
 
   test('pages are put together', async () => {
     const { client } = open()
-    const page = async (after: string | null) => (await client.query<Listings>(LISTINGS, { first: 7, after }).toPromise()).data
+    const page = async (after: string | null) =>
+      (await client.query<Listings>(LISTINGS, { first: 7, after }).toPromise()).data
     let data = await page(null)
     for (let pages = 1; data?.properties.pageInfo.hasNextPage; pages++) {
       expect(keysOf(data)?.length).toBe(7 * pages)
@@ -80,7 +89,10 @@ describe('urql', () => {
   })
 
   test('a deleted record leaves the lists', async () => {
-    const [first = '', second = ''] = await createDrafts(app, 'Urqlville', [{ StreetNumber: '1' }, { StreetNumber: '2' }])
+    const [first = '', second = ''] = await createDrafts(app, 'Urqlville', [
+      { StreetNumber: '1' },
+      { StreetNumber: '2' },
+    ])
     const { client } = open()
     const { shown, end } = watch(client, inCity('Urqlville'))
     await eventually(() => keysOf(shown.at(-1))?.length).toBe(2)
@@ -95,6 +107,8 @@ describe('urql', () => {
       (await operation.toPromise()).error?.graphQLErrors.map(({ extensions }) => extensions['code'])
     expect(await codes(client.mutation(SET_PRICE, { key: 'nothing', price: 1 }))).toEqual(['NOT_FOUND'])
     expect(await codes(client.mutation(SET_PRICE, { key: 'P18', price: 'much' }))).toEqual(['BAD_USER_INPUT'])
-    expect(await codes(createClient(app.base, 'wrong', schema).query(LISTINGS, {}))).toEqual(['UNAUTHENTICATED'])
+    expect(await codes(createClient(app.base, 'wrong', schema).query(LISTINGS, {}))).toEqual([
+      'UNAUTHENTICATED',
+    ])
   })
 })

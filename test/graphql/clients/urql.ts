@@ -7,13 +7,20 @@ import { buildSchema, type IntrospectionQuery, introspectionFromSchema } from 'g
 
 /** The schema in the form that the cache takes. A program for browsers does this when it is built. */
 export async function readSchema(url: string, token: string): Promise<IntrospectionQuery> {
-  const answer = await fetch(`${url}/graphql/schema.graphql`, { headers: { authorization: `Bearer ${token}` } })
+  const answer = await fetch(`${url}/graphql/schema.graphql`, {
+    headers: { authorization: `Bearer ${token}` },
+  })
   return introspectionFromSchema(buildSchema(await answer.text()))
 }
 
 type Deleted = { readonly deleteProperty: { readonly id: string } | null }
 
-export const createClient = (url: string, token: string, schema: IntrospectionQuery, options: { readonly fetch?: typeof fetch } = {}): Client =>
+export const createClient = (
+  url: string,
+  token: string,
+  schema: IntrospectionQuery,
+  options: { readonly fetch?: typeof fetch } = {},
+): Client =>
   new Client({
     url: `${url}/graphql`,
     fetchOptions: { headers: { authorization: `Bearer ${token}` } },

@@ -13,7 +13,8 @@ module.exports = class extends cds.ApplicationService {
     })
     this.before('UPDATE', 'Property', async req => {
       const m = req.data.ChangedByMemberKey
-      if (!m || !(await SELECT.one.from('Member').columns('MemberKey').where({ MemberKey: m }))) req.reject(400, 'ChangedByMemberKey')
+      if (!m || !(await SELECT.one.from('Member').columns('MemberKey').where({ MemberKey: m })))
+        req.reject(400, 'ChangedByMemberKey')
     })
     return super.init()
   }

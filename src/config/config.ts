@@ -1,0 +1,147 @@
+import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
+import { readKeptSecret } from './secret.js'
+import { type Facts, SETTINGS, type Setting, type Settings } from './settings.js'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** The settings of one run, frozen. Keys are KeyObjects: they do not show themselves in a log. */
+export interface Config extends Omit<Settings, 'jwtSecret' | 'tokenKey'>, Facts {
+  /** Key of HS256 tokens; absent where only JWKS_URL is set. */
+  readonly jwtSecret: KeyObject | undefined
+  /** 32 bytes, for page tokens only. */
+  readonly tokenKey: KeyObject
+}
+
+/** All that is wrong with the environment, one sentence each. */
+export class ConfigError extends Error {
+  readonly faults: readonly string[]
+
+  constructor(faults: readonly string[]) {
+    super(`The settings cannot be used:\n${faults.map(fault => `  ${fault}`).join('\n')}`)
+    this.name = 'ConfigError'
+    this.faults = faults
+  }
+}
+
+const PAGE_TOKEN_LABEL = 'listing-service/page-token/1'
+/** Room for the other headers and the path beside the longest query string. */
+const HEADER_ROOM = 8192
+
+/**
+ * Reads the environment; empty variables count as unset, unknown ones are ignored. With the embedded database
+ * and no keys given a secret is made in DATA_DIR at the first call.
+ * @throws ConfigError with every fault at once.
+ */
+export function readConfig(env: Environment): Config {
+  const settings = readSettings(env, findMissingKeys)
+  return deepFreeze({ ...settings, ...readKeys(settings, settings.embedded) })
+}
+
+/**
+ * The settings alone, for commands that reach the database and answer nobody: they need no keys of tokens.
+ * @throws ConfigError with every fault at once.
+ */
+export function readSettings(
+  env: Environment,
+  findOthers: (settings: Settings & Facts) => readonly string[] = () => [],
+): Settings & Facts {
+  const facts = {
+    production: env.NODE_ENV?.trim().toLowerCase() === 'production',
+    embedded: isUnset(env[SETTINGS.databaseUrl.name]),
+  }
+  const faults: string[] = []
+  const read = <T>(setting: Setting<T>): T => {
+    const text = env[setting.name]
+    const value =
+      text === undefined || isUnset(text)
+        ? setting.fallback(facts)
+        : setting.read(setting.secret ? text : text.trim())
+    if (value === undefined && !isUnset(text)) faults.push(describe(setting, text))
+    // A value that cannot be read is `undefined` here, but then the fault ends the reading below.
+    return value as T
+  }
+  // Each value has the type of its row, which the type of `entries` cannot say.
+  const values = Object.fromEntries(
+    Object.entries<Setting<unknown>>(SETTINGS).map(([key, setting]) => [key, read(setting)]),
+  ) as Settings
+  const settings = { ...values, ...facts }
+  const known = faults.length === 0 ? [...findConflicts(settings), ...findOthers(settings)] : faults
+  if (known.length > 0) throw new ConfigError(known)
+  return settings
+}
+
+const isUnset = (text: string | undefined): boolean => text === undefined || text.trim() === ''
+
+function describe(setting: Setting<unknown>, text: string | undefined): string {
+  const shown = setting.secret ? 'cannot be used' : `is '${text?.trim()}'`
+  return `${setting.name} ${shown}; expected ${setting.expected}.`
+}
+
+function findConflicts({
+  pageSize,
+  pageSizeMax,
+  maxQueryLength,
+  maxHeaderBytes,
+  workers,
+  embedded,
+}: Settings & Facts): readonly string[] {
+  return broken(
+    [
+      workers === 1 || !embedded,
+      `WORKERS is '${workers}'; expected 1 without DATABASE_URL: the embedded database lives in the one process that serves.`,
+    ],
+    [pageSize <= pageSizeMax, `PAGE_SIZE is '${pageSize}'; expected at most PAGE_SIZE_MAX (${pageSizeMax}).`],
+    [
+      maxHeaderBytes >= maxQueryLength + HEADER_ROOM,
+      `MAX_HEADER_BYTES is '${maxHeaderBytes}'; expected at least MAX_QUERY_LENGTH and ${HEADER_ROOM} (${maxQueryLength + HEADER_ROOM}).`,
+    ],
+  )
+}
+
+function findMissingKeys({ embedded, jwtSecret, jwksUrl, tokenKey }: Settings & Facts): readonly string[] {
+  return broken(
+    [
+      embedded || jwtSecret !== undefined || jwksUrl !== undefined,
+      'JWT_SECRET is unset; expected JWT_SECRET or JWKS_URL, since DATABASE_URL is set.',
+    ],
+    [
+      embedded || jwtSecret !== undefined || jwksUrl === undefined || tokenKey !== undefined,
+      'TOKEN_KEY is unset; expected a secret of at least 32 bytes, since there is no JWT_SECRET to derive it from.',
+    ],
+  )
+}
+
+type Rule = readonly [holds: boolean, fault: string]
+const broken = (...rules: readonly Rule[]): readonly string[] =>
+  rules.filter(([holds]) => !holds).map(([, fault]) => fault)
+
+/**
+ * Where a key set is named, no secret of our own may open a second door: the kept one then serves page tokens
+ * only.
+ */
+function readKeys(settings: Settings, embedded: boolean): Pick<Config, 'jwtSecret' | 'tokenKey'> {
+  const needsKept =
+    embedded &&
+    settings.jwtSecret === undefined &&
+    (settings.jwksUrl === undefined || settings.tokenKey === undefined)
+  const kept = needsKept ? readKept(settings.dataDir) : undefined
+  const jwtSecret = settings.jwtSecret ?? (settings.jwksUrl === undefined ? kept : undefined)
+  const material = settings.tokenKey ?? jwtSecret ?? kept ?? ''
+  return {
+    jwtSecret: jwtSecret === undefined ? undefined : createSecretKey(jwtSecret, 'utf8'),
+    tokenKey: createSecretKey(Buffer.from(hkdfSync('sha256', material, '', PAGE_TOKEN_LABEL, 32))),
+  }
+}
+
+function readKept(dataDir: string): string {
+  try {
+    return readKeptSecret(dataDir)
+  } catch (error) {
+    throw new ConfigError([error instanceof Error ? error.message : String(error)])
+  }
+}
+
+function deepFreeze(config: Config): Config {
+  for (const value of Object.values(config)) if (Array.isArray(value)) Object.freeze(value)
+  return Object.freeze(config)
+}

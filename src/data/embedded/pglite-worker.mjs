@@ -1,0 +1,99 @@
+// The thread that PGlite runs in. PostgreSQL as WebAssembly blocks its thread while it works, and only the
+// end of the thread can stop a statement. It is JavaScript because Node 20 reads no TypeScript, and tsx does
+// not reach into threads.
+// @ts-check
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
+import { parentPort, workerData } from 'node:worker_threads'
+import { PGlite } from '@electric-sql/pglite'
+import { btree_gist } from '@electric-sql/pglite/contrib/btree_gist'
+import { cube } from '@electric-sql/pglite/contrib/cube'
+import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm'
+
+/** @typedef {import('./pglite-thread.js').EngineSetup} EngineSetup */
+/** @typedef {import('./pglite-thread.js').EngineOrder} EngineOrder */
+/** @typedef {import('./pglite-thread.js').EngineAnswer} EngineAnswer */
+/**
+ * What Emscripten keeps of an open file of the machine: `nfd` is its descriptor there, absent for a folder.
+ * @typedef {{ nfd?: number, node: object }} OpenFile
+ */
+
+/** @param {string} path */
+function syncFolder(path) {
+  const descriptor = openSync(path, 'r')
+  fsyncSync(descriptor)
+  closeSync(descriptor)
+}
+
+/** @param {any} module Emscripten's, which has no types. */
+function addSync({ FS }) {
+  const files = FS.filesystems.NODEFS
+  files.stream_ops.fsync = (/** @type {OpenFile} */ file) => {
+    if (file.nfd === undefined) syncFolder(files.realPath(file.node))
+    else fsyncSync(file.nfd)
+    return 0
+  }
+}
+
+/**
+ * Lets PGlite write through to the disk. Emscripten's view of the machine's files has no `fsync`: what
+ * PostgreSQL takes for a written commit would be in the memory of the operating system only.
+ * @type {import('@electric-sql/pglite').Extension}
+ */
+const sync = {
+  name: 'sync',
+  setup: async (_database, options) => ({
+    emscriptenOpts: { ...options, preRun: [...(options.preRun ?? []), addSync] },
+  }),
+}
+
+/**
+ * PGlite starts with fsync off (-F), the last word wins. `fdatasync`, the usual method, does nothing in
+ * Emscripten and cannot be added.
+ */
+const DURABLE = { fsync: 'on', wal_sync_method: 'fsync' }
+
+/** @param {EngineSetup['settings']} settings */
+const toStartParams = settings => [
+  ...PGlite.defaultStartParams,
+  ...Object.entries({ ...settings, ...DURABLE }).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+]
+
+/**
+ * Makes the database beside its place and moves it there whole, so that a start that is killed leaves no
+ * half-made one.
+ * @param {string} folder
+ */
+async function createFolder(folder) {
+  const fresh = `${folder}.new`
+  rmSync(fresh, { recursive: true, force: true })
+  const database = await PGlite.create(fresh)
+  await database.close()
+  renameSync(fresh, folder)
+}
+
+/** @param {EngineSetup} setup */
+async function open({ folder, settings }) {
+  if (!existsSync(folder)) await createFolder(folder)
+  return PGlite.create({
+    dataDir: folder,
+    extensions: { btree_gist, cube, pg_trgm, sync },
+    startParams: toStartParams(settings),
+  })
+}
+
+/** @param {EngineAnswer} message */
+const answer = message => parentPort?.postMessage(message)
+
+const database = await open(workerData)
+
+/** @param {EngineOrder} order */
+async function obey(order) {
+  if (order.kind === 'run') answer({ kind: 'output', output: await database.execProtocolRaw(order.input) })
+  else {
+    await database.close()
+    parentPort?.close()
+  }
+}
+
+parentPort?.on('message', obey)
+answer({ kind: 'ready' })

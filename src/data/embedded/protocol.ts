@@ -1,0 +1,139 @@
+// The frontend/backend protocol of PostgreSQL, version 3 (PostgreSQL documentation, chapter "Frontend/Backend
+// Protocol"), as far as a server in front of PGlite needs it.
+
+const SSL_REQUEST = 80877103
+const GSS_REQUEST = 80877104
+const CANCEL_REQUEST = 80877102
+
+export type Frame =
+  | { readonly kind: 'encryption' }
+  | { readonly kind: 'cancel' }
+  | { readonly kind: 'startup'; readonly parameters: ReadonlyMap<string, string> }
+  /** Messages that want an answer, up to a Query, a Sync or a Flush. */
+  | { readonly kind: 'batch'; readonly messages: readonly Buffer[]; readonly ending: string }
+  | { readonly kind: 'end' }
+
+function readParameters(body: Buffer): ReadonlyMap<string, string> {
+  const words = body.toString('utf8').split('\0')
+  const pairs: [string, string][] = []
+  for (let i = 0; i + 1 < words.length && words[i]; i += 2) pairs.push([words[i] ?? '', words[i + 1] ?? ''])
+  return new Map(pairs)
+}
+
+function toOpening(message: Buffer): Frame {
+  const code = message.readInt32BE(4)
+  if (code === SSL_REQUEST || code === GSS_REQUEST) return { kind: 'encryption' }
+  if (code === CANCEL_REQUEST) return { kind: 'cancel' }
+  return { kind: 'startup', parameters: readParameters(message.subarray(8)) }
+}
+
+/** Cuts what a client sends into frames. A message may arrive in pieces, or many at once. */
+export class FrameReader {
+  #rest: Buffer = Buffer.alloc(0)
+  #open = false
+  #messages: Buffer[] = []
+
+  read(chunk: Buffer): readonly Frame[] {
+    const frames: Frame[] = []
+    this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
+    for (let message = this.#take(); message; message = this.#take()) {
+      const frame = this.#open ? this.#toFrame(message) : toOpening(message)
+      if (frame?.kind === 'startup') this.#open = true
+      if (frame) frames.push(frame)
+    }
+    return frames
+  }
+
+  /** Only the opening messages have no type byte before their length. */
+  #take(): Buffer | undefined {
+    const start = this.#open ? 1 : 0
+    if (this.#rest.length < start + 4) return undefined
+    const length = start + this.#rest.readInt32BE(start)
+    if (this.#rest.length < length) return undefined
+    const message = this.#rest.subarray(0, length)
+    this.#rest = this.#rest.subarray(length)
+    return message
+  }
+
+  #toFrame(message: Buffer): Frame | undefined {
+    const type = typeOf(message)
+    if (type === 'X') return { kind: 'end' }
+    this.#messages.push(message)
+    if (!'QSHF'.includes(type)) return undefined
+    const messages = this.#messages
+    this.#messages = []
+    return { kind: 'batch', messages, ending: type }
+  }
+}
+
+export const typeOf = (message: Uint8Array) => String.fromCharCode(message[0] ?? 0)
+
+export function toMessage(type: string, ...texts: readonly string[]): Buffer {
+  const body = Buffer.from(texts.map(text => `${text}\0`).join(''))
+  const head = Buffer.alloc(5)
+  head.write(type, 'latin1')
+  head.writeInt32BE(body.length + 4, 1)
+  return Buffer.concat([head, body])
+}
+
+export const toQuery = (sql: string): Buffer => toMessage('Q', sql)
+
+const toNumbers = (type: string, ...numbers: readonly number[]): Buffer => {
+  const message = Buffer.alloc(5 + 4 * numbers.length)
+  message.write(type, 'latin1')
+  for (const [i, number] of [message.length - 1, ...numbers].entries())
+    message.writeInt32BE(number, 1 + 4 * i)
+  return message
+}
+
+/** ReadyForQuery, not in a transaction. */
+const READY = Buffer.from('Z\0\0\0\x05I', 'latin1')
+
+/** The welcome to a client: no password, since who can open the socket can read the files beside it. */
+export const toWelcome = (parameters: Readonly<Record<string, string>>): Buffer =>
+  Buffer.concat([
+    toNumbers('R', 0),
+    ...Object.entries(parameters).map(([name, value]) => toMessage('S', name, value)),
+    toNumbers('K', 0, 0),
+    READY,
+  ])
+
+export const toError = (severity: 'ERROR' | 'FATAL', code: string, text: string): Buffer =>
+  toMessage('E', `S${severity}`, `V${severity}`, `C${code}`, `M${text}`, '')
+
+/**
+ * The transaction status at the end of an answer to a Query or Sync: I idle, T in a transaction, E in a
+ * failed one. ReadyForQuery is its last message.
+ */
+export const readStatus = (output: Uint8Array): string => String.fromCharCode(output.at(-1) ?? 0)
+
+const prefix = (message: Buffer, at: number, text: string): Buffer => {
+  const longer = Buffer.concat([message.subarray(0, at), Buffer.from(text), message.subarray(at)])
+  longer.writeInt32BE(longer.length - 1, 1)
+  return longer
+}
+
+/** Where the name of a prepared statement stands in a message. */
+function statementAt(message: Buffer): number | undefined {
+  const type = typeOf(message)
+  if (type === 'P') return 5
+  if (type === 'B') return message.indexOf(0, 5) + 1
+  return (type === 'D' || type === 'C') && message[5] === 'S'.charCodeAt(0) ? 6 : undefined
+}
+
+/**
+ * Puts the session's name before the name of a prepared statement, since all sessions share one backend.
+ * Returns the name that a Parse message gives.
+ */
+export function scopeStatement(
+  message: Buffer,
+  session: string,
+): { readonly message: Buffer; readonly declared?: string } {
+  const at = statementAt(message)
+  const end = at === undefined ? -1 : message.indexOf(0, at)
+  if (at === undefined || end <= at) return { message }
+  const scoped = prefix(message, at, session)
+  return typeOf(message) === 'P'
+    ? { message: scoped, declared: session + message.toString('utf8', at, end) }
+    : { message: scoped }
+}

@@ -1,0 +1,26 @@
+import type { Plan } from '../../query/plan.js'
+import { Prisma } from '../prisma/client/client.js'
+import { isNeverNull, toSql } from './expression.js'
+import type { Sql } from './functions.js'
+
+const { sql, raw, join, empty } = Prisma
+
+/**
+ * Null sorts below every value (decisions 2): first ascending, last descending. Of what is never null nothing
+ * is said, so that more indexes serve it.
+ */
+export function toOrderBy({ orderBy }: Pick<Plan, 'orderBy'>): Sql {
+  return join(
+    orderBy.map(({ expr, descending }) => {
+      const nulls = isNeverNull(expr) ? '' : descending ? ' nulls last' : ' nulls first'
+      return sql`${toSql(expr)}${raw(`${descending ? ' desc' : ' asc'}${nulls}`)}`
+    }),
+  )
+}
+
+/**
+ * At most so many of the records, behind those that are skipped. The size is written out, so that a plan for
+ * all values knows it; places to begin at are too many for that.
+ */
+export const toWindow = (skip: number, most: number | undefined): Sql =>
+  sql`${raw(most === undefined ? '' : ` limit ${most}`)}${skip > 0 ? sql` offset ${skip}` : empty}`

@@ -1,0 +1,19 @@
+/** A statement with its values, which are never part of its text. */
+export interface Statement {
+  readonly text: string
+  readonly values: readonly unknown[]
+}
+
+/**
+ * When PostgreSQL decides how to run a statement. `each time`, for the values at hand: what is best may
+ * depend on them, and one way for all took 49 ms instead of 0.2 ms in a range filter. `once`, for all values:
+ * deciding is up to two thirds of the cost of a small read.
+ */
+export type Planning = 'each time' | 'once'
+
+/**
+ * What can run a statement: the pools, where it is a transaction of its own, or one transaction of several.
+ */
+export interface Connection {
+  query<T>(statement: Statement, planning?: Planning): Promise<readonly T[]>
+}

@@ -1,0 +1,206 @@
+import { GraphQLError, GraphQLScalarType, Kind, type ValueNode } from 'graphql'
+import { JsonNumber, type JsonValue } from '../../domain/json.js'
+import { toFailure } from '../../errors/catalog.js'
+import { fail, ProblemError } from '../../errors/problem.js'
+import { HINTS } from '../../language/literals.js'
+import { readNumber, toPlainDecimal } from '../../language/literals-number.js'
+import { type Flaw, readDate, readTime, readTimestamp } from '../../language/literals-time.js'
+import { toDurationSeconds } from '../../query/duration.js'
+import { readPoint, readPolygon } from './geojson.js'
+
+type Variables = { readonly [name: string]: unknown }
+
+/**
+ * A scalar of the schema. `read` gives the value as readers of arguments take it, or fails with BadLiteral.
+ */
+interface Row {
+  readonly name: string
+  readonly description: string
+  readonly specifiedBy?: string
+  readonly read: (json: JsonValue, type: string) => JsonValue
+}
+
+const RFC_3339 = 'https://www.rfc-editor.org/rfc/rfc3339#section-5.6'
+const RFC_7946 = 'https://www.rfc-editor.org/rfc/rfc7946#section-3.1'
+
+/**
+ * The scalars beside those of GraphQL. Numbers are read as text in the digits they were written with, so that
+ * none is lost.
+ */
+export const SCALAR_TABLE: readonly Row[] = [
+  {
+    name: 'Decimal',
+    description:
+      'An exact decimal number. It is written as a number with all its digits, and read from a string or a number.',
+    read: (json, type) => readDigits(json, type, text => toPlainDecimal(text) !== undefined),
+  },
+  {
+    name: 'Long',
+    description:
+      'A whole number of 64 bits. It is written as a number with all its digits, and read from a string or a number.',
+    read: (json, type) => readDigits(json, type, text => /^Int/.test(readNumber(text)?.type ?? '')),
+  },
+  {
+    name: 'DateTime',
+    description:
+      'An instant, written in UTC with milliseconds: 2024-05-01T00:00:00.000Z. It is read with any offset.',
+    specifiedBy: RFC_3339,
+    read: (json, type) => readMoment(json, type, readTimestamp),
+  },
+  {
+    name: 'Date',
+    description: 'A day: 2024-05-01.',
+    specifiedBy: RFC_3339,
+    read: (json, type) => readMoment(json, type, readDate),
+  },
+  {
+    name: 'TimeOfDay',
+    description: 'A time of day: 08:30:00.',
+    specifiedBy: RFC_3339,
+    read: (json, type) => readMoment(json, type, readTime),
+  },
+  {
+    name: 'Duration',
+    description: 'A length of time, of days at most: P1DT2H30M.',
+    specifiedBy: 'https://www.w3.org/TR/xmlschema11-2/#dayTimeDuration',
+    read: (json, type) =>
+      (typeof json === 'string' ? toDurationSeconds(json) : undefined) ??
+      refuse(type, json, 'Write it like P1DT2H30M.'),
+  },
+  {
+    name: 'GeoPoint',
+    description:
+      'A position as a Point of GeoJSON, the longitude first: { type: "Point", coordinates: [-105, 39.7] }.',
+    specifiedBy: `${RFC_7946}.2`,
+    read: (json, type) =>
+      readPoint(json) === undefined
+        ? refuse(type, json, 'Write it like {"type":"Point","coordinates":[-105,39.7]}.')
+        : json,
+  },
+  {
+    name: 'GeoPolygon',
+    description: 'An area as a Polygon of GeoJSON: rings of positions, of which the last is the first again.',
+    specifiedBy: `${RFC_7946}.6`,
+    read: (json, type) =>
+      readPolygon(json) === undefined
+        ? refuse(type, json, 'Each ring ends where it begins, and has four positions or more.')
+        : json,
+  },
+]
+
+/** Resolvers of the scalars, by name. What comes from the database is finished, so it is written as it is. */
+export const SCALARS: Readonly<Record<string, GraphQLScalarType>> = Object.fromEntries(
+  SCALAR_TABLE.map(row => [row.name, toScalar(row)]),
+)
+
+function toScalar({ name, description, specifiedBy, read }: Row): GraphQLScalarType {
+  return new GraphQLScalarType({
+    name,
+    description,
+    specifiedByURL: specifiedBy ?? null,
+    serialize: value => value,
+    parseValue: value =>
+      explain(() =>
+        read(
+          isExact(value)
+            ? toJson(value)
+            : refuse(name, toJson(value), 'A number of so many digits has to be a string.'),
+          name,
+        ),
+      ),
+    // When a document is validated its variables have no values yet: then only what has none can be looked
+    // at.
+    parseLiteral: (node, variables) =>
+      !variables && hasVariable(node) ? null : explain(() => read(fromLiteral(node, variables ?? {}), name)),
+  })
+}
+
+/** Turns a problem into the error that graphql-js reports, in the words of the catalogue. */
+function explain<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw error instanceof ProblemError
+      ? new GraphQLError(toFailure(error.problems).message, { originalError: error })
+      : error
+  }
+}
+
+const refuse = (type: string, json: JsonValue, hint?: string): never =>
+  fail({
+    kind: 'BadLiteral',
+    type,
+    text: show(json),
+    at: { source: type },
+    ...(hint !== undefined && { hint }),
+  })
+
+const show = (json: JsonValue) =>
+  json instanceof JsonNumber ? json.text : typeof json === 'string' ? json : JSON.stringify(json)
+
+function readDigits(json: JsonValue, type: string, fits: (text: string) => boolean): string {
+  const text = json instanceof JsonNumber ? json.text : json
+  return typeof text === 'string' && fits(text) ? text : refuse(type, json)
+}
+
+function readMoment(json: JsonValue, type: string, read: (text: string) => string | Flaw): string {
+  const value = typeof json === 'string' ? read(json) : refuse(type, json)
+  if (typeof value === 'string') return value
+  return refuse(type, json, value.flaw === 'year' ? 'The years are 0001 to 9999.' : HINTS[value.flaw])
+}
+
+/**
+ * Any decimal number of 15 digits comes through a double unharmed; with more, other numbers come out as the
+ * same double.
+ */
+const DIGITS_OF_DOUBLE = 15
+
+/** Whether the number is one of those, as JSON writes it. */
+export function fitsDouble(text: string): boolean {
+  const [digits = ''] = text.split(/e/i)
+  return digits.replace(/^-?0*\.?0*|\./g, '').length <= DIGITS_OF_DOUBLE
+}
+
+const isExact = (value: unknown): boolean =>
+  typeof value !== 'number' ||
+  Number.isSafeInteger(value) ||
+  (Number.isFinite(value) && fitsDouble(String(value)))
+
+/** A value of a variable, which has been JSON, with the text of each number. */
+function toJson(value: unknown): JsonValue {
+  if (typeof value === 'number') return new JsonNumber(String(value))
+  if (Array.isArray(value)) return value.map(toJson)
+  if (typeof value !== 'object' || value === null || value instanceof JsonNumber) return value as JsonValue // JSON has nothing else
+  return toObject(Object.entries(value).map(([name, member]) => [name, toJson(member)]))
+}
+
+/** A literal of a document, with the text of each number. Variables may stand within it. */
+function fromLiteral(node: ValueNode, variables: Variables): JsonValue {
+  switch (node.kind) {
+    case Kind.INT:
+    case Kind.FLOAT:
+      return new JsonNumber(node.value)
+    case Kind.STRING:
+    case Kind.BOOLEAN:
+    case Kind.ENUM:
+      return node.value
+    case Kind.LIST:
+      return node.values.map(item => fromLiteral(item, variables))
+    case Kind.OBJECT:
+      return toObject(node.fields.map(({ name, value }) => [name.value, fromLiteral(value, variables)]))
+    case Kind.VARIABLE:
+      return toJson(variables[node.name.value] ?? null)
+    case Kind.NULL:
+      return null
+  }
+}
+
+/** Without a prototype, so that any name is harmless. */
+const toObject = (members: readonly (readonly [string, JsonValue])[]): JsonValue =>
+  Object.assign(Object.create(null), Object.fromEntries(members))
+
+function hasVariable(node: ValueNode): boolean {
+  if (node.kind === Kind.LIST) return node.values.some(hasVariable)
+  if (node.kind === Kind.OBJECT) return node.fields.some(f => hasVariable(f.value))
+  return node.kind === Kind.VARIABLE
+}

@@ -1,0 +1,33 @@
+import type { KeyObject } from 'node:crypto'
+import jwt from 'jsonwebtoken'
+import type { Config } from '../../config/config.js'
+import type { Audience } from '../../domain/actor.js'
+
+/** What a token of ours gives. */
+export interface Grant {
+  readonly scopes: readonly string[]
+  readonly audience: Audience
+  readonly memberKey?: string
+  readonly officeKey?: string
+  readonly seconds: number
+}
+
+/** A token (HS256) with the claims of a grant, and issuer and audience as the settings ask for them. */
+export function signToken(
+  grant: Grant,
+  secret: KeyObject,
+  { jwtIssuer, jwtAudience }: Pick<Config, 'jwtIssuer' | 'jwtAudience'>,
+): string {
+  const now = Math.floor(Date.now() / 1000)
+  const claims = {
+    scope: grant.scopes.join(' '),
+    audience_class: grant.audience,
+    ...(grant.memberKey !== undefined && { member_key: grant.memberKey }),
+    ...(grant.officeKey !== undefined && { office_key: grant.officeKey }),
+    ...(jwtIssuer !== undefined && { iss: jwtIssuer }),
+    ...(jwtAudience !== undefined && { aud: jwtAudience }),
+    iat: now,
+    exp: now + grant.seconds,
+  }
+  return jwt.sign(claims, secret, { algorithm: 'HS256' })
+}

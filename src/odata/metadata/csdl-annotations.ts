@@ -1,0 +1,151 @@
+import type { Entity, Field, Scalar } from '../../model/model.js'
+import { FUNCTIONS } from '../../query/functions.js'
+import { SEARCHABLE } from '../../query/limits.js'
+
+/**
+ * The value of an annotation, before it is written as JSON or XML. JSON writes members of enumerations and
+ * paths as plain strings, XML does not.
+ */
+export type Value = string | boolean | Member | Path | RecordValue | readonly Value[]
+interface Member {
+  readonly kind: 'member'
+  readonly type: string
+  readonly name: string
+}
+interface Path {
+  readonly kind: 'path'
+  readonly to: string
+}
+interface RecordValue {
+  readonly kind: 'record'
+  readonly values: Readonly<Record<string, Value>>
+}
+
+/** A term, by the alias of its vocabulary, and what it says. */
+export type Annotation = readonly [term: string, value: Value]
+
+/** The vocabularies of OASIS that are spoken, by the alias used here. */
+export const VOCABULARIES = [
+  { alias: 'Core', namespace: 'Org.OData.Core.V1' },
+  { alias: 'Capabilities', namespace: 'Org.OData.Capabilities.V1' },
+] as const
+
+/**
+ * RESO's term for the Lookup of a string field. RESO publishes no document that defines it, so no reference
+ * leads to one; programs of its family look for the full name.
+ */
+const LOOKUP_NAME = 'RESO.OData.Metadata.LookupName'
+
+const record = (values: Readonly<Record<string, Value>>): RecordValue => ({ kind: 'record', values })
+const paths = (scalars: readonly Scalar[]): readonly Path[] =>
+  scalars.map(s => ({ kind: 'path', to: s.name }))
+const member = (type: string, name: string): Member => ({ kind: 'member', type, name })
+
+const describe = ({ description }: { readonly description: string }): readonly Annotation[] =>
+  description === '' ? [] : [['Core.Description', description]]
+
+export const ofType = (entity: Entity): readonly Annotation[] => describe(entity)
+
+/**
+ * What the type of a field does not say: its meaning, who sets it, whether it can be read, and its Lookup.
+ */
+export function ofField(entity: Entity, field: Field): readonly Annotation[] {
+  if (field.kind === 'navigation') return describe(field)
+  return [
+    ...describe(field),
+    ...when(entity.writable && field.setBy === 'service', ['Core.Computed', true]),
+    ...when(!isReadable(field), ['Core.Permissions', member('Org.OData.Core.V1.Permission', 'Write')]),
+    ...(field.lookup ? [[LOOKUP_NAME, field.lookup.name] as const] : []),
+    ...deprecate(field),
+  ]
+}
+
+const deprecate = ({ deprecated }: Scalar): readonly Annotation[] =>
+  deprecated === undefined
+    ? []
+    : [
+        [
+          'Core.Revisions',
+          [record({ Kind: member('Org.OData.Core.V1.RevisionKind', 'Deprecated'), Description: deprecated })],
+        ],
+      ]
+
+const when = (holds: boolean, annotation: Annotation): readonly Annotation[] => (holds ? [annotation] : [])
+const isReadable = (s: Scalar) => s.readableBy !== 'nobody'
+const isSortable = (s: Scalar) => isReadable(s) && !s.collection && s.type !== 'GeographyPoint'
+
+/**
+ * What can be done with an entity set. `Core.OptimisticConcurrency` is not said: it would oblige clients to
+ * send If-Match (Part 1, 11.4.1.1), and here that is left to them.
+ */
+export function ofSet({ name, writable, scalars }: Entity): readonly Annotation[] {
+  const unreadable = scalars.filter(s => !isReadable(s))
+  const required = scalars.filter(s => s.required)
+  return [
+    [
+      'Capabilities.InsertRestrictions',
+      record({ Insertable: writable, ...(writable && { RequiredProperties: paths(required) }) }),
+    ],
+    [
+      'Capabilities.UpdateRestrictions',
+      record({ Updatable: writable, Upsertable: false, DeltaUpdateSupported: false }),
+    ],
+    ['Capabilities.DeleteRestrictions', record({ Deletable: writable })],
+    ['Capabilities.CountRestrictions', record({ Countable: true })],
+    ...when(unreadable.length > 0, [
+      'Capabilities.FilterRestrictions',
+      record({ Filterable: true, NonFilterableProperties: paths(unreadable) }),
+    ]),
+    [
+      'Capabilities.SortRestrictions',
+      record({ Sortable: true, NonSortableProperties: paths(scalars.filter(s => !isSortable(s))) }),
+    ],
+    [
+      'Capabilities.NavigationRestrictions',
+      record({ Navigability: member('Org.OData.Capabilities.V1.NavigationType', 'Recursive') }),
+    ],
+    ['Capabilities.SearchRestrictions', record({ Searchable: SEARCHABLE.has(name) })],
+    ['Capabilities.TopSupported', true],
+    ['Capabilities.SkipSupported', true],
+    ['Capabilities.IndexableByKey', true],
+  ]
+}
+
+/**
+ * `negate` is the sign of a number, which has no name in a filter; the others here are no rows of the table:
+ * they are shorthand or need a body.
+ */
+const FILTER_WORDS = [
+  ...Object.keys(FUNCTIONS).filter(name => name !== 'negate'),
+  'has',
+  'cast',
+  'isof',
+  'any',
+  'all',
+]
+
+/**
+ * What the service as a whole can do. `KeyAsSegmentSupported` is not said: tools that read it (odata-openapi)
+ * then write keys in no other form.
+ */
+export const OF_SERVICE: readonly Annotation[] = [
+  ['Core.ODataVersions', '4.0 4.01'],
+  ['Capabilities.FilterFunctions', FILTER_WORDS],
+  [
+    'Capabilities.BatchSupport',
+    record({
+      Supported: true,
+      ContinueOnErrorSupported: true,
+      ReferencesInRequestBodiesSupported: false,
+      ReferencesAcrossChangeSetsSupported: true,
+      EtagReferencesSupported: true,
+      RequestDependencyConditionsSupported: false,
+      SupportedFormats: ['application/json', 'multipart/mixed'],
+    }),
+  ],
+  ['Capabilities.QuerySegmentSupported', true],
+  ['Capabilities.CrossJoinSupported', false],
+  ['Capabilities.AsynchronousRequestsSupported', false],
+  ['Capabilities.DeepInsertSupport', record({ Supported: false, ContentIDSupported: false })],
+  ['Capabilities.DeepUpdateSupport', record({ Supported: false, ContentIDSupported: false })],
+]

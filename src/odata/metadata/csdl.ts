@@ -1,0 +1,55 @@
+import { type Entity, entity, NAMESPACE, type Navigation, type Scalar } from '../../model/model.js'
+
+export const CONTAINER = 'Default'
+
+export const qualify = (name: string) => `${NAMESPACE}.${name}`
+
+/** SRID of WGS 84, the default of geography types; said because some readers know no default. */
+const SRID = '4326'
+
+/** Facets of a property by their names in XML; JSON puts a `$` before them (CSDL 4.01, 7.2). */
+export function facetsOf({
+  type,
+  maxLength,
+  precision,
+  scale,
+}: Scalar): Readonly<Record<string, number | string>> {
+  return {
+    ...(maxLength !== undefined && { MaxLength: maxLength }),
+    ...(precision !== undefined && { Precision: precision }),
+    ...(type === 'Decimal' && { Scale: scale ?? 'variable' }),
+    ...(type === 'GeographyPoint' && { SRID }),
+  }
+}
+
+/**
+ * Whether a navigation may lead nowhere: a free reference always may, a relation where its column is empty.
+ */
+export function isOptional(from: Entity, navigation: Navigation): boolean {
+  const column = from.fields.get(navigation.local)
+  return !navigation.relation || column?.kind !== 'scalar' || column.nullable
+}
+
+/** The name of the navigation that leads back, where there is one (CSDL 4.01, 8.4). */
+export function partnerOf(
+  from: Entity,
+  { relation, target, local, foreign }: Navigation,
+): string | undefined {
+  if (!relation) return undefined
+  return entity(target).navigations.find(
+    n => n.relation && n.target === from.name && n.local === foreign && n.foreign === local,
+  )?.name
+}
+
+/**
+ * The columns that are equal on both sides, on the side that holds the foreign key; free references promise
+ * nothing (CSDL 4.01, 8.5).
+ */
+export function constraintOf({
+  relation,
+  collection,
+  local,
+  foreign,
+}: Navigation): { readonly local: string; readonly foreign: string } | undefined {
+  return relation && !collection ? { local, foreign } : undefined
+}

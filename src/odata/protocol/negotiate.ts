@@ -1,0 +1,147 @@
+import { LRUCache } from 'lru-cache'
+import { fail } from '../../errors/problem.js'
+
+/** What a client says about the form of the answer: the header, and the option that stands above it. */
+export interface Wish {
+  readonly accept: string | undefined
+  readonly format: string | undefined
+}
+
+/** The form of a JSON answer. */
+export interface DataFormat {
+  /**
+   * `none` leaves out all control information but counts and next links. `full` is not offered: it is
+   * answered with `minimal`, which the Content-Type says.
+   */
+  readonly metadata: 'minimal' | 'none'
+  /** IEEE754Compatible: decimals, 64-bit integers and counts as JSON strings. */
+  readonly numbersAsText: boolean
+  readonly contentType: string
+}
+
+interface MediaRange {
+  readonly type: string
+  /** By name in lower case; those of OData without their prefix. */
+  readonly parameters: ReadonlyMap<string, string>
+  readonly quality: number
+}
+
+const JSON_TYPE = 'application/json'
+const XML_TYPE = 'application/xml'
+const TEXT_TYPE = 'text/plain'
+
+/** Short names of `$format` (Part 2, 5.1.2). */
+const SHORT: ReadonlyMap<string, string> = new Map([
+  ['json', JSON_TYPE],
+  ['xml', XML_TYPE],
+  ['atom', 'application/atom+xml'],
+])
+
+/** Parameters of the JSON format (OData JSON 4.01, 3) and the values that we can serve. */
+const PARAMETERS: ReadonlyMap<string, RegExp> = new Map([
+  ['metadata', /^(?:minimal|none|full)$/i],
+  ['streaming', /^(?:true|false)$/i],
+  ['ieee754compatible', /^(?:true|false)$/i],
+  ['exponentialdecimals', /^(?:true|false)$/i],
+])
+
+/**
+ * Items of a list, and parameters of an item. Quoted strings may hold the separator; one that is not closed
+ * takes all the rest, so that it is read once.
+ */
+const ITEMS = /(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/g
+const PARTS = /(?:[^;"]|"(?:[^"\\]|\\.)*"?)+/g
+
+/** What clients wish is mostly one of a few texts. */
+const CHOSEN = new LRUCache<string, DataFormat>({ max: 100 })
+
+/** The form of a data answer: the same object for the same wish. Fails with `NotAcceptable`. */
+export function chooseDataFormat(wish: Wish): DataFormat {
+  const text = `${wish.format ?? ''}\n${wish.accept ?? ''}`
+  const known = CHOSEN.get(text)
+  if (known) return known
+  const format = chooseFormat(wish)
+  if (text.length < LONGEST_WISH) CHOSEN.set(text, format)
+  return format
+}
+
+const LONGEST_WISH = 500
+
+function chooseFormat(wish: Wish): DataFormat {
+  const [best] = admit(readWish(wish), JSON_TYPE)
+  if (!best) return refuse(wish, JSON_TYPE)
+  const metadata = best.parameters.get('metadata')?.toLowerCase() === 'none' ? 'none' : 'minimal'
+  const numbersAsText = best.parameters.get('ieee754compatible')?.toLowerCase() === 'true'
+  const charset = best.parameters.get('charset')?.toLowerCase() === 'utf-8'
+  const contentType = `${JSON_TYPE};odata.metadata=${metadata}${numbersAsText ? ';IEEE754Compatible=true' : ''}${charset ? ';charset=utf-8' : ''}`
+  return { metadata, numbersAsText, contentType }
+}
+
+/**
+ * The form of the model. XML wherever the client admits it at all: most client programs ask for any type, or
+ * list JSON first out of habit, and read XML only. Fails with `NotAcceptable`.
+ */
+export function chooseMetadataFormat(wish: Wish): 'xml' | 'json' {
+  const ranges = readWish(wish)
+  if (admit(ranges, XML_TYPE).length > 0) return 'xml'
+  return admit(ranges, JSON_TYPE).length > 0 ? 'json' : refuse(wish, `${XML_TYPE} and ${JSON_TYPE}`)
+}
+
+/**
+ * Refuses a client that can take no plain text (`NotAcceptable`). Whoever takes JSON is taken to mean it:
+ * many send one Accept with every request.
+ */
+export function checkTakesText(wish: Wish): void {
+  const ranges = readWish(wish)
+  if (admit(ranges, TEXT_TYPE).length + admit(ranges, JSON_TYPE).length === 0) refuse(wish, TEXT_TYPE)
+}
+
+const refuse = ({ format }: Wish, offered: string): never =>
+  fail({ kind: 'NotAcceptable', offered, wish: format === undefined ? 'Accept' : '$format' })
+
+function readWish({ accept, format }: Wish): readonly MediaRange[] {
+  return readRanges(
+    format === undefined ? accept?.trim() || '*/*' : (SHORT.get(format.toLowerCase()) ?? format),
+  )
+}
+
+const readRanges = (text: string): readonly MediaRange[] => (text.match(ITEMS) ?? []).map(readRange)
+
+function readRange(text: string): MediaRange {
+  const [type = '', ...rest] = (text.match(PARTS) ?? []).map(part => part.trim())
+  const parameters = new Map(rest.map(readParameter))
+  const quality = Number(parameters.get('q') ?? 1)
+  return { type: type.toLowerCase(), parameters, quality: Number.isNaN(quality) ? 1 : quality }
+}
+
+function readParameter(text: string): readonly [string, string] {
+  const [name = '', value = ''] = text.split(/=(.*)/s).map(part => part.trim())
+  return [toParameterName(name.toLowerCase()), value.replace(/^"(.*)"$/s, '$1')]
+}
+
+/**
+ * The prefix of known parameters may be left out (OData JSON 4.01, 3). An unknown one keeps it, and so is
+ * told from parameters of others.
+ */
+function toParameterName(name: string): string {
+  const bare = name.replace(/^odata\./, '')
+  return PARAMETERS.has(bare) ? bare : name
+}
+
+/**
+ * The ranges that admit a type, best first. A more specific range stands above a wildcard, so that
+ * `application/json;q=0, *` + `/*` admits no JSON (RFC 9110, 12.5.1). A range with an unknown parameter of
+ * OData matches nothing (Part 1, 8.2.1); parameters of others are ignored.
+ */
+function admit(ranges: readonly MediaRange[], type: string): readonly MediaRange[] {
+  const [group] = type.split('/')
+  const servable = ranges.filter(isServable)
+  const level =
+    [type, `${group}/*`, '*/*']
+      .map(pattern => servable.filter(range => range.type === pattern))
+      .find(found => found.length > 0) ?? []
+  return level.filter(range => range.quality > 0).sort((a, b) => b.quality - a.quality)
+}
+
+const isServable = ({ parameters }: MediaRange): boolean =>
+  [...parameters].every(([name, value]) => PARAMETERS.get(name)?.test(value) ?? !name.startsWith('odata.'))

@@ -1,0 +1,209 @@
+import { type At, fail } from '../errors/problem.js'
+import { ENTITIES } from '../model/model.js'
+import type { Ast } from './ast.js'
+import {
+  FUNCTIONS,
+  type FunctionName,
+  isFunction,
+  NOT_BUILT,
+  type Type,
+  type ValueType,
+} from './functions.js'
+import { type Collection, call, columnOf, type Expr, nullLiteral } from './plan.js'
+import { type Argument, chooseOverload, naturalType, settle } from './resolve-overload.js'
+import { follow, Scope, type Target } from './scope.js'
+import { checkedPattern, checkType, SPECIAL } from './special-functions.js'
+import { suggest } from './suggest.js'
+
+/** Binds an expression that must be true or false. */
+export function bindCondition(ast: Ast, scope: Scope): Expr {
+  const arg = bindArgument(ast, scope)
+  const isNull = arg.kind === 'literal' && arg.ast.type === 'Null'
+  if (!isNull && naturalType(arg) !== 'Boolean')
+    return fail({
+      kind: 'WrongType',
+      expected: 'a condition that is true or false',
+      found: `a value of type ${naturalType(arg)}`,
+      at: ast.at,
+    })
+  return settle(arg, 'Boolean')
+}
+
+/** Binds an expression of any type. */
+export function bindValue(ast: Ast, scope: Scope): Expr {
+  const arg = bindArgument(ast, scope)
+  const type = naturalType(arg)
+  if (type === 'Null') return settle(arg, 'String')
+  return settle(arg, type as Type) // literal types that are no value types never settle: they fail as no overload takes them
+}
+
+function bindArgument(ast: Ast, scope: Scope): Argument {
+  switch (ast.kind) {
+    case 'literal':
+      return { kind: 'literal', ast }
+    case 'list':
+      return { kind: 'list', ast, items: ast.items.map(i => bindArgument(i, scope)) }
+    case 'path':
+      return { kind: 'bound', expr: bindPath(ast, scope) }
+    case 'call':
+      return { kind: 'bound', expr: bindCall(ast, scope) }
+    case 'lambda':
+      return { kind: 'bound', expr: bindLambda(ast, scope) }
+    case 'count':
+      return { kind: 'bound', expr: bindCount(ast, scope) }
+    case 'type':
+      return fail({ kind: 'WrongType', expected: 'a value', found: `the type ${ast.name}`, at: ast.at })
+    case 'root':
+      return { kind: 'bound', expr: bindRoot(ast) }
+  }
+}
+
+function bindPath(ast: Ast & { kind: 'path' }, scope: Scope): Expr {
+  return toValue(scope.resolve(ast.names, ast.at), ast.names, ast.at)
+}
+
+function toValue(target: Target, names: readonly string[], at: At): Expr {
+  switch (target.kind) {
+    case 'element':
+      return target
+    case 'computed':
+      return target.value
+    case 'scalar':
+      if (target.scalar.readableBy === 'nobody')
+        return fail({ kind: 'NotReadable', field: target.scalar.name, at })
+      return columnOf(target.scalar, target.source)
+    case 'record':
+    case 'records':
+      return fail({
+        kind: 'WrongType',
+        expected: 'a value',
+        found: `a record or records (${names.join('/')})`,
+        at,
+      })
+  }
+}
+
+/**
+ * A field of a record that is named by its key, wherever the expression stands (OData 4.01 Part 2,
+ * 5.1.1.14.5). Listings are not for all readers, so they are not reached this way.
+ */
+function bindRoot({ entity: name, key, names, at }: Ast & { kind: 'root' }): Expr {
+  const of = ENTITIES.get(name) ?? fail({ kind: 'NotFound', what: `resource ${name}` })
+  if (!OPEN.has(of.name)) return fail({ kind: 'NotImplemented', feature: `$root/${name}`, at })
+  const bound = settle({ kind: 'bound', expr: bindValue(key, Scope.root(of)) }, of.key.type)
+  if (bound.type !== of.key.type) return fail({ kind: 'BadKey', entity: of.name, found: String(bound.type) })
+  return toValue(follow({ kind: 'key', entity: of, key: bound }, of, names, at), names, at)
+}
+
+/** Entities whose every record may be seen by every reader. */
+const OPEN: ReadonlySet<string> = new Set(['Member', 'Office', 'Lookup'])
+
+function bindCall(ast: Ast & { kind: 'call' }, scope: Scope): Expr {
+  const special = Object.hasOwn(SPECIAL, ast.fn) ? SPECIAL[ast.fn] : undefined
+  refuseRecord(ast, scope)
+  if (special)
+    return special({
+      at: ast.at,
+      entity: scope.entity,
+      args: ast.args.map(a => (a.kind === 'type' ? { kind: 'type', ast: a } : bindArgument(a, scope))),
+    })
+  if (!isFunction(ast.fn)) return unknownFunction(ast.fn, ast.at)
+  if (ast.fn === 'eq' || ast.fn === 'ne') {
+    const test = bindNullTest(ast.fn, ast.args, scope)
+    if (test) return test
+  }
+  const bound = chooseOverload(
+    ast.fn,
+    ast.args.map(a => bindArgument(a, scope)),
+    ast.at,
+  )
+  refuseImpossible(ast.fn, bound, ast)
+  return ast.fn === 'matchespattern' ? checkedPattern(bound, ast.args[1]?.at ?? ast.at) : bound
+}
+
+/** `cast` and `isof` of a record: its type is known, and there is no other. */
+function refuseRecord({ fn, args: [value, type] }: Ast & { kind: 'call' }, scope: Scope): void {
+  if (
+    value?.kind !== 'path' ||
+    type?.kind !== 'type' ||
+    scope.resolve(value.names, value.at).kind !== 'record'
+  )
+    return
+  checkType(type)
+  fail({ kind: 'NotImplemented', feature: `${fn} of a record`, at: value.at })
+}
+
+function unknownFunction(name: string, at: At): never {
+  if (NOT_BUILT.has(name)) return fail({ kind: 'NotImplemented', feature: `the function ${name}`, at })
+  const suggestion = suggest(name, [...Object.keys(FUNCTIONS), ...Object.keys(SPECIAL)])
+  return fail({ kind: 'UnknownFunction', name, ...(suggestion !== undefined && { suggestion }), at })
+}
+
+/**
+ * `X eq null`, also of what compares with null only: a position, and a single navigation, which leads nowhere
+ * if the key of its record is null (OData 4.01 Part 2, 5.1.1.1.1).
+ */
+function bindNullTest(fn: 'eq' | 'ne', args: readonly Ast[], scope: Scope): Expr | undefined {
+  const isNull = (a: Ast | undefined) => a?.kind === 'literal' && a.type === 'Null'
+  const path = args.find(a => a.kind === 'path')
+  if (path?.kind !== 'path' || !args.some(isNull)) return undefined
+  const target = scope.resolve(path.names, path.at)
+  const value =
+    target.kind === 'record'
+      ? columnOf(target.entity.key, target.source)
+      : toValue(target, path.names, path.at)
+  return value.type.startsWith('Collection')
+    ? undefined
+    : call(fn, value, nullLiteral(value.type as ValueType)) // not a collection
+}
+
+/** What the literals of a call show to be wrong, whatever the records hold. */
+function refuseImpossible(fn: FunctionName, bound: Expr, ast: Ast & { kind: 'call' }): void {
+  if (bound.kind !== 'call') return
+  const last = bound.args.at(-1)
+  const value = last?.kind === 'literal' && last.value !== null ? Number(last.value) : undefined
+  if ((fn === 'div' || fn === 'divby' || fn === 'mod') && value === 0 && last?.type !== 'Double')
+    fail({ kind: 'DivisionByZero', at: ast.args.at(-1)?.at ?? ast.at })
+  if (fn === 'substring' && bound.args.length === 3 && value !== undefined && value < 0)
+    fail({
+      kind: 'BadLiteral',
+      type: 'length',
+      text: String(value),
+      hint: 'A length is not negative.',
+      at: ast.args.at(-1)?.at ?? ast.at,
+    })
+}
+
+/** The collection that a lambda or a count runs over. */
+function bindCollection(names: readonly string[], at: At, scope: Scope): Collection {
+  const target = scope.resolve(names, at)
+  if (target.kind === 'records') return target
+  if (target.kind === 'scalar' && target.scalar.collection)
+    return { kind: 'values', scalar: target.scalar, source: target.source }
+  return fail({ kind: 'WrongType', expected: 'a collection', found: names.join('/'), at })
+}
+
+function bindLambda(ast: Ast & { kind: 'lambda' }, scope: Scope): Expr {
+  const over = bindCollection(ast.over, ast.at, scope)
+  const body = ast.body && bindCondition(ast.body, scope.lambda(ast.variable, over))
+  return {
+    kind: 'lambda',
+    quantifier: ast.quantifier,
+    over,
+    row: scope.nextRow(),
+    ...(body && { body }),
+    type: 'Boolean',
+  }
+}
+
+function bindCount(ast: Ast & { kind: 'count' }, scope: Scope): Expr {
+  const over = bindCollection(ast.over, ast.at, scope)
+  if (ast.search) return fail({ kind: 'NotImplemented', feature: '$search in an expression', at: ast.at })
+  if (ast.filter && over.kind === 'values')
+    return fail({ kind: 'NotImplemented', feature: '$filter on a collection of values', at: ast.at })
+  const filter =
+    ast.filter && over.kind === 'records'
+      ? bindCondition(ast.filter, scope.counted(over.navigation))
+      : undefined
+  return { kind: 'count', over, row: scope.nextRow(), ...(filter && { filter }), type: 'Int64' }
+}

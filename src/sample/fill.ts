@@ -1,0 +1,32 @@
+import type { Database } from '../data/database.js'
+import { loadBatches } from '../data/import/upsert.js'
+import { sampleMarket } from './market.js'
+
+const HAS_RECORDS = `select exists (select from "Property") or exists (select from "Member") or exists (select from "Office") as found`
+
+/** Keys of the sample are `L` and nine digits; as text they sort like their numbers. */
+const HIGHEST = `select max("ListingKey") as key from "Property" where "ListingKey" >= 'L0' and "ListingKey" < 'L:' and "ListingKey" ~ '^L[0-9]{9}$'`
+
+/** Fills a database that holds no listing, member or office yet, and says whether it did. */
+export async function fillSample(database: Database, listings: number): Promise<boolean> {
+  const [row] = await database.prisma.$queryRawUnsafe<{ found: boolean }[]>(HAS_RECORDS)
+  if (row?.found) return false
+  await loadBatches(database, sampleMarket({ listings }))
+  return true
+}
+
+/**
+ * Adds sample listings after those that are there: the numbering goes on. `onLoaded` hears of the listings of
+ * each batch.
+ */
+export async function addSample(
+  database: Database,
+  listings: number,
+  onLoaded: (listings: number) => void,
+): Promise<void> {
+  const [row] = await database.prisma.$queryRawUnsafe<{ key: string | null }[]>(HIGHEST)
+  const offset = Number(row?.key?.slice(1) ?? 0)
+  await loadBatches(database, sampleMarket({ listings, offset }), batch =>
+    onLoaded(batch.Property?.length ?? 0),
+  )
+}

@@ -1,0 +1,71 @@
+/** Mixes whole numbers into one 32-bit seed, so that neighbours have nothing in common. */
+function mixSeed(parts: readonly number[]): number {
+  let hash = 0x811c9dc5
+  for (const part of parts) {
+    hash = Math.imul(hash ^ part, 0x85ebca6b)
+    hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+    hash ^= hash >>> 16
+  }
+  return hash >>> 0
+}
+
+/**
+ * A small generator of pseudo-random numbers (mulberry32): the same seed gives the same numbers on every
+ * machine.
+ */
+export class Random {
+  #state: number
+
+  constructor(...seed: readonly number[]) {
+    this.#state = mixSeed(seed)
+  }
+
+  /** From 0 up to, not including, 1. */
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
+  }
+
+  /** A whole number, both ends included. */
+  int(low: number, high: number): number {
+    return low + Math.floor(this.next() * (high - low + 1))
+  }
+
+  between(low: number, high: number): number {
+    return low + this.next() * (high - low)
+  }
+
+  chance(probability: number): boolean {
+    return this.next() < probability
+  }
+
+  pick<T>(list: readonly T[]): T {
+    return at(list, Math.floor(this.next() * list.length))
+  }
+
+  /** Lists are written with the usual first: their head comes more often. */
+  pickUsual<T>(list: readonly T[]): T {
+    return at(list, Math.floor(this.next() ** 2 * list.length))
+  }
+
+  /** Between `least` and `most` different items, the usual ones more often, in the order of the list. */
+  pickSome<T>(list: readonly T[], least: number, most: number): readonly T[] {
+    const wanted = Math.min(this.int(least, most), list.length)
+    const places = new Set<number>()
+    while (places.size < wanted) places.add(Math.floor(this.next() ** 1.5 * list.length))
+    return [...places].sort((a, b) => a - b).map(place => at(list, place))
+  }
+
+  /** The value, or null with the given probability. */
+  maybe<T>(probability: number, value: T): T | null {
+    return this.chance(probability) ? null : value
+  }
+}
+
+function at<T>(list: readonly T[], place: number): T {
+  const item = list[place]
+  if (item === undefined) throw new Error('Nothing to choose from')
+  return item
+}

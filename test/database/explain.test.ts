@@ -6,7 +6,7 @@ import { toPageStatement } from '../../src/data/sql/page-statement.js'
 import { entity } from '../../src/model/model.js'
 import type { Plan } from '../../src/query/plan.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
-import { NOTATION, toPlan } from '../support/plans.js'
+import { NOTATION, toPlan } from '../support/oracle/plan-of.js'
 
 // What the queries that matter cost on a large table: the index that serves each, and that no row is sorted
 // or read in vain.

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { startTestApp, type TestApp } from '../support/app.js'
-import { socketUrl } from '../support/changes.js'
-import { dataOf, faultOf } from '../support/graphql.js'
+import { dataOf, faultOf } from '../support/clients/graphql-client.js'
+import { socketUrl } from '../support/clients/subscriber.js'
 
 let app: TestApp
 beforeAll(async () => {

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { readConfig } from '../../src/config/config.js'
 import { createVerifier } from '../../src/http/auth/bearer.js'
-import { readAnswer, sendRaw, serve } from '../http/exchange.js'
+import { readAnswer, sendRaw, serve } from '../unit/http/exchange.js'
 
 const SECRET = 'a secret of the test, long enough for HS256'
 const config = readConfig({ DATABASE_URL: 'postgresql://db/listings', JWT_SECRET: SECRET })

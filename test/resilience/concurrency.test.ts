@@ -1,11 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Answer } from '../support/app.js'
+import { bodyOf, type Row } from '../support/assertions.js'
+import { LogPoller, TimePoller } from '../support/clients/replica.js'
 import { DATABASE_KINDS } from '../support/database.js'
 import { DRAFT } from '../support/drafts.js'
-import { bodyOf, type Row } from '../support/expectation.js'
-import { type Market, startMarket } from '../support/market.js'
-import { LogPoller, TimePoller } from '../support/poller.js'
+import { type Market, startMarket } from '../support/test-service.js'
 
 const CHANGES = 500
 const CLIENTS = 8

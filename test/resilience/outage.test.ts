@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openDatabase } from '../../src/data/database.js'
 import type { Answer, RequestParts } from '../support/app.js'
+import { bodyOf } from '../support/assertions.js'
 import { DATABASE_KINDS } from '../support/database.js'
 import { DRAFT } from '../support/drafts.js'
-import { bodyOf } from '../support/expectation.js'
-import { expectProblem } from '../support/market.js'
 import { type Cluster, startCluster } from '../support/postgres.js'
 import { type RunningService, serverPlace, startIn } from '../support/process.js'
 import { LIMITS } from '../support/setup.js'
+import { expectProblem } from '../support/test-service.js'
 
 /** What the service is told, and the time within which every refusal must come. */
 const WAIT_MS = 1000

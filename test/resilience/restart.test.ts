@@ -1,11 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Database } from '../../src/data/database.js'
+import { bodyOf, keysOf, linkOf, rowsOf } from '../support/assertions.js'
+import { Writers } from '../support/clients/concurrent-writers.js'
 import { DATABASE_KINDS } from '../support/database.js'
 import { DRAFT } from '../support/drafts.js'
-import { bodyOf, keysOf, linkOf, rowsOf } from '../support/expectation.js'
 import { type Place, preparePlace, type RunningService, spawnService, startIn } from '../support/process.js'
-import { Writers } from '../support/writers.js'
 
 const WRITERS = 4
 const KILLS = 2

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'vitest'
 import type { Answer, RequestParts, TestApp } from './app.js'
-import { type Context, checkExpectation, type Expectation, keysOf, linkOf, rowsOf } from './expectation.js'
+import { type Context, checkExpectation, type Expectation, keysOf, linkOf, rowsOf } from './assertions.js'
 
 /** A request and what it must be answered with. `url` is sent byte by byte; `text` is the same for people. */
 export interface Case extends RequestParts {

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import type { TestApp } from './app.js'
-import { bodyOf } from './expectation.js'
+import { bodyOf } from './assertions.js'
 
 /** What a create needs, with keys of fixture.json. */
 export const DRAFT = {

@@ -1,5 +1,5 @@
 import type { Answer } from './app.js'
-import { bodyOf, type Row } from './expectation.js'
+import { bodyOf, type Row } from './assertions.js'
 
 /** What a refusal says: `details` as code and target. */
 export interface Refusal {

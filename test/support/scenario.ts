@@ -1,6 +1,6 @@
 import type { Answer, TestApp } from './app.js'
+import { bodyOf, checkExpectation, type Expectation } from './assertions.js'
 import { readText, toContext } from './cases.js'
-import { bodyOf, checkExpectation, type Expectation } from './expectation.js'
 
 interface Step {
   readonly method: string

@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Prisma } from '../../src/data/prisma/client/client.js'
+import { type Page, readCount, readPage } from '../../src/data/read/read.js'
+import type { Actor } from '../../src/domain/actor.js'
+import { narrow, type Plan, TRUE } from '../../src/query/plan.js'
+import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
+import { type Work, workOf } from '../support/explain-plan.js'
+import { NOTATION, toPlanFor } from '../support/oracle/plan-of.js'
+
+// What does not grow with the table: the rows that PostgreSQL looks at for a page, for one record, and for a
+// page deep in a walk; and that for every kind of reader, since what a reader may see is a condition of every
+// statement.
+
+const LISTINGS = 6000
+const READ = ['listings:read', 'listings:write']
+const READERS: Readonly<Record<string, Actor>> = {
+  public: { scopes: new Set(READ.slice(0, 1)), audience: 'public' },
+  agent: { scopes: new Set(READ), audience: 'member', memberKey: 'M7', officeKey: 'O7' },
+  staff: { scopes: new Set([...READ, 'listings:write:any']), audience: 'staff' },
+}
+
+/**
+ * One listing in a hundred is a draft, one in fifty kept from the internet. The change log gets an event for
+ * each row.
+ */
+const FILL = [
+  Prisma.sql`set local listing.import = 'on'`,
+  Prisma.sql`
+    insert into "Property" ("ListingKey", "City", "ListPrice", "StandardStatus", "ModificationTimestamp", "ListAgentKey", "ListOfficeKey", "InternetEntireListingDisplayYN")
+    select 'K' || lpad(n::text, 8, '0'), 'City ' || n % 6, case when n % 10 > 0 then (n * 7919) % 1000000 end, case when n % 100 = 50 then 'Incomplete' else 'Active' end,
+      timestamptz '2020-01-01Z' + n * interval '1 hour', 'M' || n % 300, 'O' || n % 30, n % 50 > 0
+    from generate_series(1, ${LISTINGS}::int) n`,
+  Prisma.sql`
+    insert into "Media" ("MediaKey", "ResourceName", "ResourceRecordKey", "MediaCategory", "Order", "ModificationTimestamp")
+    select "ListingKey" || '-' || i, 'Property', "ListingKey", 'Photo', i, "ModificationTimestamp" from "Property", generate_series(1, 2) i`,
+  Prisma.sql`insert into "Rooms" ("RoomKey", "ListingKey", "ModificationTimestamp") select "ListingKey" || '-R', "ListingKey", "ModificationTimestamp" from "Property"`,
+  Prisma.sql`insert into "OpenHouse" ("OpenHouseKey", "ListingKey", "OpenHouseDate", "ModificationTimestamp") select "ListingKey" || '-O', "ListingKey", '2026-01-01', "ModificationTimestamp" from "Property"`,
+] // biome-ignore format: one row
+
+/**
+ * Of records that belong to a listing each page looks at the listing too; some of what it looks at is not for
+ * the reader.
+ */
+const PAGES: readonly (readonly [of: string, options: string])[] = [
+  ['Property', ''],
+  ['Property', '$orderby=ModificationTimestamp'],
+  ['Property', '$orderby=ModificationTimestamp desc'],
+  ['Property', '$orderby=ListPrice desc'],
+  ['Property', '$filter=ModificationTimestamp gt 2020-03-01T00:00:00Z&$orderby=ModificationTimestamp'],
+  ['Property', "$filter=City eq 'City 3' and ListPrice ge 100000&$orderby=ListPrice"],
+  ['Property', "$filter=StandardStatus eq 'Active'&$orderby=ModificationTimestamp desc"],
+  ['Media', ''],
+  ['Media', '$orderby=ModificationTimestamp'],
+  ['Rooms', ''],
+  ['Rooms', '$filter=ModificationTimestamp gt 2020-03-01T00:00:00Z&$orderby=ModificationTimestamp'],
+  ['OpenHouse', ''],
+  ['OpenHouse', '$orderby=OpenHouseDate'],
+  ['EntityEvent', ''],
+  ['EntityEvent', '$orderby=EntityEventSequence desc'],
+  ['EntityEvent', '$filter=EntityEventSequence gt 2000&$orderby=EntityEventSequence'],
+  [
+    'EntityEvent',
+    "$filter=ResourceName eq 'Property' and EntityEventSequence gt 2000&$orderby=EntityEventSequence",
+  ],
+]
+const ROWS_OF_A_PAGE = 3.5 * 100
+
+/**
+ * Counts are exact and grow with what they count, but no record is read for them: the index knows what
+ * decides who may see a listing.
+ */
+const COUNTED = [
+  '',
+  "$filter=StandardStatus eq 'Active'",
+  "$filter=City eq 'City 3'",
+  "$filter=City eq 'City 3' and StandardStatus eq 'Active' and ListPrice ge 500000",
+]
+
+/** Of some values there are many records, of others none. */
+const CHOICES = [
+  "$filter=StandardStatus in ('Active','Hold')&$orderby=ModificationTimestamp",
+  "$filter=StandardStatus eq 'Hold' or StandardStatus eq 'Active'&$orderby=ModificationTimestamp desc",
+  "$filter=StandardStatus in ('Hold','Active','Hold') and ModificationTimestamp gt 2020-03-01T00:00:00Z&$orderby=ModificationTimestamp&$skip=7",
+  "$filter=City in ('City 2','City 4') and StandardStatus ne 'Sold'&$orderby=ListPrice",
+  "$filter=City in ('City 2','City 4')&$orderby=ListPrice desc",
+  "$filter=StandardStatus in ('Active','Hold')&$orderby=StandardStatus,ModificationTimestamp",
+  "$filter=StandardStatus in ('Hold','Pending')&$orderby=ModificationTimestamp",
+]
+
+describe.runIf(DATABASE_KINDS.includes('server'))('on a table of 6,000 listings', () => {
+  let database: TestDatabase
+  beforeAll(async () => {
+    database = await openTestDatabase('server', { statementTimeoutMs: 120_000 })
+    await database.prisma.$transaction(
+      FILL.map(statement => database.prisma.$executeRaw(statement)),
+      {},
+    )
+    await database.prisma.$executeRaw`vacuum analyze`
+  }, 120_000)
+  afterAll(() => database?.close())
+
+  /** What PostgreSQL does for a page, and the page. */
+  async function read(plan: Plan): Promise<Work & { readonly page: Page }> {
+    let page: Page | undefined
+    const work = await workOf(database.reader, async watched => {
+      page = await readPage(watched, plan, NOTATION)
+    })
+    if (!page) throw new Error('Nothing was read')
+    return { ...work, page }
+  }
+
+  for (const [name, reader] of Object.entries(READERS)) {
+    describe(`for a reader of the kind ${name}`, () => {
+      test.each(CHOICES)('records with one of several values are found value by value: %s', async options => {
+        const plan = toPlanFor(reader, options)
+        const { page, rowsRead, steps } = await read(plan)
+        expect(steps).not.toContain('Seq Scan')
+        expect(rowsRead).toBeLessThanOrEqual(2 * ROWS_OF_A_PAGE)
+        // A condition more, which all records meet, and nobody knows that but the test.
+        const { filter } = toPlanFor(reader, '$filter=length(ListingKey) gt 0')
+        const plain = await read(narrow(plan, filter ?? TRUE))
+        expect(plain.page.records.list).toEqual(page.records.list)
+        expect(plain.page.next).toEqual(page.next)
+        if (page.next)
+          expect((await read({ ...plan, after: page.next, skip: 0 })).rowsRead).toBeLessThanOrEqual(
+            2 * ROWS_OF_A_PAGE,
+          )
+      })
+
+      test.each(PAGES)('a page of %s %s costs what it holds', async (of, options) => {
+        const { page, rowsRead, steps } = await read(toPlanFor(reader, options, of))
+        expect(page.records).toHaveLength(100)
+        expect(steps).not.toContain('Seq Scan')
+        expect(steps).not.toContain('Sort')
+        expect(rowsRead).toBeLessThanOrEqual(ROWS_OF_A_PAGE)
+      })
+
+      test.each(PAGES)('page 15 of %s %s costs what page 1 costs', async (of, options) => {
+        const plan = { ...toPlanFor(reader, options, of), select: [], expand: [] }
+        const [first, before] = [await read(plan), await read({ ...plan, skip: 1399, top: 1 })]
+        const deep = await read({ ...plan, ...(before.page.next && { after: before.page.next }) })
+        expect(deep.page.records.length).toBeGreaterThan(0)
+        expect(deep.indexes).toEqual(first.indexes)
+        expect(deep.rowsRead).toBeLessThanOrEqual(ROWS_OF_A_PAGE)
+      })
+
+      test.each(COUNTED)('a count of listings %s reads an index alone', async options => {
+        const plan = toPlanFor(reader, options)
+        const { steps } = await workOf(database.reader, watched => readCount(watched, plan))
+        expect(steps).toEqual(['Aggregate', 'Index Only Scan'])
+      })
+
+      test('one record by its key is one row', async () => {
+        const { page, rowsRead, indexes } = await read(
+          toPlanFor(reader, "$filter=ListingKey eq 'K00003001'&$top=1"),
+        )
+        expect([page.records.length, rowsRead, indexes]).toEqual([1, 1, ['Property_pkey']])
+      })
+    })
+  }
+})

@@ -1,0 +1,203 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Prisma } from '../../src/data/prisma/client/client.js'
+import type { Sql } from '../../src/data/sql/functions.js'
+import { INDEXES, type Index } from '../../src/data/sql/indexes.js'
+import { toStretches } from '../../src/data/sql/order.js'
+import { toCountStatement, toPageStatement } from '../../src/data/sql/page-statement.js'
+import { countPlanning, pagePlanning } from '../../src/data/sql/plan-cache-policy.js'
+import type { Plan } from '../../src/query/plan.js'
+import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
+import { NOTATION, toPlanFor } from '../support/oracle/plan-of.js'
+
+// Which plans PostgreSQL may keep for all values, and that an index serves each of them whole.
+
+const PUBLIC = { scopes: new Set(['listings:read']), audience: 'public' } as const
+const AGENT = {
+  scopes: new Set(['listings:read', 'listings:write']),
+  audience: 'member',
+  memberKey: 'M1',
+  officeKey: 'O1',
+} as const
+
+const toPlan = (text: string): Plan => toPlanFor(PUBLIC, text)
+
+describe('planned once', () => {
+  for (const text of [
+    '',
+    '$orderby=ModificationTimestamp',
+    '$orderby=ModificationTimestamp desc,ListingKey desc',
+    "$filter=City eq 'Austin' and ListPrice ge 100000 and ListPrice le 200000&$orderby=ListPrice desc,ListingKey desc&$top=50",
+    "$filter=StandardStatus eq 'Active'&$orderby=ModificationTimestamp",
+    '$filter=ModificationTimestamp gt 2026-01-01T00:00:00Z&$orderby=ModificationTimestamp',
+    "$filter=ListAgentKey eq 'M1'",
+    "$filter=ListingKey eq 'L1'",
+    "$filter=City eq 'Austin' and StandardStatus ne 'Sold'&$orderby=ListPrice",
+    '$orderby=ListPrice&$expand=Media($orderby=Order;$top=3),Rooms',
+  ])
+    test(text || 'no options', () => {
+      expect(pagePlanning(toPlan(text))).toBe('once')
+      expect(pagePlanning(toPlanFor(AGENT, text))).toBe('once')
+    })
+})
+
+describe('planned each time', () => {
+  for (const text of [
+    "$filter=City eq 'Austin'",
+    "$filter=City eq 'Austin' and ListPrice gt 1&$orderby=ModificationTimestamp",
+    '$filter=ListPrice gt 100000&$orderby=ModificationTimestamp',
+    "$filter=StandardStatus in ('Active','Pending')&$orderby=ModificationTimestamp",
+    "$filter=City eq 'Austin' or City eq 'Boston'&$orderby=ListPrice",
+    "$filter=City eq 'Austin' and contains(StreetName,'oak')&$orderby=ListPrice",
+    '$filter=CloseDate ne null&$orderby=ModificationTimestamp',
+    '$filter=City eq null&$orderby=ListPrice',
+    '$filter=ListPrice eq BedroomsTotal',
+    '$orderby=City desc,ListPrice',
+    '$orderby=YearBuilt',
+    '$search=oak&$orderby=ModificationTimestamp',
+    "$orderby=ListPrice&$expand=Media($filter=MediaCategory eq 'Photo')",
+    "$apply=filter(City eq 'Austin')/groupby((StandardStatus))",
+  ])
+    test(text, () => expect(pagePlanning(toPlan(text))).toBe('each time'))
+
+  test('of a page between two cursors', () =>
+    expect(pagePlanning({ ...toPlan('$orderby=ListPrice'), before: ['1', 'L1'] })).toBe('each time'))
+})
+
+test('counts are planned once where an index holds what they count', () => {
+  expect(countPlanning(toPlan("$filter=City eq 'Austin' and ListPrice ge 100000"))).toBe('once')
+  expect(countPlanning(toPlan("$filter=City eq 'Austin' and YearBuilt ge 1990"))).toBe('each time')
+  expect(countPlanning(toPlan('$filter=YearBuilt ge 1990'))).toBe('each time')
+})
+
+const FILTERS = [
+  '',
+  "City eq 'a'",
+  "StandardStatus eq 'Active'",
+  "ListAgentKey eq 'M1'",
+  "ListingKey eq 'L1'",
+  "City eq 'a' and StandardStatus eq 'Active'",
+]
+const BOUNDS = [
+  '',
+  'ListPrice ge 1 and ListPrice lt 9',
+  'ModificationTimestamp gt 2026-01-01T00:00:00Z',
+  "City gt 'a'",
+]
+const ORDERS = [
+  '',
+  'ModificationTimestamp',
+  'ListPrice desc',
+  'City',
+  'City,ListPrice',
+  'StandardStatus,ModificationTimestamp',
+  'ListPrice desc,ListingKey desc',
+]
+
+interface Node {
+  readonly 'Node Type': string
+  readonly Plans?: readonly Node[]
+}
+const nodeTypes = (node: Node): readonly string[] => [
+  node['Node Type'],
+  ...(node.Plans ?? []).flatMap(nodeTypes),
+]
+
+describe.runIf(DATABASE_KINDS.includes('server'))('on PostgreSQL', () => {
+  let database: TestDatabase
+  beforeAll(async () => {
+    database = await openTestDatabase('server', {})
+  })
+  afterAll(() => database?.close())
+
+  test('the indexes are those of the database', async () => {
+    // PropertyText is no entity: no plan reads it in an order.
+    const found = await database.prisma.$queryRaw<
+      { table: string; order: readonly string[]; carried: readonly string[] }[]
+    >`
+      select t.relname as "table", array(select a.attname::text from unnest(i.indkey) with ordinality k(number, place)
+        join pg_attribute a on a.attrelid = t.oid and a.attnum = k.number where k.place <= i.indnkeyatts order by k.place) as "order",
+        array(select a.attname::text from unnest(i.indkey) with ordinality k(number, place)
+        join pg_attribute a on a.attrelid = t.oid and a.attnum = k.number where k.place > i.indnkeyatts order by k.place) as carried
+      from pg_index i join pg_class t on t.oid = i.indrelid join pg_class x on x.oid = i.indexrelid join pg_am m on m.oid = x.relam
+      where t.relnamespace = 'public'::regnamespace and t.relname not like '\\_prisma%' and t.relname <> 'PropertyText' and m.amname = 'btree' and i.indpred is null and i.indexprs is null`
+    const listed = Object.entries(INDEXES).flatMap(([table, indexes]) =>
+      indexes.map(index => ({ table, ...index })),
+    )
+    const sorted = (list: readonly (Index & { table: string })[]) =>
+      list.map(({ table, order, carried }) => `${table} ${order.join()} with ${carried.join()}`).sort()
+    expect(sorted(found)).toEqual(sorted(listed))
+  })
+
+  /** What PostgreSQL does for all values, if it avoids to sort or to read a whole table wherever it can. */
+  async function explain(statement: Sql): Promise<readonly string[]> {
+    const plan = await database.withClient(async client => {
+      await client.query(
+        'set plan_cache_mode = force_generic_plan; set enable_seqscan = off; set enable_sort = off; set enable_incremental_sort = off; set enable_bitmapscan = off',
+      )
+      await client.query(`prepare asked as ${statement.text}`)
+      const values = statement.values.map(value => client.escapeLiteral(String(value)))
+      const { rows } = await client.query<{ 'QUERY PLAN': readonly { Plan: Node }[] }>(
+        `explain (format json) execute asked${values.length > 0 ? `(${values.join()})` : ''}`,
+      )
+      return rows[0]?.['QUERY PLAN'][0]?.Plan
+    })
+    return nodeTypes(plan ?? { 'Node Type': 'none' })
+  }
+
+  test('an index serves every page that is planned once, whole and in its order', async () => {
+    const texts = FILTERS.flatMap(filter =>
+      BOUNDS.flatMap(bound =>
+        ORDERS.map(order => [[filter, bound].filter(Boolean).join(' and '), order] as const),
+      ),
+    )
+    const plans = texts.map(([filter, order]) =>
+      toPlan([filter && `$filter=${filter}`, order && `$orderby=${order}`].filter(Boolean).join('&')),
+    )
+    const steady = plans.filter(plan => pagePlanning(plan) === 'once')
+    expect(steady.length).toBeGreaterThan(30)
+    for (const plan of steady) {
+      const { statement } = toPageStatement(plan, NOTATION, undefined, 101, 'as they are')
+      const types = await explain(statement)
+      expect(
+        types.some(type => type.startsWith('Index')),
+        statement.text,
+      ).toBe(true)
+      for (const type of ['Sort', 'Incremental Sort', 'Seq Scan'])
+        expect(types, statement.text).not.toContain(type)
+    }
+  })
+
+  test('so it is of further pages and of counts', async () => {
+    for (const after of [
+      ['2026-01-01 00:00:00+00', 'L1'],
+      [null, 'L1'],
+    ]) {
+      const plan = {
+        ...toPlan(after[0] === null ? '$orderby=ListPrice' : '$orderby=ModificationTimestamp'),
+        after,
+      }
+      for (const stretch of toStretches(plan)) {
+        const types = await explain(toPageStatement(plan, NOTATION, stretch, 101, 'as they are').statement)
+        for (const type of ['Sort', 'Incremental Sort', 'Seq Scan']) expect(types).not.toContain(type)
+      }
+    }
+    expect(await explain(toCountStatement(toPlan("$filter=City eq 'a' and ListPrice ge 1")))).not.toContain(
+      'Seq Scan',
+    )
+  })
+
+  test('both plans give the same records', async () => {
+    await database.prisma
+      .$executeRaw`insert into "Property" ("ListingKey", "City", "ListPrice") select 'S' || n, 'City ' || n % 3, n from generate_series(1, 60) n`
+    const plan = toPlan(
+      "$filter=City eq 'City 1' and ListPrice ge 10&$orderby=ListPrice desc&$select=ListingKey",
+    )
+    const { statement } = toPageStatement(plan, NOTATION, undefined, 101, 'as they are')
+    const read = (planning: 'once' | 'each time') =>
+      database.reader.query<{ cursors: string }>(statement, planning)
+    const [once, each] = [await read('once'), await read('each time')]
+    expect(once).toEqual(each)
+    expect(once[0]?.cursors.split('\n')).toHaveLength(17)
+    await database.prisma.$executeRaw(Prisma.sql`delete from "Property" where "ListingKey" like 'S%'`)
+  })
+})

@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { readPage, readRecord } from '../../src/data/read/read.js'
+import { toPosition } from '../../src/data/sql/json/records.js'
+import type { Connection } from '../../src/data/sql/statement.js'
+import { call, columnOf, type Plan, rowSource, textLiteral } from '../../src/query/plan.js'
+import { fillSample } from '../../src/sample/fill.js'
+import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
+import { NOTATION, toPlan } from '../support/oracle/plan-of.js'
+
+// The JSON of a page is joined from its parts, with texts as they are where none of them needs an escape. It
+// must be the JSON that PostgreSQL makes of each record.
+
+const ODD = [
+  'a "b" c',
+  '\\',
+  'line\nfeed\ttab',
+  '\u0001\u001c\u001d\u001e\u001f',
+  '","City":"x',
+  'ü \u2028 \u{1f3e0} \u007f',
+  '',
+  ' ',
+  'null',
+  "it's",
+]
+const NOTATIONS = [
+  NOTATION,
+  { ...NOTATION, etag: '@odata.etag', numbersAsText: true, restricted: { suffix: '@note', value: 'None' } },
+]
+const QUERIES = [
+  '$orderby=StreetName,ListingKey&$top=100',
+  '$orderby=ListPrice desc&$top=100',
+  '$select=ListingKey,StreetName,ListPrice,LivingArea,GarageYN,Roof,ListingContractDate,ModificationTimestamp,BedroomsTotal&$orderby=City desc,StreetName&$top=100',
+  '$select=City&$expand=Media($orderby=Order;$top=3),Rooms,ListAgent($select=MemberFullName)&$top=100',
+  '$select=City&$compute=ListPrice div 3 as Third,concat(StreetName,City) as Place,ListPrice gt 5 as Dear&$orderby=StreetName desc&$top=100',
+]
+
+describe.each(DATABASE_KINDS)('%s', kind => {
+  let database: TestDatabase
+  let asked = 0
+  /** Counts what is asked of the database. */
+  const reader: Connection = {
+    query: (...of) => {
+      asked += 1
+      return database.reader.query(...of)
+    },
+  }
+  beforeAll(async () => {
+    database = await openTestDatabase(kind)
+    await fillSample(database, 30)
+  })
+  afterAll(() => database?.close())
+  beforeEach(() => {
+    asked = 0
+  })
+
+  const change = (column: string, values: readonly unknown[]) =>
+    database.withClient(client =>
+      client.query(
+        `update "Property" p set "${column}" = o.value from (select "ListingKey" as key, ($1::text[])[row_number() over (order by "ListingKey")] as value from "Property") o where o.key = p."ListingKey" and o.value is not null`,
+        [values],
+      ),
+    )
+
+  const expectSame = async (plan: Plan) => {
+    for (const notation of NOTATIONS) {
+      const { records } = await readPage(database.reader, plan, notation)
+      expect(records.length).toBe(30)
+      const keyed = await readPage(
+        database.reader,
+        { ...plan, select: toPlan('$select=ListingKey').select, expand: [] },
+        NOTATION,
+      )
+      for (const [i, { json }] of records.list.entries()) {
+        const { ListingKey } = JSON.parse(keyed.records.list[i]?.json ?? '{}') as { ListingKey: string }
+        const of = call('eq', columnOf(plan.entity.key, rowSource('r0')), textLiteral(ListingKey))
+        const found = await readRecord(database.reader, { ...plan, filter: of }, notation)
+        expect(JSON.parse(json)).toEqual(JSON.parse(found?.json ?? ''))
+        expect(Object.keys(JSON.parse(json) as object)).toEqual(
+          Object.keys(JSON.parse(found?.json ?? '') as object),
+        )
+      }
+    }
+  }
+
+  test('a page of plain texts is asked for once', async () => {
+    await readPage(reader, toPlan('$select=ListingKey,City,ListPrice&$orderby=City'), NOTATION)
+    expect(asked).toBe(1)
+  })
+
+  for (const query of QUERIES) test(`plain texts: ${query}`, () => expectSame(toPlan(query)))
+
+  test('a page of odd texts is asked for once more, and has them whole', async () => {
+    await change('StreetName', ODD)
+    const { records } = await readPage(
+      reader,
+      toPlan('$select=StreetName&$orderby=ListingKey&$top=10'),
+      NOTATION,
+    )
+    expect(asked).toBe(2)
+    expect(records.list.map(({ json }) => (JSON.parse(json) as { StreetName: string }).StreetName)).toEqual(
+      ODD,
+    )
+  })
+
+  test('so is one whose order has odd texts, which are not selected', async () => {
+    const { records } = await readPage(
+      reader,
+      toPlan('$select=ListingKey&$orderby=StreetName&$top=30'),
+      NOTATION,
+    )
+    expect(asked).toBe(2)
+    const places = records.list.map(record => toPosition(record)[0])
+    expect(places).toEqual(expect.arrayContaining(ODD))
+  })
+
+  test('where odd texts are not looked at, once is enough', async () => {
+    await readPage(reader, toPlan('$select=City&$orderby=ListingKey'), NOTATION)
+    expect(asked).toBe(1)
+  })
+
+  for (const query of QUERIES) test(`odd texts: ${query}`, () => expectSame(toPlan(query)))
+
+  test('numbers that JSON does not have, and values that are not there', async () => {
+    await database.withClient(client =>
+      client.query(
+        `update "Property" set "LivingArea" = 'NaN', "City" = null, "GarageYN" = null, "BedroomsTotal" = null, "ListPrice" = null`,
+      ),
+    )
+    for (const query of QUERIES) await expectSame(toPlan(query))
+  })
+})

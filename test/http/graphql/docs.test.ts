@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs'
+import { parse } from 'graphql'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { TRANSITIONS } from '../../../src/domain/lifecycle.js'
+import { startTestApp, type TestApp } from '../../support/app.js'
+import { ask } from '../../support/clients/graphql-client.js'
+import { readBlocks } from '../../support/clients/markdown.js'
+import { watch } from '../../support/clients/subscriber.js'
+import { DATABASE_KINDS } from '../../support/database.js'
+import { createDrafts } from '../../support/drafts.js'
+
+const BLOCKS = readBlocks('graphql.md')
+
+/** The examples, with what follows them as JSON. */
+const EXAMPLES = BLOCKS.flatMap(({ language, text }, i) => {
+  const next = BLOCKS[i + 1]
+  return language === 'graphql'
+    ? [
+        {
+          name: text.trim().replace(/\s+/g, ' ').slice(0, 60),
+          text,
+          answer: next?.language === 'json' ? JSON.parse(next.text) : {},
+        },
+      ]
+    : []
+})
+const kindOf = (text: string) => parse(text).definitions.map(d => ('operation' in d ? d.operation : ''))[0]
+
+describe.each(DATABASE_KINDS)('docs/graphql.md on %s', kind => {
+  let app: TestApp
+  beforeAll(async () => {
+    app = await startTestApp({ kind, fixture: 'fixture.json' })
+  })
+  afterAll(() => app.close())
+
+  test.each(EXAMPLES.filter(({ text }) => kindOf(text) !== 'subscription'))(
+    '$name',
+    async ({ text, answer }) => {
+      const { status, ...told } = await ask(app, text)
+      expect(told).toMatchObject(answer)
+      if (!answer.errors) expect([status, told.errors]).toEqual([200, undefined])
+    },
+  )
+
+  test.each(EXAMPLES.filter(({ text }) => kindOf(text) === 'subscription'))('$name', async ({ text }) => {
+    const watching = watch<{ ListingKey: string }>(app, text, { transport: 'WebSocket' })
+    const change = watching.change()
+    let isTold = false
+    void change.then(() => {
+      isTold = true
+    })
+    const keys: string[] = []
+    while (!isTold) keys.push(...(await createDrafts(app, 'Denver', [{}])))
+    expect(keys).toContain((await change).ListingKey)
+    watching.end()
+  })
+})
+
+test('the table of transitions is that of the code', () => {
+  const page = readFileSync(new URL('../../../docs/graphql.md', import.meta.url), 'utf8')
+  const rows = TRANSITIONS.map(
+    ({ name, from, to, requires }) =>
+      `| \`${name}\` | ${from.join(', ')} | ${to} | ${requires.map(field => `\`${field}\``).join(', ')} |`,
+  )
+  expect(page).toContain(rows.join('\n'))
+})
+
+test('what the page of clients shows is code that tests run', () => {
+  const code = ['apollo', 'urql']
+    .map(name => readFileSync(new URL(`clients/${name}.ts`, import.meta.url), 'utf8').replace(/\s+/g, ' '))
+    .join()
+  const shown = readBlocks('graphql-clients.md').filter(
+    ({ language, file }) => language === 'ts' && file === undefined,
+  )
+  expect(shown.length).toBeGreaterThan(5)
+  expect(shown.filter(({ text }) => !code.includes(text.replace(/\s+/g, ' ').trim()))).toEqual([])
+})

@@ -1,0 +1,204 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { TRANSITIONS } from '../../../src/domain/lifecycle.js'
+import { startTestApp, type TestApp } from '../../support/app.js'
+import { bodyOf } from '../../support/assertions.js'
+import { asActor, ask, dataOf, faultOf } from '../../support/clients/graphql-client.js'
+import { DATABASE_KINDS } from '../../support/database.js'
+import { DRAFT } from '../../support/drafts.js'
+
+type Row = Readonly<Record<string, unknown>>
+
+const CREATE =
+  'mutation ($input: PropertyInput!) { createDraft(input: $input) { id ListingKey StandardStatus MlsStatus ContractStatus ListPrice etag } }'
+const UPDATE =
+  'mutation ($key: String!, $input: PropertyInput!, $if: String) { updateProperty(ListingKey: $key, input: $input, ifMatch: $if) { id ListPrice PublicRemarks etag } }'
+
+describe.each(DATABASE_KINDS)('mutations: %s', kind => {
+  let app: TestApp
+  beforeAll(async () => {
+    app = await startTestApp({ kind, fixture: 'fixture.json' })
+  })
+  afterAll(() => app.close())
+
+  const create = async (more: Row = {}) =>
+    (await dataOf<{ createDraft: Record<string, string> }>(app, CREATE, { input: { ...DRAFT, ...more } }))
+      .createDraft
+  const stored = async (key: unknown) => bodyOf(await app.send(`/odata/Property('${key}')`))
+
+  test('the life of a listing', async () => {
+    const draft = await create({ ListPrice: '250000.50' })
+    expect(draft).toMatchObject({
+      StandardStatus: 'Incomplete',
+      MlsStatus: 'Draft',
+      ContractStatus: 'Draft',
+      ListPrice: 250000.5,
+    })
+    const key = draft['ListingKey']
+    const { publishProperty } = await dataOf<{ publishProperty: Row }>(
+      app,
+      'mutation ($k: String!) { publishProperty(ListingKey: $k, ChangedByMemberKey: "M1") { id StandardStatus } }',
+      { k: key },
+    )
+    expect(publishProperty).toEqual({ id: draft['id'], StandardStatus: 'Active' })
+    const sold = await dataOf(
+      app,
+      'mutation ($k: String!) { sellProperty(ListingKey: $k, SoldPrice: "240000.25", ChangedByMemberKey: "M1") { StandardStatus SoldPrice } }',
+      { k: key },
+    )
+    expect(sold).toEqual({ sellProperty: { StandardStatus: 'Sold', SoldPrice: 240000.25 } })
+    const gone = await dataOf(
+      app,
+      'mutation ($k: String!) { deleteProperty(ListingKey: $k) { id key: ListingKey __typename } }',
+      { k: key },
+    )
+    expect(gone).toEqual({ deleteProperty: { id: draft['id'], key, __typename: 'DeletedProperty' } })
+    expect(await dataOf(app, 'query ($id: ID!) { node(id: $id) { id } }', { id: draft['id'] })).toEqual({
+      node: null,
+    })
+  })
+
+  test.each(TRANSITIONS.map(t => [t.name, t] as const))(
+    '%s goes from each of its statuses, and from no other',
+    async (name, { from, to, requires }) => {
+      const required = requires.map(field => `, ${field}: 1`).join('')
+      for (const status of ['Incomplete', 'Active', 'Withdrawn', 'Sold'] as const) {
+        const key = (await create())['ListingKey']
+        await app.database.prisma
+          .$executeRaw`UPDATE "Property" SET "StandardStatus" = ${status} WHERE "ListingKey" = ${key}`
+        const answer = await ask<Record<string, Row>>(
+          app,
+          `mutation { ${name}(ListingKey: "${key}"${required}, ChangedByMemberKey: "M1") { StandardStatus } }`,
+        )
+        if (from.includes(status) || status === to)
+          expect(answer.data?.[name]).toEqual({ StandardStatus: to })
+        else
+          expect(answer.errors?.[0]?.extensions).toMatchObject({
+            code: 'BAD_USER_INPUT',
+            serviceCode: '1111',
+            details: [{ code: '1108', target: 'StandardStatus' }],
+          })
+      }
+    },
+  )
+
+  test('null empties, absence leaves', async () => {
+    const { ListingKey: key } = await create({ ListPrice: 5, PublicRemarks: 'Nice' })
+    const { updateProperty } = await dataOf<{ updateProperty: Row }>(app, UPDATE, {
+      key,
+      input: { ListPrice: null, ChangedByMemberKey: 'M1' },
+    })
+    expect(updateProperty).toMatchObject({ ListPrice: null, PublicRemarks: 'Nice' })
+  })
+
+  test('ifMatch: of two that change the same version one is refused', async () => {
+    const { ListingKey: key, etag } = await create()
+    const change = (ListPrice: number) =>
+      ask<{ updateProperty: Row }>(app, UPDATE, {
+        key,
+        if: etag,
+        input: { ListPrice, ChangedByMemberKey: 'M1' },
+      })
+    const answers = await Promise.all([change(1), change(2)])
+    expect(answers.map(a => a.errors?.[0]?.extensions.code).toSorted()).toEqual([
+      'PRECONDITION_FAILED',
+      undefined,
+    ])
+    expect(
+      (await faultOf(app, UPDATE, { key, if: 'nonsense', input: { ChangedByMemberKey: 'M1' } })).extensions,
+    ).toMatchObject({
+      code: 'BAD_USER_INPUT',
+      target: 'ifMatch',
+    })
+    const fault = await faultOf(
+      app,
+      'mutation ($k: String!, $e: String) { deleteProperty(ListingKey: $k, ifMatch: $e) { id } }',
+      { k: key, e: etag },
+    )
+    expect(fault.extensions.code).toBe('PRECONDITION_FAILED')
+  })
+
+  test('several run in their order, each in a transaction of its own', async () => {
+    const { ListingKey: key } = await create()
+    const field = (alias: string, price: number, member: string) =>
+      `${alias}: updateProperty(ListingKey: "${key}", input: { ListPrice: ${price}, ChangedByMemberKey: "${member}" }) { ListPrice }`
+    const { data, errors } = await ask<Row>(
+      app,
+      `mutation { ${field('a', 1, 'M1')} ${field('b', 2, 'nobody')} ${field('c', 3, 'M1')} }`,
+    )
+    expect(data).toEqual({ a: { ListPrice: 1 }, b: null, c: { ListPrice: 3 } })
+    expect(errors).toMatchObject([
+      {
+        path: ['b'],
+        extensions: {
+          code: 'BAD_USER_INPUT',
+          serviceCode: '1111',
+          details: [{ code: '1107', target: 'ChangedByMemberKey' }],
+        },
+      },
+    ])
+    expect((await stored(key))['ListPrice']).toBe(3)
+  })
+
+  test('GQL-09: large and exact numbers, as literals and as variables', async () => {
+    for (const price of ['2400000000', '123456.78', '999999999999.99']) {
+      const byText = await create({ ListPrice: price })
+      const { createDraft } = await dataOf<{ createDraft: Record<string, string> }>(
+        app,
+        `mutation { createDraft(input: { ${Object.entries(DRAFT)
+          .map(([k, v]) => `${k}: "${v}"`)
+          .join(' ')} ListPrice: ${price} }) { ListingKey ListPrice } }`,
+      )
+      expect([byText['ListPrice'], createDraft['ListPrice']]).toEqual([Number(price), Number(price)])
+      const answer = await app.send(`/odata/Property('${createDraft['ListingKey']}')?$select=ListPrice`)
+      expect(answer.text).toContain(`"ListPrice":${price}}`)
+      const query = `query ($n: Decimal) { a: properties(filter: { ListPrice: { eq: ${price} } }) { totalCount } b: properties(filter: { ListPrice: { eq: $n } }) { totalCount } }`
+      expect(await dataOf(app, query, { n: price })).toEqual({ a: { totalCount: 2 }, b: { totalCount: 2 } })
+    }
+    const byNumber = await create({ ListPrice: 2_400_000_000 })
+    expect(byNumber['ListPrice']).toBe(2_400_000_000)
+  })
+
+  test('faults of the body come all at once, with the codes of OData', async () => {
+    const fault = await faultOf(app, UPDATE, {
+      key: 'P01',
+      input: { StandardStatus: 'Bogus', ListPrice: -1, ChangedByMemberKey: 'M1' },
+    })
+    expect(fault.extensions).toMatchObject({ code: 'BAD_USER_INPUT', serviceCode: '1111' })
+    expect(fault.extensions.details).toContainEqual(
+      expect.objectContaining({ code: '1105', target: 'StandardStatus' }),
+    )
+    const body = bodyOf(
+      await app.send("/odata/Property('P01')", {
+        method: 'PATCH',
+        body: { StandardStatus: 'Bogus', ListPrice: -1, ChangedByMemberKey: 'M1' },
+      }),
+    )
+    expect(fault.extensions.details).toEqual((body['error'] as Row)['details'])
+  })
+
+  test("a key that is not there, another one's listing, no scope", async () => {
+    const update = (key: string, parts = {}) =>
+      ask(app, UPDATE, { key, input: { ChangedByMemberKey: 'M1' } }, parts)
+    expect((await update('nobody')).errors).toMatchObject([
+      { extensions: { code: 'NOT_FOUND', serviceCode: '4004' } },
+    ])
+    expect((await update('P01', asActor(app, { scopes: ['listings:read'] }))).errors).toMatchObject([
+      { extensions: { code: 'FORBIDDEN' } },
+    ])
+    const stranger = asActor(app, {
+      scopes: ['listings:read', 'listings:write'],
+      memberKey: 'M3',
+      audience: 'member',
+    })
+    expect((await update('P01', stranger)).errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }])
+  })
+
+  test('each writes one entry of the log', async () => {
+    const { ListingKey: key } = await create()
+    await dataOf(app, UPDATE, { key, input: { ListPrice: 9, ChangedByMemberKey: 'M1' } })
+    const query =
+      'query ($k: String!) { entityEvents(filter: { ResourceRecordKey: { eq: $k } }) { nodes { EntityEventSequence ResourceName } } }'
+    const { entityEvents } = await dataOf<{ entityEvents: { nodes: Row[] } }>(app, query, { k: key })
+    expect(entityEvents.nodes.map(n => n['ResourceName'])).toEqual(['Property', 'Property'])
+  })
+})

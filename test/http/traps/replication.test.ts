@@ -1,0 +1,124 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { migrate } from '../../../src/data/migrate.js'
+import { bodyOf, type Row } from '../../support/assertions.js'
+import { TimePoller } from '../../support/clients/replica.js'
+import { DATABASE_KINDS } from '../../support/database.js'
+import { type Market, startMarket } from '../../support/test-service.js'
+
+const timeOf = (record: Row) => String(record['ModificationTimestamp'])
+
+describe.each(DATABASE_KINDS)('traps of replication on the %s database', kind => {
+  let market: Awaited<ReturnType<typeof startMarket>>
+  let { given, keys, rows, send, read, patch, remove }: Market = {} as Market // set before the first test
+  beforeAll(async () => {
+    market = await startMarket({ kind })
+    ;({ given, keys, rows, send, read, patch, remove } = market)
+  })
+  afterAll(() => market.close())
+
+  test('REP-01 a late commit is not lost', async () => {
+    await given([{}, {}, {}])
+    const poller = new TimePoller(market)
+    await poller.poll()
+    let isQuiet = false
+    const polling = (async () => {
+      while (!isQuiet) await poller.poll()
+    })()
+    // A is changed first and committed last, as far as the database lets others pass.
+    const late = market.database.withClient(async client => {
+      await client.query('begin')
+      await client.query(`update "Property" set "City" = 'Late' where "ListingKey" = 'L001'`)
+      await wait(1000)
+      await client.query('commit')
+    })
+    await wait(100)
+    const other = patch('L002', { City: 'Meanwhile' })
+    await late
+    expect((await other).status).toBe(200)
+    isQuiet = true
+    await polling
+    await poller.poll()
+    expect(poller.copy()).toEqual(await rows('$select=ListingKey,City,ModificationTimestamp'))
+  })
+
+  test('REP-02 two changes within one millisecond, and a clock that is set back', {
+    timeout: 60_000,
+  }, async () => {
+    await given([{}])
+    const times: string[] = []
+    for (let n = 0; n < 100; n++) {
+      times.push(timeOf(bodyOf(await patch('L001', { StreetNumber: String(n) }))))
+      // To a database that has given a time of the next second the clock was set back.
+      if (n === 50)
+        await market.database.prisma
+          .$executeRaw`select setval('change_clock', (extract(epoch from clock_timestamp()) * 1000)::bigint + 1000)`
+    }
+    expect(times.filter((time, i) => i > 0 && time <= (times[i - 1] ?? ''))).toEqual([])
+    expect(times.at(-1)).toBe(timeOf(await read('L001')))
+  })
+
+  test('REP-04 deletions can be found', async () => {
+    await given(Array.from({ length: 50 }, () => ({})))
+    const all = await keys('$orderby=ListingKey')
+    const [last] = (await readEvents('$orderby=EntityEventSequence desc&$top=1')).map(
+      event => event['EntityEventSequence'],
+    )
+    const gone = ['L003', 'L010', 'L020', 'L021', 'L050']
+    for (const key of gone) expect((await remove(key)).status).toBe(204)
+    expect(await keys('$select=ListingKey&$orderby=ListingKey&$top=20')).toEqual(
+      all.filter(key => !gone.includes(key)),
+    )
+    const events = await readEvents(
+      `$filter=EntityEventSequence gt ${last} and ResourceName eq 'Property'&$orderby=EntityEventSequence`,
+    )
+    expect(events.map(event => event['ResourceRecordKey'])).toEqual(gone)
+  })
+  const readEvents = async (query: string) =>
+    (bodyOf(await send(`/odata/EntityEvent?${query}`))['value'] ?? []) as readonly Row[] // a collection
+
+  test('REP-07 leaving the filter', async () => {
+    await given([{ SoldPrice: 5 }, {}])
+    const [seen = ''] = (await rows('$orderby=ModificationTimestamp desc&$top=1')).map(timeOf)
+    expect((await patch('L001', { StandardStatus: 'Sold' })).status).toBe(200)
+    expect(await keys(`$filter=StandardStatus eq 'Active' and ModificationTimestamp gt ${seen}`)).toEqual([])
+    expect(await rows(`$filter=ModificationTimestamp gt ${seen}`)).toMatchObject([
+      { ListingKey: 'L001', StandardStatus: 'Sold' },
+    ])
+  })
+
+  test('REP-09 edits past the API', async () => {
+    await given([{}, {}])
+    const [seen = ''] = (await rows('$orderby=ModificationTimestamp desc&$top=1')).map(timeOf)
+    await market.database.withClient(client =>
+      client.query(`update "Property" set "City" = 'By hand' where "ListingKey" = 'L001'`),
+    )
+    await market.database.prisma.property.update({
+      where: { ListingKey: 'L002' },
+      data: { City: 'By Studio' },
+    })
+    expect(await keys(`$filter=ModificationTimestamp gt ${seen}&$orderby=ModificationTimestamp`)).toEqual([
+      'L001',
+      'L002',
+    ])
+    const before = await rows('$select=ListingKey,ModificationTimestamp')
+    await migrate(market.database)
+    expect(await rows('$select=ListingKey,ModificationTimestamp')).toEqual(before)
+  })
+
+  test('DBX-01 an empty or missing key', async () => {
+    await given([{}, {}])
+    const before = await rows('')
+    const body = { City: 'X', ChangedByMemberKey: 'M1' }
+    for (const path of ["('')", '()', '(null)', "(ListingKey='')", '(undefined)', "('undefined')"])
+      for (const method of ['GET', 'PATCH', 'PUT', 'DELETE']) {
+        const answer = await send(`/odata/Property${path}`, {
+          method,
+          ...(method.startsWith('P') && { body }),
+        })
+        expect([path, method, [400, 404].includes(answer.status)], answer.text).toEqual([path, method, true])
+      }
+    expect((await send('/odata/Property', { method: 'DELETE' })).status).toBe(405)
+    expect(await rows('')).toEqual(before)
+  })
+})

@@ -1,0 +1,68 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect } from 'vitest'
+
+/** A request that a client has sent. */
+export interface Sent {
+  readonly method: string
+  readonly url: string
+  readonly body: string
+}
+
+/** A `fetch` for clients that keeps what it sends. */
+export function recordRequests(): { readonly fetch: typeof fetch; readonly sent: Sent[] } {
+  const sent: Sent[] = []
+  const recorded: typeof fetch = (url, init = {}) => {
+    sent.push({
+      method: init.method ?? 'GET',
+      url: String(url),
+      body: typeof init.body === 'string' ? init.body : '',
+    })
+    return fetch(url, init)
+  }
+  return { fetch: recorded, sent }
+}
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+
+/** A folder of the program of a client, outside the tree; our packages are there. */
+export interface ProgramFolder {
+  readonly path: string
+  write(name: string, text: string): void
+  /** Runs a script of Node there, and gives what it has printed. */
+  run(script: string, args?: readonly string[], env?: Readonly<Record<string, string>>): Promise<string>
+  remove(): void
+}
+
+const execute = promisify(execFile)
+
+export function openProgramFolder(): ProgramFolder {
+  const path = mkdtempSync(join(tmpdir(), 'listing-client-'))
+  symlinkSync(join(ROOT, 'node_modules'), join(path, 'node_modules'))
+  return {
+    path,
+    write(name, text) {
+      const file = join(path, name)
+      mkdirSync(dirname(file), { recursive: true })
+      writeFileSync(file, text)
+    },
+    run: async (script, args = [], env = {}) => {
+      const { stdout } = await execute(process.execPath, [script, ...args], {
+        cwd: path,
+        env: { PATH: process.env['PATH'], ...env },
+      })
+      return stdout
+    },
+    remove: () => rmSync(path, { recursive: true }),
+  }
+}
+
+/** The schema as it is published. */
+export const readPublishedSchema = (): string => readFileSync(join(ROOT, 'schema/listing.graphql'), 'utf8')
+
+/** Waits until it is so; clients tell of what they show in their own time. */
+export const eventually = <T>(read: () => T) => expect.poll(read, { timeout: 20_000 })

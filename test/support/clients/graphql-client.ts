@@ -1,0 +1,71 @@
+import { expect } from 'vitest'
+import type { RequestParts, TestApp } from '../app.js'
+
+/** An error as clients see it. */
+export interface GraphQLFault {
+  readonly message: string
+  readonly path?: readonly (string | number)[]
+  readonly extensions: {
+    readonly code: string
+    readonly serviceCode?: string
+    readonly target?: string
+    readonly details?: readonly { readonly code: string; readonly target?: string }[]
+  }
+}
+
+/** A GraphQL answer. Tests say by a type what data they asked for. */
+export interface GraphQLAnswer<T> {
+  readonly status: number
+  readonly data?: T | null
+  readonly errors?: readonly GraphQLFault[]
+}
+
+const RESPONSE = 'application/graphql-response+json'
+
+/** Asks over HTTP, as clients do. */
+export async function ask<T>(
+  app: TestApp,
+  query: string,
+  variables: Readonly<Record<string, unknown>> = {},
+  parts: RequestParts = {},
+): Promise<GraphQLAnswer<T>> {
+  const { status, json } = await app.send('/graphql', {
+    method: 'POST',
+    ...parts,
+    headers: { Accept: RESPONSE, ...parts.headers },
+    body: { query, variables },
+  })
+  return { status, ...(json as Omit<GraphQLAnswer<T>, 'status'>) } // what the specification says of answers
+}
+
+/** The data of an answer without errors. */
+export async function dataOf<T>(
+  app: TestApp,
+  query: string,
+  variables: Readonly<Record<string, unknown>> = {},
+  parts: RequestParts = {},
+): Promise<T> {
+  const { data, errors, status } = await ask<T>(app, query, variables, parts)
+  expect(errors, query).toBeUndefined()
+  expect(status).toBe(200)
+  if (!data) throw new Error('No data')
+  return data
+}
+
+/** The first error of an answer that has some. */
+export async function faultOf(
+  app: TestApp,
+  query: string,
+  variables: Readonly<Record<string, unknown>> = {},
+  parts: RequestParts = {},
+): Promise<GraphQLFault> {
+  const { errors } = await ask<unknown>(app, query, variables, parts)
+  const [first] = errors ?? []
+  if (!first) throw new Error(`No error: ${query}`)
+  return first
+}
+
+/** A header with the token of a grant. */
+export const asActor = (app: TestApp, grant: Parameters<TestApp['tokenFor']>[0]): RequestParts => ({
+  headers: { Authorization: `Bearer ${app.tokenFor(grant)}` },
+})

@@ -1,0 +1,70 @@
+import { createClient as createStreamClient } from 'graphql-sse'
+import { type Client, createClient } from 'graphql-ws'
+import { WebSocket } from 'ws'
+import type { Grant } from '../../../src/http/auth/token.js'
+import type { TestApp } from '../app.js'
+import type { GraphQLFault } from './graphql-client.js'
+
+/** How a subscription is carried. */
+export const TRANSPORTS = ['WebSocket', 'event stream'] as const
+export type Transport = (typeof TRANSPORTS)[number]
+
+/** A result as a client gets it. */
+export interface Told<T = Readonly<Record<string, unknown>>> {
+  readonly data?: { readonly propertyChanged: T } | null
+  readonly errors?: readonly GraphQLFault[]
+}
+
+/** A subscription of a client. */
+export interface Watch<T> {
+  /** The next result; undefined when it has ended. */
+  next(): Promise<Told<T> | undefined>
+  /** The next result without errors. */
+  change(): Promise<T>
+  end(): void
+}
+
+export interface WatchParts {
+  readonly transport?: Transport
+  readonly variables?: Readonly<Record<string, unknown>>
+  readonly grant?: Partial<Grant>
+  readonly token?: string
+}
+
+export const socketUrl = (base: string): string => `${base.replace(/^http/, 'ws')}/graphql`
+
+/** A client of graphql-ws that never tries again by itself. */
+export const openSocketClient = (base: string, token: string): Client =>
+  createClient({
+    url: socketUrl(base),
+    webSocketImpl: WebSocket,
+    retryAttempts: 0,
+    connectionParams: { Authorization: `Bearer ${token}` },
+  })
+
+/** Subscribes as front ends do, with the client package of the transport. */
+export function watch<T = Readonly<Record<string, unknown>>>(
+  app: Pick<TestApp, 'base' | 'tokenFor'>,
+  query: string,
+  { transport = 'WebSocket', variables = {}, grant, token = app.tokenFor(grant) }: WatchParts = {},
+): Watch<T> {
+  const client =
+    transport === 'WebSocket'
+      ? openSocketClient(app.base, token)
+      : createStreamClient({
+          url: `${app.base}/graphql`,
+          retryAttempts: 0,
+          headers: { Authorization: `Bearer ${token}` },
+        })
+  const results = client.iterate({ query, variables }) as AsyncIterableIterator<Told<T>> // the query says of what type they are
+  const next = async (): Promise<Told<T> | undefined> => {
+    const { done, value } = await results.next()
+    return done ? undefined : value
+  }
+  const change = async (): Promise<T> => {
+    const told = await next()
+    if (!told?.data || told.errors) throw new Error(`No change: ${JSON.stringify(told)}`)
+    return told.data.propertyChanged
+  }
+  return { next, change, end: () => void client.dispose() }
+}

@@ -1,0 +1,75 @@
+import { makeExecutableSchema } from '@graphql-tools/schema'
+import {
+  type DocumentNode,
+  type GraphQLSchema,
+  getArgumentValues,
+  getVariableValues,
+  Kind,
+  parse,
+  validate,
+} from 'graphql'
+import { readFilter } from '../../../src/graphql/execute/filter.js'
+import type { Input } from '../../../src/graphql/execute/operation.js'
+import { filterOf, rootOf } from '../../../src/graphql/schema/names.js'
+import { SCALARS } from '../../../src/graphql/schema/scalars.js'
+import { renderSdl } from '../../../src/graphql/schema/sdl.js'
+import { parseFilter } from '../../../src/language/parser.js'
+import { PARSE_LIMITS } from '../../../src/language/parser-budget.js'
+import type { Entity } from '../../../src/model/model.js'
+import type { Ast } from '../../../src/query/ast.js'
+import { bindCondition } from '../../../src/query/bind-expression.js'
+import type { Expr } from '../../../src/query/plan.js'
+import { Scope } from '../../../src/query/scope.js'
+
+/** The schema as the service has it, without resolvers but those of the scalars. */
+export const SCHEMA: GraphQLSchema = makeExecutableSchema({
+  typeDefs: renderSdl(),
+  resolvers: { ...SCALARS },
+})
+
+/**
+ * The arguments of the first field of a document, coerced as an execution does it. Throws what validation or
+ * coercion finds.
+ */
+export function readArguments(text: string, variables: Input = {}): Input {
+  const document = parse(text)
+  const [fault] = validate(SCHEMA, document)
+  if (fault) throw fault
+  const { field, definition, operation } = firstField(document)
+  const { coerced, errors = [] } = getVariableValues(SCHEMA, operation.variableDefinitions ?? [], {
+    ...variables,
+  })
+  if (errors[0]) throw errors[0]
+  return getArgumentValues(definition, field, coerced)
+}
+
+function firstField(document: DocumentNode) {
+  const [operation] = document.definitions
+  if (operation?.kind !== Kind.OPERATION_DEFINITION) throw new Error('No operation')
+  const [field] = operation.selectionSet.selections
+  const root = SCHEMA.getRootType(operation.operation)
+  const definition = field?.kind === Kind.FIELD ? root?.getFields()[field.name.value] : undefined
+  if (field?.kind !== Kind.FIELD || !definition) throw new Error('No field')
+  return { operation, field, definition }
+}
+
+/** A filter that stands in a document, as an argument of the page of the entity. */
+export const coerceLiteral = (of: Entity, filter: string): Input =>
+  readArguments(`{ ${rootOf(of).many}(filter: ${filter}) { totalCount } }`)['filter'] as Input // by its type
+
+/** A filter that is the value of a variable, as it comes through JSON. */
+export function coerceVariable(of: Entity, filter: unknown): Input {
+  const text = `query($filter: ${filterOf(of)}) { ${rootOf(of).many}(filter: $filter) { totalCount } }`
+  return readArguments(text, { filter: JSON.parse(JSON.stringify(filter)) })['filter'] as Input // by its type
+}
+
+const bound = (of: Entity, ast: Ast | undefined): Expr | undefined =>
+  ast && bindCondition(ast, Scope.root(of))
+
+/** What a coerced filter means; undefined: there is no condition. */
+export const bindInput = (of: Entity, filter: Input): Expr | undefined =>
+  bound(of, readFilter(of, filter, PARSE_LIMITS))
+
+/** What a filter of OData means. */
+export const bindText = (of: Entity, text: string): Expr | undefined =>
+  bound(of, parseFilter(text, { limits: PARSE_LIMITS, aliases: new Map() }))

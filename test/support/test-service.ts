@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto'
+import { rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import type { Database } from '../../src/data/database.js'
+import { importFile } from '../../src/data/import/import.js'
+import { type Answer, SILENT, startTestApp, type TestApp, type TestAppSettings } from './app.js'
+import { bodyOf, keysOf, type Row, rowsOf } from './assertions.js'
+import { readPages } from './cases.js'
+import { DRAFT } from './drafts.js'
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** What a test needs of a service. */
+export interface Served extends Pick<TestApp, 'base' | 'send'> {
+  readonly database: Database
+}
+
+/** A service with records of one test at a time. Queries are those of Property. */
+export interface Market extends Served {
+  /**
+   * Empties the collections and imports these listings, with the keys L001, L002, ... unless they have
+   * others. Other sets by their names.
+   */
+  given(listings: readonly Fields[], others?: Readonly<Record<string, readonly Fields[]>>): Promise<void>
+  /** The pages of a query, to the last one. */
+  pages(query: string): Promise<readonly (readonly Row[])[]>
+  /** The records of all pages. */
+  rows(query: string): Promise<readonly Row[]>
+  /** The keys of all pages. */
+  keys(query: string): Promise<readonly string[]>
+  list(query: string): Promise<Answer>
+  read(key: string): Promise<Row>
+  post(body: unknown): Promise<Answer>
+  patch(key: string, body: Fields): Promise<Answer>
+  remove(key: string): Promise<Answer>
+  /** Creates a draft and gives it as the answer shows it. */
+  draft(fields?: Fields): Promise<Row>
+  /** Every query must be refused as a fault of the client. */
+  refused(...queries: readonly string[]): Promise<void>
+}
+
+const MEMBERS = ['M1', 'M2', 'M3', 'M4', 'M5'].map(MemberKey => ({ MemberKey }))
+const LISTED = {
+  ...DRAFT,
+  City: 'Austin',
+  StandardStatus: 'Active',
+  MlsStatus: 'Active',
+  ContractStatus: 'Available',
+}
+const TIME = Date.parse('2024-05-01T00:00:00Z')
+/** Words that tell how the service is made. */
+const INNER =
+  /prisma|postgres|pglite|\bselect\b.*\bfrom\b|node_modules|\bat \S+ \(|\.(?:ts|js):\d|\$queryRaw|ECONN|localhost:\d/i
+
+/** Starts a service for a file of tests. */
+export async function startMarket(settings: TestAppSettings): Promise<Market & TestApp> {
+  const app = await startTestApp(settings)
+  return { ...app, ...marketOf(app), database: app.database }
+}
+
+/**
+ * The words of tests for a service. Each refusal that passes here is looked at: its form, and that it shows
+ * nothing of the inside.
+ */
+export function marketOf(app: Served): Market {
+  const send: TestApp['send'] = async (target, parts) => {
+    const answer = await app.send(target, parts)
+    if (answer.status >= 400 && parts?.method !== 'HEAD') expectProblem(answer)
+    return answer
+  }
+  const served = { base: app.base, database: app.database, send }
+  const at = (key: string) => `/odata/Property('${key}')`
+  const pages = async (query: string) => {
+    const answers = await readPages(served, `/odata/Property?${query}`)
+    expect([query, answers[0]?.status], answers[0]?.text.slice(0, 300)).toEqual([query, 200])
+    return answers.map(rowsOf)
+  }
+  const rows = async (query: string) => (await pages(query)).flat()
+  const list = (query: string) => send(`/odata/Property?${query}`)
+  const post = (body: unknown) => send('/odata/Property', { method: 'POST', body })
+  return {
+    ...served, pages, rows, list, post,
+    given: (listings, others = {}) => load(app, listings, others),
+    keys: async query => keysOf(await rows(query)),
+    read: async key => bodyOf(await send(at(key))),
+    patch: (key, body) => send(at(key), { method: 'PATCH', body: { ChangedByMemberKey: 'M1', ...body } }),
+    remove: key => send(at(key), { method: 'DELETE' }),
+    draft: async (fields = {}) => {
+      const answer = await post({ ...DRAFT, ...fields })
+      expect(answer.status, answer.text).toBe(201)
+      return bodyOf(answer)
+    },
+    refused: async (...queries) => {
+      for (const query of queries) {
+        const answer = await list(query)
+        expect([query, answer.status], answer.text.slice(0, 200)).toEqual([query, 400])
+      }
+    },
+  } // biome-ignore format: one member a line
+}
+
+async function load(
+  { database }: Served,
+  listings: readonly Fields[],
+  others: Readonly<Record<string, readonly Fields[]>>,
+): Promise<void> {
+  await database.prisma.property.deleteMany()
+  await database.prisma.media.deleteMany()
+  const Property = listings.map((fields, i) => ({
+    ...LISTED,
+    ListingKey: `L${String(i + 1).padStart(3, '0')}`,
+    ModificationTimestamp: new Date(TIME + i * 1000).toISOString(),
+    ...fields,
+  }))
+  const path = join(tmpdir(), `listing-given-${randomUUID()}.json`)
+  await writeFile(path, JSON.stringify({ Member: MEMBERS, Property, ...others }))
+  await importFile(database, path, SILENT)
+  await rm(path)
+}
+
+/** The form of every refusal (trap ERR-08), and that it tells nothing of the inside (ERR-02). */
+export function expectProblem(answer: Answer): void {
+  const { error, ...rest } = bodyOf(answer)
+  expect(rest).toEqual({})
+  expect(error).toMatchObject({
+    code: expect.stringMatching(/^\d{4}$/),
+    message: expect.stringMatching(/./),
+    details: expect.any(Array),
+  })
+  const { details, ...top } = error as { readonly details: readonly Row[] } & Row // as just seen
+  for (const detail of details)
+    expect(detail).toMatchObject({
+      code: expect.stringMatching(/^\d{4}$/),
+      message: expect.stringMatching(/./),
+    })
+  for (const detail of details)
+    expect(Object.keys(detail).filter(name => !['code', 'message', 'target'].includes(name))).toEqual([])
+  expect(Object.keys(top).filter(name => !['code', 'message', 'target'].includes(name))).toEqual([])
+  expect(answer.headers).toMatchObject({
+    'content-language': 'en',
+    'content-type': 'application/json',
+    'x-request-id': expect.stringMatching(/./),
+  })
+  expect(JSON.stringify(answer.headers) + answer.text).not.toMatch(INNER)
+}

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest'
+import {
+  arrow,
+  isStatus,
+  renderLifecycle,
+  STATUSES,
+  statusFields,
+  TRANSITIONS,
+} from '../../../src/domain/lifecycle.js'
+
+/** The table of decisions 3, row by row. */
+const MAY_GO_TO: Readonly<Record<string, string>> = {
+  Incomplete: 'Coming Soon, Active',
+  'Coming Soon': 'Active, Hold, Withdrawn, Canceled, Expired',
+  Active: 'Active Under Contract, Pending, Hold, Withdrawn, Canceled, Expired, Sold',
+  'Active Under Contract': 'Active, Pending, Withdrawn, Canceled, Expired, Sold',
+  Pending: 'Active, Active Under Contract, Withdrawn, Canceled, Expired, Sold',
+  Hold: 'Active, Withdrawn, Canceled, Expired',
+  Withdrawn: 'Active, Canceled, Expired',
+  Expired: 'Active',
+  Canceled: '',
+  Sold: '',
+}
+
+const statuses = [...STATUSES].filter(isStatus)
+
+describe('the life of a listing', () => {
+  it('has ten statuses', () => expect(statuses.toSorted()).toEqual(Object.keys(MAY_GO_TO).toSorted()))
+
+  it.each(statuses.flatMap(from => statuses.map(to => [from, to] as const)))('%s -> %s', (from, to) => {
+    const allowed = (MAY_GO_TO[from] ?? '').split(', ').includes(to)
+    const step = arrow(from, to)
+    if (from === to) expect(step).toBe('stay')
+    else if (allowed) expect(step).toMatchObject({ to })
+    else expect(step).toBeUndefined()
+  })
+
+  it('knows no way out of a status that is none', () => expect(arrow('Closed', 'Active')).toBeUndefined())
+
+  it('has one transition, of its own name, for each status but the first', () => {
+    expect(new Set(TRANSITIONS.map(t => t.name)).size).toBe(TRANSITIONS.length)
+    expect(TRANSITIONS.map(t => t.to).toSorted()).toEqual(statuses.filter(s => s !== 'Incomplete').toSorted())
+  })
+
+  it.each([
+    ['Incomplete', 'Draft', 'Draft'],
+    ['Coming Soon', 'Coming Soon', 'Available'],
+    ['Active', 'Active', 'Available'],
+    ['Active Under Contract', 'Active Under Contract', 'Under Contract'],
+    ['Pending', 'Pending', 'Under Contract'],
+    ['Hold', 'Hold', 'Unavailable'],
+    ['Withdrawn', 'Withdrawn', 'Unavailable'],
+    ['Canceled', 'Canceled', 'Unavailable'],
+    ['Expired', 'Expired', 'Unavailable'],
+    ['Sold', 'Sold', 'Sold'],
+  ] as const)('%s: MlsStatus %s, ContractStatus %s', (StandardStatus, MlsStatus, ContractStatus) =>
+    expect(statusFields(StandardStatus)).toEqual({ StandardStatus, MlsStatus, ContractStatus }),
+  )
+
+  it('prints every arrow once', () => {
+    const lines = renderLifecycle().trimEnd().split('\n')
+    expect(lines[0]).toBe('stateDiagram-v2')
+    expect(lines).toContain('  [*] --> Incomplete: createDraft')
+    expect(lines).toContain('  ActiveUnderContract --> Sold: sellProperty')
+    expect(lines).toContain('  Sold --> [*]')
+    const count = TRANSITIONS.reduce((sum, t) => sum + t.from.length, 0)
+    expect(new Set(lines.filter(line => /^ {2}\w+ --> \w+: /.test(line))).size).toBe(count)
+  })
+})

@@ -1,0 +1,113 @@
+import {
+  buildSchema,
+  type FieldNode,
+  type GraphQLSchema,
+  getArgumentValues,
+  getVariableValues,
+  Kind,
+  parse,
+} from 'graphql'
+import { describe, expect, test } from 'vitest'
+import { readArguments } from '../../../src/graphql/execute/argument-values.js'
+import type { Input } from '../../../src/graphql/execute/operation.js'
+import { SCHEMA } from '../../support/oracle/filter-arguments.js'
+
+/** The first field of an operation, and all that its arguments rest on. */
+function open(schema: GraphQLSchema, text: string, sent: Input) {
+  const [operation] = parse(text).definitions
+  if (operation?.kind !== Kind.OPERATION_DEFINITION) throw new Error('No operation')
+  const [node] = operation.selectionSet.selections
+  const field = node?.kind === Kind.FIELD ? schema.getQueryType()?.getFields()[node.name.value] : undefined
+  if (node?.kind !== Kind.FIELD || !field) throw new Error('No field')
+  const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], { ...sent })
+  if (!coerced) throw new Error('No variables')
+  return { node, field, variables: coerced }
+}
+
+const nameOf = ({ name, alias }: FieldNode) => alias?.value ?? name.value
+
+/** Twice, since what is found out about a document is kept. */
+function read(schema: GraphQLSchema, text: string, sent: Input) {
+  const { node, field, variables } = open(schema, text, sent)
+  const asked = { key: nameOf(node), name: node.name.value, nodes: [node] }
+  const own = () => readArguments({ schema, fragments: {}, variables }, asked, field)
+  const [first, second] = [own(), own()]
+  expect(second).toStrictEqual(first)
+  return { own: first, measure: getArgumentValues(field, node, variables) }
+}
+
+describe('arguments are those of graphql-js', () => {
+  test.each<[text: string, sent: Input]>([
+    ['{ properties { totalCount } }', {}],
+    ['{ properties(first: 3, skip: 2, where: "City eq \'Vail\'", search: null) { totalCount } }', {}],
+    [
+      '{ properties(orderBy: { ListPrice: DESC }, filter: { ListPrice: { ge: 1.50, in: [1, null] }, City: { eq: "Vail" } }) { totalCount } }',
+      {},
+    ],
+    [
+      'query ($f: PropertyFilter, $n: Int) { properties(first: $n, filter: $f) { totalCount } }',
+      { n: 3, f: { City: { eq: 'Vail' } } },
+    ],
+    ['query ($f: PropertyFilter, $n: Int) { properties(first: $n, filter: $f) { totalCount } }', { f: null }],
+    [
+      'query ($c: String, $o: PropertyOrder!) { properties(filter: { City: { in: [$c, "Vail"] } }, orderBy: [$o]) { totalCount } }',
+      { c: 'Aspen', o: { City: 'ASC' } },
+    ],
+    ['{ property(ListingKey: "P01") { City } }', {}],
+    ['query ($k: String!) { property(ListingKey: $k) { City } }', { k: 'P01' }],
+  ])('%s with %j', (text, sent) => {
+    const { own, measure } = read(SCHEMA, text, sent)
+    expect(own).toStrictEqual(measure)
+    // As text, since the order of members is that of conditions.
+    expect(JSON.stringify(own)).toBe(JSON.stringify(measure))
+  })
+})
+
+test('a variable within an argument must have a value', () => {
+  const text = 'query ($c: String) { properties(filter: { City: { eq: $c } }) { totalCount } }'
+  expect(() => read(SCHEMA, text, {})).toThrow('BadOptionValue')
+  expect(read(SCHEMA, text, { c: null }).own).toEqual({ filter: { City: { eq: null } } })
+})
+
+describe('what the schema of the service has nothing of', () => {
+  const schema = buildSchema(
+    'type Query { field(must: Int!, orElse: Int = 2, mustOrElse: Int! = 3, may: Int): Int }',
+  )
+
+  test.each<[text: string, sent: Input]>([
+    ['{ field(must: 1) }', {}],
+    ['{ field(must: 1, orElse: null, mustOrElse: 4, may: 5) }', {}],
+    ['query ($a: Int!, $b: Int) { field(must: $a, orElse: $b, mustOrElse: $b, may: $b) }', { a: 1 }],
+    ['query ($a: Int!, $b: Int) { field(must: $a, orElse: $b, may: $b) }', { a: 1, b: null }],
+  ])('defaults: %s with %j', (text, sent) => {
+    const { own, measure } = read(schema, text, sent)
+    expect(own).toStrictEqual(measure)
+  })
+
+  // Validation lets none of them come to be executed.
+  test.each<[text: string, sent: Input]>([
+    ['{ field }', {}],
+    ['{ field(must: null) }', {}],
+    ['{ field(must: "x") }', {}],
+    ['query ($a: Int) { field(must: $a) }', {}],
+    ['query ($a: Int) { field(must: $a) }', { a: null }],
+  ])('values that are missing or wrong: %s with %j', (text, sent) => {
+    const { node, field, variables } = open(schema, text, sent)
+    const said = (of: () => unknown): unknown => {
+      try {
+        return of()
+      } catch (error) {
+        return String(error)
+      }
+    }
+    const own = said(() =>
+      readArguments(
+        { schema, fragments: {}, variables },
+        { key: 'field', name: 'field', nodes: [node] },
+        field,
+      ),
+    )
+    expect(own).toBe(said(() => getArgumentValues(field, node, variables)))
+    expect(own).toMatch(/^Argument "must"/)
+  })
+})

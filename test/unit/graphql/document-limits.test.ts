@@ -1,0 +1,208 @@
+import express from 'express'
+import { afterEach, describe, expect, test } from 'vitest'
+import { readConfig } from '../../../src/config/config.js'
+import { serveGraphQL } from '../../../src/graphql/transport/handler.js'
+import type { Reading } from '../../../src/service/reading.js'
+import type { Writing } from '../../../src/service/writing.js'
+import type { GraphQLFault } from '../../support/clients/graphql-client.js'
+import { request, serve } from '../http/exchange.js'
+
+const ENV = { DATABASE_URL: 'postgresql://db/listings', JWT_SECRET: 's'.repeat(32) }
+
+type Asked = readonly [query: string, variables: Readonly<Record<string, unknown>>]
+
+/** Everything that is asked of the database, which is not there. */
+const asked: string[] = []
+afterEach(() => {
+  asked.splice(0)
+})
+
+/** Half of a port that only notes what it is asked. */
+function noting<T extends object>(): T {
+  const note = (_: object, name: string | symbol) => async () => {
+    asked.push(String(name))
+    return null
+  }
+  return new Proxy({}, { get: note }) as T // every member is a function here
+}
+
+/** The adapter alone, on a port. */
+async function start(env: Readonly<Record<string, string>> = {}) {
+  const config = readConfig({ ...ENV, ...env })
+  const verifier = {
+    verify: async () => ({ scopes: new Set(['listings:read']), audience: 'public' as const }),
+  }
+  const handlers = serveGraphQL({
+    reading: noting<Reading>(),
+    writing: noting<Writing>(),
+    config,
+    verifier,
+    report: () => 'fault',
+  })
+  const { port } = await serve(express().use('/graphql', handlers))
+  return async (query: string, variables: Readonly<Record<string, unknown>> = {}) => {
+    const headers = { 'Content-Type': 'application/json', Accept: 'application/graphql-response+json' }
+    const { status, body } = await request(
+      port,
+      'POST',
+      '/graphql',
+      headers,
+      JSON.stringify({ query, variables }),
+    )
+    const { errors: [first] = [] } = JSON.parse(body) as { readonly errors?: readonly GraphQLFault[] }
+    return {
+      status,
+      message: first?.message,
+      code: first?.extensions.code,
+      serviceCode: first?.extensions.serviceCode,
+    }
+  }
+}
+
+const tooMany = (what: string) => ({
+  status: 400,
+  code: 'BAD_USER_INPUT',
+  serviceCode: '2018',
+  message: expect.stringContaining(`too many ${what}: the limit is`),
+})
+const times = (count: number, make: (i: number) => string): string =>
+  Array.from({ length: count }, (_, i) => make(i)).join(' ')
+/** `{a{a{x}}}` with so many levels of `part`, and `leaf` within. */
+const nest = (count: number, part: string, leaf: string): string =>
+  `${`${part}{`.repeat(count)}${leaf}${'}'.repeat(count)}`
+const KEYS = '{ nodes { ListingKey } }'
+
+describe('limits of documents, before validation', () => {
+  // biome-ignore format: table
+  test.each([
+    ['characters',             `{ ${'x '.repeat(40_000)} }`],
+    ['tokens',                 `{ ${'x '.repeat(10_000)} }`],
+    ['tokens',                 `{ property(ListingKey: "K") { City ${'@skip(if: false) '.repeat(10_000).slice(0, 60_000)} } }`],
+    ['brackets within each other', `{ properties(filter: ${'{and: ['.repeat(200)}${']}'.repeat(200)}) ${KEYS} }`],
+    ['brackets within each other', `{ ${nest(2000, 'a', 'x')} }`],
+    ['levels of fields',       `{ ${nest(20, 'a', 'x')} }`],
+    ['levels of fields',       `{ ...A } fragment A on Query { ${nest(16, 'a', '...B')} } fragment B on Query { x }`],
+    ['aliases',                `{ property(ListingKey: "K") { ${times(101, i => `k${i}: City`)} } }`],
+    ['fields at its root',     `{ ${times(21, i => `k${i}: properties(first: 1) ${KEYS}`)} }`],
+    ['fields at its root',     `mutation { ${times(21, i => `k${i}: deleteProperty(ListingKey: "K") { id }`)} }`],
+    ['fields at its root',     `{ ...A } fragment A on Query { ${times(21, () => '__typename')} }`],
+    ['directives at one place', `{ property(ListingKey: "K") { City ${'@skip(if: false) '.repeat(9)} } }`],
+    ['directives at one place', `{ property(ListingKey: "K") { ...F ${'@skip(if: false) '.repeat(9)} } } fragment F on Property { City }`],
+    ['directives at one place', `query ${'@skip(if: false) '.repeat(9)} { __typename }`],
+    ['fields',                 `{ property(ListingKey: "K") { ...F0 } } ${times(30, i => `fragment F${i} on Property { ...F${i + 1} ...F${i + 1} }`)} fragment F30 on Property { City }`],
+    ['fields',                 `{ property(ListingKey: "K") { ...F0 } } ${times(12, i => `fragment F${i} on Property { a: ListAgent { City ...G${i} } b: ListAgent { City ...G${i} } } fragment G${i} on Member { ...G${i + 1} ...G${i + 1} }`)} fragment F12 on Property { City } fragment G12 on Member { City }`],
+  ])('too many %s', async (what, query) => {
+    const ask = await start()
+    expect(await ask(query)).toEqual(tooMany(what))
+    expect(asked).toEqual([])
+  })
+
+  test('an operation at the limits passes', async () => {
+    const ask = await start({
+      MAX_ALIASES: '2',
+      MAX_ROOT_FIELDS: '2',
+      MAX_SELECTION_DEPTH: '4',
+      MAX_FIELD_DIRECTIVES: '1',
+    })
+    const query = `{ a: property(ListingKey: "K") { City @skip(if: false) } b: __typename }`
+    expect(await ask(query)).toMatchObject({ status: 200, message: undefined })
+    expect(await ask(query.replace('b: __typename', 'b: __typename c: __typename'))).toEqual(
+      tooMany('aliases'),
+    )
+  })
+
+  test('fragments that spread themselves are a fault of the document, not of its size', async () => {
+    const ask = await start()
+    expect(await ask('{ ...A } fragment A on Query { ...A }')).toMatchObject({
+      status: 400,
+      code: 'GRAPHQL_VALIDATION_FAILED',
+    })
+  })
+
+  test('each operation of a document has limits of its own, all of them one budget of fields', async () => {
+    const ask = await start({ MAX_ALIASES: '1', MAX_NODES: '100' })
+    const operation = (i: number) => `query Q${i} { a: __typename }`
+    expect((await ask(times(10, operation))).message).toMatch(/operation name/)
+    expect(await ask(times(101, operation))).toEqual(tooMany('fields'))
+  })
+
+  test('introspection as tools ask for it passes', async () => {
+    const { getIntrospectionQuery } = await import('graphql')
+    const ask = await start()
+    expect(
+      await ask(getIntrospectionQuery({ inputValueDeprecation: true, specifiedByUrl: true, oneOf: true })),
+    ).toMatchObject({
+      status: 200,
+      message: undefined,
+    })
+  })
+
+  test('introspection that is switched off says so to its client, not to who wrote the server', async () => {
+    const ask = await start({ INTROSPECTION: 'off' })
+    const { message } = await ask('{ __schema { queryType { name } } }')
+    expect(message).toContain('INTROSPECTION')
+    expect(message).not.toContain('Apollo')
+  })
+})
+
+describe('limits of what an operation may read', () => {
+  const MEDIA = 'nodes { Media { MediaKey } Rooms { RoomKey } }'
+  // biome-ignore format: table
+  test.each<Asked>([
+    [`{ properties(first: 100000) ${KEYS} }`, {}],
+    [`query ($n: Int) { properties(first: $n) ${KEYS} }`, { n: 100_000 }],
+    [`query ($n: Int = 100000) { properties(last: $n) ${KEYS} }`, {}],
+    [`{ property(ListingKey: "K") { Media(first: 100000) { MediaKey } } }`, {}],
+    [`{ properties(first: 1000) { ${MEDIA} } }`, {}],
+    [`{ properties(first: 1000) { edges { node { ...M } } } } fragment M on Property { ... on Property { Media { MediaKey } Rooms { RoomKey } } }`, {}],
+    [`{ ${times(20, i => `k${i}: properties { ${MEDIA} }`)} }`, {}],
+    [`{ properties(first: 1000) { nodes { ${times(20, i => `k${i}: ListAgent { MemberKey }`)} } } }`, {}],
+    [`{ node(id: "x") { ... on Property { Media(first: 20001) { MediaKey } } } }`, {}],
+  ])('%s is too much', async (query, variables) => {
+    const ask = await start()
+    expect(await ask(query, variables)).toEqual(tooMany('records to read'))
+    expect(asked).toEqual([])
+  })
+
+  // biome-ignore format: table
+  test.each<Asked>([
+    [`{ properties(first: 1000) ${KEYS} }`, {}],
+    [`{ properties(first: 1000) { edges { cursor node { ListingKey ListAgent { MemberKey } } } nodes { ListingKey } pageInfo { endCursor } } }`, {}],
+    [`{ properties(first: 100) { ${MEDIA} } }`, {}],
+    [`query ($n: Int = 100000) { properties(first: $n) ${KEYS} }`, { n: 10 }],
+    [`{ ${times(20, i => `k${i}: properties ${KEYS}`)} }`, {}],
+  ])('%s is not', async (query, variables) => {
+    const ask = await start()
+    expect((await ask(query, variables)).serviceCode).not.toBe('2018')
+    expect(asked).not.toEqual([])
+  })
+
+  test.each(['first', 'last'])(
+    'what has passed with one size of %s is judged anew with another',
+    async size => {
+      const ask = await start()
+      const query = `query ($n: Int = 100000) { properties(${size}: $n) ${KEYS} }`
+      const sizes = [10, 100_000, 10, undefined, null, 100_000]
+      const judged: boolean[] = []
+      for (const n of sizes)
+        judged.push((await ask(query, n === undefined ? {} : { n })).serviceCode === '2018')
+      expect(judged).toEqual([false, true, false, true, false, true])
+    },
+  )
+
+  test('the limit is a setting', async () => {
+    const ask = await start({ MAX_COST: '100', PAGE_SIZE: '101', PAGE_SIZE_MAX: '200' })
+    expect(await ask(`{ properties ${KEYS} }`)).toEqual(tooMany('records to read'))
+  })
+})
+
+describe('what is not executed', () => {
+  test('a subscription without a connection that stays', async () => {
+    const ask = await start()
+    expect(await ask('subscription { propertyChanged { ListingKey } }')).toMatchObject({
+      status: 400,
+      code: 'BAD_REQUEST',
+    })
+    expect(asked).toEqual([])
+  })
+})

@@ -1,0 +1,201 @@
+import {
+  buildSchema,
+  type GraphQLInputObjectType,
+  type GraphQLObjectType,
+  isInputObjectType,
+  isObjectType,
+  isScalarType,
+  validateSchema,
+} from 'graphql'
+import { expect, test } from 'vitest'
+import { TRANSITIONS } from '../../../src/domain/lifecycle.js'
+import { FILTERS } from '../../../src/graphql/schema/filter-inputs.js'
+import { ENTITY_OF_TYPE, filterOf, ROOT_FIELDS, rootOf } from '../../../src/graphql/schema/names.js'
+import { SCALARS } from '../../../src/graphql/schema/scalars.js'
+import { renderSdl } from '../../../src/graphql/schema/sdl.js'
+import { describe, renderDefinition } from '../../../src/graphql/schema/sdl-text.js'
+import { toTypes } from '../../../src/graphql/schema/sdl-types.js'
+import { ENTITIES, entity, scalar } from '../../../src/model/model.js'
+import { ofField } from '../../../src/odata/metadata/csdl-annotations.js'
+
+const SCHEMA = buildSchema(renderSdl())
+const PROPERTY = entity('Property')
+const each = [...ENTITIES.values()].map(e => [e.name, e] as const)
+
+function objectType(name: string): GraphQLObjectType {
+  const type = SCHEMA.getType(name)
+  if (!isObjectType(type)) throw new Error(`No object type ${name}`)
+  return type
+}
+function inputType(name: string): GraphQLInputObjectType {
+  const type = SCHEMA.getType(name)
+  if (!isInputObjectType(type)) throw new Error(`No input ${name}`)
+  return type
+}
+const typesOf = (type: GraphQLObjectType | GraphQLInputObjectType) =>
+  Object.fromEntries(Object.values(type.getFields()).map(f => [f.name, String(f.type)]))
+const argsOf = (type: string, field: string) =>
+  Object.fromEntries((objectType(type).getFields()[field]?.args ?? []).map(a => [a.name, String(a.type)]))
+
+test('the schema is valid, and the scalars are those of the resolvers', () => {
+  expect(validateSchema(SCHEMA)).toEqual([])
+  const scalars = Object.values(SCHEMA.getTypeMap()).filter(isScalarType)
+  expect(
+    scalars
+      .filter(t => !['String', 'Int', 'Float', 'Boolean', 'ID'].includes(t.name))
+      .map(t => [t.name, t.description, t.specifiedByURL ?? null]),
+  ).toEqual(Object.values(SCALARS).map(s => [s.name, s.description, s.specifiedByURL]))
+})
+
+/** The name of a type without its lists and exclamation marks. */
+const nameOf = (type: unknown) => String(type).replace(/[[\]!]/g, '')
+
+test('no type is there in vain', () => {
+  const reached = new Set<string>()
+  const visit = (name: string): void => {
+    if (reached.has(name)) return
+    reached.add(name)
+    const type = SCHEMA.getType(name)
+    if (!isObjectType(type) && !isInputObjectType(type)) return
+    for (const field of Object.values(type.getFields())) {
+      visit(nameOf(field.type))
+      if ('args' in field) for (const argument of field.args) visit(nameOf(argument.type))
+    }
+  }
+  for (const root of ['Query', 'Mutation', 'Subscription']) visit(root)
+  expect(
+    Object.keys(SCHEMA.getTypeMap()).filter(name => !name.startsWith('__') && !reached.has(name)),
+  ).toEqual([])
+})
+
+test('each entity has its pair of fields', () => {
+  expect([...ENTITIES.values()].map(rootOf)).toEqual([
+    { one: 'property', many: 'properties' },
+    { one: 'member', many: 'members' },
+    { one: 'office', many: 'offices' },
+    { one: 'mediaItem', many: 'mediaItems' },
+    { one: 'room', many: 'rooms' },
+    { one: 'openHouse', many: 'openHouses' },
+    { one: 'lookup', many: 'lookups' },
+    { one: 'entityEvent', many: 'entityEvents' },
+  ])
+  expect(Object.keys(objectType('Query').getFields())).toEqual([...ROOT_FIELDS.keys(), 'node'])
+  expect(argsOf('Query', 'property')).toEqual({ ListingKey: 'String!' })
+  expect(argsOf('Query', 'entityEvent')).toEqual({ EntityEventSequence: 'Long!' })
+  const page = {
+    orderBy: '[MemberOrder!]',
+    first: 'Int',
+    after: 'String',
+    last: 'Int',
+    before: 'String',
+    skip: 'Int',
+  }
+  expect(argsOf('Query', 'members')).toEqual({ filter: 'MemberFilter', where: 'String', ...page })
+  expect(argsOf('Query', 'properties')).toMatchObject({ filter: 'PropertyFilter', search: 'String' })
+  expect(argsOf('Property', 'Media')).toEqual({
+    filter: 'MediaFilter',
+    where: 'String',
+    orderBy: '[MediaOrder!]',
+    first: 'Int',
+    skip: 'Int',
+  })
+})
+
+test.each(each)('%s has the fields of the model, with their descriptions', (_, of) => {
+  expect(ENTITY_OF_TYPE.get(of.typeName)).toBe(of)
+  const fields = objectType(of.typeName).getFields()
+  const shown = [...of.fields.values()].filter(f => f.kind === 'navigation' || f.readableBy !== 'nobody')
+  expect(Object.keys(fields)).toEqual([
+    'id',
+    ...(of.name === 'EntityEvent' && !of.hidden.has('RecordVersion') ? [] : ['etag']),
+    ...shown.map(f => f.name),
+  ])
+  for (const field of shown) expect(fields[field.name]?.description).toContain(field.description)
+  expect(typesOf(inputType(filterOf(of)))).toEqual(
+    Object.fromEntries([...(FILTERS.get(filterOf(of))?.fields.values() ?? [])].map(f => [f.name, f.type])),
+  )
+})
+
+test('types are those of the model; only what everybody sees is never null', () => {
+  expect(typesOf(objectType('Property'))).toMatchObject({
+    id: 'ID!',
+    etag: 'String!',
+    ListingKey: 'String!',
+    ModificationTimestamp: 'DateTime!',
+    ListPrice: 'Decimal',
+    BedroomsTotal: 'Int',
+    OnMarketDate: 'Date',
+    NewConstructionYN: 'Boolean',
+    GeoLocation: 'GeoPoint',
+    Appliances: '[String!]!',
+    ListAgent: 'Member',
+    Rooms: '[PropertyRooms!]!',
+  })
+  expect(typesOf(objectType('EntityEvent'))).toMatchObject({ EntityEventSequence: 'Long!' })
+  expect(typesOf(inputType('PropertyOrder'))).toMatchObject({
+    ListPrice: 'Direction',
+    ListAgent: 'MemberOrder',
+  })
+  for (const name of ['GeoLocation', 'Appliances', 'Media', 'ChangedByMemberKey'])
+    expect(inputType('PropertyOrder').getFields()).not.toHaveProperty(name)
+  for (const type of ['Property', 'PropertyFilter', 'PropertyOrder'])
+    expect(SCHEMA.getType(type)).not.toMatchObject({ _fields: { ChangedByMemberKey: {} } })
+})
+
+test('what clients write can be written, and is never required by its type', () => {
+  const fields = inputType('PropertyInput').getFields()
+  expect(Object.keys(fields)).toEqual(PROPERTY.scalars.filter(s => s.setBy === 'client').map(s => s.name))
+  expect(Object.keys(fields)).toEqual(
+    expect.arrayContaining(['ChangedByMemberKey', 'StandardStatus', 'GeoLocation', 'City']),
+  )
+  expect(Object.values(fields).filter(f => String(f.type).endsWith('!'))).toEqual([])
+})
+
+test('each transition is a mutation, with what it requires', () => {
+  expect(Object.keys(objectType('Mutation').getFields())).toEqual([
+    'createDraft',
+    'updateProperty',
+    ...TRANSITIONS.map(t => t.name),
+    'deleteProperty',
+  ])
+  expect(argsOf('Mutation', 'sellProperty')).toEqual({
+    ListingKey: 'String!',
+    SoldPrice: 'Decimal!',
+    ChangedByMemberKey: 'String',
+    ifMatch: 'String',
+  })
+  expect(argsOf('Mutation', 'publishProperty')).toEqual({
+    ListingKey: 'String!',
+    ChangedByMemberKey: 'String',
+    ifMatch: 'String',
+  })
+  expect(typesOf(objectType('DeletedProperty'))).toEqual({ id: 'ID!', ListingKey: 'String!' })
+})
+
+test('a deprecated field says why, in both schemas', () => {
+  const reason = 'Use "PostalCity", it is exact.'
+  const old = { ...scalar(PROPERTY, 'City'), deprecated: reason }
+  const of = { ...PROPERTY, fields: new Map([[old.name, old]]), scalars: [old], navigations: [] }
+  const texts = toTypes(of).map(renderDefinition)
+  const directive = '@deprecated(reason: "Use \\"PostalCity\\", it is exact.")'
+  expect(texts.filter(text => text.includes(`City: String ${directive}`))).toHaveLength(2)
+  expect(texts.filter(text => text.includes(`City: Direction ${directive}`))).toHaveLength(1)
+  const [, revisions] = ofField(PROPERTY, old).find(([term]) => term === 'Core.Revisions') ?? []
+  expect(revisions).toEqual([
+    {
+      kind: 'record',
+      values: { Kind: expect.objectContaining({ name: 'Deprecated' }), Description: reason },
+    },
+  ])
+})
+
+test.each(['plain', 'with "quotes"', 'with """three"""', 'a backslash \\'])(
+  'a description is a block string: %s',
+  text => {
+    expect(
+      buildSchema(`${describe(text)}\ntype Query { a: Int }`)
+        .getQueryType()
+        ?.description?.trim(),
+    ).toBe(text)
+  },
+)

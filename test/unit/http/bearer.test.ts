@@ -1,0 +1,345 @@
+import { createHmac, createSecretKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { exportJWK, type JWK, type JWTPayload, SignJWT } from 'jose'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type Config, readConfig } from '../../../src/config/config.js'
+import { ProblemError } from '../../../src/errors/problem.js'
+import { createVerifier, type Verifier } from '../../../src/http/auth/bearer.js'
+import { signToken } from '../../../src/http/auth/token.js'
+import { challenge } from '../../../src/http/errors.js'
+
+const SECRET = 'a secret of the test, long enough for HS256'
+const DATABASE = { DATABASE_URL: 'postgresql://db/listings', TOKEN_KEY: SECRET }
+const now = () => Math.floor(Date.now() / 1000)
+
+const configOf = (env: Readonly<Record<string, string>>): Config => readConfig({ ...DATABASE, ...env })
+
+const hs256 = (claims: JWTPayload, secret: string | KeyObject = SECRET): Promise<string> =>
+  new SignJWT({ exp: now() + 60, ...claims })
+    .setProtectedHeader({ alg: 'HS256' })
+    .sign(typeof secret === 'string' ? createSecretKey(secret, 'utf8') : secret)
+
+/** A token as nobody's library would build it. */
+const forge = (header: object, claims: object, secret?: string | Buffer): string => {
+  const signed = [header, claims]
+    .map(part => Buffer.from(JSON.stringify(part)).toString('base64url'))
+    .join('.')
+  return `${signed}.${secret === undefined ? '' : createHmac('sha256', secret).update(signed).digest('base64url')}`
+}
+
+/** The kind of the problem, with its reason; 'accepted' if there is none. */
+const outcome = async (verifier: Verifier, authorization: string | undefined): Promise<string> => {
+  try {
+    await verifier.verify(authorization)
+    return 'accepted'
+  } catch (error) {
+    if (!(error instanceof ProblemError)) throw error
+    const problem = error.problems[0]
+    return 'reason' in problem ? `${problem.kind}: ${problem.reason}` : problem.kind
+  }
+}
+
+describe('HS256', () => {
+  const verifier = createVerifier(configOf({ JWT_SECRET: SECRET }))
+  const outcomeOf = async (token: string | Promise<string>) => outcome(verifier, `Bearer ${await token}`)
+
+  test('claims become an actor', async () => {
+    const token = await hs256({
+      scope: 'listings:read  listings:write other',
+      member_key: 'M1',
+      office_key: 'O1',
+      audience_class: 'staff',
+    })
+    expect(await verifier.verify(`Bearer ${token}`)).toEqual({
+      scopes: new Set(['listings:read', 'listings:write', 'other']),
+      memberKey: 'M1',
+      officeKey: 'O1',
+      audience: 'staff',
+    })
+    expect(await verifier.verify(`Bearer ${await hs256({})}`)).toEqual({
+      scopes: new Set(),
+      audience: 'public',
+    })
+  })
+
+  test.each([
+    [undefined, 'TokenMissing'],
+    ['', 'TokenMissing'],
+    ['Bearer', 'TokenMissing'],
+    ['Bearer ', 'TokenMissing'],
+    ['Basic YTpi', 'TokenMissing'],
+    ['BearerT', 'TokenMissing'],
+    ['T', 'TokenMissing'],
+    ['Bearer not-a-token', 'TokenRefused: it is malformed'],
+    ['Bearer a.b.c', 'TokenRefused: it is malformed'],
+  ])('%j: %s', async (header, expected) => expect(await outcome(verifier, header)).toBe(expected))
+
+  test.each([
+    ['bearer ', ''],
+    ['BEARER ', ''],
+    ['Bearer  ', ''],
+    ['Bearer ', ' '],
+    ['  Bearer\t', ''],
+  ])('%jT%j is accepted', async (before, after) =>
+    expect(await outcome(verifier, `${before}${await hs256({})}${after}`)).toBe('accepted'),
+  )
+
+  test.each(['none', 'None', 'NONE', 'HS512', 'hs256', 'RS256', 'ES256', ''])(
+    'algorithm %j is refused',
+    async alg =>
+      expect(await outcomeOf(forge({ alg }, { exp: now() + 60 }, SECRET))).toMatch(/^TokenRefused/),
+  )
+
+  test('a signature that is cut off, changed or of another secret', async () => {
+    const token = await hs256({})
+    expect(await outcomeOf(token.slice(0, token.lastIndexOf('.') + 1))).toMatch(/^TokenRefused/)
+    expect(await outcomeOf(token.slice(0, token.lastIndexOf('.')))).toMatch(/^TokenRefused/)
+    expect(await outcomeOf(hs256({}, 'another secret that is long enough too'))).toBe(
+      'TokenRefused: its signature is wrong',
+    )
+    expect(await outcomeOf(forge({ alg: 'none' }, { exp: now() + 60 }))).toBe(
+      'TokenRefused: its algorithm is not allowed',
+    )
+  })
+
+  test.each<[string, () => object, string]>([
+    ['exp 5 s ago', () => ({ exp: now() - 5 }), 'accepted'],
+    ['exp 10 min ago', () => ({ exp: now() - 600 }), 'TokenRefused: it has expired'],
+    ['nbf in 5 s', () => ({ exp: now() + 60, nbf: now() + 5 }), 'accepted'],
+    ['nbf in 10 min', () => ({ exp: now() + 60, nbf: now() + 600 }), 'TokenRefused: it is not valid yet'],
+    ['iat in 5 s', () => ({ exp: now() + 60, iat: now() + 5 }), 'accepted'],
+    ['no exp', () => ({}), 'TokenRefused: its claim exp is missing'],
+    ['exp as text', () => ({ exp: 'tomorrow' }), 'TokenRefused: its claim exp is not accepted'],
+    ['exp null', () => ({ exp: null }), 'TokenRefused: its claim exp is not accepted'],
+    [
+      'exp in milliseconds',
+      () => ({ exp: Date.now() + 60_000 }),
+      'TokenRefused: it ends more than 400 days ahead',
+    ],
+    ['exp in 399 days', () => ({ exp: now() + 399 * 86_400 }), 'accepted'],
+    [
+      'scope as a list',
+      () => ({ exp: now() + 60, scope: ['listings:read'] }),
+      'TokenRefused: its claim scope is no text',
+    ],
+    [
+      'member_key as a number',
+      () => ({ exp: now() + 60, member_key: 1 }),
+      'TokenRefused: its claim member_key is no text',
+    ],
+    [
+      'audience_class root',
+      () => ({ exp: now() + 60, audience_class: 'root' }),
+      'TokenRefused: its claim audience_class is unknown',
+    ],
+  ])('%s: %3$s', async (_name, claims, expected) =>
+    expect(await outcomeOf(forge({ alg: 'HS256' }, claims(), SECRET))).toBe(expected),
+  )
+
+  test('issuer and audience, where the settings name them', async () => {
+    const config = configOf({
+      JWT_SECRET: SECRET,
+      JWT_ISSUER: 'https://id.example',
+      JWT_AUDIENCE: 'listings',
+    })
+    const strict = createVerifier(config)
+    const of = async (claims: JWTPayload) => outcome(strict, `Bearer ${await hs256(claims)}`)
+    expect(await of({ iss: 'https://id.example', aud: ['other', 'listings'] })).toBe('accepted')
+    expect(await of({ iss: 'https://id.example' })).toBe('TokenRefused: its claim aud is not accepted')
+    expect(await of({ iss: 'https://id.example', aud: 'other' })).toBe(
+      'TokenRefused: its claim aud is not accepted',
+    )
+    expect(await of({ iss: 'https://evil.example', aud: 'listings' })).toBe(
+      'TokenRefused: its claim iss is not accepted',
+    )
+    const own = await signToken(
+      { scopes: [], audience: 'public', seconds: 60 },
+      createSecretKey(SECRET, 'utf8'),
+      config,
+    )
+    expect(await outcome(strict, `Bearer ${own}`)).toBe('accepted')
+  })
+
+  test('a token that was accepted ends in time although it is remembered', async () => {
+    const token = `Bearer ${await hs256({ exp: now() - 29 })}`
+    expect(await outcome(verifier, token)).toBe('accepted')
+    await new Promise(resolve => setTimeout(resolve, 2100))
+    expect(await outcome(verifier, token)).toBe('TokenRefused: it has expired')
+  })
+
+  test('the challenge of each answer', () => {
+    expect(challenge({ kind: 'TokenMissing' })).toBe('Bearer realm="listings"')
+    expect(challenge({ kind: 'TokenRefused', reason: 'x' })).toContain('error="invalid_token"')
+    expect(challenge({ kind: 'ScopeMissing', scope: 'admin' })).toContain('error="insufficient_scope"')
+    expect(challenge({ kind: 'NotFound', what: 'x' })).toBeUndefined()
+  })
+})
+
+interface Signer {
+  readonly kid: string
+  readonly alg: 'RS256' | 'ES256'
+  readonly privateKey: KeyObject
+  readonly publicKey: KeyObject
+}
+
+const makeSigner = (alg: Signer['alg'] = 'ES256'): Signer => {
+  const pair =
+    alg === 'ES256'
+      ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
+      : generateKeyPairSync('rsa', { modulusLength: 2048 })
+  return { kid: randomBytes(4).toString('hex'), alg, ...pair }
+}
+
+const sign = async ({ kid, alg, privateKey }: Signer, header: { kid?: string } = { kid }): Promise<string> =>
+  `Bearer ${await new SignJWT({ exp: now() + 600, scope: 'listings:read' }).setProtectedHeader({ alg, ...header }).sign(privateKey)}`
+
+describe('JWKS_URL', () => {
+  let server: Server
+  let url: string
+  let published: readonly JWK[]
+  let state: 'up' | 'down' | 'hanging'
+  let readings: number
+
+  beforeEach(async () => {
+    published = []
+    state = 'up'
+    readings = 0
+    server = createServer((_req, res) => {
+      readings++
+      if (state === 'up')
+        res.setHeader('Content-Type', 'application/json').end(JSON.stringify({ keys: published }))
+      if (state === 'down') res.writeHead(500).end('<html>')
+    })
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    // A server that listens on a port has an address of this form.
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/keys`
+  })
+  afterEach(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+
+  const publish = async (...signers: readonly Signer[]) => {
+    published = await Promise.all(
+      signers.map(async ({ kid, alg, publicKey }) => ({
+        ...(await exportJWK(publicKey)),
+        kid,
+        alg,
+        use: 'sig',
+      })),
+    )
+  }
+  const verifierOf = (env: Readonly<Record<string, string>> = {}) =>
+    createVerifier(
+      configOf({
+        JWKS_URL: url,
+        JWKS_MAX_AGE_MS: '60000',
+        JWKS_COOLDOWN_MS: '0',
+        JWKS_TIMEOUT_MS: '200',
+        ...env,
+      }),
+    )
+  const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
+
+  test('RS256 and ES256 are accepted, and the set is read once for many requests', async () => {
+    const signers = [makeSigner('RS256'), makeSigner('ES256')]
+    await publish(...signers)
+    const verifier = verifierOf()
+    const tokens = await Promise.all([...signers, ...signers].map(signer => sign(signer)))
+    expect(await Promise.all(tokens.map(token => outcome(verifier, token)))).toEqual(
+      Array(4).fill('accepted'),
+    )
+    expect(readings).toBe(1)
+  })
+
+  test('an HMAC over the public key is refused, whatever else is configured', async () => {
+    const signer = makeSigner('RS256')
+    await publish(signer)
+    const pem = signer.publicKey.export({ type: 'spki', format: 'pem' }).toString()
+    for (const verifier of [verifierOf(), verifierOf({ JWT_SECRET: SECRET })])
+      for (const key of [pem, pem.trim(), JSON.stringify(published[0])])
+        expect(
+          await outcome(
+            verifier,
+            `Bearer ${forge({ alg: 'HS256', kid: signer.kid }, { exp: now() + 60 }, key)}`,
+          ),
+        ).toMatch(/^TokenRefused/)
+    expect(await outcome(verifierOf(), `Bearer ${await hs256({})}`)).toBe(
+      'TokenRefused: its algorithm is not allowed',
+    )
+    expect(await outcome(verifierOf({ JWT_SECRET: SECRET }), `Bearer ${await hs256({})}`)).toBe('accepted')
+  })
+
+  test('a key of the other algorithm is not used', async () => {
+    const [rsa, ec] = [makeSigner('RS256'), makeSigner('ES256')]
+    await publish(rsa)
+    expect(await outcome(verifierOf(), await sign(ec, { kid: rsa.kid }))).toBe(
+      'TokenRefused: its key is unknown',
+    )
+  })
+
+  test('a token that names no key is tried with each', async () => {
+    const [first, second, stranger] = [makeSigner(), makeSigner(), makeSigner()]
+    await publish(first, second)
+    expect(await outcome(verifierOf(), await sign(second, {}))).toBe('accepted')
+    expect(await outcome(verifierOf(), await sign(stranger, {}))).toBe('TokenRefused: its signature is wrong')
+  })
+
+  test('a new key works at once, a removed one ends with the age of the set, remembered tokens too', async () => {
+    const [old, fresh] = [makeSigner(), makeSigner()]
+    await publish(old)
+    const verifier = verifierOf({ JWKS_MAX_AGE_MS: '300' })
+    const oldToken = await sign(old)
+    expect(await outcome(verifier, oldToken)).toBe('accepted')
+    await publish(old, fresh)
+    expect(await outcome(verifier, await sign(fresh))).toBe('accepted')
+    await publish(fresh)
+    expect(await outcome(verifier, oldToken)).toBe('accepted')
+    await pause(350)
+    expect(await outcome(verifier, oldToken)).toBe('TokenRefused: its key is unknown')
+    expect(await outcome(verifier, await sign(fresh))).toBe('accepted')
+  })
+
+  test('invented keys do not make the key server work', async () => {
+    await publish(makeSigner())
+    const verifier = verifierOf({ JWKS_COOLDOWN_MS: '60000' })
+    for (let i = 0; i < 5; i++)
+      expect(await outcome(verifier, await sign(makeSigner()))).toBe('TokenRefused: its key is unknown')
+    expect(readings).toBe(1)
+  })
+
+  test.each(['down', 'hanging'] as const)(
+    'the key server is %s: known keys work, unknown ones are 503, then it recovers',
+    async outage => {
+      const [known, unknown] = [makeSigner(), makeSigner()]
+      await publish(known)
+      const verifier = verifierOf({ JWKS_MAX_AGE_MS: '100' })
+      expect(await outcome(verifier, await sign(known))).toBe('accepted')
+      state = outage
+      await pause(150)
+      expect(await outcome(verifier, await sign(known))).toBe('accepted')
+      const startedAt = performance.now()
+      expect(await outcome(verifier, await sign(known))).toBe('accepted')
+      expect(performance.now() - startedAt).toBeLessThan(1000)
+      expect(await outcome(verifier, await sign(unknown))).toBe('Unavailable: keys')
+      state = 'up'
+      await publish(known, unknown)
+      await pause(250)
+      expect(await outcome(verifier, await sign(unknown))).toBe('accepted')
+    },
+  )
+
+  test('an outage at the start is 503, and nothing that is no key set is believed', async () => {
+    const signer = makeSigner()
+    state = 'down'
+    const verifier = verifierOf()
+    expect(await outcome(verifier, await sign(signer))).toBe('Unavailable: keys')
+    state = 'up'
+    // What a key server sends has no type; this is what one may send by mistake.
+    published = 'no list' as unknown as readonly JWK[]
+    expect(await outcome(verifier, await sign(signer))).toBe('Unavailable: keys')
+    await publish(signer)
+    expect(await outcome(verifier, await sign(signer))).toBe('accepted')
+  })
+})

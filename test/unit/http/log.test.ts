@@ -1,0 +1,77 @@
+import { pino } from 'pino'
+import { describe, expect, test } from 'vitest'
+import { withCause } from '../../../src/errors/problem.js'
+import { logRequests, noteReason, requestId } from '../../../src/http/log.js'
+import { request, serve } from './exchange.js'
+
+describe('log', () => {
+  const start = async (status = 200) => {
+    const lines: string[] = []
+    const handler = logRequests(pino({ level: 'debug', base: null }, { write: line => lines.push(line) }))
+    const away = withCause({ kind: 'Unavailable', reason: 'database' }, new Error('connect ECONNREFUSED'))
+    const { port } = await serve((req, res) =>
+      handler(req, res, () => {
+        if (status === 503) noteReason(req, away)
+        res.writeHead(status).end(requestId(req))
+      }),
+    )
+    return { port, lines, records: () => lines.map(line => JSON.parse(line)) }
+  }
+
+  test('one line per request, without tokens, queries and bodies', async () => {
+    const { port, lines, records } = await start()
+    await request(
+      port,
+      'POST',
+      "/odata/Property('K')?access_token=TOKEN-IN-URL&$top=1",
+      { Authorization: 'Bearer TOKEN', 'Content-Type': 'application/json' },
+      '{"a":"BODY"}',
+    )
+    await request(port, 'GET', 'http://user:TOKEN@host/odata?x')
+    expect(records()).toMatchObject([
+      {
+        level: 30,
+        msg: 'request',
+        method: 'POST',
+        path: "/odata/Property('K')",
+        queryLength: 32,
+        status: 200,
+        ms: expect.any(Number),
+        bytes: expect.any(Number),
+        id: expect.any(String),
+      },
+      { path: '/odata', queryLength: 1 },
+    ])
+    expect(records()[0].bytes).toBeGreaterThan(0)
+    expect(lines.join()).not.toMatch(/TOKEN|BODY/)
+  })
+
+  test('the id of the client is kept when it is well-formed, else one is made', async () => {
+    const { port, records } = await start()
+    const kept = await request(port, 'GET', '/', { 'X-Request-Id': '0190c5b4-7e1f-trace.1' })
+    expect(kept.headers['x-request-id']).toBe('0190c5b4-7e1f-trace.1')
+    for (const sent of ['short', 'x'.repeat(200), 'with blank in it', '{"level":60}']) {
+      const made = (await request(port, 'GET', '/', { 'X-Request-Id': sent })).headers['x-request-id']
+      expect(made).toMatch(/^[0-9a-f-]{36}$/)
+      expect(records().at(-1).id).toBe(made)
+    }
+  })
+
+  test.each([
+    [200, 30],
+    [404, 40],
+    [501, 40],
+    [503, 50],
+  ])('status %d has level %d', async (status, level) => {
+    const { port, records } = await start(status)
+    await request(port, 'GET', '/odata')
+    expect(records()[0].level).toBe(level)
+    expect(records()[0].reason).toBe(status === 503 ? 'connect ECONNREFUSED' : undefined)
+  })
+
+  test('probes are whispered', async () => {
+    const { port, records } = await start()
+    await request(port, 'GET', '/health/live')
+    expect(records()[0].level).toBe(20)
+  })
+})

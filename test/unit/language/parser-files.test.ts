@@ -1,0 +1,190 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { type Problem, ProblemError } from '../../../src/errors/problem.js'
+import { parseExpression, parseFilter } from '../../../src/language/parser.js'
+import { PARSE_LIMITS, type ParseContext } from '../../../src/language/parser-budget.js'
+import { decodePart } from '../../../src/odata/url/encoding.js'
+import { checkOptions, type Place, readOptions, readQuery } from '../../../src/odata/url/options.js'
+import { placeOf, readPath } from '../../../src/odata/url/path.js'
+import type { Ast, LiteralType } from '../../../src/query/ast.js'
+
+const context: ParseContext = { limits: PARSE_LIMITS, aliases: new Map() }
+const lines = (file: string) =>
+  readFileSync(new URL(file, import.meta.url), 'utf8')
+    .split('\n')
+    .filter(line => line !== '' && !line.startsWith('#'))
+    .map(line => line.split('\t'))
+
+/** The files hold blanks as they are: on the wire they are `%20`. */
+const wire = (text: string) => text.replaceAll(' ', '%20').replaceAll('\t', '%09')
+const query = (text: string, place: Place = 'collection') =>
+  readQuery(readOptions(wire(text)), place, PARSE_LIMITS)
+
+function uri(text: string): unknown {
+  const [path = '', options = ''] = text.split('?')
+  const read = readOptions(wire(options))
+  const found = readPath(path, { ...context, aliases: read.aliases })
+  return [found, checkOptions(read, placeOf(found)), readQuery(read, placeOf(found), PARSE_LIMITS)]
+}
+
+function literal(...types: readonly LiteralType[]) {
+  return (text: string): Ast => {
+    const read = parseExpression(decodePart(text), context, 'literal')
+    if (read.kind !== 'literal' || !types.includes(read.type))
+      throw new ProblemError({ kind: 'WrongType', expected: types.join(), found: read.kind, at: read.at })
+    return read
+  }
+}
+
+function identifier(text: string): Ast {
+  const read = parseExpression(text, context, 'identifier')
+  if (read.kind !== 'path')
+    throw new ProblemError({ kind: 'WrongType', expected: 'a name', found: read.kind, at: read.at })
+  return read
+}
+
+/** The rules of the grammar, and what reads them here. */
+const RULES: ReadonlyMap<string, (text: string) => unknown> = new Map<string, (text: string) => unknown>([
+  ['filter', query],
+  ['orderby', query],
+  ['select', query],
+  ['expand', query],
+  ['queryOptions', query],
+  ['odataRelativeUri', uri],
+  ['boolCommonExpr', text => parseFilter(decodePart(text), context)],
+  ['commonExpr', text => parseExpression(decodePart(text), context, 'expression')],
+  ['stringLiteral', literal('String')],
+  ['decimalLiteral', literal('Int32', 'Int64', 'Decimal', 'Double')],
+  ['date', literal('Date')],
+  ['dateTimeOffsetLiteral', literal('DateTimeOffset')],
+  ['timeOfDayLiteral', literal('TimeOfDay')],
+  ['durationLiteral', literal('Duration')],
+  ['enumLiteral', literal('String', 'Enum')],
+  ['boolean', literal('Boolean')],
+  ['guid', literal('Guid')],
+  ['geographyPoint', literal('GeographyPoint')],
+  ['geographyPolygon', literal('GeographyPolygon')],
+  ['geometryPoint', literal('GeometryPoint')],
+  ['odataIdentifier', identifier],
+])
+
+/** Headers are read elsewhere. */
+const ELSEWHERE = new Set(['preference', 'header'])
+
+function outcome(rule: string, text: string): Problem['kind'] | 'read' {
+  try {
+    RULES.get(rule)?.(text)
+    return 'read'
+  } catch (error) {
+    if (error instanceof ProblemError) return error.problems[0].kind
+    throw error
+  }
+}
+
+/** Valid by the grammar, and refused for what it says. */
+const REFUSED: ReadonlyMap<string, Problem['kind']> = new Map<string, Problem['kind']>([
+  ['2024-02-30', 'BadLiteral'],
+  ['$schemaversion=2.0', 'NotFound'],
+  ["Property('P01')/$value", 'BadRequest'],
+])
+
+/** Outside the grammar, and accepted by decision. */
+const LENIENT: ReadonlyMap<string, string> = new Map([
+  ['$orderby=City, ListPrice', 'blanks after commas'],
+  ['$orderby=City+desc', 'a plus is a blank if there is no %20'],
+  ["cast(TaxYear,'Edm.String') eq '1'", 'a quoted type'],
+])
+
+/** The parser knows no names, arities and types: the binder refuses these. */
+const LEFT_TO_BINDER: ReadonlyMap<string, string> = new Map([
+  ['$filter=City/NoSuch eq 1', 'field'],
+  ['any()', 'function'],
+  ['notTrue', 'field'],
+  ['contains(City)', 'arguments'],
+  ['contains()', 'arguments'],
+  ['length()', 'arguments'],
+  ["substring(City) eq 'a'", 'arguments'],
+  ['now(1) eq now()', 'arguments'],
+  ["trim() eq 'a'", 'arguments'],
+  ["cast(TaxYear) eq '1'", 'type'],
+  ['foo(City) eq 1', 'function'],
+  ['City eq NULL', 'field'],
+  ['geo.distance(GeoLocation) lt 1', 'arguments'],
+  ['$expand=NoSuch', 'navigation'],
+  ['$expand=media', 'navigation'],
+  ['$select=NoSuch', 'field'],
+  ['$select=City/NoSuch', 'field'],
+  ['$select=city', 'field'],
+  ['$orderby=desc', 'field'],
+])
+
+const cases = (file: string) => lines(file).filter(([rule = '']) => !ELSEWHERE.has(rule))
+
+describe('parser-valid.txt: read, or not implemented', () => {
+  test.each(cases('parser-valid.txt'))('%s: %s', (rule = '', text = '') => {
+    const refused = REFUSED.get(text)
+    expect(refused ? [refused] : ['read', 'NotImplemented']).toContain(outcome(rule, text))
+  })
+})
+
+describe('parser-invalid.txt: refused', () => {
+  test.each(cases('parser-invalid.txt'))('%s %s: %s', (rule = '', _position = '', text = '') => {
+    const result = outcome(rule, text)
+    if (LENIENT.has(text) || LEFT_TO_BINDER.has(text)) expect(result).toBe('read')
+    else expect(['read', 'NotImplemented']).not.toContain(result)
+  })
+})
+
+describe('texts that are near to these', () => {
+  const PIECES = [
+    "'",
+    '(',
+    ')',
+    ';',
+    ',',
+    '/',
+    ' ',
+    '@',
+    '$',
+    '"',
+    '[',
+    '-',
+    ' and ',
+    ' not ',
+    '%',
+    '%27',
+    '9',
+    'é',
+    '$count',
+    '$filter=',
+    '\u0000',
+    '=',
+    '&',
+    '{',
+    ':',
+  ]
+  /** A generator of numbers that is the same in every run (mulberry32). */
+  const random = (start: number) => {
+    let seed = start
+    return () => {
+      seed = (seed + 0x6d2b79f5) | 0
+      const a = Math.imul(seed ^ (seed >>> 15), 1 | seed)
+      const b = (a + Math.imul(a ^ (a >>> 7), 61 | a)) ^ a
+      return ((b ^ (b >>> 14)) >>> 0) / 2 ** 32
+    }
+  }
+
+  test('are read or refused with a problem, quickly', () => {
+    const next = random(7)
+    const pick = <T>(list: readonly T[]): T | undefined => list[Math.floor(next() * list.length)]
+    const corpus = [
+      ...cases('parser-valid.txt'),
+      ...cases('parser-invalid.txt').map(([rule = '', , text = '']) => [rule, text]),
+    ]
+    for (let i = 0; i < 8_000; i++) {
+      const [rule = '', text = ''] = pick(corpus) ?? []
+      const cut = Math.floor(next() * (text.length + 1))
+      outcome(rule, text.slice(0, cut) + (pick(PIECES) ?? '') + text.slice(cut + Math.floor(next() * 3)))
+    }
+  }, 20_000)
+})

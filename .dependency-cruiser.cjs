@@ -1,53 +1,109 @@
 /**
- * Who may import whom. The rooms of src/, from the innermost outwards; each may import itself and what stands
- * before it:
- * errors <- model <- query <- domain <- data <- service, writing, following <- odata, graphql <- app <- main
- * language, the text form of queries, stands between query and the adapters; http stands beside the adapters,
- * cli beside app; settings, config and secret may be read from http outwards.
+ * Which folder of src/ may import which, from the innermost outwards:
+ *   errors <- model <- query <- domain <- data <- service <- odata, graphql <- app <- main
+ * A folder may import itself and the folders listed for it. `language` sits between query and the adapters,
+ * `http` beside the adapters, `cli` and `sample` beside app. `settings`, `config` and `secret` are in config/.
  */
-const ROOMS = {
+const LAYERS = {
   errors: [],
   model: ['errors'],
   query: ['errors', 'model'],
   language: ['errors', 'query'],
   domain: ['errors', 'model', 'query'],
-  data: ['errors', 'model', 'query', 'domain', 'settings'],
+  config: [],
+  data: ['errors', 'model', 'query', 'domain', 'config'],
+  sample: ['errors', 'model', 'domain', 'data'],
   service: ['errors', 'model', 'query', 'domain', 'data'],
-  http: ['errors', 'domain', 'settings'],
-  odata: ['errors', 'model', 'query', 'language', 'domain', 'service', 'http', 'settings'],
-  graphql: ['errors', 'model', 'query', 'language', 'domain', 'service', 'http', 'settings'],
-  cli: ['errors', 'model', 'query', 'domain', 'data', 'http', 'odata', 'graphql', 'settings'],
-  app: ['errors', 'model', 'query', 'domain', 'data', 'service', 'http', 'odata', 'graphql', 'settings'],
-  main: ['errors', 'domain', 'http', 'settings', 'app'],
-  settings: [],
+  http: ['errors', 'domain', 'config'],
+  odata: ['errors', 'model', 'query', 'language', 'domain', 'service', 'http', 'config'],
+  graphql: ['errors', 'model', 'query', 'language', 'domain', 'service', 'http', 'config'],
+  cli: ['errors', 'model', 'query', 'domain', 'data', 'sample', 'http', 'odata', 'graphql', 'config'],
+  app: ['errors', 'model', 'query', 'domain', 'data', 'sample', 'service', 'http', 'odata', 'graphql', 'config'],
+  main: ['errors', 'domain', 'http', 'config', 'app'],
 }
 
-/** Rooms that are files at the top of src/, not folders. */
-const FILES = {
-  service: ['service', 'writing', 'following'],
-  app: ['app'],
-  main: ['main', 'workers', 'typescript'],
-  settings: ['settings', 'config', 'secret'],
+/** Layers that are files at the top of src/, not folders. */
+const LAYER_FILES = { app: ['app'], main: ['main', 'cluster', 'typescript'] }
+
+/**
+ * Which part of a layer may import which other parts of it. A part is a sub-folder, or a file at the top of the
+ * layer, by its name. `data/sql` makes SQL and nothing else: it reads no file, opens no connection.
+ */
+const PARTS = {
+  data: {
+    semaphore: [],
+    sql: [],
+    postgres: ['sql', 'semaphore'],
+    prisma: ['sql', 'postgres'],
+    embedded: ['semaphore'],
+    database: ['sql', 'postgres', 'prisma', 'embedded'],
+    migrate: ['database'],
+    read: ['sql', 'postgres/errors', 'prisma'],
+    write: ['sql', 'postgres/errors', 'read'],
+    changes: ['sql', 'database', 'read'],
+    import: ['sql', 'database', 'postgres/errors', 'prisma'],
+  },
+  graphql: {
+    context: [],
+    errors: ['context'],
+    schema: ['context', 'errors'],
+    execute: ['schema', 'context', 'errors'],
+    limits: ['execute', 'schema', 'context', 'errors'],
+    subscribe: ['limits', 'execute', 'schema', 'context', 'errors'],
+    graphiql: [],
+    transport: ['subscribe', 'limits', 'execute', 'schema', 'graphiql', 'context', 'errors'],
+  },
+  odata: {
+    url: [],
+    protocol: ['url'],
+    metadata: ['protocol', 'url'],
+    handlers: ['protocol', 'url'],
+    routes: ['handlers', 'metadata', 'protocol', 'url'],
+    dispatch: ['routes', 'protocol', 'url'],
+    batch: ['dispatch', 'routes', 'protocol', 'url'],
+    router: ['batch', 'dispatch', 'routes', 'handlers', 'metadata', 'protocol', 'url'],
+  },
 }
 
-const pathOf = room => (FILES[room] ? `^src/(${FILES[room].join('|')})\\.(ts|mjs)$` : `^src/${room}/`)
+const pathOfLayer = layer =>
+  LAYER_FILES[layer] ? `^src/(${LAYER_FILES[layer].join('|')})\\.(ts|mjs)$` : `^src/${layer}/`
 
-const rooms = Object.entries(ROOMS).map(([room, allowed]) => ({
-  name: `room-${room}`,
+const pathOfPart = layer => part => `^src/${layer}/${part}(/|\\.(ts|mjs)$)`
+
+const layers = Object.entries(LAYERS).map(([layer, allowed]) => ({
+  name: `layer-${layer}`,
   severity: 'error',
-  comment: `${room} may import ${allowed.join(', ') || 'nothing of src'}.`,
-  from: { path: pathOf(room) },
-  to: { path: '^src/', pathNot: [room, ...allowed].map(pathOf) },
+  comment: `${layer} may import ${allowed.join(', ') || 'nothing else of src'}.`,
+  from: { path: pathOfLayer(layer) },
+  to: { path: '^src/', pathNot: [layer, ...allowed].map(pathOfLayer) },
 }))
+
+const parts = Object.entries(PARTS).flatMap(([layer, rules]) => [
+  ...Object.entries(rules).map(([part, allowed]) => ({
+    name: `part-${layer}-${part}`,
+    severity: 'error',
+    comment: `${layer}/${part} may import ${allowed.join(', ') || `no other part of ${layer}`}.`,
+    from: { path: pathOfPart(layer)(part) },
+    to: { path: `^src/${layer}/`, pathNot: [part, ...allowed].map(pathOfPart(layer)) },
+  })),
+  {
+    name: `part-${layer}-unknown`,
+    severity: 'error',
+    comment: `Every file of ${layer} belongs to a part that has a rule.`,
+    from: { path: `^src/${layer}/`, pathNot: Object.keys(rules).map(pathOfPart(layer)) },
+    to: {},
+  },
+])
 
 module.exports = {
   forbidden: [
-    ...rooms,
+    ...layers,
+    ...parts,
     {
-      name: 'no-room',
+      name: 'layer-unknown',
       severity: 'error',
-      comment: 'Every file of src stands in a room that has a rule.',
-      from: { path: '^src/', pathNot: Object.keys(ROOMS).map(pathOf) },
+      comment: 'Every file of src belongs to a layer that has a rule.',
+      from: { path: '^src/', pathNot: Object.keys(LAYERS).map(pathOfLayer) },
       to: {},
     },
     {
@@ -59,14 +115,14 @@ module.exports = {
       to: {
         path: '^src/(query|domain)/',
         pathNot:
-          '^src/(query/(ast|functions|limits|notation|suggest|duration|remember)|domain/(access|json|lifecycle))\\.ts$',
+          '^src/(query/(ast|functions|limits|representation|suggest|duration|memoize)|domain/(actor|json|lifecycle))\\.ts$',
         dependencyTypesNot: ['type-only'],
       },
     },
     {
       name: 'database-in-data',
       severity: 'error',
-      comment: 'Prisma, PostgreSQL and PGlite stand only in data; studio starts the program of Prisma.',
+      comment: 'Only data imports Prisma, pg and PGlite. The studio command starts the program of Prisma.',
       from: { path: '^src/', pathNot: '^src/data/' },
       to: {
         path: 'node_modules/(@prisma|prisma|pg|pg-[a-z]+|pglite-prisma-adapter|@electric-sql)/',
@@ -74,25 +130,38 @@ module.exports = {
       },
     },
     {
+      name: 'sql-is-pure',
+      severity: 'error',
+      comment: 'data/sql makes statements: no driver, no generated client, no input or output.',
+      from: { path: '^src/data/sql/' },
+      to: { path: '.', pathNot: '^(src/|util$|node:util$|node_modules/(sql-template-tag|lru-cache)/)' },
+    },
+    {
+      name: 'no-folder-cycle',
+      scope: 'folder',
+      severity: 'error',
+      comment: 'No cycles between folders.',
+      from: { path: '^src/' },
+      to: { circular: true },
+    },
+    {
       name: 'no-cycle',
       severity: 'error',
-      comment:
-        'No cycles. Between two files of types alone there is none: they are gone when the program runs.',
+      comment: 'No cycles between files. Imports of types do not count: they are gone when the program runs.',
       from: { pathNot: '^src/data/prisma/client/' },
       to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
     },
     {
-      name: 'tools-beside-src',
+      name: 'sources-only',
       severity: 'error',
-      comment:
-        'prisma/ holds the model and the sample market; src takes the market from it, and nothing else.',
+      comment: 'src imports neither the tools in prisma/ nor tests.',
       from: { path: '^src/' },
-      to: { path: '^(prisma|test)/', pathNot: '^prisma/seed/' },
+      to: { path: '^(prisma|test)/' },
     },
     {
       name: 'tests-outside',
       severity: 'error',
-      comment: 'Nothing of the service or its tools rests on a test or on the benchmark.',
+      comment: 'The service and its tools import no test and nothing of the benchmark.',
       from: { path: '^(src|prisma)/' },
       to: { path: '^(test|bench)/' },
     },
@@ -106,7 +175,7 @@ module.exports = {
     {
       name: 'resolvable',
       severity: 'error',
-      comment: 'Every import leads somewhere.',
+      comment: 'Every import can be resolved.',
       from: {},
       to: { couldNotResolve: true },
     },

@@ -1,36 +1,28 @@
 import { PrismaPg } from '@prisma/adapter-pg'
-import { Client, type ClientConfig, Pool, type PoolConfig } from 'pg'
+import { Client, type ClientConfig, type Pool } from 'pg'
 import { messageOf } from '../errors/problem.js'
 import { openEmbedded, type Role } from './embedded/embedded.js'
-import { type Pools, toReader, toWriter } from './postgres/executor.js'
+import { toReader, toWriter } from './postgres/executor.js'
+import {
+  APPLICATION,
+  type DatabaseSettings,
+  openPool,
+  openPools,
+  type Pools,
+  toEmbeddedTarget,
+  toTarget,
+} from './postgres/pools.js'
 import { StatementNames } from './postgres/statement-names.js'
-import { type Transactions, toTransactions } from './postgres/transaction.js'
+import { toTransactions } from './postgres/transaction.js'
 import { PrismaClient } from './prisma/client/client.js'
-import type { Connection, Planning } from './sql/statement.js'
-
-export interface DatabaseSettings {
-  /** A connection string of a PostgreSQL server; unset: the embedded database in `dataDir`. */
-  readonly databaseUrl?: string | undefined
-  readonly dataDir: string
-  /** Connections at most. */
-  readonly poolSize: number
-  /** How long a request waits for a connection, in ms. */
-  readonly poolWaitMs: number
-  /** How long one statement may take, in ms. */
-  readonly statementTimeoutMs: number
-}
+import type { Executors } from './sql/statement.js'
 
 /**
  * The open database. Both kinds are reached through the same driver, so there is one code path for everything
  * above.
  */
-export interface Database {
+export interface Database extends Executors {
   readonly prisma: PrismaClient
-  /** The same connections for statements that stand alone, without Prisma between. */
-  readonly reader: Connection
-  readonly writer: Connection
-  /** Several statements as one. */
-  readonly transaction: Transactions
   readonly kind: 'embedded' | 'server'
   /** Where it answers, for tools of their own: a connection string, or the folder of the socket. */
   readonly target: ClientConfig
@@ -58,7 +50,6 @@ function toUnreachable(cause: unknown): DatabaseError {
   return cause instanceof Error && 'code' in cause ? Object.assign(error, { code: cause.code }) : error
 }
 
-const APPLICATION = 'listing-service'
 const OLDEST_VERSION = 15
 /** Statements per connection that PostgreSQL keeps parsed. */
 const NAMED_STATEMENTS = 256
@@ -96,82 +87,6 @@ async function connectToServer(databaseUrl: string, settings: DatabaseSettings):
     throw error instanceof DatabaseError ? error : toUnreachable(error)
   }
 }
-
-/**
- * Half of the connections plan once: most of what is read and written in one statement. Transactions need the
- * others.
- */
-function openPools(databaseUrl: string, settings: DatabaseSettings): Pools {
-  const half = Math.floor(settings.poolSize / 2)
-  const open = (planning: Planning, max: number) => openPool(toTarget(databaseUrl, planning), settings, max)
-  return {
-    'each time': open('each time', settings.poolSize - half),
-    ...(half > 0 && { once: open('once', half) }),
-  }
-}
-
-function openPool(target: ClientConfig, settings: DatabaseSettings, max: number): Pool {
-  const pool = new Pool({ ...toPoolConfig(target, settings), max })
-  // A connection that is lost while nobody uses it is replaced at the next use; without a listener the
-  // process would end.
-  pool.on('error', () => undefined)
-  return pool
-}
-
-const toEmbeddedTarget = (host: string): ClientConfig => ({
-  host,
-  port: 5432,
-  user: 'postgres',
-  database: 'postgres',
-})
-
-/** PostgreSQL's names for both kinds of planning. */
-const PLAN_CACHE_MODE = {
-  'each time': 'force_custom_plan',
-  once: 'force_generic_plan',
-} as const satisfies Record<Planning, string>
-
-/**
- * Session settings go with the connection string, so that they hold from the first statement on: UTC, since
- * timestamps are written from text; how statements are planned; and no compilation (JIT), which for the large
- * statements of nested expansions takes minutes, and which neither statement_timeout nor pg_terminate_backend
- * interrupts.
- */
-function toTarget(databaseUrl: string, planning: Planning = 'each time'): ClientConfig {
-  const url = new URL(databaseUrl)
-  const options = [
-    url.searchParams.get('options'),
-    '-c timezone=UTC',
-    `-c plan_cache_mode=${PLAN_CACHE_MODE[planning]}`,
-    '-c jit=off',
-  ]
-  url.searchParams.set('options', options.filter(Boolean).join(' '))
-  return { connectionString: url.href }
-}
-
-/**
- * How long a connection that nobody uses is kept. A new one knows no statement, no plan and nothing of the
- * catalog: its first reads take two to ten times as long, and pg would end connections after ten seconds, so
- * that a service with pauses would always read like that.
- */
-const IDLE_MS = 600_000
-/**
- * How long nothing is said before the network is asked whether the connection is still there: less than the
- * minutes after which firewalls and balancers forget it.
- */
-const KEEP_ALIVE_MS = 60_000
-
-const toPoolConfig = (target: ClientConfig, settings: DatabaseSettings): PoolConfig => ({
-  ...target,
-  idleTimeoutMillis: IDLE_MS,
-  keepAlive: true,
-  keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-  application_name: APPLICATION,
-  connectionTimeoutMillis: settings.poolWaitMs,
-  statement_timeout: settings.statementTimeoutMs,
-  lock_timeout: settings.poolWaitMs,
-  idle_in_transaction_session_timeout: 2 * settings.statementTimeoutMs,
-})
 
 /** `release` ends what stands behind the connections. */
 async function connectTo(

@@ -1,6 +1,6 @@
 import type { ChangeFeed } from '../data/changes/change-feed.js'
-import { Gate } from '../data/postgres/semaphore.js'
 import { readPage } from '../data/read/read.js'
+import { Gate } from '../data/semaphore.js'
 import { type Placed, toPosition } from '../data/sql/json/records.js'
 import { type Actor, requireScope } from '../domain/actor.js'
 import { restrict } from '../domain/authorize.js'

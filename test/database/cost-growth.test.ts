@@ -1,5 +1,5 @@
+import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Prisma } from '../../src/data/prisma/client/client.js'
 import { type Page, readCount, readPage } from '../../src/data/read/read.js'
 import type { Actor } from '../../src/domain/actor.js'
 import { narrow, type Plan, TRUE } from '../../src/query/plan.js'
@@ -24,17 +24,17 @@ const READERS: Readonly<Record<string, Actor>> = {
  * each row.
  */
 const FILL = [
-  Prisma.sql`set local listing.import = 'on'`,
-  Prisma.sql`
+  sql`set local listing.import = 'on'`,
+  sql`
     insert into "Property" ("ListingKey", "City", "ListPrice", "StandardStatus", "ModificationTimestamp", "ListAgentKey", "ListOfficeKey", "InternetEntireListingDisplayYN")
     select 'K' || lpad(n::text, 8, '0'), 'City ' || n % 6, case when n % 10 > 0 then (n * 7919) % 1000000 end, case when n % 100 = 50 then 'Incomplete' else 'Active' end,
       timestamptz '2020-01-01Z' + n * interval '1 hour', 'M' || n % 300, 'O' || n % 30, n % 50 > 0
     from generate_series(1, ${LISTINGS}::int) n`,
-  Prisma.sql`
+  sql`
     insert into "Media" ("MediaKey", "ResourceName", "ResourceRecordKey", "MediaCategory", "Order", "ModificationTimestamp")
     select "ListingKey" || '-' || i, 'Property', "ListingKey", 'Photo', i, "ModificationTimestamp" from "Property", generate_series(1, 2) i`,
-  Prisma.sql`insert into "Rooms" ("RoomKey", "ListingKey", "ModificationTimestamp") select "ListingKey" || '-R', "ListingKey", "ModificationTimestamp" from "Property"`,
-  Prisma.sql`insert into "OpenHouse" ("OpenHouseKey", "ListingKey", "OpenHouseDate", "ModificationTimestamp") select "ListingKey" || '-O', "ListingKey", '2026-01-01', "ModificationTimestamp" from "Property"`,
+  sql`insert into "Rooms" ("RoomKey", "ListingKey", "ModificationTimestamp") select "ListingKey" || '-R', "ListingKey", "ModificationTimestamp" from "Property"`,
+  sql`insert into "OpenHouse" ("OpenHouseKey", "ListingKey", "OpenHouseDate", "ModificationTimestamp") select "ListingKey" || '-O', "ListingKey", '2026-01-01', "ModificationTimestamp" from "Property"`,
 ] // biome-ignore format: one row
 
 /**

@@ -1,5 +1,5 @@
+import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Prisma } from '../../src/data/prisma/client/client.js'
 import { readPage } from '../../src/data/read/read.js'
 import { toStretches } from '../../src/data/sql/order.js'
 import { toPageStatement } from '../../src/data/sql/page-statement.js'
@@ -15,7 +15,7 @@ const LISTINGS = 40_000
 const PROPERTY = entity('Property')
 
 /** Listings of many cities, prices (some null) and days, spread over ten degrees. */
-const fill = (count: number) => Prisma.sql`
+const fill = (count: number) => sql`
   insert into "Property" ("ListingKey", "City", "ListPrice", "StandardStatus", "ModificationTimestamp", "OnMarketTimestamp", "StreetName", "UnparsedAddress",
     "PublicRemarks", "ConstructionMaterials", "Longitude", "Latitude", "ListAgentKey", "ListingId", "OriginatingSystemKey", "PostalCode")
   select 'K' || lpad(n::text, 8, '0'), 'City ' || n % 400, case when n % 10 > 0 then (n * 7919) % 1000000 end,

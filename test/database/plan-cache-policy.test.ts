@@ -1,6 +1,5 @@
+import sql, { type Sql } from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Prisma } from '../../src/data/prisma/client/client.js'
-import type { Sql } from '../../src/data/sql/functions.js'
 import { INDEXES, type Index } from '../../src/data/sql/indexes.js'
 import { toStretches } from '../../src/data/sql/order.js'
 import { toCountStatement, toPageStatement } from '../../src/data/sql/page-statement.js'
@@ -198,6 +197,6 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on PostgreSQL', () => {
     const [once, each] = [await read('once'), await read('each time')]
     expect(once).toEqual(each)
     expect(once[0]?.cursors.split('\n')).toHaveLength(17)
-    await database.prisma.$executeRaw(Prisma.sql`delete from "Property" where "ListingKey" like 'S%'`)
+    await database.prisma.$executeRaw(sql`delete from "Property" where "ListingKey" like 'S%'`)
   })
 })

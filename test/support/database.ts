@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { inject } from 'vitest'
-import { type Database, type DatabaseSettings, openDatabase } from '../../src/data/database.js'
+import { type Database, openDatabase } from '../../src/data/database.js'
 import { LIMITS, TEMPLATE } from './setup.js'
+import { type DatabaseSettings } from "../../src/data/postgres/pools.js";
 
 export type DatabaseKind = Database['kind']
 

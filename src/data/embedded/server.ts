@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
-import { Gate } from '../postgres/semaphore.js'
+import { Gate } from '../semaphore.js'
 import type { Engine } from './pglite-thread.js'
 import { toQuery } from './protocol.js'
 import { type Backend, Session } from './session.js'

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { Gate } from '../postgres/semaphore.js'
+import type { Gate } from '../semaphore.js'
 import { type Engine, EngineStopped } from './pglite-thread.js'
 import {
   type Frame,

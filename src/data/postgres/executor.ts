@@ -1,7 +1,8 @@
 import type { Pool, PoolClient } from 'pg'
+import { Gate } from '../semaphore.js'
 import type { Connection, Planning, Statement } from '../sql/statement.js'
+import type { Pools } from './pools.js'
 import { Run } from './query-submittable.js'
-import { Gate } from './semaphore.js'
 
 /**
  * The form of `query` with which pg takes a run and tells of its end; its types have only the one that
@@ -29,15 +30,6 @@ export async function runOn<T>(
     if (error instanceof Error) Error.captureStackTrace(error)
     throw error
   }
-}
-
-/**
- * Connections to the database by how statements are planned on them. Where there are few, all of them plan
- * each time.
- */
-export interface Pools {
-  readonly 'each time': Pool
-  readonly once?: Pool
 }
 
 /**

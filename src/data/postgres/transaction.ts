@@ -1,13 +1,8 @@
 import type { Pool, PoolClient } from 'pg'
+import type { Sql } from 'sql-template-tag'
 import { ProblemError } from '../../errors/problem.js'
-import type { Sql } from '../sql/functions.js'
-import type { Connection } from '../sql/statement.js'
+import type { Connection, Transactions } from '../sql/statement.js'
 import { runOn } from './executor.js'
-
-/**
- * Runs work between `begin` and `commit`, on one connection; whatever the work throws takes everything back.
- */
-export type Transactions = <T>(work: (connection: Connection) => Promise<T>) => Promise<T>
 
 /**
  * The loss of a connection reaches the work through its next statement; without a listener the process would

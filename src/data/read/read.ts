@@ -5,15 +5,9 @@ import { isFalse, type Plan, type Position } from '../../query/plan.js'
 import type { Notation } from '../../query/representation.js'
 import { toProblem } from '../postgres/errors.js'
 import type { Texts } from '../sql/json/json-text.js'
-import { type Found, Records } from '../sql/json/records.js'
-import { joinStored } from '../sql/json/stored-document.js'
+import { type Found, type RecordRow, Records, toFound } from '../sql/json/records.js'
 import { toStretches } from '../sql/order.js'
-import {
-  type StoredRow,
-  toCountStatement,
-  toPageStatement,
-  toRecordStatement,
-} from '../sql/page-statement.js'
+import { toCountStatement, toPageStatement, toRecordStatement } from '../sql/page-statement.js'
 import { countPlanning, pagePlanning } from '../sql/plan-cache-policy.js'
 import type { Connection } from '../sql/statement.js'
 import { fill, type Prepared, prepare } from '../sql/statement-template.js'
@@ -63,14 +57,6 @@ export async function readRecord(
 const recordStatement = remember((plan: Plan, notation: Notation) =>
   prepare(toRecordStatement(plan, notation), pagePlanning(plan)),
 )
-
-/** A row of `toRecordColumns`. */
-export type RecordRow = Found & Pick<Partial<StoredRow>, 'document'>
-
-export const toFound = ({ json, document, version }: RecordRow): Found => ({
-  json: document === undefined ? json : joinStored(json, document),
-  version,
-})
 
 /** One record more than the page holds is read, to know whether there is a next page. */
 async function readRecords(

@@ -1,8 +1,5 @@
+import sql, { raw, type Sql } from 'sql-template-tag'
 import type { Type, ValueType } from '../../query/functions.js'
-import { Prisma } from '../prisma/client/client.js'
-import type { Sql } from './functions.js'
-
-const { sql, raw } = Prisma
 
 const TIMESTAMP_FORMAT = `'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'`
 

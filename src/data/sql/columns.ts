@@ -1,11 +1,8 @@
+import sql, { join, raw, type Sql } from 'sql-template-tag'
 import { entity, type Navigation, type Scalar, scalar } from '../../model/model.js'
 import type { Value } from '../../query/ast.js'
 import type { Type, ValueType } from '../../query/functions.js'
 import type { Collection, Expr, RowName, Source } from '../../query/plan.js'
-import { Prisma } from '../prisma/client/client.js'
-import type { Sql } from './functions.js'
-
-const { sql, raw, join } = Prisma
 
 const PG_TYPE: Readonly<Record<ValueType, string>> = {
   Boolean: 'boolean', Int32: 'int', Int64: 'bigint', Decimal: 'numeric', Double: 'double precision', String: 'text',

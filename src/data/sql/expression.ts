@@ -1,15 +1,13 @@
+import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
 import type { SearchAst } from '../../query/ast.js'
 import type { Type } from '../../query/functions.js'
 import { toPostgres } from '../../query/pattern.js'
 import { call, type Expr, isNull } from '../../query/plan.js'
-import { Prisma } from '../prisma/client/client.js'
 import { renderCast } from './casts.js'
 import { pgType, toColumn, toLiteral, toRows } from './columns.js'
 import { COMPLEMENT, type Comparison, isComparison, isOrder } from './comparison.js'
-import { RENDER, type Sql } from './functions.js'
+import { RENDER } from './functions.js'
 import { toOverlap, toPrefilter, toServed } from './indexable.js'
-
-const { sql, raw, join } = Prisma
 
 type List = Expr & { kind: 'list' }
 
@@ -93,7 +91,7 @@ function toArray({ items, type }: List): Sql {
 function toCount({ over, row, filter }: Expr & { kind: 'count' }): Sql {
   if (over.kind === 'values') return sql`coalesce(cardinality(${toColumn(over.scalar, over.source)}), 0)`
   const { from, join } = toRows(over, row)
-  return sql`(select count(*) from ${from} where ${join}${filter ? sql` and ${toCondition(filter)}` : Prisma.empty})`
+  return sql`(select count(*) from ${from} where ${join}${filter ? sql` and ${toCondition(filter)}` : empty})`
 }
 
 const OPERATOR: Readonly<Record<Comparison, string>> = {
@@ -207,7 +205,7 @@ function membership(left: Expr, list: Expr, negated: boolean): Sql {
   const values =
     list.kind === 'list' ? toArray(withoutOddities(list)) : sql`(${toSql(list)})::${raw(pgType(list.type))}`
   const found = sql`${toSql(left)} = any(${values})`
-  const nullToo = items?.some(isNull) ? sql` or ${toSql(left)} is null` : Prisma.empty
+  const nullToo = items?.some(isNull) ? sql` or ${toSql(left)} is null` : empty
   return negated ? sql`((${found}${nullToo}) is not true)` : sql`(${found}${nullToo})`
 }
 

@@ -1,12 +1,9 @@
+import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
 import type { AggregateMethod, Type } from '../../query/functions.js'
 import type { Aggregate, Derived, Groups, Plan, Window } from '../../query/plan.js'
-import { Prisma } from '../prisma/client/client.js'
 import { computedType, identifier } from './columns.js'
 import { toCondition, toSql } from './expression.js'
-import type { Sql } from './functions.js'
 import { toOrderBy } from './limit-offset.js'
-
-const { sql, raw, join, empty } = Prisma
 
 /**
  * `from` with all that a plan selects from, under the name of its row: the entity's table, or what

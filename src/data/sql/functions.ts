@@ -1,8 +1,5 @@
+import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
 import type { FunctionName, Type } from '../../query/functions.js'
-import { Prisma } from '../prisma/client/client.js'
-
-export type Sql = Prisma.Sql
-const { sql, raw, join, empty } = Prisma
 
 /** Renders one function; `types` are those of its arguments. */
 type Rendering = (args: readonly Sql[], types: readonly Type[]) => Sql

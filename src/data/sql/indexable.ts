@@ -1,12 +1,10 @@
+import sql, { join, type Sql } from 'sql-template-tag'
 import type { FunctionName } from '../../query/functions.js'
 import { type Expr, isRowColumn, isValue } from '../../query/plan.js'
-import { Prisma } from '../prisma/client/client.js'
 import { boxesAround } from './bounding-box.js'
 import { escapeLike, ringsOf, toColumn, toLiteral } from './columns.js'
 import { FLIPPED, isComparison } from './comparison.js'
-import { RENDER, type Sql } from './functions.js'
-
-const { sql, join } = Prisma
+import { RENDER } from './functions.js'
 
 type Call = Expr & { kind: 'call' }
 type Column = Expr & { kind: 'column' }

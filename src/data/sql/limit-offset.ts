@@ -1,9 +1,6 @@
+import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
 import type { Plan } from '../../query/plan.js'
-import { Prisma } from '../prisma/client/client.js'
 import { isNeverNull, toSql } from './expression.js'
-import type { Sql } from './functions.js'
-
-const { sql, raw, join, empty } = Prisma
 
 /**
  * Null sorts below every value (decisions 2): first ascending, last descending. Of what is never null nothing

@@ -1,10 +1,7 @@
+import sql, { join, raw, type Sql } from 'sql-template-tag'
 import type { Expr, Plan } from '../../query/plan.js'
-import { Prisma } from '../prisma/client/client.js'
 import { computedType, pgType } from './columns.js'
 import { isNeverNull, toSql } from './expression.js'
-import type { Sql } from './functions.js'
-
-const { sql, raw, join } = Prisma
 
 /**
  * The records that come after the last one read, as conditions to be asked one after the other until the page

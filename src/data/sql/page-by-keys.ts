@@ -1,16 +1,13 @@
+import sql, { join, raw, type Sql } from 'sql-template-tag'
 import type { FunctionName } from '../../query/functions.js'
 import { type Expr, isRowColumn, type Plan } from '../../query/plan.js'
-import { Prisma } from '../prisma/client/client.js'
 import { identifier } from './columns.js'
 import { toCondition, toSql } from './expression.js'
 import { toFrom } from './from.js'
-import type { Sql } from './functions.js'
 import { alternativesOf } from './indexable.js'
 import { INDEXES } from './indexes.js'
 import { toOrderBy, toWindow } from './limit-offset.js'
 import { conjuncts, isServedWith, readOrder, readTerm } from './plan-cache-policy.js'
-
-const { sql, raw, join } = Prisma
 
 /** Keys of more records than these are not looked up one by one. */
 const MOST_SKIPPED = 10_000

@@ -1,21 +1,18 @@
+import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
 import { type Plan, reversed } from '../../query/plan.js'
 import type { Notation } from '../../query/representation.js'
-import { Prisma } from '../prisma/client/client.js'
 import { type Extent, toCondition } from './expression.js'
 import { toFrom } from './from.js'
-import type { Sql } from './functions.js'
 import { toRecordJson } from './json/json-object.js'
 import { concat, type Texts, toCursorText, toIsExact, toRecordText } from './json/json-text.js'
 import { toVersion } from './json/record-members.js'
-import { Records } from './json/records.js'
+import { Records, type StoredRow } from './json/records.js'
 import { joinStored, type StoredPlan, toStoredPlan } from './json/stored-document.js'
 import { toOrderBy, toWindow } from './limit-offset.js'
 import { toStretches } from './order.js'
 import { toChosenKeys, toSearchedKeys } from './page-by-keys.js'
 import { pagePlanning } from './plan-cache-policy.js'
 import type { Planning } from './statement.js'
-
-const { sql, raw, join, empty } = Prisma
 
 /** A statement that reads records, and how its rows are read; undefined: the text is not right. */
 export interface PageStatement {
@@ -30,12 +27,6 @@ const reading = <Row>(
   planning: Planning,
   read: (rows: readonly Row[]) => Records | undefined,
 ): PageStatement => ({ statement, planning, read: rows => read(rows as readonly Row[]) })
-
-export interface StoredRow {
-  readonly json: string
-  readonly document: string
-  readonly cursor: string
-}
 
 /** A page in one row; null where there are no records. */
 interface TextRow {

@@ -17,3 +17,17 @@ export type Planning = 'each time' | 'once'
 export interface Connection {
   query<T>(statement: Statement, planning?: Planning): Promise<readonly T[]>
 }
+
+/**
+ * Runs work between `begin` and `commit`, on one connection. An error of the work rolls everything back.
+ */
+export type Transactions = <T>(work: (connection: Connection) => Promise<T>) => Promise<T>
+
+/** How statements reach the database: each as its own transaction, or several as one. */
+export interface Executors {
+  /** For statements that read. */
+  readonly reader: Connection
+  /** For statements that write, and may wait for locks. */
+  readonly writer: Connection
+  readonly transaction: Transactions
+}

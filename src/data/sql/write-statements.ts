@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
 import { type Listing, NO_LISTING } from '../../domain/listing.js'
 import type { Keys } from '../../domain/references.js'
 import type { Values } from '../../domain/values.js'
@@ -7,17 +8,14 @@ import { numberOf, recall, remember } from '../../query/memoize.js'
 import { given } from '../../query/placeholder.js'
 import { type Expr, type Plan, rowSource } from '../../query/plan.js'
 import type { Notation } from '../../query/representation.js'
-import { Prisma } from '../prisma/client/client.js'
-import type { RecordRow } from '../read/read.js'
 import { numberText, timestampText } from './casts.js'
 import { identifier, pgType, toColumn } from './columns.js'
 import { toCondition } from './expression.js'
-import type { Sql } from './functions.js'
+import type { RecordRow } from './json/records.js'
 import { toRecordColumns } from './page-statement.js'
 import type { Statement } from './statement.js'
 import { fill, type Prepared, prepare } from './statement-template.js'
 
-const { sql, raw, join, empty } = Prisma
 const PROPERTY = entity('Property')
 const TABLE = raw('"Property" r0')
 const ROW = rowSource('r0')

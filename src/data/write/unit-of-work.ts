@@ -5,11 +5,10 @@ import type { Keys } from '../../domain/references.js'
 import type { Values } from '../../domain/values.js'
 import { ProblemError, withCause } from '../../errors/problem.js'
 import type { Expr } from '../../query/plan.js'
-import type { Database } from '../database.js'
 import { isRetryable, toProblem } from '../postgres/errors.js'
-import { toFound } from '../read/read.js'
 import type { Found } from '../sql/json/records.js'
-import type { Connection, Statement } from '../sql/statement.js'
+import { toFound } from '../sql/json/records.js'
+import type { Connection, Executors, Statement } from '../sql/statement.js'
 import {
   type Assumed,
   type KeyRow,
@@ -68,7 +67,7 @@ export const newRemembered = (): Remembered => new LRUCache({ max: MOST_REMEMBER
  * @throws ProblemError, also for what the database refuses or cannot do now.
  */
 export async function writeAlone<T>(
-  database: Pick<Database, 'writer' | 'transaction'>,
+  database: Pick<Executors, 'writer' | 'transaction'>,
   remembered: Remembered,
   work: Work<T>,
 ): Promise<T> {
@@ -91,7 +90,7 @@ export async function writeAlone<T>(
  * @throws ProblemError, also for what the database refuses or cannot do now.
  */
 export async function inTransaction<T>(
-  { transaction }: Pick<Database, 'transaction'>,
+  { transaction }: Pick<Executors, 'transaction'>,
   work: Work<T>,
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {

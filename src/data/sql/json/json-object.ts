@@ -1,12 +1,9 @@
+import sql, { empty, join, type Sql } from 'sql-template-tag'
 import { type Expansion, rowSource } from '../../../query/plan.js'
 import type { Notation } from '../../../query/representation.js'
-import { Prisma } from '../../prisma/client/client.js'
 import { identifier, toColumn } from '../columns.js'
-import type { Sql } from '../functions.js'
 import { toOrderBy, toWindow } from '../limit-offset.js'
 import { type Member, ofShape, rowsOf, toMembers, toNotes, type ValueMember } from './record-members.js'
-
-const { sql, join, empty } = Prisma
 
 /** The JSON of one record of a plan, as PostgreSQL builds it. The plan's row must be in scope. */
 export const toRecordJson = ofShape((shape, notation): Sql => {

@@ -1,8 +1,7 @@
+import sql, { join, raw, type Sql } from 'sql-template-tag'
 import type { Plan } from '../../../query/plan.js'
 import type { Notation } from '../../../query/representation.js'
-import { Prisma } from '../../prisma/client/client.js'
 import { toSql } from '../expression.js'
-import type { Sql } from '../functions.js'
 import { nest, toJsonMember, toObject } from './json-object.js'
 import { type JsonValue, ofAny, ofPlainText, ofText } from './json-value.js'
 import { ofShape, toMembers, toNotes, type ValueMember } from './record-members.js'
@@ -10,8 +9,6 @@ import { ofShape, toMembers, toNotes, type ValueMember } from './record-members.
 // The JSON of records joined from its parts. The functions by which PostgreSQL makes JSON ask the catalog for
 // the type of every member of every record, and look for what is to be escaped in each text by itself: a
 // third of all that a page cost. So texts are taken as they are, and the page says whether it was right to.
-
-const { sql, raw, join } = Prisma
 
 /** How texts are written: as they are between quotation marks, or with all that JSON escapes. */
 export type Texts = 'as they are' | 'escaped'

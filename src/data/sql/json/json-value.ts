@@ -1,13 +1,10 @@
+import sql, { type Sql } from 'sql-template-tag'
 import type { Scalar } from '../../../model/model.js'
 import type { Type } from '../../../query/functions.js'
 import { type Plan, rowSource } from '../../../query/plan.js'
 import type { Notation } from '../../../query/representation.js'
-import { Prisma } from '../../prisma/client/client.js'
 import { numberText, timestampText } from '../casts.js'
 import { toColumn } from '../columns.js'
-import type { Sql } from '../functions.js'
-
-const { sql } = Prisma
 
 /** A value as JSON. */
 export interface JsonValue {
@@ -33,7 +30,7 @@ const ofDecimal = (value: Sql): JsonValue => ({
 })
 
 export function shownIf(condition: Sql, { value, json, text }: JsonValue): JsonValue {
-  const shown = (sql: Sql) => Prisma.sql`case when ${condition} then ${sql} end`
+  const shown = (text: Sql) => sql`case when ${condition} then ${text} end`
   return { value: shown(value), json: shown(json), ...(text && { text: shown(text) }) }
 }
 

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import sql, { empty, raw, type Sql } from 'sql-template-tag'
 import type { Mark } from '../../../query/ast.js'
 import { remember } from '../../../query/memoize.js'
 import {
@@ -11,10 +12,8 @@ import {
   type Selected,
 } from '../../../query/plan.js'
 import type { Notation } from '../../../query/representation.js'
-import { Prisma } from '../../prisma/client/client.js'
 import { toColumn, toRows } from '../columns.js'
 import { toCondition, toSql } from '../expression.js'
-import type { Sql } from '../functions.js'
 import {
   type JsonValue,
   ofAny,
@@ -24,8 +23,6 @@ import {
   toColumnValue,
   toJsonValue,
 } from './json-value.js'
-
-const { sql, raw, empty } = Prisma
 
 /** A value of a record's JSON. */
 export interface ValueMember extends JsonValue {

@@ -1,4 +1,5 @@
 import type { Position } from '../../../query/plan.js'
+import { joinStored } from './stored-document.js'
 
 /** A finished record: its JSON text, and its version, from which ETags are made. */
 export interface Found {
@@ -93,3 +94,18 @@ export class Records {
     return texts.map((json, i) => ({ json, cursor: this.cursors[i] ?? '' }))
   }
 }
+
+/** A row of a statement that reads stored documents: `toStoredColumns`, and the order values. */
+export interface StoredRow {
+  readonly json: string
+  readonly document: string
+  readonly cursor: string
+}
+
+/** A row of `toRecordColumns`. */
+export type RecordRow = Found & Pick<Partial<StoredRow>, 'document'>
+
+export const toFound = ({ json, document, version }: RecordRow): Found => ({
+  json: document === undefined ? json : joinStored(json, document),
+  version,
+})

@@ -1,11 +1,9 @@
+import { raw, type Sql } from 'sql-template-tag'
 import { entity, type Scalar } from '../../../model/model.js'
 import { remember } from '../../../query/memoize.js'
 import type { Plan, Selected } from '../../../query/plan.js'
 import type { Notation } from '../../../query/representation.js'
-import { Prisma } from '../../prisma/client/client.js'
-import type { Sql } from '../functions.js'
 
-const { raw } = Prisma
 const PROPERTY = entity('Property')
 
 /**

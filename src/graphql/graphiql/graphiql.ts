@@ -20,7 +20,7 @@ const FILES: Readonly<Record<string, readonly [folder: string, file: string]>> =
   'react-dom.js': [REACT_DOM, 'umd/react-dom.production.min.js'],
   'graphiql.js': [GRAPHIQL, 'graphiql.min.js'],
   'graphiql.css': [GRAPHIQL, 'graphiql.min.css'],
-  'page.mjs': [fileURLToPath(new URL('.', import.meta.url)), 'graphiql-page.mjs'],
+  'page.mjs': [fileURLToPath(new URL('.', import.meta.url)), 'page.mjs'],
 }
 
 /**

@@ -31,7 +31,7 @@ const COMMANDS = ['token', 'import', 'seed', 'migrate', 'studio', 'schema'].map(
 )
 
 describe('the arguments of a command', () => {
-  test.each([...COMMANDS, ['check', 'check.mjs'], ['bench', 'bench/run.mjs']] as const)(
+  test.each([...COMMANDS, ['check', '.ci/check.mjs'], ['bench', 'bench/run.mjs']] as const)(
     '%s: --help prints the usage and does nothing; an option that is unknown is refused with the reason and the usage',
     async (name, file) => {
       const [help, unknown] = await Promise.all([run(file, ['--help']), run(file, ['--hlep'])])

@@ -3,13 +3,13 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { delimiter, resolve } from 'node:path'
-import './src/typescript.mjs'
+import '../src/typescript.mjs'
 
 // TypeScript can be imported only now.
-const { readArguments } = await import('./src/cli/command.ts')
+const { readArguments } = await import('../src/cli/command.ts')
 readArguments('usage: npm run check', {})
 
-const home = import.meta.dirname
+const home = resolve(import.meta.dirname, '..')
 const MODEL = resolve(home, 'src/model/generated.ts')
 const env = {
   ...process.env,
@@ -54,6 +54,7 @@ const STEPS = [
     command: ['depcruise', '--output-type', 'err-long', 'src', 'prisma', 'test'],
     count: numberIn(/(\d+) modules/),
   },
+  { name: 'names', command: ['node', '.ci/check-names.mjs'], count: numberIn(/(\d+) files/) },
   {
     name: 'dead code',
     command: ['knip', '--no-progress', '--performance-fn', 'parseFile'],

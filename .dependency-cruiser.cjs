@@ -18,7 +18,19 @@ const LAYERS = {
   odata: ['errors', 'model', 'query', 'language', 'domain', 'service', 'http', 'config'],
   graphql: ['errors', 'model', 'query', 'language', 'domain', 'service', 'http', 'config'],
   cli: ['errors', 'model', 'query', 'domain', 'data', 'sample', 'http', 'odata', 'graphql', 'config'],
-  app: ['errors', 'model', 'query', 'domain', 'data', 'sample', 'service', 'http', 'odata', 'graphql', 'config'],
+  app: [
+    'errors',
+    'model',
+    'query',
+    'domain',
+    'data',
+    'sample',
+    'service',
+    'http',
+    'odata',
+    'graphql',
+    'config',
+  ],
   main: ['errors', 'domain', 'http', 'config', 'app'],
 }
 

@@ -1,23 +1,23 @@
 import { writeFileSync } from 'node:fs'
 import helper, { type DMMF } from '@prisma/generator-helper'
 import type { EdmType } from '../src/model/model.js'
-import { readTags, type Tags } from './model-tags.js'
+import { type ModelTags, readTags } from './model-tags.js'
 
 /** A Prisma generator: turns schema.prisma into the entity model of the service (src/model/generated.ts). */
 
-const EDM: Readonly<Record<string, EdmType>> = {
+const EDM_TYPES: Readonly<Record<string, EdmType>> = {
   String: 'String', Int: 'Int32', BigInt: 'Int64', Decimal: 'Decimal', DateTime: 'DateTimeOffset', Boolean: 'Boolean',
 } // biome-ignore format: table
 
-const DIGITS_OF_SECONDS = 3
+const TIMESTAMP_PRECISION = 3
 
-function edmType(owner: string, field: DMMF.Field, tags: Tags): EdmType {
+function toEdmType(owner: string, field: DMMF.Field, tags: ModelTags): EdmType {
   if (tags.edm) return tags.edm
   if (field.nativeType?.[0] === 'Date') return 'Date'
-  return EDM[field.type] ?? refuse(`${owner}: no Edm type for Prisma type ${field.type}`)
+  return EDM_TYPES[field.type] ?? failGeneration(`${owner}: no Edm type for Prisma type ${field.type}`)
 }
 
-function refuse(message: string): never {
+function failGeneration(message: string): never {
   throw new Error(message)
 }
 
@@ -26,7 +26,7 @@ function toScalar(
   field: DMMF.Field,
   { tags, description }: ReturnType<typeof readTags>,
 ): object {
-  const type = edmType(owner, field, tags)
+  const type = toEdmType(owner, field, tags)
   return {
     kind: 'scalar',
     name: field.name,
@@ -36,7 +36,7 @@ function toScalar(
     description,
     ...(tags.length !== undefined && { maxLength: tags.length }),
     ...(tags.digits && { precision: tags.digits.precision, scale: tags.digits.scale }),
-    ...(type === 'DateTimeOffset' && { precision: DIGITS_OF_SECONDS }),
+    ...(type === 'DateTimeOffset' && { precision: TIMESTAMP_PRECISION }),
     ...(tags.lookup && { lookup: tags.lookup }),
     setBy: tags.service ? 'service' : 'client',
     required: tags.required === true,
@@ -63,7 +63,8 @@ function toNavigation(
     : models.find(m => m.name === field.type)?.fields.find(f => f.relationName === field.relationName)
   const [from] = holder?.relationFromFields ?? []
   const [to] = holder?.relationToFields ?? []
-  if (from === undefined || to === undefined) refuse(`${owner}: a relation needs one field on each side`)
+  if (from === undefined || to === undefined)
+    failGeneration(`${owner}: a relation needs one field on each side`)
   const [local, foreign] = holder === field ? [from, to] : [to, from]
   return {
     kind: 'navigation',
@@ -88,24 +89,24 @@ function toField(model: DMMF.Model, field: DMMF.Field, models: readonly DMMF.Mod
 
 function toEntity(model: DMMF.Model, models: readonly DMMF.Model[]): object {
   const { tags, description, references } = readTags(model.name, model.documentation)
-  const free = references.map(({ name, target, local, text }) => ({
-    kind: 'navigation', name, collection: false, target, description: text, local, foreign: keyOf(models, target), relation: false, hidden: false,
+  const freeReferences = references.map(({ name, target, local, text }) => ({
+    kind: 'navigation', name, collection: false, target, description: text, local, foreign: keyFieldOf(models, target), relation: false, hidden: false,
   })) // biome-ignore format: one row a reference
   return {
     name: model.name,
     typeName: tags.type ?? model.name,
     ...(tags.alias !== undefined && { alias: tags.alias }),
     description,
-    key: keyOf(models, model.name),
+    key: keyFieldOf(models, model.name),
     writable: tags.writable === true,
-    fields: [...model.fields.map(f => toField(model, f, models)), ...free],
+    fields: [...model.fields.map(f => toField(model, f, models)), ...freeReferences],
   }
 }
 
-function keyOf(models: readonly DMMF.Model[], name: string): string {
+function keyFieldOf(models: readonly DMMF.Model[], name: string): string {
   return (
     models.find(m => m.name === name)?.fields.find(f => f.isId)?.name ??
-    refuse(`${name} is no entity with a key`)
+    failGeneration(`${name} is no entity with a key`)
   )
 }
 
@@ -129,7 +130,7 @@ helper.generatorHandler({
   onGenerate: async ({ dmmf, generator }) => {
     const { models } = dmmf.datamodel
     const entities = models.map(m => toEntity(m, models))
-    const output = generator.output?.value ?? refuse('The generator has no output')
+    const output = generator.output?.value ?? failGeneration('The generator has no output')
     writeFileSync(
       output,
       `${header}const entities: readonly RawEntity[] = ${JSON.stringify(entities, null, 2)}\n\nexport default { entities }\n`,

@@ -1,10 +1,10 @@
-import type { EdmType, Readers } from '../src/model/model.js'
+import type { EdmType, ReadAccess } from '../src/model/model.js'
 
 /**
  * What a `///` comment of schema.prisma may state beside prose. Tags are facts about one field or entity,
  * never behaviour.
  */
-export interface Tags {
+export interface ModelTags {
   /** Entity: clients may create, change and delete records. */
   readonly writable?: true
   /** Entity: name of the entity type, if it is not the name of the set. */
@@ -20,7 +20,7 @@ export interface Tags {
   readonly service?: true
   /** A client must give the field on create. */
   readonly required?: true
-  readonly readable?: Readers
+  readonly readable?: ReadAccess
   /** A type that Prisma has no word for. */
   readonly edm?: EdmType
   /** Part of where the property stands: hidden from the public where the seller wishes so. */
@@ -34,38 +34,38 @@ export interface Tags {
 }
 
 /** A navigation by free reference: no foreign key, so no Prisma relation. */
-export interface Reference {
+export interface FreeReference {
   readonly name: string
   readonly target: string
   readonly local: string
   readonly text: string
 }
 
-const READERS: readonly Readers[] = ['member', 'disclosed', 'own', 'nobody']
+const READ_ACCESS: readonly ReadAccess[] = ['member', 'disclosed', 'own', 'nobody']
 
-type Reader = (args: readonly string[]) => Tags | undefined
-const flag =
-  (tag: Tags): Reader =>
+type TagReader = (args: readonly string[]) => ModelTags | undefined
+const flagTag =
+  (tag: ModelTags): TagReader =>
   args =>
     args.length === 0 ? tag : undefined
-const one =
-  (read: (arg: string) => Tags | undefined): Reader =>
+const singleArgumentTag =
+  (read: (arg: string) => ModelTags | undefined): TagReader =>
   ([arg, ...rest]) =>
     arg !== undefined && rest.length === 0 ? read(arg) : undefined
 const integer = (text: string | undefined) =>
   text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined
 
 /** Every tag there is. Anything else stops the build. */
-const TAGS: Readonly<Record<string, Reader>> = {
-  writable: flag({ writable: true }),
-  service: flag({ service: true }),
-  required: flag({ required: true }),
-  address: flag({ address: true }),
-  generated: flag({ generated: true }),
-  hidden: flag({ hidden: true }),
-  type: one(type => ({ type })),
-  alias: one(alias => ({ alias })),
-  length: one(text => {
+const TAGS: Readonly<Record<string, TagReader>> = {
+  writable: flagTag({ writable: true }),
+  service: flagTag({ service: true }),
+  required: flagTag({ required: true }),
+  address: flagTag({ address: true }),
+  generated: flagTag({ generated: true }),
+  hidden: flagTag({ hidden: true }),
+  type: singleArgumentTag(type => ({ type })),
+  alias: singleArgumentTag(alias => ({ alias })),
+  length: singleArgumentTag(text => {
     const length = integer(text)
     return length === undefined ? undefined : { length }
   }),
@@ -79,13 +79,13 @@ const TAGS: Readonly<Record<string, Reader>> = {
     name !== undefined && (policy === 'open' || policy === 'locked') && rest.length === 0
       ? { lookup: { name, policy } }
       : undefined,
-  readable: one(text => {
-    const readable = READERS.find(r => r === text)
+  readable: singleArgumentTag(text => {
+    const readable = READ_ACCESS.find(r => r === text)
     return readable && { readable }
   }),
   // The reason is prose: commas do not part it.
   deprecated: args => (args.join('') === '' ? undefined : { deprecated: args.join(', ') }),
-  edm: one(text => (text === 'GeographyPoint' ? { edm: text } : undefined)),
+  edm: singleArgumentTag(text => (text === 'GeographyPoint' ? { edm: text } : undefined)),
 }
 
 const TAG = /^@(\w+)(?:\(([^)]*)\))?\s*(.*)$/
@@ -97,10 +97,10 @@ const TAG = /^@(\w+)(?:\(([^)]*)\))?\s*(.*)$/
 export function readTags(
   owner: string,
   documentation = '',
-): { tags: Tags; description: string; references: readonly Reference[] } {
-  let tags: Tags = {}
+): { tags: ModelTags; description: string; references: readonly FreeReference[] } {
+  let tags: ModelTags = {}
   const prose: string[] = []
-  const references: Reference[] = []
+  const references: FreeReference[] = []
   for (const line of documentation.split('\n')) {
     const [, name, list, text = ''] = TAG.exec(line) ?? []
     const args = list?.split(',').map(a => a.trim()) ?? []
@@ -111,7 +111,7 @@ export function readTags(
   return { tags, description: prose.join(' ').trim(), references }
 }
 
-function readTag(owner: string, name: string, args: readonly string[], text: string): Tags {
+function readTag(owner: string, name: string, args: readonly string[], text: string): ModelTags {
   const read = Object.hasOwn(TAGS, name) ? TAGS[name] : undefined
   if (!read)
     throw new Error(
@@ -122,7 +122,7 @@ function readTag(owner: string, name: string, args: readonly string[], text: str
   return tag
 }
 
-function toReference(owner: string, args: readonly string[], text: string): Reference {
+function toReference(owner: string, args: readonly string[], text: string): FreeReference {
   const [name, target, local, ...rest] = args
   if (name === undefined || target === undefined || local === undefined || rest.length > 0)
     throw new Error(`${owner}: @reference takes (name, target, field)`)

@@ -8,51 +8,51 @@ import { loadLookups } from './data/import/lookup-seed.js'
 import { isMigrated, migrate, readMigrations } from './data/migrate.js'
 import { type Problem, ProblemError, problemsOf } from './errors/problem.js'
 import { GRAPHIQL_PATH, serveGraphiQL } from './graphql/graphiql/graphiql.js'
-import { createEngine, GRAPHQL_PATH, SDL_PATH, serveGraphQL } from './graphql/transport/handler.js'
-import { serveLongLived } from './graphql/transport/streaming.js'
-import { createVerifier } from './http/auth/bearer.js'
-import { compressAnswers } from './http/compress.js'
+import { createGraphQLEngine, GRAPHQL_PATH, SDL_PATH, serveGraphQL } from './graphql/transport/handler.js'
+import { serveStreaming } from './graphql/transport/streaming.js'
+import { createTokenVerifier } from './http/auth/bearer.js'
+import { compressResponses } from './http/compress.js'
 import { allowOrigins } from './http/cors.js'
 import { renderFailure } from './http/errors.js'
-import { type Messages, messagesOf } from './http/express-prototypes.js'
-import { type Signpost, showFrontPage } from './http/front-page.js'
-import { answerHealth } from './http/health.js'
-import { logRequests, logUpgrade, noteReason, requestId } from './http/log.js'
-import { createMeter, limitRate } from './http/ratelimit.js'
-import { createHttpServer, type LongLived, refuse } from './http/server.js'
+import { createMessageClasses, type MessageClasses } from './http/express-prototypes.js'
+import { type FrontPageLink, serveFrontPage } from './http/front-page.js'
+import { serveHealth } from './http/health.js'
+import { logRequests, logUpgrade, requestId, setFailureReason } from './http/log.js'
+import { createRateLimiter, limitRate } from './http/rate-limit.js'
+import { closeWithProblem, createHttpServer, type LongLivedConnections } from './http/server.js'
 import { ODATA_PATH } from './odata/protocol/request.js'
-import { versionFor } from './odata/protocol/version.js'
-import { serveOData } from './odata/router.js'
+import { negotiateVersion } from './odata/protocol/version.js'
+import { createODataHandler } from './odata/router.js'
 import { createCursorSeal } from './query/cursor.js'
-import { fillSample } from './sample/fill.js'
-import { Following } from './service/changes.js'
-import { Reading } from './service/reading.js'
-import { Writing } from './service/writing.js'
+import { loadSampleIfEmpty } from './sample/fill.js'
+import { ChangeService } from './service/changes.js'
+import { ReadService } from './service/reading.js'
+import { WriteService } from './service/writing.js'
 
 /** What the application is made of. */
-export interface AppParts {
+export interface AppDependencies {
   readonly config: Config
   readonly database: Database
   readonly logger: Logger
   readonly isDraining: () => boolean
   /** GraphQL without our executor: for tests that compare. */
-  readonly isOrdinary?: boolean
+  readonly useReferenceExecutor?: boolean
 }
 
 /** The service while it runs. */
-export interface RunningService {
+export interface RunningServer {
   readonly port: number
   /** Lets running requests finish, then closes the database. */
   close(): Promise<void>
 }
 
 /** Levels of $expand in $expand: more than the model has ways to go on without turning back. */
-const EXPAND_LEVELS = 8
+const MAX_EXPAND_DEPTH = 8
 /** Listings of the sample market at the first start. */
-const SAMPLE_LISTINGS = 500
+const SAMPLE_LISTING_COUNT = 500
 
 /** What the page at / leads to. */
-const signposts = ({ introspection, graphiql }: Config): readonly Signpost[] => [
+const frontPageLinks = ({ introspection, graphiql }: Config): readonly FrontPageLink[] => [
   { path: ODATA_PATH, about: 'OData 4.01, the service document' },
   { path: `${ODATA_PATH}/$metadata`, about: 'the model, as XML or JSON' },
   { path: GRAPHQL_PATH, about: 'GraphQL' },
@@ -62,14 +62,14 @@ const signposts = ({ introspection, graphiql }: Config): readonly Signpost[] => 
 ]
 
 /** Opens and prepares the database, then listens. If anything fails, what was opened is closed again. */
-export async function startService(config: Config, logger: Logger): Promise<RunningService> {
+export async function startServer(config: Config, logger: Logger): Promise<RunningServer> {
   const database = await openDatabase(config, 'service')
   try {
     await migrate(database)
     await loadLookups(database)
-    if (config.sampleData) await fillSample(database, SAMPLE_LISTINGS)
+    if (config.sampleData) await loadSampleIfEmpty(database, SAMPLE_LISTING_COUNT)
     const app = createApp({ config, database, logger, isDraining: () => server.isDraining() })
-    const server = createHttpServer(app.serve, config, app)
+    const server = createHttpServer(app.requestListener, config, app)
     const { port } = await server.listen()
     return { port, close: () => server.close().then(() => database.close()) }
   } catch (error) {
@@ -80,9 +80,9 @@ export async function startService(config: Config, logger: Logger): Promise<Runn
 
 /** What a server is given to serve. */
 export interface Application {
-  readonly serve: RequestListener
-  readonly messages: Messages
-  readonly longLived: LongLived
+  readonly requestListener: RequestListener
+  readonly messages: MessageClasses
+  readonly longLived: LongLivedConnections
 }
 
 /**
@@ -94,77 +94,87 @@ export function createApp({
   database,
   logger,
   isDraining,
-  isOrdinary = false,
-}: AppParts): Application {
-  const verifier = createVerifier(config)
-  const report = (error: unknown, req: IncomingMessage): string => {
-    if (error instanceof ProblemError) noteReason(req, error)
+  useReferenceExecutor = false,
+}: AppDependencies): Application {
+  const verifier = createTokenVerifier(config)
+  const reportError = (error: unknown, req: IncomingMessage): string => {
+    if (error instanceof ProblemError) setFailureReason(req, error)
     else logger.error({ id: requestId(req), err: error }, 'fault')
     return requestId(req)
   }
   const app = express().disable('x-powered-by').enable('case sensitive routing')
-  app.use(logRequests(logger), allowOrigins(config), compressAnswers(config))
+  app.use(logRequests(logger), allowOrigins(config), compressResponses(config))
   // Those of this process: newer ones that are put beside it are for the next start.
   const migrations = readMigrations()
   app.use(
-    answerHealth({
+    serveHealth({
       isReady: async () => (await database.isReady()) && (await isMigrated(database, await migrations)),
       isDraining,
     }),
   )
-  const port = createPort(config, database)
-  const parts = { ...port, config, verifier, report }
-  const meter = createMeter(config)
-  const limit = limitRate(config, verifier, meter)
-  const engine = createEngine({ ...port, config, isOrdinary })
-  const longLived = serveLongLived({ ...parts, engine, meter, refuse })
-  app.use(ODATA_PATH, limit, serveOData(parts))
-  app.use(GRAPHQL_PATH, limit, longLived.streamEvents, serveGraphQL({ ...parts, engine }))
+  const services = createServices(config, database)
+  const adapterDependencies = { ...services, config, verifier, report: reportError }
+  const meter = createRateLimiter(config)
+  const rateLimiter = limitRate(config, verifier, meter)
+  const engine = createGraphQLEngine({ ...services, config, usesGraphQLJs: useReferenceExecutor })
+  const longLived = serveStreaming({ ...adapterDependencies, engine, meter, rejectUpgrade: closeWithProblem })
+  app.use(ODATA_PATH, rateLimiter, createODataHandler(adapterDependencies))
+  app.use(
+    GRAPHQL_PATH,
+    rateLimiter,
+    longLived.handleEventStream,
+    serveGraphQL({ ...adapterDependencies, engine }),
+  )
   if (config.graphiql) app.use(GRAPHIQL_PATH, serveGraphiQL())
-  if (config.frontPage) app.get('/', showFrontPage(signposts(config), config.publicUrl))
-  app.use((req, res) => answerProblem(req, res, { kind: 'NotFound', what: `resource ${req.path}` }))
-  app.use(answerFault(report))
+  if (config.frontPage) app.get('/', serveFrontPage(frontPageLinks(config), config.publicUrl))
+  app.use((req, res) => sendProblemResponse(req, res, { kind: 'NotFound', what: `resource ${req.path}` }))
+  app.use(createErrorHandler(reportError))
   return {
-    serve: app,
-    messages: messagesOf(app),
-    longLived: { close: () => longLived.close(), upgrade: upgradeWith(logger, longLived) },
+    requestListener: app,
+    messages: createMessageClasses(app),
+    longLived: { close: () => longLived.close(), upgrade: createUpgradeHandler(logger, longLived) },
   }
 }
 
 /** WebSockets are only where GraphQL is. */
-const upgradeWith =
-  (logger: Logger, { upgrade }: Pick<LongLived, 'upgrade'>): LongLived['upgrade'] =>
+const createUpgradeHandler =
+  (logger: Logger, { upgrade }: Pick<LongLivedConnections, 'upgrade'>): LongLivedConnections['upgrade'] =>
   (req, socket, head) => {
     const [path = ''] = (req.url ?? '').split('?')
     logUpgrade(logger, req)
     if (path === GRAPHQL_PATH) upgrade(req, socket, head)
-    else refuse(socket, { kind: 'NotFound', what: `resource ${path}` })
+    else closeWithProblem(socket, { kind: 'NotFound', what: `resource ${path}` })
   }
 
 /** The one port of the adapters: its three parts rest on the same. */
-function createPort(
+function createServices(
   config: Config,
   database: Database,
-): { readonly reading: Reading; readonly writing: Writing; readonly following: Following } {
+): { readonly reading: ReadService; readonly writing: WriteService; readonly changes: ChangeService } {
   const { pageSize, pageSizeMax, expandPageMax, topIsTotal, nonDisclosure, poolSize } = config
-  const limits = { pageSize, pageSizeMax, expandPageMax, topIsTotal, expandDepth: EXPAND_LEVELS }
-  const parts = { database, limits, policy: { nonDisclosure }, seal: createCursorSeal(config.tokenKey) }
-  const reading = new Reading(parts)
+  const limits = { pageSize, pageSizeMax, expandPageMax, topIsTotal, expandDepth: MAX_EXPAND_DEPTH }
+  const dependencies = {
+    database,
+    limits,
+    policy: { nonDisclosure },
+    seal: createCursorSeal(config.tokenKey),
+  }
+  const reading = new ReadService(dependencies)
   return {
     reading,
-    writing: new Writing({ database, reading, config }),
-    following: new Following({ ...parts, feed: createChangeFeed(database), poolSize }),
+    writing: new WriteService({ database, reading, config }),
+    changes: new ChangeService({ ...dependencies, feed: createChangeFeed(database), poolSize }),
   }
 }
 
 /** What no adapter has answered. Clients of OData look at its version first, on every answer. */
-function answerProblem(req: Request, res: Response, problem: Problem): void {
+function sendProblemResponse(req: Request, res: Response, problem: Problem): void {
   const { status, headers, body } = renderFailure(problem)
-  res.writeHead(status, { ...headers, 'OData-Version': versionFor(req.headers) }).end(body)
+  res.writeHead(status, { ...headers, 'OData-Version': negotiateVersion(req.headers) }).end(body)
 }
 
 /** What fails before an adapter is reached. Express knows an error handler by its four parameters. */
-const answerFault =
-  (report: (error: unknown, req: Request) => string): ErrorRequestHandler =>
+const createErrorHandler =
+  (reportError: (error: unknown, req: Request) => string): ErrorRequestHandler =>
   (error: unknown, req, res, _next) =>
-    answerProblem(req, res, problemsOf(error, fault => report(fault, req))[0])
+    sendProblemResponse(req, res, problemsOf(error, fault => reportError(fault, req))[0])

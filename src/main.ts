@@ -1,70 +1,72 @@
 import cluster from 'node:cluster'
 import type { Logger } from 'pino'
-import { type RunningService, startService } from './app.js'
+import { type RunningServer, startServer } from './app.js'
 import { runWorkers } from './cluster.js'
 import { readConfig } from './config/config.js'
 import { signToken } from './http/auth/token.js'
 import { createLogger } from './http/log.js'
-import { renderWelcome, START_GRANT } from './http/start-banner.js'
+import { renderStartBanner, START_GRANT } from './http/start-banner.js'
 
 const IS_STARTED_BY_NPM = process.env['npm_lifecycle_event'] === 'start'
-const ORPHAN_CHECK_MS = 500
+const PARENT_CHECK_INTERVAL_MS = 500
 
 /** Runs the service until it is told to stop. */
 async function main(): Promise<void> {
   const config = readConfig(process.env)
   const logger = createLogger(config)
   if (config.workers > 1 && cluster.isPrimary) {
-    if (IS_STARTED_BY_NPM) whenOrphaned(() => process.kill(process.pid, 'SIGTERM'))
+    if (IS_STARTED_BY_NPM) onParentExit(() => process.kill(process.pid, 'SIGTERM'))
     return runWorkers(config.workers, logger)
   }
   logger.info('preparing the database')
-  const service = await startService(config, logger)
-  stopOnSignals(service, logger)
-  logger.info({ host: config.host, port: service.port }, 'listening')
+  const server = await startServer(config, logger)
+  stopOnSignals(server, logger)
+  logger.info({ host: config.host, port: server.port }, 'listening')
   // Whoever reads the output of a production service should not find a key to it there.
   if (!config.embedded || config.production || !config.jwtSecret) return
-  process.stdout.write(renderWelcome(signToken(START_GRANT, config.jwtSecret, config), config, service.port))
+  process.stdout.write(
+    renderStartBanner(signToken(START_GRANT, config.jwtSecret, config), config, server.port),
+  )
 }
 
 /** The first signal ends the service in good order; a second one ends the process as it does by default. */
-function stopOnSignals(service: RunningService, logger: Logger): void {
+function stopOnSignals(server: RunningServer, logger: Logger): void {
   let isStopping = false
   const stop = (signal: string): void => {
     if (isStopping) return
     isStopping = true
     for (const name of ['SIGTERM', 'SIGINT']) process.off(name, stop)
     logger.info({ signal }, 'stopping')
-    service.close().then(
+    server.close().then(
       () => process.exit(0),
-      (error: unknown) => crash(logger)(error),
+      (error: unknown) => createCrashHandler(logger)(error),
     )
   }
   process.once('SIGTERM', stop)
   process.once('SIGINT', stop)
   // A worker whose supervisor is gone has nobody to stop it.
   process.once('disconnect', () => stop('end of the supervisor'))
-  if (IS_STARTED_BY_NPM) whenOrphaned(() => stop('end of npm'))
-  process.on('uncaughtException', crash(logger))
-  process.on('unhandledRejection', crash(logger))
+  if (IS_STARTED_BY_NPM) onParentExit(() => stop('end of npm'))
+  process.on('uncaughtException', createCrashHandler(logger))
+  process.on('unhandledRejection', createCrashHandler(logger))
 }
 
 /**
  * The shell that npm puts between ends on a signal and passes none on: without this the service would run on,
  * holding its port.
  */
-function whenOrphaned(then: () => void): void {
+function onParentExit(callback: () => void): void {
   const parent = process.ppid
   const timer = setInterval(() => {
     if (process.ppid === parent) return
     clearInterval(timer)
-    then()
-  }, ORPHAN_CHECK_MS)
+    callback()
+  }, PARENT_CHECK_INTERVAL_MS)
   timer.unref()
 }
 
 /** After an error that nobody handled nothing is known of the state: better to start again. */
-const crash =
+const createCrashHandler =
   (logger: Logger) =>
   (error: unknown): never => {
     logger.fatal({ err: error }, 'crash')
@@ -72,7 +74,7 @@ const crash =
   }
 
 /** A sentence for the person at the console; some faults of the network have a code and no message. */
-function describe(error: unknown): string {
+function describeStartupError(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const { code }: NodeJS.ErrnoException = error
   if (code === 'EADDRINUSE') return 'HOST and PORT are in use by another program.'
@@ -80,6 +82,6 @@ function describe(error: unknown): string {
 }
 
 main().catch((error: unknown) => {
-  process.stderr.write(`The service cannot start. ${describe(error)}\n`)
+  process.stderr.write(`The service cannot start. ${describeStartupError(error)}\n`)
   process.exit(1)
 })

@@ -2,7 +2,7 @@ import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { messageOf } from '../errors/problem.js'
 
 /** Ends the command before it does anything: what was typed cannot be used. */
-export function refuse(usage: string, reason: string): never {
+export function exitWithUsage(usage: string, reason: string): never {
   process.stderr.write(`${reason}\n${usage}\n`)
   process.exit(1)
 }
@@ -11,7 +11,7 @@ export function refuse(usage: string, reason: string): never {
  * What was typed, as `config` of Node's parseArgs has it. `--help`, and arguments that the command does not
  * know, end it here.
  */
-export function readArguments<const T extends ParseArgsConfig>(
+export function parseCommandLine<const T extends ParseArgsConfig>(
   usage: string,
   config: T,
 ): ReturnType<typeof parseArgs<T>> {
@@ -24,13 +24,13 @@ export function readArguments<const T extends ParseArgsConfig>(
   } catch (error) {
     // What follows the reason is advice; the usage says it shorter.
     const [reason = ''] = messageOf(error).split(/(?<=')\. |\.?\n/)
-    return refuse(usage, `${reason}.`)
+    return exitWithUsage(usage, `${reason}.`)
   }
 }
 
 /** Runs the work of a command; what it throws is a sentence for the person who typed it. */
-export function runCommand(work: () => Promise<void>): void {
-  work().catch((error: unknown) => {
+export function runCommand(command: () => Promise<void>): void {
+  command().catch((error: unknown) => {
     process.stderr.write(`${messageOf(error)}\n`)
     process.exitCode = 1
   })

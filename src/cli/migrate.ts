@@ -1,14 +1,14 @@
 import { readSettings } from '../config/config.js'
 import { openDatabase } from '../data/database.js'
 import { migrate } from '../data/migrate.js'
-import { readArguments, runCommand } from './command.js'
+import { parseCommandLine, runCommand } from './command.js'
 
 // npm run migrate: brings the database to the state of the code, and says what it did.
 
 const USAGE = 'usage: npm run migrate'
 
 async function main(): Promise<void> {
-  readArguments(USAGE, {})
+  parseCommandLine(USAGE, {})
   const database = await openDatabase(readSettings(process.env), 'command')
   try {
     const { applied } = await migrate(database)

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { readSettings } from '../config/config.js'
 import { type Database, openDatabase } from '../data/database.js'
-import { readArguments, refuse, runCommand } from './command.js'
+import { exitWithUsage, parseCommandLine, runCommand } from './command.js'
 
 // npm run studio [-- --port N]: Prisma Studio on the database, also while the service runs. It listens on
 // 127.0.0.1 only and refuses requests of pages from elsewhere (by their Origin), but has no log-in: who can
@@ -13,45 +13,45 @@ import { readArguments, refuse, runCommand } from './command.js'
 const USAGE = 'usage: npm run studio [-- --port N]'
 
 const DEFAULT_PORT = 5555
-const PACKAGE = dirname(createRequire(import.meta.url).resolve('prisma/package.json'))
-const PRISMA = join(PACKAGE, 'build', 'index.js')
+const PRISMA_PACKAGE = dirname(createRequire(import.meta.url).resolve('prisma/package.json'))
+const PRISMA_CLI = join(PRISMA_PACKAGE, 'build', 'index.js')
 /** What prisma remembers of its user stays in the project. */
-const HOME = join(PACKAGE, '..', '.cache', 'prisma')
+const PRISMA_HOME = join(PRISMA_PACKAGE, '..', '.cache', 'prisma')
 
 /**
  * No download of the schema engine (any file that exists will do), no search for updates, no telemetry,
  * nothing in the home of the user.
  */
-const QUIET = {
+const PRISMA_ENVIRONMENT = {
   PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,
   CHECKPOINT_DISABLE: '1',
   PRISMA_HIDE_UPDATE_MESSAGE: '1',
-  HOME,
-  XDG_CONFIG_HOME: HOME,
-  XDG_CACHE_HOME: HOME,
+  HOME: PRISMA_HOME,
+  XDG_CONFIG_HOME: PRISMA_HOME,
+  XDG_CACHE_HOME: PRISMA_HOME,
 }
 
 /** Studio's driver takes the folder of a socket only from PGHOST, when the address names no host. */
-const toEnvironment = ({ target: { connectionString, host, user } }: Database) =>
+const toConnectionEnvironment = ({ clientConfig: { connectionString, host, user } }: Database) =>
   connectionString === undefined
     ? { DATABASE_URL: 'postgresql:///postgres', PGHOST: host, PGUSER: user }
     : { DATABASE_URL: connectionString }
 
 function startStudio(database: Database, port: number): ChildProcess {
-  const env = { ...process.env, ...QUIET, ...toEnvironment(database) }
-  return spawn(process.execPath, [PRISMA, 'studio', '--port', String(port), '--browser', 'none'], {
+  const env = { ...process.env, ...PRISMA_ENVIRONMENT, ...toConnectionEnvironment(database) }
+  return spawn(process.execPath, [PRISMA_CLI, 'studio', '--port', String(port), '--browser', 'none'], {
     env,
     stdio: ['ignore', 'inherit', 'inherit'],
   })
 }
 
 function readPort(): number {
-  const { values } = readArguments(USAGE, {
+  const { values } = parseCommandLine(USAGE, {
     options: { port: { type: 'string', default: String(DEFAULT_PORT) } },
   })
   const port = Number(values.port)
   if (!Number.isInteger(port) || port < 1 || port > 65_535)
-    refuse(USAGE, `--port takes a number from 1 to 65535, not '${values.port}'.`)
+    exitWithUsage(USAGE, `--port takes a number from 1 to 65535, not '${values.port}'.`)
   return port
 }
 

@@ -1,7 +1,7 @@
 import { readConfig } from '../config/config.js'
 import { AUDIENCES, SCOPES } from '../domain/actor.js'
 import { type Grant, signToken } from '../http/auth/token.js'
-import { readArguments, refuse, runCommand } from './command.js'
+import { exitWithUsage, parseCommandLine, runCommand } from './command.js'
 
 const USAGE = `usage: npm run -s token -- [--scope "${SCOPES.slice(0, 2).join(' ')}"] [--member KEY] [--office KEY] [--class ${AUDIENCES.join('|')}] [--expires 8h]`
 
@@ -13,9 +13,9 @@ const OPTIONS = {
   expires: { type: 'string', default: '1h' },
 } as const
 
-const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
+const SECONDS_PER_UNIT: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
 
-const readOptions = () => readArguments(USAGE, { options: OPTIONS }).values
+const readOptions = () => parseCommandLine(USAGE, { options: OPTIONS }).values
 
 function toGrant(
   { scope, member, office, class: audienceClass, expires }: ReturnType<typeof readOptions>,
@@ -24,26 +24,27 @@ function toGrant(
   const scopes = scope.split(/\s+/).filter(name => name !== '')
   const unknown = scopes.find(name => !SCOPES.some(known => known === name))
   if (unknown !== undefined)
-    refuse(USAGE, `--scope: there is no scope '${unknown}'; there are ${SCOPES.join(', ')}.`)
+    exitWithUsage(USAGE, `--scope: there is no scope '${unknown}'; there are ${SCOPES.join(', ')}.`)
   const audience = AUDIENCES.find(known => known === audienceClass)
   if (audience === undefined)
-    refuse(USAGE, `--class is '${audienceClass}'; expected one of ${AUDIENCES.join(', ')}.`)
-  if (member === '' || office === '') refuse(USAGE, '--member and --office take a key, not an empty text.')
-  const seconds = readSeconds(expires, maxDays)
+    exitWithUsage(USAGE, `--class is '${audienceClass}'; expected one of ${AUDIENCES.join(', ')}.`)
+  if (member === '' || office === '')
+    exitWithUsage(USAGE, '--member and --office take a key, not an empty text.')
+  const expiresIn = readDurationSeconds(expires, maxDays)
   return {
     scopes,
     audience,
-    seconds,
+    expiresIn,
     ...(member !== undefined && { memberKey: member }),
     ...(office !== undefined && { officeKey: office }),
   }
 }
 
-function readSeconds(text: string, maxDays: number): number {
+function readDurationSeconds(text: string, maxDays: number): number {
   const [, amount = '', unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? []
-  const seconds = Number(amount) * (SECONDS[unit] ?? 0)
+  const seconds = Number(amount) * (SECONDS_PER_UNIT[unit] ?? 0)
   if (seconds > 0 && seconds <= maxDays * 86_400) return seconds
-  return refuse(
+  return exitWithUsage(
     USAGE,
     `--expires is '${text}'; expected a time such as 30m, 8h or 7d, at most ${maxDays} days (MAX_TOKEN_DAYS).`,
   )

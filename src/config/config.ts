@@ -1,11 +1,11 @@
 import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
-import { readKeptSecret } from './secret.js'
-import { type Facts, SETTINGS, type Setting, type Settings } from './settings.js'
+import { readOrCreateSecret } from './secret.js'
+import { type ConfigFacts, SETTINGS, type Setting, type Settings } from './settings.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** The settings of one run, frozen. Keys are KeyObjects: they do not show themselves in a log. */
-export interface Config extends Omit<Settings, 'jwtSecret' | 'tokenKey'>, Facts {
+export interface Config extends Omit<Settings, 'jwtSecret' | 'tokenKey'>, ConfigFacts {
   /** Key of HS256 tokens; absent where only JWKS_URL is set. */
   readonly jwtSecret: KeyObject | undefined
   /** 32 bytes, for page tokens only. */
@@ -25,7 +25,7 @@ export class ConfigError extends Error {
 
 const PAGE_TOKEN_LABEL = 'listing-service/page-token/1'
 /** Room for the other headers and the path beside the longest query string. */
-const HEADER_ROOM = 8192
+const HEADER_MARGIN_BYTES = 8192
 
 /**
  * Reads the environment; empty variables count as unset, unknown ones are ignored. With the embedded database
@@ -43,8 +43,8 @@ export function readConfig(env: Environment): Config {
  */
 export function readSettings(
   env: Environment,
-  findOthers: (settings: Settings & Facts) => readonly string[] = () => [],
-): Settings & Facts {
+  findFurtherConflicts: (settings: Settings & ConfigFacts) => readonly string[] = () => [],
+): Settings & ConfigFacts {
   const facts = {
     production: env.NODE_ENV?.trim().toLowerCase() === 'production',
     embedded: isUnset(env[SETTINGS.databaseUrl.name]),
@@ -56,7 +56,7 @@ export function readSettings(
       text === undefined || isUnset(text)
         ? setting.fallback(facts)
         : setting.read(setting.secret ? text : text.trim())
-    if (value === undefined && !isUnset(text)) faults.push(describe(setting, text))
+    if (value === undefined && !isUnset(text)) faults.push(describeInvalid(setting, text))
     // A value that cannot be read is `undefined` here, but then the fault ends the reading below.
     return value as T
   }
@@ -65,14 +65,14 @@ export function readSettings(
     Object.entries<Setting<unknown>>(SETTINGS).map(([key, setting]) => [key, read(setting)]),
   ) as Settings
   const settings = { ...values, ...facts }
-  const known = faults.length === 0 ? [...findConflicts(settings), ...findOthers(settings)] : faults
+  const known = faults.length === 0 ? [...findConflicts(settings), ...findFurtherConflicts(settings)] : faults
   if (known.length > 0) throw new ConfigError(known)
   return settings
 }
 
 const isUnset = (text: string | undefined): boolean => text === undefined || text.trim() === ''
 
-function describe(setting: Setting<unknown>, text: string | undefined): string {
+function describeInvalid(setting: Setting<unknown>, text: string | undefined): string {
   const shown = setting.secret ? 'cannot be used' : `is '${text?.trim()}'`
   return `${setting.name} ${shown}; expected ${setting.expected}.`
 }
@@ -84,22 +84,27 @@ function findConflicts({
   maxHeaderBytes,
   workers,
   embedded,
-}: Settings & Facts): readonly string[] {
-  return broken(
+}: Settings & ConfigFacts): readonly string[] {
+  return violatedRules(
     [
       workers === 1 || !embedded,
       `WORKERS is '${workers}'; expected 1 without DATABASE_URL: the embedded database lives in the one process that serves.`,
     ],
     [pageSize <= pageSizeMax, `PAGE_SIZE is '${pageSize}'; expected at most PAGE_SIZE_MAX (${pageSizeMax}).`],
     [
-      maxHeaderBytes >= maxQueryLength + HEADER_ROOM,
-      `MAX_HEADER_BYTES is '${maxHeaderBytes}'; expected at least MAX_QUERY_LENGTH and ${HEADER_ROOM} (${maxQueryLength + HEADER_ROOM}).`,
+      maxHeaderBytes >= maxQueryLength + HEADER_MARGIN_BYTES,
+      `MAX_HEADER_BYTES is '${maxHeaderBytes}'; expected at least MAX_QUERY_LENGTH and ${HEADER_MARGIN_BYTES} (${maxQueryLength + HEADER_MARGIN_BYTES}).`,
     ],
   )
 }
 
-function findMissingKeys({ embedded, jwtSecret, jwksUrl, tokenKey }: Settings & Facts): readonly string[] {
-  return broken(
+function findMissingKeys({
+  embedded,
+  jwtSecret,
+  jwksUrl,
+  tokenKey,
+}: Settings & ConfigFacts): readonly string[] {
+  return violatedRules(
     [
       embedded || jwtSecret !== undefined || jwksUrl !== undefined,
       'JWT_SECRET is unset; expected JWT_SECRET or JWKS_URL, since DATABASE_URL is set.',
@@ -111,8 +116,8 @@ function findMissingKeys({ embedded, jwtSecret, jwksUrl, tokenKey }: Settings & 
   )
 }
 
-type Rule = readonly [holds: boolean, fault: string]
-const broken = (...rules: readonly Rule[]): readonly string[] =>
+type ConfigRule = readonly [holds: boolean, fault: string]
+const violatedRules = (...rules: readonly ConfigRule[]): readonly string[] =>
   rules.filter(([holds]) => !holds).map(([, fault]) => fault)
 
 /**
@@ -120,22 +125,22 @@ const broken = (...rules: readonly Rule[]): readonly string[] =>
  * only.
  */
 function readKeys(settings: Settings, embedded: boolean): Pick<Config, 'jwtSecret' | 'tokenKey'> {
-  const needsKept =
+  const needsGenerated =
     embedded &&
     settings.jwtSecret === undefined &&
     (settings.jwksUrl === undefined || settings.tokenKey === undefined)
-  const kept = needsKept ? readKept(settings.dataDir) : undefined
-  const jwtSecret = settings.jwtSecret ?? (settings.jwksUrl === undefined ? kept : undefined)
-  const material = settings.tokenKey ?? jwtSecret ?? kept ?? ''
+  const generated = needsGenerated ? readGeneratedSecret(settings.dataDir) : undefined
+  const jwtSecret = settings.jwtSecret ?? (settings.jwksUrl === undefined ? generated : undefined)
+  const keyMaterial = settings.tokenKey ?? jwtSecret ?? generated ?? ''
   return {
     jwtSecret: jwtSecret === undefined ? undefined : createSecretKey(jwtSecret, 'utf8'),
-    tokenKey: createSecretKey(Buffer.from(hkdfSync('sha256', material, '', PAGE_TOKEN_LABEL, 32))),
+    tokenKey: createSecretKey(Buffer.from(hkdfSync('sha256', keyMaterial, '', PAGE_TOKEN_LABEL, 32))),
   }
 }
 
-function readKept(dataDir: string): string {
+function readGeneratedSecret(dataDir: string): string {
   try {
-    return readKeptSecret(dataDir)
+    return readOrCreateSecret(dataDir)
   } catch (error) {
     throw new ConfigError([error instanceof Error ? error.message : String(error)])
   }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-const FILE = 'secret'
+const SECRET_FILE = 'secret'
 
 /**
  * The secret of the embedded database: kept in DATA_DIR (file mode 0600, folder mode 0700), made at the first
@@ -10,24 +10,24 @@ const FILE = 'secret'
  * only one of them can make and which shows it complete; both then read what stands there.
  * @throws Error with a sentence for the operator if the folder or the file cannot be used.
  */
-export function readKeptSecret(dataDir: string): string {
-  const secret = readOrMake(dataDir, join(dataDir, FILE))
+export function readOrCreateSecret(dataDir: string): string {
+  const secret = readOrCreateFile(dataDir, join(dataDir, SECRET_FILE))
   if (Buffer.byteLength(secret) >= 32) return secret
   throw new Error(
-    `DATA_DIR holds a file '${FILE}' of less than 32 bytes; remove it and a new one is made (all tokens then end).`,
+    `DATA_DIR holds a file '${SECRET_FILE}' of less than 32 bytes; remove it and a new one is made (all tokens then end).`,
   )
 }
 
-function readOrMake(dataDir: string, path: string): string {
+function readOrCreateFile(dataDir: string, path: string): string {
   try {
-    if (!existsSync(path)) makeSecret(dataDir, path)
+    if (!existsSync(path)) createSecretFile(dataDir, path)
     return readFileSync(path, 'utf8').trim()
   } catch (error) {
     throw new Error(`DATA_DIR is '${dataDir}'; expected a folder that can be written (${reasonOf(error)}).`)
   }
 }
 
-function makeSecret(dataDir: string, path: string): void {
+function createSecretFile(dataDir: string, path: string): void {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const draft = `${path}.${randomBytes(6).toString('hex')}`
   writeFileSync(draft, `${randomBytes(48).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' })

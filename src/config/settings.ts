@@ -1,5 +1,5 @@
 /** What the defaults of some settings depend on. */
-export interface Facts {
+export interface ConfigFacts {
   /** NODE_ENV is `production`. */
   readonly production: boolean
   /** No DATABASE_URL: the database lives in DATA_DIR. */
@@ -7,24 +7,24 @@ export interface Facts {
 }
 
 /** Reads the text of a variable; `undefined` means that it is not what is expected. */
-interface Reader<T> {
+interface SettingReader<T> {
   readonly expected: string
   readonly read: (text: string) => T | undefined
 }
 
 /** One row of the table of settings. */
-export interface Setting<T> extends Reader<T> {
+export interface Setting<T> extends SettingReader<T> {
   /** Name of the environment variable. */
   readonly name: string
-  readonly fallback: (facts: Facts) => T
+  readonly fallback: (facts: ConfigFacts) => T
   /** The default, in words. */
-  readonly shown: string
+  readonly defaultText: string
   readonly about: string
   /** The value is never shown, not even in an error. */
   readonly secret: boolean
 }
 
-const wholeNumber = (min: number, max: number): Reader<number> => ({
+const integer = (min: number, max: number): SettingReader<number> => ({
   expected: `a whole number from ${min} to ${max}`,
   read: text =>
     /^\d{1,15}$/.test(text) && Number(text) >= min && Number(text) <= max ? Number(text) : undefined,
@@ -35,42 +35,42 @@ const FLAGS = new Map([
   ...['false', 'off', 'no', '0'].map(word => [word, false] as const),
 ])
 
-const flag: Reader<boolean> = {
+const flag: SettingReader<boolean> = {
   expected: 'true or false (also on, off, yes, no, 1, 0)',
   read: text => FLAGS.get(text.toLowerCase()),
 }
 
-const anyText: Reader<string> = { expected: 'a text', read: text => text }
+const anyText: SettingReader<string> = { expected: 'a text', read: text => text }
 
-const secretText: Reader<string> = {
+const secretText: SettingReader<string> = {
   expected: 'a secret of at least 32 bytes',
   read: text => (Buffer.byteLength(text) >= 32 ? text : undefined),
 }
 
-const oneOf = <T extends string>(...values: readonly T[]): Reader<T> => ({
+const oneOf = <T extends string>(...values: readonly T[]): SettingReader<T> => ({
   expected: `one of ${values.join(', ')}`,
   read: text => values.find(value => value === text.toLowerCase()),
 })
 
 /** An absolute http(s) address that holds neither a log-in nor a query, without a slash at its end. */
-function readAddress(text: string): string | undefined {
+function readHttpUrl(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash)
     return undefined
   return url.href.replace(/\/+$/, '')
 }
 
-const address: Reader<string> = {
+const httpUrl: SettingReader<string> = {
   expected: 'an http or https address without log-in, query or fragment',
-  read: readAddress,
+  read: readHttpUrl,
 }
 
-const keySetAddress: Reader<string> = {
+const keySetUrl: SettingReader<string> = {
   expected: 'the http or https address of a JSON Web Key Set',
   read: text => (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) ? text : undefined),
 }
 
-const databaseAddress: Reader<string> = {
+const databaseUrl: SettingReader<string> = {
   expected: 'a connection string that begins with postgresql:// or postgres://',
   read: text => (/^postgres(ql)?:\/\//.test(text) ? text : undefined),
 }
@@ -80,52 +80,57 @@ function readOrigins(text: string): readonly string[] | undefined {
   if (text.toLowerCase() === 'none') return []
   if (text === '*') return ['*']
   const parts = text.split(/[\s,]+/).filter(part => part !== '')
-  const found = parts.map(readAddress).filter(part => part !== undefined)
+  const found = parts.map(readHttpUrl).filter(part => part !== undefined)
   return found.length === parts.length && found.every(part => new URL(part).origin === part)
     ? found
     : undefined
 }
 
-const origins: Reader<readonly string[]> = {
+const origins: SettingReader<readonly string[]> = {
   expected: 'origins such as https://app.example, joined by commas, or * or none',
   read: readOrigins,
 }
 
-type Fallback<T> = T | { readonly shown: string; readonly of: (facts: Facts) => T }
+type Fallback<T> = T | { readonly shown: string; readonly of: (facts: ConfigFacts) => T }
 
 const isConditional = <T>(
   fallback: Fallback<T>,
-): fallback is { readonly shown: string; readonly of: (facts: Facts) => T } =>
+): fallback is { readonly shown: string; readonly of: (facts: ConfigFacts) => T } =>
   typeof fallback === 'object' && fallback !== null && 'of' in fallback && 'shown' in fallback
 
-function setting<T>(name: string, reader: Reader<T>, fallback: Fallback<T>, about: string): Setting<T> {
+function setting<T>(
+  name: string,
+  reader: SettingReader<T>,
+  fallback: Fallback<T>,
+  about: string,
+): Setting<T> {
   const row = { ...reader, name, about, secret: false }
-  if (isConditional(fallback)) return { ...row, fallback: fallback.of, shown: fallback.shown }
-  const shown = Array.isArray(fallback) ? fallback.join(', ') || 'none' : String(fallback)
-  return { ...row, fallback: () => fallback, shown }
+  if (isConditional(fallback)) return { ...row, fallback: fallback.of, defaultText: fallback.shown }
+  const defaultText = Array.isArray(fallback) ? fallback.join(', ') || 'none' : String(fallback)
+  return { ...row, fallback: () => fallback, defaultText }
 }
 
-const optional = <T>(name: string, reader: Reader<T>, about: string): Setting<T | undefined> => ({
+const optional = <T>(name: string, reader: SettingReader<T>, about: string): Setting<T | undefined> => ({
   ...reader,
   name,
   about,
   secret: false,
   fallback: () => undefined,
-  shown: 'unset',
+  defaultText: 'unset',
 })
 
-const secret = <T>(name: string, reader: Reader<T>, about: string): Setting<T | undefined> => ({
+const secret = <T>(name: string, reader: SettingReader<T>, about: string): Setting<T | undefined> => ({
   ...optional(name, reader, about),
   secret: true,
 })
 
 const ON_OUTSIDE_PRODUCTION = {
   shown: 'on unless NODE_ENV=production',
-  of: (facts: Facts) => !facts.production,
+  of: (facts: ConfigFacts) => !facts.production,
 }
 const ON_IF_EMBEDDED = {
   shown: 'on with the embedded database, off with DATABASE_URL',
-  of: (facts: Facts) => facts.embedded,
+  of: (facts: ConfigFacts) => facts.embedded,
 }
 const MINUTE_MS = 60_000
 
@@ -133,29 +138,29 @@ const MINUTE_MS = 60_000
 // biome-ignore format: table
 export const SETTINGS = {
   nodeEnv:       setting('NODE_ENV', oneOf('development', 'test', 'production'), 'development', '`production` switches off what only developers need.'),
-  databaseUrl:   secret('DATABASE_URL', databaseAddress, 'PostgreSQL 15 or newer. Unset: the embedded database in DATA_DIR.'),
+  databaseUrl:   secret('DATABASE_URL', databaseUrl, 'PostgreSQL 15 or newer. Unset: the embedded database in DATA_DIR.'),
   dataDir:       setting('DATA_DIR', anyText, './data', 'Folder of the embedded database, its secret and its socket.'),
   sampleData:    setting('SAMPLE_DATA', flag, ON_IF_EMBEDDED, '500 sample listings at the first start.'),
-  port:          setting('PORT', wholeNumber(0, 65_535), 4000, 'Port; 0 takes a free one.'),
+  port:          setting('PORT', integer(0, 65_535), 4000, 'Port; 0 takes a free one.'),
   host:          setting('HOST', anyText, '127.0.0.1', 'Address to listen on; 0.0.0.0 for every interface.'),
-  publicUrl:     optional('PUBLIC_URL', address, 'Base of all links, with the path prefix if a proxy strips one. Unset: `http://` and the Host header.'),
+  publicUrl:     optional('PUBLIC_URL', httpUrl, 'Base of all links, with the path prefix if a proxy strips one. Unset: `http://` and the Host header.'),
   trustProxy:    setting('TRUST_PROXY', flag, false, 'Believe X-Forwarded-Proto and X-Forwarded-Host. Only behind a proxy that sets them.'),
-  workers:       setting('WORKERS', wholeNumber(1, 64), 1, 'Processes that serve the port together, each with POOL_SIZE connections. More than one needs DATABASE_URL.'),
+  workers:       setting('WORKERS', integer(1, 64), 1, 'Processes that serve the port together, each with POOL_SIZE connections. More than one needs DATABASE_URL.'),
   corsOrigins:   setting<readonly string[]>('CORS_ORIGINS', origins, [], 'Origins whose pages may call the service, or `*`.'),
 
   jwtSecret:     secret('JWT_SECRET', secretText, 'Key of HS256 tokens. Made and kept in DATA_DIR with the embedded database if JWKS_URL is unset too.'),
-  jwksUrl:       optional('JWKS_URL', keySetAddress, 'Key set of RS256 and ES256 tokens.'),
+  jwksUrl:       optional('JWKS_URL', keySetUrl, 'Key set of RS256 and ES256 tokens.'),
   jwtIssuer:     optional('JWT_ISSUER', anyText, 'The issuer (`iss`) that tokens must name.'),
   jwtAudience:   optional('JWT_AUDIENCE', anyText, 'The audience (`aud`) that tokens must name.'),
-  maxTokenDays:  setting('MAX_TOKEN_DAYS', wholeNumber(1, 3650), 400, 'Days that the end of a token (`exp`) may lie ahead.'),
-  jwksMaxAgeMs:  setting('JWKS_MAX_AGE_MS', wholeNumber(100, 86_400_000), 5 * MINUTE_MS, 'Time after which the key set is read again; a removed key works no longer than this.'),
-  jwksCooldownMs: setting('JWKS_COOLDOWN_MS', wholeNumber(0, 3_600_000), 10_000, 'Least time between two readings of the key set for keys that it did not hold.'),
-  jwksTimeoutMs: setting('JWKS_TIMEOUT_MS', wholeNumber(50, 60_000), 3000, 'Longest wait for the key server.'),
+  maxTokenDays:  setting('MAX_TOKEN_DAYS', integer(1, 3650), 400, 'Days that the end of a token (`exp`) may lie ahead.'),
+  jwksMaxAgeMs:  setting('JWKS_MAX_AGE_MS', integer(100, 86_400_000), 5 * MINUTE_MS, 'Time after which the key set is read again; a removed key works no longer than this.'),
+  jwksCooldownMs: setting('JWKS_COOLDOWN_MS', integer(0, 3_600_000), 10_000, 'Least time between two readings of the key set for keys that it did not hold.'),
+  jwksTimeoutMs: setting('JWKS_TIMEOUT_MS', integer(50, 60_000), 3000, 'Longest wait for the key server.'),
   tokenKey:      secret('TOKEN_KEY', secretText, 'Key of page tokens. Unset: derived from JWT_SECRET; required with DATABASE_URL when only JWKS_URL is set.'),
 
-  pageSize:      setting('PAGE_SIZE', wholeNumber(1, 10_000), 100, 'Records of a page without `$top`.'),
-  pageSizeMax:   setting('PAGE_SIZE_MAX', wholeNumber(1, 10_000), 1000, 'Most records of a page.'),
-  expandPageMax: setting('EXPAND_PAGE_MAX', wholeNumber(1, 10_000), 100, 'Most records of a page with `$expand`.'),
+  pageSize:      setting('PAGE_SIZE', integer(1, 10_000), 100, 'Records of a page without `$top`.'),
+  pageSizeMax:   setting('PAGE_SIZE_MAX', integer(1, 10_000), 1000, 'Most records of a page.'),
+  expandPageMax: setting('EXPAND_PAGE_MAX', integer(1, 10_000), 100, 'Most records of a page with `$expand`.'),
   topIsTotal:    setting('TOP_IS_TOTAL', flag, false, '`$top` is the total as in OData, not the size of a page.'),
   strictLookups: setting('STRICT_LOOKUPS', flag, false, 'Every lookup field takes only the values of Lookup, if its lookup has any there.'),
   nonDisclosure: setting('NON_DISCLOSURE', flag, false, 'Sold prices are for members and staff only.'),
@@ -165,32 +170,32 @@ export const SETTINGS = {
   graphiql:      setting('GRAPHIQL', flag, ON_OUTSIDE_PRODUCTION, 'GraphiQL at /graphiql.'),
   frontPage:     setting('FRONT_PAGE', flag, ON_OUTSIDE_PRODUCTION, 'A page at / that says what is here.'),
 
-  maxQueryLength: setting('MAX_QUERY_LENGTH', wholeNumber(256, 1_048_576), 16_384, 'Characters of the query string of a URL; beyond it 414.'),
-  maxHeaderBytes: setting('MAX_HEADER_BYTES', wholeNumber(16_384, 2_097_152), 65_536, 'Bytes of URL and headers together; beyond it 431.'),
-  maxBodyBytes:  setting('MAX_BODY_BYTES', wholeNumber(1024, 104_857_600), 1_048_576, 'Bytes of a request body; beyond it 413.'),
-  maxBatchBytes: setting('MAX_BATCH_BYTES', wholeNumber(1024, 104_857_600), 4_194_304, 'Bytes of the body of a batch; beyond it 413.'),
-  maxBatchRequests: setting('MAX_BATCH_REQUESTS', wholeNumber(1, 10_000), 100, 'Requests of one batch; beyond it 400.'),
-  maxDepth:      setting('MAX_DEPTH', wholeNumber(8, 1000), 100, 'Levels of nesting of an expression.'),
-  maxNodes:      setting('MAX_NODES', wholeNumber(100, 100_000), 5000, 'Parts of a query.'),
-  maxList:       setting('MAX_LIST', wholeNumber(10, 30_000), 2000, 'Values of one `in` list.'),
-  maxDocumentLength: setting('MAX_DOCUMENT_LENGTH', wholeNumber(1024, 1_048_576), 65_536, 'Characters of a GraphQL document; beyond it 400.'),
-  maxDocumentTokens: setting('MAX_DOCUMENT_TOKENS', wholeNumber(256, 100_000), 6000, 'Tokens of a GraphQL document.'),
-  maxSelectionDepth: setting('MAX_SELECTION_DEPTH', wholeNumber(4, 100), 16, 'Levels of fields in a GraphQL document; introspection takes 15.'),
-  maxAliases:    setting('MAX_ALIASES', wholeNumber(0, 10_000), 100, 'Aliases of a GraphQL operation.'),
-  maxRootFields: setting('MAX_ROOT_FIELDS', wholeNumber(1, 1000), 20, 'Fields at the root of a GraphQL operation.'),
-  maxFieldDirectives: setting('MAX_FIELD_DIRECTIVES', wholeNumber(1, 1000), 8, 'Directives at one place of a GraphQL document.'),
-  maxCost:       setting('MAX_COST', wholeNumber(100, 10_000_000), 20_000, 'Records that a GraphQL operation may be expected to read.'),
-  maxSockets:    setting('MAX_SOCKETS', wholeNumber(1, 100_000), 1000, 'WebSockets of this process; beyond it 503.'),
-  maxSocketOperations: setting('MAX_SOCKET_OPERATIONS', wholeNumber(1, 10_000), 50, 'GraphQL operations that run on one WebSocket at a time.'),
-  maxSubscriptions: setting('MAX_SUBSCRIPTIONS', wholeNumber(1, 100_000), 1000, 'Subscriptions of this process, over WebSockets and event streams.'),
-  keepAliveMs:   setting('KEEP_ALIVE_MS', wholeNumber(100, 3_600_000), 12_000, 'Time after which a sign of life is sent over WebSockets and event streams; a WebSocket that does not answer until the next is cut.'),
-  rateLimit:     setting('RATE_LIMIT', wholeNumber(0, 1_000_000), 0, 'Requests per minute and token; beyond it 429. 0: no limit.'),
-  compressMinBytes: setting('COMPRESS_MIN_BYTES', wholeNumber(0, 104_857_600), 1024, 'Answers from this size on are compressed when the client offers it.'),
+  maxQueryLength: setting('MAX_QUERY_LENGTH', integer(256, 1_048_576), 16_384, 'Characters of the query string of a URL; beyond it 414.'),
+  maxHeaderBytes: setting('MAX_HEADER_BYTES', integer(16_384, 2_097_152), 65_536, 'Bytes of URL and headers together; beyond it 431.'),
+  maxBodyBytes:  setting('MAX_BODY_BYTES', integer(1024, 104_857_600), 1_048_576, 'Bytes of a request body; beyond it 413.'),
+  maxBatchBytes: setting('MAX_BATCH_BYTES', integer(1024, 104_857_600), 4_194_304, 'Bytes of the body of a batch; beyond it 413.'),
+  maxBatchRequests: setting('MAX_BATCH_REQUESTS', integer(1, 10_000), 100, 'Requests of one batch; beyond it 400.'),
+  maxDepth:      setting('MAX_DEPTH', integer(8, 1000), 100, 'Levels of nesting of an expression.'),
+  maxNodes:      setting('MAX_NODES', integer(100, 100_000), 5000, 'Parts of a query.'),
+  maxList:       setting('MAX_LIST', integer(10, 30_000), 2000, 'Values of one `in` list.'),
+  maxDocumentLength: setting('MAX_DOCUMENT_LENGTH', integer(1024, 1_048_576), 65_536, 'Characters of a GraphQL document; beyond it 400.'),
+  maxDocumentTokens: setting('MAX_DOCUMENT_TOKENS', integer(256, 100_000), 6000, 'Tokens of a GraphQL document.'),
+  maxSelectionDepth: setting('MAX_SELECTION_DEPTH', integer(4, 100), 16, 'Levels of fields in a GraphQL document; introspection takes 15.'),
+  maxAliases:    setting('MAX_ALIASES', integer(0, 10_000), 100, 'Aliases of a GraphQL operation.'),
+  maxRootFields: setting('MAX_ROOT_FIELDS', integer(1, 1000), 20, 'Fields at the root of a GraphQL operation.'),
+  maxFieldDirectives: setting('MAX_FIELD_DIRECTIVES', integer(1, 1000), 8, 'Directives at one place of a GraphQL document.'),
+  maxCost:       setting('MAX_COST', integer(100, 10_000_000), 20_000, 'Records that a GraphQL operation may be expected to read.'),
+  maxSockets:    setting('MAX_SOCKETS', integer(1, 100_000), 1000, 'WebSockets of this process; beyond it 503.'),
+  maxSocketOperations: setting('MAX_SOCKET_OPERATIONS', integer(1, 10_000), 50, 'GraphQL operations that run on one WebSocket at a time.'),
+  maxSubscriptions: setting('MAX_SUBSCRIPTIONS', integer(1, 100_000), 1000, 'Subscriptions of this process, over WebSockets and event streams.'),
+  keepAliveMs:   setting('KEEP_ALIVE_MS', integer(100, 3_600_000), 12_000, 'Time after which a sign of life is sent over WebSockets and event streams; a WebSocket that does not answer until the next is cut.'),
+  rateLimit:     setting('RATE_LIMIT', integer(0, 1_000_000), 0, 'Requests per minute and token; beyond it 429. 0: no limit.'),
+  compressMinBytes: setting('COMPRESS_MIN_BYTES', integer(0, 104_857_600), 1024, 'Answers from this size on are compressed when the client offers it.'),
 
-  poolSize:      setting('POOL_SIZE', wholeNumber(1, 500), 10, 'Connections to PostgreSQL. Half of them keep the plans of statements, for reads that an index serves whole.'),
-  poolWaitMs:    setting('POOL_WAIT_MS', wholeNumber(50, 60_000), 5000, 'Longest wait for a connection; then 503.'),
-  statementTimeoutMs: setting('STATEMENT_TIMEOUT_MS', wholeNumber(50, 600_000), 15_000, 'Longest time of one database statement; then 503.'),
-  shutdownTimeoutMs: setting('SHUTDOWN_TIMEOUT_MS', wholeNumber(0, 600_000), 10_000, 'Time that running requests get to finish after SIGTERM.'),
+  poolSize:      setting('POOL_SIZE', integer(1, 500), 10, 'Connections to PostgreSQL. Half of them keep the plans of statements, for reads that an index serves whole.'),
+  poolWaitMs:    setting('POOL_WAIT_MS', integer(50, 60_000), 5000, 'Longest wait for a connection; then 503.'),
+  statementTimeoutMs: setting('STATEMENT_TIMEOUT_MS', integer(50, 600_000), 15_000, 'Longest time of one database statement; then 503.'),
+  shutdownTimeoutMs: setting('SHUTDOWN_TIMEOUT_MS', integer(0, 600_000), 10_000, 'Time that running requests get to finish after SIGTERM.'),
   logLevel:      setting('LOG_LEVEL', oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info', 'Least weight of what is logged.'),
 } as const
 

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import type { Client } from 'pg'
-import { type Database, DatabaseError } from './database.js'
+import { type Database, DatabaseSetupError } from './database.js'
 
 /** A folder of prisma/migrations. */
 export interface Migration {
@@ -11,26 +11,26 @@ export interface Migration {
   readonly checksum: string
 }
 
-interface AppliedRow {
+interface AppliedMigrationRow {
   readonly name: string
   readonly checksum: string
   readonly finished: boolean
 }
 
-const FOLDER = new URL('../../prisma/migrations/', import.meta.url)
+const MIGRATIONS_FOLDER = new URL('../../prisma/migrations/', import.meta.url)
 
 /** The number of the lock that `prisma migrate deploy` takes: neither runs while the other does. */
-const LOCK = 72707369
+const MIGRATION_LOCK_ID = 72707369
 
 /** The table of Prisma, with its columns, so that `prisma migrate deploy` goes on where this ends. */
-const TABLE = `create table if not exists "_prisma_migrations" (
+const CREATE_MIGRATIONS_TABLE = `create table if not exists "_prisma_migrations" (
   "id" varchar(36) primary key not null, "checksum" varchar(64) not null, "finished_at" timestamptz, "migration_name" varchar(255) not null,
   "logs" text, "rolled_back_at" timestamptz, "started_at" timestamptz not null default now(), "applied_steps_count" integer not null default 0)`
 
-const APPLIED = `select migration_name as name, checksum, finished_at is not null as finished from "_prisma_migrations" where rolled_back_at is null`
+const SELECT_APPLIED_MIGRATIONS = `select migration_name as name, checksum, finished_at is not null as finished from "_prisma_migrations" where rolled_back_at is null`
 
 /** The migrations of the project, in their order. */
-export async function readMigrations(folder = FOLDER): Promise<readonly Migration[]> {
+export async function readMigrations(folder = MIGRATIONS_FOLDER): Promise<readonly Migration[]> {
   const entries = await readdir(folder, { withFileTypes: true })
   const names = entries.filter(entry => entry.isDirectory()).map(entry => entry.name)
   return Promise.all(
@@ -55,7 +55,11 @@ export async function migrate(
   const known = migrations ?? (await readMigrations())
   return database.withClient(async client => {
     const applied: string[] = []
-    for (let name = await applyNext(client, known); name !== undefined; name = await applyNext(client, known))
+    for (
+      let name = await applyNextMigration(client, known);
+      name !== undefined;
+      name = await applyNextMigration(client, known)
+    )
       applied.push(name)
     return { applied }
   })
@@ -63,21 +67,26 @@ export async function migrate(
 
 /** Whether every migration of the code is applied. False too when the database cannot be asked. */
 export async function isMigrated(database: Database, known: readonly Migration[]): Promise<boolean> {
-  const rows = await database.prisma.$queryRawUnsafe<AppliedRow[]>(APPLIED).catch(() => [])
+  const rows = await database.prisma
+    .$queryRawUnsafe<AppliedMigrationRow[]>(SELECT_APPLIED_MIGRATIONS)
+    .catch(() => [])
   const applied = new Set(rows.filter(row => row.finished).map(row => row.name))
   return known.every(({ name }) => applied.has(name))
 }
 
 /** The lock lasts as long as the transaction, and what is applied is read under it. */
-async function applyNext(client: Client, known: readonly Migration[]): Promise<string | undefined> {
+async function applyNextMigration(client: Client, known: readonly Migration[]): Promise<string | undefined> {
   // Whatever the role's default: under a snapshot from before the lock, what others have committed meanwhile
   // would not be seen.
   await client.query('begin isolation level read committed')
   try {
-    await client.query(`select pg_advisory_xact_lock(${LOCK})`)
-    await client.query(TABLE)
-    const next = findNext(known, (await client.query<AppliedRow>(APPLIED)).rows)
-    if (next) await apply(client, next)
+    await client.query(`select pg_advisory_xact_lock(${MIGRATION_LOCK_ID})`)
+    await client.query(CREATE_MIGRATIONS_TABLE)
+    const next = findNextMigration(
+      known,
+      (await client.query<AppliedMigrationRow>(SELECT_APPLIED_MIGRATIONS)).rows,
+    )
+    if (next) await applyMigration(client, next)
     await client.query('commit')
     return next?.name
   } catch (error) {
@@ -87,27 +96,32 @@ async function applyNext(client: Client, known: readonly Migration[]): Promise<s
   }
 }
 
-function findNext(known: readonly Migration[], applied: readonly AppliedRow[]): Migration | undefined {
+function findNextMigration(
+  known: readonly Migration[],
+  applied: readonly AppliedMigrationRow[],
+): Migration | undefined {
   for (const { name, checksum, finished } of applied) {
     const migration = known.find(m => m.name === name)
     if (!migration)
-      throw new DatabaseError(
+      throw new DatabaseSetupError(
         `The database is newer than this version of the service: it has the migration ${name}, which is unknown here.`,
       )
     if (!finished)
-      throw new DatabaseError(
+      throw new DatabaseSetupError(
         `The migration ${name} failed in another program (prisma migrate). Resolve it there first.`,
       )
     if (migration.checksum !== checksum)
-      throw new DatabaseError(`The migration ${name} was changed after it was applied. Restore its file.`)
+      throw new DatabaseSetupError(
+        `The migration ${name} was changed after it was applied. Restore its file.`,
+      )
   }
   return known.find(({ name }) => !applied.some(row => row.name === name))
 }
 
-async function apply(client: Client, { name, sql, checksum }: Migration): Promise<void> {
+async function applyMigration(client: Client, { name, sql, checksum }: Migration): Promise<void> {
   await client.query(sql).catch(error => {
-    throw new DatabaseError(
-      `The migration ${name} failed, and nothing of it was kept: ${describe(error, sql)}`,
+    throw new DatabaseSetupError(
+      `The migration ${name} failed, and nothing of it was kept: ${describeSqlError(error, sql)}`,
       { cause: error },
     )
   })
@@ -118,7 +132,7 @@ async function apply(client: Client, { name, sql, checksum }: Migration): Promis
 }
 
 /** PostgreSQL gives the place as a character of the whole text, from 1. */
-function describe(error: Error & { readonly position?: string }, sql: string): string {
+function describeSqlError(error: Error & { readonly position?: string }, sql: string): string {
   const line = error.position && sql.slice(0, Number(error.position)).split('\n').length
   return line ? `${error.message} (line ${line} of migration.sql)` : error.message
 }

@@ -1,48 +1,48 @@
 /** Lets so many in at a time, the others in the order in which they came. */
-export class Gate {
-  readonly #most: number
-  readonly #waiting = new Set<() => void>()
-  #inside = 0
+export class Semaphore {
+  readonly #permits: number
+  readonly #waiters = new Set<() => void>()
+  #acquired = 0
 
-  constructor(most: number) {
-    this.#most = most
+  constructor(permits: number) {
+    this.#permits = permits
   }
 
   /**
    * Whether there was a place, after `waitMs` at the latest (0: whenever it is). Who came in leaves again.
    */
-  enter(waitMs = 0): boolean | Promise<boolean> {
-    if (this.#inside >= this.#most) return this.#wait(waitMs)
-    this.#inside += 1
+  acquire(timeoutMs = 0): boolean | Promise<boolean> {
+    if (this.#acquired >= this.#permits) return this.#waitForPermit(timeoutMs)
+    this.#acquired += 1
     return true
   }
 
   /** The place is handed on, not given back: whoever comes now stands behind those that wait. */
-  leave(): void {
-    const [next] = this.#waiting
+  release(): void {
+    const [next] = this.#waiters
     if (next) next()
-    else this.#inside -= 1
+    else this.#acquired -= 1
   }
 
   async run<T>(work: () => Promise<T>): Promise<T> {
-    await this.enter()
+    await this.acquire()
     try {
       return await work()
     } finally {
-      this.leave()
+      this.release()
     }
   }
 
-  #wait(waitMs: number): Promise<boolean> {
+  #waitForPermit(timeoutMs: number): Promise<boolean> {
     return new Promise(resolve => {
-      const end = (isIn: boolean) => {
+      const settle = (isAcquired: boolean) => {
         clearTimeout(timer)
-        this.#waiting.delete(enter)
-        resolve(isIn)
+        this.#waiters.delete(grant)
+        resolve(isAcquired)
       }
-      const enter = () => end(true)
-      const timer = waitMs > 0 ? setTimeout(() => end(false), waitMs) : undefined
-      this.#waiting.add(enter)
+      const grant = () => settle(true)
+      const timer = timeoutMs > 0 ? setTimeout(() => settle(false), timeoutMs) : undefined
+      this.#waiters.add(grant)
     })
   }
 }

@@ -1,9 +1,14 @@
 import { fail } from '../errors/problem.js'
 
-export type Scope = 'listings:read' | 'listings:write' | 'listings:write:any' | 'admin'
+export type TokenScope = 'listings:read' | 'listings:write' | 'listings:write:any' | 'admin'
 
 /** Every scope that the service knows; none implies another. */
-export const SCOPES: readonly Scope[] = ['listings:read', 'listings:write', 'listings:write:any', 'admin']
+export const SCOPES: readonly TokenScope[] = [
+  'listings:read',
+  'listings:write',
+  'listings:write:any',
+  'admin',
+]
 
 /** The class of reader a token stands for. */
 export type Audience = 'public' | 'member' | 'staff'
@@ -20,18 +25,18 @@ export interface Actor {
 }
 
 /** Refuses the request (403, ScopeMissing) unless the token holds the scope. */
-export function requireScope(actor: Actor, scope: Scope): void {
+export function requireScope(actor: Actor, scope: TokenScope): void {
   if (!actor.scopes.has(scope)) fail({ kind: 'ScopeMissing', scope })
 }
 
 /** Who lists a property. */
-export interface Owners {
+export interface ListingOwners {
   readonly ListAgentKey: string | null
   readonly ListOfficeKey: string | null
 }
 
 /** Refuses the request (403, ScopeMissing) unless the token holds a scope to write at all. */
-export function requireWriting(actor: Actor): void {
+export function requireWriteScope(actor: Actor): void {
   if (!actor.scopes.has('listings:write:any')) requireScope(actor, 'listings:write')
 }
 
@@ -39,9 +44,9 @@ export function requireWriting(actor: Actor): void {
  * The token may write a listing of these owners (decisions 6); `isWritable` in visibility.ts is the same rule
  * as a condition.
  */
-export function mayWrite(
+export function canWriteListing(
   { scopes, memberKey, officeKey }: Actor,
-  { ListAgentKey, ListOfficeKey }: Owners,
+  { ListAgentKey, ListOfficeKey }: ListingOwners,
 ): boolean {
   if (scopes.has('listings:write:any')) return true
   const isOwn = (key: string | undefined, ...owners: readonly (string | null)[]) =>

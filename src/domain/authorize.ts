@@ -1,25 +1,25 @@
 import { LRUCache } from 'lru-cache'
-import { ENTITIES, type Entity, type Navigation, type Scalar, scalar } from '../model/model.js'
-import { numberOf, recall, remember } from '../query/memoize.js'
+import { ENTITIES, type Entity, getScalar, type Navigation, type Scalar } from '../model/model.js'
+import { getOrCreate, memoize, objectId } from '../query/memoize.js'
 import {
   allOf,
   type Collection,
+  type ColumnSource,
   type Derived,
   type Expansion,
   type Expr,
   FALSE,
   isFalse,
   isTrue,
-  type Order,
+  type OrderByTerm,
   type Plan,
   type RowSource,
   rowSource,
-  type Selected,
-  type Source,
+  type SelectItem,
   TRUE,
 } from '../query/plan.js'
 import type { Actor } from './actor.js'
-import { isReadable, isVisible, type Policy, staysInListing } from './visibility.js'
+import { type DisclosurePolicy, isFieldReadable, isRecordVisible, staysWithinListing } from './visibility.js'
 
 /**
  * Puts permissions into a plan, once, for every adapter and every part of it (decisions 6): what the actor
@@ -27,40 +27,42 @@ import { isReadable, isVisible, type Policy, staysInListing } from './visibility
  * filter the field stands; an order sees null in place of a restricted value; a selected field knows when it
  * may be shown.
  */
-export function restrict(plan: Plan, actor: Actor, policy: Policy): Plan {
-  const restriction = restrictionOf(actor, policy)
-  return recall(RESTRICTED, `${numberOf(restriction)} ${numberOf(plan)}`, () => restriction.restrict(plan))
+export function authorize(plan: Plan, actor: Actor, policy: DisclosurePolicy): Plan {
+  const restriction = authorizerOf(actor, policy)
+  return getOrCreate(AUTHORIZED_PLANS, `${objectId(restriction)} ${objectId(plan)}`, () =>
+    restriction.authorize(plan),
+  )
 }
 
 /**
  * With a plan lives all that is made of it. There are as many as there are queries times actors, so only so
  * many are kept.
  */
-const RESTRICTED = new LRUCache<string, Plan>({ max: 2000 })
+const AUTHORIZED_PLANS = new LRUCache<string, Plan>({ max: 2000 })
 
 /** An actor is known as long as its token: its next requests find what was made for it. */
-const restrictionOf = remember((actor: Actor, policy: Policy) => new Restriction(actor, policy))
+const authorizerOf = memoize((actor: Actor, policy: DisclosurePolicy) => new PlanAuthorizer(actor, policy))
 
-class Restriction {
+class PlanAuthorizer {
   constructor(
     private readonly actor: Actor,
-    private readonly policy: Policy,
+    private readonly policy: DisclosurePolicy,
   ) {}
 
-  restrict(plan: Plan): Plan {
-    return this.plan(plan, plan.from ? TRUE : this.visible(plan.entity, rowSource(plan.row)))
+  authorize(plan: Plan): Plan {
+    return this.authorizePlan(plan, plan.from ? TRUE : this.isVisible(plan.entity, rowSource(plan.row)))
   }
 
-  private plan(plan: Plan, visible: Expr): Plan {
-    const filter = allOf(visible, plan.filter && this.condition(plan.filter))
+  private authorizePlan(plan: Plan, visible: Expr): Plan {
+    const filter = allOf(visible, plan.filter && this.withReadConditions(plan.filter))
     const { filter: _, ...rest } = plan
     return {
       ...rest,
-      ...(plan.from && { from: this.derived(plan.from) }),
+      ...(plan.from && { from: this.authorizeDerived(plan.from) }),
       ...(!isTrue(filter) && { filter }),
-      orderBy: this.orderBy(plan.orderBy),
-      select: this.select(plan.select, rowSource(plan.row)),
-      expand: this.expand(plan.expand, rowSource(plan.row)),
+      orderBy: this.authorizeOrderBy(plan.orderBy),
+      select: this.authorizeSelect(plan.select, rowSource(plan.row)),
+      expand: this.authorizeExpand(plan.expand, rowSource(plan.row)),
     }
   }
 
@@ -68,64 +70,73 @@ class Restriction {
    * What transformations read is left out as what a filter mentions is, whatever they do with it: a group or
    * a sum would tell of it.
    */
-  private derived(derived: Derived): Derived {
+  private authorizeDerived(derived: Derived): Derived {
     const { entity, from, row, filter } = derived
-    const visible = from ? TRUE : this.visible(entity, rowSource(row))
-    const mentioned = [...(filter ? [filter] : []), ...usedBy(derived.makes)].flatMap(e => this.mentions(e))
+    const visible = from ? TRUE : this.isVisible(entity, rowSource(row))
+    const readConditions = [...(filter ? [filter] : []), ...transformExpressions(derived.transform)].flatMap(
+      e => this.readConditions(e),
+    )
     return {
       ...derived,
-      ...(from && { from: this.derived(from) }),
-      filter: allOf(visible, ...mentioned, filter),
+      ...(from && { from: this.authorizeDerived(from) }),
+      filter: allOf(visible, ...readConditions, filter),
     }
   }
 
-  private readonly visible = remember((of: Entity, { row }: RowSource) => isVisible(of, row, this.actor))
-
-  private readonly orderBy = remember((orderBy: Plan['orderBy']) => orderBy.map(o => this.order(o)))
-
-  private readonly select = remember((select: Plan['select'], source: Source) =>
-    select.map(s => this.selected(s, source)),
+  private readonly isVisible = memoize((of: Entity, { row }: RowSource) =>
+    isRecordVisible(of, row, this.actor),
   )
 
-  private readonly expand = remember((expand: Plan['expand'], source: Source) =>
-    expand.map(e => this.expansion(e, source)),
+  private readonly authorizeOrderBy = memoize((orderBy: Plan['orderBy']) =>
+    orderBy.map(o => this.authorizeOrderTerm(o)),
   )
 
-  private expansion(expansion: Expansion, from: Source): Expansion {
+  private readonly authorizeSelect = memoize((select: Plan['select'], source: ColumnSource) =>
+    select.map(s => this.authorizeSelectItem(s, source)),
+  )
+
+  private readonly authorizeExpand = memoize((expand: Plan['expand'], source: ColumnSource) =>
+    expand.map(e => this.authorizeExpansion(e, source)),
+  )
+
+  private authorizeExpansion(expansion: Expansion, from: ColumnSource): Expansion {
     const { navigation, plan } = expansion
-    const visible = staysInListing(navigation) ? TRUE : this.visible(plan.entity, rowSource(plan.row))
+    const visible = staysWithinListing(navigation) ? TRUE : this.isVisible(plan.entity, rowSource(plan.row))
     return {
       ...expansion,
-      plan: this.plan(plan, allOf(...this.followed({ kind: 'via', navigation, from }), visible)),
+      plan: this.authorizePlan(
+        plan,
+        allOf(...this.pathReadConditions({ kind: 'via', navigation, from }), visible),
+      ),
     }
   }
 
-  private selected(selected: Selected, source: Source): Selected {
-    if (selected.kind === 'computed') return { ...selected, value: this.guarded(selected.value) }
-    const readable = this.readable(selected.scalar, source)
+  private authorizeSelectItem(selected: SelectItem, source: ColumnSource): SelectItem {
+    if (selected.kind === 'computed') return { ...selected, value: this.nullUnlessReadable(selected.value) }
+    const readable = this.isReadable(selected.scalar, source)
     return isTrue(readable) ? selected : { ...selected, readableIf: readable }
   }
 
-  private order({ expr, descending }: Order): Order {
-    return { expr: this.guarded(expr), descending }
+  private authorizeOrderTerm({ expr, descending }: OrderByTerm): OrderByTerm {
+    return { expr: this.nullUnlessReadable(expr), descending }
   }
 
-  private guarded(expr: Expr): Expr {
-    const readable = allOf(...this.mentions(expr))
-    return isTrue(readable) ? expr : { kind: 'guarded', when: readable, value: expr, type: expr.type }
+  private nullUnlessReadable(expr: Expr): Expr {
+    const readable = allOf(...this.readConditions(expr))
+    return isTrue(readable) ? expr : { kind: 'nullUnless', when: readable, value: expr, type: expr.type }
   }
 
   /** The filter, and the permission to read all that it mentions. */
-  private condition(filter: Expr): Expr {
-    return allOf(...this.mentions(filter), filter)
+  private withReadConditions(filter: Expr): Expr {
+    return allOf(...this.readConditions(filter), filter)
   }
 
-  private readable(scalar: Scalar, source: Source): Expr {
-    return isReadable(scalar, source, this.actor, this.policy)
+  private isReadable(scalar: Scalar, source: ColumnSource): Expr {
+    return isFieldReadable(scalar, source, this.actor, this.policy)
   }
 
   /** For each restricted field that the expression mentions, the condition under which it may be read. */
-  private mentions(expr: Expr): readonly Expr[] {
+  private readConditions(expr: Expr): readonly Expr[] {
     switch (expr.kind) {
       case 'literal':
       case 'element':
@@ -135,37 +146,42 @@ class Restriction {
       case 'search':
         return []
       case 'column':
-        return this.restricted(expr.scalar, expr.source)
+        return this.columnReadConditions(expr.scalar, expr.source)
       case 'list':
-        return expr.items.flatMap(i => this.mentions(i))
+        return expr.items.flatMap(i => this.readConditions(i))
       case 'call':
-        return expr.args.flatMap(a => this.mentions(a))
+        return expr.args.flatMap(a => this.readConditions(a))
       case 'cast':
-        return this.mentions(expr.arg)
-      case 'guarded':
-        return [...this.mentions(expr.when), ...this.mentions(expr.value)]
+        return this.readConditions(expr.arg)
+      case 'nullUnless':
+        return [...this.readConditions(expr.when), ...this.readConditions(expr.value)]
       case 'lambda':
-        return [...this.mentionsOf(expr.over), ...this.outer(expr.body, expr.row)]
+        return [...this.collectionReadConditions(expr.over), ...this.outerReadConditions(expr.body, expr.row)]
       case 'count':
-        return [...this.mentionsOf(expr.over), ...this.outer(expr.filter, expr.row)]
+        return [
+          ...this.collectionReadConditions(expr.over),
+          ...this.outerReadConditions(expr.filter, expr.row),
+        ]
     }
   }
 
-  private mentionsOf(over: Collection): readonly Expr[] {
+  private collectionReadConditions(over: Collection): readonly Expr[] {
     return over.kind === 'values'
-      ? this.restricted(over.scalar, over.source)
-      : this.followed({ kind: 'via', navigation: over.navigation, from: over.source })
+      ? this.columnReadConditions(over.scalar, over.source)
+      : this.pathReadConditions({ kind: 'via', navigation: over.navigation, from: over.source })
   }
 
-  private restricted(scalar: Scalar, source: Source): readonly Expr[] {
-    return [this.readable(scalar, source), ...this.followed(source)].filter(readable => !isTrue(readable))
+  private columnReadConditions(scalar: Scalar, source: ColumnSource): readonly Expr[] {
+    return [this.isReadable(scalar, source), ...this.pathReadConditions(source)].filter(
+      readable => !isTrue(readable),
+    )
   }
 
   /** A path tells of the fields that it follows: who the buyer's agent is, by any field of that agent. */
-  private followed(source: Source): readonly Expr[] {
+  private pathReadConditions(source: ColumnSource): readonly Expr[] {
     if (source.kind !== 'via') return []
-    const local = LOCAL.get(source.navigation)
-    return [...(local ? [this.readable(local, source.from)] : []), ...this.followed(source.from)]
+    const local = JOIN_FIELDS.get(source.navigation)
+    return [...(local ? [this.isReadable(local, source.from)] : []), ...this.pathReadConditions(source.from)]
   }
 
   /**
@@ -173,27 +189,27 @@ class Restriction {
    * depends on the element does not exist in the model (only listings have such fields, and no collection
    * holds listings): then nothing is shown.
    */
-  private outer(body: Expr | undefined, row: string): readonly Expr[] {
-    return (body ? this.mentions(body) : []).map(c => (isFalse(c) || speaksOf(c, row) ? FALSE : c))
+  private outerReadConditions(body: Expr | undefined, row: string): readonly Expr[] {
+    return (body ? this.readConditions(body) : []).map(c => (isFalse(c) || dependsOnRow(c, row) ? FALSE : c))
   }
 }
 
 /** The field of this side of each navigation's join. */
-const LOCAL: ReadonlyMap<Navigation, Scalar> = new Map(
-  [...ENTITIES.values()].flatMap(e => e.navigations.map(n => [n, scalar(e, n.local)] as const)),
+const JOIN_FIELDS: ReadonlyMap<Navigation, Scalar> = new Map(
+  [...ENTITIES.values()].flatMap(e => e.navigations.map(n => [n, getScalar(e, n.local)] as const)),
 )
 
-function usedBy(makes: Derived['makes']): readonly Expr[] {
-  if (makes.kind === 'window') return makes.orderBy.map(o => o.expr)
-  return [...makes.groups, ...makes.aggregates.flatMap(a => (a.of ? [a.of.expr] : []))]
+function transformExpressions(transform: Derived['transform']): readonly Expr[] {
+  if (transform.kind === 'window') return transform.orderBy.map(o => o.expr)
+  return [...transform.groups, ...transform.aggregates.flatMap(a => (a.of ? [a.of.expr] : []))]
 }
 
-function speaksOf(condition: Expr, row: string): boolean {
-  if (condition.kind === 'call') return condition.args.some(a => speaksOf(a, row))
-  return condition.kind === 'column' && startsAt(condition.source, row)
+function dependsOnRow(condition: Expr, row: string): boolean {
+  if (condition.kind === 'call') return condition.args.some(a => dependsOnRow(a, row))
+  return condition.kind === 'column' && isRootedAt(condition.source, row)
 }
 
-function startsAt(source: Source, row: string): boolean {
+function isRootedAt(source: ColumnSource, row: string): boolean {
   if (source.kind === 'key') return false
-  return source.kind === 'row' ? source.row === row : startsAt(source.from, row)
+  return source.kind === 'row' ? source.row === row : isRootedAt(source.from, row)
 }

@@ -1,45 +1,52 @@
 import type { Problem } from '../errors/problem.js'
-import { entity, type Field, type Scalar, scalar } from '../model/model.js'
-import { suggest } from '../query/suggest.js'
+import { type Field, getEntity, getScalar, type Scalar } from '../model/model.js'
+import { suggestName } from '../query/suggest.js'
 import type { Actor } from './actor.js'
-import { disagreement, readPosition } from './geo-point.js'
+import { pointConflict, readPosition } from './geo-point.js'
 import type { JsonObject, JsonValue } from './json.js'
-import { DRAFT, isStatus, type Status } from './lifecycle.js'
-import { bad, describe, type FieldValue, type Outcome, readValue, type Values } from './values.js'
+import { DRAFT, isStatus, type ListingStatus } from './lifecycle.js'
+import {
+  badValue,
+  describeJson,
+  type FieldValue,
+  type ReadResult,
+  readFieldValue,
+  type Values,
+} from './values.js'
 
 /**
  * `create`: a new record; `change`: what the body names; `replace`: every field, what the body leaves out is
  * emptied.
  */
-export type Mode = 'create' | 'change' | 'replace'
+export type WriteMode = 'create' | 'change' | 'replace'
 
 /** A fault, and the member of the body where it stands (or the field that is missing there). */
-export interface Fault {
+export interface FieldFault {
   readonly at: string
   readonly problem: Problem
 }
 
 /** What a body asks for. If there are faults, the rest is what could be read beside them. */
-export interface Changes {
+export interface ListingChanges {
   /** Fields of clients as they are to be stored, StandardStatus aside. */
   readonly values: Values
   /** The StandardStatus asked for. */
-  readonly status?: Status
-  readonly faults: readonly Fault[]
+  readonly status?: ListingStatus
+  readonly faults: readonly FieldFault[]
 }
 
 /** What reading a body depends on beside the model. */
-export interface Rules {
+export interface WriteContext {
   readonly actor: Actor
   /** The values a lookup is held to; undefined: any text will do. */
-  readonly lookup: (name: string) => ReadonlySet<string> | undefined
+  readonly lookupValues: (name: string) => ReadonlySet<string> | undefined
 }
 
-const PROPERTY = entity('Property')
-const STATUS = scalar(PROPERTY, 'StandardStatus')
-const CHANGED_BY = scalar(PROPERTY, 'ChangedByMemberKey')
+const PROPERTY = getEntity('Property')
+const STATUS = getScalar(PROPERTY, 'StandardStatus')
+const CHANGED_BY = getScalar(PROPERTY, 'ChangedByMemberKey')
 /** Fields that clients write as they are. */
-const WRITABLE: ReadonlySet<Scalar> = new Set(
+const WRITABLE_FIELDS: ReadonlySet<Scalar> = new Set(
   PROPERTY.scalars.filter(s => s.setBy === 'client' && !s.generated && s !== STATUS && s !== PROPERTY.key),
 )
 /** A body of garbage is not answered with an endless list. */
@@ -50,41 +57,41 @@ const MAX_FAULTS = 200
  * the body, what is missing behind that in the order of the model. References and the change of status are
  * looked at when the stored record is known: `judge`.
  */
-export function readChanges(body: JsonObject, mode: Mode, rules: Rules): Changes {
-  const reading = new BodyReading(body, mode, rules)
-  for (const [name, json] of Object.entries(body)) reading.member(name, json)
-  return reading.end()
+export function readChanges(body: JsonObject, mode: WriteMode, context: WriteContext): ListingChanges {
+  const reader = new BodyReader(body, mode, context)
+  for (const [name, json] of Object.entries(body)) reader.readMember(name, json)
+  return reader.finish()
 }
 
-class BodyReading {
+class BodyReader {
   readonly #values: Record<string, FieldValue> = {}
-  readonly #faults: Fault[] = []
-  #status: Status | undefined
+  readonly #faults: FieldFault[] = []
+  #status: ListingStatus | undefined
   #position: { readonly field: Scalar; readonly values: Values } | undefined
 
   constructor(
     private readonly body: JsonObject,
-    private readonly mode: Mode,
-    private readonly rules: Rules,
+    private readonly mode: WriteMode,
+    private readonly context: WriteContext,
   ) {}
 
   /**
    * One member of the body. Control information and what the service sets itself is ignored (decisions 4).
    */
-  member(name: string, json: JsonValue): void {
+  readMember(name: string, json: JsonValue): void {
     if (this.#faults.length >= MAX_FAULTS) return
     const [target = '', annotation] = name.split('@', 2)
     const field = PROPERTY.fields.get(target)
-    if (annotation === undefined) this.#field(name, field, json)
+    if (annotation === undefined) this.#readField(name, field, json)
     // OData JSON 4.01, 8.5: `Navigation@bind`, in 4.0 `Navigation@odata.bind`.
     else if (target !== '' && /^(odata\.)?bind$/.test(annotation))
-      this.#fault(name, field ? { kind: 'NotWritable', field: target } : unknown(target))
+      this.#addFault(name, field ? { kind: 'NotWritable', field: target } : unknownFieldProblem(target))
   }
 
-  end(): Changes {
-    if (this.#position) this.#placeAt(this.#position.field, this.#position.values)
-    if (this.mode !== 'change') for (const field of WRITABLE) this.#absent(field)
-    this.#changedBy()
+  finish(): ListingChanges {
+    if (this.#position) this.#setPosition(this.#position.field, this.#position.values)
+    if (this.mode !== 'change') for (const field of WRITABLE_FIELDS) this.#handleMissing(field)
+    this.#setChangedBy()
     return {
       values: this.#values,
       faults: this.#faults,
@@ -92,25 +99,25 @@ class BodyReading {
     }
   }
 
-  #field(name: string, field: Field | undefined, json: JsonValue): void {
-    if (!field) this.#fault(name, unknown(name))
-    else if (field.kind === 'navigation') this.#fault(name, { kind: 'NotWritable', field: name })
+  #readField(name: string, field: Field | undefined, json: JsonValue): void {
+    if (!field) this.#addFault(name, unknownFieldProblem(name))
+    else if (field.kind === 'navigation') this.#addFault(name, { kind: 'NotWritable', field: name })
     else if (field === STATUS) this.#readStatus(json)
     else if (field.type === 'GeographyPoint')
-      this.#take(field, readPosition(field, json), values => (this.#position = { field, values }))
-    else if (WRITABLE.has(field))
-      this.#take(field, this.#read(field, json), value => (this.#values[name] = value))
+      this.#accept(field, readPosition(field, json), values => (this.#position = { field, values }))
+    else if (WRITABLE_FIELDS.has(field))
+      this.#accept(field, this.#readValue(field, json), value => (this.#values[name] = value))
   }
 
-  #read(field: Scalar, json: JsonValue): Outcome {
+  #readValue(field: Scalar, json: JsonValue): ReadResult {
     if (field.required && isEmpty(json)) return { problem: { kind: 'RequiredMissing', field: field.name } }
-    if (json === null) return { value: empty(field) }
-    const outcome = readValue(field, json)
-    return 'problem' in outcome ? outcome : this.#inLookup(field, outcome.value)
+    if (json === null) return { value: emptyValue(field) }
+    const outcome = readFieldValue(field, json)
+    return 'problem' in outcome ? outcome : this.#checkLookup(field, outcome.value)
   }
 
-  #inLookup(field: Scalar, value: FieldValue): Outcome {
-    const known = field.lookup && this.rules.lookup(field.lookup.name)
+  #checkLookup(field: Scalar, value: FieldValue): ReadResult {
+    const known = field.lookup && this.context.lookupValues(field.lookup.name)
     const wrong = known && [value].flat().find(item => typeof item === 'string' && !known.has(item))
     return wrong === undefined
       ? { value }
@@ -121,51 +128,55 @@ class BodyReading {
   #readStatus(json: JsonValue): void {
     const creating = this.mode === 'create'
     if (creating && (json === null || json === DRAFT)) return
-    const text = typeof json === 'string' ? json : describe(json)
+    const text = typeof json === 'string' ? json : describeJson(json)
     if (typeof json !== 'string' || !isStatus(text))
-      this.#fault(STATUS.name, { kind: 'NotInLookup', field: STATUS.name, value: text })
-    else if (creating) this.#fault(STATUS.name, { kind: 'TransitionNotAllowed', from: 'no record', to: text })
+      this.#addFault(STATUS.name, { kind: 'NotInLookup', field: STATUS.name, value: text })
+    else if (creating)
+      this.#addFault(STATUS.name, { kind: 'TransitionNotAllowed', from: 'no record', to: text })
     else this.#status = text
   }
 
-  #placeAt(field: Scalar, position: Values): void {
-    const problem = disagreement(field, position, this.#values, this.body[field.name] ?? null)
-    if (problem) this.#fault(field.name, problem)
+  #setPosition(field: Scalar, position: Values): void {
+    const problem = pointConflict(field, position, this.#values, this.body[field.name] ?? null)
+    if (problem) this.#addFault(field.name, problem)
     Object.assign(this.#values, position)
   }
 
   /** A field that a whole record must have, or that is empty in it. */
-  #absent(field: Scalar): void {
+  #handleMissing(field: Scalar): void {
     if (field.name in this.body || field.name in this.#values) return
-    if (field.required) this.#fault(field.name, { kind: 'RequiredMissing', field: field.name })
-    else if (this.mode === 'replace') this.#values[field.name] = empty(field)
+    if (field.required) this.#addFault(field.name, { kind: 'RequiredMissing', field: field.name })
+    else if (this.mode === 'replace') this.#values[field.name] = emptyValue(field)
   }
 
   /** Who changes the record: the member of the token, unless the token may write for any (decisions 4). */
-  #changedBy(): void {
+  #setChangedBy(): void {
     const { name } = CHANGED_BY
     if (this.#faults.some(f => f.at === name)) return
-    const { memberKey, scopes } = this.rules.actor
+    const { memberKey, scopes } = this.context.actor
     const asked = isEmpty(this.body[name] ?? null) ? undefined : this.#values[name]
     const member = asked ?? memberKey
     if (member !== undefined) this.#values[name] = member
-    else if (this.mode !== 'create') this.#fault(name, { kind: 'RequiredMissing', field: name })
+    else if (this.mode !== 'create') this.#addFault(name, { kind: 'RequiredMissing', field: name })
     if (memberKey !== undefined && member !== memberKey && !scopes.has('listings:write:any'))
-      this.#fault(name, bad(CHANGED_BY, 'the member whom the token names', `'${String(member)}'`).problem)
+      this.#addFault(
+        name,
+        badValue(CHANGED_BY, 'the member whom the token names', `'${String(member)}'`).problem,
+      )
   }
 
-  #take<T>(field: Scalar, outcome: Outcome<T>, keep: (value: T) => void): void {
-    if ('problem' in outcome) this.#fault(field.name, outcome.problem)
-    else keep(outcome.value)
+  #accept<T>(field: Scalar, outcome: ReadResult<T>, store: (value: T) => void): void {
+    if ('problem' in outcome) this.#addFault(field.name, outcome.problem)
+    else store(outcome.value)
   }
 
-  #fault(at: string, problem: Problem): void {
+  #addFault(at: string, problem: Problem): void {
     this.#faults.push({ at, problem })
   }
 }
 
-function unknown(field: string): Problem {
-  const suggestion = suggest(field, PROPERTY.fields.keys())
+function unknownFieldProblem(field: string): Problem {
+  const suggestion = suggestName(field, PROPERTY.fields.keys())
   return {
     kind: 'UnknownBodyField',
     entity: PROPERTY.name,
@@ -177,10 +188,10 @@ function unknown(field: string): Problem {
 const isEmpty = (json: JsonValue) => json === null || (typeof json === 'string' && json.trim() === '')
 
 /** Collections are never null. */
-const empty = (field: Scalar): FieldValue => (field.collection ? [] : null)
+const emptyValue = (field: Scalar): FieldValue => (field.collection ? [] : null)
 
 /** The faults in the order of the body, what it does not hold behind that in the order of the model. */
-export function sortFaults(faults: readonly Fault[], body: JsonObject): readonly Problem[] {
+export function sortFaults(faults: readonly FieldFault[], body: JsonObject): readonly Problem[] {
   if (faults.length < 2) return faults.map(f => f.problem)
   const order = new Map(
     [...new Set([...Object.keys(body), ...PROPERTY.fields.keys()])].map((name, i) => [name, i]),

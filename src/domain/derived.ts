@@ -1,10 +1,10 @@
-import type { Owners } from './actor.js'
-import type { Changes } from './changes.js'
-import { DRAFT, type Status, statusFields } from './lifecycle.js'
+import type { ListingOwners } from './actor.js'
+import type { ListingChanges } from './changes.js'
+import { DRAFT, type ListingStatus, statusFields } from './lifecycle.js'
 import { type Listing, NO_LISTING } from './listing.js'
 import type { FieldValue, Values } from './values.js'
 
-const dayOf = (now: Date) => now.toISOString().slice(0, 10)
+const toDate = (now: Date) => now.toISOString().slice(0, 10)
 
 /** What the service sets in a new record beside what follows from its values. */
 export function draftFields(key: string, system: string, now: Date): Values {
@@ -13,7 +13,7 @@ export function draftFields(key: string, system: string, now: Date): Values {
     OriginatingSystemKey: key,
     OriginalEntryTimestamp: now.toISOString(),
     StatusChangeTimestamp: now.toISOString(),
-    ContractStatusChangeDate: dayOf(now),
+    ContractStatusChangeDate: toDate(now),
     PhotosCount: 0,
     ...statusFields(DRAFT),
   }
@@ -23,7 +23,7 @@ export function draftFields(key: string, system: string, now: Date): Values {
  * What the service sets because of a change that is allowed (decisions 3). `stored` is the record before it;
  * ModificationTimestamp is the database's.
  */
-export function derivedFields(stored: Listing, changes: Changes, now: Date): Values {
+export function derivedFields(stored: Listing, changes: ListingChanges, now: Date): Values {
   const status =
     changes.status !== undefined && changes.status !== stored.StandardStatus ? changes.status : undefined
   return {
@@ -37,7 +37,7 @@ export function derivedFields(stored: Listing, changes: Changes, now: Date): Val
  * The first price is the original one, and no change if the record comes with it. A draft has no major
  * changes: nobody but its writers has seen it.
  */
-function priceFields(stored: Listing, { values, status }: Changes, now: Date): Values {
+function priceFields(stored: Listing, { values, status }: ListingChanges, now: Date): Values {
   const price = values['ListPrice']
   const before = stored.ListPrice
   if (price === undefined || price === before) return {}
@@ -51,7 +51,7 @@ function priceFields(stored: Listing, { values, status }: Changes, now: Date): V
   }
 }
 
-function statusChange(stored: Listing, status: Status, now: Date): Values {
+function statusChange(stored: Listing, status: ListingStatus, now: Date): Values {
   const fields = statusFields(status)
   const at = now.toISOString()
   const published = status === 'Active' && stored.OnMarketTimestamp === null
@@ -59,22 +59,22 @@ function statusChange(stored: Listing, status: Status, now: Date): Values {
     ...fields,
     StatusChangeTimestamp: at,
     MajorChangeTimestamp: at,
-    MajorChangeType: changeType(stored, status),
-    ...(fields.ContractStatus !== stored.ContractStatus && { ContractStatusChangeDate: dayOf(now) }),
-    ...(published && { OnMarketDate: dayOf(now), OnMarketTimestamp: at }),
-    ...(status === 'Sold' && { CloseDate: dayOf(now) }),
+    MajorChangeType: majorChangeType(stored, status),
+    ...(fields.ContractStatus !== stored.ContractStatus && { ContractStatusChangeDate: toDate(now) }),
+    ...(published && { OnMarketDate: toDate(now), OnMarketTimestamp: at }),
+    ...(status === 'Sold' && { CloseDate: toDate(now) }),
   }
 }
 
 /** The value of the lookup ChangeType for a change to that status. */
-function changeType({ StandardStatus: from }: Listing, status: Status): string {
+function majorChangeType({ StandardStatus: from }: Listing, status: ListingStatus): string {
   if (status === 'Sold') return 'Closed'
   if (status !== 'Active') return status
   return from === null || from === DRAFT || from === 'Coming Soon' ? 'New Listing' : 'Back On Market'
 }
 
 /** ClosePrice is SoldPrice once the listing is sold, also when that is corrected later. */
-function saleFields(stored: Listing, { values, status }: Changes): Values {
+function saleFields(stored: Listing, { values, status }: ListingChanges): Values {
   const price = values['SoldPrice'] ?? stored.SoldPrice
   const sold = (status ?? stored.StandardStatus) === 'Sold'
   return sold && (status !== undefined || 'SoldPrice' in values) ? { ClosePrice: price } : {}
@@ -83,7 +83,10 @@ function saleFields(stored: Listing, { values, status }: Changes): Values {
 /**
  * Whose listing it is after the change. Both fields are texts, so a value that could be read is text or null.
  */
-export const ownersAfter = ({ ListAgentKey, ListOfficeKey }: Owners, { values }: Changes): Owners => ({
+export const ownersAfter = (
+  { ListAgentKey, ListOfficeKey }: ListingOwners,
+  { values }: ListingChanges,
+): ListingOwners => ({
   ListAgentKey: ownerAfter(ListAgentKey, values['ListAgentKey']),
   ListOfficeKey: ownerAfter(ListOfficeKey, values['ListOfficeKey']),
 })

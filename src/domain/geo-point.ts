@@ -1,25 +1,25 @@
 import type { Problem } from '../errors/problem.js'
-import { entity, type Scalar, scalar } from '../model/model.js'
+import { getEntity, getScalar, type Scalar } from '../model/model.js'
 import { type Decimal, renderDecimal } from './decimal.js'
 import { isObject, type JsonValue } from './json.js'
 import {
-  bad,
-  boundsBroken,
-  digitsBroken,
+  badValue,
   isWgs84,
-  type Outcome,
   outOfRange,
-  readNumber,
+  type ReadResult,
+  readJsonNumber,
   type Values,
+  violatedPrecision,
+  violatedRange,
   wrongType,
 } from './values.js'
 
-const PROPERTY = entity('Property')
-const LONGITUDE = scalar(PROPERTY, 'Longitude')
-const LATITUDE = scalar(PROPERTY, 'Latitude')
+const PROPERTY = getEntity('Property')
+const LONGITUDE = getScalar(PROPERTY, 'Longitude')
+const LATITUDE = getScalar(PROPERTY, 'Latitude')
 
 /** Longitude and Latitude, from which the database makes the point. */
-const toValues = (longitude: string | null, latitude: string | null): Values => ({
+const toCoordinates = (longitude: string | null, latitude: string | null): Values => ({
   Longitude: longitude,
   Latitude: latitude,
 })
@@ -28,24 +28,24 @@ const toValues = (longitude: string | null, latitude: string | null): Values => 
  * Reads a GeoJSON point (RFC 7946, 3.1.2), exactly two coordinates, also with the `crs` that OData JSON 4.01,
  * 7.1 writes if it names WGS 84. Null takes the position away.
  */
-export function readPosition(field: Scalar, json: JsonValue): Outcome<Values> {
-  if (json === null) return { value: toValues(null, null) }
+export function readPosition(field: Scalar, json: JsonValue): ReadResult<Values> {
+  if (json === null) return { value: toCoordinates(null, null) }
   const point =
-    isObject(json) && json['type'] === 'Point' && isEarth(json['crs']) ? json['coordinates'] : undefined
-  const [longitude, latitude, ...others] = Array.isArray(point) ? point.map(readNumber) : []
+    isObject(json) && json['type'] === 'Point' && isWgs84Crs(json['crs']) ? json['coordinates'] : undefined
+  const [longitude, latitude, ...others] = Array.isArray(point) ? point.map(readJsonNumber) : []
   if (!longitude || !latitude || others.length > 0) return wrongType(field, json)
-  const broken = limitOf(LONGITUDE, longitude) ?? limitOf(LATITUDE, latitude)
-  return broken === undefined
-    ? { value: toValues(renderDecimal(longitude), renderDecimal(latitude)) }
-    : outOfRange(field, broken)
+  const violatedLimit = coordinateLimit(LONGITUDE, longitude) ?? coordinateLimit(LATITUDE, latitude)
+  return violatedLimit === undefined
+    ? { value: toCoordinates(renderDecimal(longitude), renderDecimal(latitude)) }
+    : outOfRange(field, violatedLimit)
 }
 
-function limitOf(coordinate: Scalar, number: Decimal): string | undefined {
-  const limit = digitsBroken(coordinate, number) ?? boundsBroken(coordinate, number)
+function coordinateLimit(coordinate: Scalar, number: Decimal): string | undefined {
+  const limit = violatedPrecision(coordinate, number) ?? violatedRange(coordinate, number)
   return limit === undefined ? undefined : `a ${coordinate.name} of ${limit}`
 }
 
-function isEarth(crs: JsonValue | undefined): boolean {
+function isWgs84Crs(crs: JsonValue | undefined): boolean {
   if (crs === undefined || crs === null) return true
   const properties: JsonValue | undefined = isObject(crs) ? crs['properties'] : undefined
   const name = isObject(properties) ? properties['name'] : undefined
@@ -56,16 +56,21 @@ function isEarth(crs: JsonValue | undefined): boolean {
  * A body may name the position in both ways if they agree. `given` are the coordinates that stand in the body
  * themselves.
  */
-export function disagreement(
+export function pointConflict(
   field: Scalar,
   position: Values,
-  given: Values,
+  coordinates: Values,
   json: JsonValue,
 ): Problem | undefined {
-  const other = [LONGITUDE, LATITUDE].find(({ name }) => name in given && given[name] !== position[name])
+  const other = [LONGITUDE, LATITUDE].find(
+    ({ name }) => name in coordinates && coordinates[name] !== position[name],
+  )
   return (
     other &&
-    bad(field, `the point whose ${other.name} stands in the body too`, json === null ? 'none' : 'another one')
-      .problem
+    badValue(
+      field,
+      `the point whose ${other.name} stands in the body too`,
+      json === null ? 'none' : 'another one',
+    ).problem
   )
 }

@@ -1,13 +1,13 @@
 /** The three fields that say where a listing stands. StandardStatus is asked for; the other two follow it. */
 export interface StatusFields {
-  readonly StandardStatus: Status
+  readonly StandardStatus: ListingStatus
   readonly MlsStatus: string
   readonly ContractStatus: string
 }
 
 /** Every StandardStatus, with what MlsStatus and ContractStatus are in it (decisions 3). */
 // biome-ignore format: table
-const FOLLOWERS = {
+const DERIVED_STATUSES = {
   'Incomplete':            { MlsStatus: 'Draft',                 ContractStatus: 'Draft' },
   'Coming Soon':           { MlsStatus: 'Coming Soon',           ContractStatus: 'Available' },
   'Active':                { MlsStatus: 'Active',                ContractStatus: 'Available' },
@@ -20,18 +20,18 @@ const FOLLOWERS = {
   'Sold':                  { MlsStatus: 'Sold',                  ContractStatus: 'Sold' },
 } as const
 
-export type Status = keyof typeof FOLLOWERS
+export type ListingStatus = keyof typeof DERIVED_STATUSES
 
-export const STATUSES: ReadonlySet<string> = new Set(Object.keys(FOLLOWERS))
+export const STATUSES: ReadonlySet<string> = new Set(Object.keys(DERIVED_STATUSES))
 
-export const isStatus = (text: string): text is Status => STATUSES.has(text)
+export const isStatus = (text: string): text is ListingStatus => STATUSES.has(text)
 
 /** The status in which a listing is born. */
-export const DRAFT: Status = 'Incomplete'
+export const DRAFT: ListingStatus = 'Incomplete'
 
-export const statusFields = (status: Status): StatusFields => ({
+export const statusFields = (status: ListingStatus): StatusFields => ({
   StandardStatus: status,
-  ...FOLLOWERS[status],
+  ...DERIVED_STATUSES[status],
 })
 
 /** A change of StandardStatus: from any of some statuses to one. */
@@ -39,8 +39,8 @@ export interface Transition {
   /** The GraphQL mutation that does this and nothing else. */
   readonly name: string
   readonly description: string
-  readonly from: readonly Status[]
-  readonly to: Status
+  readonly from: readonly ListingStatus[]
+  readonly to: ListingStatus
   /** Fields that must have a value, in the request or already stored. */
   readonly requires: readonly 'SoldPrice'[]
 }
@@ -74,23 +74,27 @@ export const TRANSITIONS: readonly Transition[] = [
  * What a request for a status does: a transition, nothing if the listing has that status, undefined if it is
  * refused.
  */
-export function arrow(from: string, to: Status): Transition | 'stay' | undefined {
+export function findTransition(from: string, to: ListingStatus): Transition | 'stay' | undefined {
   return from === to ? 'stay' : TRANSITIONS.find(t => t.to === to && t.from.some(status => status === from))
 }
 
-const idOf = (status: Status) => status.replaceAll(' ', '')
+const mermaidId = (status: ListingStatus) => status.replaceAll(' ', '')
 
-/** The state diagram in the notation of Mermaid. */
+/** The state diagram in the representation of Mermaid. */
 export function renderLifecycle(): string {
-  const statuses = Object.keys(FOLLOWERS).filter(isStatus)
-  const names = statuses.filter(s => idOf(s) !== s).map(s => `state "${s}" as ${idOf(s)}`)
+  const statuses = Object.keys(DERIVED_STATUSES).filter(isStatus)
+  const names = statuses.filter(s => mermaidId(s) !== s).map(s => `state "${s}" as ${mermaidId(s)}`)
   const arrows = statuses.flatMap(from =>
-    TRANSITIONS.filter(t => t.from.includes(from)).map(t => `${idOf(from)} --> ${idOf(t.to)}: ${t.name}`),
+    TRANSITIONS.filter(t => t.from.includes(from)).map(
+      t => `${mermaidId(from)} --> ${mermaidId(t.to)}: ${t.name}`,
+    ),
   )
-  const ends = statuses.filter(s => !TRANSITIONS.some(t => t.from.includes(s))).map(s => `${idOf(s)} --> [*]`)
+  const ends = statuses
+    .filter(s => !TRANSITIONS.some(t => t.from.includes(s)))
+    .map(s => `${mermaidId(s)} --> [*]`)
   return [
     'stateDiagram-v2',
-    ...[...names, `[*] --> ${idOf(DRAFT)}: createDraft`, ...arrows, ...ends].map(line => `  ${line}`),
+    ...[...names, `[*] --> ${mermaidId(DRAFT)}: createDraft`, ...arrows, ...ends].map(line => `  ${line}`),
     '',
   ].join('\n')
 }

@@ -1,12 +1,12 @@
 import { fail } from '../errors/problem.js'
 
 /** Versions of a record, as ETags name them; `*` is any. */
-export type Versions = '*' | readonly string[]
+export type VersionCondition = '*' | readonly string[]
 
 /** The condition a client puts on a write. Undefined: no condition. */
 export interface Precondition {
-  readonly ifMatch?: Versions | undefined
-  readonly ifNoneMatch?: Versions | undefined
+  readonly ifMatch?: VersionCondition | undefined
+  readonly ifNoneMatch?: VersionCondition | undefined
 }
 
 /**
@@ -14,10 +14,11 @@ export interface Precondition {
  * 13.1).
  */
 export function checkPrecondition({ ifMatch, ifNoneMatch }: Precondition, version: string): void {
-  if (ifMatch !== undefined && !names(ifMatch, version))
+  if (ifMatch !== undefined && !matchesVersion(ifMatch, version))
     fail({ kind: 'PreconditionFailed', header: 'If-Match' })
-  if (ifNoneMatch !== undefined && names(ifNoneMatch, version))
+  if (ifNoneMatch !== undefined && matchesVersion(ifNoneMatch, version))
     fail({ kind: 'PreconditionFailed', header: 'If-None-Match' })
 }
 
-const names = (versions: Versions, version: string): boolean => versions === '*' || versions.includes(version)
+const matchesVersion = (versions: VersionCondition, version: string): boolean =>
+  versions === '*' || versions.includes(version)

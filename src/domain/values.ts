@@ -13,15 +13,16 @@ export type FieldValue = string | number | boolean | null | readonly string[]
 export type Values = { readonly [field: string]: FieldValue }
 
 /** What reading a value comes to. */
-export type Outcome<T = FieldValue> = { readonly value: T } | { readonly problem: Problem }
+export type ReadResult<T = FieldValue> = { readonly value: T } | { readonly problem: Problem }
 
-type Reader = (field: Scalar, json: JsonValue) => Outcome
+type ValueReader = (field: Scalar, json: JsonValue) => ReadResult
 
 /** Reads a value that is not null, and checks it against the facts of its field but for lookups. */
-export function readValue(field: Scalar, json: JsonValue): Outcome {
+export function readFieldValue(field: Scalar, json: JsonValue): ReadResult {
   const read = READERS[field.type]
   if (!field.collection) return read(field, json)
-  if (!isList(json)) return bad(field, `a list, each item ${EXPECTED[field.type]}`, describe(json))
+  if (!isList(json))
+    return badValue(field, `a list, each item ${EXPECTED_BY_TYPE[field.type]}`, describeJson(json))
   const items: string[] = []
   for (const item of json) {
     const outcome = read(field, item)
@@ -32,7 +33,7 @@ export function readValue(field: Scalar, json: JsonValue): Outcome {
 }
 
 // biome-ignore format: table
-const EXPECTED: Readonly<Record<EdmType, string>> = {
+const EXPECTED_BY_TYPE: Readonly<Record<EdmType, string>> = {
   Boolean:        'true or false',
   Int32:          'a whole number',
   Int64:          'a whole number',
@@ -44,33 +45,33 @@ const EXPECTED: Readonly<Record<EdmType, string>> = {
 }
 
 // biome-ignore format: table
-const READERS: Readonly<Record<EdmType, Reader>> = {
+const READERS: Readonly<Record<EdmType, ValueReader>> = {
   Boolean:        (field, json) => (typeof json === 'boolean' ? { value: json } : wrongType(field, json)),
-  Int32:          (field, json) => readWhole(field, json, json instanceof JsonNumber ? readDecimal(json.text) : undefined, 31n, Number),
-  Int64:          (field, json) => readWhole(field, json, readNumber(json), 63n, String),
-  Decimal:        (field, json) => readExact(field, json),
-  String:         (field, json) => readText(field, json),
-  Date:           (field, json) => (typeof json === 'string' && isDay(json) ? { value: json } : wrongType(field, json)),
+  Int32:          (field, json) => readInteger(field, json, json instanceof JsonNumber ? readDecimal(json.text) : undefined, 31n, Number),
+  Int64:          (field, json) => readInteger(field, json, readJsonNumber(json), 63n, String),
+  Decimal:        (field, json) => readDecimalValue(field, json),
+  String:         (field, json) => readString(field, json),
+  Date:           (field, json) => (typeof json === 'string' && isDate(json) ? { value: json } : wrongType(field, json)),
   DateTimeOffset: (field, json) => readTimestamp(field, json),
   // Not a value of its own: `readPosition` turns it into coordinates.
   GeographyPoint: (field, json) => wrongType(field, json),
 }
 
 /** A number, also as a text: clients whose numbers are binary send it so (OData JSON 4.01, 3.2). */
-export const readNumber = (json: JsonValue | undefined): Decimal | undefined =>
+export const readJsonNumber = (json: JsonValue | undefined): Decimal | undefined =>
   json instanceof JsonNumber
     ? readDecimal(json.text)
     : typeof json === 'string'
       ? readDecimal(json)
       : undefined
 
-function readWhole(
+function readInteger(
   field: Scalar,
   json: JsonValue,
   number: Decimal | undefined,
   bits: bigint,
   toValue: (whole: bigint) => FieldValue,
-): Outcome {
+): ReadResult {
   if (!number || fractionDigits(number) > 0) return wrongType(field, json)
   const limit = 2n ** bits
   if (wholeDigits(number) > String(limit).length)
@@ -80,15 +81,18 @@ function readWhole(
   return number.negative ? outOfRange(field, NO_NEGATIVE) : { value: toValue(whole) }
 }
 
-function readExact(field: Scalar, json: JsonValue): Outcome {
-  const number = readNumber(json)
+function readDecimalValue(field: Scalar, json: JsonValue): ReadResult {
+  const number = readJsonNumber(json)
   if (!number) return wrongType(field, json)
-  const limit = digitsBroken(field, number) ?? boundsBroken(field, number)
+  const limit = violatedPrecision(field, number) ?? violatedRange(field, number)
   return limit === undefined ? { value: renderDecimal(number) } : outOfRange(field, limit)
 }
 
 /** The rule about digits that the number breaks, in words. */
-export function digitsBroken({ precision = 38, scale = 0 }: Scalar, number: Decimal): string | undefined {
+export function violatedPrecision(
+  { precision = 38, scale = 0 }: Scalar,
+  number: Decimal,
+): string | undefined {
   return wholeDigits(number) > precision - scale || fractionDigits(number) > scale
     ? `at most ${precision - scale} digits before the point and ${scale} after it`
     : undefined
@@ -97,34 +101,39 @@ export function digitsBroken({ precision = 38, scale = 0 }: Scalar, number: Deci
 const NO_NEGATIVE = 'no negative number'
 
 /** Degrees from the equator and from Greenwich. */
-const BOUNDS: Readonly<Record<string, number>> = { Latitude: 90, Longitude: 180 }
+const COORDINATE_BOUNDS: Readonly<Record<string, number>> = { Latitude: 90, Longitude: 180 }
 
 /** Prices, areas, counts, years: no number of a listing is negative but its position. */
-export function boundsBroken({ name }: Scalar, number: Decimal): string | undefined {
-  const bound = BOUNDS[name]
+export function violatedRange({ name }: Scalar, number: Decimal): string | undefined {
+  const bound = COORDINATE_BOUNDS[name]
   if (bound === undefined) return number.negative ? NO_NEGATIVE : undefined
   return Math.abs(Number(renderDecimal(number))) > bound ? `numbers from -${bound} to ${bound}` : undefined
 }
 
-function readText(field: Scalar, json: JsonValue): Outcome {
+function readString(field: Scalar, json: JsonValue): ReadResult {
   if (typeof json !== 'string') return wrongType(field, json)
   if (!isStorable(json))
-    return bad(field, 'a text without NUL characters and unpaired surrogates', 'a text with them')
+    return badValue(field, 'a text without NUL characters and unpaired surrogates', 'a text with them')
   const { maxLength } = field
   if (maxLength !== undefined && json.length > maxLength && [...json].length > maxLength)
     return outOfRange(field, `at most ${maxLength} characters`)
   return { value: json }
 }
 
-function readTimestamp(field: Scalar, json: JsonValue): Outcome {
+function readTimestamp(field: Scalar, json: JsonValue): ReadResult {
   return typeof json === 'string' && isTimestamp(json)
     ? { value: new Date(json).toISOString() }
     : wrongType(field, json)
 }
 
-export const wrongType = (field: Scalar, json: JsonValue) => bad(field, EXPECTED[field.type], describe(json))
+export const wrongType = (field: Scalar, json: JsonValue) =>
+  badValue(field, EXPECTED_BY_TYPE[field.type], describeJson(json))
 
-export const bad = ({ name }: Scalar, expected: string, found: string): { readonly problem: Problem } => ({
+export const badValue = (
+  { name }: Scalar,
+  expected: string,
+  found: string,
+): { readonly problem: Problem } => ({
   problem: { kind: 'BadValue', field: name, expected, found },
 })
 
@@ -133,7 +142,7 @@ export const outOfRange = ({ name }: Scalar, limit: string): { readonly problem:
 })
 
 /** A value of a body in the words of an error: texts in quotes, what is nested only by its kind. */
-export function describe(json: JsonValue): string {
+export function describeJson(json: JsonValue): string {
   if (json instanceof JsonNumber) return json.text
   if (typeof json === 'string') return `'${json}'`
   if (isList(json)) return 'a list'
@@ -145,18 +154,18 @@ export function describe(json: JsonValue): string {
 /** PostgreSQL holds no NUL and, its text being UTF-8, no half of a surrogate pair. */
 export const isStorable = (text: string): boolean => !/\0|\p{Surrogate}/u.test(text)
 
-const DAY = /^\d{4}-\d{2}-\d{2}$/
+const DATE = /^\d{4}-\d{2}-\d{2}$/
 const TIMESTAMP =
   /^(\d{4}-\d{2}-\d{2})T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,12})?)?(?:Z|[+-](?:0\d|1[0-4]):[0-5]\d)$/
 
 /** A day of the calendar, `YYYY-MM-DD`; PostgreSQL has no year 0. */
-export function isDay(text: string): boolean {
-  const time = DAY.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN
+export function isDate(text: string): boolean {
+  const time = DATE.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN
   return text >= '0001' && !Number.isNaN(time) && new Date(time).toISOString().startsWith(text)
 }
 
 /** A day with a time of day and an offset from UTC. */
-export const isTimestamp = (text: string): boolean => isDay(TIMESTAMP.exec(text)?.[1] ?? '')
+export const isTimestamp = (text: string): boolean => isDate(TIMESTAMP.exec(text)?.[1] ?? '')
 
 /** A name of the coordinate system of GeoJSON, as the `crs` of 2008 gives it. */
 export const isWgs84 = (crs: string): boolean =>

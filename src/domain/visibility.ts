@@ -1,15 +1,15 @@
-import { type Entity, entity, type Navigation, type Scalar, scalar } from '../model/model.js'
+import { type Entity, getEntity, getScalar, type Navigation, type Scalar } from '../model/model.js'
 import {
   allOf,
   anyOf,
-  call,
+  type ColumnSource,
   columnOf,
   type Expr,
   FALSE,
   nullLiteral,
+  predicate,
   type RowName,
   rowSource,
-  type Source,
   TRUE,
   textLiteral,
 } from '../query/plan.js'
@@ -17,23 +17,25 @@ import type { Actor } from './actor.js'
 import { DRAFT } from './lifecycle.js'
 
 /** What the market has decided about all readers. */
-export interface Policy {
+export interface DisclosurePolicy {
   /** NON_DISCLOSURE: prices paid and buyers are for members and staff only. */
   readonly nonDisclosure: boolean
 }
 
-const PROPERTY = entity('Property')
+const PROPERTY = getEntity('Property')
 
-const listingColumn = (of: Entity, name: string, source: Source) => columnOf(scalar(of, name), source)
-const isNotFalse = (column: Expr) => call('ne', column, { kind: 'literal', value: false, type: 'Boolean' })
+const listingColumn = (of: Entity, name: string, source: ColumnSource) =>
+  columnOf(getScalar(of, name), source)
+const isNotFalse = (column: Expr) =>
+  predicate('ne', column, { kind: 'literal', value: false, type: 'Boolean' })
 
 /**
  * The listing is that of the actor's own agent or office (decisions 6). `of` is Property, or the log that
  * keeps the same columns.
  */
-function isOwn(of: Entity, source: Source, { memberKey, officeKey }: Actor): Expr {
+function isOwnListing(of: Entity, source: ColumnSource, { memberKey, officeKey }: Actor): Expr {
   const equals = (field: string, key: string | undefined) =>
-    key === undefined ? FALSE : call('eq', listingColumn(of, field, source), textLiteral(key))
+    key === undefined ? FALSE : predicate('eq', listingColumn(of, field, source), textLiteral(key))
   return anyOf(
     equals('ListAgentKey', memberKey),
     equals('ListOfficeKey', memberKey),
@@ -42,18 +44,18 @@ function isOwn(of: Entity, source: Source, { memberKey, officeKey }: Actor): Exp
 }
 
 /** The actor may change the listing: the condition that `mayWrite` in access.ts checks on one record. */
-function isWritable(of: Entity, source: Source, actor: Actor): Expr {
+function isWritableListing(of: Entity, source: ColumnSource, actor: Actor): Expr {
   if (actor.scopes.has('listings:write:any')) return TRUE
-  return actor.scopes.has('listings:write') ? isOwn(of, source, actor) : FALSE
+  return actor.scopes.has('listings:write') ? isOwnListing(of, source, actor) : FALSE
 }
 
-function isVisibleListing(of: Entity, source: Source, actor: Actor): Expr {
-  const published = call('ne', listingColumn(of, 'StandardStatus', source), textLiteral(DRAFT))
-  const shown =
+function isVisibleListing(of: Entity, source: ColumnSource, actor: Actor): Expr {
+  const isPublished = predicate('ne', listingColumn(of, 'StandardStatus', source), textLiteral(DRAFT))
+  const isDisplayed =
     actor.audience === 'public'
       ? isNotFalse(listingColumn(of, 'InternetEntireListingDisplayYN', source))
       : TRUE
-  return anyOf(isWritable(of, source, actor), allOf(published, shown))
+  return anyOf(isWritableListing(of, source, actor), allOf(isPublished, isDisplayed))
 }
 
 /** The log has no relation to the listing, since it outlives it. */
@@ -62,22 +64,22 @@ const LISTING_OF_EVENT: Navigation = {
 } // biome-ignore format: one row
 
 /** From a record that belongs to a listing to that listing. */
-const LISTING: Readonly<Record<string, Navigation | undefined>> = {
-  Media: navigation('Media', 'Property'),
-  Rooms: navigation('Rooms', 'Listing'),
-  OpenHouse: navigation('OpenHouse', 'Listing'),
+const LISTING_NAVIGATIONS: Readonly<Record<string, Navigation | undefined>> = {
+  Media: requireNavigation('Media', 'Property'),
+  Rooms: requireNavigation('Rooms', 'Listing'),
+  OpenHouse: requireNavigation('OpenHouse', 'Listing'),
   EntityEvent: LISTING_OF_EVENT,
 }
 
-function navigation(of: string, name: string): Navigation {
-  const found = entity(of).fields.get(name) ?? entity(of).hidden.get(name)
+function requireNavigation(of: string, name: string): Navigation {
+  const found = getEntity(of).fields.get(name) ?? getEntity(of).hidden.get(name)
   if (found?.kind !== 'navigation') throw new Error(`No navigation ${of}.${name} in the model`)
   return found
 }
 
 /** Who may see a record may see the records at the other end: both belong to one listing. */
-export const staysInListing = ({ target, local, foreign }: Navigation) =>
-  (foreign === LISTING[target]?.local && local === PROPERTY.key.name) ||
+export const staysWithinListing = ({ target, local, foreign }: Navigation) =>
+  (foreign === LISTING_NAVIGATIONS[target]?.local && local === PROPERTY.key.name) ||
   (target === PROPERTY.name && local === PROPERTY.key.name)
 
 /**
@@ -86,10 +88,10 @@ export const staysInListing = ({ target, local, foreign }: Navigation) =>
  * with it (decisions 6). An event of a listing that is gone is shown to those who could see the listing at
  * that moment.
  */
-export function isVisible(of: Entity, row: RowName, actor: Actor): Expr {
+export function isRecordVisible(of: Entity, row: RowName, actor: Actor): Expr {
   const source = rowSource(row)
   if (of === PROPERTY) return isVisibleListing(of, source, actor)
-  const toListing = LISTING[of.name]
+  const toListing = LISTING_NAVIGATIONS[of.name]
   if (!toListing) return TRUE
   const listing = nextRow(row)
   const any = (body?: Expr): Expr => ({
@@ -100,15 +102,21 @@ export function isVisible(of: Entity, row: RowName, actor: Actor): Expr {
     ...(body && { body }),
     type: 'Boolean',
   })
-  const seen = isVisibleListing(PROPERTY, rowSource(listing), actor)
-  if (seen === TRUE) return TRUE
-  const free = call('eq', columnOf(scalar(of, toListing.local), source), nullLiteral('String'))
-  const gone =
-    toListing === LISTING_OF_EVENT ? allOf(call('not', any()), isVisibleListing(of, source, actor)) : FALSE
-  return anyOf(free, any(seen), gone)
+  const isListingVisible = isVisibleListing(PROPERTY, rowSource(listing), actor)
+  if (isListingVisible === TRUE) return TRUE
+  const hasNoListing = predicate(
+    'eq',
+    columnOf(getScalar(of, toListing.local), source),
+    nullLiteral('String'),
+  )
+  const isListingDeleted =
+    toListing === LISTING_OF_EVENT
+      ? allOf(predicate('not', any()), isVisibleListing(of, source, actor))
+      : FALSE
+  return anyOf(hasNoListing, any(isListingVisible), isListingDeleted)
 }
 
-const EVENT = entity('EntityEvent')
+const EVENT = getEntity('EntityEvent')
 
 /** From an event to those of the same listing. */
 const EVENTS_OF_LISTING: Navigation = {
@@ -120,9 +128,9 @@ const EVENTS_OF_LISTING: Navigation = {
  * change that took the listing from its sight, as the event before shows. Of what happens to the listing
  * afterwards it hears nothing.
  */
-export function isTold(row: RowName, actor: Actor): Expr {
-  const seen = isVisible(EVENT, row, actor)
-  if (seen === TRUE) return TRUE
+export function isEventVisible(row: RowName, actor: Actor): Expr {
+  const isVisibleNow = isRecordVisible(EVENT, row, actor)
+  if (isVisibleNow === TRUE) return TRUE
   const [before, between] = [nextRow(row), nextRow(nextRow(row))]
   const sequence = (of: RowName) => columnOf(EVENT.key, rowSource(of))
   const anyEvent = (of: RowName, body: Expr): Expr => ({
@@ -134,14 +142,17 @@ export function isTold(row: RowName, actor: Actor): Expr {
     type: 'Boolean',
   })
   const isBetween = allOf(
-    call('gt', sequence(between), sequence(before)),
-    call('lt', sequence(between), sequence(row)),
+    predicate('gt', sequence(between), sequence(before)),
+    predicate('lt', sequence(between), sequence(row)),
   )
   const isBefore = allOf(
-    call('lt', sequence(before), sequence(row)),
-    call('not', anyEvent(between, isBetween)),
+    predicate('lt', sequence(before), sequence(row)),
+    predicate('not', anyEvent(between, isBetween)),
   )
-  return anyOf(seen, anyEvent(before, allOf(isBefore, isVisibleListing(EVENT, rowSource(before), actor))))
+  return anyOf(
+    isVisibleNow,
+    anyEvent(before, allOf(isBefore, isVisibleListing(EVENT, rowSource(before), actor))),
+  )
 }
 
 const nextRow = (row: RowName): RowName => `r${Number(row.slice(1)) + 1}`
@@ -150,22 +161,27 @@ const nextRow = (row: RowName): RowName => `r${Number(row.slice(1)) + 1}`
  * The condition under which the actor may read a field of the record at `source` (fields.csv, readableBy;
  * decisions 6).
  */
-export function isReadable(field: Scalar, source: Source, actor: Actor, policy: Policy): Expr {
-  const inside = actor.audience !== 'public'
+export function isFieldReadable(
+  field: Scalar,
+  source: ColumnSource,
+  actor: Actor,
+  policy: DisclosurePolicy,
+): Expr {
+  const isMemberOrStaff = actor.audience !== 'public'
   switch (field.readableBy) {
     case 'everyone':
-      return field.address && !inside
+      return field.address && !isMemberOrStaff
         ? anyOf(
             isNotFalse(listingColumn(PROPERTY, 'InternetAddressDisplayYN', source)),
-            isOwn(PROPERTY, source, actor),
+            isOwnListing(PROPERTY, source, actor),
           )
         : TRUE
     case 'member':
-      return inside ? TRUE : FALSE
+      return isMemberOrStaff ? TRUE : FALSE
     case 'disclosed':
-      return inside || !policy.nonDisclosure ? TRUE : FALSE
+      return isMemberOrStaff || !policy.nonDisclosure ? TRUE : FALSE
     case 'own':
-      return actor.audience === 'staff' ? TRUE : isOwn(PROPERTY, source, actor)
+      return actor.audience === 'staff' ? TRUE : isOwnListing(PROPERTY, source, actor)
     case 'nobody':
       return FALSE
   }

@@ -1,6 +1,6 @@
-import type { At, Problem, ProblemKind, ProblemOf } from './problem.js'
+import type { Problem, ProblemKind, ProblemOf, SourceLocation } from './problem.js'
 
-export interface Entry<K extends ProblemKind> {
+export interface CatalogEntry<K extends ProblemKind> {
   /** HTTP status. */
   readonly status: number
   /** Sub-status of the service, independent of language; never reused for anything else. */
@@ -13,17 +13,17 @@ export interface Entry<K extends ProblemKind> {
   readonly detail?: true
 }
 
-const source = (p: { readonly at: At }) => p.at.source
+const source = (p: { readonly at: SourceLocation }) => p.at.source
 const field = (p: { readonly field: string }) => p.field
 const option = (p: { readonly option: string }) => p.option
 
-const position = (at: At) =>
+const positionText = (at: SourceLocation) =>
   at.offset === undefined ? '' : ` (at position ${at.offset + 1} of ${at.source})`
 const didYouMean = (p: { readonly suggestion?: string }) =>
   p.suggestion === undefined ? '' : ` Did you mean '${p.suggestion}'?`
 const hint = (p: { readonly hint?: string }) => (p.hint === undefined ? '' : ` ${p.hint}`)
 /** Text of a client, cut so that an answer cannot be made long. */
-const show = (text: string) => (text.length > 80 ? `${text.slice(0, 77)}...` : text)
+const truncate = (text: string) => (text.length > 80 ? `${text.slice(0, 77)}...` : text)
 
 const UNAVAILABLE = {
   database: 'The database cannot be reached. Try again shortly.',
@@ -37,52 +37,52 @@ const UNAVAILABLE = {
  * Codes and statuses: the service's decisions on errors; the form of the body: OData JSON 4.01, 21.1.
  */
 // biome-ignore format: table
-export const CATALOG: { readonly [K in ProblemKind]: Entry<K> } = {
-  Syntax:               { status: 400, code: '2001', target: source, message: p => `Expected ${p.expected} but found ${show(p.found)}${position(p.at)}.` },
-  UnknownField:         { status: 400, code: '2002', target: field,  message: p => `${p.entity} has no field '${show(p.field)}'${position(p.at)}.${didYouMean(p)}` },
-  UnknownFunction:      { status: 400, code: '2003', target: source, message: p => `There is no function '${show(p.name)}'${position(p.at)}.${didYouMean(p)}` },
-  NoOverload:           { status: 400, code: '2004', target: source, message: p => `'${p.name}' does not take (${p.args.join(', ')})${position(p.at)}; it takes ${p.expected.join(' or ')}.${hint(p)}` },
-  WrongType:            { status: 400, code: '2005', target: source, message: p => `Expected ${p.expected}, not ${p.found}${position(p.at)}.` },
-  BadLiteral:           { status: 400, code: '2006', target: source, message: p => `'${show(p.text)}' is no value of type ${p.type}${position(p.at)}.${hint(p)}` },
-  DivisionByZero:       { status: 400, code: '2007', target: source, message: p => `Division by zero${position(p.at)}.` },
-  UnknownOption:        { status: 400, code: '2008', target: option, message: p => `There is no query option '${show(p.option)}'.${didYouMean(p)}` },
-  DuplicateOption:      { status: 400, code: '2009', target: option, message: p => `The query option '${show(p.option)}' is given twice.` },
-  OptionNotAllowed:     { status: 400, code: '2010', target: option, message: p => `The query option '${p.option}' has no meaning for ${p.where}.` },
-  BadOptionValue:       { status: 400, code: '2011', target: option, message: p => `${p.option} takes ${p.expected}${p.found === '' ? '' : `, not '${show(p.found)}'`}.` },
-  DuplicateItem:        { status: 400, code: '2012', target: source, message: p => `'${show(p.item)}' stands twice${position(p.at)}.` },
-  NotSortable:          { status: 400, code: '2013', target: field,  message: p => `'${p.field}' cannot be sorted by${position(p.at)}.` },
-  NotReadable:          { status: 400, code: '2014', target: field,  message: p => `'${p.field}' can be written but never read${position(p.at)}.` },
-  UndefinedAlias:       { status: 400, code: '2015', target: source, message: p => `The parameter alias '${show(p.alias)}' has no value that can stand here${position(p.at)}.` },
+export const CATALOG: { readonly [K in ProblemKind]: CatalogEntry<K> } = {
+  Syntax:               { status: 400, code: '2001', target: source, message: p => `Expected ${p.expected} but found ${truncate(p.found)}${positionText(p.at)}.` },
+  UnknownField:         { status: 400, code: '2002', target: field,  message: p => `${p.entity} has no field '${truncate(p.field)}'${positionText(p.at)}.${didYouMean(p)}` },
+  UnknownFunction:      { status: 400, code: '2003', target: source, message: p => `There is no function '${truncate(p.name)}'${positionText(p.at)}.${didYouMean(p)}` },
+  NoOverload:           { status: 400, code: '2004', target: source, message: p => `'${p.name}' does not take (${p.args.join(', ')})${positionText(p.at)}; it takes ${p.expected.join(' or ')}.${hint(p)}` },
+  WrongType:            { status: 400, code: '2005', target: source, message: p => `Expected ${p.expected}, not ${p.found}${positionText(p.at)}.` },
+  BadLiteral:           { status: 400, code: '2006', target: source, message: p => `'${truncate(p.text)}' is no value of type ${p.type}${positionText(p.at)}.${hint(p)}` },
+  DivisionByZero:       { status: 400, code: '2007', target: source, message: p => `Division by zero${positionText(p.at)}.` },
+  UnknownOption:        { status: 400, code: '2008', target: option, message: p => `There is no query option '${truncate(p.option)}'.${didYouMean(p)}` },
+  DuplicateOption:      { status: 400, code: '2009', target: option, message: p => `The query option '${truncate(p.option)}' is given twice.` },
+  OptionNotAllowed:     { status: 400, code: '2010', target: option, message: p => `The query option '${p.option}' has no meaning for ${p.context}.` },
+  BadOptionValue:       { status: 400, code: '2011', target: option, message: p => `${p.option} takes ${p.expected}${p.found === '' ? '' : `, not '${truncate(p.found)}'`}.` },
+  DuplicateItem:        { status: 400, code: '2012', target: source, message: p => `'${truncate(p.item)}' stands twice${positionText(p.at)}.` },
+  NotSortable:          { status: 400, code: '2013', target: field,  message: p => `'${p.field}' cannot be sorted by${positionText(p.at)}.` },
+  NotReadable:          { status: 400, code: '2014', target: field,  message: p => `'${p.field}' can be written but never read${positionText(p.at)}.` },
+  UndefinedAlias:       { status: 400, code: '2015', target: source, message: p => `The parameter alias '${truncate(p.alias)}' has no value that can stand here${positionText(p.at)}.` },
   BadPageToken:         { status: 400, code: '2016', target: option, message: () => 'The page token is not one of this service, or it belongs to another query. Start again without it.' },
   SkipTooLarge:         { status: 400, code: '2017', target: option, message: p => `${p.option} reaches at most ${p.limit} records. Follow @odata.nextLink (in GraphQL a cursor) to read further.` },
-  QueryTooComplex:      { status: 400, code: '2018', target: source, message: p => `The query has too many ${p.what}: the limit is ${p.limit}${position(p.at)}.` },
-  BadEncoding:          { status: 400, code: '2019', message: p => `The URL is not well encoded at '${show(p.found)}'.` },
-  BadKey:               { status: 400, code: '2020', message: p => `'${show(p.found)}' is no key of ${p.entity}.` },
-  BadHeader:            { status: 400, code: '2021', target: p => p.header, message: p => `The header ${p.header} cannot be '${show(p.found)}'.` },
-  NameTaken:            { status: 400, code: '2022', target: source, message: p => `'${show(p.name)}' is the name of a field or of another computed value${position(p.at)}.` },
+  QueryTooComplex:      { status: 400, code: '2018', target: source, message: p => `The query has too many ${p.what}: the limit is ${p.limit}${positionText(p.at)}.` },
+  BadEncoding:          { status: 400, code: '2019', message: p => `The URL is not well encoded at '${truncate(p.found)}'.` },
+  BadKey:               { status: 400, code: '2020', message: p => `'${truncate(p.found)}' is no key of ${p.entity}.` },
+  BadHeader:            { status: 400, code: '2021', target: p => p.header, message: p => `The header ${p.header} cannot be '${truncate(p.found)}'.` },
+  NameTaken:            { status: 400, code: '2022', target: source, message: p => `'${truncate(p.name)}' is the name of a field or of another computed value${positionText(p.at)}.` },
   LinkTooLong:          { status: 400, code: '2023', message: p => `The link to the next page would have more than ${p.limit} characters: ask for larger pages or in fewer words.` },
-  NotImplemented:       { status: 501, code: '2101', target: p => p.at?.source, message: p => `The service does not implement ${p.feature}${p.at ? position(p.at) : ''}.` },
+  NotImplemented:       { status: 501, code: '2101', target: p => p.at?.source, message: p => `The service does not implement ${p.feature}${p.at ? positionText(p.at) : ''}.` },
 
   MalformedBody:        { status: 400, code: '2001', message: p => `The request body is no JSON object: ${p.reason}.` },
   RequiredMissing:      { status: 400, code: '1101', detail: true, target: field, message: p => `${p.field} is required and may not be empty.` },
-  UnknownBodyField:     { status: 400, code: '1102', detail: true, target: field, message: p => `${p.entity} has no field '${show(p.field)}'.${didYouMean(p)}` },
-  BadValue:             { status: 400, code: '1103', detail: true, target: field, message: p => `${p.field} takes ${p.expected}, not ${show(p.found)}.` },
+  UnknownBodyField:     { status: 400, code: '1102', detail: true, target: field, message: p => `${p.entity} has no field '${truncate(p.field)}'.${didYouMean(p)}` },
+  BadValue:             { status: 400, code: '1103', detail: true, target: field, message: p => `${p.field} takes ${p.expected}, not ${truncate(p.found)}.` },
   OutOfRange:           { status: 400, code: '1104', detail: true, target: field, message: p => `${p.field} takes ${p.limit}.` },
-  NotInLookup:          { status: 400, code: '1105', detail: true, target: field, message: p => `'${show(p.value)}' is no valid value of ${p.field}.` },
-  NotWritable:          { status: 400, code: '1106', detail: true, target: field, message: p => `${show(p.field)} cannot be written.` },
-  NoSuchReference:      { status: 400, code: '1107', detail: true, target: field, message: p => `${p.field}: there is no ${p.target} with the key '${show(p.value)}'.` },
+  NotInLookup:          { status: 400, code: '1105', detail: true, target: field, message: p => `'${truncate(p.value)}' is no valid value of ${p.field}.` },
+  NotWritable:          { status: 400, code: '1106', detail: true, target: field, message: p => `${truncate(p.field)} cannot be written.` },
+  NoSuchReference:      { status: 400, code: '1107', detail: true, target: field, message: p => `${p.field}: there is no ${p.target} with the key '${truncate(p.value)}'.` },
   TransitionNotAllowed: { status: 400, code: '1108', detail: true, target: () => 'StandardStatus', message: p => `StandardStatus cannot go from '${p.from}' to '${p.to}'.` },
 
   TokenMissing:         { status: 401, code: '3001', message: () => 'The request carries no bearer token.' },
   TokenRefused:         { status: 401, code: '3002', message: p => `The token is refused: ${p.reason}.` },
   ScopeMissing:         { status: 403, code: '3003', message: p => `The token lacks the scope ${p.scope}.` },
   NotYours:             { status: 403, code: '3003', message: p => `The token may not write this ${p.entity}: it is the listing of another agent and office.` },
-  NotFound:             { status: 404, code: '4004', message: p => `There is no ${show(p.what)}.` },
+  NotFound:             { status: 404, code: '4004', message: p => `There is no ${truncate(p.what)}.` },
   MethodNotAllowed:     { status: 405, code: '4005', message: p => `${p.method} is not possible here; possible: ${p.allow.join(', ')}.` },
   NotAcceptable:        { status: 406, code: '4006', target: p => p.wish, message: p => `The answer is offered as ${p.offered} only.` },
   Conflict:             { status: 409, code: '4009', message: p => `${p.what}` },
   PreconditionFailed:   { status: 412, code: '4012', target: p => p.header, message: p => `The record is in a version that ${p.header} does not allow: it may have changed since it was read.` },
-  IsolationNotOffered:  { status: 412, code: '4012', target: () => 'Isolation', message: p => `The isolation '${show(p.found)}' is not offered.` },
+  IsolationNotOffered:  { status: 412, code: '4012', target: () => 'Isolation', message: p => `The isolation '${truncate(p.found)}' is not offered.` },
   BodyTooLarge:         { status: 413, code: '4013', message: p => `The request body is larger than ${p.limit} bytes.` },
   UrlTooLong:           { status: 414, code: '4014', message: p => `The URL is longer than ${p.limit} characters.` },
   UnsupportedMediaType: { status: 415, code: '4015', target: () => 'Content-Type', message: p => `The request body must be ${p.expected}.` },
@@ -102,9 +102,9 @@ export interface Failure {
   readonly code: string
   readonly message: string
   readonly target?: string
-  readonly details: readonly Detail[]
+  readonly details: readonly FailureDetail[]
 }
-export interface Detail {
+export interface FailureDetail {
   readonly code: string
   readonly message: string
   readonly target?: string
@@ -133,8 +133,8 @@ export function toFailure(problems: readonly [Problem, ...Problem[]]): Failure {
   }
 }
 
-function toDetail<K extends ProblemKind>(problem: ProblemOf<K> & { kind: K }): Detail {
-  const entry: Entry<K> = CATALOG[problem.kind]
+function toDetail<K extends ProblemKind>(problem: ProblemOf<K> & { kind: K }): FailureDetail {
+  const entry: CatalogEntry<K> = CATALOG[problem.kind]
   const target = entry.target?.(problem)
   return { code: entry.code, message: entry.message(problem), ...(target !== undefined && { target }) }
 }

@@ -2,7 +2,7 @@
  * Where in the request a fault stands: a query option, argument or body, and an offset (characters, from 0)
  * into its text.
  */
-export interface At {
+export interface SourceLocation {
   readonly source: string
   readonly offset?: number
 }
@@ -13,54 +13,74 @@ export interface At {
  */
 export type Problem =
   // A query that cannot be read or has no meaning.
-  | { readonly kind: 'Syntax'; readonly expected: string; readonly found: string; readonly at: At }
+  | {
+      readonly kind: 'Syntax'
+      readonly expected: string
+      readonly found: string
+      readonly at: SourceLocation
+    }
   | {
       readonly kind: 'UnknownField'
       readonly entity: string
       readonly field: string
       readonly suggestion?: string
-      readonly at: At
+      readonly at: SourceLocation
     }
-  | { readonly kind: 'UnknownFunction'; readonly name: string; readonly suggestion?: string; readonly at: At }
+  | {
+      readonly kind: 'UnknownFunction'
+      readonly name: string
+      readonly suggestion?: string
+      readonly at: SourceLocation
+    }
   | {
       readonly kind: 'NoOverload'
       readonly name: string
       readonly args: readonly string[]
       readonly expected: readonly string[]
       readonly hint?: string
-      readonly at: At
+      readonly at: SourceLocation
     }
-  | { readonly kind: 'WrongType'; readonly expected: string; readonly found: string; readonly at: At }
+  | {
+      readonly kind: 'WrongType'
+      readonly expected: string
+      readonly found: string
+      readonly at: SourceLocation
+    }
   | {
       readonly kind: 'BadLiteral'
       readonly type: string
       readonly text: string
       readonly hint?: string
-      readonly at: At
+      readonly at: SourceLocation
     }
-  | { readonly kind: 'DivisionByZero'; readonly at: At }
+  | { readonly kind: 'DivisionByZero'; readonly at: SourceLocation }
   | { readonly kind: 'UnknownOption'; readonly option: string; readonly suggestion?: string }
   | { readonly kind: 'DuplicateOption'; readonly option: string }
-  | { readonly kind: 'OptionNotAllowed'; readonly option: string; readonly where: string }
+  | { readonly kind: 'OptionNotAllowed'; readonly option: string; readonly context: string }
   | {
       readonly kind: 'BadOptionValue'
       readonly option: string
       readonly expected: string
       readonly found: string
     }
-  | { readonly kind: 'DuplicateItem'; readonly item: string; readonly at: At }
-  | { readonly kind: 'NameTaken'; readonly name: string; readonly at: At }
-  | { readonly kind: 'NotSortable'; readonly field: string; readonly at: At }
-  | { readonly kind: 'NotReadable'; readonly field: string; readonly at: At }
-  | { readonly kind: 'UndefinedAlias'; readonly alias: string; readonly at: At }
+  | { readonly kind: 'DuplicateItem'; readonly item: string; readonly at: SourceLocation }
+  | { readonly kind: 'NameTaken'; readonly name: string; readonly at: SourceLocation }
+  | { readonly kind: 'NotSortable'; readonly field: string; readonly at: SourceLocation }
+  | { readonly kind: 'NotReadable'; readonly field: string; readonly at: SourceLocation }
+  | { readonly kind: 'UndefinedAlias'; readonly alias: string; readonly at: SourceLocation }
   | { readonly kind: 'BadPageToken'; readonly option: string }
   | { readonly kind: 'SkipTooLarge'; readonly option: string; readonly limit: number }
-  | { readonly kind: 'QueryTooComplex'; readonly what: string; readonly limit: number; readonly at: At }
+  | {
+      readonly kind: 'QueryTooComplex'
+      readonly what: string
+      readonly limit: number
+      readonly at: SourceLocation
+    }
   | { readonly kind: 'LinkTooLong'; readonly limit: number }
   | { readonly kind: 'BadEncoding'; readonly found: string }
   | { readonly kind: 'BadKey'; readonly entity: string; readonly found: string }
   | { readonly kind: 'BadHeader'; readonly header: string; readonly found: string }
-  | { readonly kind: 'NotImplemented'; readonly feature: string; readonly at?: At }
+  | { readonly kind: 'NotImplemented'; readonly feature: string; readonly at?: SourceLocation }
   // A body that cannot be read, and the faults of a write: all of them are reported at once.
   | { readonly kind: 'MalformedBody'; readonly reason: string }
   | { readonly kind: 'RequiredMissing'; readonly field: string }

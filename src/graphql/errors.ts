@@ -7,7 +7,7 @@ import type { GraphQLContext } from './context.js'
  * Codes by HTTP status (decisions 9). What is not named is a request that could not be read as one: Apollo's
  * own code for it.
  */
-const CODES: ReadonlyMap<number, string> = new Map([
+const CODE_BY_STATUS: ReadonlyMap<number, string> = new Map([
   [400, 'BAD_USER_INPUT'],
   [401, 'UNAUTHENTICATED'],
   [403, 'FORBIDDEN'],
@@ -22,7 +22,7 @@ const CODES: ReadonlyMap<number, string> = new Map([
 export const BAD_REQUEST = 'BAD_REQUEST'
 
 /** Problems of status 400 that are faults of the HTTP request, not of what was asked with it. */
-const UNREADABLE: ReadonlySet<Problem['kind']> = new Set<Problem['kind']>([
+const MALFORMED_REQUEST_KINDS: ReadonlySet<Problem['kind']> = new Set<Problem['kind']>([
   'MalformedBody',
   'BadRequest',
   'BadHeader',
@@ -40,7 +40,7 @@ export function toGraphQLError(
   path?: readonly (string | number)[],
   nodes?: readonly ASTNode[],
 ): GraphQLError {
-  if (error instanceof GraphQLError && isHarmless(error)) return error
+  if (error instanceof GraphQLError && isSafeToExpose(error)) return error
   const cause = error instanceof GraphQLError ? error.originalError : error
   const problems = problemsOf(cause, report)
   const failure = toFailure(problems)
@@ -52,16 +52,18 @@ export function toGraphQLError(
 }
 
 /** Said by graphql-js or by ourselves: nothing else stands behind it. */
-const isHarmless = ({ originalError }: GraphQLError): boolean =>
+const isSafeToExpose = ({ originalError }: GraphQLError): boolean =>
   originalError === undefined || originalError instanceof GraphQLError
 
 function toExtensions({ status, code, target, details }: Failure, { kind }: Problem) {
-  const named = UNREADABLE.has(kind) ? BAD_REQUEST : (CODES.get(status) ?? BAD_REQUEST)
-  return { code: named, serviceCode: code, ...(target !== undefined && { target }), details }
+  const graphqlCode = MALFORMED_REQUEST_KINDS.has(kind)
+    ? BAD_REQUEST
+    : (CODE_BY_STATUS.get(status) ?? BAD_REQUEST)
+  return { code: graphqlCode, serviceCode: code, ...(target !== undefined && { target }), details }
 }
 
 /** The same for a request that never came to be executed, as a value of its own. */
-export function toRefusal(problem: Problem): {
+export function toRequestError(problem: Problem): {
   readonly status: number
   readonly error: GraphQLFormattedError
 } {
@@ -73,7 +75,7 @@ export function toRefusal(problem: Problem): {
 }
 
 /** How a last sentence begins that names what is near: that of graphql-js, and of our catalogue too. */
-const SUGGESTION = 'Did you mean '
+const SUGGESTION_PREFIX = 'Did you mean '
 
 /**
  * An error without the names that it suggests: from enough of those the schema could be rebuilt by whoever
@@ -83,7 +85,7 @@ const SUGGESTION = 'Did you mean '
 export function withoutSuggestions(error: GraphQLFormattedError): GraphQLFormattedError {
   const { message } = error
   const start = message.endsWith('?')
-    ? message.indexOf(SUGGESTION, message.lastIndexOf('?', message.length - 2) + 1)
+    ? message.indexOf(SUGGESTION_PREFIX, message.lastIndexOf('?', message.length - 2) + 1)
     : -1
   return start < 0 ? error : { ...error, message: message.slice(0, start).trimEnd() }
 }

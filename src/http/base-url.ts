@@ -5,7 +5,7 @@ import { fail } from '../errors/problem.js'
 /**
  * A name, an IPv4 or a bracketed IPv6 address, and perhaps a port: nothing that could lead a link elsewhere.
  */
-const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,253})|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/
+const HOST_PATTERN = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,253})|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/
 
 /**
  * The address that all links of an answer begin with, without a slash at its end: PUBLIC_URL, else what the
@@ -19,7 +19,7 @@ export function baseUrl(req: IncomingMessage, config: Pick<Config, 'publicUrl' |
   const forwardedHost = config.trustProxy ? firstOf(req, 'x-forwarded-host') : undefined
   const host = forwardedHost ?? req.headers.host ?? ''
   if (!/^https?$/i.test(scheme)) fail({ kind: 'BadHeader', header: 'X-Forwarded-Proto', found: scheme })
-  if (!HOST.test(host))
+  if (!HOST_PATTERN.test(host))
     fail({
       kind: 'BadHeader',
       header: forwardedHost === undefined ? 'Host' : 'X-Forwarded-Host',

@@ -15,40 +15,44 @@ export async function readBody(req: IncomingMessage, limit: number): Promise<Buf
   if (coding !== 'identity')
     fail({ kind: 'UnsupportedMediaType', expected: 'sent without a Content-Encoding' })
   if (Number(req.headers['content-length'] ?? 0) > limit) fail({ kind: 'BodyTooLarge', limit })
-  return await collect(req, limit)
+  return await collectBytes(req, limit)
 }
 
 /**
  * Events and not `for await`: leaving that loop destroys the socket, and the client would never see the
  * answer 413.
  */
-function collect(req: IncomingMessage, limit: number): Promise<Buffer> {
+function collectBytes(req: IncomingMessage, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
-    let isOver = false
-    const parts = {
+    let isSettled = false
+    const listeners = {
       keep(chunk: Buffer) {
         size += chunk.length
-        if (size > limit) parts.refuse({ kind: 'BodyTooLarge', limit })
+        if (size > limit) listeners.refuse({ kind: 'BodyTooLarge', limit })
         else chunks.push(chunk)
       },
       end() {
-        isOver = true
+        isSettled = true
         resolve(Buffer.concat(chunks))
       },
       lose() {
-        parts.refuse({ kind: 'BadRequest', reason: 'the body ended early' })
+        listeners.refuse({ kind: 'BadRequest', reason: 'the body ended early' })
       },
       refuse(problem: Problem) {
         // Every request closes, and to make an error is dear.
-        if (isOver) return
-        isOver = true
-        req.off('data', parts.keep)
+        if (isSettled) return
+        isSettled = true
+        req.off('data', listeners.keep)
         reject(new ProblemError(problem))
       },
     }
-    req.on('data', parts.keep).on('end', parts.end).on('error', parts.lose).on('close', parts.lose)
+    req
+      .on('data', listeners.keep)
+      .on('end', listeners.end)
+      .on('error', listeners.lose)
+      .on('close', listeners.lose)
   })
 }
 
@@ -66,12 +70,12 @@ export async function readJsonObject(req: IncomingMessage, limit: number): Promi
  */
 export async function readJson(req: IncomingMessage, limit: number, maxDepth?: number): Promise<JsonValue> {
   checkMediaType(req.headers['content-type'], 'application/json')
-  return toJson(await readBody(req, limit), maxDepth)
+  return parseJsonBytes(await readBody(req, limit), maxDepth)
 }
 
 /** The JSON value in bytes that are there already. */
-export function toJson(bytes: Buffer, maxDepth?: number): JsonValue {
-  const text = decode(bytes)
+export function parseJsonBytes(bytes: Buffer, maxDepth?: number): JsonValue {
+  const text = decodeUtf8(bytes)
   return text.trim() === ''
     ? fail({ kind: 'MalformedBody', reason: 'it is empty' })
     : parseJson(text, maxDepth)
@@ -96,7 +100,7 @@ export function checkMediaType(contentType = '', expected: 'application/json' | 
 
 const UTF_8 = new TextDecoder('utf-8', { fatal: true })
 
-function decode(bytes: Buffer): string {
+function decodeUtf8(bytes: Buffer): string {
   try {
     return UTF_8.decode(bytes)
   } catch {

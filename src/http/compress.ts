@@ -7,7 +7,7 @@ import type { Config } from '../config/config.js'
  * every answer that could be. The package takes brotli at quality 4: a page of 100 KB took 1.9 ms (gzip 0.9
  * ms, a fifth larger), at brotli's own default 11 half a second.
  */
-export function compressAnswers({ compressMinBytes }: Pick<Config, 'compressMinBytes'>): RequestHandler {
+export function compressResponses({ compressMinBytes }: Pick<Config, 'compressMinBytes'>): RequestHandler {
   const compress = compression({ threshold: compressMinBytes })
   return (req, res, next) => {
     if (req.headers['accept-encoding'] !== undefined) return compress(req, res, next)

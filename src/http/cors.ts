@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Config } from '../config/config.js'
 
-const METHODS = 'GET, HEAD, POST, PATCH, PUT, DELETE'
+const ALLOWED_METHODS = 'GET, HEAD, POST, PATCH, PUT, DELETE'
 /** Headers of our answers that a script may read; without this list it sees almost none of them. */
-const EXPOSED = [
+const EXPOSED_HEADERS = [
   'OData-Version',
   'ETag',
   'Location',
@@ -20,22 +20,22 @@ const EXPOSED = [
   'RateLimit-Reset',
 ].join(', ')
 /** Two hours, the most that Chromium keeps. */
-const PREFLIGHT_AGE_S = '7200'
+const PREFLIGHT_MAX_AGE_S = '7200'
 
-type Handler = (req: IncomingMessage, res: ServerResponse, next: () => void) => void
+type CorsMiddleware = (req: IncomingMessage, res: ServerResponse, next: () => void) => void
 
 /**
  * Lets pages of CORS_ORIGINS call the service. It stands before everything else, so that errors carry the
  * headers too and a preflight needs no token. Credentials are never allowed: the service knows no cookies, a
  * bearer token is sent by the script itself. An OPTIONS request that is no preflight goes on to the adapters.
  */
-export function allowOrigins({ corsOrigins }: Pick<Config, 'corsOrigins'>): Handler {
+export function allowOrigins({ corsOrigins }: Pick<Config, 'corsOrigins'>): CorsMiddleware {
   return (req, res, next) => {
     const allowed = toAllowedOrigin(req.headers.origin, corsOrigins)
     if (corsOrigins.length > 0 && !corsOrigins.includes('*')) res.appendHeader('Vary', 'Origin')
     if (allowed !== undefined) res.setHeader('Access-Control-Allow-Origin', allowed)
-    if (isPreflight(req)) return answerPreflight(req, res, allowed !== undefined)
-    if (allowed !== undefined) res.setHeader('Access-Control-Expose-Headers', EXPOSED)
+    if (isPreflight(req)) return respondToPreflight(req, res, allowed !== undefined)
+    if (allowed !== undefined) res.setHeader('Access-Control-Expose-Headers', EXPOSED_HEADERS)
     next()
   }
 }
@@ -54,11 +54,11 @@ const isPreflight = ({ method, headers }: IncomingMessage) =>
   headers.origin !== undefined &&
   headers['access-control-request-method'] !== undefined
 
-function answerPreflight(req: IncomingMessage, res: ServerResponse, isAllowed: boolean): void {
+function respondToPreflight(req: IncomingMessage, res: ServerResponse, isAllowed: boolean): void {
   if (isAllowed) {
-    res.setHeader('Access-Control-Allow-Methods', METHODS)
+    res.setHeader('Access-Control-Allow-Methods', ALLOWED_METHODS)
     res.setHeader('Access-Control-Allow-Headers', req.headers['access-control-request-headers'] ?? '')
-    res.setHeader('Access-Control-Max-Age', PREFLIGHT_AGE_S)
+    res.setHeader('Access-Control-Max-Age', PREFLIGHT_MAX_AGE_S)
   }
   res.appendHeader('Vary', 'Access-Control-Request-Headers')
   res.writeHead(204).end()

@@ -9,7 +9,7 @@ const RETRY_AFTER_S = 5
  * The value of `WWW-Authenticate` for a problem (RFC 6750, 3): present on every 401, and on a 403 for a
  * missing scope. A request without a token gets no error code, as the RFC asks.
  */
-export function challenge(problem: Problem): string | undefined {
+export function bearerChallenge(problem: Problem): string | undefined {
   if (problem.kind === 'TokenMissing') return `Bearer realm="${REALM}"`
   if (problem.kind === 'TokenRefused') return `Bearer realm="${REALM}", error="invalid_token"`
   if (problem.kind === 'ScopeMissing')
@@ -22,7 +22,7 @@ export function challenge(problem: Problem): string | undefined {
  * WWW-Authenticate, Retry-After, Allow.
  */
 export function failureHeaders(problem: Problem): Readonly<Record<string, string>> {
-  const authenticate = challenge(problem)
+  const authenticate = bearerChallenge(problem)
   const retryAfter =
     problem.kind === 'TooManyRequests'
       ? problem.retryAfter
@@ -42,14 +42,14 @@ export const renderErrorBody = ({ code, message, target, details }: Failure): st
   JSON.stringify({ error: { code, message, target, details } })
 
 /** A whole answer for a problem that no adapter has seen. */
-export interface FailureAnswer {
+export interface FailureResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
 /** Renders a problem outside the adapters: what Node refuses, a path that nobody serves. */
-export function renderFailure(problem: Problem): FailureAnswer {
+export function renderFailure(problem: Problem): FailureResponse {
   const failure = toFailure([problem])
   const body = renderErrorBody(failure)
   const headers = {

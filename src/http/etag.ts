@@ -1,10 +1,10 @@
-import type { Versions } from '../domain/precondition.js'
+import type { VersionCondition } from '../domain/precondition.js'
 import { fail } from '../errors/problem.js'
 
 /** ETags are weak: the same version of a record is written in more than one form. */
 export const toETag = (version: string): string => `W/"${version}"`
 
-const TAG = /\s*(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"\s*(?:,|$)/y
+const ENTITY_TAG = /\s*(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"\s*(?:,|$)/y
 
 /**
  * Reads If-Match or If-None-Match (RFC 9110, 13.1). Weak and strong tags are compared alike: ours are weak,
@@ -13,19 +13,19 @@ const TAG = /\s*(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"\s*(?:,|$)/y
 export function readEntityTags(
   header: 'If-Match' | 'If-None-Match',
   text: string | undefined,
-): Versions | undefined {
+): VersionCondition | undefined {
   return text === undefined
     ? undefined
     : (parseEntityTags(text) ?? fail({ kind: 'BadHeader', header, found: text }))
 }
 
 /** The versions in a list of entity tags; undefined if it is none. */
-export function parseEntityTags(text: string): Versions | undefined {
+export function parseEntityTags(text: string): VersionCondition | undefined {
   if (text.trim() === '*') return '*'
   const versions: string[] = []
-  TAG.lastIndex = 0
-  while (TAG.lastIndex < text.length) {
-    const found = TAG.exec(text)
+  ENTITY_TAG.lastIndex = 0
+  while (ENTITY_TAG.lastIndex < text.length) {
+    const found = ENTITY_TAG.exec(text)
     if (!found) return undefined
     versions.push(found[1] ?? '')
   }
@@ -33,5 +33,5 @@ export function parseEntityTags(text: string): Versions | undefined {
 }
 
 /** Whether a record of that version is meant. Entries of the log have no version. */
-export const isNamed = (tags: Versions, version: string | null): boolean =>
+export const matchesETag = (tags: VersionCondition, version: string | null): boolean =>
   tags === '*' || (version !== null && tags.includes(version))

@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express'
 
 /** A place of the service, for people. */
-export interface Signpost {
+export interface FrontPageLink {
   readonly path: string
   readonly about: string
 }
@@ -13,8 +13,8 @@ const STYLE =
  * The page at `/`: what is here and how to get in. Its links begin with `base`, for a proxy may strip a
  * prefix. It loads nothing and runs nothing.
  */
-export function showFrontPage(signposts: readonly Signpost[], base = ''): RequestHandler {
-  const page = renderPage(signposts, base)
+export function serveFrontPage(links: readonly FrontPageLink[], base = ''): RequestHandler {
+  const page = renderFrontPage(links, base)
   return (_req, res) => {
     res.setHeader('Content-Type', 'text/html; charset=utf-8')
     res.setHeader('Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'")
@@ -22,14 +22,14 @@ export function showFrontPage(signposts: readonly Signpost[], base = ''): Reques
   }
 }
 
-const renderPage = (signposts: readonly Signpost[], base: string): string => `<!doctype html>
+const renderFrontPage = (links: readonly FrontPageLink[], base: string): string => `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Listing Service</title><style>${STYLE}</style></head>
 <body>
 <h1>Listing Service</h1>
 <p>Real-estate listings, to read and to write.</p>
 <ul>
-${signposts.map(({ path, about }) => `<li><a href="${base}${path}"><code>${path}</code></a>: ${about}</li>`).join('\n')}
+${links.map(({ path, about }) => `<li><a href="${base}${path}"><code>${path}</code></a>: ${about}</li>`).join('\n')}
 </ul>
 <p>All but the health checks and pages for people need a bearer token, so a browser alone gets 401 there: <code>npm run -s token -- --scope "listings:read listings:write" --member M00000001 --class member</code> prints one, here for an agent of the sample market.
 The README of the project tells the rest; the protocol is documented at <a href="https://www.odata.org/documentation/">odata.org</a>.</p>

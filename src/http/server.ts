@@ -11,10 +11,10 @@ import type { Duplex } from 'node:stream'
 import type { Config } from '../config/config.js'
 import type { Problem } from '../errors/problem.js'
 import { renderFailure } from './errors.js'
-import type { Messages } from './express-prototypes.js'
+import type { MessageClasses } from './express-prototypes.js'
 
 /** The part of a request that Node reads before anyone else: times in milliseconds. */
-const TIMES = {
+const TIMEOUTS = {
   /** A slow client may not hold a connection with a request that never ends. */
   requestTimeout: 60_000,
   headersTimeout: 20_000,
@@ -26,19 +26,22 @@ const TIMES = {
 const LINGER_MS = 1000
 
 /** Headers of a request that offer another protocol, as `Connection` names them too. */
-const OFFER: ReadonlySet<string> = new Set(['upgrade', 'http2-settings'])
+const UPGRADE_HEADERS: ReadonlySet<string> = new Set(['upgrade', 'http2-settings'])
 
 /** On a connection: the answer that is made for it, and the requests that have come behind it. */
-const RUNNING = Symbol('running')
-const WAITING = Symbol('waiting')
+const CURRENT_RESPONSE = Symbol('running')
+const PENDING_REQUESTS = Symbol('waiting')
 /** Nobody who reads the answers sends so many before the first one has come. */
-const MOST_WAITING = 1000
-type Connection = Duplex & { [RUNNING]?: ServerResponse | undefined; [WAITING]?: (() => void)[] | undefined }
+const MAX_PIPELINED_REQUESTS = 1000
+type ClientSocket = Duplex & {
+  [CURRENT_RESPONSE]?: ServerResponse | undefined
+  [PENDING_REQUESTS]?: (() => void)[] | undefined
+}
 
 type ServerSettings = Pick<Config, 'host' | 'port' | 'maxHeaderBytes' | 'shutdownTimeoutMs'>
 
 /** What holds connections for longer than a request takes. */
-export interface LongLived {
+export interface LongLivedConnections {
   /** Takes over a connection that asks to become a WebSocket. */
   upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void
   /** Ends all that it holds, and takes nothing more. */
@@ -46,16 +49,16 @@ export interface LongLived {
 }
 
 /** What an application brings along, beside what serves its requests. */
-export interface Luggage {
-  readonly longLived?: LongLived
-  readonly messages?: Messages
+export interface ServerExtras {
+  readonly longLived?: LongLivedConnections
+  readonly messages?: MessageClasses
 }
 
 export const createHttpServer = (
   app: RequestListener,
   config: ServerSettings,
-  luggage: Luggage = {},
-): HttpServer => new HttpServer(app, config, luggage)
+  extras: ServerExtras = {},
+): HttpServer => new HttpServer(app, config, extras)
 
 /**
  * The server around an application. What Node refuses by itself is answered in the form of every other error.
@@ -63,30 +66,30 @@ export const createHttpServer = (
 export class HttpServer {
   readonly #config: ServerSettings
   readonly #server: Server
-  readonly #connections = new Set<Connection>()
-  readonly #longLived: LongLived | undefined
+  readonly #connections = new Set<ClientSocket>()
+  readonly #longLived: LongLivedConnections | undefined
   #draining = false
 
-  constructor(app: RequestListener, config: ServerSettings, { longLived, messages }: Luggage) {
+  constructor(app: RequestListener, config: ServerSettings, { longLived, messages }: ServerExtras) {
     this.#config = config
     this.#longLived = longLived
-    const serve: RequestListener = (req, res) => this.#serve(app, req, res)
+    const serve: RequestListener = (req, res) => this.#enqueue(app, req, res)
     // Node answers a missing Host with an empty body, so that check is ours.
     this.#server = createServer(
-      { ...TIMES, ...messages, maxHeaderSize: config.maxHeaderBytes, requireHostHeader: false },
+      { ...TIMEOUTS, ...messages, maxHeaderSize: config.maxHeaderBytes, requireHostHeader: false },
       serve,
     )
     // An expectation that is unknown may be ignored (RFC 9110, 10.1.1); Node would answer 417 without a body.
     this.#server.on('checkExpectation', serve)
     this.#server.on('connect', (_req: IncomingMessage, socket: Duplex) =>
-      refuse(socket, { kind: 'BadRequest', reason: 'CONNECT is not possible here' }),
+      closeWithProblem(socket, { kind: 'BadRequest', reason: 'CONNECT is not possible here' }),
     )
     this.#server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) =>
       this.#upgrade(req, socket, head),
     )
-    this.#server.on('connection', (socket: Connection) => this.#hold(socket))
-    this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Connection) =>
-      this.#failClient(error.code, socket),
+    this.#server.on('connection', (socket: ClientSocket) => this.#track(socket))
+    this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: ClientSocket) =>
+      this.#handleClientError(error.code, socket),
     )
   }
 
@@ -122,18 +125,18 @@ export class HttpServer {
         resolve()
       })
       this.#server.closeIdleConnections()
-      for (const { [RUNNING]: res } of this.#connections)
+      for (const { [CURRENT_RESPONSE]: res } of this.#connections)
         if (res && !res.headersSent) res.setHeader('Connection', 'close')
     })
   }
 
-  #hold(socket: Connection): void {
+  #track(socket: ClientSocket): void {
     this.#connections.add(socket)
     socket.once('close', () => {
       this.#connections.delete(socket)
       // What still waits behind another answer when the connection ends is never told that it has.
-      socket[RUNNING] = undefined
-      socket[WAITING] = undefined
+      socket[CURRENT_RESPONSE] = undefined
+      socket[PENDING_REQUESTS] = undefined
     })
   }
 
@@ -141,37 +144,37 @@ export class HttpServer {
    * Requests of one connection are served one after the other, as their answers go out: a client that sends
    * many and reads none holds one answer.
    */
-  #serve(
+  #enqueue(
     app: RequestListener,
     req: IncomingMessage,
     res: ServerResponse<IncomingMessage> & { req: IncomingMessage },
   ): void {
-    const socket: Connection = req.socket
-    const waiting = socket[WAITING] ?? []
-    socket[WAITING] = waiting
-    if (!socket[RUNNING]) this.#run(app, req, res)
-    else if (waiting.length < MOST_WAITING) waiting.push(() => this.#run(app, req, res))
+    const socket: ClientSocket = req.socket
+    const pending = socket[PENDING_REQUESTS] ?? []
+    socket[PENDING_REQUESTS] = pending
+    if (!socket[CURRENT_RESPONSE]) this.#handle(app, req, res)
+    else if (pending.length < MAX_PIPELINED_REQUESTS) pending.push(() => this.#handle(app, req, res))
     else socket.destroy()
   }
 
-  #run(
+  #handle(
     app: RequestListener,
     req: IncomingMessage,
     res: ServerResponse<IncomingMessage> & { req: IncomingMessage },
   ): void {
-    const socket: Connection = req.socket
-    socket[RUNNING] = res
+    const socket: ClientSocket = req.socket
+    socket[CURRENT_RESPONSE] = res
     if (this.#draining) res.setHeader('Connection', 'close')
     res.on('close', () => {
-      socket[RUNNING] = undefined
-      if (!socket.destroyed) socket[WAITING]?.shift()?.()
+      socket[CURRENT_RESPONSE] = undefined
+      if (!socket.destroyed) socket[PENDING_REQUESTS]?.shift()?.()
       // The socket is idle only after this event.
       if (this.#draining) setImmediate(() => this.#server.closeIdleConnections())
     })
     // Of two hosts a proxy may believe one and this service the other (RFC 9112, 3.2).
-    const hosts = hostsOf(req)
+    const hosts = hostHeadersOf(req)
     if (hosts.length > 1 || (hosts.length === 0 && req.httpVersion === '1.1'))
-      sendFailure(res, { kind: 'BadHeader', header: 'Host', found: hosts.join(', ') })
+      sendProblem(res, { kind: 'BadHeader', header: 'Host', found: hosts.join(', ') })
     else app(req, res)
   }
 
@@ -181,8 +184,8 @@ export class HttpServer {
    */
   #upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void {
     if (!this.#longLived || req.headers.upgrade?.toLowerCase() !== 'websocket')
-      this.#readAgain(req, socket, head)
-    else if (this.#draining) refuse(socket, { kind: 'Unavailable', reason: 'busy' })
+      this.#replayWithoutUpgrade(req, socket, head)
+    else if (this.#draining) closeWithProblem(socket, { kind: 'Unavailable', reason: 'busy' })
     else this.#longLived.upgrade(req, socket, head)
   }
 
@@ -190,9 +193,13 @@ export class HttpServer {
    * Node has given the connection up: it gets it back as a new one, with the request as if it had made no
    * offer.
    */
-  #readAgain({ method, url, httpVersion, rawHeaders }: IncomingMessage, socket: Duplex, head: Buffer): void {
+  #replayWithoutUpgrade(
+    { method, url, httpVersion, rawHeaders }: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+  ): void {
     const lines = rawHeaders.flatMap((name, i) =>
-      i % 2 === 0 ? withoutOffer(name, rawHeaders[i + 1] ?? '') : [],
+      i % 2 === 0 ? withoutUpgrade(name, rawHeaders[i + 1] ?? '') : [],
     )
     socket.unshift(
       Buffer.concat([
@@ -204,37 +211,41 @@ export class HttpServer {
   }
 
   /** Half an answer cannot be taken back: the connection ends without another word. */
-  #failClient(code: string | undefined, socket: Connection): void {
-    if (!socket.writable || code === 'ECONNRESET' || socket[RUNNING]?.headersSent) socket.destroy()
-    else refuse(socket, toProblem(code))
+  #handleClientError(code: string | undefined, socket: ClientSocket): void {
+    if (!socket.writable || code === 'ECONNRESET' || socket[CURRENT_RESPONSE]?.headersSent) socket.destroy()
+    else closeWithProblem(socket, clientErrorProblem(code))
   }
 }
 
 /** All values of Host: Node keeps the first one in `headers`. */
-function hostsOf({ rawHeaders }: IncomingMessage): readonly string[] {
+function hostHeadersOf({ rawHeaders }: IncomingMessage): readonly string[] {
   const hosts: string[] = []
   for (let i = 0; i < rawHeaders.length; i += 2)
-    if (isHost(rawHeaders[i])) hosts.push(rawHeaders[i + 1] ?? '')
+    if (isHostHeader(rawHeaders[i])) hosts.push(rawHeaders[i + 1] ?? '')
   return hosts
 }
 
-const isHost = (name = ''): boolean => name.length === 4 && name.toLowerCase() === 'host'
+const isHostHeader = (name = ''): boolean => name.length === 4 && name.toLowerCase() === 'host'
 
-function toProblem(code: string | undefined): Problem {
+function clientErrorProblem(code: string | undefined): Problem {
   if (code === 'HPE_HEADER_OVERFLOW') return { kind: 'HeadersTooLarge' }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return { kind: 'BadRequest', reason: 'it did not arrive in time' }
   return { kind: 'BadRequest', reason: 'it is no well-formed HTTP request' }
 }
 
 /** A line of the head of a request, as far as it is no offer of another protocol. */
-function withoutOffer(name: string, value: string): readonly string[] {
+function withoutUpgrade(name: string, value: string): readonly string[] {
   const isConnection = name.toLowerCase() === 'connection'
   const options = isConnection ? value.split(',').map(option => option.trim()) : [value]
-  const left = isConnection ? options.filter(option => !OFFER.has(option.toLowerCase())) : options
-  return OFFER.has(name.toLowerCase()) || left.length === 0 ? [] : [`${name}: ${left.join(', ')}\r\n`]
+  const remaining = isConnection
+    ? options.filter(option => !UPGRADE_HEADERS.has(option.toLowerCase()))
+    : options
+  return UPGRADE_HEADERS.has(name.toLowerCase()) || remaining.length === 0
+    ? []
+    : [`${name}: ${remaining.join(', ')}\r\n`]
 }
 
-function sendFailure(res: ServerResponse, problem: Problem): void {
+function sendProblem(res: ServerResponse, problem: Problem): void {
   const { status, headers, body } = renderFailure(problem)
   res.writeHead(status, { ...headers, Connection: 'close' }).end(body)
 }
@@ -244,7 +255,7 @@ function sendFailure(res: ServerResponse, problem: Problem): void {
  * later, since a reset at once would take the answer from a client that is still sending, and one that never
  * closes would stay for ever.
  */
-export function refuse(socket: Duplex, problem: Problem): void {
+export function closeWithProblem(socket: Duplex, problem: Problem): void {
   const { status, headers, body } = renderFailure(problem)
   const lines = Object.entries({ ...headers, Date: new Date().toUTCString(), Connection: 'close' }).map(
     ([name, value]) => `${name}: ${value}`,

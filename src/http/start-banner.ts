@@ -5,20 +5,20 @@ import type { Grant } from './auth/token.js'
 export const START_GRANT: Grant = {
   scopes: ['listings:read', 'listings:write', 'listings:write:any'],
   audience: 'staff',
-  seconds: 86_400,
+  expiresIn: 86_400,
 }
 
-const DRAFT =
+const SAMPLE_DRAFT =
   '{"ListAgentKey":"M00000001","ListOfficeKey":"O0000001","PropertyType":"Residential","StreetNumber":"12","StreetName":"Main St","City":"Boise"}'
 
-const LISTINGS =
+const SAMPLE_QUERY =
   '{"query":"{ properties(filter: {StandardStatus: {eq: \\"Active\\"}}, first: 3) { totalCount nodes { ListingKey City ListPrice } } }"}'
 
 /**
  * A token and a few requests to paste into a shell, for whoever has just started the service. The keys of the
  * draft are those of the sample market.
  */
-export function renderWelcome(
+export function renderStartBanner(
   token: string,
   { publicUrl, host, graphiql }: Pick<Config, 'publicUrl' | 'host' | 'graphiql'>,
   port: number,
@@ -34,8 +34,8 @@ export TOKEN=${token}
 ${curl} '${base}/odata/Property?$filter=StandardStatus%20eq%20%27Active%27&$orderby=ListPrice&$select=ListingKey,City,ListPrice&$top=5&$count=true'
 ${curl} '${base}/odata/Property?$expand=Media($select=MediaURL),Rooms&$top=1'
 ${curl} '${base}/odata/$metadata'
-${curl} -H 'Content-Type: application/json' '${base}/odata/Property' -d '${DRAFT}'
-${curl} -H 'Content-Type: application/json' '${base}/graphql' -d '${LISTINGS}'
+${curl} -H 'Content-Type: application/json' '${base}/odata/Property' -d '${SAMPLE_DRAFT}'
+${curl} -H 'Content-Type: application/json' '${base}/graphql' -d '${SAMPLE_QUERY}'
 
 `
 }

@@ -24,7 +24,7 @@ export interface Token {
   /** Offset of the first character behind it. */
   readonly end: number
   /** Blanks stand in front of it. */
-  readonly blank: boolean
+  readonly hasLeadingWhitespace: boolean
 }
 
 const IDENTIFIER = String.raw`[\p{L}\p{Nl}_][\p{L}\p{Nl}\p{Nd}\p{Mn}\p{Mc}\p{Pc}\p{Cf}]*`
@@ -33,7 +33,7 @@ const QUOTED = `'[^']*(?:''[^']*)*'`
 const TIME = String.raw`\d\d:\d\d(?::\d\d(?:\.\d+)?)?`
 
 /** A name alone (OData ABNF, odataIdentifier), for texts that are no expressions. */
-export const NAME = new RegExp(`^${IDENTIFIER}$`, 'u')
+export const IDENTIFIER_PATTERN = new RegExp(`^${IDENTIFIER}$`, 'u')
 
 // Longest literal first: each kind is tried in this order. Dates and times are only shapes here, their values
 // are checked in literals.ts.
@@ -68,11 +68,18 @@ export function tokenAt(text: string, start: number): Token {
   const offset = BLANKS.lastIndex
   WORD.lastIndex = offset
   const end = WORD.test(text) ? WORD.lastIndex : 0
-  if (end > 0) return { kind: 'name', text: text.slice(offset, end), offset, end, blank: offset > start }
+  if (end > 0)
+    return { kind: 'name', text: text.slice(offset, end), offset, end, hasLeadingWhitespace: offset > start }
   TOKEN.lastIndex = offset
   const captures = TOKEN.exec(text)
   const lexeme = captures?.[0] ?? ''
   // The first capture that is not empty is the whole token: no kind matches nothing.
   const kind = captures ? KINDS[captures.indexOf(lexeme, 1) - 1] : undefined
-  return { kind: kind ?? 'end', text: lexeme, offset, end: offset + lexeme.length, blank: offset > start }
+  return {
+    kind: kind ?? 'end',
+    text: lexeme,
+    offset,
+    end: offset + lexeme.length,
+    hasLeadingWhitespace: offset > start,
+  }
 }

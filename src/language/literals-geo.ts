@@ -1,15 +1,15 @@
 import type { LiteralType } from '../query/ast.js'
 import { toPlainDecimal } from './literals-number.js'
 
-export interface Shape {
+export interface GeoLiteral {
   readonly type: LiteralType
   readonly value: string
   readonly srid: number
 }
 
-type Position = readonly [longitude: string, latitude: string]
+type WktPosition = readonly [longitude: string, latitude: string]
 
-const OTHERS =
+const UNSUPPORTED_GEO_TYPES =
   /^(?:LineString|MultiPoint|MultiLineString|MultiPolygon|GeometryCollection)\s*\([-+\w\s.,()]*\)$/i
 
 /**
@@ -17,32 +17,36 @@ const OTHERS =
  * latitude`; a polygon its rings, `lon lat,lon lat;lon lat,lon lat`, each closed and of four positions at
  * least. A third and fourth coordinate are left out.
  */
-export function readShape(kind: 'Geography' | 'Geometry', text: string): Shape | undefined {
+export function readGeoLiteral(kind: 'Geography' | 'Geometry', text: string): GeoLiteral | undefined {
   const [, digits, body = ''] = /^SRID=(\d{1,5});(.*)$/is.exec(text) ?? []
   const srid = Number(digits)
   const [, point] = /^Point\s*\(([^()]*)\)$/i.exec(body) ?? []
   if (point !== undefined) {
-    const position = readPosition(kind, point)
+    const position = readWktPosition(kind, point)
     return position && { type: `${kind}Point`, value: position.join(' '), srid }
   }
   const [, polygon] = /^Polygon\s*\((.*)\)$/is.exec(body) ?? []
   if (polygon !== undefined) {
-    const value = readRings(kind, polygon)
+    const value = readPolygonRings(kind, polygon)
     return value === undefined ? undefined : { type: `${kind}Polygon`, value, srid }
   }
-  return OTHERS.test(body) && isBalanced(body) ? { type: `${kind}Other`, value: body, srid } : undefined
+  return UNSUPPORTED_GEO_TYPES.test(body) && isBalanced(body)
+    ? { type: `${kind}Other`, value: body, srid }
+    : undefined
 }
 
-function readRings(kind: 'Geography' | 'Geometry', text: string): string | undefined {
+function readPolygonRings(kind: 'Geography' | 'Geometry', text: string): string | undefined {
   if (!/^\s*\([^()]*\)\s*(?:,\s*\([^()]*\)\s*)*$/.test(text)) return undefined
   const rings = [...text.matchAll(/\(([^()]*)\)/g)].map(([, ring = '']) =>
-    ring.split(',').map(position => readPosition(kind, position)?.join(' ')),
+    ring.split(',').map(position => readWktPosition(kind, position)?.join(' ')),
   )
-  const sound = rings.every(ring => ring.length >= 4 && !ring.includes(undefined) && ring[0] === ring.at(-1))
-  return sound ? rings.map(ring => ring.join(',')).join(';') : undefined
+  const isValid = rings.every(
+    ring => ring.length >= 4 && !ring.includes(undefined) && ring[0] === ring.at(-1),
+  )
+  return isValid ? rings.map(ring => ring.join(',')).join(';') : undefined
 }
 
-function readPosition(kind: 'Geography' | 'Geometry', text: string): Position | undefined {
+function readWktPosition(kind: 'Geography' | 'Geometry', text: string): WktPosition | undefined {
   const numbers = text.trim().split(/\s+/).map(toPlainDecimal)
   const [x, y] = numbers
   if (x === undefined || y === undefined || numbers.length > 4 || numbers.includes(undefined))

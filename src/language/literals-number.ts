@@ -12,7 +12,9 @@ const INT64 = 2n ** 63n
  * A number of a URL: Int32 as a number, Int64 and Decimal as text, by its size and form. Exponents are
  * written out, so that `2.5e5` stays exact. `undefined` if no type can hold it.
  */
-export function readNumber(text: string): { readonly type: LiteralType; readonly value: Value } | undefined {
+export function readNumberLiteral(
+  text: string,
+): { readonly type: LiteralType; readonly value: Value } | undefined {
   if (text === '-INF') return { type: 'Double', value: text }
   if (!/^[+-]?\d+$/.test(text)) {
     const value = toPlainDecimal(text)

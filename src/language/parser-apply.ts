@@ -1,66 +1,66 @@
-import type { At } from '../errors/problem.js'
+import type { SourceLocation } from '../errors/problem.js'
 import type { AggregateAst, GroupAst, TransformationAst } from '../query/ast.js'
 import { AGGREGATES, type AggregateMethod, isAggregateMethod } from '../query/functions.js'
 import { ItemParser } from './parser-items.js'
 
 /** How what stands in the brackets of each transformation is read. */
-const RULES: ReadonlyMap<string, (parser: ApplyParser) => TransformationAst> = new Map([
+const TRANSFORMATION_RULES: ReadonlyMap<string, (parser: ApplyParser) => TransformationAst> = new Map([
   ['filter', p => ({ kind: 'filter', filter: p.expression() })],
-  ['search', p => ({ kind: 'search', search: p.search() })],
+  ['search', p => ({ kind: 'search', search: p.searchExpression() })],
   ['compute', p => ({ kind: 'compute', items: p.computeItems() })],
-  ['orderby', p => ({ kind: 'orderby', terms: p.orderItems() })],
-  ['top', p => ({ kind: 'top', count: p.number() })],
-  ['skip', p => ({ kind: 'skip', count: p.number() })],
-  ['aggregate', p => ({ kind: 'group', by: [], aggregates: p.aggregateItems() })],
+  ['orderby', p => ({ kind: 'orderby', terms: p.orderByItems() })],
+  ['top', p => ({ kind: 'top', count: p.nonNegativeInteger() })],
+  ['skip', p => ({ kind: 'skip', count: p.nonNegativeInteger() })],
+  ['aggregate', p => ({ kind: 'group', by: [], aggregates: p.aggregateExpressions() })],
   ['groupby', p => p.groupBy()],
   ['concat', p => p.concatenation()],
 ])
 
 /** Transformations of the standard and of 4.01 that the service knows and does not offer. */
 // biome-ignore format: table
-const NOT_BUILT: ReadonlySet<string> = new Set([
+const UNSUPPORTED_TRANSFORMATIONS: ReadonlySet<string> = new Set([
   'topcount', 'topsum', 'toppercent', 'bottomcount', 'bottomsum', 'bottompercent', 'expand', 'nest', 'addnested', 'join', 'outerjoin',
   'ancestors', 'descendants', 'traverse',
 ])
 
-const TRANSFORMATION = `a transformation (identity, ${[...RULES.keys()].join(', ')})`
-const METHOD = `a method (${Object.keys(AGGREGATES).join(', ')})`
+const EXPECTED_TRANSFORMATION = `a transformation (identity, ${[...TRANSFORMATION_RULES.keys()].join(', ')})`
+const EXPECTED_AGGREGATE_METHOD = `a method (${Object.keys(AGGREGATES).join(', ')})`
 
 /** `$apply`: transformations with slashes between them (OData Data Aggregation 4.0, 3). */
 export class ApplyParser extends ItemParser {
   /** What is well formed and not built: it is refused only when the whole text has been read. */
-  private missing: (TransformationAst & { kind: 'other' }) | undefined
+  private unsupported: (TransformationAst & { kind: 'other' }) | undefined
 
   transformations(): readonly TransformationAst[] {
-    const steps = this.sequence()
-    return this.missing ? [this.missing] : steps
+    const steps = this.transformationSequence()
+    return this.unsupported ? [this.unsupported] : steps
   }
 
-  aggregateItems(): readonly AggregateAst[] {
-    return this.list(() => this.aggregateItem())
+  aggregateExpressions(): readonly AggregateAst[] {
+    return this.commaSeparated(() => this.aggregateExpression())
   }
 
   groupBy(): TransformationAst {
     this.expect('(')
-    const by = this.closing(this.list(() => this.groupItem()))
-    if (!this.skip(',')) return { kind: 'group', by, aggregates: [] }
-    const at = this.at()
-    const [step, ...others] = this.sequence()
+    const by = this.expectClosing(this.commaSeparated(() => this.groupingProperty()))
+    if (!this.accept(',')) return { kind: 'group', by, aggregates: [] }
+    const at = this.position()
+    const [step, ...others] = this.transformationSequence()
     if (step?.kind === 'group' && step.by.length === 0 && others.length === 0)
       return { kind: 'group', by, aggregates: step.aggregates }
-    return this.miss('transformations of groups other than aggregate', at)
+    return this.markUnsupported('transformations of groups other than aggregate', at)
   }
 
   concatenation(): TransformationAst {
-    const at = this.at()
-    this.sequence()
+    const at = this.position()
+    this.transformationSequence()
     this.expect(',')
-    this.list(() => this.sequence())
-    return this.miss('concat', at)
+    this.commaSeparated(() => this.transformationSequence())
+    return this.markUnsupported('concat', at)
   }
 
   /** A non-negative whole number. */
-  number(): number {
+  nonNegativeInteger(): number {
     const token = this.next
     if (token.kind !== 'number' || !/^\d+$/.test(token.text)) this.unexpected('a whole number, 0 or more')
     this.advance()
@@ -68,83 +68,88 @@ export class ApplyParser extends ItemParser {
   }
 
   /** Each step stands around those before it, so a long sequence is as deep as it is long. */
-  private sequence(): readonly TransformationAst[] {
-    const at = this.at()
+  private transformationSequence(): readonly TransformationAst[] {
+    const at = this.position()
     const step = this.transformation()
-    return this.skipClose('/') ? [step, ...this.budget.nest(at, () => this.sequence())] : [step]
+    return this.acceptAdjacent('/')
+      ? [step, ...this.limiter.nested(at, () => this.transformationSequence())]
+      : [step]
   }
 
   private transformation(): TransformationAst {
-    const at = this.at()
-    const token = this.take('name', TRANSFORMATION)
+    const at = this.position()
+    const token = this.expectKind('name', EXPECTED_TRANSFORMATION)
     const name = token.text.toLowerCase()
     if (name === 'identity') return { kind: 'identity' }
-    const rule = RULES.get(name)
-    if (!rule && !NOT_BUILT.has(name) && !name.includes('.')) this.unexpected(TRANSFORMATION, token)
-    if (!this.skipClose('(')) this.unexpected("'('")
-    return this.budget.nest(at, () => this.closing(rule ? rule(this) : this.balanced(token.text, at)))
+    const rule = TRANSFORMATION_RULES.get(name)
+    if (!rule && !UNSUPPORTED_TRANSFORMATIONS.has(name) && !name.includes('.'))
+      this.unexpected(EXPECTED_TRANSFORMATION, token)
+    if (!this.acceptAdjacent('(')) this.unexpected("'('")
+    return this.limiter.nested(at, () =>
+      this.expectClosing(rule ? rule(this) : this.skipBalanced(token.text, at)),
+    )
   }
 
-  private groupItem(): GroupAst {
-    const at = this.at()
+  private groupingProperty(): GroupAst {
+    const at = this.position()
     if (this.next.text === '$all') {
-      this.miss('$all in groupby', at)
+      this.markUnsupported('$all in groupby', at)
       return { names: [this.advance().text], at }
     }
-    const isRollup = this.isWord('rollup')
-    const names = [this.qualified('a field to group by')]
-    if (isRollup && this.skipClose('(')) this.closing(this.balanced('rollup', at))
-    while (this.skipClose('/')) names.push(this.qualified('a field'))
+    const isRollup = this.isKeyword('rollup')
+    const names = [this.expectQualifiedName('a field to group by')]
+    if (isRollup && this.acceptAdjacent('(')) this.expectClosing(this.skipBalanced('rollup', at))
+    while (this.acceptAdjacent('/')) names.push(this.expectQualifiedName('a field'))
     return { names, at }
   }
 
-  private aggregateItem(): AggregateAst {
-    const at = this.at()
+  private aggregateExpression(): AggregateAst {
+    const at = this.position()
     if (this.next.text === '$count') {
       this.advance()
-      return this.naming("'as' and a name")
+      return this.asAlias("'as' and a name")
     }
     const expr = this.expression()
-    const method = this.method()
-    while (this.sees('from')) {
-      this.miss('from in aggregate', at)
+    const method = this.aggregateMethod()
+    while (this.isOperatorKeyword('from')) {
+      this.markUnsupported('from in aggregate', at)
       this.advance()
       this.expression()
-      this.method()
+      this.aggregateMethod()
     }
-    if (method) return { of: { expr, method }, ...this.naming("an operator or 'as' and a name") }
-    this.miss('aggregates of the service (a method stands behind with)', at)
-    return this.sees('as') ? this.naming('') : { name: '', at }
+    if (method) return { of: { expr, method }, ...this.asAlias("an operator or 'as' and a name") }
+    this.markUnsupported('aggregates of the service (a method stands behind with)', at)
+    return this.isOperatorKeyword('as') ? this.asAlias('') : { name: '', at }
   }
 
   /** `with` and a method. Those with a dot in their names are a service's own. */
-  private method(): AggregateMethod | undefined {
-    if (!this.sees('with')) return undefined
+  private aggregateMethod(): AggregateMethod | undefined {
+    if (!this.isOperatorKeyword('with')) return undefined
     this.advance()
-    const token = this.take('name', METHOD)
+    const token = this.expectKind('name', EXPECTED_AGGREGATE_METHOD)
     const name = token.text.toLowerCase()
     if (isAggregateMethod(name)) return name
-    if (!name.includes('.')) this.unexpected(METHOD, token)
-    this.miss(`the method ${token.text}`, this.at(token))
+    if (!name.includes('.')) this.unexpected(EXPECTED_AGGREGATE_METHOD, token)
+    this.markUnsupported(`the method ${token.text}`, this.position(token))
     return undefined
   }
 
-  private sees(word: string): boolean {
-    return this.next.blank && this.isWord(word)
+  private isOperatorKeyword(word: string): boolean {
+    return this.next.hasLeadingWhitespace && this.isKeyword(word)
   }
 
-  private miss(feature: string, at: At): TransformationAst {
-    this.missing ??= { kind: 'other', feature, at }
-    return this.missing
+  private markUnsupported(feature: string, at: SourceLocation): TransformationAst {
+    this.unsupported ??= { kind: 'other', feature, at }
+    return this.unsupported
   }
 
   /** Anything up to the bracket that closes it. */
-  private balanced(feature: string, at: At): TransformationAst {
-    for (let open = 0; this.next.kind !== 'end' && (open > 0 || !this.is(')')); this.advance()) {
+  private skipBalanced(feature: string, at: SourceLocation): TransformationAst {
+    for (let open = 0; this.next.kind !== 'end' && (open > 0 || !this.isPunctuation(')')); this.advance()) {
       if (this.next.kind === 'unknown') this.unexpected("an operator or ')'")
-      if (this.is('(')) open++
-      else if (this.is(')')) open--
+      if (this.isPunctuation('(')) open++
+      else if (this.isPunctuation(')')) open--
     }
-    return this.miss(feature, at)
+    return this.markUnsupported(feature, at)
   }
 }

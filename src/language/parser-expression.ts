@@ -1,12 +1,12 @@
-import { type At, fail } from '../errors/problem.js'
+import { fail, type SourceLocation } from '../errors/problem.js'
 import type { Ast } from '../query/ast.js'
 import type { Token } from './lexer.js'
-import { toJsonText, toLiteral } from './literals.js'
-import { MemberParser } from './parser-members.js'
-import { BLANK } from './parser-tokens.js'
+import { toJsonStringLiteral, toLiteralAst } from './literals.js'
+import { MemberExpressionParser } from './parser-member-expression.js'
+import { EXPECTED_BLANK } from './token-reader.js'
 
 /** Operators by how tightly they bind, loosest first (Part 2, 5.1.1.17). */
-const LEVELS = [
+const PRECEDENCE_LEVELS = [
   ['or'],
   ['and'],
   ['eq', 'ne'],
@@ -15,98 +15,99 @@ const LEVELS = [
   ['mul', 'div', 'divby', 'mod'],
   ['in', 'has'],
 ]
-const POWER: ReadonlyMap<string, number> = new Map(
-  LEVELS.flatMap((level, i) => level.map(name => [name, i + 1] as const)),
+const BINDING_POWER: ReadonlyMap<string, number> = new Map(
+  PRECEDENCE_LEVELS.flatMap((level, i) => level.map(name => [name, i + 1] as const)),
 )
 /** `not` and the minus bind tighter than multiplication, and looser than `in` and `has`. */
-const UNARY = POWER.get('mul') ?? 0
+const UNARY_BINDING_POWER = BINDING_POWER.get('mul') ?? 0
 
 /** Operators whose chains become one call, so that a thousand terms make a broad tree and not a high one. */
-const CHAINS: ReadonlySet<string> = new Set(['and', 'or'])
+const VARIADIC_OPERATORS: ReadonlySet<string> = new Set(['and', 'or'])
 /** Functions whose last argument is a type. */
-const TYPED: ReadonlySet<string> = new Set(['cast', 'isof'])
+const TYPE_FUNCTIONS: ReadonlySet<string> = new Set(['cast', 'isof'])
 
-const OPERAND = 'a value, a field or a function'
-const MEMBERS = "a list like ('a','b')"
+const EXPECTED_OPERAND = 'a value, a field or a function'
+const EXPECTED_LIST = "a list like ('a','b')"
 
 /**
  * Expressions (OData ABNF, commonExpr), by precedence climbing: an operand, then every operator that binds
  * tighter than asked.
  */
-export class ExpressionParser extends MemberParser {
-  override expression(power = 0): Ast {
+export class ExpressionParser extends MemberExpressionParser {
+  override expression(minBindingPower = 0): Ast {
     let left = this.operand()
     for (;;) {
       const { next } = this
       const fn = next.text.toLowerCase()
-      const own = (next.kind === 'name' && POWER.get(fn)) || 0
-      if (own <= power) return left
-      left = this.call(fn, this.operands(fn, own, left), this.at(next))
+      const bindingPower = (next.kind === 'name' && BINDING_POWER.get(fn)) || 0
+      if (bindingPower <= minBindingPower) return left
+      left = this.callNode(fn, this.operatorArguments(fn, bindingPower, left), this.position(next))
     }
   }
 
-  private operands(fn: string, power: number, left: Ast): readonly Ast[] {
+  private operatorArguments(fn: string, bindingPower: number, left: Ast): readonly Ast[] {
     const right = () => {
-      this.operator()
-      return fn === 'in' ? this.members() : this.expression(power)
+      this.expectOperator()
+      return fn === 'in' ? this.listExpression() : this.expression(bindingPower)
     }
     const args = [left, right()]
-    while (CHAINS.has(fn) && this.isWord(fn)) args.push(right())
+    while (VARIADIC_OPERATORS.has(fn) && this.isKeyword(fn)) args.push(right())
     return args
   }
 
   /** An operator stands between blanks. */
-  private operator(): void {
-    if (!this.next.blank) this.unexpected(BLANK)
+  private expectOperator(): void {
+    if (!this.next.hasLeadingWhitespace) this.unexpected(EXPECTED_BLANK)
     const { text } = this.advance()
-    if (!this.next.blank && this.next.kind !== 'end') this.unexpected(`a blank behind ${text}`)
+    if (!this.next.hasLeadingWhitespace && this.next.kind !== 'end') this.unexpected(`a blank behind ${text}`)
   }
 
   protected override operand(): Ast {
     const token = this.next
-    const at = this.at()
-    if (token.kind === 'alias') return this.alias(p => p.expression())
-    if (this.skip('(')) return this.budget.nest(at, () => this.closing(this.expression()))
-    if (this.is('[')) return this.array()
-    if (this.skip('{')) return this.object(at)
-    if (this.skip('-')) return this.unary('negate', at)
-    if (token.kind === 'name') return this.named(token)
-    const literal = toLiteral(token, at) ?? this.unexpected(OPERAND)
+    const at = this.position()
+    if (token.kind === 'alias') return this.parameterAlias(p => p.expression())
+    if (this.accept('(')) return this.limiter.nested(at, () => this.expectClosing(this.expression()))
+    if (this.isPunctuation('[')) return this.array()
+    if (this.accept('{')) return this.objectExpression(at)
+    if (this.accept('-')) return this.unary('negate', at)
+    if (token.kind === 'name') return this.nameExpression(token)
+    const literal = toLiteralAst(token, at) ?? this.unexpected(EXPECTED_OPERAND)
     this.advance()
-    return this.budget.node(literal, at)
+    return this.limiter.countNode(literal, at)
   }
 
-  private unary(fn: 'not' | 'negate', at: At): Ast {
-    return this.call(fn, [this.budget.nest(at, () => this.expression(UNARY))], at)
+  private unary(fn: 'not' | 'negate', at: SourceLocation): Ast {
+    return this.callNode(fn, [this.limiter.nested(at, () => this.expression(UNARY_BINDING_POWER))], at)
   }
 
   /** What begins with a name: a path, a call, a literal, or `not`. Variables hide all but paths. */
-  private named(token: Token): Ast {
-    const at = this.at()
+  private nameExpression(token: Token): Ast {
+    const at = this.position()
     const follower = this.text[token.end]
     this.advance()
-    if (this.variables.includes(token.text) || follower === '/') return this.path(token)
-    if (this.isWord('not', token)) return this.unary('not', at)
+    if (this.lambdaVariables.includes(token.text) || follower === '/') return this.pathExpression(token)
+    if (this.isKeyword('not', token)) return this.unary('not', at)
     if (follower === '(' && !token.text.startsWith('$'))
-      return this.budget.nest(at, () => this.invocation(token.text.toLowerCase(), at))
-    const literal = toLiteral(token, at)
-    return literal ? this.budget.node(literal, at) : this.path(token)
+      return this.limiter.nested(at, () => this.functionCall(token.text.toLowerCase(), at))
+    const literal = toLiteralAst(token, at)
+    return literal ? this.limiter.countNode(literal, at) : this.pathExpression(token)
   }
 
-  private invocation(fn: string, at: At): Ast {
+  private functionCall(fn: string, at: SourceLocation): Ast {
     this.expect('(')
-    if (fn === 'case') return this.call(fn, this.closing(this.list(() => this.branch()).flat()), at)
-    const args = this.is(')') ? [] : this.list(() => this.expression())
-    this.closing(args)
-    return this.call(
+    if (fn === 'case')
+      return this.callNode(fn, this.expectClosing(this.commaSeparated(() => this.caseBranch()).flat()), at)
+    const args = this.isPunctuation(')') ? [] : this.commaSeparated(() => this.expression())
+    this.expectClosing(args)
+    return this.callNode(
       fn,
-      TYPED.has(fn) ? args.map((arg, i) => (i === args.length - 1 ? this.toType(arg) : arg)) : args,
+      TYPE_FUNCTIONS.has(fn) ? args.map((arg, i) => (i === args.length - 1 ? this.toType(arg) : arg)) : args,
       at,
     )
   }
 
   /** One `condition:value` of `case`. */
-  private branch(): readonly [Ast, Ast] {
+  private caseBranch(): readonly [Ast, Ast] {
     const condition = this.expression()
     this.expect(':')
     return [condition, this.expression()]
@@ -132,54 +133,60 @@ export class ExpressionParser extends MemberParser {
    * The right side of `in`: a list, or something that stands for one. Only an alias may be null there, as it
    * is without a value.
    */
-  private members(given?: 'alias'): Ast {
+  private listExpression(source?: 'alias'): Ast {
     const { next } = this
-    const at = this.at()
-    if (next.kind === 'alias') return this.alias(p => p.members('alias'))
-    if (this.skip('(')) return this.items(')', () => this.expression(), at)
+    const at = this.position()
+    if (next.kind === 'alias') return this.parameterAlias(p => p.listExpression('alias'))
+    if (this.accept('(')) return this.listItems(')', () => this.expression(), at)
     const operand = this.operand()
     const isNull = operand.kind === 'literal' && operand.type === 'Null'
-    return operand.kind === 'list' || operand.kind === 'path' || (isNull && given === 'alias')
+    return operand.kind === 'list' || operand.kind === 'path' || (isNull && source === 'alias')
       ? operand
-      : this.unexpected(MEMBERS, next)
+      : this.unexpected(EXPECTED_LIST, next)
   }
 
   private array(): Ast {
-    const at = this.at()
+    const at = this.position()
     this.expect('[')
-    return this.items(']', () => this.arrayItem(), at)
+    return this.listItems(']', () => this.arrayItem(), at)
   }
 
-  private items(bracket: ')' | ']' | '}', item: () => Ast, at: At): Ast {
-    const items = this.budget.nest(at, () => (this.is(bracket) ? [] : this.list(item)))
-    return this.budget.node({ kind: 'list', items: this.closing(items, bracket), at }, at, items)
+  private listItems(bracket: ')' | ']' | '}', item: () => Ast, at: SourceLocation): Ast {
+    const items = this.limiter.nested(at, () =>
+      this.isPunctuation(bracket) ? [] : this.commaSeparated(item),
+    )
+    return this.limiter.countNode({ kind: 'list', items: this.expectClosing(items, bracket), at }, at, items)
   }
 
   private arrayItem(): Ast {
     if (this.next.kind !== 'json') return this.expression()
-    const at = this.at()
-    return this.budget.node(toJsonText(this.advance().text, at), at)
+    const at = this.position()
+    return this.limiter.countNode(toJsonStringLiteral(this.advance().text, at), at)
   }
 
   /** Objects are values of complex types, of which the model has none: they are only checked. */
-  private object(at: At): never {
+  private objectExpression(at: SourceLocation): never {
     const member = () => {
-      this.take('json', 'a name in double quotes')
+      this.expectKind('json', 'a name in double quotes')
       this.expect(':')
       return this.arrayItem()
     }
-    this.items('}', member, at)
+    this.listItems('}', member, at)
     return fail({ kind: 'NotImplemented', feature: 'JSON objects', at })
   }
 
   /** The value of a parameter alias; without one it is null (Part 2, 5.3). */
-  private alias(read: (parser: ExpressionParser) => Ast): Ast {
-    const at = this.at()
+  private parameterAlias(read: (parser: ExpressionParser) => Ast): Ast {
+    const at = this.position()
     const name = this.advance().text.slice(1)
     if (name.includes('.')) return fail({ kind: 'NotImplemented', feature: 'annotations in expressions', at })
-    if (this.is('/')) return fail({ kind: 'NotImplemented', feature: 'paths behind a parameter alias', at })
-    const text = this.budget.context.aliases.get(name)
-    if (text === undefined) return this.budget.node({ kind: 'literal', type: 'Null', value: null, at }, at)
-    return this.budget.alias(name, at, () => new ExpressionParser(text, `@${name}`, this.budget).whole(read))
+    if (this.isPunctuation('/'))
+      return fail({ kind: 'NotImplemented', feature: 'paths behind a parameter alias', at })
+    const text = this.limiter.context.aliases.get(name)
+    if (text === undefined)
+      return this.limiter.countNode({ kind: 'literal', type: 'Null', value: null, at }, at)
+    return this.limiter.insideAlias(name, at, () =>
+      new ExpressionParser(text, `@${name}`, this.limiter).parseToEnd(read),
+    )
   }
 }

@@ -1,30 +1,30 @@
-import type { At } from '../errors/problem.js'
+import type { SourceLocation } from '../errors/problem.js'
 import type { Ast, OrderAst, Query } from '../query/ast.js'
 import { ExpressionParser } from './parser-expression.js'
 
 /** Lists of items that options and transformations share. */
 export class ItemParser extends ExpressionParser {
-  orderItems(): readonly OrderAst[] {
-    return this.list(() => {
+  orderByItems(): readonly OrderAst[] {
+    return this.commaSeparated(() => {
       const expr = this.expression()
-      const descending = this.isWord('desc')
-      if ((descending || this.isWord('asc')) && this.next.blank) this.advance()
+      const descending = this.isKeyword('desc')
+      if ((descending || this.isKeyword('asc')) && this.next.hasLeadingWhitespace) this.advance()
       return { expr, descending }
     })
   }
 
   computeItems(): NonNullable<Query['compute']> {
-    return this.list(() => {
+    return this.commaSeparated(() => {
       const expr: Ast = this.expression()
-      return { expr, ...this.naming("an operator or 'as' and a name") }
+      return { expr, ...this.asAlias("an operator or 'as' and a name") }
     })
   }
 
   /** `as` and the name of a value. */
-  protected naming(expected: string): { readonly name: string; readonly at: At } {
-    if (!this.next.blank || !this.isWord('as')) this.unexpected(expected)
+  protected asAlias(expected: string): { readonly name: string; readonly at: SourceLocation } {
+    if (!this.next.hasLeadingWhitespace || !this.isKeyword('as')) this.unexpected(expected)
     this.advance()
-    const at = this.at()
-    return { name: this.identifier('a name for the value'), at }
+    const at = this.position()
+    return { name: this.expectIdentifier('a name for the value'), at }
   }
 }

@@ -12,7 +12,7 @@ export type EdmType =
   | 'GeographyPoint'
 
 /** Who may read a field: `disclosed` depends on NON_DISCLOSURE, `own` on whose listing it is. */
-export type Readers = 'everyone' | 'member' | 'disclosed' | 'own' | 'nobody'
+export type ReadAccess = 'everyone' | 'member' | 'disclosed' | 'own' | 'nobody'
 
 export interface Scalar {
   readonly kind: 'scalar'
@@ -29,7 +29,7 @@ export interface Scalar {
   readonly setBy: 'client' | 'service'
   /** A client must give it when it creates a record. */
   readonly required: boolean
-  readonly readableBy: Readers
+  readonly readableBy: ReadAccess
   /** Part of where the property stands: hidden from the public where the seller wishes so. */
   readonly address: boolean
   /** A column for the service's own use: no adapter shows it, no client can name it. */
@@ -76,16 +76,16 @@ export interface Entity {
 
 function toEntity(raw: (typeof generated.entities)[number]): Entity {
   const fields: readonly Field[] = raw.fields
-  const shown = fields.filter(f => !f.hidden)
+  const visible = fields.filter(f => !f.hidden)
   const key = fields.find(f => f.name === raw.key)
   if (key?.kind !== 'scalar') throw new Error(`${raw.name} has no key`)
   const byName = (list: readonly Field[]) => new Map(list.map(f => [f.name, f]))
   return {
     ...raw,
     key,
-    fields: byName(shown),
-    scalars: shown.filter(f => f.kind === 'scalar'),
-    navigations: shown.filter(f => f.kind === 'navigation'),
+    fields: byName(visible),
+    scalars: visible.filter(f => f.kind === 'scalar'),
+    navigations: visible.filter(f => f.kind === 'navigation'),
     hidden: byName(fields.filter(f => f.hidden)),
   }
 }
@@ -99,14 +99,14 @@ export const ENTITIES: ReadonlyMap<string, Entity> = new Map(
 )
 
 /** The entity of that name. Only for names that the model itself holds. */
-export function entity(name: string): Entity {
+export function getEntity(name: string): Entity {
   const found = ENTITIES.get(name)
   if (!found) throw new Error(`No entity ${name} in the model`)
   return found
 }
 
 /** A scalar of an entity by name, hidden ones included. Only for names that the model itself holds. */
-export function scalar(of: Entity, name: string): Scalar {
+export function getScalar(of: Entity, name: string): Scalar {
   const found = of.fields.get(name) ?? of.hidden.get(name)
   if (found?.kind !== 'scalar') throw new Error(`No scalar ${of.name}.${name} in the model`)
   return found

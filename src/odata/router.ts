@@ -1,69 +1,82 @@
 import type { ServerResponse } from 'node:http'
 import type { Request } from 'express'
 import type { Config } from '../config/config.js'
-import type { Verifier } from '../http/auth/bearer.js'
-import { callerOf } from '../http/auth/request-actor.js'
+import type { TokenVerifier } from '../http/auth/bearer.js'
+import { requestActorOf } from '../http/auth/request-actor.js'
 import { baseUrl } from '../http/base-url.js'
 import { checkMediaType, readBody, readJsonObject } from '../http/body.js'
-import { type BatchSettings, serveBatch } from './batch/batch.js'
-import { openRequest, perform } from './dispatch.js'
-import { type Body, ODATA_PATH, type ODataRequest, type Service } from './protocol/request.js'
-import { type Answer, type StreamedAnswer, send, toFailureAnswer } from './protocol/response.js'
-import { versionFor } from './protocol/version.js'
+import { type BatchConfig, handleBatch } from './batch/batch.js'
+import { dispatchRequest, parseRequest } from './dispatch.js'
+import { ODATA_PATH, type ODataRequest, type ODataServices, type RequestBody } from './protocol/request.js'
+import {
+  type ODataResponse,
+  type StreamedODataResponse,
+  sendResponse,
+  toODataErrorResponse,
+} from './protocol/response.js'
+import { negotiateVersion } from './protocol/version.js'
 
 /** What the adapter is made of. */
-export interface ODataParts extends Service {
-  readonly config: BatchSettings & Pick<Config, 'publicUrl' | 'trustProxy' | 'maxBodyBytes'>
-  readonly verifier: Verifier
+export interface ODataHandlerOptions extends ODataServices {
+  readonly config: BatchConfig & Pick<Config, 'publicUrl' | 'trustProxy' | 'maxBodyBytes'>
+  readonly verifier: TokenVerifier
   /** Logs a fault of the service and gives the id under which it stands in the log. */
   readonly report: (error: unknown, req: Request) => string
 }
 
 /** Answers every request below the service root, whatever becomes of it: nothing is left to Express. */
-export function serveOData(parts: ODataParts): (req: Request, res: ServerResponse) => Promise<void> {
+export function createODataHandler(
+  options: ODataHandlerOptions,
+): (req: Request, res: ServerResponse) => Promise<void> {
   return async (req, res) => {
     try {
-      await send(res, await answerAnyway(req, parts), versionFor(req.headers))
+      await sendResponse(res, await handleRequestOrError(req, options), negotiateVersion(req.headers))
     } catch (error) {
       // An answer that could not be written ends with its connection: half of one must not look whole.
-      parts.report(error, req)
+      options.report(error, req)
       res.destroy()
     }
   }
 }
 
-async function answerAnyway(req: Request, parts: ODataParts): Promise<Answer | StreamedAnswer> {
+async function handleRequestOrError(
+  req: Request,
+  options: ODataHandlerOptions,
+): Promise<ODataResponse | StreamedODataResponse> {
   try {
-    return await answerRequest(req, parts)
+    return await handleRequest(req, options)
   } catch (error) {
-    return toFailureAnswer(error, fault => parts.report(fault, req))
+    return toODataErrorResponse(error, fault => options.report(fault, req))
   }
 }
 
 /** The order of the checks is that of what they tell: without a token nobody learns what there is. */
-async function answerRequest(req: Request, parts: ODataParts): Promise<Answer | StreamedAnswer> {
-  const { config } = parts
+async function handleRequest(
+  req: Request,
+  options: ODataHandlerOptions,
+): Promise<ODataResponse | StreamedODataResponse> {
+  const { config } = options
   const { method, headers } = req
   const actor =
-    callerOf(req) ??
-    parts.verifier.recall(headers.authorization)?.actor ??
-    (await parts.verifier.verify(headers.authorization))
+    requestActorOf(req) ??
+    options.verifier.findCached(headers.authorization)?.actor ??
+    (await options.verifier.verify(headers.authorization))
   const root = `${baseUrl(req, config)}${ODATA_PATH}/`
-  const { rawPath, rawQuery } = toTarget(req.originalUrl)
-  const small = bodyOf(req, config.maxBodyBytes)
-  const opened = openRequest(
-    { method, root, headers, actor, rawPath, rawQuery, readBody: small.readBody, readText: small.readText },
+  const { rawPath, rawQuery } = parseRequestTarget(req.originalUrl)
+  const body = requestBodyOf(req, config.maxBodyBytes)
+  const parsed = parseRequest(
+    { method, root, headers, actor, rawPath, rawQuery, readBody: body.readBody, readText: body.readText },
     config,
   )
-  if (opened.path.kind !== 'batch' || method !== 'POST') return perform(opened, parts)
-  const large = {
+  if (parsed.path.kind !== 'batch' || method !== 'POST') return dispatchRequest(parsed, options)
+  const batchBody = {
     json: () => readJsonObject(req, config.maxBatchBytes),
     bytes: () => readBody(req, config.maxBatchBytes),
   }
-  return serveBatch(opened.request, large, { ...parts, report: error => parts.report(error, req) })
+  return handleBatch(parsed.request, batchBody, { ...options, report: error => options.report(error, req) })
 }
 
-const bodyOf = (req: Request, limit: number): Body => ({
+const requestBodyOf = (req: Request, limit: number): RequestBody => ({
   readBody() {
     return readJsonObject(req, limit)
   },
@@ -77,7 +90,7 @@ const bodyOf = (req: Request, limit: number): Body => ({
  * Path below the service root and query string. A proxy may send the whole address (RFC 9112, 3.2.2); Express
  * shortens `url`, but not this one.
  */
-function toTarget(originalUrl: string): Pick<ODataRequest, 'rawPath' | 'rawQuery'> {
+function parseRequestTarget(originalUrl: string): Pick<ODataRequest, 'rawPath' | 'rawQuery'> {
   const target = originalUrl.startsWith('/')
     ? originalUrl
     : originalUrl.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '')

@@ -1,99 +1,108 @@
 import { fail } from '../errors/problem.js'
-import { readCollection, readCount, readReferences } from './handlers/read-collection.js'
-import { readEntityId, readRecord, readReference, readValue } from './handlers/read-record.js'
-import { changeRecord, createRecord, removeRecord, replaceRecord } from './handlers/write-record.js'
-import { readMetadata, readService } from './metadata/service-document.js'
-import type { ODataRequest, Service } from './protocol/request.js'
-import type { Answer } from './protocol/response.js'
-import { readOptions } from './url/options.js'
-import type { CollectionPath, RecordPath, ResourcePath, ValuePath } from './url/path.js'
+import { getCollection, getCollectionCount, getCollectionReferences } from './handlers/read-collection.js'
+import { getEntityById, getPropertyValue, getRecord, getRecordReference } from './handlers/read-record.js'
+import { createRecord, deleteRecord, patchRecord, replaceRecord } from './handlers/write-record.js'
+import { getMetadataDocument, getServiceDocument } from './metadata/service-document.js'
+import type { ODataRequest, ODataServices } from './protocol/request.js'
+import type { ODataResponse } from './protocol/response.js'
+import { readQueryOptions } from './url/query-options.js'
+import type { CollectionPath, RecordPath, ResourcePath, ValuePath } from './url/resource-path.js'
 
-type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
-type Handler<P> = (request: ODataRequest, path: P, service: Service) => Answer | Promise<Answer>
-export type Routes<P> = { readonly [M in Method]?: Handler<P> }
+type RouteMethod = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
+type RouteHandler<P> = (
+  request: ODataRequest,
+  path: P,
+  service: ODataServices,
+) => ODataResponse | Promise<ODataResponse>
+export type ResourceRoutes<P> = { readonly [M in RouteMethod]?: RouteHandler<P> }
 
 /** Hands on what can be done with what a path names. HEAD goes with GET, OPTIONS with everything. */
-export function withRoutes<R>(path: ResourcePath, use: <P>(routes: Routes<P>, path: P) => R): R {
+export function withRoutes<R>(path: ResourcePath, callback: <P>(routes: ResourceRoutes<P>, path: P) => R): R {
   switch (path.kind) {
     case 'service':
-      return use(SERVICE, path)
+      return callback(SERVICE_DOCUMENT_ROUTES, path)
     case 'metadata':
-      return use(METADATA, path)
+      return callback(METADATA_ROUTES, path)
     case 'batch':
-      return use(BATCH, path)
+      return callback(NESTED_BATCH_ROUTES, path)
     case 'entityId':
-      return use(ENTITY_ID, path)
+      return callback(ENTITY_BY_ID_ROUTES, path)
     case 'collection':
-      return use(collectionRoutes(path), path)
+      return callback(collectionRoutes(path), path)
     case 'record':
-      return use(recordRoutes(path), path)
+      return callback(recordRoutes(path), path)
     case 'value':
-      return use(VALUE, path)
+      return callback(VALUE_ROUTES, path)
   }
 }
 
-const byBody =
-  <P>(read: (request: ODataRequest, path: P, service: Service) => Promise<Answer>): Handler<P> =>
+const withOptionsInBody =
+  <P>(
+    read: (request: ODataRequest, path: P, service: ODataServices) => Promise<ODataResponse>,
+  ): RouteHandler<P> =>
   (request, path, service) =>
-    readByBody(request, path, service, read)
+    readWithOptionsInBody(request, path, service, read)
 
-const SERVICE: Routes<unknown> = { GET: readService }
-const METADATA: Routes<unknown> = { GET: readMetadata }
+const SERVICE_DOCUMENT_ROUTES: ResourceRoutes<unknown> = { GET: getServiceDocument }
+const METADATA_ROUTES: ResourceRoutes<unknown> = { GET: getMetadataDocument }
 /** A batch of its own is served before there are routes; this is one inside of another (Part 1, 11.7). */
-const BATCH: Routes<unknown> = {
+const NESTED_BATCH_ROUTES: ResourceRoutes<unknown> = {
   POST: () => fail({ kind: 'BadRequest', reason: 'a batch can hold no other batch' }),
 }
-const ENTITY_ID: Routes<unknown> = { GET: readEntityId }
-const VALUE: Routes<ValuePath> = { GET: readValue }
+const ENTITY_BY_ID_ROUTES: ResourceRoutes<unknown> = { GET: getEntityById }
+const VALUE_ROUTES: ResourceRoutes<ValuePath> = { GET: getPropertyValue }
 
-const COLLECTION: { readonly [F in CollectionPath['form']]: Routes<CollectionPath> } = {
-  records: { GET: readCollection },
-  count: { GET: readCount },
-  references: { GET: readReferences },
-  query: { POST: byBody(readCollection) },
+const COLLECTION_ROUTES: { readonly [F in CollectionPath['form']]: ResourceRoutes<CollectionPath> } = {
+  records: { GET: getCollection },
+  count: { GET: getCollectionCount },
+  references: { GET: getCollectionReferences },
+  query: { POST: withOptionsInBody(getCollection) },
 }
-const WRITABLE_COLLECTION: Routes<CollectionPath> = { ...COLLECTION.records, POST: createRecord }
+const WRITABLE_COLLECTION_ROUTES: ResourceRoutes<CollectionPath> = {
+  ...COLLECTION_ROUTES.records,
+  POST: createRecord,
+}
 
-const RECORD: { readonly [F in RecordPath['form']]: Routes<RecordPath> } = {
-  record: { GET: readRecord },
-  reference: { GET: readReference },
-  query: { POST: byBody(readRecord) },
+const RECORD_ROUTES: { readonly [F in RecordPath['form']]: ResourceRoutes<RecordPath> } = {
+  record: { GET: getRecord },
+  reference: { GET: getRecordReference },
+  query: { POST: withOptionsInBody(getRecord) },
 }
-const WRITABLE_RECORD: Routes<RecordPath> = {
-  ...RECORD.record,
-  PATCH: changeRecord,
+const WRITABLE_RECORD_ROUTES: ResourceRoutes<RecordPath> = {
+  ...RECORD_ROUTES.record,
+  PATCH: patchRecord,
   PUT: replaceRecord,
-  DELETE: removeRecord,
+  DELETE: deleteRecord,
 }
 
 /** Only a record in its own entity set is written: what a navigation shows of it is for reading. */
-const isWritable = ({ entity, hops }: CollectionPath | RecordPath): boolean =>
-  entity.writable && hops.length === 0
+const isWritable = ({ entity, navigationPath }: CollectionPath | RecordPath): boolean =>
+  entity.writable && navigationPath.length === 0
 
-const collectionRoutes = (path: CollectionPath): Routes<CollectionPath> =>
+const collectionRoutes = (path: CollectionPath): ResourceRoutes<CollectionPath> =>
   path.form === 'records' && path.filters.length === 0 && isWritable(path)
-    ? WRITABLE_COLLECTION
-    : COLLECTION[path.form]
+    ? WRITABLE_COLLECTION_ROUTES
+    : COLLECTION_ROUTES[path.form]
 
-const recordRoutes = (path: RecordPath): Routes<RecordPath> =>
-  path.form === 'record' && isWritable(path) ? WRITABLE_RECORD : RECORD[path.form]
+const recordRoutes = (path: RecordPath): ResourceRoutes<RecordPath> =>
+  path.form === 'record' && isWritable(path) ? WRITABLE_RECORD_ROUTES : RECORD_ROUTES[path.form]
 
 /**
  * A read whose options stand in the body, as text/plain, percent-encoded like a query string (Part 2, 4.17).
  * They are joined with those of the URL, so an option in both is given twice; links of the answer carry all
  * of them and are followed by GET.
  */
-export async function readByBody<P>(
+export async function readWithOptionsInBody<P>(
   request: ODataRequest,
   path: P,
-  service: Service,
-  read: (request: ODataRequest, path: P, service: Service) => Promise<Answer>,
-): Promise<Answer> {
+  service: ODataServices,
+  read: (request: ODataRequest, path: P, service: ODataServices) => Promise<ODataResponse>,
+): Promise<ODataResponse> {
   const rawQuery = [request.rawQuery, toQueryString(await request.readText())]
     .filter(part => part !== '')
     .join('&')
   const rawPath = request.rawPath.replace(/\/+[^/]+\/*$/, '')
-  return read({ ...request, rawPath, rawQuery, options: readOptions(rawQuery) }, path, service)
+  return read({ ...request, rawPath, rawQuery, options: readQueryOptions(rawQuery) }, path, service)
 }
 
 /** A line end behind it is that of a file, and blanks are left as they are by some who write it. */

@@ -1,4 +1,4 @@
-import type { At } from '../errors/problem.js'
+import type { SourceLocation } from '../errors/problem.js'
 import type { AggregateMethod } from './functions.js'
 
 /**
@@ -16,9 +16,9 @@ export interface Query {
   readonly select?: readonly SelectAst[]
   readonly expand?: readonly ExpandAst[]
   /** What is told of each record beside its fields. */
-  readonly marks?: readonly Mark[]
+  readonly metaFields?: readonly MetaField[]
   /** Names of the members of a record in their order; absent: fields, then related records. */
-  readonly layout?: readonly string[]
+  readonly memberOrder?: readonly string[]
   readonly top?: number
   readonly skip?: number
   readonly count?: boolean
@@ -30,7 +30,7 @@ export interface Query {
 export interface ComputeAst {
   readonly expr: Ast
   readonly name: string
-  readonly at: At
+  readonly at: SourceLocation
 }
 
 export interface OrderAst {
@@ -50,34 +50,34 @@ export type TransformationAst =
   | { readonly kind: 'top' | 'skip'; readonly count: number }
   | { readonly kind: 'identity' }
   | { readonly kind: 'group'; readonly by: readonly GroupAst[]; readonly aggregates: readonly AggregateAst[] }
-  | { readonly kind: 'other'; readonly feature: string; readonly at: At }
+  | { readonly kind: 'other'; readonly feature: string; readonly at: SourceLocation }
 
 /** What records are grouped by: a field, also one behind single-valued navigations, or a computed value. */
 export interface GroupAst {
   readonly names: readonly string[]
-  readonly at: At
+  readonly at: SourceLocation
 }
 
 /** A value of all records of a group. Without an expression: how many there are. */
 export interface AggregateAst {
   readonly of?: { readonly expr: Ast; readonly method: AggregateMethod }
   readonly name: string
-  readonly at: At
+  readonly at: SourceLocation
 }
 
 /** `name` is a field or a navigation, or `*`. `as`: the name of the member, if it is another. */
 export interface SelectAst {
   readonly name: string
   readonly as?: string
-  readonly at: At
+  readonly at: SourceLocation
 }
 
 /**
  * A fact about a record that is none of its fields, as the member `as`: its global id (base64url of
  * `Type:key`), the name of its type, its ETag.
  */
-export interface Mark {
-  readonly mark: 'id' | 'type' | 'etag'
+export interface MetaField {
+  readonly meta: 'id' | 'type' | 'etag'
   readonly as: string
 }
 
@@ -90,11 +90,11 @@ export interface ExpandAst {
   readonly as?: string
   readonly form: 'records' | 'references' | 'count'
   readonly query: Query
-  readonly at: At
+  readonly at: SourceLocation
 }
 
 export type SearchAst =
-  | { readonly kind: 'phrase'; readonly text: string; readonly at: At }
+  | { readonly kind: 'phrase'; readonly text: string; readonly at: SourceLocation }
   | { readonly kind: 'and' | 'or'; readonly left: SearchAst; readonly right: SearchAst }
   | { readonly kind: 'not'; readonly operand: SearchAst }
 
@@ -141,17 +141,22 @@ export type Value = string | number | boolean | null
  * more. `case` has its conditions and values in turn. Types of `cast` and `isof` are their last argument.
  */
 export type Ast =
-  | { readonly kind: 'literal'; readonly value: Value; readonly type: LiteralType; readonly at: At }
-  | { readonly kind: 'list'; readonly items: readonly Ast[]; readonly at: At }
-  | { readonly kind: 'path'; readonly names: readonly string[]; readonly at: At }
-  | { readonly kind: 'call'; readonly fn: string; readonly args: readonly Ast[]; readonly at: At }
+  | {
+      readonly kind: 'literal'
+      readonly value: Value
+      readonly type: LiteralType
+      readonly at: SourceLocation
+    }
+  | { readonly kind: 'list'; readonly items: readonly Ast[]; readonly at: SourceLocation }
+  | { readonly kind: 'path'; readonly names: readonly string[]; readonly at: SourceLocation }
+  | { readonly kind: 'call'; readonly fn: string; readonly args: readonly Ast[]; readonly at: SourceLocation }
   | {
       readonly kind: 'lambda'
       readonly quantifier: 'any' | 'all'
       readonly over: readonly string[]
       readonly variable?: string
       readonly body?: Ast
-      readonly at: At
+      readonly at: SourceLocation
     }
   /**
    * `over/$count`, with the options a client may put behind it; `over/$filter(f)/$count` is the same as
@@ -162,15 +167,15 @@ export type Ast =
       readonly over: readonly string[]
       readonly filter?: Ast
       readonly search?: SearchAst
-      readonly at: At
+      readonly at: SourceLocation
     }
   /** A type by its name, as the last argument of `cast` and `isof`. */
-  | { readonly kind: 'type'; readonly name: string; readonly at: At }
+  | { readonly kind: 'type'; readonly name: string; readonly at: SourceLocation }
   /** `$root/Member('M1')/MemberKey`. */
   | {
       readonly kind: 'root'
       readonly entity: string
       readonly key: Ast
       readonly names: readonly string[]
-      readonly at: At
+      readonly at: SourceLocation
     }

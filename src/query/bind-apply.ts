@@ -1,10 +1,25 @@
-import { type At, fail } from '../errors/problem.js'
+import { fail, type SourceLocation } from '../errors/problem.js'
 import type { Entity } from '../model/model.js'
 import type { AggregateAst, GroupAst, TransformationAst } from './ast.js'
-import { bindOrder, bindSearch, checkName, compute, type Stage, startAt, totalOrder } from './bind-clauses.js'
+import {
+  bindCompute,
+  bindOrder,
+  bindSearch,
+  checkComputedName,
+  initialStage,
+  type Stage,
+  totalOrder,
+} from './bind-clauses.js'
 import { bindCondition, bindValue } from './bind-expression.js'
 import { AGGREGATES, type ValueType } from './functions.js'
-import { type Aggregate, allOf, type Derived, type Expr, type Groups, type Window } from './plan.js'
+import {
+  type Aggregate,
+  allOf,
+  type Derived,
+  type Expr,
+  type GroupByTransform,
+  type WindowTransform,
+} from './plan.js'
 import { Scope } from './scope.js'
 
 /**
@@ -13,59 +28,69 @@ import { Scope } from './scope.js'
  * from that.
  */
 export const transform = (steps: readonly TransformationAst[], of: Entity): Stage =>
-  steps.reduce(transformBy, startAt(Scope.root(of)))
+  steps.reduce(applyTransformation, initialStage(Scope.root(of)))
 
-function transformBy(stage: Stage, step: TransformationAst): Stage {
+function applyTransformation(stage: Stage, step: TransformationAst): Stage {
   switch (step.kind) {
     case 'filter':
       return { ...stage, filter: allOf(stage.filter, bindCondition(step.filter, stage.scope)) }
     case 'search':
       return { ...stage, filter: allOf(stage.filter, bindSearch(step.search, stage.scope, '$apply')) }
     case 'compute':
-      return compute(stage, step.items)
+      return bindCompute(stage, step.items)
     case 'orderby':
       // A new order keeps the one before where it does not decide.
       return { ...stage, order: [...step.terms.map(t => bindOrder(t, stage.scope)), ...stage.order] }
     case 'top':
     case 'skip':
-      return cut(stage, { [step.kind]: step.count })
+      return applyTopSkip(stage, { [step.kind]: step.count })
     case 'identity':
       return stage
     case 'group':
-      return group(stage, step)
+      return applyGroupBy(stage, step)
     case 'other':
       return fail({ kind: 'NotImplemented', feature: step.feature, at: step.at })
   }
 }
 
 /** All columns go through a window, so that every bound expression means the same behind it. */
-function cut(stage: Stage, window: Pick<Window, 'top' | 'skip'>): Stage {
+function applyTopSkip(stage: Stage, window: Pick<WindowTransform, 'top' | 'skip'>): Stage {
   const { filter: _, ...rest } = stage
   return {
     ...rest,
-    from: close(stage, { kind: 'window', orderBy: totalOrder(stage.order, stage.ties), ...window }),
+    from: toDerived(stage, {
+      kind: 'window',
+      orderBy: totalOrder(stage.order, stage.tieBreakers),
+      ...window,
+    }),
   }
 }
 
-function close({ scope, from, filter }: Stage, makes: Derived['makes']): Derived {
-  return { entity: scope.entity, ...(from && { from }), row: scope.row, ...(filter && { filter }), makes }
+function toDerived({ scope, from, filter }: Stage, transformation: Derived['transform']): Derived {
+  return {
+    entity: scope.entity,
+    ...(from && { from }),
+    row: scope.row,
+    ...(filter && { filter }),
+    transform: transformation,
+  }
 }
 
-interface Named<T> {
+interface ResultColumn<T> {
   readonly name: string
   readonly value: T
 }
 
 /** Records of groups have the groups' fields and the aggregates, and nothing else. */
-function group(stage: Stage, { by, aggregates: items }: TransformationAst & { kind: 'group' }): Stage {
+function applyGroupBy(stage: Stage, { by, aggregates: items }: TransformationAst & { kind: 'group' }): Stage {
   const groups = by.map(g => bindGroup(g, stage.scope))
-  const twice = by.find((g, i) => groups.findIndex(other => other.name === g.names.join('/')) < i)
-  if (twice) fail({ kind: 'DuplicateItem', item: twice.names.join('/'), at: twice.at })
-  const taken = [...stage.computed.keys(), ...groups.map(g => g.name)]
+  const duplicate = by.find((g, i) => groups.findIndex(other => other.name === g.names.join('/')) < i)
+  if (duplicate) fail({ kind: 'DuplicateItem', item: duplicate.names.join('/'), at: duplicate.at })
+  const takenNames = [...stage.computed.keys(), ...groups.map(g => g.name)]
   const aggregates = items.map((item, i) =>
-    bindAggregate(item, stage, [...taken, ...items.slice(0, i).map(other => other.name)]),
+    bindAggregate(item, stage, [...takenNames, ...items.slice(0, i).map(other => other.name)]),
   )
-  const scope = Scope.root(resultOf(stage.scope.entity))
+  const scope = Scope.root(resultEntity(stage.scope.entity))
   const column = (name: `g${number}` | `a${number}`, { type }: Pick<Expr, 'type'>): Expr => ({
     kind: 'result',
     name,
@@ -77,23 +102,23 @@ function group(stage: Stage, { by, aggregates: items }: TransformationAst & { ki
     ...keys,
     ...aggregates.map(({ name, value }, i) => [name, column(`a${i}`, value)] as const),
   ]
-  const makes: Groups = {
+  const transformation: GroupByTransform = {
     kind: 'groups',
     groups: groups.map(g => g.value),
     aggregates: aggregates.map(a => a.value),
   }
   return {
-    scope: columns.reduce((around, [name, value]) => around.computed(name, value), scope),
-    from: close(stage, makes),
+    scope: columns.reduce((around, [name, value]) => around.withComputed(name, value), scope),
+    from: toDerived(stage, transformation),
     computed: new Map(columns),
     order: [],
     // Without groups there is one record only.
-    ties: (keys.length > 0 ? keys : columns.slice(0, 1)).map(([, value]) => value),
+    tieBreakers: (keys.length > 0 ? keys : columns.slice(0, 1)).map(([, value]) => value),
   }
 }
 
 /** A record of a group is of no entity: it has computed values only. */
-function resultOf(of: Entity): Entity {
+function resultEntity(of: Entity): Entity {
   return {
     ...of,
     name: 'The result of $apply',
@@ -105,7 +130,7 @@ function resultOf(of: Entity): Entity {
   }
 }
 
-function bindGroup({ names, at }: GroupAst, scope: Scope): Named<Expr> {
+function bindGroup({ names, at }: GroupAst, scope: Scope): ResultColumn<Expr> {
   const value = bindValue({ kind: 'path', names, at }, scope)
   if (value.type.startsWith('Collection'))
     fail({ kind: 'WrongType', expected: 'a single value to group by', found: value.type, at })
@@ -115,12 +140,12 @@ function bindGroup({ names, at }: GroupAst, scope: Scope): Named<Expr> {
 function bindAggregate(
   { of, name, at }: AggregateAst,
   stage: Stage,
-  taken: readonly string[],
-): Named<Aggregate> {
-  checkName(name, stage, taken, at)
+  takenNames: readonly string[],
+): ResultColumn<Aggregate> {
+  checkComputedName(name, stage, takenNames, at)
   if (!of) return { name, value: { type: 'Int64' } }
   const { method } = of
-  if (of.expr.kind === 'path') refuseMany(of.expr.names, stage.scope, of.expr.at)
+  if (of.expr.kind === 'path') checkNoCollectionPath(of.expr.names, stage.scope, of.expr.at)
   const expr = bindValue(of.expr, stage.scope)
   const types: Readonly<Record<string, ValueType>> = AGGREGATES[method]
   const type =
@@ -136,7 +161,11 @@ function bindAggregate(
 }
 
 /** The standard also adds up the records behind a collection. */
-function refuseMany([first = '', ...rest]: readonly string[], { entity }: Scope, at: At): void {
+function checkNoCollectionPath(
+  [first = '', ...rest]: readonly string[],
+  { entity }: Scope,
+  at: SourceLocation,
+): void {
   const field = entity.fields.get(first)
   if (rest.length > 0 && field?.kind === 'navigation' && field.collection)
     fail({ kind: 'NotImplemented', feature: `aggregation of the records behind ${first}`, at })

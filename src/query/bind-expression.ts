@@ -1,19 +1,19 @@
-import { type At, fail } from '../errors/problem.js'
+import { fail, type SourceLocation } from '../errors/problem.js'
 import { ENTITIES } from '../model/model.js'
 import type { Ast } from './ast.js'
 import {
+  type ExprType,
   FUNCTIONS,
   type FunctionName,
   isFunction,
-  NOT_BUILT,
-  type Type,
+  UNSUPPORTED_FUNCTIONS,
   type ValueType,
 } from './functions.js'
-import { type Collection, call, columnOf, type Expr, nullLiteral } from './plan.js'
-import { type Argument, chooseOverload, naturalType, settle } from './resolve-overload.js'
-import { follow, Scope, type Target } from './scope.js'
-import { checkedPattern, checkType, SPECIAL } from './special-functions.js'
-import { suggest } from './suggest.js'
+import { type Collection, columnOf, type Expr, nullLiteral, predicate } from './plan.js'
+import { type CallArgument, coerceArgument, naturalType, resolveOverload } from './resolve-overload.js'
+import { type PathTarget, resolvePath, Scope } from './scope.js'
+import { checkTypeName, requireLiteralPattern, SPECIAL_FUNCTIONS } from './special-functions.js'
+import { suggestName } from './suggest.js'
 
 /** Binds an expression that must be true or false. */
 export function bindCondition(ast: Ast, scope: Scope): Expr {
@@ -26,18 +26,18 @@ export function bindCondition(ast: Ast, scope: Scope): Expr {
       found: `a value of type ${naturalType(arg)}`,
       at: ast.at,
     })
-  return settle(arg, 'Boolean')
+  return coerceArgument(arg, 'Boolean')
 }
 
 /** Binds an expression of any type. */
 export function bindValue(ast: Ast, scope: Scope): Expr {
   const arg = bindArgument(ast, scope)
   const type = naturalType(arg)
-  if (type === 'Null') return settle(arg, 'String')
-  return settle(arg, type as Type) // literal types that are no value types never settle: they fail as no overload takes them
+  if (type === 'Null') return coerceArgument(arg, 'String')
+  return coerceArgument(arg, type as ExprType) // literal types that are no value types never settle: they fail as no overload takes them
 }
 
-function bindArgument(ast: Ast, scope: Scope): Argument {
+function bindArgument(ast: Ast, scope: Scope): CallArgument {
   switch (ast.kind) {
     case 'literal':
       return { kind: 'literal', ast }
@@ -59,10 +59,10 @@ function bindArgument(ast: Ast, scope: Scope): Argument {
 }
 
 function bindPath(ast: Ast & { kind: 'path' }, scope: Scope): Expr {
-  return toValue(scope.resolve(ast.names, ast.at), ast.names, ast.at)
+  return targetToExpr(scope.resolve(ast.names, ast.at), ast.names, ast.at)
 }
 
-function toValue(target: Target, names: readonly string[], at: At): Expr {
+function targetToExpr(target: PathTarget, names: readonly string[], at: SourceLocation): Expr {
   switch (target.kind) {
     case 'element':
       return target
@@ -89,53 +89,54 @@ function toValue(target: Target, names: readonly string[], at: At): Expr {
  */
 function bindRoot({ entity: name, key, names, at }: Ast & { kind: 'root' }): Expr {
   const of = ENTITIES.get(name) ?? fail({ kind: 'NotFound', what: `resource ${name}` })
-  if (!OPEN.has(of.name)) return fail({ kind: 'NotImplemented', feature: `$root/${name}`, at })
-  const bound = settle({ kind: 'bound', expr: bindValue(key, Scope.root(of)) }, of.key.type)
+  if (!PUBLIC_ENTITIES.has(of.name)) return fail({ kind: 'NotImplemented', feature: `$root/${name}`, at })
+  const bound = coerceArgument({ kind: 'bound', expr: bindValue(key, Scope.root(of)) }, of.key.type)
   if (bound.type !== of.key.type) return fail({ kind: 'BadKey', entity: of.name, found: String(bound.type) })
-  return toValue(follow({ kind: 'key', entity: of, key: bound }, of, names, at), names, at)
+  return targetToExpr(resolvePath({ kind: 'key', entity: of, key: bound }, of, names, at), names, at)
 }
 
 /** Entities whose every record may be seen by every reader. */
-const OPEN: ReadonlySet<string> = new Set(['Member', 'Office', 'Lookup'])
+const PUBLIC_ENTITIES: ReadonlySet<string> = new Set(['Member', 'Office', 'Lookup'])
 
 function bindCall(ast: Ast & { kind: 'call' }, scope: Scope): Expr {
-  const special = Object.hasOwn(SPECIAL, ast.fn) ? SPECIAL[ast.fn] : undefined
-  refuseRecord(ast, scope)
+  const special = Object.hasOwn(SPECIAL_FUNCTIONS, ast.fn) ? SPECIAL_FUNCTIONS[ast.fn] : undefined
+  checkNoRecordCast(ast, scope)
   if (special)
     return special({
       at: ast.at,
       entity: scope.entity,
       args: ast.args.map(a => (a.kind === 'type' ? { kind: 'type', ast: a } : bindArgument(a, scope))),
     })
-  if (!isFunction(ast.fn)) return unknownFunction(ast.fn, ast.at)
+  if (!isFunction(ast.fn)) return failUnknownFunction(ast.fn, ast.at)
   if (ast.fn === 'eq' || ast.fn === 'ne') {
     const test = bindNullTest(ast.fn, ast.args, scope)
     if (test) return test
   }
-  const bound = chooseOverload(
+  const bound = resolveOverload(
     ast.fn,
     ast.args.map(a => bindArgument(a, scope)),
     ast.at,
   )
-  refuseImpossible(ast.fn, bound, ast)
-  return ast.fn === 'matchespattern' ? checkedPattern(bound, ast.args[1]?.at ?? ast.at) : bound
+  checkLiteralArguments(ast.fn, bound, ast)
+  return ast.fn === 'matchespattern' ? requireLiteralPattern(bound, ast.args[1]?.at ?? ast.at) : bound
 }
 
 /** `cast` and `isof` of a record: its type is known, and there is no other. */
-function refuseRecord({ fn, args: [value, type] }: Ast & { kind: 'call' }, scope: Scope): void {
+function checkNoRecordCast({ fn, args: [value, type] }: Ast & { kind: 'call' }, scope: Scope): void {
   if (
     value?.kind !== 'path' ||
     type?.kind !== 'type' ||
     scope.resolve(value.names, value.at).kind !== 'record'
   )
     return
-  checkType(type)
+  checkTypeName(type)
   fail({ kind: 'NotImplemented', feature: `${fn} of a record`, at: value.at })
 }
 
-function unknownFunction(name: string, at: At): never {
-  if (NOT_BUILT.has(name)) return fail({ kind: 'NotImplemented', feature: `the function ${name}`, at })
-  const suggestion = suggest(name, [...Object.keys(FUNCTIONS), ...Object.keys(SPECIAL)])
+function failUnknownFunction(name: string, at: SourceLocation): never {
+  if (UNSUPPORTED_FUNCTIONS.has(name))
+    return fail({ kind: 'NotImplemented', feature: `the function ${name}`, at })
+  const suggestion = suggestName(name, [...Object.keys(FUNCTIONS), ...Object.keys(SPECIAL_FUNCTIONS)])
   return fail({ kind: 'UnknownFunction', name, ...(suggestion !== undefined && { suggestion }), at })
 }
 
@@ -151,14 +152,14 @@ function bindNullTest(fn: 'eq' | 'ne', args: readonly Ast[], scope: Scope): Expr
   const value =
     target.kind === 'record'
       ? columnOf(target.entity.key, target.source)
-      : toValue(target, path.names, path.at)
+      : targetToExpr(target, path.names, path.at)
   return value.type.startsWith('Collection')
     ? undefined
-    : call(fn, value, nullLiteral(value.type as ValueType)) // not a collection
+    : predicate(fn, value, nullLiteral(value.type as ValueType)) // not a collection
 }
 
 /** What the literals of a call show to be wrong, whatever the records hold. */
-function refuseImpossible(fn: FunctionName, bound: Expr, ast: Ast & { kind: 'call' }): void {
+function checkLiteralArguments(fn: FunctionName, bound: Expr, ast: Ast & { kind: 'call' }): void {
   if (bound.kind !== 'call') return
   const last = bound.args.at(-1)
   const value = last?.kind === 'literal' && last.value !== null ? Number(last.value) : undefined
@@ -175,7 +176,7 @@ function refuseImpossible(fn: FunctionName, bound: Expr, ast: Ast & { kind: 'cal
 }
 
 /** The collection that a lambda or a count runs over. */
-function bindCollection(names: readonly string[], at: At, scope: Scope): Collection {
+function bindCollection(names: readonly string[], at: SourceLocation, scope: Scope): Collection {
   const target = scope.resolve(names, at)
   if (target.kind === 'records') return target
   if (target.kind === 'scalar' && target.scalar.collection)
@@ -185,7 +186,7 @@ function bindCollection(names: readonly string[], at: At, scope: Scope): Collect
 
 function bindLambda(ast: Ast & { kind: 'lambda' }, scope: Scope): Expr {
   const over = bindCollection(ast.over, ast.at, scope)
-  const body = ast.body && bindCondition(ast.body, scope.lambda(ast.variable, over))
+  const body = ast.body && bindCondition(ast.body, scope.forLambda(ast.variable, over))
   return {
     kind: 'lambda',
     quantifier: ast.quantifier,
@@ -203,7 +204,7 @@ function bindCount(ast: Ast & { kind: 'count' }, scope: Scope): Expr {
     return fail({ kind: 'NotImplemented', feature: '$filter on a collection of values', at: ast.at })
   const filter =
     ast.filter && over.kind === 'records'
-      ? bindCondition(ast.filter, scope.counted(over.navigation))
+      ? bindCondition(ast.filter, scope.forCount(over.navigation))
       : undefined
   return { kind: 'count', over, row: scope.nextRow(), ...(filter && { filter }), type: 'Int64' }
 }

@@ -7,16 +7,16 @@ import {
   type KeyObject,
 } from 'node:crypto'
 import { fail } from '../errors/problem.js'
-import { remember } from './memoize.js'
-import { MODEL_MEMBERS, type Plan, type Position } from './plan.js'
+import { memoize } from './memoize.js'
+import { type KeysetPosition, MODEL_MEMBERS, type Plan } from './plan.js'
 
 /**
  * Where a page ended: the order values of its last record, as text, and how many records of a total `$top`
  * are still wanted.
  */
 export interface Cursor {
-  readonly after: Position
-  readonly rest?: number
+  readonly after: KeysetPosition
+  readonly remaining?: number
 }
 
 /** Turns cursors of one filter and order into opaque page tokens and back. */
@@ -42,46 +42,46 @@ const TAG_BYTES = 16
  */
 export function createCursorSeal(secret: string | KeyObject): CursorSeal {
   const key = Buffer.from(hkdfSync('sha256', secret, '', 'listing-service page token', 32))
-  return remember((plan: Plan): PlanSeal => {
-    let known: Buffer | undefined
-    const bond = () => (known ??= fingerprint(plan))
+  return memoize((plan: Plan): PlanSeal => {
+    let digest: Buffer | undefined
+    const associatedData = () => (digest ??= planDigest(plan))
     // Whoever asks the same again is mostly sent to the same place.
-    let last: Sealed | undefined
+    let lastSealed: SealedCursor | undefined
     return {
       seal(cursor) {
         const text = JSON.stringify(cursor)
-        if (last?.text !== text) last = { text, token: encrypt(text, key, bond()) }
-        return last.token
+        if (lastSealed?.text !== text) lastSealed = { text, token: encrypt(text, key, associatedData()) }
+        return lastSealed.token
       },
       open: (token, option) => {
         // What was sealed last is what a walk opens next.
-        if (token === last?.token) return JSON.parse(last.text) as Cursor
-        return decrypt(token, key, bond()) ?? fail({ kind: 'BadPageToken', option })
+        if (token === lastSealed?.token) return JSON.parse(lastSealed.text) as Cursor
+        return decrypt(token, key, associatedData()) ?? fail({ kind: 'BadPageToken', option })
       },
     }
   })
 }
 
 /** A cursor as text, and its token. */
-interface Sealed {
+interface SealedCursor {
   readonly text: string
   readonly token: string
 }
 
-function encrypt(text: string, key: Buffer, bond: Buffer): string {
-  const iv = createHmac('sha256', key).update(bond).update(text).digest().subarray(0, IV_BYTES)
-  const cipher = createCipheriv(CIPHER, key, iv).setAAD(bond)
+function encrypt(text: string, key: Buffer, associatedData: Buffer): string {
+  const iv = createHmac('sha256', key).update(associatedData).update(text).digest().subarray(0, IV_BYTES)
+  const cipher = createCipheriv(CIPHER, key, iv).setAAD(associatedData)
   const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
   return Buffer.concat([iv, body, cipher.getAuthTag()]).toString('base64url')
 }
 
-function decrypt(token: string, key: Buffer, bond: Buffer): Cursor | undefined {
+function decrypt(token: string, key: Buffer, associatedData: Buffer): Cursor | undefined {
   const bytes = Buffer.from(token, 'base64url')
   // Buffer.from skips what is not base64url; only the exact text that was sealed counts.
   if (bytes.length <= IV_BYTES + TAG_BYTES || bytes.toString('base64url') !== token) return undefined
   try {
     const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, IV_BYTES))
-      .setAAD(bond)
+      .setAAD(associatedData)
       .setAuthTag(bytes.subarray(-TAG_BYTES))
     const body = Buffer.concat([decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()])
     return JSON.parse(body.toString('utf8')) as Cursor // authenticated: we wrote it
@@ -94,7 +94,7 @@ function decrypt(token: string, key: Buffer, bond: Buffer): Cursor | undefined {
  * What a token is bound to: the entity, its transformations, the filter and the order as the client asked for
  * them, whoever asks.
  */
-function fingerprint({ entity, from, filter, orderBy }: Plan): Buffer {
+function planDigest({ entity, from, filter, orderBy }: Plan): Buffer {
   const text = JSON.stringify(
     [entity.name, from, filter, orderBy],
     (name, value: unknown) => (MODEL_MEMBERS.has(name) ? (value as { name: string }).name : value), // each is a model object

@@ -2,23 +2,23 @@ import type { EdmType } from '../model/model.js'
 
 /** Types of expressions: those of columns, and those that only functions and literals have. */
 export type ValueType = EdmType | 'Double' | 'TimeOfDay' | 'Duration' | 'GeographyPolygon'
-export type Type = ValueType | `Collection(${ValueType})`
+export type ExprType = ValueType | `Collection(${ValueType})`
 
 export interface Signature {
-  readonly args: readonly Type[]
+  readonly args: readonly ExprType[]
   readonly returns: ValueType
 }
 
-const sig = (args: readonly Type[], returns: ValueType): Signature => ({ args, returns })
-const each = (types: readonly ValueType[], make: (t: ValueType) => Signature) => types.map(make)
+const sig = (args: readonly ExprType[], returns: ValueType): Signature => ({ args, returns })
+const forEachType = (types: readonly ValueType[], make: (t: ValueType) => Signature) => types.map(make)
 const collectionOf = (t: ValueType) => `Collection(${t})` as const
 
 // From narrow to wide: the first signature that takes all arguments is the one with the least promotion.
-const INTEGERS = ['Int32', 'Int64'] as const
-const FRACTIONS = ['Decimal', 'Double'] as const
-const NUMBERS = [...INTEGERS, ...FRACTIONS] as const
-const ORDERED: readonly ValueType[] = [
-  ...NUMBERS,
+const INTEGER_TYPES = ['Int32', 'Int64'] as const
+const FRACTIONAL_TYPES = ['Decimal', 'Double'] as const
+const NUMERIC_TYPES = [...INTEGER_TYPES, ...FRACTIONAL_TYPES] as const
+const ORDERED_TYPES: readonly ValueType[] = [
+  ...NUMERIC_TYPES,
   'String',
   'DateTimeOffset',
   'Date',
@@ -26,18 +26,20 @@ const ORDERED: readonly ValueType[] = [
   'Duration',
   'Boolean',
 ]
-const DAYS: readonly ValueType[] = ['DateTimeOffset', 'Date']
-const CLOCKS: readonly ValueType[] = ['DateTimeOffset', 'TimeOfDay']
+const DATE_TYPES: readonly ValueType[] = ['DateTimeOffset', 'Date']
+const TIME_TYPES: readonly ValueType[] = ['DateTimeOffset', 'TimeOfDay']
 
-const compare = (types: readonly ValueType[]) => each(types, t => sig([t, t], 'Boolean'))
-const numeric = (types: readonly ValueType[] = NUMBERS) => each(types, t => sig([t, t], t))
-const part = (types: readonly ValueType[], returns: ValueType = 'Int32') =>
-  each(types, t => sig([t], returns))
+const compare = (types: readonly ValueType[]) => forEachType(types, t => sig([t, t], 'Boolean'))
+const numeric = (types: readonly ValueType[] = NUMERIC_TYPES) => forEachType(types, t => sig([t, t], t))
+const datePart = (types: readonly ValueType[], returns: ValueType = 'Int32') =>
+  forEachType(types, t => sig([t], returns))
 const ofText = (returns: ValueType) => [sig(['String'], returns)]
 const ofTexts = (returns: ValueType) => [sig(['String', 'String'], returns)]
-const shifted = each(DAYS, t => sig([t, 'Duration'], t))
-const sets = each(ORDERED, t => sig([collectionOf(t), collectionOf(t)], 'Boolean'))
-const scaled = [sig(['Duration', 'Decimal'], 'Duration')]
+const durationArithmetic = forEachType(DATE_TYPES, t => sig([t, 'Duration'], t))
+const collectionPredicates = forEachType(ORDERED_TYPES, t =>
+  sig([collectionOf(t), collectionOf(t)], 'Boolean'),
+)
+const durationScaling = [sig(['Duration', 'Decimal'], 'Duration')]
 
 /**
  * The whole language: every operator and function with the types it takes (OData 4.01 Part 2, 5.1.1).
@@ -52,21 +54,21 @@ export const FUNCTIONS = {
   or:                 [sig(['Boolean', 'Boolean'], 'Boolean')],
   not:                [sig(['Boolean'], 'Boolean')],
 
-  eq:                 compare(ORDERED),
-  ne:                 compare(ORDERED),
-  gt:                 compare(ORDERED),
-  ge:                 compare(ORDERED),
-  lt:                 compare(ORDERED),
-  le:                 compare(ORDERED),
-  in:                 each(ORDERED, t => sig([t, collectionOf(t)], 'Boolean')),
+  eq:                 compare(ORDERED_TYPES),
+  ne:                 compare(ORDERED_TYPES),
+  gt:                 compare(ORDERED_TYPES),
+  ge:                 compare(ORDERED_TYPES),
+  lt:                 compare(ORDERED_TYPES),
+  le:                 compare(ORDERED_TYPES),
+  in:                 forEachType(ORDERED_TYPES, t => sig([t, collectionOf(t)], 'Boolean')),
 
-  add:                [...numeric(), ...shifted, sig(['Duration', 'Duration'], 'Duration')],
-  sub:                [...numeric(), ...shifted, ...each(DAYS, t => sig([t, t], 'Duration')), sig(['Duration', 'Duration'], 'Duration')],
-  mul:                [...numeric(), ...scaled],
-  div:                [...numeric(), ...scaled],
-  divby:              [...numeric(FRACTIONS), ...scaled],
+  add:                [...numeric(), ...durationArithmetic, sig(['Duration', 'Duration'], 'Duration')],
+  sub:                [...numeric(), ...durationArithmetic, ...forEachType(DATE_TYPES, t => sig([t, t], 'Duration')), sig(['Duration', 'Duration'], 'Duration')],
+  mul:                [...numeric(), ...durationScaling],
+  div:                [...numeric(), ...durationScaling],
+  divby:              [...numeric(FRACTIONAL_TYPES), ...durationScaling],
   mod:                numeric(),
-  negate:             each([...NUMBERS, 'Duration'], t => sig([t], t)),
+  negate:             forEachType([...NUMERIC_TYPES, 'Duration'], t => sig([t], t)),
 
   contains:           ofTexts('Boolean'),
   startswith:         ofTexts('Boolean'),
@@ -79,33 +81,33 @@ export const FUNCTIONS = {
   toupper:            ofText('String'),
   trim:               ofText('String'),
 
-  year:               part(DAYS),
-  month:              part(DAYS),
-  day:                part(DAYS),
-  hour:               part(CLOCKS),
-  minute:             part(CLOCKS),
-  second:             part(CLOCKS),
-  fractionalseconds:  part(CLOCKS, 'Decimal'),
-  totaloffsetminutes: part(['DateTimeOffset']),
-  totalseconds:       part(['Duration'], 'Decimal'),
-  date:               part(['DateTimeOffset'], 'Date'),
-  time:               part(['DateTimeOffset'], 'TimeOfDay'),
+  year:               datePart(DATE_TYPES),
+  month:              datePart(DATE_TYPES),
+  day:                datePart(DATE_TYPES),
+  hour:               datePart(TIME_TYPES),
+  minute:             datePart(TIME_TYPES),
+  second:             datePart(TIME_TYPES),
+  fractionalseconds:  datePart(TIME_TYPES, 'Decimal'),
+  totaloffsetminutes: datePart(['DateTimeOffset']),
+  totalseconds:       datePart(['Duration'], 'Decimal'),
+  date:               datePart(['DateTimeOffset'], 'Date'),
+  time:               datePart(['DateTimeOffset'], 'TimeOfDay'),
   now:                [sig([], 'DateTimeOffset')],
   mindatetime:        [sig([], 'DateTimeOffset')],
   maxdatetime:        [sig([], 'DateTimeOffset')],
 
   // Conditions and values by turns: the value behind the first condition that is true.
-  case:               each(ORDERED, t => sig(['Boolean', t], t)),
-  hassubset:          sets,
-  hassubsequence:     sets,
+  case:               forEachType(ORDERED_TYPES, t => sig(['Boolean', t], t)),
+  hassubset:          collectionPredicates,
+  hassubsequence:     collectionPredicates,
   // The pattern is a literal: it is translated when the query is bound.
   matchespattern:     ofTexts('Boolean'),
   'geo.distance':     [sig(['GeographyPoint', 'GeographyPoint'], 'Double')],
   'geo.intersects':   [sig(['GeographyPoint', 'GeographyPolygon'], 'Boolean')],
 
-  round:              each(FRACTIONS, t => sig([t], t)),
-  floor:              each(FRACTIONS, t => sig([t], t)),
-  ceiling:            each(FRACTIONS, t => sig([t], t)),
+  round:              forEachType(FRACTIONAL_TYPES, t => sig([t], t)),
+  floor:              forEachType(FRACTIONAL_TYPES, t => sig([t], t)),
+  ceiling:            forEachType(FRACTIONAL_TYPES, t => sig([t], t)),
 } satisfies Record<string, readonly Signature[]>
 
 export type FunctionName = keyof typeof FUNCTIONS
@@ -116,27 +118,27 @@ export const isFunction = (name: string): name is FunctionName => Object.hasOwn(
  * Functions of the standard that the service knows and does not offer: 501 instead of "no such function". No
  * field holds a line.
  */
-export const NOT_BUILT: ReadonlySet<string> = new Set(['geo.length'])
+export const UNSUPPORTED_FUNCTIONS: ReadonlySet<string> = new Set(['geo.length'])
 
 /** What `cast` can turn into what. A value that does not fit gives null (OData 4.01 Part 2, 5.1.1.10.1). */
 // biome-ignore format: table
 export const CASTS: { readonly [to in ValueType]?: readonly ValueType[] } = {
-  String:         ['String', 'Boolean', ...NUMBERS, 'DateTimeOffset', 'Date', 'TimeOfDay', 'Duration'],
+  String:         ['String', 'Boolean', ...NUMERIC_TYPES, 'DateTimeOffset', 'Date', 'TimeOfDay', 'Duration'],
   Boolean:        ['Boolean', 'String'],
-  Int32:          ['String', ...NUMBERS],
-  Int64:          ['String', ...NUMBERS],
-  Decimal:        ['String', ...NUMBERS],
-  Double:         ['String', ...NUMBERS],
+  Int32:          ['String', ...NUMERIC_TYPES],
+  Int64:          ['String', ...NUMERIC_TYPES],
+  Decimal:        ['String', ...NUMERIC_TYPES],
+  Double:         ['String', ...NUMERIC_TYPES],
   DateTimeOffset: ['DateTimeOffset', 'String', 'Date'],
   Date:           ['Date', 'String', 'DateTimeOffset'],
   TimeOfDay:      ['TimeOfDay', 'String', 'DateTimeOffset'],
   Duration:       ['Duration'],
 }
 
-const resulting = (types: readonly ValueType[], returns: (type: ValueType) => ValueType) =>
+const resultTypes = (types: readonly ValueType[], returns: (type: ValueType) => ValueType) =>
   Object.fromEntries(types.map(t => [t, returns(t)]))
 /** Integers are added up as decimals: no sum of theirs overflows. */
-const totals = resulting(NUMBERS, t => (t === 'Double' ? t : 'Decimal'))
+const totals = resultTypes(NUMERIC_TYPES, t => (t === 'Double' ? t : 'Decimal'))
 
 /**
  * Methods of `aggregate`: what each makes of values of which type (OData Data Aggregation 4.0, 3.1.3).
@@ -146,9 +148,9 @@ const totals = resulting(NUMBERS, t => (t === 'Double' ? t : 'Decimal'))
 export const AGGREGATES = {
   sum:           totals,
   average:       totals,
-  min:           resulting(ORDERED, t => t),
-  max:           resulting(ORDERED, t => t),
-  countdistinct: resulting([...ORDERED, 'GeographyPoint'], () => 'Int64'),
+  min:           resultTypes(ORDERED_TYPES, t => t),
+  max:           resultTypes(ORDERED_TYPES, t => t),
+  countdistinct: resultTypes([...ORDERED_TYPES, 'GeographyPoint'], () => 'Int64'),
 } satisfies Record<string, { readonly [type in ValueType]?: ValueType }>
 
 export type AggregateMethod = keyof typeof AGGREGATES

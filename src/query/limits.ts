@@ -12,22 +12,22 @@ export interface QueryLimits {
 }
 
 /** Largest `$skip` (interface 4.6, 8). */
-export const SKIP_MAX = 100_000
+export const MAX_SKIP = 100_000
 
 /** Longest name of a computed value, in bytes: columns of PostgreSQL are named no longer. */
-export const NAME_BYTES_MAX = 63
+export const MAX_NAME_BYTES = 63
 
 /**
  * Parts of one computed value, with all the computed values in it: each of these may stand there twice, so
  * that a short text could grow without end.
  */
-export const COMPUTED_PARTS_MAX = 1000
+export const MAX_COMPUTED_PARTS = 1000
 
 /** Entities whose text is indexed for `$search`. */
-export const SEARCHABLE: ReadonlySet<string> = new Set(['Property'])
+export const SEARCHABLE_ENTITIES: ReadonlySet<string> = new Set(['Property'])
 
 /**
  * Collections that one expansion may hold within each other. Each multiplies the answer: rooms of the
  * listings of rooms and so on made 88 MB of one page of 100.
  */
-export const NESTED_COLLECTIONS_MAX = 2
+export const MAX_NESTED_COLLECTIONS = 2

@@ -1,7 +1,7 @@
 /** What was made of the objects that led here, and where further ones lead. */
-interface Place<R> {
-  made?: { readonly value: R }
-  next?: WeakMap<object, Place<R>>
+interface MemoNode<R> {
+  cached?: { readonly value: R }
+  children?: WeakMap<object, MemoNode<R>>
 }
 
 /**
@@ -9,40 +9,40 @@ interface Place<R> {
  * plans never change, and requests share many parts of them: what is made of such a part is made once. It
  * must depend on nothing but the arguments, which are told apart by identity.
  */
-export function remember<A extends readonly object[], R>(make: (...of: A) => R): (...of: A) => R {
-  const start: Place<R> = {}
-  return (...of) => {
-    let place = start
-    for (const object of of) place = follow(place, object)
-    place.made ??= { value: make(...of) }
-    return place.made.value
+export function memoize<A extends readonly object[], R>(compute: (...args: A) => R): (...args: A) => R {
+  const root: MemoNode<R> = {}
+  return (...args) => {
+    let node = root
+    for (const object of args) node = childNode(node, object)
+    node.cached ??= { value: compute(...args) }
+    return node.cached.value
   }
 }
 
-function follow<R>(from: Place<R>, object: object): Place<R> {
-  from.next ??= new WeakMap()
-  const known = from.next.get(object)
-  if (known) return known
-  const place: Place<R> = {}
-  from.next.set(object, place)
-  return place
+function childNode<R>(parent: MemoNode<R>, object: object): MemoNode<R> {
+  parent.children ??= new WeakMap()
+  const existing = parent.children.get(object)
+  if (existing) return existing
+  const node: MemoNode<R> = {}
+  parent.children.set(object, node)
+  return node
 }
 
-let numbered = 0
+let lastObjectId = 0
 /** A number for an object, by which texts can name it: its own as long as it lives. */
-export const numberOf = remember((_of: object) => ++numbered)
+export const objectId = memoize((_of: object) => ++lastObjectId)
 
 /** A store by names, with or without bounds. */
-interface Store<V> {
+interface KeyedStore<V> {
   get(name: string): V | undefined
   set(name: string, value: V): unknown
 }
 
 /** What is kept under a name; made and kept where there is nothing yet. */
-export function recall<V>(kept: Store<NoInfer<V>>, name: string, make: () => V): V {
-  const known = kept.get(name)
-  if (known !== undefined) return known
-  const made = make()
-  kept.set(name, made)
-  return made
+export function getOrCreate<V>(store: KeyedStore<NoInfer<V>>, key: string, create: () => V): V {
+  const existing = store.get(key)
+  if (existing !== undefined) return existing
+  const value = create()
+  store.set(key, value)
+  return value
 }

@@ -1,30 +1,32 @@
 import { randomUUID } from 'node:crypto'
-import { recall, remember } from './memoize.js'
-import { allOf, call, columnOf, type Plan, type Position, rowSource } from './plan.js'
+import { getOrCreate, memoize } from './memoize.js'
+import { allOf, columnOf, type KeysetPosition, type Plan, predicate, rowSource } from './plan.js'
 
 /** PostgreSQL has no text with NUL, and nobody else knows the rest. */
-const MARK = `\0${randomUUID()} `
+const PLACEHOLDER_PREFIX = `\0${randomUUID()} `
 
 /**
  * Stands in a plan or a statement for what each request gives: so requests that are otherwise the same share
  * it, and all that is made of it.
  */
-export const given = (index: number): string => MARK + index
+export const placeholder = (index: number): string => PLACEHOLDER_PREFIX + index
 
 /** Which of what is given a value stands for; undefined: it is a value. */
-export const indexOfGiven = (value: unknown): number | undefined =>
-  typeof value === 'string' && value.startsWith(MARK) ? Number(value.slice(MARK.length)) : undefined
+export const placeholderIndex = (value: unknown): number | undefined =>
+  typeof value === 'string' && value.startsWith(PLACEHOLDER_PREFIX)
+    ? Number(value.slice(PLACEHOLDER_PREFIX.length))
+    : undefined
 
 /** What a request gives, by index. */
-export type Given = readonly unknown[]
+export type PlaceholderValues = readonly unknown[]
 
 /** The plan of the record with the key that is given: one for all keys. */
-export const withKey = remember((plan: Plan): Plan => {
+export const withKeyPlaceholder = memoize((plan: Plan): Plan => {
   const { key } = plan.entity
   // Keys are text, but for the log's numbers.
-  const isKey = call('eq', columnOf(key, rowSource('r0')), {
+  const isKey = predicate('eq', columnOf(key, rowSource('r0')), {
     kind: 'literal',
-    value: given(0),
+    value: placeholder(0),
     type: key.type,
   })
   return { ...plan, filter: allOf(plan.filter, isKey) }
@@ -34,13 +36,17 @@ export const withKey = remember((plan: Plan): Plan => {
  * The plan of the records behind a place whose values are given: one for all places with nulls in the same
  * terms.
  */
-export function behind(plan: Plan, place: Position): Plan {
-  const nulls = place.map(value => (value === null ? 'n' : 'v')).join('')
-  return recall(
-    plansBehind(plan),
+export function afterCursor(plan: Plan, position: KeysetPosition): Plan {
+  const nulls = position.map(value => (value === null ? 'n' : 'v')).join('')
+  return getOrCreate(
+    plansAfterCursor(plan),
     nulls,
-    (): Plan => ({ ...plan, after: place.map((value, i) => (value === null ? null : given(i))), skip: 0 }),
+    (): Plan => ({
+      ...plan,
+      after: position.map((value, i) => (value === null ? null : placeholder(i))),
+      skip: 0,
+    }),
   )
 }
 
-const plansBehind = remember((_plan: Plan) => new Map<string, Plan>())
+const plansAfterCursor = memoize((_plan: Plan) => new Map<string, Plan>())

@@ -1,6 +1,6 @@
 import type { Entity, Navigation, Scalar } from '../model/model.js'
-import type { Mark, SearchAst, Value } from './ast.js'
-import type { AggregateMethod, FunctionName, Type, ValueType } from './functions.js'
+import type { MetaField, SearchAst, Value } from './ast.js'
+import type { AggregateMethod, ExprType, FunctionName, ValueType } from './functions.js'
 
 /** A query that is known to make sense: every name is a model object, every expression has a type. */
 export interface Plan {
@@ -11,23 +11,23 @@ export interface Plan {
   readonly row: RowName
   readonly filter?: Expr
   /** Always ends with the key, so that the order is total. */
-  readonly orderBy: readonly Order[]
-  readonly select: readonly Selected[]
+  readonly orderBy: readonly OrderByTerm[]
+  readonly select: readonly SelectItem[]
   readonly expand: readonly Expansion[]
-  readonly marks?: readonly Mark[]
-  readonly layout?: readonly string[]
+  readonly metaFields?: readonly MetaField[]
+  readonly memberOrder?: readonly string[]
   /** Size of the page; absent: every record (inside an expansion). */
   readonly top?: number
   readonly skip: number
   readonly count: boolean
   /** Order values of the last record of the page before, one for each term of `orderBy`. */
-  readonly after?: Position
+  readonly after?: KeysetPosition
   /** The same of the first record of the page behind: only records before it. */
-  readonly before?: Position
+  readonly before?: KeysetPosition
 }
 
 /** Where a record stands in an order: its value of each term, as text. */
-export type Position = readonly (string | null)[]
+export type KeysetPosition = readonly (string | null)[]
 
 /** The records that transformations make of others: a window on them, or groups. */
 export interface Derived {
@@ -35,13 +35,13 @@ export interface Derived {
   readonly from?: Derived
   readonly row: RowName
   readonly filter?: Expr
-  readonly makes: Window | Groups
+  readonly transform: WindowTransform | GroupByTransform
 }
 
 /** Some of the records, as they are. */
-export interface Window {
+export interface WindowTransform {
   readonly kind: 'window'
-  readonly orderBy: readonly Order[]
+  readonly orderBy: readonly OrderByTerm[]
   readonly top?: number
   readonly skip?: number
 }
@@ -50,7 +50,7 @@ export interface Window {
  * One record of each group, or of all records if there are no groups. Its columns are named by place: `g0`,
  * `g1`, and so on, and `a0`, `a1`.
  */
-export interface Groups {
+export interface GroupByTransform {
   readonly kind: 'groups'
   readonly groups: readonly Expr[]
   readonly aggregates: readonly Aggregate[]
@@ -68,12 +68,12 @@ export interface Aggregate {
  */
 export type RowName = `r${number}`
 
-export interface Order {
+export interface OrderByTerm {
   readonly expr: Expr
   readonly descending: boolean
 }
 
-export type Selected =
+export type SelectItem =
   /** `readableIf` absent: the reader may see the field in every record. */
   | { readonly kind: 'field'; readonly scalar: Scalar; readonly as?: string; readonly readableIf?: Expr }
   | { readonly kind: 'computed'; readonly name: string; readonly value: Expr }
@@ -89,26 +89,31 @@ export interface Expansion {
  * Where a column is read: in a row, in the one record that a navigation leads to from there, or in a record
  * named by its key; all null if there is none.
  */
-export type Source =
+export type ColumnSource =
   | { readonly kind: 'row'; readonly row: RowName }
-  | { readonly kind: 'via'; readonly navigation: Navigation; readonly from: Source }
+  | { readonly kind: 'via'; readonly navigation: Navigation; readonly from: ColumnSource }
   | { readonly kind: 'key'; readonly entity: Entity; readonly key: Expr }
 
 /** What a lambda or a count runs over. */
 export type Collection =
-  | { readonly kind: 'values'; readonly scalar: Scalar; readonly source: Source }
-  | { readonly kind: 'records'; readonly navigation: Navigation; readonly source: Source }
+  | { readonly kind: 'values'; readonly scalar: Scalar; readonly source: ColumnSource }
+  | { readonly kind: 'records'; readonly navigation: Navigation; readonly source: ColumnSource }
 
 export type Expr =
   | { readonly kind: 'literal'; readonly value: Value; readonly type: ValueType }
-  | { readonly kind: 'list'; readonly items: readonly Expr[]; readonly type: Type }
-  | { readonly kind: 'column'; readonly scalar: Scalar; readonly source: Source; readonly type: Type }
+  | { readonly kind: 'list'; readonly items: readonly Expr[]; readonly type: ExprType }
+  | {
+      readonly kind: 'column'
+      readonly scalar: Scalar
+      readonly source: ColumnSource
+      readonly type: ExprType
+    }
   /** A column of the groups that the row's plan reads. */
   | {
       readonly kind: 'result'
       readonly name: `g${number}` | `a${number}`
       readonly row: RowName
-      readonly type: Type
+      readonly type: ExprType
     }
   /** The value that a lambda over a collection of values stands at. */
   | { readonly kind: 'element'; readonly row: RowName; readonly type: ValueType }
@@ -119,12 +124,12 @@ export type Expr =
       readonly type: ValueType
     }
   /** The value where the condition is true, elsewhere null: how a field is kept from a reader. */
-  | { readonly kind: 'guarded'; readonly when: Expr; readonly value: Expr; readonly type: Type }
+  | { readonly kind: 'nullUnless'; readonly when: Expr; readonly value: Expr; readonly type: ExprType }
   | { readonly kind: 'cast'; readonly arg: Expr; readonly type: ValueType }
   /** The record's text matches what `$search` asks for. */
   | {
       readonly kind: 'search'
-      readonly asked: SearchAst
+      readonly search: SearchAst
       readonly entity: Entity
       readonly row: RowName
       readonly type: 'Boolean'
@@ -153,16 +158,20 @@ export const MODEL_MEMBERS: ReadonlySet<string> = new Set(['entity', 'scalar', '
 
 /** All of them hold; true of none. */
 export function allOf(...terms: readonly (Expr | undefined)[]): Expr {
-  const open = terms.filter(t => t !== undefined).filter(t => !isTrue(t))
-  if (open.some(isFalse)) return FALSE
-  return open.length > 1 ? { kind: 'call', fn: 'and', args: open, type: 'Boolean' } : (open[0] ?? TRUE)
+  const undecided = terms.filter(t => t !== undefined).filter(t => !isTrue(t))
+  if (undecided.some(isFalse)) return FALSE
+  return undecided.length > 1
+    ? { kind: 'call', fn: 'and', args: undecided, type: 'Boolean' }
+    : (undecided[0] ?? TRUE)
 }
 
 /** At least one of them holds; false of none. */
 export function anyOf(...terms: readonly Expr[]): Expr {
-  const open = terms.filter(t => !isFalse(t))
-  if (open.some(isTrue)) return TRUE
-  return open.length > 1 ? { kind: 'call', fn: 'or', args: open, type: 'Boolean' } : (open[0] ?? FALSE)
+  const undecided = terms.filter(t => !isFalse(t))
+  if (undecided.some(isTrue)) return TRUE
+  return undecided.length > 1
+    ? { kind: 'call', fn: 'or', args: undecided, type: 'Boolean' }
+    : (undecided[0] ?? FALSE)
 }
 
 export const isTrue = (expr: Expr) => expr.kind === 'literal' && expr.value === true
@@ -171,11 +180,11 @@ export const isFalse = (expr: Expr) => expr.kind === 'literal' && expr.value ===
 export const isRowColumn = (expr: Expr | undefined): expr is Expr & { kind: 'column' } =>
   expr?.kind === 'column' && expr.source.kind === 'row'
 /** A literal that is not null. */
-export const isValue = (expr: Expr | undefined): expr is Expr & { kind: 'literal' } =>
+export const isNonNullLiteral = (expr: Expr | undefined): expr is Expr & { kind: 'literal' } =>
   expr?.kind === 'literal' && expr.value !== null
 export const isNull = (expr: Expr) => expr.kind === 'literal' && expr.value === null
 
-export type RowSource = Source & { readonly kind: 'row' }
+export type RowSource = ColumnSource & { readonly kind: 'row' }
 
 const ROW_SOURCES = new Map<RowName, RowSource>()
 
@@ -191,7 +200,7 @@ export function rowSource(row: RowName): RowSource {
   return source
 }
 
-export function columnOf(scalar: Scalar, source: Source): Expr {
+export function columnOf(scalar: Scalar, source: ColumnSource): Expr {
   return {
     kind: 'column',
     scalar,
@@ -202,7 +211,7 @@ export function columnOf(scalar: Scalar, source: Source): Expr {
 
 export const nullLiteral = (type: ValueType): Expr => ({ kind: 'literal', value: null, type })
 export const textLiteral = (value: string): Expr => ({ kind: 'literal', value, type: 'String' })
-export const call = (fn: FunctionName, ...args: readonly Expr[]): Expr => ({
+export const predicate = (fn: FunctionName, ...args: readonly Expr[]): Expr => ({
   kind: 'call',
   fn,
   args,
@@ -210,7 +219,7 @@ export const call = (fn: FunctionName, ...args: readonly Expr[]): Expr => ({
 })
 
 /** The same records from the other end. Nulls, which are below every value, change ends too. */
-export const reversed = <P extends Pick<Plan, 'orderBy'>>(plan: P): P => ({
+export const reverseOrder = <P extends Pick<Plan, 'orderBy'>>(plan: P): P => ({
   ...plan,
   orderBy: plan.orderBy.map(o => ({ ...o, descending: !o.descending })),
 })
@@ -219,6 +228,11 @@ export const reversed = <P extends Pick<Plan, 'orderBy'>>(plan: P): P => ({
  * The plan, or what it reads from, of those records only for which the condition holds: before any
  * transformation.
  */
-export function narrow<P extends { readonly filter?: Expr; readonly from?: Derived }>(plan: P, to: Expr): P {
-  return plan.from ? { ...plan, from: narrow(plan.from, to) } : { ...plan, filter: allOf(to, plan.filter) }
+export function withFilter<P extends { readonly filter?: Expr; readonly from?: Derived }>(
+  plan: P,
+  condition: Expr,
+): P {
+  return plan.from
+    ? { ...plan, from: withFilter(plan.from, condition) }
+    : { ...plan, filter: allOf(condition, plan.filter) }
 }

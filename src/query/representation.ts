@@ -3,7 +3,7 @@
  * what an adapter adds to it (an ETag, how many related records there are) is part of the reading and has its
  * name here.
  */
-export interface Notation {
+export interface Representation {
   /** Member that holds the ETag of a record; absent: none. */
   readonly etag?: string
   /** Member that holds the address of a record that is only referred to, relative to the service root. */
@@ -20,4 +20,4 @@ export interface Notation {
 }
 
 /** Nothing beside the fields: for records that the service reads for itself. */
-export const BARE: Notation = { reference: '', countSuffix: '', numbersAsText: false }
+export const BARE_REPRESENTATION: Representation = { reference: '', countSuffix: '', numbersAsText: false }

@@ -1,22 +1,22 @@
-import { type At, fail } from '../errors/problem.js'
-import { type Entity, entity, type Navigation, type Scalar } from '../model/model.js'
+import { fail, type SourceLocation } from '../errors/problem.js'
+import { type Entity, getEntity, type Navigation, type Scalar } from '../model/model.js'
 import type { ValueType } from './functions.js'
-import { type Collection, type Expr, type RowName, rowSource, type Source } from './plan.js'
-import { suggest } from './suggest.js'
-import { namesType } from './types.js'
+import { type Collection, type ColumnSource, type Expr, type RowName, rowSource } from './plan.js'
+import { suggestName } from './suggest.js'
+import { hasTypeCastSegment } from './types.js'
 
 /** What a name of a lambda or of the request stands for. */
 type Binding =
-  | { readonly kind: 'record'; readonly source: Source; readonly entity: Entity }
+  | { readonly kind: 'record'; readonly source: ColumnSource; readonly entity: Entity }
   | { readonly kind: 'element'; readonly row: RowName; readonly type: ValueType }
   | { readonly kind: 'computed'; readonly value: Expr }
 
 /** What a path leads to. */
-export type Target =
-  | { readonly kind: 'scalar'; readonly scalar: Scalar; readonly source: Source }
+export type PathTarget =
+  | { readonly kind: 'scalar'; readonly scalar: Scalar; readonly source: ColumnSource }
   | { readonly kind: 'element'; readonly row: RowName; readonly type: ValueType }
-  | { readonly kind: 'record'; readonly source: Source; readonly entity: Entity }
-  | { readonly kind: 'records'; readonly navigation: Navigation; readonly source: Source }
+  | { readonly kind: 'record'; readonly source: ColumnSource; readonly entity: Entity }
+  | { readonly kind: 'records'; readonly navigation: Navigation; readonly source: ColumnSource }
   | { readonly kind: 'computed'; readonly value: Expr }
 
 /**
@@ -49,7 +49,7 @@ export class Scope {
    * The scope of the options of an expansion: its own records, and `$it` of the request (OData 4.01 Part 2,
    * 5.1.1.14.4).
    */
-  expansion(of: Entity): Scope {
+  forExpansion(of: Entity): Scope {
     const row = this.nextRow()
     const known = [...this.bindings].filter(([, b]) => b.kind !== 'computed')
     return new Scope(
@@ -61,12 +61,12 @@ export class Scope {
   }
 
   /** The scope of a lambda's predicate. Its variable hides fields and outer variables of the same name. */
-  lambda(variable: string | undefined, over: Collection): Scope {
+  forLambda(variable: string | undefined, over: Collection): Scope {
     const row = this.nextRow()
     const binding: Binding =
       over.kind === 'values'
         ? { kind: 'element', row, type: over.scalar.type }
-        : { kind: 'record', source: rowSource(row), entity: entity(over.navigation.target) }
+        : { kind: 'record', source: rowSource(row), entity: getEntity(over.navigation.target) }
     return new Scope(
       this.entity,
       this.row,
@@ -76,7 +76,7 @@ export class Scope {
   }
 
   /** This scope with one more name, for a value of `$compute`. */
-  computed(name: string, value: Expr): Scope {
+  withComputed(name: string, value: Expr): Scope {
     return new Scope(
       this.entity,
       this.row,
@@ -86,8 +86,8 @@ export class Scope {
   }
 
   /** The scope of a filter behind a counted collection: unprefixed names are fields of its records. */
-  counted(navigation: Navigation): Scope {
-    return this.expansion(entity(navigation.target))
+  forCount(navigation: Navigation): Scope {
+    return this.forExpansion(getEntity(navigation.target))
   }
 
   /** Name of the row that the next lambda or expansion in this scope brings. */
@@ -95,7 +95,7 @@ export class Scope {
     return `r${this.depth + 1}`
   }
 
-  resolve(names: readonly string[], at: At): Target {
+  resolve(names: readonly string[], at: SourceLocation): PathTarget {
     const [first = '', ...rest] = names
     // A group by `A/B` has this name, and no record A.
     const whole = this.bindings.get(names.join('/'))
@@ -105,22 +105,27 @@ export class Scope {
       return rest.length === 0
         ? bound
         : fail({ kind: 'UnknownField', entity: first, field: rest.join('/'), at })
-    if (bound) return follow(bound.source, bound.entity, rest, at)
-    return follow(rowSource(this.row), this.entity, names, at)
+    if (bound) return resolvePath(bound.source, bound.entity, rest, at)
+    return resolvePath(rowSource(this.row), this.entity, names, at)
   }
 }
 
 /** What a path leads to from a record. */
-export function follow(source: Source, of: Entity, [name, ...rest]: readonly string[], at: At): Target {
+export function resolvePath(
+  source: ColumnSource,
+  of: Entity,
+  [name, ...rest]: readonly string[],
+  at: SourceLocation,
+): PathTarget {
   if (name === undefined) return { kind: 'record', source, entity: of }
-  const field = of.fields.get(name) ?? unknownField(of, name, at)
+  const field = of.fields.get(name) ?? failUnknownField(of, name, at)
   if (field.kind === 'scalar')
     return rest.length === 0
       ? { kind: 'scalar', scalar: field, source }
       : fail({ kind: 'UnknownField', entity: name, field: rest.join('/'), at })
   if (!field.collection)
-    return follow({ kind: 'via', navigation: field, from: source }, entity(field.target), rest, at)
-  if (rest.some(namesType)) refuseType(rest.join('/'), at)
+    return resolvePath({ kind: 'via', navigation: field, from: source }, getEntity(field.target), rest, at)
+  if (rest.some(hasTypeCastSegment)) failTypeCastSegment(rest.join('/'), at)
   return rest.length === 0
     ? { kind: 'records', navigation: field, source }
     : fail({
@@ -131,9 +136,9 @@ export function follow(source: Source, of: Entity, [name, ...rest]: readonly str
       })
 }
 
-export function unknownField(of: Entity, name: string, at: At): never {
-  if (namesType(name)) refuseType(name, at)
-  const suggestion = suggest(name, of.fields.keys())
+export function failUnknownField(of: Entity, name: string, at: SourceLocation): never {
+  if (hasTypeCastSegment(name)) failTypeCastSegment(name, at)
+  const suggestion = suggestName(name, of.fields.keys())
   return fail({
     kind: 'UnknownField',
     entity: of.name,
@@ -144,5 +149,5 @@ export function unknownField(of: Entity, name: string, at: At): never {
 }
 
 /** Every type of the model stands alone: there is none below it that a path could choose. */
-const refuseType = (path: string, at: At): never =>
+const failTypeCastSegment = (path: string, at: SourceLocation): never =>
   fail({ kind: 'NotImplemented', feature: `types in paths (${path})`, at })

@@ -4,7 +4,7 @@ import { closest, distance } from 'fastest-levenshtein'
  * The known name that was probably meant, for a "did you mean"; undefined when none is near. Letter case
  * counts little.
  */
-export function suggest(name: string, known: Iterable<string>): string | undefined {
+export function suggestName(name: string, known: Iterable<string>): string | undefined {
   const names = [...known]
   if (names.length === 0 || name.length > 64) return undefined
   const lower = name.toLowerCase()

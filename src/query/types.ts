@@ -32,8 +32,9 @@ export const isTypeName = (name: string): boolean => EDM_TYPES.has(name) || MODE
  * Whether a path goes through a type of the model, which narrows what stands before it (OData 4.01 Part 2,
  * 4.11); `.*` stands for all of the namespace.
  */
-export const namesType = (path: string): boolean =>
+export const hasTypeCastSegment = (path: string): boolean =>
   path === `${NAMESPACE}.*` || path.split('/').some(name => MODEL_TYPES.has(name))
 
 /** Whether the type is that of the entity's records. */
-export const isTypeOf = (name: string, typeName: string): boolean => name === `${NAMESPACE}.${typeName}`
+export const isEntityTypeName = (name: string, typeName: string): boolean =>
+  name === `${NAMESPACE}.${typeName}`

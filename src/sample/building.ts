@@ -1,6 +1,6 @@
-import type { Row } from '../data/import/upsert.js'
-import { CHOICES, type PropertyType } from './choices.js'
-import type { Random } from './random.js'
+import type { TableRow } from '../data/import/upsert.js'
+import { LOOKUP_CHOICES, type PropertyType } from './lookup-choices.js'
+import type { SeededRandom } from './random.js'
 
 /** What the numbers of a building are; all zero on bare land. Areas in square feet, the lot in acres. */
 export interface Building {
@@ -15,17 +15,22 @@ export interface Building {
   readonly garage: number
 }
 
-const UNITS: Readonly<Record<string, number>> = { Duplex: 2, Triplex: 3, Quadruplex: 4, 'Multi Family': 12 }
+const UNITS_BY_SUB_TYPE: Readonly<Record<string, number>> = {
+  Duplex: 2,
+  Triplex: 3,
+  Quadruplex: 4,
+  'Multi Family': 12,
+}
 
 /** Small flats have no land to speak of, farms have much. */
-function pickAcres(random: Random, type: PropertyType, subType: string): number {
+function pickAcres(random: SeededRandom, type: PropertyType, subType: string): number {
   if (subType === 'Condominium' || subType === 'Apartment') return random.between(0.02, 0.08)
   if (type === 'Land') return random.next() ** 3 * 80 + 0.15
   if (type === 'Farm') return random.between(10, 320)
   return random.next() ** 4 * 5 + 0.09
 }
 
-export function pickBuilding(random: Random, type: PropertyType, subType: string): Building {
+export function pickBuilding(random: SeededRandom, type: PropertyType, subType: string): Building {
   const acres = Math.round(pickAcres(random, type, subType) * 10000) / 10000
   if (type === 'Land')
     return {
@@ -39,39 +44,41 @@ export function pickBuilding(random: Random, type: PropertyType, subType: string
       acres,
       garage: 0,
     }
-  const units = UNITS[subType] ?? 1
-  const commercial = type.startsWith('Commercial') || type === 'Business Opportunity'
-  const bedrooms = commercial ? 0 : random.pickUsual([3, 3, 4, 2, 3, 4, 5, 1, 2, 6, 7, 0]) * units
-  const livingArea = commercial
+  const units = UNITS_BY_SUB_TYPE[subType] ?? 1
+  const isCommercial = type.startsWith('Commercial') || type === 'Business Opportunity'
+  const bedrooms = isCommercial ? 0 : random.pickWeighted([3, 3, 4, 2, 3, 4, 5, 1, 2, 6, 7, 0]) * units
+  const livingArea = isCommercial
     ? random.int(9, 240) * 100
     : Math.round(420 * units + bedrooms * random.between(280, 620) + random.int(0, 250))
   const fullBaths = Math.max(1, Math.round(bedrooms * random.between(0.4, 0.8)))
-  const stories = random.pickUsual([1, 2, 1, 2, 3])
+  const stories = random.pickWeighted([1, 2, 1, 2, 3])
   const yearBuilt = random.chance(0.12) ? random.int(2024, 2026) : random.int(1898, 2023)
   return {
     bedrooms,
     fullBaths,
-    halfBaths: random.pickUsual([0, 1, 0, 2]),
+    halfBaths: random.pickWeighted([0, 1, 0, 2]),
     livingArea,
     yearBuilt,
     stories,
     units,
     acres,
-    garage: random.pickUsual([2, 2, 1, 0, 3, 4]),
+    garage: random.pickWeighted([2, 2, 1, 0, 3, 4]),
   }
 }
 
 /** The kitchen of every fifth listing has just one thing to show. */
-const pickAppliances = (random: Random) =>
-  random.chance(0.2) ? random.pickSome(CHOICES.Appliances, 1, 1) : random.pickSome(CHOICES.Appliances, 0, 5)
+const pickAppliances = (random: SeededRandom) =>
+  random.chance(0.2)
+    ? random.pickSubset(LOOKUP_CHOICES.Appliances, 1, 1)
+    : random.pickSubset(LOOKUP_CHOICES.Appliances, 0, 5)
 
-const some = (random: Random, field: keyof typeof CHOICES, most = 4) =>
-  random.pickSome<string>(CHOICES[field], 0, most)
+const pickLookupValues = (random: SeededRandom, field: keyof typeof LOOKUP_CHOICES, max = 4) =>
+  random.pickSubset<string>(LOOKUP_CHOICES[field], 0, max)
 
 /** Whether a yes-or-no field that follows from a list is known. */
-const isAny = (random: Random, list: readonly string[]) => random.maybe(0.15, list.length > 0)
+const maybeHasAny = (random: SeededRandom, list: readonly string[]) => random.orNull(0.15, list.length > 0)
 
-function toLot(random: Random, acres: number): Row {
+function toLotFields(random: SeededRandom, acres: number): TableRow {
   const inAcres = acres >= 1
   const feet = Math.round(acres * 43560)
   return {
@@ -79,72 +86,72 @@ function toLot(random: Random, acres: number): Row {
     LotSizeUnits: inAcres ? 'Acres' : 'Square Feet',
     LotSizeAcres: acres,
     LotSizeSquareFeet: feet,
-    LotFeatures: some(random, 'LotFeatures', 5),
-    View: some(random, 'View', 3),
+    LotFeatures: pickLookupValues(random, 'LotFeatures', 5),
+    View: pickLookupValues(random, 'View', 3),
     WaterfrontYN: random.chance(0.06),
-    Utilities: some(random, 'Utilities', 5),
-    Sewer: some(random, 'Sewer', 1),
-    WaterSource: some(random, 'WaterSource', 2),
-    ExteriorFeatures: some(random, 'ExteriorFeatures', 3),
+    Utilities: pickLookupValues(random, 'Utilities', 5),
+    Sewer: pickLookupValues(random, 'Sewer', 1),
+    WaterSource: pickLookupValues(random, 'WaterSource', 2),
+    ExteriorFeatures: pickLookupValues(random, 'ExteriorFeatures', 3),
     SpecialListingConditions: random.chance(0.85)
       ? ['Standard']
-      : some(random, 'SpecialListingConditions', 2),
+      : pickLookupValues(random, 'SpecialListingConditions', 2),
   }
 }
 
-function toCounts(random: Random, building: Building): Row {
+function toSizeFields(random: SeededRandom, building: Building): TableRow {
   const { bedrooms, fullBaths, halfBaths, livingArea, yearBuilt, stories, units, garage } = building
   return {
     BedroomsTotal: bedrooms,
     BathroomsFull: fullBaths,
     BathroomsHalf: halfBaths,
     BathroomsTotalInteger: fullBaths + halfBaths,
-    RoomsTotal: random.maybe(0.2, bedrooms + random.int(2, 6)),
+    RoomsTotal: random.orNull(0.2, bedrooms + random.int(2, 6)),
     LivingArea: livingArea,
     LivingAreaUnits: 'Square Feet',
-    BuildingAreaTotal: random.maybe(0.15, livingArea + random.int(0, 4) * 120.5),
+    BuildingAreaTotal: random.orNull(0.15, livingArea + random.int(0, 4) * 120.5),
     BuildingAreaUnits: 'Square Feet',
-    YearBuilt: random.maybe(0.03, yearBuilt),
+    YearBuilt: random.orNull(0.03, yearBuilt),
     NewConstructionYN: (yearBuilt ?? 0) >= 2025,
     Stories: stories,
     NumberOfUnitsTotal: units,
     GarageSpaces: garage,
     GarageYN: garage > 0,
-    ParkingTotal: random.maybe(0.3, garage + random.int(0, 4)),
+    ParkingTotal: random.orNull(0.3, garage + random.int(0, 4)),
   }
 }
 
-function toInterior(random: Random): Row {
-  const fireplaces = random.pickUsual([0, 1, 0, 1, 2])
-  const pool = random.chance(0.08) ? random.pickSome<string>(CHOICES.PoolFeatures, 1, 4) : []
+function toInteriorFields(random: SeededRandom): TableRow {
+  const fireplaces = random.pickWeighted([0, 1, 0, 1, 2])
+  const pool = random.chance(0.08) ? random.pickSubset<string>(LOOKUP_CHOICES.PoolFeatures, 1, 4) : []
   return {
-    Levels: some(random, 'Levels', 1),
-    ArchitecturalStyle: some(random, 'ArchitecturalStyle', 2),
-    ConstructionMaterials: some(random, 'ConstructionMaterials'),
-    Roof: some(random, 'Roof', 2),
-    FoundationDetails: some(random, 'FoundationDetails', 2),
-    Basement: some(random, 'Basement', 3),
-    Flooring: some(random, 'Flooring', 5),
+    Levels: pickLookupValues(random, 'Levels', 1),
+    ArchitecturalStyle: pickLookupValues(random, 'ArchitecturalStyle', 2),
+    ConstructionMaterials: pickLookupValues(random, 'ConstructionMaterials'),
+    Roof: pickLookupValues(random, 'Roof', 2),
+    FoundationDetails: pickLookupValues(random, 'FoundationDetails', 2),
+    Basement: pickLookupValues(random, 'Basement', 3),
+    Flooring: pickLookupValues(random, 'Flooring', 5),
     Appliances: pickAppliances(random),
-    InteriorFeatures: some(random, 'InteriorFeatures', 5),
-    ParkingFeatures: some(random, 'ParkingFeatures', 5),
-    PatioAndPorchFeatures: some(random, 'PatioAndPorchFeatures', 3),
-    LaundryFeatures: some(random, 'LaundryFeatures', 2),
+    InteriorFeatures: pickLookupValues(random, 'InteriorFeatures', 5),
+    ParkingFeatures: pickLookupValues(random, 'ParkingFeatures', 5),
+    PatioAndPorchFeatures: pickLookupValues(random, 'PatioAndPorchFeatures', 3),
+    LaundryFeatures: pickLookupValues(random, 'LaundryFeatures', 2),
     PoolFeatures: pool,
-    PoolPrivateYN: isAny(random, pool),
-    SpaFeatures: random.chance(0.1) ? some(random, 'SpaFeatures', 2) : [],
+    PoolPrivateYN: maybeHasAny(random, pool),
+    SpaFeatures: random.chance(0.1) ? pickLookupValues(random, 'SpaFeatures', 2) : [],
     FireplaceYN: fireplaces > 0,
     FireplacesTotal: fireplaces,
-    Heating: some(random, 'Heating', 3),
-    Cooling: some(random, 'Cooling', 2),
-    AccessibilityFeatures: random.chance(0.15) ? some(random, 'AccessibilityFeatures', 3) : [],
+    Heating: pickLookupValues(random, 'Heating', 3),
+    Cooling: pickLookupValues(random, 'Cooling', 2),
+    AccessibilityFeatures: random.chance(0.15) ? pickLookupValues(random, 'AccessibilityFeatures', 3) : [],
   }
 }
 
 /** The fields of building and lot. */
-export const toBuildingFields = (random: Random, building: Building, type: PropertyType): Row => ({
-  ...toLot(random, building.acres),
+export const toBuildingFields = (random: SeededRandom, building: Building, type: PropertyType): TableRow => ({
+  ...toLotFields(random, building.acres),
   ...(type === 'Land'
     ? { BedroomsTotal: 0, Appliances: [] }
-    : { ...toCounts(random, building), ...toInterior(random) }),
+    : { ...toSizeFields(random, building), ...toInteriorFields(random) }),
 })

@@ -1,17 +1,17 @@
 import type { Database } from '../data/database.js'
 import { loadBatches } from '../data/import/upsert.js'
-import { sampleMarket } from './market.js'
+import { generateSampleBatches } from './market.js'
 
-const HAS_RECORDS = `select exists (select from "Property") or exists (select from "Member") or exists (select from "Office") as found`
+const SELECT_HAS_RECORDS = `select exists (select from "Property") or exists (select from "Member") or exists (select from "Office") as found`
 
 /** Keys of the sample are `L` and nine digits; as text they sort like their numbers. */
-const HIGHEST = `select max("ListingKey") as key from "Property" where "ListingKey" >= 'L0' and "ListingKey" < 'L:' and "ListingKey" ~ '^L[0-9]{9}$'`
+const SELECT_LAST_SAMPLE_KEY = `select max("ListingKey") as key from "Property" where "ListingKey" >= 'L0' and "ListingKey" < 'L:' and "ListingKey" ~ '^L[0-9]{9}$'`
 
 /** Fills a database that holds no listing, member or office yet, and says whether it did. */
-export async function fillSample(database: Database, listings: number): Promise<boolean> {
-  const [row] = await database.prisma.$queryRawUnsafe<{ found: boolean }[]>(HAS_RECORDS)
+export async function loadSampleIfEmpty(database: Database, listings: number): Promise<boolean> {
+  const [row] = await database.prisma.$queryRawUnsafe<{ found: boolean }[]>(SELECT_HAS_RECORDS)
   if (row?.found) return false
-  await loadBatches(database, sampleMarket({ listings }))
+  await loadBatches(database, generateSampleBatches({ listings }))
   return true
 }
 
@@ -19,14 +19,14 @@ export async function fillSample(database: Database, listings: number): Promise<
  * Adds sample listings after those that are there: the numbering goes on. `onLoaded` hears of the listings of
  * each batch.
  */
-export async function addSample(
+export async function appendSample(
   database: Database,
   listings: number,
   onLoaded: (listings: number) => void,
 ): Promise<void> {
-  const [row] = await database.prisma.$queryRawUnsafe<{ key: string | null }[]>(HIGHEST)
+  const [row] = await database.prisma.$queryRawUnsafe<{ key: string | null }[]>(SELECT_LAST_SAMPLE_KEY)
   const offset = Number(row?.key?.slice(1) ?? 0)
-  await loadBatches(database, sampleMarket({ listings, offset }), batch =>
+  await loadBatches(database, generateSampleBatches({ listings, offset }), batch =>
     onLoaded(batch.Property?.length ?? 0),
   )
 }

@@ -1,9 +1,9 @@
-import type { Batch, Row } from '../data/import/upsert.js'
-import { toMediaRows, toOpenHouseRows, toRoomRows } from './extras.js'
-import { toListing } from './listings.js'
-import { MEMBERS_PER_OFFICE, type Member, toMember, toOffice } from './people.js'
-import { Random } from './random.js'
-import { toMemberRow, toOfficeRow } from './staff.js'
+import type { TableBatch, TableRow } from '../data/import/upsert.js'
+import { toSampleListing } from './listings.js'
+import { toMediaRows, toOpenHouseRows, toRoomRows } from './media-rooms-open-houses.js'
+import { toMemberRow, toOfficeRow } from './office-member-rows.js'
+import { MEMBERS_PER_OFFICE, type SampleMember, toSampleMember, toSampleOffice } from './people.js'
+import { SeededRandom } from './random.js'
 
 /**
  * Listings come in blocks, each with offices of its own: a block needs nothing but its number, so nothing is
@@ -13,41 +13,44 @@ const LISTINGS_PER_BLOCK = 200
 const OFFICES_PER_BLOCK = 5
 const MEMBERS_PER_BLOCK = OFFICES_PER_BLOCK * MEMBERS_PER_OFFICE
 
-const range = (from: number, count: number) => Array.from({ length: count }, (_, place) => from + place)
+const integerRange = (from: number, count: number) =>
+  Array.from({ length: count }, (_, index) => from + index)
 
-const toMembers = (block: number): readonly Member[] =>
-  range(block * OFFICES_PER_BLOCK, OFFICES_PER_BLOCK).flatMap(index => {
-    const office = toOffice(index)
-    return range(index * MEMBERS_PER_OFFICE, MEMBERS_PER_OFFICE).map(member => toMember(member, office))
+const toBlockMembers = (block: number): readonly SampleMember[] =>
+  integerRange(block * OFFICES_PER_BLOCK, OFFICES_PER_BLOCK).flatMap(officeIndex => {
+    const office = toSampleOffice(officeIndex)
+    return integerRange(officeIndex * MEMBERS_PER_OFFICE, MEMBERS_PER_OFFICE).map(memberIndex =>
+      toSampleMember(memberIndex, office),
+    )
   })
 
-function toStaff(
+function toOfficeAndMemberRows(
   block: number,
-  members: readonly Member[],
-): { readonly Office: readonly Row[]; readonly Member: readonly Row[] } {
-  const leaders = members.filter((_, place) => place % MEMBERS_PER_OFFICE === 0)
+  members: readonly SampleMember[],
+): { readonly Office: readonly TableRow[]; readonly Member: readonly TableRow[] } {
+  const brokers = members.filter((_, index) => index % MEMBERS_PER_OFFICE === 0)
   return {
-    Office: leaders.map((leader, place) => toOfficeRow(leader.office, block * OFFICES_PER_BLOCK + place)),
-    Member: members.map((member, place) => toMemberRow(member, block * MEMBERS_PER_BLOCK + place)),
+    Office: brokers.map((broker, index) => toOfficeRow(broker.office, block * OFFICES_PER_BLOCK + index)),
+    Member: members.map((member, index) => toMemberRow(member, block * MEMBERS_PER_BLOCK + index)),
   }
 }
 
-function toBatch(block: number, from: number, to: number): Batch {
-  const members = toMembers(block)
+function toBlockBatch(block: number, from: number, to: number): TableBatch {
+  const members = toBlockMembers(block)
   const start = block * LISTINGS_PER_BLOCK
-  const Property: Row[] = []
-  const Media: Row[] = []
-  const Rooms: Row[] = []
-  const OpenHouse: Row[] = []
-  for (const index of range(
+  const Property: TableRow[] = []
+  const Media: TableRow[] = []
+  const Rooms: TableRow[] = []
+  const OpenHouse: TableRow[] = []
+  for (const index of integerRange(
     Math.max(from, start),
     Math.min(to, start + LISTINGS_PER_BLOCK) - Math.max(from, start),
   )) {
-    const random = new Random(5, index)
-    const listing = toListing(random, index, {
+    const random = new SeededRandom(5, index)
+    const listing = toSampleListing(random, index, {
       agent: random.pick(members),
-      second: random.pick(members),
-      buyer: random.pick(members),
+      coAgent: random.pick(members),
+      buyerAgent: random.pick(members),
     })
     const media = toMediaRows(random, listing)
     Property.push({
@@ -58,7 +61,7 @@ function toBatch(block: number, from: number, to: number): Batch {
     Rooms.push(...toRoomRows(random, listing))
     OpenHouse.push(...toOpenHouseRows(random, listing))
   }
-  return { ...(from <= start && toStaff(block, members)), Property, Media, Rooms, OpenHouse }
+  return { ...(from <= start && toOfficeAndMemberRows(block, members)), Property, Media, Rooms, OpenHouse }
 }
 
 /**
@@ -67,14 +70,14 @@ function toBatch(block: number, from: number, to: number): Batch {
  * that follow each other the same records as one call for both. Made batch by batch, 200 listings each, so
  * that memory does not grow.
  */
-export function* sampleMarket({
+export function* generateSampleBatches({
   listings,
   offset = 0,
 }: {
   readonly listings: number
   readonly offset?: number
-}): Generator<Batch> {
+}): Generator<TableBatch> {
   const end = offset + listings
   for (let block = Math.floor(offset / LISTINGS_PER_BLOCK); block * LISTINGS_PER_BLOCK < end; block++)
-    yield toBatch(block, offset, end)
+    yield toBlockBatch(block, offset, end)
 }

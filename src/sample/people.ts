@@ -1,8 +1,8 @@
-import { ANCHOR, DAY, toTimestamp } from './clock.js'
-import { type City, pickCity, pickSite, type Site } from './places.js'
-import { Random } from './random.js'
+import { type City, pickCity, pickSite, type Site } from './cities-and-sites.js'
+import { DAY_MS, SAMPLE_END_MS, toIsoTimestamp } from './clock.js'
+import { SeededRandom } from './random.js'
 
-export const SYSTEM_NAME = 'Inland Northwest Sample MLS'
+export const ORIGINATING_SYSTEM_NAME = 'Inland Northwest Sample MLS'
 export const MEMBERS_PER_OFFICE = 5
 
 // biome-ignore format: words
@@ -20,10 +20,10 @@ const OFFICE_NAMES = [
   'Lakeview', 'Pend Oreille', 'Northwest', "Coeur d'Alene", 'Palouse', 'Cascade', 'Treasure Valley', 'Huckleberry', 'Selkirk', 'Big Sky & Sons', 'Rainier',
   'Riverfront',
 ]
-const OFFICE_KINDS = ['Realty', 'Properties', 'Homes', 'Real Estate Group', 'Brokers', 'Land & Home']
+const OFFICE_NAME_SUFFIXES = ['Realty', 'Properties', 'Homes', 'Real Estate Group', 'Brokers', 'Land & Home']
 
 /** An office as listings and members name it. */
-export interface Office {
+export interface SampleOffice {
   readonly key: string
   readonly mlsId: string
   readonly name: string
@@ -32,17 +32,17 @@ export interface Office {
 }
 
 /** An agent as listings name it. */
-export interface Member {
+export interface SampleMember {
   readonly key: string
   readonly mlsId: string
   readonly firstName: string
   readonly lastName: string
   readonly fullName: string
-  readonly office: Office
+  readonly office: SampleOffice
 }
 
 /** A number of the range that is kept for made-up phones (555-0100 to 555-0199). */
-export const pickPhone = (random: Random, city: City): string =>
+export const pickPhone = (random: SeededRandom, city: City): string =>
   `${city.phoneArea}-555-01${String(random.int(0, 99)).padStart(2, '0')}`
 
 /** Letters and digits that fit in an address: accents go. */
@@ -62,39 +62,39 @@ export const toMemberIds = (index: number) => ({
   mlsId: `AG${index + 10001}`,
 })
 
-export function toOffice(index: number): Office {
-  const random = new Random(1, index)
+export function toSampleOffice(index: number): SampleOffice {
+  const random = new SeededRandom(1, index)
   const site = pickSite(random, pickCity(random))
   return {
     ...toOfficeIds(index),
-    name: `${random.pick(OFFICE_NAMES)} ${random.pick(OFFICE_KINDS)}`,
+    name: `${random.pick(OFFICE_NAMES)} ${random.pick(OFFICE_NAME_SUFFIXES)}`,
     phone: pickPhone(random, site.city),
     site,
   }
 }
 
-export function toMember(index: number, office: Office): Member {
-  const random = new Random(2, index)
+export function toSampleMember(index: number, office: SampleOffice): SampleMember {
+  const random = new SeededRandom(2, index)
   const firstName = random.pick(FIRST_NAMES)
   const lastName = random.pick(LAST_NAMES)
   return { ...toMemberIds(index), firstName, lastName, fullName: `${firstName} ${lastName}`, office }
 }
 
 /** The board of the area that an office and its members belong to. */
-export const toBoard = ({ area, phoneArea }: City) => ({
+export const toAssociation = ({ area, phoneArea }: City) => ({
   name: `${area} REALTORS`,
   mlsId: `AOR${phoneArea}`,
   key: `A-${toSlug(area)}`,
 })
 
 /** People change seldom: some day in the three years before the end of the sample. */
-export function pickTimes(random: Random): {
+export function pickTimestamps(random: SeededRandom): {
   readonly OriginalEntryTimestamp: string
   readonly ModificationTimestamp: string
 } {
-  const modified = ANCHOR - Math.floor(random.between(1, 1000) * DAY)
+  const modified = SAMPLE_END_MS - Math.floor(random.between(1, 1000) * DAY_MS)
   return {
-    OriginalEntryTimestamp: toTimestamp(modified - Math.floor(random.between(0, 3000) * DAY)),
-    ModificationTimestamp: toTimestamp(modified),
+    OriginalEntryTimestamp: toIsoTimestamp(modified - Math.floor(random.between(0, 3000) * DAY_MS)),
+    ModificationTimestamp: toIsoTimestamp(modified),
   }
 }

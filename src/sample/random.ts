@@ -13,7 +13,7 @@ function mixSeed(parts: readonly number[]): number {
  * A small generator of pseudo-random numbers (mulberry32): the same seed gives the same numbers on every
  * machine.
  */
-export class Random {
+export class SeededRandom {
   #state: number
 
   constructor(...seed: readonly number[]) {
@@ -29,12 +29,12 @@ export class Random {
   }
 
   /** A whole number, both ends included. */
-  int(low: number, high: number): number {
-    return low + Math.floor(this.next() * (high - low + 1))
+  int(min: number, max: number): number {
+    return min + Math.floor(this.next() * (max - min + 1))
   }
 
-  between(low: number, high: number): number {
-    return low + this.next() * (high - low)
+  between(min: number, max: number): number {
+    return min + this.next() * (max - min)
   }
 
   chance(probability: number): boolean {
@@ -42,30 +42,30 @@ export class Random {
   }
 
   pick<T>(list: readonly T[]): T {
-    return at(list, Math.floor(this.next() * list.length))
+    return itemAt(list, Math.floor(this.next() * list.length))
   }
 
   /** Lists are written with the usual first: their head comes more often. */
-  pickUsual<T>(list: readonly T[]): T {
-    return at(list, Math.floor(this.next() ** 2 * list.length))
+  pickWeighted<T>(list: readonly T[]): T {
+    return itemAt(list, Math.floor(this.next() ** 2 * list.length))
   }
 
   /** Between `least` and `most` different items, the usual ones more often, in the order of the list. */
-  pickSome<T>(list: readonly T[], least: number, most: number): readonly T[] {
-    const wanted = Math.min(this.int(least, most), list.length)
-    const places = new Set<number>()
-    while (places.size < wanted) places.add(Math.floor(this.next() ** 1.5 * list.length))
-    return [...places].sort((a, b) => a - b).map(place => at(list, place))
+  pickSubset<T>(list: readonly T[], min: number, max: number): readonly T[] {
+    const count = Math.min(this.int(min, max), list.length)
+    const indexes = new Set<number>()
+    while (indexes.size < count) indexes.add(Math.floor(this.next() ** 1.5 * list.length))
+    return [...indexes].sort((a, b) => a - b).map(place => itemAt(list, place))
   }
 
   /** The value, or null with the given probability. */
-  maybe<T>(probability: number, value: T): T | null {
+  orNull<T>(probability: number, value: T): T | null {
     return this.chance(probability) ? null : value
   }
 }
 
-function at<T>(list: readonly T[], place: number): T {
-  const item = list[place]
+function itemAt<T>(list: readonly T[], index: number): T {
+  const item = list[index]
   if (item === undefined) throw new Error('Nothing to choose from')
   return item
 }

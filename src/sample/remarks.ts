@@ -1,5 +1,5 @@
-import type { Site } from './places.js'
-import type { Random } from './random.js'
+import type { Site } from './cities-and-sites.js'
+import type { SeededRandom } from './random.js'
 
 // biome-ignore format: words
 const OPENINGS = [
@@ -20,9 +20,9 @@ const ENDINGS = [
 const toSentence = (text: string) => `${text.replace(/^./u, first => first.toUpperCase())}.`
 
 /** What the public reads about a listing: quotes, accents and other scripts are there on purpose. */
-export const pickPublicRemarks = (random: Random, site: Site): string =>
+export const pickPublicRemarks = (random: SeededRandom, site: Site): string =>
   [
-    random.pickUsual(OPENINGS),
+    random.pickWeighted(OPENINGS),
     `${site.city.name}, ${random.pick(MIDDLES)}.`,
     toSentence(random.pick(MIDDLES)),
     random.pick(ENDINGS),
@@ -30,16 +30,16 @@ export const pickPublicRemarks = (random: Random, site: Site): string =>
     .join(' ')
     .trim()
 
-const NOTES = [
+const PRIVATE_REMARKS = [
   'Lockbox on the back door; code by phone.',
   "Seller's dog is friendly.",
   'Vacant, go & show.',
   '24 h notice, please: day sleeper.',
 ]
 
-export const pickPrivateRemarks = (random: Random): string => random.pick(NOTES)
+export const pickPrivateRemarks = (random: SeededRandom): string => random.pick(PRIVATE_REMARKS)
 
-export function pickDirections(random: Random, site: Site): string {
+export function pickDirections(random: SeededRandom, site: Site): string {
   const from = `From ${random.pick(['I-90', 'I-84', 'US-95', 'Main St'])} ${random.pick(['N', 'S', 'E', 'W'])}`
   const turn = `${random.pick(['left', 'right'])} at the ${random.pick(['school', 'bridge', '“Y”', 'water tower'])}`
   return `${from} to ${site.streetName} ${site.streetSuffix}, ${turn}.`

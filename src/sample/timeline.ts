@@ -1,8 +1,8 @@
-import { ANCHOR, DAY, HOUR, toOwnMillisecond } from './clock.js'
-import type { Random } from './random.js'
+import { DAY_MS, HOUR_MS, SAMPLE_END_MS, toUniqueMillisecond } from './clock.js'
+import type { SeededRandom } from './random.js'
 
 /** Where listings of a market stand, out of fifty; any fifty neighbours have every status. */
-const SHARES = [
+const STATUS_SHARES = [
   ['Active', 23],
   ['Sold', 12],
   ['Pending', 3],
@@ -15,14 +15,16 @@ const SHARES = [
   ['Incomplete', 1],
 ] as const
 
-export type Status = (typeof SHARES)[number][0]
+export type SampleStatus = (typeof STATUS_SHARES)[number][0]
 
-const ROUND: readonly Status[] = SHARES.flatMap(([status, share]) => new Array<Status>(share).fill(status))
+const STATUS_CYCLE: readonly SampleStatus[] = STATUS_SHARES.flatMap(([status, share]) =>
+  new Array<SampleStatus>(share).fill(status),
+)
 
 /** 7 has no divisor in common with 50, so a walk in steps of 7 meets every place once. */
-const toStatus = (index: number): Status => ROUND[(index * 7) % ROUND.length] ?? 'Active'
+const statusAt = (index: number): SampleStatus => STATUS_CYCLE[(index * 7) % STATUS_CYCLE.length] ?? 'Active'
 
-export const CONTRACT_STATUS: Readonly<Record<Status, string>> = {
+export const CONTRACT_STATUS: Readonly<Record<SampleStatus, string>> = {
   Incomplete: 'Draft',
   'Coming Soon': 'Available',
   Active: 'Available',
@@ -37,7 +39,7 @@ export const CONTRACT_STATUS: Readonly<Record<Status, string>> = {
 
 /** The times of one listing's life, in milliseconds, each at or after the one before. */
 export interface Timeline {
-  readonly status: Status
+  readonly status: SampleStatus
   readonly entered: number
   /** First on the market; absent for what never was. */
   readonly published?: number
@@ -49,7 +51,7 @@ export interface Timeline {
 }
 
 /** How many days before the end of the sample a listing last changed. */
-const RECENCY: Readonly<Record<Status, number>> = {
+const MAX_AGE_DAYS: Readonly<Record<SampleStatus, number>> = {
   Active: 45,
   'Coming Soon': 10,
   Pending: 30,
@@ -62,23 +64,26 @@ const RECENCY: Readonly<Record<Status, number>> = {
   Sold: 720,
 }
 
-const isNew = (status: Status) => status === 'Incomplete' || status === 'Coming Soon'
+const isUnpublished = (status: SampleStatus) => status === 'Incomplete' || status === 'Coming Soon'
 
 /**
  * The life of the listing with that index (from 0): it depends on nothing but the index and the random
  * numbers.
  */
-export function toTimeline(random: Random, index: number): Timeline {
-  const status = toStatus(index)
-  const modified = toOwnMillisecond(ANCHOR - random.between(0, RECENCY[status]) * DAY, index)
-  const changed = Math.floor(modified - random.next() ** 2 * 12 * DAY)
+export function toTimeline(random: SeededRandom, index: number): Timeline {
+  const status = statusAt(index)
+  const modified = toUniqueMillisecond(
+    SAMPLE_END_MS - random.between(0, MAX_AGE_DAYS[status]) * DAY_MS,
+    index,
+  )
+  const changed = Math.floor(modified - random.next() ** 2 * 12 * DAY_MS)
   const published =
     status === 'Active'
-      ? changed - Math.floor(random.between(0, 60) * DAY)
-      : changed - Math.floor(random.between(3, 120) * DAY)
-  const entered = (isNew(status) ? changed : published) - Math.floor(random.between(2, 240) * HOUR)
+      ? changed - Math.floor(random.between(0, 60) * DAY_MS)
+      : changed - Math.floor(random.between(3, 120) * DAY_MS)
+  const entered = (isUnpublished(status) ? changed : published) - Math.floor(random.between(2, 240) * HOUR_MS)
   const photosChanged = Math.floor(random.between(entered, modified))
-  if (isNew(status))
+  if (isUnpublished(status))
     return {
       status,
       entered,
@@ -87,8 +92,8 @@ export function toTimeline(random: Random, index: number): Timeline {
       modified,
     }
   const statusChanged = status === 'Active' ? published : changed
-  const until = status === 'Active' ? modified : statusChanged
-  const repriced = random.chance(0.3) && until > published
+  const lastChangeable = status === 'Active' ? modified : statusChanged
+  const hasPriceChange = random.chance(0.3) && lastChangeable > published
   return {
     status,
     entered,
@@ -96,6 +101,6 @@ export function toTimeline(random: Random, index: number): Timeline {
     statusChanged,
     photosChanged,
     modified,
-    ...(repriced && { priceChanged: Math.floor(random.between(published, until)) }),
+    ...(hasPriceChange && { priceChanged: Math.floor(random.between(published, lastChangeable)) }),
   }
 }

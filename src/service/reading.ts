@@ -1,55 +1,65 @@
 import type { Database } from '../data/database.js'
-import { type Bounds, readWindow, type Surroundings, type Window } from '../data/read/cursor-window.js'
-import { readCount, readPage, readRecord } from '../data/read/read.js'
-import { type Found, type Placed, type Records, toPosition } from '../data/sql/json/records.js'
-import type { Connection } from '../data/sql/statement.js'
+import {
+  type CursorBounds,
+  type CursorWindow,
+  type PageInfo,
+  readCursorWindow,
+} from '../data/read/cursor-window.js'
+import { countRecords, readFirstRecord, readPage } from '../data/read/read.js'
+import {
+  parseCursor,
+  type RecordJson,
+  type RecordPage,
+  type RecordWithCursor,
+} from '../data/sql/json/records.js'
+import type { StatementExecutor } from '../data/sql/statement.js'
 import { type Actor, requireScope } from '../domain/actor.js'
-import { restrict } from '../domain/authorize.js'
-import type { Policy } from '../domain/visibility.js'
+import { authorize } from '../domain/authorize.js'
+import type { DisclosurePolicy } from '../domain/visibility.js'
 import { fail } from '../errors/problem.js'
-import { type Entity, entity, type Navigation, scalar } from '../model/model.js'
+import { type Entity, getEntity, getScalar, type Navigation } from '../model/model.js'
 import type { Query } from '../query/ast.js'
-import { bind, mostOf } from '../query/bind.js'
+import { bind, maxPageSize } from '../query/bind.js'
 import type { CursorSeal, PlanSeal } from '../query/cursor.js'
 import type { QueryLimits } from '../query/limits.js'
-import { behind, withKey } from '../query/placeholder.js'
+import { afterCursor, withKeyPlaceholder } from '../query/placeholder.js'
 import {
-  call,
   columnOf,
   type Expr,
   FALSE,
-  narrow,
+  type KeysetPosition,
   type Plan,
-  type Position,
+  predicate,
   rowSource,
   textLiteral,
+  withFilter,
 } from '../query/plan.js'
-import { BARE, type Notation } from '../query/representation.js'
+import { BARE_REPRESENTATION, type Representation } from '../query/representation.js'
 
 /** What the service is made of. */
-export interface ServiceParts {
+export interface ServiceDependencies {
   readonly database: Database
   readonly limits: QueryLimits
-  readonly policy: Policy
+  readonly policy: DisclosurePolicy
   readonly seal: CursorSeal
 }
 
 /** A page as an adapter sends it on. */
-export interface Collection {
-  readonly records: Records
+export interface CollectionPage {
+  readonly records: RecordPage
   /** Opaque token of the next page; absent: this is the last one. */
   readonly nextToken?: string
   readonly count?: number
 }
 
 /** A query that an adapter has read, and how it wants the records written. */
-export interface View {
+export interface ReadRequest {
   readonly query: Query
-  readonly notation: Notation
+  readonly representation: Representation
 }
 
 /** A query whose pages are walked. */
-export interface PageView extends View {
+export interface PageRequest extends ReadRequest {
   /**
    * Where the page begins, apart from the query: so all pages of a walk have one. Absent: the query says it,
    * or the page is the first one.
@@ -61,7 +71,7 @@ export interface PageView extends View {
  * A window on the records in their order: the first or the last of those between two cursors. The size of a
  * page where neither says how many.
  */
-export interface WindowAsked {
+export interface ConnectionArguments {
   readonly first?: number
   readonly last?: number
   readonly after?: string
@@ -69,50 +79,56 @@ export interface WindowAsked {
 }
 
 /** What of a window is looked at. Without `records` none are read. */
-export interface WindowWanted extends Surroundings {
+export interface WindowSelection extends PageInfo {
   readonly records: boolean
 }
 
-export interface WindowFound extends Window {
+export interface WindowResult extends CursorWindow {
   /** Opaque token of a record's place in this order and filter. */
-  readonly cursorOf: (record: Placed) => string
+  readonly cursorOf: (record: RecordWithCursor) => string
   /** The same of a place. */
-  readonly cursorAt: (place: Position) => string
+  readonly cursorAt: (position: KeysetPosition) => string
 }
 
 /** The reading part of the port that both adapters use. */
-export class Reading {
-  constructor(private readonly parts: ServiceParts) {}
+export class ReadService {
+  constructor(private readonly dependencies: ServiceDependencies) {}
 
   /**
    * A page of an entity set; of the records that belong to another one if `within` says so. `pageSize`:
    * records of a page when the query names no number.
    */
-  async find(
-    of: Entity,
-    { query, notation, pageToken }: PageView,
+  async findPage(
+    entityType: Entity,
+    { query, representation, pageToken }: PageRequest,
     actor: Actor,
-    within?: Within,
+    parentFilter?: ParentFilter,
     pageSize?: number,
-  ): Promise<Collection> {
+  ): Promise<CollectionPage> {
     requireScope(actor, 'listings:read')
-    const { limits, database } = this.parts
-    const asked = narrowTo(bind(query, of, pageSize === undefined ? limits : { ...limits, pageSize }), within)
-    const seal = this.parts.seal(asked)
+    const { limits, database } = this.dependencies
+    const boundPlan = withParentFilter(
+      bind(query, entityType, pageSize === undefined ? limits : { ...limits, pageSize }),
+      parentFilter,
+    )
+    const seal = this.dependencies.seal(boundPlan)
     const token = pageToken ?? query.skipToken
     const cursor = token === undefined ? undefined : seal.open(token, '$skiptoken')
-    const rest = limits.topIsTotal ? (cursor?.rest ?? query.top) : undefined
-    const plan = cutTo(rest, cursor ? behind(asked, cursor.after) : asked)
+    const remaining = limits.topIsTotal ? (cursor?.remaining ?? query.top) : undefined
+    const plan = withTopLimit(remaining, cursor ? afterCursor(boundPlan, cursor.after) : boundPlan)
     const page = await readPage(
       database.reader,
-      restrict(plan, actor, this.parts.policy),
-      notation,
+      authorize(plan, actor, this.dependencies.policy),
+      representation,
       cursor?.after,
     )
-    const left = rest === undefined ? undefined : rest - page.records.length
+    const remainingAfterPage = remaining === undefined ? undefined : remaining - page.records.length
     const next =
-      page.next && left !== 0
-        ? seal.seal({ after: page.next, ...(left !== undefined && { rest: left }) })
+      page.next && remainingAfterPage !== 0
+        ? seal.seal({
+            after: page.next,
+            ...(remainingAfterPage !== undefined && { remaining: remainingAfterPage }),
+          })
         : undefined
     return {
       records: page.records,
@@ -127,36 +143,40 @@ export class Reading {
    * is known.
    * @throws ProblemError BadOptionValue if the window is larger than a page, BadPageToken.
    */
-  async browse(
-    of: Entity,
-    { query, notation }: View,
+  async findWindow(
+    entityType: Entity,
+    { query, representation }: ReadRequest,
     actor: Actor,
-    asked: WindowAsked,
-    wanted: WindowWanted,
-  ): Promise<WindowFound> {
+    args: ConnectionArguments,
+    selection: WindowSelection,
+  ): Promise<WindowResult> {
     requireScope(actor, 'listings:read')
-    const { limits, database, policy } = this.parts
-    const size = checkSize(query, asked, limits)
-    const top = wanted.records ? size : 0
+    const { limits, database, policy } = this.dependencies
+    const size = checkWindowSize(query, args, limits)
+    const top = selection.records ? size : 0
     // A query that says so itself is known again, and its plan with it.
-    const plan = bind(top === query.top ? query : { ...query, ...(top !== undefined && { top }) }, of, limits)
-    const seal = this.parts.seal(plan)
-    const found = await readWindow(
-      database.reader,
-      restrict(plan, actor, policy),
-      notation,
-      openBounds(asked, seal),
-      wanted,
+    const plan = bind(
+      top === query.top ? query : { ...query, ...(top !== undefined && { top }) },
+      entityType,
+      limits,
     )
-    const cursorAt = (place: Position) => seal.seal({ after: place })
-    return { ...found, cursorOf: record => cursorAt(toPosition(record)), cursorAt }
+    const seal = this.dependencies.seal(plan)
+    const window = await readCursorWindow(
+      database.reader,
+      authorize(plan, actor, policy),
+      representation,
+      toCursorBounds(args, seal),
+      selection,
+    )
+    const cursorAt = (position: KeysetPosition) => seal.seal({ after: position })
+    return { ...window, cursorOf: record => cursorAt(parseCursor(record)), cursorAt }
   }
 
   /** How many records the query's filter selects. */
-  async count(of: Entity, query: Query, actor: Actor, within?: Within): Promise<number> {
+  async count(entityType: Entity, query: Query, actor: Actor, parentFilter?: ParentFilter): Promise<number> {
     requireScope(actor, 'listings:read')
-    const plan = narrowTo(bind(query, of, this.parts.limits), within)
-    return readCount(this.parts.database.reader, restrict(plan, actor, this.parts.policy))
+    const plan = withParentFilter(bind(query, entityType, this.dependencies.limits), parentFilter)
+    return countRecords(this.dependencies.database.reader, authorize(plan, actor, this.dependencies.policy))
   }
 
   /**
@@ -164,38 +184,38 @@ export class Reading {
    * the actor can see.
    */
   async get(
-    of: Entity,
+    entityType: Entity,
     key: string | undefined,
-    view: View,
+    request: ReadRequest,
     actor: Actor,
-    within?: Within,
-  ): Promise<Found | undefined> {
+    parentFilter?: ParentFilter,
+  ): Promise<RecordJson | undefined> {
     requireScope(actor, 'listings:read')
-    return this.read(this.parts.database.reader, of, key, view, actor, within)
+    return this.readRecord(this.dependencies.database.reader, entityType, key, request, actor, parentFilter)
   }
 
   /** Like `get`, without asking for a scope: also for the answer to a write, in its transaction. */
-  async read(
-    connection: Connection,
-    of: Entity,
+  async readRecord(
+    executor: StatementExecutor,
+    entityType: Entity,
     key: string | undefined,
-    { query, notation }: View,
+    { query, representation }: ReadRequest,
     actor: Actor,
-    within?: Within,
-  ): Promise<Found | undefined> {
-    const bound = narrowTo(bind(query, of, this.parts.limits), within)
-    const plan = key === undefined ? bound : withKey(bound)
-    return readRecord(
-      connection,
-      restrict(plan, actor, this.parts.policy),
-      notation,
+    parentFilter?: ParentFilter,
+  ): Promise<RecordJson | undefined> {
+    const bound = withParentFilter(bind(query, entityType, this.dependencies.limits), parentFilter)
+    const plan = key === undefined ? bound : withKeyPlaceholder(bound)
+    return readFirstRecord(
+      executor,
+      authorize(plan, actor, this.dependencies.policy),
+      representation,
       key === undefined ? undefined : [key],
     )
   }
 
   /** The plan by which the actor reads what the query selects. */
-  planOf(of: Entity, query: Query, actor: Actor): Plan {
-    return restrict(bind(query, of, this.parts.limits), actor, this.parts.policy)
+  toAuthorizedPlan(entityType: Entity, query: Query, actor: Actor): Plan {
+    return authorize(bind(query, entityType, this.dependencies.limits), actor, this.dependencies.policy)
   }
 
   /**
@@ -203,38 +223,45 @@ export class Reading {
    * reads a record: the actor must see it (NotFound), and where the actor may not see the field that refers
    * to others, it leads to none.
    */
-  follow(steps: readonly Step[], actor: Actor): Promise<Within | undefined> | undefined {
-    return steps.length > 0 ? this.walk(steps, actor) : undefined
+  resolvePath(steps: readonly NavigationStep[], actor: Actor): Promise<ParentFilter | undefined> | undefined {
+    return steps.length > 0 ? this.resolveSteps(steps, actor) : undefined
   }
 
-  private async walk(steps: readonly Step[], actor: Actor): Promise<Within | undefined> {
-    let within: Within | undefined
-    for (const step of steps) within = await this.leave(step, actor, within)
-    return within
-  }
-
-  private async leave(
-    { entity: from, key, navigation }: Step,
+  private async resolveSteps(
+    steps: readonly NavigationStep[],
     actor: Actor,
-    within: Within | undefined,
-  ): Promise<Within> {
+  ): Promise<ParentFilter | undefined> {
+    let parentFilter: ParentFilter | undefined
+    for (const step of steps) parentFilter = await this.resolveStep(step, actor, parentFilter)
+    return parentFilter
+  }
+
+  private async resolveStep(
+    { entity: entityType, key, navigation }: NavigationStep,
+    actor: Actor,
+    parentFilter: ParentFilter | undefined,
+  ): Promise<ParentFilter> {
     const { local, foreign, target } = navigation
     const found = await this.get(
-      from,
+      entityType,
       key,
-      { query: { select: [{ name: local, at: { source: 'the path' } }] }, notation: BARE },
+      {
+        query: { select: [{ name: local, at: { source: 'the path' } }] },
+        representation: BARE_REPRESENTATION,
+      },
       actor,
-      within,
+      parentFilter,
     )
     if (!found)
       return fail({
         kind: 'NotFound',
-        what: key === undefined ? `record before ${navigation.name}` : `${from.name} with the key '${key}'`,
+        what:
+          key === undefined ? `record before ${navigation.name}` : `${entityType.name} with the key '${key}'`,
       })
     const value = (JSON.parse(found.json) as Readonly<Record<string, string | null>>)[local] ?? null // fields that refer to others are text
     return value === null
       ? FALSE
-      : call('eq', columnOf(scalar(entity(target), foreign), rowSource('r0')), textLiteral(value))
+      : predicate('eq', columnOf(getScalar(getEntity(target), foreign), rowSource('r0')), textLiteral(value))
   }
 }
 
@@ -242,38 +269,38 @@ export class Reading {
  * One step on the way to related records: from a record, with its key or as the one that the steps before
  * lead to, along a navigation.
  */
-export interface Step {
+export interface NavigationStep {
   readonly entity: Entity
   readonly key?: string
   readonly navigation: Navigation
 }
 
 /** Narrows a query to the records that belong to another record: a condition on the rows of `r0`. */
-export type Within = Expr
+export type ParentFilter = Expr
 
 /** The number of records asked for. */
-function checkSize(
+function checkWindowSize(
   query: Query,
-  { first, last, after, before }: WindowAsked,
+  { first, last, after, before }: ConnectionArguments,
   limits: QueryLimits,
 ): number | undefined {
-  const most = mostOf(query, limits)
+  const maxSize = maxPageSize(query, limits)
   for (const [option, size] of Object.entries({ first, last }))
-    if (size !== undefined && !(size >= 0 && size <= most))
+    if (size !== undefined && !(size >= 0 && size <= maxSize))
       fail({
         kind: 'BadOptionValue',
         option,
-        expected: `a whole number from 0 to ${most}`,
+        expected: `a whole number from 0 to ${maxSize}`,
         found: String(size),
       })
   if (first !== undefined && last !== undefined)
-    fail({ kind: 'OptionNotAllowed', option: 'last', where: 'a window that has first' })
+    fail({ kind: 'OptionNotAllowed', option: 'last', context: 'a window that has first' })
   if (query.skip && (after ?? before ?? last) !== undefined)
-    fail({ kind: 'OptionNotAllowed', option: 'skip', where: 'a window that has a cursor or last' })
+    fail({ kind: 'OptionNotAllowed', option: 'skip', context: 'a window that has a cursor or last' })
   return first ?? last
 }
 
-function openBounds({ last, after, before }: WindowAsked, seal: PlanSeal): Bounds {
+function toCursorBounds({ last, after, before }: ConnectionArguments, seal: PlanSeal): CursorBounds {
   return {
     ...(after !== undefined && { after: seal.open(after, 'after').after }),
     ...(before !== undefined && { before: seal.open(before, 'before').after }),
@@ -281,9 +308,10 @@ function openBounds({ last, after, before }: WindowAsked, seal: PlanSeal): Bound
   }
 }
 
-const cutTo = (rest: number | undefined, plan: Plan): Plan =>
-  rest === undefined ? plan : { ...plan, top: Math.min(plan.top ?? rest, rest) }
+const withTopLimit = (remaining: number | undefined, plan: Plan): Plan =>
+  remaining === undefined ? plan : { ...plan, top: Math.min(plan.top ?? remaining, remaining) }
 
-const narrowTo = (plan: Plan, within: Within | undefined): Plan => (within ? narrow(plan, within) : plan)
+const withParentFilter = (plan: Plan, parentFilter: ParentFilter | undefined): Plan =>
+  parentFilter ? withFilter(plan, parentFilter) : plan
 
-export type { Found, Placed, Surroundings }
+export type { PageInfo, RecordJson, RecordWithCursor }

@@ -1,7 +1,7 @@
 import type { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readMigrations } from '../../src/data/migrate.js'
-import { fillSample } from '../../src/sample/fill.js'
+import { loadSampleIfEmpty } from '../../src/sample/fill.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 
 // The migration that writes the table of listings anew, to move columns: nothing but their order may change.
@@ -36,7 +36,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
   let sql: string
   beforeAll(async () => {
     database = await openTestDatabase(kind)
-    await fillSample(database, 20)
+    await loadSampleIfEmpty(database, 20)
     sql = (await readMigrations()).find(({ name }) => name === MIGRATION)?.sql ?? ''
   })
   afterAll(() => database?.close())

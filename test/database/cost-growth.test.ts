@@ -1,11 +1,11 @@
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Page, readCount, readPage } from '../../src/data/read/read.js'
+import { countRecords, type Page, readPage } from '../../src/data/read/read.js'
 import type { Actor } from '../../src/domain/actor.js'
-import { narrow, type Plan, TRUE } from '../../src/query/plan.js'
+import { type Plan, TRUE, withFilter } from '../../src/query/plan.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
-import { type Work, workOf } from '../support/explain-plan.js'
-import { NOTATION, toPlanFor } from '../support/oracle/plan-of.js'
+import { type ExplainSummary, explainQueries } from '../support/explain-plan.js'
+import { ODATA_REPRESENTATION, toAuthorizedPlan } from '../support/oracle/plans.js'
 
 // What does not grow with the table: the rows that PostgreSQL looks at for a page, for one record, and for a
 // page deep in a walk; and that for every kind of reader, since what a reader may see is a condition of every
@@ -100,10 +100,10 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on a table of 6,000 listings'
   afterAll(() => database?.close())
 
   /** What PostgreSQL does for a page, and the page. */
-  async function read(plan: Plan): Promise<Work & { readonly page: Page }> {
+  async function read(plan: Plan): Promise<ExplainSummary & { readonly page: Page }> {
     let page: Page | undefined
-    const work = await workOf(database.reader, async watched => {
-      page = await readPage(watched, plan, NOTATION)
+    const work = await explainQueries(database.reader, async watched => {
+      page = await readPage(watched, plan, ODATA_REPRESENTATION)
     })
     if (!page) throw new Error('Nothing was read')
     return { ...work, page }
@@ -112,13 +112,13 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on a table of 6,000 listings'
   for (const [name, reader] of Object.entries(READERS)) {
     describe(`for a reader of the kind ${name}`, () => {
       test.each(CHOICES)('records with one of several values are found value by value: %s', async options => {
-        const plan = toPlanFor(reader, options)
-        const { page, rowsRead, steps } = await read(plan)
-        expect(steps).not.toContain('Seq Scan')
+        const plan = toAuthorizedPlan(reader, options)
+        const { page, rowsRead, nodes: nodeTypes } = await read(plan)
+        expect(nodeTypes).not.toContain('Seq Scan')
         expect(rowsRead).toBeLessThanOrEqual(2 * ROWS_OF_A_PAGE)
         // A condition more, which all records meet, and nobody knows that but the test.
-        const { filter } = toPlanFor(reader, '$filter=length(ListingKey) gt 0')
-        const plain = await read(narrow(plan, filter ?? TRUE))
+        const { filter } = toAuthorizedPlan(reader, '$filter=length(ListingKey) gt 0')
+        const plain = await read(withFilter(plan, filter ?? TRUE))
         expect(plain.page.records.list).toEqual(page.records.list)
         expect(plain.page.next).toEqual(page.next)
         if (page.next)
@@ -128,15 +128,15 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on a table of 6,000 listings'
       })
 
       test.each(PAGES)('a page of %s %s costs what it holds', async (of, options) => {
-        const { page, rowsRead, steps } = await read(toPlanFor(reader, options, of))
+        const { page, rowsRead, nodes: nodeTypes } = await read(toAuthorizedPlan(reader, options, of))
         expect(page.records).toHaveLength(100)
-        expect(steps).not.toContain('Seq Scan')
-        expect(steps).not.toContain('Sort')
+        expect(nodeTypes).not.toContain('Seq Scan')
+        expect(nodeTypes).not.toContain('Sort')
         expect(rowsRead).toBeLessThanOrEqual(ROWS_OF_A_PAGE)
       })
 
       test.each(PAGES)('page 15 of %s %s costs what page 1 costs', async (of, options) => {
-        const plan = { ...toPlanFor(reader, options, of), select: [], expand: [] }
+        const plan = { ...toAuthorizedPlan(reader, options, of), select: [], expand: [] }
         const [first, before] = [await read(plan), await read({ ...plan, skip: 1399, top: 1 })]
         const deep = await read({ ...plan, ...(before.page.next && { after: before.page.next }) })
         expect(deep.page.records.length).toBeGreaterThan(0)
@@ -145,14 +145,16 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on a table of 6,000 listings'
       })
 
       test.each(COUNTED)('a count of listings %s reads an index alone', async options => {
-        const plan = toPlanFor(reader, options)
-        const { steps } = await workOf(database.reader, watched => readCount(watched, plan))
-        expect(steps).toEqual(['Aggregate', 'Index Only Scan'])
+        const plan = toAuthorizedPlan(reader, options)
+        const { nodes: nodeTypes } = await explainQueries(database.reader, watched =>
+          countRecords(watched, plan),
+        )
+        expect(nodeTypes).toEqual(['Aggregate', 'Index Only Scan'])
       })
 
       test('one record by its key is one row', async () => {
         const { page, rowsRead, indexes } = await read(
-          toPlanFor(reader, "$filter=ListingKey eq 'K00003001'&$top=1"),
+          toAuthorizedPlan(reader, "$filter=ListingKey eq 'K00003001'&$top=1"),
         )
         expect([page.records.length, rowsRead, indexes]).toEqual([1, 1, ['Property_pkey']])
       })

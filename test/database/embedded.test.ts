@@ -21,7 +21,7 @@ describe('sessions of the embedded database', () => {
   afterAll(() => database.close())
 
   const connect = async (): Promise<Client> => {
-    const client = new Client(database.target)
+    const client = new Client(database.clientConfig)
     client.on('error', () => undefined)
     await client.connect()
     clients.push(client)

@@ -1,18 +1,18 @@
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readPage } from '../../src/data/read/read.js'
-import { toStretches } from '../../src/data/sql/order.js'
+import { keysetRanges } from '../../src/data/sql/order.js'
 import { toPageStatement } from '../../src/data/sql/page-statement.js'
-import { entity } from '../../src/model/model.js'
+import { getEntity } from '../../src/model/model.js'
 import type { Plan } from '../../src/query/plan.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
-import { NOTATION, toPlan } from '../support/oracle/plan-of.js'
+import { ODATA_REPRESENTATION, toPlan } from '../support/oracle/plans.js'
 
 // What the queries that matter cost on a large table: the index that serves each, and that no row is sorted
 // or read in vain.
 
 const LISTINGS = 40_000
-const PROPERTY = entity('Property')
+const PROPERTY = getEntity('Property')
 
 /** Listings of many cities, prices (some null) and days, spread over ten degrees. */
 const fill = (count: number) => sql`
@@ -102,8 +102,14 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on a table of 40,000 listings
         select: [{ kind: 'field', scalar: PROPERTY.key }],
         ...(after && { after }),
       }
-      const [stretch] = toStretches(plan)
-      const { statement } = toPageStatement(plan, NOTATION, stretch, (plan.top ?? 100) + 1, 'as they are')
+      const [stretch] = keysetRanges(plan)
+      const { statement } = toPageStatement(
+        plan,
+        ODATA_REPRESENTATION,
+        stretch,
+        (plan.top ?? 100) + 1,
+        'verbatim',
+      )
       const [explained] = await database.prisma.$queryRaw<
         { 'QUERY PLAN': readonly { Plan: Node }[] }[]
       >`explain (format json) ${statement}`
@@ -124,7 +130,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on a table of 40,000 listings
         ...toPlan(`$filter=${asked}&$orderby=ModificationTimestamp desc&$top=20${options}`),
         select: [{ kind: 'field', scalar: PROPERTY.key }],
       }
-      const { records, count } = await readPage(database.reader, plan, NOTATION)
+      const { records, count } = await readPage(database.reader, plan, ODATA_REPRESENTATION)
       return { texts: records.list.map(({ json }) => json), count }
     }
     for (const options of ['', '&$skip=30', '&$count=true']) {

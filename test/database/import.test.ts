@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { importFile } from '../../src/data/import/import.js'
-import { type Found, readMembers } from '../../src/data/import/json-stream.js'
+import { readArrayItems, type TopLevelEntry } from '../../src/data/import/json-stream.js'
 import { loadLookups, readLookups } from '../../src/data/import/lookup-seed.js'
-import { loadRecords } from '../../src/data/import/upsert.js'
+import { loadSingleBatch } from '../../src/data/import/upsert.js'
 import { JsonNumber } from '../../src/domain/json.js'
-import { addSample, fillSample } from '../../src/sample/fill.js'
+import { appendSample, loadSampleIfEmpty } from '../../src/sample/fill.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 
 let folder: string
@@ -74,10 +74,10 @@ async function runImport(content: unknown): Promise<readonly [unknown, string, s
   })
 }
 
-async function readAll(text: string): Promise<readonly Found[]> {
-  const found: Found[] = []
+async function readAll(text: string): Promise<readonly TopLevelEntry[]> {
+  const found: TopLevelEntry[] = []
   const path = await fileOf(text)
-  for await (const item of readMembers(
+  for await (const item of readArrayItems(
     path,
     member => member !== 'model',
     () => undefined,
@@ -453,12 +453,12 @@ describe.each(DATABASE_KINDS)('with the %s database', kind => {
       )
 
     test('fills only an empty database, and goes on where it ended', async () => {
-      expect(await fillSample(database, 5)).toBe(false)
+      expect(await loadSampleIfEmpty(database, 5)).toBe(false)
       await database.withClient(client => client.query('truncate "Property", "Member", "Office" cascade'))
-      expect(await fillSample(database, 60)).toBe(true)
+      expect(await loadSampleIfEmpty(database, 60)).toBe(true)
       expect(await count()).toEqual([[60, 'L000000060', true]])
       let added = 0
-      await addSample(database, 190, listings => {
+      await appendSample(database, 190, listings => {
         added += listings
       })
       expect([added, await count()]).toEqual([190, [[250, 'L000000250', true]]])
@@ -471,7 +471,7 @@ describe.each(DATABASE_KINDS)('with the %s database', kind => {
     }, 60_000)
 
     test('fits every column of the model', async () => {
-      await loadRecords(database, { Office: [{ OfficeKey: 'last' }] })
+      await loadSingleBatch(database, { Office: [{ OfficeKey: 'last' }] })
       expect(await rowsOf(`select "SyndicateTo" from "Office" where "OfficeKey" = 'last'`)).toEqual([[[]]])
     })
   })

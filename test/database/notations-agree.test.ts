@@ -3,22 +3,22 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { importFile } from '../../src/data/import/import.js'
 import { readPage } from '../../src/data/read/read.js'
 import { ProblemError } from '../../src/errors/problem.js'
-import { readQuery } from '../../src/graphql/execute/query-arguments.js'
+import { readQueryArguments } from '../../src/graphql/execute/query-arguments.js'
+import { DEFAULT_PARSE_LIMITS } from '../../src/language/parse-limits.js'
 import { parseFilter } from '../../src/language/parser.js'
-import { PARSE_LIMITS } from '../../src/language/parser-budget.js'
-import { ENTITIES, type Entity, entity } from '../../src/model/model.js'
+import { ENTITIES, type Entity, getEntity } from '../../src/model/model.js'
 import type { Query } from '../../src/query/ast.js'
 import { bind } from '../../src/query/bind.js'
 import { FUNCTIONS } from '../../src/query/functions.js'
 import type { Expr, Plan } from '../../src/query/plan.js'
-import { SILENT } from '../support/app.js'
+import { NO_PROGRESS } from '../support/app.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 import { coerceLiteral, coerceVariable } from '../support/oracle/filter-arguments.js'
 import { printFilter } from '../support/oracle/print-expression.js'
 import { printFilterInput } from '../support/oracle/print-filter-input.js'
-import { condition } from '../support/oracle/random-filters.js'
+import { arbitraryCondition } from '../support/oracle/random-filters.js'
 
-// A question is asked in every notation: as `$filter` of OData, as `where`, and as the typed `filter` of
+// A question is asked in every representation: as `$filter` of OData, as `where`, and as the typed `filter` of
 // GraphQL, in a document and in a variable. All of them must have the same plan, and find the same records.
 // PARITY_RUNS and PARITY_SEED make a longer run.
 
@@ -26,9 +26,9 @@ const RUNS = Number(process.env.PARITY_RUNS ?? 300)
 const SEED = Number(process.env.PARITY_SEED ?? 20261128)
 const FIXTURE = new URL('../cases/fixture.json', import.meta.url).pathname
 const LIMITS = { pageSize: 1000, pageSizeMax: 1000, expandPageMax: 100, topIsTotal: false, expandDepth: 5 }
-const NOTATION = { reference: '@odata.id', countSuffix: '@odata.count', numbersAsText: false }
-const READER = { limits: PARSE_LIMITS }
-const PROPERTY = entity('Property')
+const REPRESENTATION = { reference: '@odata.id', countSuffix: '@odata.count', numbersAsText: false }
+const READER = { limits: DEFAULT_PARSE_LIMITS }
+const PROPERTY = getEntity('Property')
 
 interface Question {
   readonly of: Entity
@@ -38,7 +38,7 @@ interface Question {
 }
 
 const question = (of: Entity): fc.Arbitrary<Question> =>
-  fc.record({ of: fc.constant(of), asked: condition(of, 3), inside: fc.boolean() })
+  fc.record({ of: fc.constant(of), asked: arbitraryCondition(of, 3), inside: fc.boolean() })
 const anyQuestion = fc.oneof(
   { weight: 3, arbitrary: question(PROPERTY) },
   { weight: 1, arbitrary: fc.constantFrom(...ENTITIES.values()).chain(question) },
@@ -65,16 +65,17 @@ function notationsOf({ of, asked, inside }: Question): Readonly<Record<string, (
   const text = toText(asked)
   const { literal, json } = printFilterInput(asked, inside)
   return {
-    [`where ${text}`]: () => readQuery(READER, of, { where: text }),
-    [`filter ${literal}`]: () => readQuery(READER, of, { filter: coerceLiteral(of, literal) }),
-    [`variable ${JSON.stringify(json)}`]: () => readQuery(READER, of, { filter: coerceVariable(of, json) }),
+    [`where ${text}`]: () => readQueryArguments(READER, of, { where: text }),
+    [`filter ${literal}`]: () => readQueryArguments(READER, of, { filter: coerceLiteral(of, literal) }),
+    [`variable ${JSON.stringify(json)}`]: () =>
+      readQueryArguments(READER, of, { filter: coerceVariable(of, json) }),
   }
 }
 
 /** The keys that a plan finds; `undefined` where a value grows out of what columns hold. */
 async function keysOf({ reader }: TestDatabase, plan: Plan): Promise<readonly string[] | undefined> {
   try {
-    return (await readPage(reader, plan, NOTATION)).records.list.map(r => r.json)
+    return (await readPage(reader, plan, REPRESENTATION)).records.list.map(r => r.json)
   } catch (error) {
     if (error instanceof ProblemError && error.problems[0].kind === 'BadRequest') return undefined
     throw error
@@ -83,13 +84,13 @@ async function keysOf({ reader }: TestDatabase, plan: Plan): Promise<readonly st
 
 async function compare(database: TestDatabase, asked: Question): Promise<void> {
   const meant = meaningOf(asked.of, () => ({
-    filter: parseFilter(toText(asked.asked), { limits: PARSE_LIMITS, aliases: new Map() }),
+    filter: parseFilter(toText(asked.asked), { limits: DEFAULT_PARSE_LIMITS, aliases: new Map() }),
   }))
   const found = 'plan' in meant ? await keysOf(database, meant.plan) : undefined
-  for (const [notation, read] of Object.entries(notationsOf(asked))) {
+  for (const [representation, read] of Object.entries(notationsOf(asked))) {
     const other = meaningOf(asked.of, read)
-    expect(other, notation).toEqual(meant)
-    if ('plan' in other) expect(await keysOf(database, other.plan), notation).toEqual(found)
+    expect(other, representation).toEqual(meant)
+    if ('plan' in other) expect(await keysOf(database, other.plan), representation).toEqual(found)
   }
 }
 
@@ -97,7 +98,7 @@ test('most questions have a meaning, and use every function that takes a value f
   const sample = fc.sample(anyQuestion, { numRuns: 3000, seed: SEED })
   const meanings = sample.slice(0, 300).map(q =>
     meaningOf(q.of, () => ({
-      filter: parseFilter(toText(q.asked), { limits: PARSE_LIMITS, aliases: new Map() }),
+      filter: parseFilter(toText(q.asked), { limits: DEFAULT_PARSE_LIMITS, aliases: new Map() }),
     })),
   )
   expect(meanings.filter(m => 'plan' in m).length).toBeGreaterThan(250)
@@ -116,7 +117,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
   let database: TestDatabase
   beforeAll(async () => {
     database = await openTestDatabase(kind)
-    await importFile(database, FIXTURE, SILENT)
+    await importFile(database, FIXTURE, NO_PROGRESS)
   })
   afterAll(() => database?.close())
 

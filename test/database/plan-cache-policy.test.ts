@@ -1,12 +1,12 @@
 import sql, { type Sql } from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { INDEXES, type Index } from '../../src/data/sql/indexes.js'
-import { toStretches } from '../../src/data/sql/order.js'
+import { keysetRanges } from '../../src/data/sql/order.js'
 import { toCountStatement, toPageStatement } from '../../src/data/sql/page-statement.js'
-import { countPlanning, pagePlanning } from '../../src/data/sql/plan-cache-policy.js'
+import { planCacheModeOfCount, planCacheModeOfPage } from '../../src/data/sql/plan-cache-policy.js'
 import type { Plan } from '../../src/query/plan.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
-import { NOTATION, toPlanFor } from '../support/oracle/plan-of.js'
+import { ODATA_REPRESENTATION, toAuthorizedPlan } from '../support/oracle/plans.js'
 
 // Which plans PostgreSQL may keep for all values, and that an index serves each of them whole.
 
@@ -18,7 +18,7 @@ const AGENT = {
   officeKey: 'O1',
 } as const
 
-const toPlan = (text: string): Plan => toPlanFor(PUBLIC, text)
+const toPlan = (text: string): Plan => toAuthorizedPlan(PUBLIC, text)
 
 describe('planned once', () => {
   for (const text of [
@@ -34,8 +34,8 @@ describe('planned once', () => {
     '$orderby=ListPrice&$expand=Media($orderby=Order;$top=3),Rooms',
   ])
     test(text || 'no options', () => {
-      expect(pagePlanning(toPlan(text))).toBe('once')
-      expect(pagePlanning(toPlanFor(AGENT, text))).toBe('once')
+      expect(planCacheModeOfPage(toPlan(text))).toBe('generic')
+      expect(planCacheModeOfPage(toAuthorizedPlan(AGENT, text))).toBe('generic')
     })
 })
 
@@ -56,16 +56,16 @@ describe('planned each time', () => {
     "$orderby=ListPrice&$expand=Media($filter=MediaCategory eq 'Photo')",
     "$apply=filter(City eq 'Austin')/groupby((StandardStatus))",
   ])
-    test(text, () => expect(pagePlanning(toPlan(text))).toBe('each time'))
+    test(text, () => expect(planCacheModeOfPage(toPlan(text))).toBe('custom'))
 
   test('of a page between two cursors', () =>
-    expect(pagePlanning({ ...toPlan('$orderby=ListPrice'), before: ['1', 'L1'] })).toBe('each time'))
+    expect(planCacheModeOfPage({ ...toPlan('$orderby=ListPrice'), before: ['1', 'L1'] })).toBe('custom'))
 })
 
 test('counts are planned once where an index holds what they count', () => {
-  expect(countPlanning(toPlan("$filter=City eq 'Austin' and ListPrice ge 100000"))).toBe('once')
-  expect(countPlanning(toPlan("$filter=City eq 'Austin' and YearBuilt ge 1990"))).toBe('each time')
-  expect(countPlanning(toPlan('$filter=YearBuilt ge 1990'))).toBe('each time')
+  expect(planCacheModeOfCount(toPlan("$filter=City eq 'Austin' and ListPrice ge 100000"))).toBe('generic')
+  expect(planCacheModeOfCount(toPlan("$filter=City eq 'Austin' and YearBuilt ge 1990"))).toBe('custom')
+  expect(planCacheModeOfCount(toPlan('$filter=YearBuilt ge 1990'))).toBe('custom')
 })
 
 const FILTERS = [
@@ -111,10 +111,10 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on PostgreSQL', () => {
   test('the indexes are those of the database', async () => {
     // PropertyText is no entity: no plan reads it in an order.
     const found = await database.prisma.$queryRaw<
-      { table: string; order: readonly string[]; carried: readonly string[] }[]
+      { table: string; keyColumns: readonly string[]; includedColumns: readonly string[] }[]
     >`
       select t.relname as "table", array(select a.attname::text from unnest(i.indkey) with ordinality k(number, place)
-        join pg_attribute a on a.attrelid = t.oid and a.attnum = k.number where k.place <= i.indnkeyatts order by k.place) as "order",
+        join pg_attribute a on a.attrelid = t.oid and a.attnum = k.number where k.place <= i.indnkeyatts order by k.place) as "keyColumns",
         array(select a.attname::text from unnest(i.indkey) with ordinality k(number, place)
         join pg_attribute a on a.attrelid = t.oid and a.attnum = k.number where k.place > i.indnkeyatts order by k.place) as carried
       from pg_index i join pg_class t on t.oid = i.indrelid join pg_class x on x.oid = i.indexrelid join pg_am m on m.oid = x.relam
@@ -123,7 +123,12 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on PostgreSQL', () => {
       indexes.map(index => ({ table, ...index })),
     )
     const sorted = (list: readonly (Index & { table: string })[]) =>
-      list.map(({ table, order, carried }) => `${table} ${order.join()} with ${carried.join()}`).sort()
+      list
+        .map(
+          ({ table, keyColumns, includedColumns }) =>
+            `${table} ${keyColumns.join()} with ${includedColumns.join()}`,
+        )
+        .sort()
     expect(sorted(found)).toEqual(sorted(listed))
   })
 
@@ -152,10 +157,10 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on PostgreSQL', () => {
     const plans = texts.map(([filter, order]) =>
       toPlan([filter && `$filter=${filter}`, order && `$orderby=${order}`].filter(Boolean).join('&')),
     )
-    const steady = plans.filter(plan => pagePlanning(plan) === 'once')
+    const steady = plans.filter(plan => planCacheModeOfPage(plan) === 'generic')
     expect(steady.length).toBeGreaterThan(30)
     for (const plan of steady) {
-      const { statement } = toPageStatement(plan, NOTATION, undefined, 101, 'as they are')
+      const { statement } = toPageStatement(plan, ODATA_REPRESENTATION, undefined, 101, 'verbatim')
       const types = await explain(statement)
       expect(
         types.some(type => type.startsWith('Index')),
@@ -175,8 +180,10 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on PostgreSQL', () => {
         ...toPlan(after[0] === null ? '$orderby=ListPrice' : '$orderby=ModificationTimestamp'),
         after,
       }
-      for (const stretch of toStretches(plan)) {
-        const types = await explain(toPageStatement(plan, NOTATION, stretch, 101, 'as they are').statement)
+      for (const stretch of keysetRanges(plan)) {
+        const types = await explain(
+          toPageStatement(plan, ODATA_REPRESENTATION, stretch, 101, 'verbatim').statement,
+        )
         for (const type of ['Sort', 'Incremental Sort', 'Seq Scan']) expect(types).not.toContain(type)
       }
     }
@@ -191,10 +198,10 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on PostgreSQL', () => {
     const plan = toPlan(
       "$filter=City eq 'City 1' and ListPrice ge 10&$orderby=ListPrice desc&$select=ListingKey",
     )
-    const { statement } = toPageStatement(plan, NOTATION, undefined, 101, 'as they are')
-    const read = (planning: 'once' | 'each time') =>
+    const { statement } = toPageStatement(plan, ODATA_REPRESENTATION, undefined, 101, 'verbatim')
+    const read = (planning: 'generic' | 'custom') =>
       database.reader.query<{ cursors: string }>(statement, planning)
-    const [once, each] = [await read('once'), await read('each time')]
+    const [once, each] = [await read('generic'), await read('custom')]
     expect(once).toEqual(each)
     expect(once[0]?.cursors.split('\n')).toHaveLength(17)
     await database.prisma.$executeRaw(sql`delete from "Property" where "ListingKey" like 'S%'`)

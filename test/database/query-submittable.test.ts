@@ -77,11 +77,11 @@ describe.runIf(DATABASE_KINDS.includes('server'))('connections that plan once', 
       await client.query(`select pg_advisory_lock(${LOCK})`)
       const writers = Promise.all(
         Array.from({ length: 8 }, () =>
-          database.writer.query({ text: 'select pg_advisory_xact_lock($1)', values: [LOCK] }, 'once'),
+          database.writer.query({ text: 'select pg_advisory_xact_lock($1)', values: [LOCK] }, 'generic'),
         ),
       )
       const readers = Array.from({ length: 4 }, (_, i) =>
-        database.reader.query({ text: 'select $1::int as "i"', values: [i] }, 'once'),
+        database.reader.query({ text: 'select $1::int as "i"', values: [i] }, 'generic'),
       )
       expect(await Promise.all(readers)).toEqual([0, 1, 2, 3].map(i => [{ i }]))
       await client.query(`select pg_advisory_unlock(${LOCK})`)
@@ -95,7 +95,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('connections that plan once', 
       asked.map(i =>
         database.reader.query(
           { text: 'select $1::int as "i", current_setting(\'plan_cache_mode\') as "mode"', values: [i] },
-          'once',
+          'generic',
         ),
       ),
     )

@@ -3,21 +3,25 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { importFile } from '../../src/data/import/import.js'
 import { readPage } from '../../src/data/read/read.js'
 import { ProblemError } from '../../src/errors/problem.js'
-import { entity } from '../../src/model/model.js'
+import { getEntity } from '../../src/model/model.js'
 import type { ValueType } from '../../src/query/functions.js'
 import {
   columnOf,
   type Expansion,
   type Expr,
-  type Order,
+  type OrderByTerm,
   type Plan,
   rowSource,
 } from '../../src/query/plan.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
-import { readWorld } from '../support/oracle/dataset.js'
-import { expand, select, type World } from '../support/oracle/oracle.js'
-import { toWhere } from '../support/oracle/prisma-where.js'
-import { expression, nestedSurroundings, surroundings } from '../support/oracle/random-expressions.js'
+import { readDataset } from '../support/oracle/dataset.js'
+import { type Dataset, expandRecord, selectRecords } from '../support/oracle/oracle.js'
+import { toPrismaWhere } from '../support/oracle/prisma-where.js'
+import {
+  arbitraryExpression,
+  generatorScope,
+  nestedGeneratorScope,
+} from '../support/oracle/random-expressions.js'
 
 // Random expressions over every function, cast, lambda and navigation: the SQL lane, the Prisma lane where it
 // has words for the filter, and the oracle must select the same records in the same order. PARITY_RUNS and
@@ -33,9 +37,9 @@ const QUIET = {
   onLoaded: () => undefined,
 }
 
-const PROPERTY = entity('Property')
-const KEY: Order = { expr: columnOf(PROPERTY.key, rowSource('r0')), descending: false }
-const NOTATION = { reference: '@odata.id', countSuffix: '@odata.count', numbersAsText: false }
+const PROPERTY = getEntity('Property')
+const KEY: OrderByTerm = { expr: columnOf(PROPERTY.key, rowSource('r0')), descending: false }
+const REPRESENTATION = { reference: '@odata.id', countSuffix: '@odata.count', numbersAsText: false }
 const SORTED: readonly ValueType[] = [
   'Boolean',
   'Int32',
@@ -48,15 +52,17 @@ const SORTED: readonly ValueType[] = [
   'Duration',
 ]
 
-const anyOrder: fc.Arbitrary<Order> = fc
+const anyOrder: fc.Arbitrary<OrderByTerm> = fc
   .constantFrom(...SORTED)
-  .chain(type => fc.record({ expr: expression(type, surroundings(PROPERTY, 2)), descending: fc.boolean() }))
+  .chain(type =>
+    fc.record({ expr: arbitraryExpression(type, generatorScope(PROPERTY, 2)), descending: fc.boolean() }),
+  )
 const anyQuestion = fc.record({
-  filter: expression('Boolean', surroundings(PROPERTY, 3)),
+  filter: arbitraryExpression('Boolean', generatorScope(PROPERTY, 3)),
   order: fc.option(anyOrder, { freq: 3 }),
 })
 
-const toPlan = (filter: Expr, order: Order | null): Plan => ({
+const toPlan = (filter: Expr, order: OrderByTerm | null): Plan => ({
   entity: PROPERTY,
   row: 'r0',
   filter,
@@ -71,15 +77,15 @@ const toPlan = (filter: Expr, order: Order | null): Plan => ({
 const anyExpansion: fc.Arbitrary<Expansion> = fc
   .constantFrom(...PROPERTY.navigations.filter(n => n.collection))
   .chain(navigation => {
-    const of = entity(navigation.target)
-    const around = nestedSurroundings(of, PROPERTY, 2)
+    const of = getEntity(navigation.target)
+    const around = nestedGeneratorScope(of, PROPERTY, 2)
     const order = fc
       .constantFrom(...SORTED)
-      .chain(type => fc.record({ expr: expression(type, around), descending: fc.boolean() }))
-    const key: Order = { expr: columnOf(of.key, rowSource('r1')), descending: false }
+      .chain(type => fc.record({ expr: arbitraryExpression(type, around), descending: fc.boolean() }))
+    const key: OrderByTerm = { expr: columnOf(of.key, rowSource('r1')), descending: false }
     return fc
       .record({
-        filter: expression('Boolean', around),
+        filter: arbitraryExpression('Boolean', around),
         order: fc.option(order, { freq: 2 }),
         top: fc.option(fc.nat(3), { freq: 2 }),
         skip: fc.nat(2),
@@ -100,7 +106,11 @@ const anyExpansion: fc.Arbitrary<Expansion> = fc
       })
   })
 
-async function compareExpansion({ reader }: TestDatabase, world: World, expansion: Expansion): Promise<void> {
+async function compareExpansion(
+  { reader }: TestDatabase,
+  world: Dataset,
+  expansion: Expansion,
+): Promise<void> {
   const { navigation, plan: nested } = expansion
   const plan: Plan = {
     entity: PROPERTY,
@@ -111,7 +121,7 @@ async function compareExpansion({ reader }: TestDatabase, world: World, expansio
     skip: 0,
     count: false,
   }
-  const page = await readPage(reader, plan, NOTATION).catch((error: unknown) =>
+  const page = await readPage(reader, plan, REPRESENTATION).catch((error: unknown) =>
     isOutOfRange(error) ? undefined : Promise.reject(error),
   )
   if (!page) return
@@ -123,8 +133,8 @@ async function compareExpansion({ reader }: TestDatabase, world: World, expansio
       r[`${navigation.name}@odata.count`],
       r[navigation.name].map((n: Readonly<Record<string, unknown>>) => n[key]),
     ])
-  const truth = select(plan, world).map(from => {
-    const { records, count } = expand(expansion, from, world)
+  const truth = selectRecords(plan, world).map(from => {
+    const { records, count } = expandRecord(expansion, from, world)
     return [from.ListingKey, nested.count ? count : undefined, records.map(r => r[key])]
   })
   expect(found, `${navigation.name} ${show(nested.filter)} ${show(nested.orderBy[0]?.expr)}`).toEqual(truth)
@@ -144,36 +154,36 @@ const isOutOfRange = (error: unknown) =>
 
 async function compare(
   { prisma, reader }: TestDatabase,
-  world: World,
+  world: Dataset,
   filter: Expr,
-  order: Order | null,
+  order: OrderByTerm | null,
 ): Promise<void> {
   const plan = toPlan(filter, order)
-  const page = await readPage(reader, plan, NOTATION).catch((error: unknown) =>
+  const page = await readPage(reader, plan, REPRESENTATION).catch((error: unknown) =>
     isOutOfRange(error) ? undefined : Promise.reject(error),
   )
   if (!page) return
-  const truth = keys(select(plan, world))
+  const truth = keys(selectRecords(plan, world))
   expect(
     page.records.list.map(r => JSON.parse(r.json).ListingKey).join(),
     `SQL lane: ${show(filter)} ${show(order?.expr)}`,
   ).toBe(truth.join())
   expect(page.count, 'count').toBe(truth.length)
-  const where = toWhere(filter, 'r0')
+  const where = toPrismaWhere(filter, 'r0')
   if (where)
     expect(
       keys(await prisma.property.findMany({ where, orderBy: { ListingKey: 'asc' } })),
       `Prisma lane ${JSON.stringify(where)}`,
-    ).toEqual(keys(select(toPlan(filter, null), world)))
+    ).toEqual(keys(selectRecords(toPlan(filter, null), world)))
 }
 
 describe.each(DATABASE_KINDS)('%s', kind => {
   let database: TestDatabase
-  let world: World
+  let world: Dataset
   beforeAll(async () => {
     database = await openTestDatabase(kind)
     await importFile(database, FIXTURE, QUIET)
-    world = await readWorld(database)
+    world = await readDataset(database)
   })
   afterAll(() => database?.close())
 

@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readPage } from '../../src/data/read/read.js'
-import { STORED } from '../../src/data/sql/json/stored-document.js'
-import { entity } from '../../src/model/model.js'
+import { STORED_FIELDS } from '../../src/data/sql/json/stored-document.js'
+import { getEntity } from '../../src/model/model.js'
 import { bind } from '../../src/query/bind.js'
 import type { Plan } from '../../src/query/plan.js'
-import { fillSample } from '../../src/sample/fill.js'
+import { loadSampleIfEmpty } from '../../src/sample/fill.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 
 // The JSON that is stored with a listing must be what would be built of its columns, for every record and
 // whoever writes.
 
-const PROPERTY = entity('Property')
+const PROPERTY = getEntity('Property')
 const LIMITS = { pageSize: 100, pageSizeMax: 1000, expandPageMax: 100, topIsTotal: false, expandDepth: 8 }
-const NOTATION = {
+const REPRESENTATION = {
   etag: '@odata.etag',
   reference: '@odata.id',
   countSuffix: '@odata.count',
@@ -26,7 +26,7 @@ const BUILT: Plan = {
 }
 
 const records = async ({ reader }: TestDatabase, plan: Plan) =>
-  (await readPage(reader, plan, NOTATION)).records.list.map(
+  (await readPage(reader, plan, REPRESENTATION)).records.list.map(
     ({ json }) => JSON.parse(json) as Readonly<Record<string, unknown>>,
   )
 
@@ -34,7 +34,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
   let database: TestDatabase
   beforeAll(async () => {
     database = await openTestDatabase(kind)
-    await fillSample(database, 60)
+    await loadSampleIfEmpty(database, 60)
   })
   afterAll(() => database?.close())
 
@@ -49,7 +49,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
     const [row] = await database.prisma.$queryRaw<
       { document: string }[]
     >`select "Document" as document from "Property" limit 1`
-    expect(Object.keys(JSON.parse(row?.document ?? '{}'))).toEqual(STORED.map(({ name }) => name))
+    expect(Object.keys(JSON.parse(row?.document ?? '{}'))).toEqual(STORED_FIELDS.map(({ name }) => name))
   })
 
   test('is written with each of its fields, and with no other', async () => {
@@ -58,7 +58,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
     >`select attname::text as name from pg_trigger, unnest(tgattr) number
       join pg_attribute on attnum = number and attrelid = '"Property"'::regclass where tgrelid = '"Property"'::regclass and tgname = 'write_document'`
     expect(rows.map(({ name }) => name).sort()).toEqual(
-      ['Document', ...STORED.map(({ name }) => name)].sort(),
+      ['Document', ...STORED_FIELDS.map(({ name }) => name)].sort(),
     )
   })
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { readPage, readRecord } from '../../src/data/read/read.js'
-import { toPosition } from '../../src/data/sql/json/records.js'
-import type { Connection } from '../../src/data/sql/statement.js'
-import { call, columnOf, type Plan, rowSource, textLiteral } from '../../src/query/plan.js'
-import { fillSample } from '../../src/sample/fill.js'
+import { readFirstRecord, readPage } from '../../src/data/read/read.js'
+import { parseCursor } from '../../src/data/sql/json/records.js'
+import type { StatementExecutor } from '../../src/data/sql/statement.js'
+import { columnOf, type Plan, predicate, rowSource, textLiteral } from '../../src/query/plan.js'
+import { loadSampleIfEmpty } from '../../src/sample/fill.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
-import { NOTATION, toPlan } from '../support/oracle/plan-of.js'
+import { ODATA_REPRESENTATION, toPlan } from '../support/oracle/plans.js'
 
 // The JSON of a page is joined from its parts, with texts as they are where none of them needs an escape. It
 // must be the JSON that PostgreSQL makes of each record.
@@ -22,9 +22,14 @@ const ODD = [
   'null',
   "it's",
 ]
-const NOTATIONS = [
-  NOTATION,
-  { ...NOTATION, etag: '@odata.etag', numbersAsText: true, restricted: { suffix: '@note', value: 'None' } },
+const REPRESENTATIONS = [
+  ODATA_REPRESENTATION,
+  {
+    ...ODATA_REPRESENTATION,
+    etag: '@odata.etag',
+    numbersAsText: true,
+    restricted: { suffix: '@note', value: 'None' },
+  },
 ]
 const QUERIES = [
   '$orderby=StreetName,ListingKey&$top=100',
@@ -38,7 +43,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
   let database: TestDatabase
   let asked = 0
   /** Counts what is asked of the database. */
-  const reader: Connection = {
+  const reader: StatementExecutor = {
     query: (...of) => {
       asked += 1
       return database.reader.query(...of)
@@ -46,7 +51,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
   }
   beforeAll(async () => {
     database = await openTestDatabase(kind)
-    await fillSample(database, 30)
+    await loadSampleIfEmpty(database, 30)
   })
   afterAll(() => database?.close())
   beforeEach(() => {
@@ -62,18 +67,18 @@ describe.each(DATABASE_KINDS)('%s', kind => {
     )
 
   const expectSame = async (plan: Plan) => {
-    for (const notation of NOTATIONS) {
-      const { records } = await readPage(database.reader, plan, notation)
+    for (const representation of REPRESENTATIONS) {
+      const { records } = await readPage(database.reader, plan, representation)
       expect(records.length).toBe(30)
       const keyed = await readPage(
         database.reader,
         { ...plan, select: toPlan('$select=ListingKey').select, expand: [] },
-        NOTATION,
+        ODATA_REPRESENTATION,
       )
       for (const [i, { json }] of records.list.entries()) {
         const { ListingKey } = JSON.parse(keyed.records.list[i]?.json ?? '{}') as { ListingKey: string }
-        const of = call('eq', columnOf(plan.entity.key, rowSource('r0')), textLiteral(ListingKey))
-        const found = await readRecord(database.reader, { ...plan, filter: of }, notation)
+        const of = predicate('eq', columnOf(plan.entity.key, rowSource('r0')), textLiteral(ListingKey))
+        const found = await readFirstRecord(database.reader, { ...plan, filter: of }, representation)
         expect(JSON.parse(json)).toEqual(JSON.parse(found?.json ?? ''))
         expect(Object.keys(JSON.parse(json) as object)).toEqual(
           Object.keys(JSON.parse(found?.json ?? '') as object),
@@ -83,7 +88,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
   }
 
   test('a page of plain texts is asked for once', async () => {
-    await readPage(reader, toPlan('$select=ListingKey,City,ListPrice&$orderby=City'), NOTATION)
+    await readPage(reader, toPlan('$select=ListingKey,City,ListPrice&$orderby=City'), ODATA_REPRESENTATION)
     expect(asked).toBe(1)
   })
 
@@ -94,7 +99,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
     const { records } = await readPage(
       reader,
       toPlan('$select=StreetName&$orderby=ListingKey&$top=10'),
-      NOTATION,
+      ODATA_REPRESENTATION,
     )
     expect(asked).toBe(2)
     expect(records.list.map(({ json }) => (JSON.parse(json) as { StreetName: string }).StreetName)).toEqual(
@@ -106,15 +111,15 @@ describe.each(DATABASE_KINDS)('%s', kind => {
     const { records } = await readPage(
       reader,
       toPlan('$select=ListingKey&$orderby=StreetName&$top=30'),
-      NOTATION,
+      ODATA_REPRESENTATION,
     )
     expect(asked).toBe(2)
-    const places = records.list.map(record => toPosition(record)[0])
+    const places = records.list.map(record => parseCursor(record)[0])
     expect(places).toEqual(expect.arrayContaining(ODD))
   })
 
   test('where odd texts are not looked at, once is enough', async () => {
-    await readPage(reader, toPlan('$select=City&$orderby=ListingKey'), NOTATION)
+    await readPage(reader, toPlan('$select=City&$orderby=ListingKey'), ODATA_REPRESENTATION)
     expect(asked).toBe(1)
   })
 

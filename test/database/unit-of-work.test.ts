@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Connection } from '../../src/data/sql/statement.js'
+import type { StatementExecutor } from '../../src/data/sql/statement.js'
 import {
-  inTransaction,
-  newRemembered,
+  createSnapshotCache,
+  runInTransaction,
+  runOptimistically,
   type UnitOfWork,
-  writeAlone,
 } from '../../src/data/write/unit-of-work.js'
-import type { Keys } from '../../src/domain/references.js'
+import type { ReferencedKeys } from '../../src/domain/references.js'
 import { fail, ProblemError } from '../../src/errors/problem.js'
-import { call, type Expr, TRUE } from '../../src/query/plan.js'
+import { type Expr, predicate, TRUE } from '../../src/query/plan.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 
 const NO_KEYS = { Member: new Set<string>(), Office: new Set<string>() }
 const find = async (unit: UnitOfWork, key: string) =>
-  (await unit.find(key, TRUE, NO_KEYS)) ?? expect.unreachable()
+  (await unit.findListing(key, TRUE, NO_KEYS)) ?? expect.unreachable()
 
 // The embedded database runs one transaction at a time, so there is no deadlock in it.
 describe.runIf(DATABASE_KINDS.includes('server'))('a unit of work', () => {
@@ -33,7 +33,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a unit of work', () => {
     })
     let runs = 0
     const cross = (first: string, second: string, City: string) =>
-      inTransaction(database, async unit => {
+      runInTransaction(database, async unit => {
         runs++
         const { version } = await find(unit, first)
         if (++waiting >= 2) open()
@@ -49,16 +49,16 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a unit of work', () => {
   })
 
   it('that waits too long for a record is refused as busy, and another fault is passed on', async () => {
-    await inTransaction(database, async unit => {
+    await runInTransaction(database, async unit => {
       await find(unit, 'A')
-      const second: unknown = await inTransaction(database, other => find(other, 'A')).catch(
+      const second: unknown = await runInTransaction(database, other => find(other, 'A')).catch(
         (e: unknown) => e,
       )
       expect(second instanceof ProblemError && second.problems).toEqual([
         { kind: 'Unavailable', reason: 'busy' },
       ])
     })
-    await expect(inTransaction(database, () => Promise.reject(new TypeError('ours')))).rejects.toThrow(
+    await expect(runInTransaction(database, () => Promise.reject(new TypeError('ours')))).rejects.toThrow(
       new TypeError('ours'),
     )
   })
@@ -67,10 +67,10 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a unit of work', () => {
     let runs = 0
     const hurry = (unit: UnitOfWork) =>
       find(unit, 'A').then(({ version }) => unit.update('A', version, { City: 'faster' }, undefined))
-    await writeAlone(database, newRemembered(), async unit => {
+    await runOptimistically(database, createSnapshotCache(), async unit => {
       runs++
       const { version } = await find(unit, 'A')
-      if (runs === 1) await inTransaction(database, hurry)
+      if (runs === 1) await runInTransaction(database, hurry)
       return unit.update('A', version, { StreetName: 'mine' }, undefined)
     })
     expect(runs).toBe(2)
@@ -84,10 +84,10 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a unit of work', () => {
     let wasFaster = 0
     const hurry = (unit: UnitOfWork) =>
       find(unit, 'B').then(({ version }) => unit.update('B', version, { City: String(wasFaster) }, undefined))
-    const removed = writeAlone(database, newRemembered(), async unit => {
+    const removed = runOptimistically(database, createSnapshotCache(), async unit => {
       const { version } = await find(unit, 'B')
       // Under the lock nobody gets ahead.
-      const isFaster = await inTransaction(database, hurry).then(
+      const isFaster = await runInTransaction(database, hurry).then(
         () => true,
         () => false,
       )
@@ -103,24 +103,24 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a unit of work', () => {
 describe.each(DATABASE_KINDS)('a record that was written before, %s', kind => {
   let database: TestDatabase
   let statements: string[]
-  const remembered = newRemembered()
-  const writer: Connection = {
+  const remembered = createSnapshotCache()
+  const writer: StatementExecutor = {
     query: (statement, planning) => {
       statements.push(statement.text.slice(0, 6))
       return database.writer.query(statement, planning)
     },
   }
   const write = (work: (unit: UnitOfWork) => Promise<unknown>) =>
-    writeAlone({ ...database, writer }, remembered, work)
+    runOptimistically({ ...database, writer }, remembered, work)
   const change = (City: string, keys = NO_KEYS, condition: Expr = TRUE) =>
     write(async unit => {
-      const { listing, version, known } = await found(unit, keys, condition)
+      const { listing, version, existingKeys } = await found(unit, keys, condition)
       if (listing.StandardStatus === 'Sold') fail({ kind: 'NotYours', entity: 'Property' })
-      if (known.Member.size < keys.Member.size) fail({ kind: 'NotFound', what: 'a member' })
+      if (existingKeys.Member.size < keys.Member.size) fail({ kind: 'NotFound', what: 'a member' })
       return unit.update('R', version, { City }, undefined)
     })
-  const found = async (unit: UnitOfWork, keys: Keys, condition: Expr) => {
-    const stored = await unit.find('R', condition, keys)
+  const found = async (unit: UnitOfWork, keys: ReferencedKeys, condition: Expr) => {
+    const stored = await unit.findListing('R', condition, keys)
     return stored ?? fail({ kind: 'NotFound', what: 'the record' })
   }
   const stored = () => database.prisma.property.findUnique({ where: { ListingKey: 'R' } })
@@ -201,14 +201,14 @@ describe.each(DATABASE_KINDS)('a record that was written before, %s', kind => {
   it.runIf(kind === 'server')('is refused at once, whoever holds the lock of the log', async () => {
     await database.withClient(async client => {
       await client.query('begin; select lock_change_log()')
-      await expect(change('unseen', NO_KEYS, call('not', TRUE))).rejects.toThrow(ProblemError)
+      await expect(change('unseen', NO_KEYS, predicate('not', TRUE))).rejects.toThrow(ProblemError)
       expect(statements).toEqual(['update', 'select'])
       await client.query('rollback')
     })
   })
 
   it('is not there for those who cannot see it', async () => {
-    await expect(change('unseen', NO_KEYS, call('not', TRUE))).rejects.toThrow(ProblemError)
+    await expect(change('unseen', NO_KEYS, predicate('not', TRUE))).rejects.toThrow(ProblemError)
     expect(await stored()).toMatchObject({ City: 'first' })
   })
 

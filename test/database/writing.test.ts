@@ -6,16 +6,16 @@ import type { Precondition } from '../../src/domain/precondition.js'
 import { toFailure } from '../../src/errors/catalog.js'
 import { ProblemError } from '../../src/errors/problem.js'
 import { parseJson } from '../../src/http/exact-json.js'
-import { entity } from '../../src/model/model.js'
+import { getEntity } from '../../src/model/model.js'
 import { createCursorSeal } from '../../src/query/cursor.js'
-import { Reading, type View } from '../../src/service/reading.js'
-import { Writing, type Written } from '../../src/service/writing.js'
+import { type ReadRequest, ReadService } from '../../src/service/reading.js'
+import { type WriteResult, WriteService } from '../../src/service/writing.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 
-const PROPERTY = entity('Property')
-const VIEW: View = {
+const PROPERTY = getEntity('Property')
+const VIEW: ReadRequest = {
   query: {},
-  notation: { etag: '@etag', reference: '@id', countSuffix: '@count', numbersAsText: true },
+  representation: { etag: '@etag', reference: '@id', countSuffix: '@count', numbersAsText: true },
 }
 const LIMITS = { pageSize: 100, pageSizeMax: 1000, expandPageMax: 100, topIsTotal: false, expandDepth: 5 }
 
@@ -59,20 +59,20 @@ async function refusal(write: Promise<unknown>): Promise<readonly unknown[]> {
 
 describe.each(DATABASE_KINDS)('writing on the %s database', kind => {
   let database: TestDatabase
-  let reading: Reading
-  let writing: Writing
+  let reading: ReadService
+  let writing: WriteService
 
   beforeAll(async () => {
     database = await openTestDatabase(kind)
     for (const MemberKey of ['M1', 'M2', 'M9']) await database.prisma.member.create({ data: { MemberKey } })
     for (const OfficeKey of ['O1', 'O2']) await database.prisma.office.create({ data: { OfficeKey } })
-    reading = new Reading({
+    reading = new ReadService({
       database,
       limits: LIMITS,
       policy: { nonDisclosure: false },
       seal: createCursorSeal(createSecretKey(Buffer.alloc(32))),
     })
-    writing = new Writing({
+    writing = new WriteService({
       database,
       reading,
       config: { originatingSystemName: 'Here', strictLookups: false },
@@ -82,14 +82,14 @@ describe.each(DATABASE_KINDS)('writing on the %s database', kind => {
 
   const create = (body: object = {}, who = ANYONE) => writing.create(bodyOf({ ...VALID, ...body }), who, VIEW)
   const change = (key: string, body: unknown, who = ANYONE, condition: Precondition = {}) =>
-    writing.change(key, bodyOf(body), who, condition, VIEW)
+    writing.update(key, bodyOf(body), who, condition, VIEW)
   const get = async (key: string) => recordOf(await reading.get(PROPERTY, key, VIEW, ANYONE))
   const events = (key: string) =>
     database.prisma.entityEvent.findMany({
       where: { ResourceRecordKey: key },
       orderBy: { EntityEventSequence: 'asc' },
     })
-  const inStatus = async (status: string): Promise<Written> => {
+  const inStatus = async (status: string): Promise<WriteResult> => {
     const draft = await create({ ListPrice: 100 })
     return change(draft.key, { ...BY, StandardStatus: status })
   }
@@ -343,7 +343,7 @@ describe.each(DATABASE_KINDS)('writing on the %s database', kind => {
     await database.prisma.lookup.create({
       data: { LookupKey: 'PropertyType-Land', LookupName: 'PropertyType', LookupValue: 'Land' },
     })
-    const strict = new Writing({
+    const strict = new WriteService({
       database,
       reading,
       config: { originatingSystemName: 'Here', strictLookups: true },

@@ -29,18 +29,18 @@ describe('the first start', () => {
   }, async () => {
     const elsewhere = join(dataDir, 'elsewhere')
     await mkdir(elsewhere)
-    const { child, printed, exit, printedText } = startService({
+    const { child, output, exit, waitForOutput } = startService({
       DATA_DIR: join(dataDir, 'data'),
       HOME: elsewhere,
       TMPDIR: elsewhere,
     })
-    const token = await printedText(/TOKEN=(\S+)/)
-    const urls = await printedText(/TOKEN"? '([^']*\$filter[^']*)'/)
+    const token = await waitForOutput(/TOKEN=(\S+)/)
+    const urls = await waitForOutput(/TOKEN"? '([^']*\$filter[^']*)'/)
     const headers = { Authorization: `Bearer ${token}` }
     const page = await fetch(urls, { headers })
     expect(page.status).toBe(200)
     expect(((await page.json()) as { value: unknown[] }).value).toHaveLength(5)
-    const [, url = '', draft = ''] = /'(\S+\/odata\/Property)' -d '(\{.*\})'/.exec(printed.out) ?? []
+    const [, url = '', draft = ''] = /'(\S+\/odata\/Property)' -d '(\{.*\})'/.exec(output.out) ?? []
     const created = await fetch(url, {
       method: 'POST',
       headers: { ...headers, 'Content-Type': 'application/json' },
@@ -53,17 +53,17 @@ describe('the first start', () => {
     child.kill('SIGTERM')
     expect((await last).status).toBe(200)
     expect(await exit).toBe(0)
-    expect(printed.err).toBe('')
+    expect(output.err).toBe('')
     expect(await readdir(elsewhere)).toEqual([])
   })
 })
 
 describe('a start that cannot be', () => {
   test('names all faults of the settings at once', { timeout: 60_000 }, async () => {
-    const { printed, exit } = startService({ PORT: 'many', PAGE_SIZE: '0', CORS_ORIGINS: 'nonsense' })
+    const { output, exit } = startService({ PORT: 'many', PAGE_SIZE: '0', CORS_ORIGINS: 'nonsense' })
     expect(await exit).toBe(1)
-    for (const name of ['PORT', 'PAGE_SIZE', 'CORS_ORIGINS']) expect(printed.err).toContain(name)
-    expect(printed.err).not.toMatch(/\bat .*\.ts/)
+    for (const name of ['PORT', 'PAGE_SIZE', 'CORS_ORIGINS']) expect(output.err).toContain(name)
+    expect(output.err).not.toMatch(/\bat .*\.ts/)
   })
 
   test('says in one line that the port is taken, or the database away', { timeout: 60_000 }, async () => {
@@ -72,13 +72,13 @@ describe('a start that cannot be', () => {
     const { port } = server.address() as { port: number } // it listens on a port
     const taken = startService({ PORT: String(port) })
     expect(await taken.exit).toBe(1)
-    expect(taken.printed.err).toBe('The service cannot start. HOST and PORT are in use by another program.\n')
+    expect(taken.output.err).toBe('The service cannot start. HOST and PORT are in use by another program.\n')
     const away = startService({
       DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/nothing',
       JWT_SECRET: 'x'.repeat(40),
     })
     expect(await away.exit).toBe(1)
-    expect(away.printed.err.trim().split('\n')).toHaveLength(1)
+    expect(away.output.err.trim().split('\n')).toHaveLength(1)
     server.close()
   })
 })

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { startTestApp, type TestApp } from '../support/app.js'
-import { dataOf, faultOf } from '../support/clients/graphql-client.js'
+import { queryData, queryError } from '../support/clients/graphql-client.js'
 import { socketUrl } from '../support/clients/subscriber.js'
 
 let app: TestApp
@@ -17,7 +17,7 @@ test.each(['abc', '', '1.5', '1e2', '99999999999999999999', ' 1', '01', '+1'])(
   'an id whose key is no number as it is written names nothing: EntityEvent:%s',
   async key => {
     expect(
-      await dataOf(app, 'query ($id: ID!) { node(id: $id) { id } }', { id: toId(`EntityEvent:${key}`) }),
+      await queryData(app, 'query ($id: ID!) { node(id: $id) { id } }', { id: toId(`EntityEvent:${key}`) }),
     ).toEqual({ node: null })
   },
 )
@@ -46,7 +46,7 @@ describe('a pattern that is too large for the stack of the embedded database, wh
   ])('%.20s', async pattern => {
     const query =
       'query ($p: String!) { properties(filter: { City: { matchespattern: $p } }) { totalCount } }'
-    expect(await faultOf(app, query, { p: pattern })).toMatchObject({
+    expect(await queryError(app, query, { p: pattern })).toMatchObject({
       extensions: { code: 'BAD_USER_INPUT', serviceCode: '2018' },
     })
   })
@@ -54,7 +54,7 @@ describe('a pattern that is too large for the stack of the embedded database, wh
   test.each(['^[A-D]', '(x{30}){30}', '[(]{2,3}\\(', 'a|b*?', '(?:Den|V){1,}'])(
     'others are taken: %s',
     async pattern => {
-      await dataOf(
+      await queryData(
         app,
         'query ($p: String!) { properties(filter: { City: { matchespattern: $p } }) { totalCount } }',
         { p: pattern },

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { readConfig } from '../../src/config/config.js'
-import { createVerifier } from '../../src/http/auth/bearer.js'
+import { createTokenVerifier } from '../../src/http/auth/bearer.js'
 import { readAnswer, sendRaw, serve } from '../unit/http/exchange.js'
 
 const SECRET = 'a secret of the test, long enough for HS256'
@@ -21,7 +21,7 @@ describe('tokens that are rightly signed and yet none', () => {
   test.each([{ crit: ['exp'] }, { crit: ['b64'], b64: false }, { crit: [] }])(
     'an extension that must be understood: %j',
     async header => {
-      await expect(createVerifier(config).verify(forge(header, claims()))).rejects.toMatchObject({
+      await expect(createTokenVerifier(config).verify(forge(header, claims()))).rejects.toMatchObject({
         problems: [{ kind: 'TokenRefused' }],
       })
     },
@@ -32,7 +32,7 @@ describe('tokens that are rightly signed and yet none', () => {
     String.raw`,"office_key":"\ud800"`,
     String.raw`,"scope":"a\u0000"`,
   ])('a claim with a text that no database has, which made every query 400: %s', async more => {
-    await expect(createVerifier(config).verify(forge({}, claims(more)))).rejects.toMatchObject({
+    await expect(createTokenVerifier(config).verify(forge({}, claims(more)))).rejects.toMatchObject({
       problems: [{ kind: 'TokenRefused' }],
     })
   })

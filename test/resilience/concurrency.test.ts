@@ -1,26 +1,26 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Answer } from '../support/app.js'
+import type { TestResponse } from '../support/app.js'
 import { bodyOf, type Row } from '../support/assertions.js'
-import { LogPoller, TimePoller } from '../support/clients/replica.js'
+import { ChangeLogReplica, TimestampReplica } from '../support/clients/replica.js'
 import { DATABASE_KINDS } from '../support/database.js'
 import { DRAFT } from '../support/drafts.js'
-import { type Market, startMarket } from '../support/test-service.js'
+import { startTestService, type TestService } from '../support/test-service.js'
 
 const CHANGES = 500
 const CLIENTS = 8
 
 describe.each(DATABASE_KINDS)('many clients at once on the %s database', kind => {
-  let market: Awaited<ReturnType<typeof startMarket>>
-  let { given, rows, read, patch }: Market = {} as Market // set before the first test
+  let market: Awaited<ReturnType<typeof startTestService>>
+  let { given, rows, read, patch }: TestService = {} as TestService // set before the first test
   beforeAll(async () => {
-    market = await startMarket({ kind })
+    market = await startTestService({ kind })
     ;({ given, rows, read, patch } = market)
   })
   afterAll(() => market.close())
 
   /** Sends a change until the service has time for it, as Retry-After asks for. */
-  const persist = async (body: Row): Promise<Answer> => {
+  const persist = async (body: Row): Promise<TestResponse> => {
     for (;;) {
       const answer = await patch('L001', body)
       if (answer.status !== 503) return answer
@@ -66,7 +66,7 @@ describe.each(DATABASE_KINDS)('many clients at once on the %s database', kind =>
     timeout: 180_000,
   }, async () => {
     await given(Array.from({ length: 40 }, () => ({})))
-    const [byTime, byLog] = [new TimePoller(market), new LogPoller(market)]
+    const [byTime, byLog] = [new TimestampReplica(market), new ChangeLogReplica(market)]
     const removed = new Set<string>()
     let left = CHANGES
     const change = async (n: number): Promise<void> => {
@@ -79,15 +79,15 @@ describe.each(DATABASE_KINDS)('many clients at once on the %s database', kind =>
     const client = async () => {
       while (left > 0) await change(left--)
     }
-    const poll = async (poller: TimePoller | LogPoller) => {
+    const poll = async (poller: TimestampReplica | ChangeLogReplica) => {
       while (left > 0) await poller.poll()
     }
     await Promise.all([...Array.from({ length: CLIENTS }, client), poll(byTime), poll(byLog)])
     await Promise.all([byTime.poll(), byLog.poll()])
     const collection = await rows('$select=ListingKey,City,ModificationTimestamp')
-    expect(byLog.copy()).toEqual(collection)
+    expect(byLog.records()).toEqual(collection)
     // Time alone tells of no deletions.
-    expect(byTime.copy().filter(row => !removed.has(String(row['ListingKey'])))).toEqual(collection)
+    expect(byTime.records().filter(row => !removed.has(String(row['ListingKey'])))).toEqual(collection)
     const times = collection.map(row => String(row['ModificationTimestamp']))
     expect(new Set(times).size).toBe(times.length)
     expect(bodyOf(await market.list('$count=true&$top=0'))['@odata.count']).toBe(collection.length)

@@ -1,28 +1,34 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Database } from '../../src/data/database.js'
 import { DATABASE_KINDS } from '../support/database.js'
-import { onServer, type Place, preparePlace, type RunningService, startIn } from '../support/process.js'
-import { type Market, marketOf } from '../support/test-service.js'
+import {
+  createTestEnvironment,
+  executeOnServer,
+  type StartedService,
+  startService,
+  type TestEnvironment,
+} from '../support/process.js'
+import { type TestService, testServiceOf } from '../support/test-service.js'
 
 // A host in New York and, where it is a server, a database in Tokyo that was made for English text: the
 // answers are those of every other place.
 
 describe.each(DATABASE_KINDS)('far from home on the %s database', kind => {
-  let place: Place
-  let service: RunningService
+  let place: TestEnvironment
+  let service: StartedService
   let database: Database
-  let { given, keys, rows, read, draft }: Market = {} as Market // set before the first test
+  let { given, keys, rows, read, draft }: TestService = {} as TestService // set before the first test
   beforeAll(async () => {
-    place = await preparePlace(kind, `template template0 locale_provider icu icu_locale 'en-US'`)
+    place = await createTestEnvironment(kind, `template template0 locale_provider icu icu_locale 'en-US'`)
     const [name] = /listing_[0-9a-f]{32}/.exec(place.env['DATABASE_URL'] ?? '') ?? []
-    if (name !== undefined) await onServer(`alter database ${name} set timezone = 'Asia/Tokyo'`)
-    service = await startIn(place, { TZ: 'America/New_York' })
-    database = await place.openBeside()
-    ;({ given, keys, rows, read, draft } = marketOf({ ...service, database }))
+    if (name !== undefined) await executeOnServer(`alter database ${name} set timezone = 'Asia/Tokyo'`)
+    service = await startService(place, { TZ: 'America/New_York' })
+    database = await place.connect()
+    ;({ given, keys, rows, read, draft } = testServiceOf({ ...service, database }))
   })
   afterAll(async () => {
     await database.close()
-    await service.end('SIGTERM')
+    await service.stop('SIGTERM')
     await place.remove()
   })
 

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openDatabase } from '../../src/data/database.js'
-import type { Answer, RequestParts } from '../support/app.js'
+import type { RequestOptions, TestResponse } from '../support/app.js'
 import { bodyOf } from '../support/assertions.js'
 import { DATABASE_KINDS } from '../support/database.js'
 import { DRAFT } from '../support/drafts.js'
 import { type Cluster, startCluster } from '../support/postgres.js'
-import { type RunningService, serverPlace, startIn } from '../support/process.js'
-import { LIMITS } from '../support/setup.js'
-import { expectProblem } from '../support/test-service.js'
+import { type StartedService, serverEnvironment, startService } from '../support/process.js'
+import { DATABASE_LIMITS } from '../support/setup.js'
+import { expectErrorResponse } from '../support/test-service.js'
 
 /** What the service is told, and the time within which every refusal must come. */
 const WAIT_MS = 1000
@@ -15,34 +15,34 @@ const BOUND_MS = 6000
 
 describe.runIf(DATABASE_KINDS.includes('server'))('a database that is away or busy', () => {
   let cluster: Cluster
-  let service: RunningService
+  let service: StartedService
   const url = () => cluster.url('postgres')
   beforeAll(async () => {
     const started = await startCluster()
     if (!started) throw new Error('There is no PostgreSQL on this machine')
     cluster = started
-    service = await startIn(serverPlace(url()), {
+    service = await startService(serverEnvironment(url()), {
       POOL_SIZE: '2',
       POOL_WAIT_MS: String(WAIT_MS),
       NODE_ENV: 'production',
     })
-    const database = await openDatabase({ ...LIMITS, databaseUrl: url(), dataDir: '' }, 'command')
+    const database = await openDatabase({ ...DATABASE_LIMITS, databaseUrl: url(), dataDir: '' }, 'command')
     await database.prisma.member.createMany({ data: ['M1', 'M4'].map(MemberKey => ({ MemberKey })) })
     await database.close()
   })
   afterAll(async () => {
-    await service.end('SIGTERM')
+    await service.stop('SIGTERM')
     await cluster.stop()
   })
 
   /** The status; a refusal must come in time, say when to try again, and nothing of the inside. */
-  async function ask(target: string, parts: RequestParts = {}): Promise<number> {
+  async function ask(target: string, parts: RequestOptions = {}): Promise<number> {
     const started = performance.now()
-    const answer: Answer = await service.send(target, parts)
+    const answer: TestResponse = await service.send(target, parts)
     const took = performance.now() - started
     if (answer.status === 503) expect(took).toBeLessThan(BOUND_MS)
     if (answer.status !== 503 || target.startsWith('/health')) return answer.status
-    expectProblem(answer)
+    expectErrorResponse(answer)
     expect(bodyOf(answer)).toMatchObject({ error: { code: '5003' } })
     expect(answer.headers['retry-after']).toMatch(/^\d+$/)
     return 503
@@ -59,7 +59,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a database that is away or bu
   const HEALTHY = [200, 404, 200, 201, 404, 404]
   /** Lines of the log about requests below a path. */
   const linesOf = (path: string) =>
-    service.process.printed.out
+    service.process.output.out
       .split('\n')
       .filter(line => line.includes(`"path":"${path}`))
       .map(line => JSON.parse(line) as { readonly status: number })
@@ -68,7 +68,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a database that is away or bu
     timeout: 60_000,
   }, async () => {
     expect(await askAll()).toEqual(HEALTHY)
-    await cluster.interrupt()
+    await cluster.shutdownFast()
     for (let n = 0; n < 2; n++) expect(await askAll()).toEqual(Array(6).fill(503))
     const asked = { query: '{ properties { totalCount } }' }
     expect(await service.send('/graphql', { method: 'POST', body: asked })).toMatchObject({
@@ -81,7 +81,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a database that is away or bu
     for (const line of [...refused(), ...linesOf('/graphql')])
       expect(line).toMatchObject({ reason: expect.stringMatching(/connect|terminat/i) })
     expect([await ask('/health/ready'), await ask('/health/live')]).toEqual([503, 200])
-    await cluster.resume()
+    await cluster.restart()
     await expect.poll(() => ask('/health/ready'), { timeout: 10_000 }).toBe(200)
     expect(await askAll()).toEqual(HEALTHY)
   })
@@ -89,7 +89,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a database that is away or bu
   test('DBX-03 the pool runs out: 503 in bounded time, and it recovers by itself', {
     timeout: 60_000,
   }, async () => {
-    const database = await openDatabase({ ...LIMITS, databaseUrl: url(), dataDir: '' }, 'command')
+    const database = await openDatabase({ ...DATABASE_LIMITS, databaseUrl: url(), dataDir: '' }, 'command')
     await database.withClient(async client => {
       await client.query('begin')
       await client.query('lock table "Property" in access exclusive mode')

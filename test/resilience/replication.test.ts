@@ -1,12 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Database, openDatabase } from '../../src/data/database.js'
-import { addSample } from '../../src/sample/fill.js'
-import { linkOf, type Row, rowsOf } from '../support/assertions.js'
+import { appendSample } from '../../src/sample/fill.js'
+import { nextLinkOf, type Row, rowsOf } from '../support/assertions.js'
 import { DATABASE_KINDS, type DatabaseKind } from '../support/database.js'
 import { DRAFT } from '../support/drafts.js'
-import { type Place, preparePlace, type RunningService, serverPlace, startIn } from '../support/process.js'
-import { LIMITS } from '../support/setup.js'
+import {
+  createTestEnvironment,
+  type StartedService,
+  serverEnvironment,
+  startService,
+  type TestEnvironment,
+} from '../support/process.js'
+import { DATABASE_LIMITS } from '../support/setup.js'
 
 // Walks over the whole market while a second client changes, creates and deletes. WALK_LISTINGS=100000 makes
 // the full run, of pages of 1,000; WALK_DATABASE_URL names a database for it that may be seeded already.
@@ -49,7 +55,7 @@ class Disturber {
   #turn = 0
 
   constructor(
-    private readonly service: RunningService,
+    private readonly service: StartedService,
     private readonly member: string,
   ) {}
 
@@ -129,7 +135,7 @@ interface Walked {
 }
 
 async function walk(
-  service: RunningService,
+  service: StartedService,
   order: readonly string[],
   between: () => Promise<void>,
 ): Promise<Walked> {
@@ -143,7 +149,7 @@ async function walk(
     times.push(performance.now() - started)
     expect(answer.status, answer.text.slice(0, 300)).toBe(200)
     rows.push(...rowsOf(answer))
-    link = linkOf(answer)
+    link = nextLinkOf(answer)
     await between()
   }
   return { rows, times }
@@ -167,10 +173,10 @@ function report(order: readonly string[], { rows, times }: Walked, pid: number):
   )
 }
 
-async function openPlace(kind: DatabaseKind): Promise<Place> {
-  if (SEEDED === undefined) return preparePlace(kind)
-  const openBeside = () => openDatabase({ ...LIMITS, databaseUrl: SEEDED, dataDir: '' }, 'command')
-  return { ...serverPlace(SEEDED), openBeside, remove: async () => undefined }
+async function openPlace(kind: DatabaseKind): Promise<TestEnvironment> {
+  if (SEEDED === undefined) return createTestEnvironment(kind)
+  const connect = () => openDatabase({ ...DATABASE_LIMITS, databaseUrl: SEEDED, dataDir: '' }, 'command')
+  return { ...serverEnvironment(SEEDED), connect, remove: async () => undefined }
 }
 
 async function readKeys({ prisma }: Database): Promise<readonly string[]> {
@@ -181,21 +187,21 @@ async function readKeys({ prisma }: Database): Promise<readonly string[]> {
 describe.each(DATABASE_KINDS.filter(kind => !IS_FULL || kind === 'server'))(
   'a walk by next links on the %s database',
   kind => {
-    let place: Place
-    let service: RunningService
+    let place: TestEnvironment
+    let service: StartedService
     let database: Database
     let member: string
     beforeAll(async () => {
       place = await openPlace(kind)
-      service = await startIn(place)
-      database = await place.openBeside()
+      service = await startService(place)
+      database = await place.connect()
       const missing = LISTINGS - (await database.prisma.property.count())
-      if (missing > 0) await addSample(database, missing, () => undefined)
+      if (missing > 0) await appendSample(database, missing, () => undefined)
       member = (await database.prisma.member.findFirstOrThrow()).MemberKey
     }, 1_800_000)
     afterAll(async () => {
       await database.close()
-      expect(await service.end('SIGTERM')).toBe(0)
+      expect(await service.stop('SIGTERM')).toBe(0)
       await place.remove()
     })
 

@@ -1,49 +1,55 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Database } from '../../src/data/database.js'
-import { bodyOf, keysOf, linkOf, rowsOf } from '../support/assertions.js'
-import { Writers } from '../support/clients/concurrent-writers.js'
+import { bodyOf, keysOf, nextLinkOf, rowsOf } from '../support/assertions.js'
+import { ConcurrentWriters } from '../support/clients/concurrent-writers.js'
 import { DATABASE_KINDS } from '../support/database.js'
 import { DRAFT } from '../support/drafts.js'
-import { type Place, preparePlace, type RunningService, spawnService, startIn } from '../support/process.js'
+import {
+  createTestEnvironment,
+  type StartedService,
+  spawnService,
+  startService,
+  type TestEnvironment,
+} from '../support/process.js'
 
 const WRITERS = 4
 const KILLS = 2
 
 /** Work on a connection beside the service. */
-async function beside<T>(place: Place, work: (database: Database) => Promise<T>): Promise<T> {
-  const database = await place.openBeside()
+async function beside<T>(place: TestEnvironment, work: (database: Database) => Promise<T>): Promise<T> {
+  const database = await place.connect()
   return work(database).finally(() => database.close())
 }
 
 describe.each(DATABASE_KINDS)('the service as a process on the %s database', kind => {
-  let place: Place
-  let service: RunningService
+  let place: TestEnvironment
+  let service: StartedService
   beforeAll(async () => {
-    place = await preparePlace(kind)
-    service = await startIn(place)
+    place = await createTestEnvironment(kind)
+    service = await startService(place)
     await beside(place, ({ prisma }) =>
       prisma.member.createMany({ data: ['M1', 'M4'].map(MemberKey => ({ MemberKey })) }),
     )
   })
   afterAll(async () => {
-    await service.end('SIGKILL')
+    await service.stop('SIGKILL')
     await place.remove()
   })
 
   test('killed in the middle of writes it has lost nothing acknowledged, and nothing is half done', {
     timeout: 180_000,
   }, async () => {
-    const writers = new Writers()
+    const writers = new ConcurrentWriters()
     for (let kill = 0; kill < KILLS; kill++) {
       const acknowledged = writers.acknowledged
       const writing = writers.run(service, WRITERS)
       await expect.poll(() => writers.acknowledged - acknowledged, { timeout: 60_000 }).toBeGreaterThan(20)
-      await service.end('SIGKILL')
+      await service.stop('SIGKILL')
       await writing
-      service = await startIn(place)
+      service = await startService(place)
     }
-    await writers.check(service)
+    await writers.checkListings(service)
     await beside(place, database => writers.checkLog(database))
   })
 
@@ -59,16 +65,16 @@ describe.each(DATABASE_KINDS)('the service as a process on the %s database', kin
       ).toBe(201)
     const url = "/odata/Property?$filter=City eq 'Pages'&$orderby=ListPrice desc"
     const all = keysOf(rowsOf(await service.send(url)))
-    const link = new URL(linkOf(await service.send(`${url}&$top=2`)) ?? '')
-    expect(await service.end('SIGTERM')).toBe(0)
-    service = await startIn(place)
+    const link = new URL(nextLinkOf(await service.send(`${url}&$top=2`)) ?? '')
+    expect(await service.stop('SIGTERM')).toBe(0)
+    service = await startService(place)
     expect(keysOf(rowsOf(await service.send(link.pathname + link.search)))).toEqual(all.slice(2))
   })
 
   test('SIGTERM: running requests finish, new ones are not taken, exit code 0', {
     timeout: 60_000,
   }, async () => {
-    const database = await place.openBeside()
+    const database = await place.connect()
     let answers: Promise<readonly number[]> = Promise.resolve([])
     await database.withClient(async client => {
       // Reads and writes wait for this lock.
@@ -83,14 +89,14 @@ describe.each(DATABASE_KINDS)('the service as a process on the %s database', kin
       answers = Promise.all(requests.map(request => request.then(answer => answer.status)))
       await wait(500)
       service.process.child.kill('SIGTERM')
-      await expect.poll(() => service.process.printed.out, { timeout: 10_000 }).toContain('"msg":"stopping"')
+      await expect.poll(() => service.process.output.out, { timeout: 10_000 }).toContain('"msg":"stopping"')
       await expect(service.send('/health/live')).rejects.toThrow(/ECONNREFUSED|ECONNRESET/)
       await client.query('rollback')
     })
     await database.close()
     expect(await answers).toEqual([200, 201, 200])
     expect(await service.process.exit).toBe(0)
-    service = await startIn(place)
+    service = await startService(place)
     expect(
       bodyOf(await service.send("/odata/Property?$filter=City eq 'Last'&$count=true&$top=0"))['@odata.count'],
     ).toBe(1)
@@ -102,7 +108,7 @@ describe.each(DATABASE_KINDS)('the service as a process on the %s database', kin
     async () => {
       const second = spawnService(place.env)
       expect(await second.exit).toBe(1)
-      expect(second.printed.err).toMatch(/^The service cannot start\. .*in use.*DATA_DIR.*\n$/)
+      expect(second.output.err).toMatch(/^The service cannot start\. .*in use.*DATA_DIR.*\n$/)
       expect((await service.send('/odata/Property?$top=1')).status).toBe(200)
     },
   )

@@ -9,7 +9,7 @@ import { type Grant, signToken } from '../../src/http/auth/token.js'
 import { createHttpServer } from '../../src/http/server.js'
 import { DATABASE_KINDS, type DatabaseKind, openTestDatabase, type TestDatabase } from './database.js'
 
-export interface Answer {
+export interface TestResponse {
   readonly status: number
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>
@@ -18,7 +18,7 @@ export interface Answer {
   readonly json: unknown
 }
 
-export interface RequestParts {
+export interface RequestOptions {
   readonly method?: string | undefined
   /** A header that is null is not sent, the Authorization that is there by default too. */
   readonly headers?: Readonly<Record<string, string | null>> | undefined
@@ -36,7 +36,7 @@ export interface TestApp {
    * Sends a request with the token of `grant`. The target is sent as it is written, but for blanks and
    * letters beyond ASCII, which are encoded.
    */
-  send(target: string, parts?: RequestParts): Promise<Answer>
+  send(target: string, parts?: RequestOptions): Promise<TestResponse>
   tokenFor(grant?: Partial<Grant>): string
   close(): Promise<void>
 }
@@ -50,22 +50,22 @@ export interface TestAppSettings {
   readonly grant?: Partial<Grant>
 }
 
-export const EVERYTHING: Grant = {
+export const FULL_GRANT: Grant = {
   scopes: ['listings:read', 'listings:write', 'listings:write:any'],
   audience: 'staff',
-  seconds: 3600,
+  expiresIn: 3600,
 }
-const DEFAULTS = {
+const DEFAULT_ENV = {
   JWT_SECRET: 'a secret of the tests, long enough for HS256',
   LOG_LEVEL: 'silent',
   PORT: '0',
 }
 /** All of GraphQL goes field by field through graphql-js: both ways must pass the same tests. */
-const IS_ORDINARY = process.env['TEST_EXECUTION'] === 'ordinary'
+const USES_GRAPHQL_JS = process.env['TEST_EXECUTION'] === 'ordinary'
 const CASES = new URL('../cases/', import.meta.url)
 
 const ignore = (): void => undefined
-export const SILENT = { onSkipped: ignore, onBytes: ignore, onPass: ignore, onLoaded: ignore }
+export const NO_PROGRESS = { onSkipped: ignore, onBytes: ignore, onPass: ignore, onLoaded: ignore }
 
 /** Starts the service. Close it after the tests. */
 export async function startTestApp({
@@ -76,21 +76,21 @@ export async function startTestApp({
 }: TestAppSettings = {}): Promise<TestApp> {
   const database = await openTestDatabase(kind)
   await loadLookups(database)
-  if (fixture) await importFile(database, fileURLToPath(new URL(fixture, CASES)), SILENT)
-  const config = readConfig({ ...DEFAULTS, ...env })
+  if (fixture) await importFile(database, fileURLToPath(new URL(fixture, CASES)), NO_PROGRESS)
+  const config = readConfig({ ...DEFAULT_ENV, ...env })
   const app = createApp({
     config,
     database,
     logger: pino({ level: config.logLevel }),
     isDraining: () => server.isDraining(),
-    isOrdinary: IS_ORDINARY,
+    useReferenceExecutor: USES_GRAPHQL_JS,
   })
-  const server = createHttpServer(app.serve, config, app)
+  const server = createHttpServer(app.requestListener, config, app)
   const { port } = await server.listen()
   const base = `http://127.0.0.1:${port}`
   const tokenFor = (wanted: Partial<Grant> = {}) => {
     if (!config.jwtSecret) throw new Error('These settings have no secret to sign with')
-    return signToken({ ...EVERYTHING, ...wanted }, config.jwtSecret, config)
+    return signToken({ ...FULL_GRANT, ...wanted }, config.jwtSecret, config)
   }
   const authorization = `Bearer ${tokenFor(grant)}`
   const close = async () => {
@@ -104,12 +104,12 @@ export async function startTestApp({
 export const createSender =
   (base: string, authorization: string): TestApp['send'] =>
   (target, parts) =>
-    exchange(base, target, withDefaults(authorization, parts))
+    sendRequest(base, target, withDefaults(authorization, parts))
 
 function withDefaults(
   authorization: string,
-  { headers, body, rawBody, ...parts }: RequestParts = {},
-): RequestParts {
+  { headers, body, rawBody, ...parts }: RequestOptions = {},
+): RequestOptions {
   const content = rawBody ?? (body === undefined ? undefined : JSON.stringify(body))
   const type = body === undefined ? {} : { 'Content-Type': 'application/json' }
   // Node gives the content of a DELETE neither a length nor chunks.
@@ -122,11 +122,11 @@ function withDefaults(
 }
 
 /** `node:http` and not fetch: that one rewrites URLs. Links of the service are followed as they are. */
-function exchange(
+function sendRequest(
   base: string,
   target: string,
-  { method = 'GET', headers = {}, rawBody }: RequestParts,
-): Promise<Answer> {
+  { method = 'GET', headers = {}, rawBody }: RequestOptions,
+): Promise<TestResponse> {
   const url = target.startsWith(base) ? target.slice(base.length) : target
   const path = url.replace(/[^\x21-\x7e]+/gu, encodeURIComponent)
   const sent = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== null)) as Record<
@@ -138,7 +138,7 @@ function exchange(
       const chunks: Buffer[] = []
       res.on('data', (chunk: Buffer) => chunks.push(chunk))
       res.on('end', () =>
-        resolve(toAnswer(res.statusCode ?? 0, res.headers, Buffer.concat(chunks).toString('utf8'))),
+        resolve(toTestResponse(res.statusCode ?? 0, res.headers, Buffer.concat(chunks).toString('utf8'))),
       )
     })
     req.on('error', reject)
@@ -146,11 +146,11 @@ function exchange(
   })
 }
 
-function toAnswer(
+function toTestResponse(
   status: number,
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,
   text: string,
-): Answer {
+): TestResponse {
   const flat = Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, value === undefined ? undefined : String(value)]),
   )

@@ -1,9 +1,11 @@
 import { expect } from 'vitest'
-import type { Answer } from './app.js'
-import { differences, type Json } from './match.js'
+import type { TestResponse } from './app.js'
+import { differences, type Json } from './json-matchers.js'
 
 export type Row = Readonly<Record<string, Json>>
-type Keys = readonly string[] | { readonly set: readonly string[]; readonly optional?: readonly string[] }
+type ExpectedKeys =
+  | readonly string[]
+  | { readonly set: readonly string[]; readonly optional?: readonly string[] }
 type Names = readonly string[]
 
 /** What an answer must be; every member is one check. The words are those of the shared cases. */
@@ -20,11 +22,11 @@ export interface Expectation {
   readonly bodyContains?: Names
   readonly bodyNotMatches?: string
   /** Keys on all pages. */
-  readonly keys?: Keys
+  readonly keys?: ExpectedKeys
   readonly orderGroups?: readonly Names[]
-  readonly page?: { readonly keys?: Keys; readonly nextLink?: 'present' | 'absent' }
+  readonly page?: { readonly keys?: ExpectedKeys; readonly nextLink?: 'present' | 'absent' }
   readonly pageMax?: number
-  readonly walk?: Walk
+  readonly walk?: PagingExpectation
   readonly count?: number
   readonly noCount?: true
   readonly noLink?: true
@@ -52,7 +54,7 @@ export interface Expectation {
   }
 }
 
-interface Walk {
+interface PagingExpectation {
   readonly keys?: Names
   readonly set?: Names
   readonly orderGroups?: readonly Names[]
@@ -64,43 +66,43 @@ interface Walk {
 }
 
 /** An answer, with the requests that can follow it. */
-export interface Context {
+export interface ExpectationContext {
   readonly url: string
-  readonly answer: Answer
+  readonly answer: TestResponse
   /** This page and all that come after it, by their links. */
-  readonly pages: () => Promise<readonly Answer[]>
+  readonly pages: () => Promise<readonly TestResponse[]>
   /** The keys of all pages of another request. */
   readonly keysAt: (url: string) => Promise<readonly string[]>
 }
 
 /** The content of an answer that must be a JSON object. */
-export const bodyOf = ({ json }: Answer): Row => {
+export const bodyOf = ({ json }: TestResponse): Row => {
   expect(json).toBeTypeOf('object')
   return json as Row // an object of JSON, as just seen
 }
-export const rowsOf = (answer: Answer): readonly Row[] => {
+export const rowsOf = (answer: TestResponse): readonly Row[] => {
   const { value } = bodyOf(answer)
   expect(Array.isArray(value), 'a list in value').toBe(true)
   return value as readonly Row[] // collections hold objects
 }
-export const linkOf = (answer: Answer): string | undefined => {
+export const nextLinkOf = (answer: TestResponse): string | undefined => {
   const link = bodyOf(answer)['@odata.nextLink']
   return link === undefined ? undefined : String(link)
 }
-const allRows = async ({ pages }: Context) => (await pages()).flatMap(rowsOf)
+const allRows = async ({ pages }: ExpectationContext) => (await pages()).flatMap(rowsOf)
 export const keysOf = (rows: readonly Row[]) => rows.map(row => String(row['ListingKey']))
 const fieldsOf = (row: Row) =>
   Object.keys(row)
     .filter(name => !name.includes('@'))
     .sort()
-const related = (row: Row | undefined, name: string) => (row?.[name] ?? []) as readonly Row[] // an expanded collection
+const expandedRows = (row: Row | undefined, name: string) => (row?.[name] ?? []) as readonly Row[] // an expanded collection
 
-type Check<K extends keyof Expectation> = (
+type ExpectationCheck<K extends keyof Expectation> = (
   wanted: NonNullable<Expectation[K]>,
-  context: Context,
+  context: ExpectationContext,
 ) => void | Promise<void>
 
-const CHECKS: { readonly [K in keyof Required<Expectation>]: Check<K> } = {
+const CHECKS: { readonly [K in keyof Required<Expectation>]: ExpectationCheck<K> } = {
   status: (wanted, { answer }) => expect([wanted].flat(), answer.text.slice(0, 300)).toContain(answer.status),
   error: (wanted, { answer }) => {
     if (wanted === true) checkError(answer)
@@ -123,16 +125,16 @@ const CHECKS: { readonly [K in keyof Required<Expectation>]: Check<K> } = {
   },
   bodyNotMatches: (wanted, { answer }) => expect(answer.text).not.toMatch(new RegExp(wanted, 'i')),
   keys: async (wanted, context) => checkKeys(wanted, keysOf(await allRows(context))),
-  orderGroups: async (wanted, context) => checkGroups(wanted, keysOf(await allRows(context))),
+  orderGroups: async (wanted, context) => checkOrderGroups(wanted, keysOf(await allRows(context))),
   page: ({ keys, nextLink }, { answer }) => {
     if (keys) checkKeys(keys, keysOf(rowsOf(answer)))
-    if (nextLink) expect(linkOf(answer) === undefined ? 'absent' : 'present').toBe(nextLink)
+    if (nextLink) expect(nextLinkOf(answer) === undefined ? 'absent' : 'present').toBe(nextLink)
   },
   pageMax: (wanted, { answer }) => expect(rowsOf(answer).length).toBeLessThanOrEqual(wanted),
-  walk: checkWalk,
+  walk: checkPaging,
   count: (wanted, { answer }) => expect(bodyOf(answer)['@odata.count']).toBe(wanted),
   noCount: (_, { answer }) => expect(bodyOf(answer)).not.toHaveProperty(['@odata.count']),
-  noLink: (_, { answer }) => expect(linkOf(answer)).toBeUndefined(),
+  noLink: (_, { answer }) => expect(nextLinkOf(answer)).toBeUndefined(),
   noControl: (_, { answer }) =>
     expect(answer.text.match(/"[^"]*@(?!odata\.(?:nextLink|count)")[^"]*":/g)).toBeNull(),
   contextRelative: (_, { answer }) => expect(bodyOf(answer)['@odata.context']).toMatch(/^\$metadata#/),
@@ -160,7 +162,7 @@ const CHECKS: { readonly [K in keyof Required<Expectation>]: Check<K> } = {
   },
   nestedOnly: (wanted, { answer }) => {
     for (const row of rowsOf(answer))
-      for (const [name, fields] of Object.entries(wanted)) checkFields(fields, related(row, name))
+      for (const [name, fields] of Object.entries(wanted)) checkFields(fields, expandedRows(row, name))
   },
   nestedCount: (wanted, { answer }) => {
     for (const [name, count] of Object.entries(wanted))
@@ -168,20 +170,20 @@ const CHECKS: { readonly [K in keyof Required<Expectation>]: Check<K> } = {
   },
   nestedRefs: (wanted, { answer }) => {
     for (const [name, count] of Object.entries(wanted))
-      checkReferences(count, related(rowsOf(answer)[0], name))
+      checkReferences(count, expandedRows(rowsOf(answer)[0], name))
   },
   refCount: (wanted, { answer }) => checkReferences(wanted, rowsOf(answer)),
   linkKeeps: (wanted, { url, answer }) => {
-    const [before, after] = [url, linkOf(answer) ?? ''].map(
+    const [before, after] = [url, nextLinkOf(answer) ?? ''].map(
       text => new URL(text, 'http://localhost').searchParams,
     )
     for (const name of wanted) expect(after?.get(name)).toBe(before?.get(name))
   },
   linkAdds: (wanted, { answer }) =>
-    expect([...new URL(linkOf(answer) ?? '').searchParams.keys()]).toEqual(
+    expect([...new URL(nextLinkOf(answer) ?? '').searchParams.keys()]).toEqual(
       expect.arrayContaining([...wanted]),
     ),
-  linkAbsolute: (_, { answer }) => expect(linkOf(answer)).toMatch(/^http:\/\//),
+  linkAbsolute: (_, { answer }) => expect(nextLinkOf(answer)).toMatch(/^http:\/\//),
   relation: async ({ op, of }, context) => {
     const [a = [], b = []] = await Promise.all(of.map(context.keysAt))
     const wanted = {
@@ -195,16 +197,16 @@ const CHECKS: { readonly [K in keyof Required<Expectation>]: Check<K> } = {
 }
 
 /** Makes every check of an expectation. */
-export async function checkExpectation(wanted: Expectation, context: Context): Promise<void> {
-  for (const name of Object.keys(wanted) as (keyof Expectation)[]) await check(name, wanted, context) // a name without a check fails there
+export async function checkExpectation(wanted: Expectation, context: ExpectationContext): Promise<void> {
+  for (const name of Object.keys(wanted) as (keyof Expectation)[]) await runCheck(name, wanted, context) // a name without a check fails there
 }
 
-const check = <K extends keyof Expectation>(name: K, wanted: Expectation, context: Context) =>
+const runCheck = <K extends keyof Expectation>(name: K, wanted: Expectation, context: ExpectationContext) =>
   CHECKS[name](wanted[name] as NonNullable<Expectation[K]>, context) // it is there
 
-const errorOf = (answer: Answer) => bodyOf(answer)['error'] as Row // the shape is looked at by checkError
+const errorOf = (answer: TestResponse) => bodyOf(answer)['error'] as Row // the shape is looked at by checkError
 
-function checkError(answer: Answer): void {
+function checkError(answer: TestResponse): void {
   if (answer.status < 400) return
   expect(answer.headers).toMatchObject({
     'content-language': 'en',
@@ -218,12 +220,12 @@ function checkError(answer: Answer): void {
     expect(detail).toMatchObject({ code: expect.stringMatching(/.+/), message: expect.stringMatching(/.+/) })
 }
 
-function checkHeaders(wanted: Readonly<Record<string, string>>, { answer }: Context): void {
+function checkHeaders(wanted: Readonly<Record<string, string>>, { answer }: ExpectationContext): void {
   for (const [name, pattern] of Object.entries(wanted))
     expect(answer.headers[name] ?? '', name).toMatch(new RegExp(pattern, 'i'))
 }
 
-function checkKeys(wanted: Keys, found: readonly string[]): void {
+function checkKeys(wanted: ExpectedKeys, found: readonly string[]): void {
   expect(
     found.filter((key, i) => found.indexOf(key) < i),
     'repeated records',
@@ -237,7 +239,7 @@ function checkKeys(wanted: Keys, found: readonly string[]): void {
   if (!('set' in wanted)) expect(found).toEqual(wanted)
 }
 
-function checkGroups(groups: readonly Names[], found: readonly string[]): void {
+function checkOrderGroups(groups: readonly Names[], found: readonly string[]): void {
   const rest = [...found]
   for (const group of groups) expect(rest.splice(0, group.length).sort()).toEqual([...group].sort())
   expect(rest).toEqual([])
@@ -257,20 +259,20 @@ function checkReferences(count: number, rows: readonly Row[]): void {
  * Also what holds of every walk: links are absolute and carry a token, and there is none on an empty or a
  * short page.
  */
-async function checkWalk(wanted: Walk, context: Context): Promise<void> {
+async function checkPaging(wanted: PagingExpectation, context: ExpectationContext): Promise<void> {
   const pages = await context.pages()
   const rows = pages.flatMap(rowsOf)
   if (wanted.keys) checkKeys(wanted.keys, keysOf(rows))
   if (wanted.set) checkKeys({ set: wanted.set }, keysOf(rows))
-  if (wanted.orderGroups) checkGroups(wanted.orderGroups, keysOf(rows))
+  if (wanted.orderGroups) checkOrderGroups(wanted.orderGroups, keysOf(rows))
   if (wanted.length !== undefined) expect(rows).toHaveLength(wanted.length)
   if (wanted.onlyProps) checkFields(wanted.onlyProps, rows)
   for (const row of rows) for (const name of wanted.eachHas ?? []) expect(row).toHaveProperty([name])
   for (const page of pages) checkPage(page, wanted, context.url)
 }
 
-function checkPage(page: Answer, { maxPage, count }: Walk, url: string): void {
-  const [size, link] = [rowsOf(page).length, linkOf(page)]
+function checkPage(page: TestResponse, { maxPage, count }: PagingExpectation, url: string): void {
+  const [size, link] = [rowsOf(page).length, nextLinkOf(page)]
   if (maxPage !== undefined) expect(size).toBeLessThanOrEqual(maxPage)
   if (count !== undefined) expect(bodyOf(page)['@odata.count']).toBe(count)
   if (link !== undefined) expect(link).toMatch(/^https?:\/\/.*(?:\$|%24)skiptoken=[\w-]+$/)

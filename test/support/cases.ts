@@ -1,10 +1,17 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'vitest'
-import type { Answer, RequestParts, TestApp } from './app.js'
-import { type Context, checkExpectation, type Expectation, keysOf, linkOf, rowsOf } from './assertions.js'
+import type { RequestOptions, TestApp, TestResponse } from './app.js'
+import {
+  checkExpectation,
+  type Expectation,
+  type ExpectationContext,
+  keysOf,
+  nextLinkOf,
+  rowsOf,
+} from './assertions.js'
 
 /** A request and what it must be answered with. `url` is sent byte by byte; `text` is the same for people. */
-export interface Case extends RequestParts {
+export interface TestCase extends RequestOptions {
   readonly id: string
   readonly group: string
   readonly url: string
@@ -13,21 +20,24 @@ export interface Case extends RequestParts {
   readonly expect: Expectation | { readonly anyOf: readonly Expectation[] }
 }
 
-export const readCases = (file: string): readonly Case[] =>
-  readText(file)
+export const readCases = (file: string): readonly TestCase[] =>
+  readCaseFile(file)
     .split('\n')
     .filter(Boolean)
-    .map(line => JSON.parse(line) as Case) // our own file
+    .map(line => JSON.parse(line) as TestCase) // our own file
 
-export const readText = (file: string): string =>
+export const readCaseFile = (file: string): string =>
   readFileSync(new URL(`../cases/${file}`, import.meta.url), 'utf8')
 
-const MOST_PAGES = 500
+const MAX_PAGES = 500
 
 /** Sends the request of a case and checks the answer; of several expectations one must hold. */
-export async function runCase(app: TestApp, { url, expect: wanted, ...parts }: Case): Promise<Answer> {
+export async function runCase(
+  app: TestApp,
+  { url, expect: wanted, ...parts }: TestCase,
+): Promise<TestResponse> {
   const answer = await app.send(url, parts)
-  const context = toContext(app, url, parts, answer)
+  const context = toExpectationContext(app, url, parts, answer)
   if (!('anyOf' in wanted)) {
     await checkExpectation(wanted, context)
     return answer
@@ -44,26 +54,31 @@ export async function runCase(app: TestApp, { url, expect: wanted, ...parts }: C
   return answer
 }
 
-export function toContext(app: TestApp, url: string, { headers }: RequestParts, answer: Answer): Context {
-  let pages: Promise<readonly Answer[]> | undefined
+export function toExpectationContext(
+  app: TestApp,
+  url: string,
+  { headers }: RequestOptions,
+  answer: TestResponse,
+): ExpectationContext {
+  let pages: Promise<readonly TestResponse[]> | undefined
   const keysAt = async (other: string) =>
-    keysOf((await walk(app, headers, await app.send(other, { headers }))).flatMap(rowsOf))
-  return { url, answer, keysAt, pages: () => (pages ??= walk(app, headers, answer)) }
+    keysOf((await followNextLinks(app, headers, await app.send(other, { headers }))).flatMap(rowsOf))
+  return { url, answer, keysAt, pages: () => (pages ??= followNextLinks(app, headers, answer)) }
 }
 
 /** The pages of a query, to the last one. */
-export const readPages = async (app: Pick<TestApp, 'send'>, url: string): Promise<readonly Answer[]> =>
-  walk(app, undefined, await app.send(url))
+export const readPages = async (app: Pick<TestApp, 'send'>, url: string): Promise<readonly TestResponse[]> =>
+  followNextLinks(app, undefined, await app.send(url))
 
 /** Follows the links to the end. */
-async function walk(
+async function followNextLinks(
   app: Pick<TestApp, 'send'>,
-  headers: RequestParts['headers'],
-  first: Answer,
-): Promise<readonly Answer[]> {
+  headers: RequestOptions['headers'],
+  first: TestResponse,
+): Promise<readonly TestResponse[]> {
   const pages = [first]
-  for (let link = linkOf(first); link !== undefined; link = linkOf(pages.at(-1) ?? first)) {
-    expect(pages.length).toBeLessThan(MOST_PAGES)
+  for (let link = nextLinkOf(first); link !== undefined; link = nextLinkOf(pages.at(-1) ?? first)) {
+    expect(pages.length).toBeLessThan(MAX_PAGES)
     const page = await app.send(link, { headers })
     expect(page.status, page.text.slice(0, 200)).toBe(200)
     pages.push(page)

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { Client } from 'pg'
 import { inject } from 'vitest'
 import { type Database, openDatabase } from '../../src/data/database.js'
-import { LIMITS, TEMPLATE } from './setup.js'
-import { type DatabaseSettings } from "../../src/data/postgres/pools.js";
+import type { DatabaseSettings } from '../../src/data/postgres/pools.js'
+import { DATABASE_LIMITS, TEMPLATE_DATABASE } from './setup.js'
 
 export type DatabaseKind = Database['kind']
 
@@ -37,7 +37,7 @@ export async function copyDataDir(): Promise<string> {
 }
 
 async function openEmbeddedCopy(limits: Partial<DatabaseSettings>): Promise<TestDatabase> {
-  const settings = { ...LIMITS, dataDir: await copyDataDir(), ...limits }
+  const settings = { ...DATABASE_LIMITS, dataDir: await copyDataDir(), ...limits }
   return withRemoval(settings, await openDatabase(settings, 'service'), () =>
     rm(settings.dataDir, { recursive: true, force: true }),
   )
@@ -47,12 +47,12 @@ async function openServerCopy(limits: Partial<DatabaseSettings>): Promise<TestDa
   const serverUrl = inject('serverUrl')
   if (serverUrl === null) throw new Error('There is no PostgreSQL on this machine')
   const name = `listing_${randomUUID().replaceAll('-', '')}`
-  await execute(serverUrl, `create database ${name} template ${TEMPLATE}`)
+  await executeSql(serverUrl, `create database ${name} template ${TEMPLATE_DATABASE}`)
   const url = new URL(serverUrl)
   url.pathname = `/${name}`
-  const settings = { ...LIMITS, dataDir: '', databaseUrl: url.href, ...limits }
+  const settings = { ...DATABASE_LIMITS, dataDir: '', databaseUrl: url.href, ...limits }
   return withRemoval(settings, await openDatabase(settings, 'service'), () =>
-    execute(serverUrl, `drop database ${name} with (force)`),
+    executeSql(serverUrl, `drop database ${name} with (force)`),
   )
 }
 
@@ -68,7 +68,7 @@ function withRemoval(
   return { ...database, settings, close }
 }
 
-async function execute(url: string, sql: string): Promise<void> {
+async function executeSql(url: string, sql: string): Promise<void> {
   const client = new Client({ connectionString: url })
   await client.connect()
   await client.query(sql).finally(() => client.end())

@@ -1,7 +1,7 @@
-import type { Connection } from '../../src/data/sql/statement.js'
+import type { StatementExecutor } from '../../src/data/sql/statement.js'
 
 /** A step of a plan, as EXPLAIN (ANALYZE, FORMAT JSON) writes it: rows are those of one loop. */
-interface Step {
+interface PlanNode {
   readonly 'Node Type': string
   readonly 'Index Name'?: string
   readonly 'Relation Name'?: string
@@ -9,21 +9,24 @@ interface Step {
   readonly 'Actual Loops': number
   readonly 'Rows Removed by Filter'?: number
   readonly 'Rows Removed by Index Recheck'?: number
-  readonly Plans?: readonly Step[]
+  readonly Plans?: readonly PlanNode[]
 }
 
 /** What PostgreSQL did to answer. */
-export interface Work {
+export interface ExplainSummary {
   readonly indexes: readonly string[]
   /** Kinds of steps: `Seq Scan`, `Sort` and so on. */
-  readonly steps: readonly string[]
+  readonly nodes: readonly string[]
   /** Rows of tables that were looked at, those that a filter took out included. */
   readonly rowsRead: number
 }
 
-const stepsOf = (step: Step): readonly Step[] => [step, ...(step.Plans ?? []).flatMap(stepsOf)]
+const planNodesOf = (step: PlanNode): readonly PlanNode[] => [
+  step,
+  ...(step.Plans ?? []).flatMap(planNodesOf),
+]
 
-const rowsOf = (step: Step): number =>
+const rowsReadBy = (step: PlanNode): number =>
   step['Relation Name'] === undefined
     ? 0
     : step['Actual Loops'] *
@@ -32,25 +35,25 @@ const rowsOf = (step: Step): number =>
         (step['Rows Removed by Index Recheck'] ?? 0))
 
 /** Runs what reads, and each of its statements once more to see what PostgreSQL does for it. */
-export async function workOf(
-  connection: Connection,
-  read: (watched: Connection) => Promise<unknown>,
-): Promise<Work> {
-  const steps: Step[] = []
+export async function explainQueries(
+  connection: StatementExecutor,
+  read: (explaining: StatementExecutor) => Promise<unknown>,
+): Promise<ExplainSummary> {
+  const nodes: PlanNode[] = []
   await read({
     async query(statement, planning) {
       const { text, values } = statement
-      const [explained] = await connection.query<{ 'QUERY PLAN': readonly { Plan: Step }[] }>(
+      const [explained] = await connection.query<{ 'QUERY PLAN': readonly { Plan: PlanNode }[] }>(
         { text: `explain (analyze, format json) ${text}`, values },
         planning,
       )
-      steps.push(...(explained?.['QUERY PLAN'] ?? []).flatMap(({ Plan }) => stepsOf(Plan)))
+      nodes.push(...(explained?.['QUERY PLAN'] ?? []).flatMap(({ Plan }) => planNodesOf(Plan)))
       return connection.query(statement, planning)
     },
   })
   return {
-    indexes: steps.map(step => step['Index Name']).filter(name => name !== undefined),
-    steps: steps.map(step => step['Node Type']),
-    rowsRead: steps.map(rowsOf).reduce((a, b) => a + b, 0),
+    indexes: nodes.map(step => step['Index Name']).filter(name => name !== undefined),
+    nodes: nodes.map(step => step['Node Type']),
+    rowsRead: nodes.map(rowsReadBy).reduce((a, b) => a + b, 0),
   }
 }

@@ -13,30 +13,32 @@ export interface Cluster {
   /** The connection string of one of its databases. */
   url(database: string): string
   /** Ends the server without waiting for its clients, as an outage would. */
-  interrupt(): Promise<void>
+  shutdownFast(): Promise<void>
   /** Starts it again after `interrupt`. */
-  resume(): Promise<void>
+  restart(): Promise<void>
   stop(): Promise<void>
 }
 
-const DEBIAN = '/usr/lib/postgresql'
+const DEBIAN_FOLDER = '/usr/lib/postgresql'
 const run = promisify(execFile)
 
 /**
  * The folder with the programs of PostgreSQL, the newest version first; undefined if they are not on the
  * machine.
  */
-function findPrograms(): string | undefined {
-  const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).sort((a, b) => Number(b) - Number(a)) : []
+function findServerBinaries(): string | undefined {
+  const versions = existsSync(DEBIAN_FOLDER)
+    ? readdirSync(DEBIAN_FOLDER).sort((a, b) => Number(b) - Number(a))
+    : []
   const folders = [
-    ...versions.map(version => join(DEBIAN, version, 'bin')),
+    ...versions.map(version => join(DEBIAN_FOLDER, version, 'bin')),
     ...(process.env['PATH'] ?? '').split(delimiter),
   ]
   return folders.find(folder => ['initdb', 'postgres'].every(program => existsSync(join(folder, program))))
 }
 
 /** PostgreSQL refuses to run as root: then another user does. */
-function findUser(): { readonly uid: number; readonly gid: number } | undefined {
+function findUnprivilegedUser(): { readonly uid: number; readonly gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined
   for (const name of ['postgres', 'nobody']) {
     try {
@@ -56,10 +58,10 @@ function findUser(): { readonly uid: number; readonly gid: number } | undefined 
  * the machine.
  */
 export async function startCluster(): Promise<Cluster | undefined> {
-  const programs = findPrograms()
+  const programs = findServerBinaries()
   if (programs === undefined) return undefined
   const folder = mkdtempSync(join(tmpdir(), 'listing-pg-'))
-  const user = findUser()
+  const user = findUnprivilegedUser()
   if (user) chownSync(folder, user.uid, user.gid)
   const data = join(folder, 'data')
   const options = { cwd: folder, ...user }
@@ -85,21 +87,21 @@ export async function startCluster(): Promise<Cluster | undefined> {
   let server = start()
   // A run that is cut short has no time to wait for it.
   process.prependOnceListener('exit', () => server.kill('SIGQUIT'))
-  const resume = async () => {
+  const restart = async () => {
     server = start()
-    await waitFor(url('postgres'))
+    await waitUntilReady(url('postgres'))
   }
-  const interrupt = () => end(server)
-  await waitFor(url('postgres'))
+  const shutdownFast = () => stopServer(server)
+  await waitUntilReady(url('postgres'))
   return {
     url,
-    interrupt,
-    resume,
-    stop: () => interrupt().then(() => rm(folder, { recursive: true, force: true })),
+    shutdownFast,
+    restart,
+    stop: () => shutdownFast().then(() => rm(folder, { recursive: true, force: true })),
   }
 }
 
-async function waitFor(url: string): Promise<void> {
+async function waitUntilReady(url: string): Promise<void> {
   for (let tries = 0; ; tries += 1) {
     const client = new Client({ connectionString: url })
     try {
@@ -114,7 +116,7 @@ async function waitFor(url: string): Promise<void> {
   }
 }
 
-async function end(server: ChildProcess): Promise<void> {
+async function stopServer(server: ChildProcess): Promise<void> {
   const gone = once(server, 'exit')
   // SIGINT: without waiting for clients.
   if (server.exitCode === null && server.kill('SIGINT')) await gone

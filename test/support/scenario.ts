@@ -1,8 +1,8 @@
-import type { Answer, TestApp } from './app.js'
+import type { TestApp, TestResponse } from './app.js'
 import { bodyOf, checkExpectation, type Expectation } from './assertions.js'
-import { readText, toContext } from './cases.js'
+import { readCaseFile, toExpectationContext } from './cases.js'
 
-interface Step {
+interface ScenarioStep {
   readonly method: string
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
@@ -21,41 +21,43 @@ interface Step {
 export interface Scenario {
   readonly id: string
   readonly why: string
-  readonly steps: readonly Step[]
+  readonly steps: readonly ScenarioStep[]
 }
 
-export const readScenarios = (): readonly Scenario[] => JSON.parse(readText('scenarios.json')) as Scenario[] // our own file
+export const readScenarios = (): readonly Scenario[] =>
+  JSON.parse(readCaseFile('scenarios.json')) as Scenario[] // our own file
 
 export async function runScenario(app: TestApp, { steps }: Scenario): Promise<void> {
-  const kept = new Map<string, string>()
+  const saved = new Map<string, string>()
   for (const step of steps)
-    if (step.ifSaved === undefined || kept.has(step.ifSaved)) await runStep(app, insert(step, kept), kept)
+    if (step.ifSaved === undefined || saved.has(step.ifSaved))
+      await runStep(app, substituteVariables(step, saved), saved)
 }
 
 /**
  * The step with its placeholders replaced. Values are put into the texts of the step, so they are written as
  * parts of JSON texts.
  */
-const insert = (step: Step, kept: ReadonlyMap<string, string>): Step =>
+const substituteVariables = (step: ScenarioStep, saved: ReadonlyMap<string, string>): ScenarioStep =>
   JSON.parse(
     JSON.stringify(step).replace(/\{(\w+)\}/g, (all, name: string) =>
-      kept.has(name) ? JSON.stringify(kept.get(name)).slice(1, -1) : all,
+      saved.has(name) ? JSON.stringify(saved.get(name)).slice(1, -1) : all,
     ),
-  ) as Step // still a step
+  ) as ScenarioStep // still a step
 
 async function runStep(
   app: TestApp,
-  { url, expect: wanted, save = {}, ...parts }: Step,
-  kept: Map<string, string>,
+  { url, expect: wanted, save = {}, ...parts }: ScenarioStep,
+  saved: Map<string, string>,
 ): Promise<void> {
   const answer = await app.send(url, parts)
-  await checkExpectation(wanted, toContext(app, url, parts, answer))
-  for (const [name, from] of Object.entries(save)) keep(name, from, answer, kept)
+  await checkExpectation(wanted, toExpectationContext(app, url, parts, answer))
+  for (const [name, from] of Object.entries(save)) saveVariable(name, from, answer, saved)
 }
 
-function keep(name: string, from: string, answer: Answer, kept: Map<string, string>): void {
+function saveVariable(name: string, from: string, answer: TestResponse, saved: Map<string, string>): void {
   const [, header, member] = /^(?:header:([\w-]+)|(.+?))\??$/.exec(from) ?? []
   const value = header ? answer.headers[header] : bodyOf(answer)[member ?? '']
-  if (value !== undefined) kept.set(name, String(value))
+  if (value !== undefined) saved.set(name, String(value))
   else if (!from.endsWith('?')) throw new Error(`The answer has no ${from} to keep`)
 }

@@ -19,25 +19,25 @@ declare module 'vitest' {
   }
 }
 
-export const LIMITS = { poolSize: 4, poolWaitMs: 10_000, statementTimeoutMs: 30_000 } as const
-export const TEMPLATE = 'listing_template'
+export const DATABASE_LIMITS = { poolSize: 4, poolWaitMs: 10_000, statementTimeoutMs: 30_000 } as const
+export const TEMPLATE_DATABASE = 'listing_template'
 
-async function prepareServer(cluster: Cluster): Promise<void> {
+async function createTemplateDatabase(cluster: Cluster): Promise<void> {
   const client = new Client({ connectionString: cluster.url('postgres') })
   await client.connect()
-  await client.query(`create database ${TEMPLATE}`)
+  await client.query(`create database ${TEMPLATE_DATABASE}`)
   await client.end()
-  await prepare(cluster.url(TEMPLATE))
+  await migrateDatabase(cluster.url(TEMPLATE_DATABASE))
 }
 
-async function prepare(databaseUrl: string | undefined, dataDir = ''): Promise<void> {
-  const database = await openDatabase({ ...LIMITS, databaseUrl, dataDir }, 'command')
+async function migrateDatabase(databaseUrl: string | undefined, dataDir = ''): Promise<void> {
+  const database = await openDatabase({ ...DATABASE_LIMITS, databaseUrl, dataDir }, 'command')
   await migrate(database)
   await database.close()
 }
 
 /** A folder for all that the tests write, gone with the run however it ends, by Ctrl-C too. */
-function makeRunFolder(): string {
+function createRunFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'listing-test-'))
   // The user that runs PostgreSQL has to pass through.
   chmodSync(folder, 0o711)
@@ -52,11 +52,14 @@ function makeRunFolder(): string {
  * TEST_DATABASES=embedded or server leaves the other out, where a test has the choice.
  */
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
-  const embeddedTemplate = join(makeRunFolder(), 'template')
+  const embeddedTemplate = join(createRunFolder(), 'template')
   const cluster = process.env['TEST_DATABASES'] === 'embedded' ? undefined : await startCluster()
   const teardown = async (): Promise<void> => cluster?.stop()
   try {
-    await Promise.all([prepare(undefined, embeddedTemplate), cluster && prepareServer(cluster)])
+    await Promise.all([
+      migrateDatabase(undefined, embeddedTemplate),
+      cluster && createTemplateDatabase(cluster),
+    ])
   } catch (error) {
     await teardown()
     throw error

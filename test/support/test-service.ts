@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { Database } from '../../src/data/database.js'
 import { importFile } from '../../src/data/import/import.js'
-import { type Answer, SILENT, startTestApp, type TestApp, type TestAppSettings } from './app.js'
+import { NO_PROGRESS, startTestApp, type TestApp, type TestAppSettings, type TestResponse } from './app.js'
 import { bodyOf, keysOf, type Row, rowsOf } from './assertions.js'
 import { readPages } from './cases.js'
 import { DRAFT } from './drafts.js'
@@ -13,12 +13,12 @@ import { DRAFT } from './drafts.js'
 type Fields = Readonly<Record<string, unknown>>
 
 /** What a test needs of a service. */
-export interface Served extends Pick<TestApp, 'base' | 'send'> {
+export interface ServiceUnderTest extends Pick<TestApp, 'base' | 'send'> {
   readonly database: Database
 }
 
 /** A service with records of one test at a time. Queries are those of Property. */
-export interface Market extends Served {
+export interface TestService extends ServiceUnderTest {
   /**
    * Empties the collections and imports these listings, with the keys L001, L002, ... unless they have
    * others. Other sets by their names.
@@ -30,11 +30,11 @@ export interface Market extends Served {
   rows(query: string): Promise<readonly Row[]>
   /** The keys of all pages. */
   keys(query: string): Promise<readonly string[]>
-  list(query: string): Promise<Answer>
+  list(query: string): Promise<TestResponse>
   read(key: string): Promise<Row>
-  post(body: unknown): Promise<Answer>
-  patch(key: string, body: Fields): Promise<Answer>
-  remove(key: string): Promise<Answer>
+  post(body: unknown): Promise<TestResponse>
+  patch(key: string, body: Fields): Promise<TestResponse>
+  remove(key: string): Promise<TestResponse>
   /** Creates a draft and gives it as the answer shows it. */
   draft(fields?: Fields): Promise<Row>
   /** Every query must be refused as a fault of the client. */
@@ -42,32 +42,32 @@ export interface Market extends Served {
 }
 
 const MEMBERS = ['M1', 'M2', 'M3', 'M4', 'M5'].map(MemberKey => ({ MemberKey }))
-const LISTED = {
+const LISTING_DEFAULTS = {
   ...DRAFT,
   City: 'Austin',
   StandardStatus: 'Active',
   MlsStatus: 'Active',
   ContractStatus: 'Available',
 }
-const TIME = Date.parse('2024-05-01T00:00:00Z')
+const BASE_TIME = Date.parse('2024-05-01T00:00:00Z')
 /** Words that tell how the service is made. */
-const INNER =
+const IMPLEMENTATION_DETAILS =
   /prisma|postgres|pglite|\bselect\b.*\bfrom\b|node_modules|\bat \S+ \(|\.(?:ts|js):\d|\$queryRaw|ECONN|localhost:\d/i
 
 /** Starts a service for a file of tests. */
-export async function startMarket(settings: TestAppSettings): Promise<Market & TestApp> {
+export async function startTestService(settings: TestAppSettings): Promise<TestService & TestApp> {
   const app = await startTestApp(settings)
-  return { ...app, ...marketOf(app), database: app.database }
+  return { ...app, ...testServiceOf(app), database: app.database }
 }
 
 /**
  * The words of tests for a service. Each refusal that passes here is looked at: its form, and that it shows
  * nothing of the inside.
  */
-export function marketOf(app: Served): Market {
+export function testServiceOf(app: ServiceUnderTest): TestService {
   const send: TestApp['send'] = async (target, parts) => {
     const answer = await app.send(target, parts)
-    if (answer.status >= 400 && parts?.method !== 'HEAD') expectProblem(answer)
+    if (answer.status >= 400 && parts?.method !== 'HEAD') expectErrorResponse(answer)
     return answer
   }
   const served = { base: app.base, database: app.database, send }
@@ -82,7 +82,7 @@ export function marketOf(app: Served): Market {
   const post = (body: unknown) => send('/odata/Property', { method: 'POST', body })
   return {
     ...served, pages, rows, list, post,
-    given: (listings, others = {}) => load(app, listings, others),
+    given: (listings, others = {}) => replaceRecords(app, listings, others),
     keys: async query => keysOf(await rows(query)),
     read: async key => bodyOf(await send(at(key))),
     patch: (key, body) => send(at(key), { method: 'PATCH', body: { ChangedByMemberKey: 'M1', ...body } }),
@@ -101,27 +101,27 @@ export function marketOf(app: Served): Market {
   } // biome-ignore format: one member a line
 }
 
-async function load(
-  { database }: Served,
+async function replaceRecords(
+  { database }: ServiceUnderTest,
   listings: readonly Fields[],
   others: Readonly<Record<string, readonly Fields[]>>,
 ): Promise<void> {
   await database.prisma.property.deleteMany()
   await database.prisma.media.deleteMany()
   const Property = listings.map((fields, i) => ({
-    ...LISTED,
+    ...LISTING_DEFAULTS,
     ListingKey: `L${String(i + 1).padStart(3, '0')}`,
-    ModificationTimestamp: new Date(TIME + i * 1000).toISOString(),
+    ModificationTimestamp: new Date(BASE_TIME + i * 1000).toISOString(),
     ...fields,
   }))
   const path = join(tmpdir(), `listing-given-${randomUUID()}.json`)
   await writeFile(path, JSON.stringify({ Member: MEMBERS, Property, ...others }))
-  await importFile(database, path, SILENT)
+  await importFile(database, path, NO_PROGRESS)
   await rm(path)
 }
 
 /** The form of every refusal (trap ERR-08), and that it tells nothing of the inside (ERR-02). */
-export function expectProblem(answer: Answer): void {
+export function expectErrorResponse(answer: TestResponse): void {
   const { error, ...rest } = bodyOf(answer)
   expect(rest).toEqual({})
   expect(error).toMatchObject({
@@ -143,5 +143,5 @@ export function expectProblem(answer: Answer): void {
     'content-type': 'application/json',
     'x-request-id': expect.stringMatching(/./),
   })
-  expect(JSON.stringify(answer.headers) + answer.text).not.toMatch(INNER)
+  expect(JSON.stringify(answer.headers) + answer.text).not.toMatch(IMPLEMENTATION_DETAILS)
 }

@@ -5,57 +5,61 @@ import type { Database } from '../database.js'
 /** The channel that the trigger of the change log speaks on; each database has its own. */
 const CHANNEL = 'entity_event'
 /** Before a connection that was lost is made again: twice as long each time, in ms. */
-const FIRST_WAIT_MS = 100
-const LONGEST_WAIT_MS = 10_000
-const CONNECT_MS = 5000
+const MIN_RECONNECT_DELAY_MS = 100
+const MAX_RECONNECT_DELAY_MS = 10_000
+const CONNECT_TIMEOUT_MS = 5000
 
 /**
  * Listens to a server on a connection of its own until the signal ends it. `heard` is called for every
  * notice, and whenever the connection stands again: what was said meanwhile is lost. Never rejects.
  */
-export async function listenToServer(
-  database: Pick<Database, 'target'>,
-  heard: () => void,
+export async function listenForNotifications(
+  database: Pick<Database, 'clientConfig'>,
+  onNotification: () => void,
   signal: AbortSignal,
 ): Promise<void> {
-  for (let pause = FIRST_WAIT_MS; !signal.aborted; pause = Math.min(2 * pause, LONGEST_WAIT_MS)) {
-    const listened = await listenOnce(database, heard, signal)
-    if (listened) pause = FIRST_WAIT_MS
-    await wait(pause, undefined, { ref: false, signal }).catch(() => undefined)
+  for (
+    let delayMs = MIN_RECONNECT_DELAY_MS;
+    !signal.aborted;
+    delayMs = Math.min(2 * delayMs, MAX_RECONNECT_DELAY_MS)
+  ) {
+    const wasConnected = await listenUntilDisconnected(database, onNotification, signal)
+    if (wasConnected) delayMs = MIN_RECONNECT_DELAY_MS
+    await wait(delayMs, undefined, { ref: false, signal }).catch(() => undefined)
   }
 }
 
 /** Until the connection is lost. Whether it was made at all. */
-async function listenOnce(
-  { target }: Pick<Database, 'target'>,
-  heard: () => void,
+async function listenUntilDisconnected(
+  { clientConfig }: Pick<Database, 'clientConfig'>,
+  onNotification: () => void,
   signal: AbortSignal,
 ): Promise<boolean> {
   const client = new Client({
-    ...target,
+    ...clientConfig,
     application_name: 'listing-service changes',
-    connectionTimeoutMillis: CONNECT_MS,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
   })
-  let end = (): void => undefined
-  const lost = new Promise<void>(resolve => {
-    end = resolve
+  let resolveDisconnected = (): void => undefined
+  const disconnected = new Promise<void>(resolve => {
+    resolveDisconnected = resolve
   })
-  signal.addEventListener('abort', end)
-  client.once('end', end)
+  signal.addEventListener('abort', resolveDisconnected)
+  client.once('end', resolveDisconnected)
   // Every time: an error that nobody hears would end the process.
-  client.on('error', end)
-  client.on('notification', heard)
+  client.on('error', resolveDisconnected)
+  client.on('notification', onNotification)
   try {
     await client.connect()
     await client.query(`listen ${CHANNEL}`)
-    heard()
-    await lost
+    onNotification()
+    await disconnected
     return true
   } catch {
     return false
   } finally {
-    signal.removeEventListener('abort', end)
+    signal.removeEventListener('abort', resolveDisconnected)
     void client.end().catch(() => undefined)
   }
 }

@@ -1,25 +1,25 @@
 import { chmod, mkdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Lock, takeLock } from './folder-lock.js'
-import { Engine, type EngineSetup } from './pglite-thread.js'
+import { acquireFolderLock, type FolderLock } from './folder-lock.js'
+import { PGliteThread, type PGliteThreadOptions } from './pglite-thread.js'
 import { SessionServer } from './server.js'
-import { type Address, isAnswered, openAddress, SOCKET_NAME } from './socket-path.js'
+import { isSocketListening, openSocketFolder, SOCKET_NAME, type SocketFolder } from './socket-path.js'
 
 /** The place where the embedded database answers. */
-export interface Embedded {
+export interface EmbeddedDatabase {
   /** A folder, as PostgreSQL clients take it for a host: the socket in it is `.s.PGSQL.5432`. */
   readonly host: string
   /** Whether this process runs the database; otherwise another one does. */
-  readonly own: boolean
+  readonly isOwner: boolean
   close(): Promise<void>
 }
 
 /** A `service` runs the database itself; a `command` goes to the one that runs already, if there is one. */
-export type Role = 'service' | 'command'
+export type ProcessKind = 'service' | 'command'
 
 /** The folder is taken. */
-export class FolderInUse extends Error {
+export class FolderInUseError extends Error {
   constructor(folder: string) {
     super(
       `The database in ${folder} is in use: another service or command runs on this DATA_DIR. Stop it first, or set another DATA_DIR.`,
@@ -31,9 +31,9 @@ export class FolderInUse extends Error {
  * How long a command waits for a service that is just starting (or stopping), and a service for one that is
  * stopping. In ms.
  */
-const PATIENCE_MS = { service: 3_000, command: 30_000 } as const
+const OPEN_TIMEOUT_MS = { service: 3_000, command: 30_000 } as const
 
-const SETTINGS: EngineSetup['settings'] = {
+const SERVER_SETTINGS: PGliteThreadOptions['settings'] = {
   timezone: 'UTC',
   plan_cache_mode: 'force_custom_plan',
   jit: 'off',
@@ -45,50 +45,64 @@ const SETTINGS: EngineSetup['settings'] = {
  * @throws FolderInUse when it is taken and does not answer, or is to be run by a service and another process
  * runs it already.
  */
-export async function openEmbedded(dataDir: string, role: Role, waitMs: number): Promise<Embedded> {
+export async function openEmbeddedDatabase(
+  dataDir: string,
+  processKind: ProcessKind,
+  acquireTimeoutMs: number,
+): Promise<EmbeddedDatabase> {
   const folder = resolve(dataDir)
   await mkdir(folder, { recursive: true, mode: 0o700 })
   await chmod(folder, 0o700)
-  const address = openAddress(folder)
+  const socketFolder = openSocketFolder(folder)
   try {
-    return await findOrRun(folder, address, role, waitMs)
+    return await connectOrStart(folder, socketFolder, processKind, acquireTimeoutMs)
   } catch (error) {
-    address.close()
+    socketFolder.close()
     throw error
   }
 }
 
-async function findOrRun(folder: string, address: Address, role: Role, waitMs: number): Promise<Embedded> {
-  const deadline = Date.now() + PATIENCE_MS[role]
+async function connectOrStart(
+  folder: string,
+  socketFolder: SocketFolder,
+  processKind: ProcessKind,
+  acquireTimeoutMs: number,
+): Promise<EmbeddedDatabase> {
+  const deadline = Date.now() + OPEN_TIMEOUT_MS[processKind]
   while (Date.now() < deadline) {
-    if (role === 'command' && (await isAnswered(join(address.folder, SOCKET_NAME)))) {
-      return { host: address.folder, own: false, close: async () => address.close() }
+    if (processKind === 'command' && (await isSocketListening(join(socketFolder.path, SOCKET_NAME)))) {
+      return { host: socketFolder.path, isOwner: false, close: async () => socketFolder.close() }
     }
-    const lock = await takeLock(address.folder)
-    if (lock) return run(folder, address, lock, waitMs)
+    const lock = await acquireFolderLock(socketFolder.path)
+    if (lock) return startPGlite(folder, socketFolder, lock, acquireTimeoutMs)
     // Two that start at once step back from each other: not for the same time again.
     await wait(50 + Math.random() * 200)
   }
-  throw new FolderInUse(folder)
+  throw new FolderInUseError(folder)
 }
 
-async function run(folder: string, address: Address, lock: Lock, waitMs: number): Promise<Embedded> {
-  const engine = new Engine({ folder: join(folder, 'postgres'), settings: SETTINGS })
-  const path = join(address.folder, SOCKET_NAME)
+async function startPGlite(
+  folder: string,
+  socketFolder: SocketFolder,
+  lock: FolderLock,
+  acquireTimeoutMs: number,
+): Promise<EmbeddedDatabase> {
+  const pglite = new PGliteThread({ folder: join(folder, 'postgres'), settings: SERVER_SETTINGS })
+  const path = join(socketFolder.path, SOCKET_NAME)
   try {
-    await engine.start()
+    await pglite.start()
     // The lock is ours: what has this name is left of a process that is gone.
     await rm(path, { force: true })
-    const server = await SessionServer.listen(path, engine, waitMs)
+    const server = await SessionServer.listen(path, pglite, acquireTimeoutMs)
     const close = async (): Promise<void> => {
       await server.close()
-      await engine.close()
+      await pglite.close()
       await lock.release()
-      address.close()
+      socketFolder.close()
     }
-    return { host: address.folder, own: true, close }
+    return { host: socketFolder.path, isOwner: true, close }
   } catch (error) {
-    await engine.close()
+    await pglite.close()
     await lock.release()
     throw error
   }

@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
-import { isAnswered } from './socket-path.js'
+import { isSocketListening } from './socket-path.js'
 
 /** Holds a folder for this process. It ends with the process, however that ends. */
-export interface Lock {
+export interface FolderLock {
   release(): Promise<void>
 }
 
@@ -14,7 +14,7 @@ export interface Lock {
  * The socket is published under its name when it listens already: one that refuses belongs to a process that
  * is gone.
  */
-async function publish(folder: string, name: string): Promise<Server> {
+async function publishLockSocket(folder: string, name: string): Promise<Server> {
   const server = createServer(socket => socket.destroy())
   server.listen(join(folder, `${name}.new`))
   await once(server, 'listening')
@@ -26,10 +26,10 @@ async function publish(folder: string, name: string): Promise<Server> {
  * Whether a living process has a socket in the folder, other than `own`. Names are used once, so what is dead
  * can be removed by anybody.
  */
-async function hasOther(folder: string, own: string): Promise<boolean> {
-  const others = (await readdir(folder)).filter(name => name !== own && name.endsWith('.lock'))
+async function isLockedByOther(folder: string, ownName: string): Promise<boolean> {
+  const others = (await readdir(folder)).filter(name => name !== ownName && name.endsWith('.lock'))
   for (const name of others) {
-    if (await isAnswered(join(folder, name))) return true
+    if (await isSocketListening(join(folder, name))) return true
     await rm(join(folder, name), { force: true })
   }
   return false
@@ -42,15 +42,15 @@ async function hasOther(folder: string, own: string): Promise<boolean> {
  * own first and looks for those of others afterwards; who sees a living one steps back. Of two processes the
  * one that looks last sees the other: both can step back, never both go on.
  */
-export async function takeLock(folder: string): Promise<Lock | undefined> {
+export async function acquireFolderLock(folder: string): Promise<FolderLock | undefined> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const name = `${randomUUID().slice(0, 8)}.lock`
-  const server = await publish(folder, name)
+  const server = await publishLockSocket(folder, name)
   const release = async (): Promise<void> => {
     await rm(join(folder, name), { force: true })
     await new Promise(resolve => server.close(resolve))
   }
-  if (!(await hasOther(folder, name))) return { release }
+  if (!(await isLockedByOther(folder, name))) return { release }
   await release()
   return undefined
 }

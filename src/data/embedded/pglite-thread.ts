@@ -1,14 +1,16 @@
 import { Worker } from 'node:worker_threads'
 
-export interface EngineSetup {
+export interface PGliteThreadOptions {
   /** The folder of the database; it is made when it is not there. */
   readonly folder: string
   /** Server settings, for every session. */
   readonly settings: Readonly<Record<string, string>>
 }
 
-export type EngineOrder = { readonly kind: 'run'; readonly input: Uint8Array } | { readonly kind: 'close' }
-export type EngineAnswer =
+export type PGliteThreadRequest =
+  | { readonly kind: 'run'; readonly input: Uint8Array }
+  | { readonly kind: 'close' }
+export type PGliteThreadResponse =
   | { readonly kind: 'ready' }
   | { readonly kind: 'output'; readonly output: Uint8Array }
 
@@ -16,7 +18,7 @@ export type EngineAnswer =
  * The engine was stopped while it worked: nothing of the open transaction is kept. The next order starts it
  * again.
  */
-export class EngineStopped extends Error {
+export class PGliteStoppedError extends Error {
   constructor(
     readonly reason: 'timeout' | 'crash',
     cause?: unknown,
@@ -25,10 +27,10 @@ export class EngineStopped extends Error {
   }
 }
 
-const WORKER = new URL('./pglite-worker.mjs', import.meta.url)
+const WORKER_URL = new URL('./pglite-worker.mjs', import.meta.url)
 
-interface Pending {
-  readonly resolve: (answer: EngineAnswer) => void
+interface PendingResponse {
+  readonly resolve: (response: PGliteThreadResponse) => void
   readonly reject: (error: Error) => void
 }
 
@@ -37,17 +39,17 @@ interface Pending {
  * thread, and so is a thread that fails; PostgreSQL recovers from its log at the next order, as it does after
  * a crash.
  */
-export class Engine {
-  readonly #setup: EngineSetup
+export class PGliteThread {
+  readonly #options: PGliteThreadOptions
   #worker: Worker | undefined
-  #pending: Pending | undefined
+  #pending: PendingResponse | undefined
   #generation = 0
-  #late = false
-  #fault: unknown
-  #closed = false
+  #isTimedOut = false
+  #error: unknown
+  #isClosed = false
 
-  constructor(setup: EngineSetup) {
-    this.#setup = setup
+  constructor(options: PGliteThreadOptions) {
+    this.#options = options
   }
 
   /** Grows with each start: what sessions left in an earlier thread (prepared statements) is gone. */
@@ -58,16 +60,18 @@ export class Engine {
   /** Starts the thread unless it runs. Rejects with what PGlite says when the folder cannot be opened. */
   async start(): Promise<void> {
     if (this.#worker) return
-    if (this.#closed) throw new EngineStopped('crash')
-    const worker = new Worker(WORKER, { workerData: this.#setup, execArgv: [] })
+    if (this.#isClosed) throw new PGliteStoppedError('crash')
+    const worker = new Worker(WORKER_URL, { workerData: this.#options, execArgv: [] })
     this.#worker = worker
     this.#generation += 1
-    worker.on('message', (answer: EngineAnswer) => this.#settle(pending => pending.resolve(answer)))
+    worker.on('message', (response: PGliteThreadResponse) =>
+      this.#settlePending(pending => pending.resolve(response)),
+    )
     worker.on('error', error => {
-      this.#fault = error
+      this.#error = error
     })
-    worker.on('exit', () => this.#ended())
-    await this.#answer()
+    worker.on('exit', () => this.#handleExit())
+    await this.#nextResponse()
   }
 
   /**
@@ -78,7 +82,7 @@ export class Engine {
     await this.start()
     const timer = timeoutMs > 0 ? setTimeout(() => this.#interrupt(), timeoutMs) : undefined
     try {
-      return await this.#order({ kind: 'run', input })
+      return await this.#send({ kind: 'run', input })
     } finally {
       clearTimeout(timer)
     }
@@ -86,45 +90,45 @@ export class Engine {
 
   /** Ends the thread with a checkpoint. */
   async close(): Promise<void> {
-    this.#closed = true
+    this.#isClosed = true
     const worker = this.#worker
     if (!worker) return
-    const gone = new Promise(resolve => worker.once('exit', resolve))
-    worker.postMessage({ kind: 'close' } satisfies EngineOrder)
-    await gone
+    const exited = new Promise(resolve => worker.once('exit', resolve))
+    worker.postMessage({ kind: 'close' } satisfies PGliteThreadRequest)
+    await exited
   }
 
-  async #order(order: EngineOrder): Promise<Uint8Array> {
+  async #send(request: PGliteThreadRequest): Promise<Uint8Array> {
     await this.start()
-    this.#worker?.postMessage(order)
-    const answer = await this.#answer()
-    if (answer.kind !== 'output') throw new Error('The engine answered out of turn')
-    return answer.output
+    this.#worker?.postMessage(request)
+    const response = await this.#nextResponse()
+    if (response.kind !== 'output') throw new Error('The engine answered out of turn')
+    return response.output
   }
 
   #interrupt(): void {
-    this.#late = true
+    this.#isTimedOut = true
     void this.#worker?.terminate()
   }
 
-  #answer(): Promise<EngineAnswer> {
+  #nextResponse(): Promise<PGliteThreadResponse> {
     return new Promise((resolve, reject) => {
       this.#pending = { resolve, reject }
     })
   }
 
-  #settle(act: (pending: Pending) => void): void {
+  #settlePending(settle: (pending: PendingResponse) => void): void {
     const pending = this.#pending
     this.#pending = undefined
-    if (pending) act(pending)
+    if (pending) settle(pending)
   }
 
   /** The next thread starts only when this one is gone: two of them must never have the folder open. */
-  #ended(): void {
-    const stopped = new EngineStopped(this.#late ? 'timeout' : 'crash', this.#fault)
+  #handleExit(): void {
+    const stopped = new PGliteStoppedError(this.#isTimedOut ? 'timeout' : 'crash', this.#error)
     this.#worker = undefined
-    this.#late = false
-    this.#fault = undefined
-    this.#settle(pending => pending.reject(stopped))
+    this.#isTimedOut = false
+    this.#error = undefined
+    this.#settlePending(pending => pending.reject(stopped))
   }
 }

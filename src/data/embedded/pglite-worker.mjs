@@ -9,9 +9,9 @@ import { btree_gist } from '@electric-sql/pglite/contrib/btree_gist'
 import { cube } from '@electric-sql/pglite/contrib/cube'
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm'
 
-/** @typedef {import('./pglite-thread.js').EngineSetup} EngineSetup */
-/** @typedef {import('./pglite-thread.js').EngineOrder} EngineOrder */
-/** @typedef {import('./pglite-thread.js').EngineAnswer} EngineAnswer */
+/** @typedef {import('./pglite-thread.js').PGliteThreadOptions} PGliteThreadOptions */
+/** @typedef {import('./pglite-thread.js').PGliteThreadRequest} PGliteThreadRequest */
+/** @typedef {import('./pglite-thread.js').PGliteThreadResponse} PGliteThreadResponse */
 /**
  * What Emscripten keeps of an open file of the machine: `nfd` is its descriptor there, absent for a folder.
  * @typedef {{ nfd?: number, node: object }} OpenFile
@@ -25,7 +25,7 @@ function syncFolder(path) {
 }
 
 /** @param {any} module Emscripten's, which has no types. */
-function addSync({ FS }) {
+function addFsync({ FS }) {
   const files = FS.filesystems.NODEFS
   files.stream_ops.fsync = (/** @type {OpenFile} */ file) => {
     if (file.nfd === undefined) syncFolder(files.realPath(file.node))
@@ -39,10 +39,10 @@ function addSync({ FS }) {
  * PostgreSQL takes for a written commit would be in the memory of the operating system only.
  * @type {import('@electric-sql/pglite').Extension}
  */
-const sync = {
-  name: 'sync',
+const fsyncExtension = {
+  name: 'fsync',
   setup: async (_database, options) => ({
-    emscriptenOpts: { ...options, preRun: [...(options.preRun ?? []), addSync] },
+    emscriptenOpts: { ...options, preRun: [...(options.preRun ?? []), addFsync] },
   }),
 }
 
@@ -50,12 +50,15 @@ const sync = {
  * PGlite starts with fsync off (-F), the last word wins. `fdatasync`, the usual method, does nothing in
  * Emscripten and cannot be added.
  */
-const DURABLE = { fsync: 'on', wal_sync_method: 'fsync' }
+const DURABILITY_SETTINGS = { fsync: 'on', wal_sync_method: 'fsync' }
 
-/** @param {EngineSetup['settings']} settings */
+/** @param {PGliteThreadOptions['settings']} settings */
 const toStartParams = settings => [
   ...PGlite.defaultStartParams,
-  ...Object.entries({ ...settings, ...DURABLE }).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+  ...Object.entries({ ...settings, ...DURABILITY_SETTINGS }).flatMap(([name, value]) => [
+    '-c',
+    `${name}=${value}`,
+  ]),
 ]
 
 /**
@@ -63,37 +66,38 @@ const toStartParams = settings => [
  * half-made one.
  * @param {string} folder
  */
-async function createFolder(folder) {
-  const fresh = `${folder}.new`
-  rmSync(fresh, { recursive: true, force: true })
-  const database = await PGlite.create(fresh)
+async function createDataFolder(folder) {
+  const temporaryFolder = `${folder}.new`
+  rmSync(temporaryFolder, { recursive: true, force: true })
+  const database = await PGlite.create(temporaryFolder)
   await database.close()
-  renameSync(fresh, folder)
+  renameSync(temporaryFolder, folder)
 }
 
-/** @param {EngineSetup} setup */
-async function open({ folder, settings }) {
-  if (!existsSync(folder)) await createFolder(folder)
+/** @param {PGliteThreadOptions} setup */
+async function openPGlite({ folder, settings }) {
+  if (!existsSync(folder)) await createDataFolder(folder)
   return PGlite.create({
     dataDir: folder,
-    extensions: { btree_gist, cube, pg_trgm, sync },
+    extensions: { btree_gist, cube, pg_trgm, fsyncExtension },
     startParams: toStartParams(settings),
   })
 }
 
-/** @param {EngineAnswer} message */
-const answer = message => parentPort?.postMessage(message)
+/** @param {PGliteThreadResponse} message */
+const postResponse = message => parentPort?.postMessage(message)
 
-const database = await open(workerData)
+const database = await openPGlite(workerData)
 
-/** @param {EngineOrder} order */
-async function obey(order) {
-  if (order.kind === 'run') answer({ kind: 'output', output: await database.execProtocolRaw(order.input) })
+/** @param {PGliteThreadRequest} request */
+async function handleRequest(request) {
+  if (request.kind === 'run')
+    postResponse({ kind: 'output', output: await database.execProtocolRaw(request.input) })
   else {
     await database.close()
     parentPort?.close()
   }
 }
 
-parentPort?.on('message', obey)
-answer({ kind: 'ready' })
+parentPort?.on('message', handleRequest)
+postResponse({ kind: 'ready' })

@@ -5,68 +5,68 @@ const SSL_REQUEST = 80877103
 const GSS_REQUEST = 80877104
 const CANCEL_REQUEST = 80877102
 
-export type Frame =
+export type FrontendRequest =
   | { readonly kind: 'encryption' }
   | { readonly kind: 'cancel' }
   | { readonly kind: 'startup'; readonly parameters: ReadonlyMap<string, string> }
   /** Messages that want an answer, up to a Query, a Sync or a Flush. */
-  | { readonly kind: 'batch'; readonly messages: readonly Buffer[]; readonly ending: string }
+  | { readonly kind: 'batch'; readonly messages: readonly Buffer[]; readonly lastType: string }
   | { readonly kind: 'end' }
 
-function readParameters(body: Buffer): ReadonlyMap<string, string> {
+function readStartupParameters(body: Buffer): ReadonlyMap<string, string> {
   const words = body.toString('utf8').split('\0')
   const pairs: [string, string][] = []
   for (let i = 0; i + 1 < words.length && words[i]; i += 2) pairs.push([words[i] ?? '', words[i + 1] ?? ''])
   return new Map(pairs)
 }
 
-function toOpening(message: Buffer): Frame {
+function toStartupRequest(message: Buffer): FrontendRequest {
   const code = message.readInt32BE(4)
   if (code === SSL_REQUEST || code === GSS_REQUEST) return { kind: 'encryption' }
   if (code === CANCEL_REQUEST) return { kind: 'cancel' }
-  return { kind: 'startup', parameters: readParameters(message.subarray(8)) }
+  return { kind: 'startup', parameters: readStartupParameters(message.subarray(8)) }
 }
 
 /** Cuts what a client sends into frames. A message may arrive in pieces, or many at once. */
-export class FrameReader {
-  #rest: Buffer = Buffer.alloc(0)
-  #open = false
+export class FrontendRequestReader {
+  #buffer: Buffer = Buffer.alloc(0)
+  #isStarted = false
   #messages: Buffer[] = []
 
-  read(chunk: Buffer): readonly Frame[] {
-    const frames: Frame[] = []
-    this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
-    for (let message = this.#take(); message; message = this.#take()) {
-      const frame = this.#open ? this.#toFrame(message) : toOpening(message)
-      if (frame?.kind === 'startup') this.#open = true
-      if (frame) frames.push(frame)
+  read(chunk: Buffer): readonly FrontendRequest[] {
+    const requests: FrontendRequest[] = []
+    this.#buffer = this.#buffer.length === 0 ? chunk : Buffer.concat([this.#buffer, chunk])
+    for (let message = this.#nextMessage(); message; message = this.#nextMessage()) {
+      const request = this.#isStarted ? this.#toRequest(message) : toStartupRequest(message)
+      if (request?.kind === 'startup') this.#isStarted = true
+      if (request) requests.push(request)
     }
-    return frames
+    return requests
   }
 
   /** Only the opening messages have no type byte before their length. */
-  #take(): Buffer | undefined {
-    const start = this.#open ? 1 : 0
-    if (this.#rest.length < start + 4) return undefined
-    const length = start + this.#rest.readInt32BE(start)
-    if (this.#rest.length < length) return undefined
-    const message = this.#rest.subarray(0, length)
-    this.#rest = this.#rest.subarray(length)
+  #nextMessage(): Buffer | undefined {
+    const start = this.#isStarted ? 1 : 0
+    if (this.#buffer.length < start + 4) return undefined
+    const length = start + this.#buffer.readInt32BE(start)
+    if (this.#buffer.length < length) return undefined
+    const message = this.#buffer.subarray(0, length)
+    this.#buffer = this.#buffer.subarray(length)
     return message
   }
 
-  #toFrame(message: Buffer): Frame | undefined {
-    const type = typeOf(message)
+  #toRequest(message: Buffer): FrontendRequest | undefined {
+    const type = messageType(message)
     if (type === 'X') return { kind: 'end' }
     this.#messages.push(message)
     if (!'QSHF'.includes(type)) return undefined
     const messages = this.#messages
     this.#messages = []
-    return { kind: 'batch', messages, ending: type }
+    return { kind: 'batch', messages, lastType: type }
   }
 }
 
-export const typeOf = (message: Uint8Array) => String.fromCharCode(message[0] ?? 0)
+export const messageType = (message: Uint8Array) => String.fromCharCode(message[0] ?? 0)
 
 export function toMessage(type: string, ...texts: readonly string[]): Buffer {
   const body = Buffer.from(texts.map(text => `${text}\0`).join(''))
@@ -76,9 +76,9 @@ export function toMessage(type: string, ...texts: readonly string[]): Buffer {
   return Buffer.concat([head, body])
 }
 
-export const toQuery = (sql: string): Buffer => toMessage('Q', sql)
+export const toQueryMessage = (sql: string): Buffer => toMessage('Q', sql)
 
-const toNumbers = (type: string, ...numbers: readonly number[]): Buffer => {
+const toIntegerMessage = (type: string, ...numbers: readonly number[]): Buffer => {
   const message = Buffer.alloc(5 + 4 * numbers.length)
   message.write(type, 'latin1')
   for (const [i, number] of [message.length - 1, ...numbers].entries())
@@ -87,35 +87,35 @@ const toNumbers = (type: string, ...numbers: readonly number[]): Buffer => {
 }
 
 /** ReadyForQuery, not in a transaction. */
-const READY = Buffer.from('Z\0\0\0\x05I', 'latin1')
+const READY_FOR_QUERY = Buffer.from('Z\0\0\0\x05I', 'latin1')
 
 /** The welcome to a client: no password, since who can open the socket can read the files beside it. */
-export const toWelcome = (parameters: Readonly<Record<string, string>>): Buffer =>
+export const toStartupResponse = (parameters: Readonly<Record<string, string>>): Buffer =>
   Buffer.concat([
-    toNumbers('R', 0),
+    toIntegerMessage('R', 0),
     ...Object.entries(parameters).map(([name, value]) => toMessage('S', name, value)),
-    toNumbers('K', 0, 0),
-    READY,
+    toIntegerMessage('K', 0, 0),
+    READY_FOR_QUERY,
   ])
 
-export const toError = (severity: 'ERROR' | 'FATAL', code: string, text: string): Buffer =>
+export const toErrorResponseMessage = (severity: 'ERROR' | 'FATAL', code: string, text: string): Buffer =>
   toMessage('E', `S${severity}`, `V${severity}`, `C${code}`, `M${text}`, '')
 
 /**
  * The transaction status at the end of an answer to a Query or Sync: I idle, T in a transaction, E in a
  * failed one. ReadyForQuery is its last message.
  */
-export const readStatus = (output: Uint8Array): string => String.fromCharCode(output.at(-1) ?? 0)
+export const readTransactionStatus = (output: Uint8Array): string => String.fromCharCode(output.at(-1) ?? 0)
 
-const prefix = (message: Buffer, at: number, text: string): Buffer => {
+const insertText = (message: Buffer, at: number, text: string): Buffer => {
   const longer = Buffer.concat([message.subarray(0, at), Buffer.from(text), message.subarray(at)])
   longer.writeInt32BE(longer.length - 1, 1)
   return longer
 }
 
 /** Where the name of a prepared statement stands in a message. */
-function statementAt(message: Buffer): number | undefined {
-  const type = typeOf(message)
+function statementNameOffset(message: Buffer): number | undefined {
+  const type = messageType(message)
   if (type === 'P') return 5
   if (type === 'B') return message.indexOf(0, 5) + 1
   return (type === 'D' || type === 'C') && message[5] === 'S'.charCodeAt(0) ? 6 : undefined
@@ -125,15 +125,15 @@ function statementAt(message: Buffer): number | undefined {
  * Puts the session's name before the name of a prepared statement, since all sessions share one backend.
  * Returns the name that a Parse message gives.
  */
-export function scopeStatement(
+export function prefixStatementName(
   message: Buffer,
-  session: string,
+  statementPrefix: string,
 ): { readonly message: Buffer; readonly declared?: string } {
-  const at = statementAt(message)
+  const at = statementNameOffset(message)
   const end = at === undefined ? -1 : message.indexOf(0, at)
   if (at === undefined || end <= at) return { message }
-  const scoped = prefix(message, at, session)
-  return typeOf(message) === 'P'
-    ? { message: scoped, declared: session + message.toString('utf8', at, end) }
+  const scoped = insertText(message, at, statementPrefix)
+  return messageType(message) === 'P'
+    ? { message: scoped, declared: statementPrefix + message.toString('utf8', at, end) }
     : { message: scoped }
 }

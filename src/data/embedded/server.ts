@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
-import { Gate } from '../semaphore.js'
-import type { Engine } from './pglite-thread.js'
-import { toQuery } from './protocol.js'
+import { Semaphore } from '../semaphore.js'
+import type { PGliteThread } from './pglite-thread.js'
+import { toQueryMessage } from './protocol.js'
 import { type Backend, Session } from './session.js'
 
 /** What PostgreSQL tells every client when it connects; drivers choose their formats by it. */
-const PARAMETERS = {
+const SERVER_PARAMETERS = {
   server_encoding: 'UTF8',
   client_encoding: 'UTF8',
   DateStyle: 'ISO, MDY',
@@ -25,9 +25,15 @@ export class SessionServer {
     this.#server = createServer(socket => this.#accept(backend, socket))
   }
 
-  static async listen(path: string, engine: Engine, waitMs: number): Promise<SessionServer> {
-    const parameters = { ...PARAMETERS, server_version: await readVersion(engine) }
-    const server = new SessionServer({ engine, turns: new Gate(1), parameters, waitMs, holder: undefined })
+  static async listen(path: string, pglite: PGliteThread, acquireTimeoutMs: number): Promise<SessionServer> {
+    const parameters = { ...SERVER_PARAMETERS, server_version: await readServerVersion(pglite) }
+    const server = new SessionServer({
+      pglite,
+      semaphore: new Semaphore(1),
+      parameters,
+      acquireTimeoutMs,
+      activeSession: undefined,
+    })
     server.#server.listen(path)
     await once(server.#server, 'listening')
     return server
@@ -52,7 +58,7 @@ export class SessionServer {
 }
 
 /** The version as drivers expect it: the first word. */
-async function readVersion(engine: Engine): Promise<string> {
-  const output = Buffer.from(await engine.run(toQuery('show server_version'), 0)).toString('latin1')
+async function readServerVersion(pglite: PGliteThread): Promise<string> {
+  const output = Buffer.from(await pglite.run(toQueryMessage('show server_version'), 0)).toString('latin1')
   return /\d+\.\d+/.exec(output)?.[0] ?? '0'
 }

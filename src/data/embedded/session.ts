@@ -1,50 +1,50 @@
 import type { Socket } from 'node:net'
-import type { Gate } from '../semaphore.js'
-import { type Engine, EngineStopped } from './pglite-thread.js'
+import type { Semaphore } from '../semaphore.js'
+import { PGliteStoppedError, type PGliteThread } from './pglite-thread.js'
 import {
-  type Frame,
-  FrameReader,
-  readStatus,
-  scopeStatement,
-  toError,
+  type FrontendRequest,
+  FrontendRequestReader,
+  prefixStatementName,
+  readTransactionStatus,
+  toErrorResponseMessage,
   toMessage,
-  toQuery,
-  toWelcome,
+  toQueryMessage,
+  toStartupResponse,
 } from './protocol.js'
 
 /** Nobody gave the database free in time. */
-class NoTurn extends Error {}
+class BackendBusyError extends Error {}
 
 /** What all sessions of one database share. */
 export interface Backend {
-  readonly engine: Engine
+  readonly pglite: PGliteThread
   /** Who may use the one backend: for as long as a transaction lasts. */
-  readonly turns: Gate
+  readonly semaphore: Semaphore
   /** What clients are told of the server when they connect. */
   readonly parameters: Readonly<Record<string, string>>
   /** How long a session waits for the others, in ms; 0: without end. */
-  readonly waitMs: number
+  readonly acquireTimeoutMs: number
   /** Whose settings and temporary things the engine holds. */
-  holder: Session | undefined
+  activeSession: Session | undefined
 }
 
 /**
  * All that a session can leave behind, except its prepared statements. It is what DISCARD ALL does
  * (PostgreSQL documentation, DISCARD).
  */
-const FORGET = toQuery(
+const RESET_SESSION = toQueryMessage(
   'CLOSE ALL; SET SESSION AUTHORIZATION DEFAULT; RESET ALL; UNLISTEN *; SELECT pg_advisory_unlock_all(); DISCARD TEMP; DISCARD SEQUENCES',
 )
 const SYNC = toMessage('S')
-const ROLLBACK = Buffer.concat([SYNC, toQuery('ROLLBACK')])
-const toClose = (statement: string) => toMessage('C', `S${statement}`)
+const ROLLBACK = Buffer.concat([SYNC, toQueryMessage('ROLLBACK')])
+const toCloseMessage = (statement: string) => toMessage('C', `S${statement}`)
 
 /** An open transaction stops everybody else: one that is forgotten is ended. In ms. */
-const IDLE_IN_TRANSACTION_MS = 60_000
+const DEFAULT_IDLE_TIMEOUT_MS = 60_000
 
-class Ended extends Error {}
+class SessionEndedError extends Error {}
 
-type Batch = Extract<Frame, { kind: 'batch' }>
+type MessageBatch = Extract<FrontendRequest, { kind: 'batch' }>
 
 /**
  * One client of the embedded database. PGlite has one backend, so a session takes turns with the others: it
@@ -56,12 +56,12 @@ export class Session {
 
   readonly #backend: Backend
   readonly #socket: Socket
-  readonly #name = `s${Session.#count++}:`
+  readonly #statementPrefix = `s${Session.#count++}:`
   readonly #statements = new Set<string>()
   #generation = 0
-  #hasTurn = false
-  #statementMs = 0
-  #idleMs = IDLE_IN_TRANSACTION_MS
+  #hasBackend = false
+  #statementTimeoutMs = 0
+  #idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS
   #idleTimer: NodeJS.Timeout | undefined
 
   constructor(backend: Backend, socket: Socket) {
@@ -71,85 +71,88 @@ export class Session {
 
   /** Serves the client until it leaves. Never rejects. */
   async serve(): Promise<void> {
-    const reader = new FrameReader()
+    const reader = new FrontendRequestReader()
     try {
       for await (const chunk of this.#socket.iterator({ destroyOnReturn: false }))
-        for (const frame of reader.read(chunk)) await this.#handle(frame)
+        for (const request of reader.read(chunk)) await this.#handle(request)
     } catch (error) {
-      this.#socket.end(toFarewell(error))
+      this.#socket.end(toFatalError(error))
     } finally {
       clearTimeout(this.#idleTimer)
       this.#socket.destroySoon()
-      await this.#leave().catch(() => undefined)
+      await this.#cleanUp().catch(() => undefined)
     }
   }
 
-  async #handle(frame: Frame): Promise<void> {
-    if (frame.kind === 'encryption') this.#socket.write('N')
-    else if (frame.kind === 'startup') this.#welcome(frame.parameters)
-    else if (frame.kind === 'batch') await this.#answer(frame)
-    else throw new Ended()
+  async #handle(request: FrontendRequest): Promise<void> {
+    if (request.kind === 'encryption') this.#socket.write('N')
+    else if (request.kind === 'startup') this.#handleStartup(request.parameters)
+    else if (request.kind === 'batch') await this.#handleBatch(request)
+    else throw new SessionEndedError()
   }
 
-  #welcome(parameters: ReadonlyMap<string, string>): void {
-    this.#statementMs = Number(parameters.get('statement_timeout') ?? 0)
-    this.#idleMs = Number(parameters.get('idle_in_transaction_session_timeout') ?? IDLE_IN_TRANSACTION_MS)
-    this.#socket.write(toWelcome(this.#backend.parameters))
+  #handleStartup(parameters: ReadonlyMap<string, string>): void {
+    this.#statementTimeoutMs = Number(parameters.get('statement_timeout') ?? 0)
+    this.#idleTimeoutMs = Number(
+      parameters.get('idle_in_transaction_session_timeout') ?? DEFAULT_IDLE_TIMEOUT_MS,
+    )
+    this.#socket.write(toStartupResponse(this.#backend.parameters))
   }
 
-  async #answer({ messages, ending }: Batch): Promise<void> {
+  async #handleBatch({ messages, lastType }: MessageBatch): Promise<void> {
     clearTimeout(this.#idleTimer)
-    await this.#takeTurn()
-    const input = Buffer.concat(messages.map(message => this.#scope(message)))
-    const output = await this.#backend.engine.run(input, this.#statementMs)
-    if (ending !== 'H' && readStatus(output) === 'I') this.#giveTurn()
-    else this.#idleTimer = setTimeout(() => this.#socket.destroy(), this.#idleMs)
+    await this.#acquireBackend()
+    const input = Buffer.concat(messages.map(message => this.#prefixStatementName(message)))
+    const output = await this.#backend.pglite.run(input, this.#statementTimeoutMs)
+    if (lastType !== 'H' && readTransactionStatus(output) === 'I') this.#releaseBackend()
+    else this.#idleTimer = setTimeout(() => this.#socket.destroy(), this.#idleTimeoutMs)
     this.#socket.write(output)
   }
 
-  #scope(original: Buffer): Buffer {
-    const { message, declared } = scopeStatement(original, this.#name)
+  #prefixStatementName(original: Buffer): Buffer {
+    const { message, declared } = prefixStatementName(original, this.#statementPrefix)
     if (declared) this.#statements.add(declared)
     return message
   }
 
-  async #takeTurn(): Promise<void> {
-    if (this.#hasTurn) return
-    const { engine, turns, waitMs } = this.#backend
-    if (!(await turns.enter(waitMs))) throw new NoTurn()
-    this.#hasTurn = true
-    await engine.start()
-    if (this.#generation !== engine.generation && this.#statements.size > 0) throw new EngineStopped('crash')
-    this.#generation = engine.generation
-    if (this.#backend.holder !== this) await engine.run(FORGET, 0)
-    this.#backend.holder = this
+  async #acquireBackend(): Promise<void> {
+    if (this.#hasBackend) return
+    const { pglite, semaphore, acquireTimeoutMs } = this.#backend
+    if (!(await semaphore.acquire(acquireTimeoutMs))) throw new BackendBusyError()
+    this.#hasBackend = true
+    await pglite.start()
+    if (this.#generation !== pglite.generation && this.#statements.size > 0)
+      throw new PGliteStoppedError('crash')
+    this.#generation = pglite.generation
+    if (this.#backend.activeSession !== this) await pglite.run(RESET_SESSION, 0)
+    this.#backend.activeSession = this
   }
 
-  #giveTurn(): void {
-    this.#hasTurn = false
-    this.#backend.turns.leave()
+  #releaseBackend(): void {
+    this.#hasBackend = false
+    this.#backend.semaphore.release()
   }
 
   /** Ends what the client left open, so that the next one finds nothing of it. */
-  async #leave(): Promise<void> {
-    if (!this.#hasTurn && this.#statements.size === 0) return
-    if (!this.#hasTurn) await this.#backend.turns.enter()
+  async #cleanUp(): Promise<void> {
+    if (!this.#hasBackend && this.#statements.size === 0) return
+    if (!this.#hasBackend) await this.#backend.semaphore.acquire()
     try {
-      await this.#backend.engine.run(
-        Buffer.concat([ROLLBACK, ...[...this.#statements].map(toClose), SYNC]),
+      await this.#backend.pglite.run(
+        Buffer.concat([ROLLBACK, ...[...this.#statements].map(toCloseMessage), SYNC]),
         0,
       )
     } finally {
-      this.#giveTurn()
+      this.#releaseBackend()
     }
   }
 }
 
-function toFarewell(error: unknown): Buffer {
-  if (error instanceof NoTurn)
-    return toError('FATAL', '53300', 'the database is busy with another transaction')
-  if (!(error instanceof EngineStopped)) return Buffer.alloc(0)
+function toFatalError(error: unknown): Buffer {
+  if (error instanceof BackendBusyError)
+    return toErrorResponseMessage('FATAL', '53300', 'the database is busy with another transaction')
+  if (!(error instanceof PGliteStoppedError)) return Buffer.alloc(0)
   return error.reason === 'timeout'
-    ? toError('FATAL', '57014', 'canceling statement due to statement timeout')
-    : toError('FATAL', '57P02', error.message)
+    ? toErrorResponseMessage('FATAL', '57014', 'canceling statement due to statement timeout')
+    : toErrorResponseMessage('FATAL', '57P02', error.message)
 }

@@ -14,7 +14,7 @@ interface LookupRow {
  * The values of the Data Dictionary and of the service, and values of lookups that the dictionary leaves to
  * each market.
  */
-const FILES = ['lookups.csv', 'lookups-local.csv'].map(
+const LOOKUP_FILES = ['lookups.csv', 'lookups-local.csv'].map(
   name => new URL(`../../../prisma/seed/${name}`, import.meta.url),
 )
 
@@ -22,44 +22,44 @@ const FILES = ['lookups.csv', 'lookups-local.csv'].map(
  * When these lists last changed. To be moved on with them: a row that was changed later, by whomever, is left
  * alone.
  */
-const CHANGED = '2026-11-01T00:00:00.000Z'
+const LAST_CHANGED = '2026-11-01T00:00:00.000Z'
 
 /** The service's own words for values of the Data Dictionary. */
-const STANDARD_VALUES: ReadonlyMap<string, string> = new Map([['StandardStatus Sold', 'Closed']])
+const STANDARD_LOOKUP_VALUES: ReadonlyMap<string, string> = new Map([['StandardStatus Sold', 'Closed']])
 
 /** Cells of a line (RFC 4180); no cell of these files holds a line break. */
-const readCells = (line: string): readonly string[] =>
+const readCsvCells = (line: string): readonly string[] =>
   [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(
     ([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain ?? '',
   )
 
-function toLookup(line: string): LookupRow {
-  const [name = '', value = '', legacy = ''] = readCells(line)
+function toLookupRow(line: string): LookupRow {
+  const [name = '', value = '', legacy = ''] = readCsvCells(line)
   return {
     LookupKey: `${name}-${legacy}`,
     LookupName: name,
     LookupValue: value,
-    StandardLookupValue: STANDARD_VALUES.get(`${name} ${value}`) ?? value,
+    StandardLookupValue: STANDARD_LOOKUP_VALUES.get(`${name} ${value}`) ?? value,
     LegacyODataValue: legacy,
   }
 }
 
 /** Every lookup value that the project brings. */
 export async function readLookups(): Promise<readonly LookupRow[]> {
-  const texts = await Promise.all(FILES.map(file => readFile(file, 'utf8')))
-  return texts.flatMap(text => text.split(/\r?\n/).slice(1).filter(Boolean).map(toLookup))
+  const texts = await Promise.all(LOOKUP_FILES.map(file => readFile(file, 'utf8')))
+  return texts.flatMap(text => text.split(/\r?\n/).slice(1).filter(Boolean).map(toLookupRow))
 }
 
-const COLUMNS = ['LookupName', 'LookupValue', 'StandardLookupValue', 'LegacyODataValue'].map(
+const LOOKUP_COLUMNS = ['LookupName', 'LookupValue', 'StandardLookupValue', 'LegacyODataValue'].map(
   name => `"${name}"`,
 )
-const listOf = (row: string) => COLUMNS.map(column => `${row}.${column}`).join(', ')
+const qualifiedColumns = (row: string) => LOOKUP_COLUMNS.map(column => `${row}.${column}`).join(', ')
 
-const MERGE = `insert into "Lookup" ("LookupKey", ${COLUMNS.join(', ')}, "ModificationTimestamp")
-  select r."LookupKey", ${listOf('r')}, $2::timestamptz from json_populate_recordset(null::"Lookup", $1::json) r
+const UPSERT_LOOKUPS = `insert into "Lookup" ("LookupKey", ${LOOKUP_COLUMNS.join(', ')}, "ModificationTimestamp")
+  select r."LookupKey", ${qualifiedColumns('r')}, $2::timestamptz from json_populate_recordset(null::"Lookup", $1::json) r
   where not exists (
-    select from "Lookup" l where l."LookupKey" = r."LookupKey" and ((${listOf('l')}) is not distinct from (${listOf('r')}) or l."ModificationTimestamp" > $2))
-  on conflict ("LookupKey") do update set (${COLUMNS.join(', ')}, "ModificationTimestamp") = (${listOf('excluded')}, excluded."ModificationTimestamp")`
+    select from "Lookup" l where l."LookupKey" = r."LookupKey" and ((${qualifiedColumns('l')}) is not distinct from (${qualifiedColumns('r')}) or l."ModificationTimestamp" > $2))
+  on conflict ("LookupKey") do update set (${LOOKUP_COLUMNS.join(', ')}, "ModificationTimestamp") = (${qualifiedColumns('excluded')}, excluded."ModificationTimestamp")`
 
 /**
  * Puts the lookup values of the project into a migrated database. They are reference data, there with or
@@ -69,7 +69,7 @@ export async function loadLookups(database: Database): Promise<void> {
   const rows = JSON.stringify(await readLookups())
   await database.withClient(async client => {
     await client.query(`begin; set local listing.import = 'on'`)
-    await client.query(MERGE, [rows, CHANGED])
+    await client.query(UPSERT_LOOKUPS, [rows, LAST_CHANGED])
     await client.query('commit')
   })
 }

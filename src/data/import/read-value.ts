@@ -1,17 +1,17 @@
 import { JsonNumber } from '../../domain/json.js'
-import { isDay, isStorable, isTimestamp, isWgs84 } from '../../domain/values.js'
+import { isDate, isStorable, isTimestamp, isWgs84 } from '../../domain/values.js'
 import type { EdmType, Scalar } from '../../model/model.js'
-import type { Json } from './json-stream.js'
-import type { Row, Value } from './upsert.js'
+import type { ImportJsonValue } from './json-stream.js'
+import type { ColumnValue, TableRow } from './upsert.js'
 
 /** Reads a value that is not null; `undefined` means that it is not of the type. */
-interface ValueType {
+interface ColumnValueReader {
   readonly expected: string
-  readonly read: (json: Json) => Value | undefined
+  readonly read: (json: ImportJsonValue) => ColumnValue | undefined
 }
 
 /** The text of a number; numbers may also be written as text, so that no program on the way rounds them. */
-const toNumberText = (json: Json): string | undefined =>
+const toNumberText = (json: ImportJsonValue): string | undefined =>
   json instanceof JsonNumber ? json.text : typeof json === 'string' ? json : undefined
 
 const DECIMAL = /^[+-]?\d+(\.\d+)?([eE][+-]?\d{1,3})?$/
@@ -20,19 +20,19 @@ const isDecimal = (text: string | undefined): text is string =>
   text !== undefined && text.length < 1000 && DECIMAL.test(text)
 
 /** Programs that know one kind of number write whole ones as `5.0`. */
-function readWhole(json: Json, limit: bigint): string | undefined {
+function readIntegerText(json: ImportJsonValue, limit: bigint): string | undefined {
   const [, digits] = /^([+-]?\d{1,30})(?:\.0+)?$/.exec(toNumberText(json) ?? '') ?? []
   if (digits === undefined) return undefined
   const value = BigInt(digits.replace(/^\+/, ''))
   return value >= -limit && value < limit ? String(value) : undefined
 }
 
-const isText = (json: Json): json is string => typeof json === 'string' && isStorable(json)
+const isStorableText = (json: ImportJsonValue): json is string => typeof json === 'string' && isStorable(json)
 
-const TYPES: Readonly<Record<EdmType, ValueType>> = {
+const VALUE_READERS: Readonly<Record<EdmType, ColumnValueReader>> = {
   Boolean: { expected: 'true or false', read: json => (typeof json === 'boolean' ? json : undefined) },
-  Int32: { expected: 'a whole number of 32 bits', read: json => readWhole(json, 2n ** 31n) },
-  Int64: { expected: 'a whole number of 64 bits', read: json => readWhole(json, 2n ** 63n) },
+  Int32: { expected: 'a whole number of 32 bits', read: json => readIntegerText(json, 2n ** 31n) },
+  Int64: { expected: 'a whole number of 64 bits', read: json => readIntegerText(json, 2n ** 63n) },
   Decimal: {
     expected: 'a decimal number',
     read: json => {
@@ -40,10 +40,10 @@ const TYPES: Readonly<Record<EdmType, ValueType>> = {
       return isDecimal(text) ? text : undefined
     },
   },
-  String: { expected: 'a text', read: json => (isText(json) ? json : undefined) },
+  String: { expected: 'a text', read: json => (isStorableText(json) ? json : undefined) },
   Date: {
     expected: 'a date (YYYY-MM-DD)',
-    read: json => (typeof json === 'string' && isDay(json) ? json : undefined),
+    read: json => (typeof json === 'string' && isDate(json) ? json : undefined),
   },
   DateTimeOffset: {
     expected: 'a timestamp (YYYY-MM-DDThh:mm:ss.sssZ)',
@@ -53,20 +53,23 @@ const TYPES: Readonly<Record<EdmType, ValueType>> = {
 }
 
 /** What a column takes, in words. */
-export const describeType = ({ type, collection }: Scalar): string =>
-  collection ? `a list, each item ${TYPES[type].expected}` : TYPES[type].expected
+export const describeExpectedType = ({ type, collection }: Scalar): string =>
+  collection ? `a list, each item ${VALUE_READERS[type].expected}` : VALUE_READERS[type].expected
 
 /**
  * The value of a column that is not null; `undefined` if it is not of the column's type. Lengths and lookups
  * are not looked at.
  */
-export function readValue({ type, collection }: Scalar, json: Json): Value | undefined {
-  if (!collection) return TYPES[type].read(json)
+export function readColumnValue(
+  { type, collection }: Scalar,
+  json: ImportJsonValue,
+): ColumnValue | undefined {
+  if (!collection) return VALUE_READERS[type].read(json)
   // Collections of this model hold text.
-  return Array.isArray(json) && json.every(isText) ? json : undefined
+  return Array.isArray(json) && json.every(isStorableText) ? json : undefined
 }
 
-const isEarth = (json: Json | undefined): boolean => {
+const isWgs84CrsMember = (json: ImportJsonValue | undefined): boolean => {
   if (json === undefined || json === null) return true
   const properties = json instanceof Map ? json.get('properties') : undefined
   const name = properties instanceof Map ? properties.get('name') : undefined
@@ -77,8 +80,9 @@ const isEarth = (json: Json | undefined): boolean => {
  * Longitude and latitude of a GeoJSON point (RFC 7946, with the `crs` of 2008 that OData writes), digit by
  * digit; `undefined` if it is none.
  */
-export function readPoint(json: Json): Row | undefined {
-  if (!(json instanceof Map) || json.get('type') !== 'Point' || !isEarth(json.get('crs'))) return undefined
+export function readPointCoordinates(json: ImportJsonValue): TableRow | undefined {
+  if (!(json instanceof Map) || json.get('type') !== 'Point' || !isWgs84CrsMember(json.get('crs')))
+    return undefined
   const coordinates = json.get('coordinates')
   if (!Array.isArray(coordinates) || coordinates.length < 2) return undefined
   const [longitude, latitude] = coordinates.map(toNumberText)

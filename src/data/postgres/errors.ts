@@ -4,34 +4,34 @@ import type { Problem } from '../../errors/problem.js'
 // `meta.driverAdapterError.cause.originalCode`, the same for PostgreSQL and PGlite; the driver's own faults
 // have a Prisma code, a code of Node, or only a text.
 
-type Reason = Extract<Problem, { kind: 'Unavailable' }>['reason']
+type UnavailableReason = Extract<Problem, { kind: 'Unavailable' }>['reason']
 
-const unavailable = (reason: Reason): Problem => ({ kind: 'Unavailable', reason })
+const toUnavailableProblem = (reason: UnavailableReason): Problem => ({ kind: 'Unavailable', reason })
 const CONFLICT: Problem = {
   kind: 'Conflict',
   what: 'Another request changed the same data at the same time. Try again.',
 }
-const BAD_VALUE: Problem = { kind: 'ImpossibleValue' }
+const INVALID_VALUE: Problem = { kind: 'ImpossibleValue' }
 const TOO_COMPLEX: Problem = { kind: 'BadRequest', reason: 'it is too complex for the database' }
 
 /**
  * Beginnings of SQLSTATE (PostgreSQL documentation, appendix A), the longest first where one begins another.
  */
-const BY_STATE: readonly (readonly [string, Problem])[] = [
-  ['57014', unavailable('timeout')],
-  ['25P03', unavailable('timeout')],
-  ['55P03', unavailable('busy')],
-  ['53100', unavailable('database')],
-  ['53', unavailable('busy')],
-  ['57', unavailable('database')],
-  ['08', unavailable('database')],
+const PROBLEMS_BY_SQLSTATE_PREFIX: readonly (readonly [string, Problem])[] = [
+  ['57014', toUnavailableProblem('timeout')],
+  ['25P03', toUnavailableProblem('timeout')],
+  ['55P03', toUnavailableProblem('busy')],
+  ['53100', toUnavailableProblem('database')],
+  ['53', toUnavailableProblem('busy')],
+  ['57', toUnavailableProblem('database')],
+  ['08', toUnavailableProblem('database')],
   ['40', CONFLICT],
-  ['22', BAD_VALUE],
+  ['22', INVALID_VALUE],
   ['54', TOO_COMPLEX],
 ]
 
 /** Codes of Prisma and of Node. P2028 has two meanings, and its text tells them apart. */
-const BY_CODE: ReadonlyMap<string, Problem> = new Map([
+const PROBLEMS_BY_ERROR_CODE: ReadonlyMap<string, Problem> = new Map([
   ...[
     'P1001',
     'P1002',
@@ -44,25 +44,25 @@ const BY_CODE: ReadonlyMap<string, Problem> = new Map([
     'ETIMEDOUT',
     'ENOTFOUND',
     'EAI_AGAIN',
-  ].map(code => [code, unavailable('database')] as const),
-  ['P2024', unavailable('busy')],
-  ['P2028', unavailable('timeout')],
+  ].map(code => [code, toUnavailableProblem('database')] as const),
+  ['P2024', toUnavailableProblem('busy')],
+  ['P2028', toUnavailableProblem('timeout')],
   ['P2034', CONFLICT],
-  ['P2020', BAD_VALUE],
+  ['P2020', INVALID_VALUE],
 ])
 
-const BY_TEXT: readonly (readonly [RegExp, Problem])[] = [
+const PROBLEMS_BY_MESSAGE: readonly (readonly [RegExp, Problem])[] = [
   [
     /Unable to start a transaction in the given time|timeout exceeded when trying to connect/,
-    unavailable('busy'),
+    toUnavailableProblem('busy'),
   ],
   [
     /Connection terminated|Can't reach database server|Connection ended|after calling end on the pool|not queryable/i,
-    unavailable('database'),
+    toUnavailableProblem('database'),
   ],
 ]
 
-interface Facts {
+interface DriverErrorFields {
   readonly code?: string
   readonly message?: string
   readonly meta?: { readonly driverAdapterError?: { readonly cause?: { readonly originalCode?: string } } }
@@ -74,12 +74,16 @@ interface Facts {
  */
 export function toProblem(error: unknown): Problem | undefined {
   if (!(error instanceof Error)) return undefined
-  const state = stateOf(error)
-  const known = state === undefined ? undefined : BY_STATE.find(([beginning]) => state.startsWith(beginning))
+  const sqlState = sqlStateOf(error)
+  const known =
+    sqlState === undefined
+      ? undefined
+      : PROBLEMS_BY_SQLSTATE_PREFIX.find(([prefix]) => sqlState.startsWith(prefix))
   if (known) return known[1]
-  const { code, message = '' }: Facts = error
+  const { code, message = '' }: DriverErrorFields = error
   return (
-    BY_TEXT.find(([text]) => text.test(message))?.[1] ?? (code === undefined ? undefined : BY_CODE.get(code))
+    PROBLEMS_BY_MESSAGE.find(([pattern]) => pattern.test(message))?.[1] ??
+    (code === undefined ? undefined : PROBLEMS_BY_ERROR_CODE.get(code))
   )
 }
 
@@ -90,10 +94,10 @@ export function toProblem(error: unknown): Problem | undefined {
 export const isRetryable = (error: unknown): boolean => toProblem(error) === CONFLICT
 
 /** SQLSTATE of the error, if PostgreSQL itself refused: five signs, in errors of pg the code. */
-function stateOf(error: Facts): string | undefined {
-  const state = error.meta?.driverAdapterError?.cause?.originalCode
+function sqlStateOf(error: DriverErrorFields): string | undefined {
+  const sqlState = error.meta?.driverAdapterError?.cause?.originalCode
   return (
-    state ??
+    sqlState ??
     (error.code !== undefined && /^[0-9A-Z]{5}$/.test(error.code) && !/^[EP]/.test(error.code)
       ? error.code
       : undefined)

@@ -1,13 +1,13 @@
 import { type ClientConfig, Pool, type PoolConfig } from 'pg'
-import type { Planning } from '../sql/statement.js'
+import type { PlanCacheMode } from '../sql/statement.js'
 
 /**
  * Connections to the database by how statements are planned on them. Where there are few, all of them plan
  * each time.
  */
 export interface Pools {
-  readonly 'each time': Pool
-  readonly once?: Pool
+  readonly custom: Pool
+  readonly generic?: Pool
 }
 
 export interface DatabaseSettings {
@@ -22,30 +22,31 @@ export interface DatabaseSettings {
   readonly statementTimeoutMs: number
 }
 
-export const APPLICATION = 'listing-service'
+export const APPLICATION_NAME = 'listing-service'
 
 /**
  * Half of the connections plan once: most of what is read and written in one statement. Transactions need the
  * others.
  */
 export function openPools(databaseUrl: string, settings: DatabaseSettings): Pools {
-  const half = Math.floor(settings.poolSize / 2)
-  const open = (planning: Planning, max: number) => openPool(toTarget(databaseUrl, planning), settings, max)
+  const genericPoolSize = Math.floor(settings.poolSize / 2)
+  const openWithMode = (planCacheMode: PlanCacheMode, max: number) =>
+    openPool(toClientConfig(databaseUrl, planCacheMode), settings, max)
   return {
-    'each time': open('each time', settings.poolSize - half),
-    ...(half > 0 && { once: open('once', half) }),
+    custom: openWithMode('custom', settings.poolSize - genericPoolSize),
+    ...(genericPoolSize > 0 && { generic: openWithMode('generic', genericPoolSize) }),
   }
 }
 
-export function openPool(target: ClientConfig, settings: DatabaseSettings, max: number): Pool {
-  const pool = new Pool({ ...toPoolConfig(target, settings), max })
+export function openPool(clientConfig: ClientConfig, settings: DatabaseSettings, max: number): Pool {
+  const pool = new Pool({ ...toPoolConfig(clientConfig, settings), max })
   // A connection that is lost while nobody uses it is replaced at the next use; without a listener the
   // process would end.
   pool.on('error', () => undefined)
   return pool
 }
 
-export const toEmbeddedTarget = (host: string): ClientConfig => ({
+export const toEmbeddedClientConfig = (host: string): ClientConfig => ({
   host,
   port: 5432,
   user: 'postgres',
@@ -54,9 +55,9 @@ export const toEmbeddedTarget = (host: string): ClientConfig => ({
 
 /** PostgreSQL's names for both kinds of planning. */
 const PLAN_CACHE_MODE = {
-  'each time': 'force_custom_plan',
-  once: 'force_generic_plan',
-} as const satisfies Record<Planning, string>
+  custom: 'force_custom_plan',
+  generic: 'force_generic_plan',
+} as const satisfies Record<PlanCacheMode, string>
 
 /**
  * Session settings go with the connection string, so that they hold from the first statement on: UTC, since
@@ -64,12 +65,12 @@ const PLAN_CACHE_MODE = {
  * statements of nested expansions takes minutes, and which neither statement_timeout nor pg_terminate_backend
  * interrupts.
  */
-export function toTarget(databaseUrl: string, planning: Planning = 'each time'): ClientConfig {
+export function toClientConfig(databaseUrl: string, planCacheMode: PlanCacheMode = 'custom'): ClientConfig {
   const url = new URL(databaseUrl)
   const options = [
     url.searchParams.get('options'),
     '-c timezone=UTC',
-    `-c plan_cache_mode=${PLAN_CACHE_MODE[planning]}`,
+    `-c plan_cache_mode=${PLAN_CACHE_MODE[planCacheMode]}`,
     '-c jit=off',
   ]
   url.searchParams.set('options', options.filter(Boolean).join(' '))
@@ -81,20 +82,20 @@ export function toTarget(databaseUrl: string, planning: Planning = 'each time'):
  * catalog: its first reads take two to ten times as long, and pg would end connections after ten seconds, so
  * that a service with pauses would always read like that.
  */
-const IDLE_MS = 600_000
+const IDLE_TIMEOUT_MS = 600_000
 
 /**
  * How long nothing is said before the network is asked whether the connection is still there: less than the
  * minutes after which firewalls and balancers forget it.
  */
-const KEEP_ALIVE_MS = 60_000
+const KEEP_ALIVE_DELAY_MS = 60_000
 
-const toPoolConfig = (target: ClientConfig, settings: DatabaseSettings): PoolConfig => ({
-  ...target,
-  idleTimeoutMillis: IDLE_MS,
+const toPoolConfig = (clientConfig: ClientConfig, settings: DatabaseSettings): PoolConfig => ({
+  ...clientConfig,
+  idleTimeoutMillis: IDLE_TIMEOUT_MS,
   keepAlive: true,
-  keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-  application_name: APPLICATION,
+  keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
+  application_name: APPLICATION_NAME,
   connectionTimeoutMillis: settings.poolWaitMs,
   statement_timeout: settings.statementTimeoutMs,
   lock_timeout: settings.poolWaitMs,

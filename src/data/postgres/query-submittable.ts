@@ -1,20 +1,20 @@
 import { type Connection, types as readers, type Submittable } from 'pg'
 
 /** How a column's text is read; its name is that of the member in a row. */
-interface Column {
+interface ColumnParser {
   readonly name: string
-  readonly read: (text: string) => unknown
+  readonly parse: (text: string) => unknown
 }
 
-type Columns = readonly Column[]
+type ColumnParsers = readonly ColumnParser[]
 
 /** What pg says of the columns of a result. */
-interface Description {
+interface RowDescription {
   readonly fields: readonly { readonly name: string; readonly dataTypeID: number }[]
 }
 
 /** The parts of pg's connection that its types leave out. */
-interface Wire {
+interface PgProtocolConnection {
   readonly stream: { cork(): void; uncork(): void }
   /** Texts of the statements that the connection has prepared, by name. */
   readonly parsedStatements: Readonly<Record<string, string>>
@@ -33,29 +33,29 @@ interface Wire {
  * What the named statements of a connection return: asked once, since it stays as it is as long as the
  * statement lives.
  */
-const KNOWN = new WeakMap<Wire, Map<string, Columns>>()
+const COLUMN_CACHES = new WeakMap<PgProtocolConnection, Map<string, ColumnParsers>>()
 
-function columnsOn(wire: Wire): Map<string, Columns> {
-  const known = KNOWN.get(wire)
+function columnCacheOf(connection: PgProtocolConnection): Map<string, ColumnParsers> {
+  const known = COLUMN_CACHES.get(connection)
   if (known) return known
-  const none = new Map<string, Columns>()
-  KNOWN.set(wire, none)
-  return none
+  const columnCache = new Map<string, ColumnParsers>()
+  COLUMN_CACHES.set(connection, columnCache)
+  return columnCache
 }
 
-type Done = (error: unknown, rows?: readonly unknown[]) => void
+type QueryCallback = (error: unknown, rows?: readonly unknown[]) => void
 
 /**
  * One run of a statement, in the form in which pg takes what is not made by itself (as pg-cursor does). Its
  * own asks for a description of the rows each time, and makes of each of them a copy of a pattern: a fifth of
  * what a small read cost in Node.
  */
-export class Run implements Submittable {
+export class CachedQuery implements Submittable {
   /** Set by pg: who waits for the end. */
-  callback: Done | undefined
+  callback: QueryCallback | undefined
   readonly #rows: unknown[] = []
-  #columns: Columns = []
-  #known: Map<string, Columns> | undefined
+  #columns: ColumnParsers = []
+  #columnCache: Map<string, ColumnParsers> | undefined
 
   /** @param name under which the connection keeps the statement; empty: not at all. */
   constructor(
@@ -65,38 +65,38 @@ export class Run implements Submittable {
   ) {}
 
   submit(connection: Connection): void {
-    const wire = connection as unknown as Wire // as its source has it
+    const protocol = connection as unknown as PgProtocolConnection // as its source has it
     const isNamed = this.name !== ''
-    if (isNamed) this.#known = columnsOn(wire)
-    const columns = this.#known?.get(this.name)
+    if (isNamed) this.#columnCache = columnCacheOf(protocol)
+    const columns = this.#columnCache?.get(this.name)
     // What is written between goes out together.
-    wire.stream.cork()
+    protocol.stream.cork()
     try {
-      if (!isNamed || wire.parsedStatements[this.name] === undefined) wire.parse(this)
-      wire.bind({ statement: this.name, values: this.values, valueMapper: toText })
+      if (!isNamed || protocol.parsedStatements[this.name] === undefined) protocol.parse(this)
+      protocol.bind({ statement: this.name, values: this.values, valueMapper: toParameterText })
       if (columns) this.#columns = columns
-      else wire.describe({ type: 'P' })
-      wire.execute()
-      wire.sync()
+      else protocol.describe({ type: 'P' })
+      protocol.execute()
+      protocol.sync()
     } finally {
-      wire.stream.uncork()
+      protocol.stream.uncork()
     }
   }
 
-  handleRowDescription({ fields }: Description): void {
+  handleRowDescription({ fields }: RowDescription): void {
     this.#columns = fields.map(({ name, dataTypeID }) => ({
       name,
-      read: readers.getTypeParser(dataTypeID, 'text'),
+      parse: readers.getTypeParser(dataTypeID, 'text'),
     }))
-    this.#known?.set(this.name, this.#columns)
+    this.#columnCache?.set(this.name, this.#columns)
   }
 
   handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
     const row: Record<string, unknown> = {}
     for (let i = 0; i < this.#columns.length; i++) {
-      const { name, read } = this.#columns[i] as Column // within its length
+      const { name, parse } = this.#columns[i] as ColumnParser // within its length
       const text = fields[i] ?? null
-      row[name] = text === null ? null : read(text)
+      row[name] = text === null ? null : parse(text)
     }
     this.#rows.push(row)
   }
@@ -116,10 +116,10 @@ export class Run implements Submittable {
 }
 
 /** A value as PostgreSQL reads it from text. */
-function toText(value: unknown): string | null {
+function toParameterText(value: unknown): string | null {
   if (value === null || value === undefined) return null
-  return Array.isArray(value) ? `{${value.map(toItem).join(',')}}` : String(value)
+  return Array.isArray(value) ? `{${value.map(toArrayElement).join(',')}}` : String(value)
 }
 
-const toItem = (item: unknown): string =>
+const toArrayElement = (item: unknown): string =>
   item === null ? 'NULL' : `"${String(item).replaceAll(/["\\]/g, String.raw`\$&`)}"`

@@ -20,14 +20,14 @@ export class StatementNames {
     if (known !== undefined || this.#names.size >= this.#limit) return known ?? ''
     const digest = createHash('sha1').update(sql).digest('base64url')
     if (!this.#seen.has(digest)) {
-      this.#remember(digest)
+      this.#markSeen(digest)
       return ''
     }
     this.#names.set(sql, digest)
     return digest
   }
 
-  #remember(digest: string): void {
+  #markSeen(digest: string): void {
     if (this.#seen.size >= 10 * this.#limit) this.#seen = new Set()
     this.#seen.add(digest)
   }

@@ -1,65 +1,65 @@
 import sql, { raw, type Sql } from 'sql-template-tag'
-import type { Type, ValueType } from '../../query/functions.js'
+import type { ExprType, ValueType } from '../../query/functions.js'
 
 const TIMESTAMP_FORMAT = `'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'`
 
 /** A timestamp as answers show it: UTC, milliseconds, `Z`. The session's time zone is UTC. */
-export const timestampText = (a: Sql) => sql`to_char(${a}, ${raw(TIMESTAMP_FORMAT)})`
+export const toTimestampText = (a: Sql) => sql`to_char(${a}, ${raw(TIMESTAMP_FORMAT)})`
 /** An exact number without zeros that mean nothing. */
-export const numberText = (a: Sql) => sql`trim_scale((${a})::numeric)::text`
+export const toDecimalText = (a: Sql) => sql`trim_scale((${a})::numeric)::text`
 
 /** Text that PostgreSQL would refuse gives null, as OData has it: it is looked at before it is converted. */
-const ifLike = (a: Sql, pattern: string, then: Sql) => sql`(case when ${a} ~ ${pattern} then ${then} end)`
+const ifMatches = (a: Sql, pattern: string, then: Sql) => sql`(case when ${a} ~ ${pattern} then ${then} end)`
 const NUMBER = String.raw`^[+-]?\d+(\.\d+)?([eE][+-]?\d{1,3})?$`
 const INTEGER = String.raw`^[+-]?\d+$`
 const DATE = String.raw`^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])`
-const CLOCK = String.raw`([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,12})?)?`
+const TIME_OF_DAY = String.raw`([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,12})?)?`
 
-const within = (n: Sql, low: string, high: string) =>
+const nullUnlessBetween = (n: Sql, low: string, high: string) =>
   sql`(case when ${n} between ${raw(low)} and ${raw(high)} then ${n} end)`
-const int32 = (n: Sql) => within(n, '-2147483648', '2147483647')
-const int64 = (n: Sql) => within(n, '-9223372036854775808', '9223372036854775807')
+const nullUnlessInt32 = (n: Sql) => nullUnlessBetween(n, '-2147483648', '2147483647')
+const nullUnlessInt64 = (n: Sql) => nullUnlessBetween(n, '-9223372036854775808', '9223372036854775807')
 /** A day that the month has; to_date would roll over. */
-const realDay = (a: Sql) =>
+const toDateOrNull = (a: Sql) =>
   sql`(case when substr(${a}, 9, 2)::int <= extract(day from (substr(${a}, 1, 7) || '-01')::date + interval '1 month - 1 day') then substr(${a}, 1, 10)::date end)`
 
-const TO_TEXT: { readonly [from in Type]?: (a: Sql) => Sql } = {
+const CASTS_TO_STRING: { readonly [from in ExprType]?: (a: Sql) => Sql } = {
   Boolean: a => sql`(case when ${a} then 'true' when not ${a} then 'false' end)`,
-  Int32: numberText,
-  Int64: numberText,
-  Decimal: numberText,
-  DateTimeOffset: timestampText,
+  Int32: toDecimalText,
+  Int64: toDecimalText,
+  Decimal: toDecimalText,
+  DateTimeOffset: toTimestampText,
 }
 
 /**
  * How a value of one type becomes one of another, or null where it cannot (OData 4.01 Part 2, 5.1.1.10.1).
  */
-export function renderCast(a: Sql, from: Type, to: ValueType): Sql {
+export function toCast(a: Sql, from: ExprType, to: ValueType): Sql {
   if (from === to) return a
-  if (to === 'String') return sql`(${(TO_TEXT[from] ?? (x => sql`(${x})::text`))(a)} collate "C")`
-  if (from === 'String') return (FROM_TEXT[to] ?? (() => sql`null`))(a)
-  return (BETWEEN[to] ?? (x => x))(a)
+  if (to === 'String') return sql`(${(CASTS_TO_STRING[from] ?? (x => sql`(${x})::text`))(a)} collate "C")`
+  if (from === 'String') return (CASTS_FROM_STRING[to] ?? (() => sql`null`))(a)
+  return (CASTS_BY_TARGET[to] ?? (x => x))(a)
 }
 
-const FROM_TEXT: { readonly [to in ValueType]?: (a: Sql) => Sql } = {
+const CASTS_FROM_STRING: { readonly [to in ValueType]?: (a: Sql) => Sql } = {
   Boolean: a => sql`(case ${a} when 'true' then true when 'false' then false end)`,
-  Int32: a => int32(ifLike(a, INTEGER, sql`(${a})::numeric`)),
-  Int64: a => int64(ifLike(a, INTEGER, sql`(${a})::numeric`)),
-  Decimal: a => ifLike(a, NUMBER, sql`(${a})::numeric`),
-  Double: a => ifLike(a, NUMBER, sql`(${a})::numeric::double precision`),
-  Date: a => ifLike(a, `${DATE}$`, realDay(a)),
-  TimeOfDay: a => ifLike(a, `^${CLOCK}$`, sql`(${a})::time`),
+  Int32: a => nullUnlessInt32(ifMatches(a, INTEGER, sql`(${a})::numeric`)),
+  Int64: a => nullUnlessInt64(ifMatches(a, INTEGER, sql`(${a})::numeric`)),
+  Decimal: a => ifMatches(a, NUMBER, sql`(${a})::numeric`),
+  Double: a => ifMatches(a, NUMBER, sql`(${a})::numeric::double precision`),
+  Date: a => ifMatches(a, `${DATE}$`, toDateOrNull(a)),
+  TimeOfDay: a => ifMatches(a, `^${TIME_OF_DAY}$`, sql`(${a})::time`),
   DateTimeOffset: a =>
-    ifLike(
+    ifMatches(
       a,
-      `${DATE}T${CLOCK}(Z|[+-]([01]\\d|2[0-3]):[0-5]\\d)$`,
-      sql`(case when ${realDay(a)} is not null then (${a})::timestamptz end)`,
+      `${DATE}T${TIME_OF_DAY}(Z|[+-]([01]\\d|2[0-3]):[0-5]\\d)$`,
+      sql`(case when ${toDateOrNull(a)} is not null then (${a})::timestamptz end)`,
     ),
 }
 
-const BETWEEN: { readonly [to in ValueType]?: (a: Sql) => Sql } = {
-  Int32: a => int32(sql`trunc((${a})::numeric)`),
-  Int64: a => int64(sql`trunc((${a})::numeric)`),
+const CASTS_BY_TARGET: { readonly [to in ValueType]?: (a: Sql) => Sql } = {
+  Int32: a => nullUnlessInt32(sql`trunc((${a})::numeric)`),
+  Int64: a => nullUnlessInt64(sql`trunc((${a})::numeric)`),
   Decimal: a => sql`(case when abs((${a})::numeric) < 'Infinity'::numeric then (${a})::numeric end)`,
   Double: a => sql`(${a})::double precision`,
   DateTimeOffset: a => sql`(${a})::timestamptz`,

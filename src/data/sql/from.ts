@@ -1,7 +1,7 @@
 import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
-import type { AggregateMethod, Type } from '../../query/functions.js'
-import type { Aggregate, Derived, Groups, Plan, Window } from '../../query/plan.js'
-import { computedType, identifier } from './columns.js'
+import type { AggregateMethod, ExprType } from '../../query/functions.js'
+import type { Aggregate, Derived, GroupByTransform, Plan, WindowTransform } from '../../query/plan.js'
+import { computedPgType, quoteIdentifier } from './columns.js'
 import { toCondition, toSql } from './expression.js'
 import { toOrderBy } from './limit-offset.js'
 
@@ -10,18 +10,18 @@ import { toOrderBy } from './limit-offset.js'
  * transformations make of it.
  */
 export const toFrom = ({ entity, from, row }: Pick<Plan, 'entity' | 'from' | 'row'>): Sql =>
-  from ? sql`from (${toRelation(from)}) ${raw(row)}` : sql`from ${identifier(entity.name)} ${raw(row)}`
+  from ? sql`from (${toSubquery(from)}) ${raw(row)}` : sql`from ${quoteIdentifier(entity.name)} ${raw(row)}`
 
-function toRelation(derived: Derived): Sql {
-  const { filter, row, makes } = derived
+function toSubquery(derived: Derived): Sql {
+  const { filter, row, transform } = derived
   const rows = sql`${toFrom(derived)}${filter ? sql` where ${toCondition(filter, false, 'all')}` : empty}`
-  return makes.kind === 'groups'
-    ? toGroups(makes, rows)
-    : sql`select ${raw(row)}.* ${rows} ${toWindow(makes)}`
+  return transform.kind === 'groups'
+    ? toGroupBy(transform, rows)
+    : sql`select ${raw(row)}.* ${rows} ${toOrderLimitOffset(transform)}`
 }
 
 /** The numbers are written out: they are whole, and may be larger than what a bound limit can be. */
-function toWindow({ orderBy, top, skip }: Window): Sql {
+function toOrderLimitOffset({ orderBy, top, skip }: WindowTransform): Sql {
   return sql`order by ${toOrderBy({ orderBy })}${raw(top === undefined ? '' : ` limit ${top}`)}${raw(skip === undefined ? '' : ` offset ${skip}`)}`
 }
 
@@ -29,32 +29,32 @@ function toWindow({ orderBy, top, skip }: Window): Sql {
  * Groups are named by their place in the list: an expression that is written twice has parameters of its own
  * each time.
  */
-function toGroups({ groups, aggregates }: Groups, rows: Sql): Sql {
+function toGroupBy({ groups, aggregates }: GroupByTransform, rows: Sql): Sql {
   const columns = [
-    ...groups.map((g, i) => sql`${toSql(g)} as ${identifier(`g${i}`)}`),
-    ...aggregates.map((a, i) => sql`${toAggregate(a)} as ${identifier(`a${i}`)}`),
+    ...groups.map((g, i) => sql`${toSql(g)} as ${quoteIdentifier(`g${i}`)}`),
+    ...aggregates.map((a, i) => sql`${toAggregate(a)} as ${quoteIdentifier(`a${i}`)}`),
   ]
   return sql`select ${join(columns)} ${rows}${raw(groups.length > 0 ? ` group by ${groups.map((_, i) => i + 1).join(', ')}` : '')}`
 }
 
 const toAggregate = ({ of, type }: Aggregate): Sql =>
   of
-    ? sql`(${AGGREGATE[of.method](toSql(of.expr), of.expr.type)})::${raw(computedType(type))}`
+    ? sql`(${SQL_AGGREGATES[of.method](toSql(of.expr), of.expr.type)})::${raw(computedPgType(type))}`
     : raw('count(*)')
 
-const aggregate = (f: string) => (a: Sql) => sql`${raw(f)}(${a})`
+const aggregateFunction = (f: string) => (a: Sql) => sql`${raw(f)}(${a})`
 /** False is below true, which PostgreSQL's min and max do not know. */
-const extreme = (f: string, ofTruth: string) => (a: Sql, type: Type) =>
-  sql`${raw(type === 'Boolean' ? ofTruth : f)}(${a})`
+const minOrMax = (f: string, booleanAggregate: string) => (a: Sql, type: ExprType) =>
+  sql`${raw(type === 'Boolean' ? booleanAggregate : f)}(${a})`
 
 /**
  * How PostgreSQL says each method: nulls do not count, and of nothing there is null, but for how many (OData
  * Data Aggregation 4.0, 3.1.3).
  */
-const AGGREGATE: Readonly<Record<AggregateMethod, (value: Sql, type: Type) => Sql>> = {
-  sum: aggregate('sum'),
-  average: aggregate('avg'),
-  min: extreme('min', 'bool_and'),
-  max: extreme('max', 'bool_or'),
+const SQL_AGGREGATES: Readonly<Record<AggregateMethod, (value: Sql, type: ExprType) => Sql>> = {
+  sum: aggregateFunction('sum'),
+  average: aggregateFunction('avg'),
+  min: minOrMax('min', 'bool_and'),
+  max: minOrMax('max', 'bool_or'),
   countdistinct: a => sql`count(distinct ${a})`,
 }

@@ -1,39 +1,39 @@
 import sql, { join, type Sql } from 'sql-template-tag'
 import type { FunctionName } from '../../query/functions.js'
-import { type Expr, isRowColumn, isValue } from '../../query/plan.js'
-import { boxesAround } from './bounding-box.js'
-import { escapeLike, ringsOf, toColumn, toLiteral } from './columns.js'
-import { FLIPPED, isComparison } from './comparison.js'
-import { RENDER } from './functions.js'
+import { type Expr, isNonNullLiteral, isRowColumn } from '../../query/plan.js'
+import { boundingBoxesAround } from './bounding-box.js'
+import { escapeLike, polygonRingsOf, toColumn, toSqlLiteral } from './columns.js'
+import { COMMUTATORS, isComparisonOperator } from './comparison.js'
+import { SQL_FUNCTIONS } from './functions.js'
 
-type Call = Expr & { kind: 'call' }
-type Column = Expr & { kind: 'column' }
-type Literal = Expr & { kind: 'literal' }
+type CallExpr = Expr & { kind: 'call' }
+type ColumnExpr = Expr & { kind: 'column' }
+type LiteralExpr = Expr & { kind: 'literal' }
 
-const isCall = (expr: Expr | undefined, fn: FunctionName): expr is Call =>
+const isCall = (expr: Expr | undefined, fn: FunctionName): expr is CallExpr =>
   expr?.kind === 'call' && expr.fn === fn
 
 /**
  * A condition in other words that an index can serve and that select exactly the same records where only true
  * counts; undefined where there are none. No function stands on a column that has such a form.
  */
-export function toServed(expr: Call): Sql | undefined {
+export function toIndexablePredicate(expr: CallExpr): Sql | undefined {
   const [left, right] = expr.args
   if (isCall(left, 'year') || isCall(left, 'date'))
-    return isValue(right) ? periodRange(expr.fn, left, right) : undefined
-  const flipped = flip(expr.fn)
-  if (flipped && isValue(left) && right?.kind === 'call')
-    return toServed({ ...expr, fn: flipped, args: [right, left] })
-  return isCall(expr, 'contains') ? containedText(left, right) : undefined
+    return isNonNullLiteral(right) ? toDateRangePredicate(expr.fn, left, right) : undefined
+  const commutator = commutatorOf(expr.fn)
+  if (commutator && isNonNullLiteral(left) && right?.kind === 'call')
+    return toIndexablePredicate({ ...expr, fn: commutator, args: [right, left] })
+  return isCall(expr, 'contains') ? toTrigramPredicate(left, right) : undefined
 }
 
-const flip = (fn: FunctionName) => (isComparison(fn) ? FLIPPED[fn] : undefined)
+const commutatorOf = (fn: FunctionName) => (isComparisonOperator(fn) ? COMMUTATORS[fn] : undefined)
 
 /** `year(x) eq 2024` is a range of x; so is each other comparison but `ne`. */
-function periodRange(
+function toDateRangePredicate(
   fn: FunctionName,
-  { fn: period, args: [subject] }: Call,
-  { value }: Literal,
+  { fn: period, args: [subject] }: CallExpr,
+  { value }: LiteralExpr,
 ): Sql | undefined {
   if (!isRowColumn(subject)) return undefined
   const bounds =
@@ -41,18 +41,18 @@ function periodRange(
       ? yearBounds(Number(value))
       : { start: sql`${value}::date`, end: sql`(${value}::date + 1)` }
   if (!bounds) return undefined
-  const x = toColumn(subject.scalar, subject.source)
+  const column = toColumn(subject.scalar, subject.source)
   switch (fn) {
     case 'eq':
-      return sql`(${x} >= ${bounds.start} and ${x} < ${bounds.end})`
+      return sql`(${column} >= ${bounds.start} and ${column} < ${bounds.end})`
     case 'ge':
-      return sql`(${x} >= ${bounds.start})`
+      return sql`(${column} >= ${bounds.start})`
     case 'gt':
-      return sql`(${x} >= ${bounds.end})`
+      return sql`(${column} >= ${bounds.end})`
     case 'lt':
-      return sql`(${x} < ${bounds.start})`
+      return sql`(${column} < ${bounds.start})`
     case 'le':
-      return sql`(${x} < ${bounds.end})`
+      return sql`(${column} < ${bounds.end})`
     default:
       return undefined
   }
@@ -67,38 +67,39 @@ function yearBounds(year: number): { readonly start: Sql; readonly end: Sql } | 
 }
 
 /** What front ends send while somebody types; the trigram indexes are on this expression. */
-function containedText(text: Expr | undefined, part: Expr | undefined): Sql | undefined {
+function toTrigramPredicate(text: Expr | undefined, part: Expr | undefined): Sql | undefined {
   const column = isCall(text, 'tolower') ? text.args[0] : undefined
-  if (!isRowColumn(column) || !isValue(part)) return undefined
+  if (!isRowColumn(column) || !isNonNullLiteral(part)) return undefined
   const pattern = `%${escapeLike(String(part.value))}%`
-  return sql`(${RENDER.tolower([toColumn(column.scalar, column.source)], ['String'])} like ${pattern})`
+  return sql`(${SQL_FUNCTIONS.tolower([toColumn(column.scalar, column.source)], ['String'])} like ${pattern})`
 }
 
 /** A condition that is true wherever `expr` is, and that the index on positions serves. */
-export function toPrefilter(expr: Call): Sql | undefined {
+export function toIndexPrefilter(expr: CallExpr): Sql | undefined {
   const [left, right] = expr.args
-  if (expr.fn === 'geo.intersects' && isRowColumn(left) && isValue(right))
-    return sql`${position(left)} <@ ${ringsOf(String(right.value))[0] ?? ''}::polygon`
-  const flipped = flip(expr.fn)
-  if (flipped && isValue(left) && isCall(right, 'geo.distance'))
-    return toPrefilter({ ...expr, fn: flipped, args: [right, left] })
-  return (expr.fn === 'lt' || expr.fn === 'le') && isCall(left, 'geo.distance') && isValue(right)
-    ? aroundPoint(left, Number(right.value))
+  if (expr.fn === 'geo.intersects' && isRowColumn(left) && isNonNullLiteral(right))
+    return sql`${toGeoPoint(left)} <@ ${polygonRingsOf(String(right.value))[0] ?? ''}::polygon`
+  const commutator = commutatorOf(expr.fn)
+  if (commutator && isNonNullLiteral(left) && isCall(right, 'geo.distance'))
+    return toIndexPrefilter({ ...expr, fn: commutator, args: [right, left] })
+  return (expr.fn === 'lt' || expr.fn === 'le') && isCall(left, 'geo.distance') && isNonNullLiteral(right)
+    ? toBoundingBoxPredicate(left, Number(right.value))
     : undefined
 }
 
-const position = ({ scalar, source }: Column) => sql`geo_point(${toColumn(scalar, source)})`
+const toGeoPoint = ({ scalar, source }: ColumnExpr) => sql`geo_point(${toColumn(scalar, source)})`
 
-function aroundPoint({ args: [a, b] }: Call, metres: number): Sql | undefined {
-  const [place, point] = isValue(a) ? [b, a] : [a, b]
-  if (!isRowColumn(place) || !isValue(point) || !Number.isFinite(metres)) return undefined
+function toBoundingBoxPredicate({ args: [a, b] }: CallExpr, metres: number): Sql | undefined {
+  const [column, point] = isNonNullLiteral(a) ? [b, a] : [a, b]
+  if (!isRowColumn(column) || !isNonNullLiteral(point) || !Number.isFinite(metres)) return undefined
   const [longitude = 0, latitude = 0] = String(point.value).split(' ').map(Number)
-  const boxes = boxesAround(longitude, latitude, metres)
+  const boxes = boundingBoxesAround(longitude, latitude, metres)
   return boxes.length === 0
     ? undefined
     : sql`(${join(
         boxes.map(
-          box => sql`${position(place)} <@ ${`(${box.west},${box.south}),(${box.east},${box.north})`}::box`,
+          box =>
+            sql`${toGeoPoint(column)} <@ ${`(${box.west},${box.south}),(${box.east},${box.north})`}::box`,
         ),
         ' or ',
       )})`
@@ -108,12 +109,12 @@ function aroundPoint({ args: [a, b] }: Call, metres: number): Sql | undefined {
  * `any(m: m eq 'a')` and `any(m: m in ('a','b'))` on a collection of values, as an index on the collection
  * serves them.
  */
-export function toOverlap({ over, row, body }: Expr & { kind: 'lambda' }): Sql | undefined {
+export function toArrayOverlap({ over, row, body }: Expr & { kind: 'lambda' }): Sql | undefined {
   if (over.kind !== 'values' || over.source.kind !== 'row') return undefined
-  const values = alternativesOf(body, expr => expr.kind === 'element' && expr.row === row)
+  const values = equalityValuesOf(body, expr => expr.kind === 'element' && expr.row === row)
   return (
     values &&
-    sql`(${toColumn(over.scalar, over.source)} && array[${join(values.map(v => toLiteral(v.value, v.type)))}])`
+    sql`(${toColumn(over.scalar, over.source)} && array[${join(values.map(v => toSqlLiteral(v.value, v.type)))}])`
   )
 }
 
@@ -121,23 +122,23 @@ export function toOverlap({ over, row, body }: Expr & { kind: 'lambda' }): Sql |
  * The values of which the subject has one, if that is what an expression says: `s eq 'a'`, `s in ('a','b')`,
  * and such joined by `or`.
  */
-export function alternativesOf(
+export function equalityValuesOf(
   expr: Expr | undefined,
   isSubject: (expr: Expr) => boolean,
-): readonly Literal[] | undefined {
+): readonly LiteralExpr[] | undefined {
   if (expr?.kind !== 'call') return undefined
   const [left, right] = expr.args
   const isOfSubject = left !== undefined && isSubject(left)
-  if (expr.fn === 'eq' && isOfSubject && isValue(right)) return [right]
+  if (expr.fn === 'eq' && isOfSubject && isNonNullLiteral(right)) return [right]
   if (
     expr.fn === 'in' &&
     isOfSubject &&
     right?.kind === 'list' &&
     right.items.length > 0 &&
-    right.items.every(isValue)
+    right.items.every(isNonNullLiteral)
   )
     return right.items
   if (expr.fn !== 'or') return undefined
-  const parts = expr.args.map(arg => alternativesOf(arg, isSubject))
+  const parts = expr.args.map(arg => equalityValuesOf(arg, isSubject))
   return parts.every(p => p !== undefined) ? parts.flat() : undefined
 }

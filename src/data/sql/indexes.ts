@@ -1,57 +1,64 @@
 /** The columns that an index is ordered by, and what it carries beside them. */
 export interface Index {
-  readonly order: readonly string[]
-  readonly carried: readonly string[]
+  readonly keyColumns: readonly string[]
+  readonly includedColumns: readonly string[]
 }
 
-const by = (...order: readonly string[]): Index => ({ order, carried: [] })
-const carrying = (index: Index, ...carried: readonly string[]): Index => ({ ...index, carried })
+const indexOn = (...keyColumns: readonly string[]): Index => ({ keyColumns, includedColumns: [] })
+const including = (index: Index, ...includedColumns: readonly string[]): Index => ({
+  ...index,
+  includedColumns,
+})
 
 /** What decides who may see a listing, beside its status. */
-const AUDIENCE = ['InternetEntireListingDisplayYN', 'ListAgentKey', 'ListOfficeKey'] as const
+const VISIBILITY_COLUMNS = ['InternetEntireListingDisplayYN', 'ListAgentKey', 'ListOfficeKey'] as const
 
 /** The ordered indexes of the tables: tests hold them against the catalog of the database. */
 export const INDEXES: Readonly<Record<string, readonly Index[]>> = {
   Property: [
-    by('ListingKey'),
-    carrying(
-      by('ModificationTimestamp', 'ListingKey'),
+    indexOn('ListingKey'),
+    including(
+      indexOn('ModificationTimestamp', 'ListingKey'),
       'StandardStatus',
-      ...AUDIENCE,
+      ...VISIBILITY_COLUMNS,
       'ListPrice',
       'StreetName',
     ),
-    carrying(by('City', 'ListPrice', 'ListingKey'), 'StandardStatus', ...AUDIENCE),
-    carrying(by('StandardStatus', 'ModificationTimestamp', 'ListingKey'), ...AUDIENCE),
-    by('ListPrice', 'ListingKey'),
-    by('ListAgentKey', 'ListingKey'),
-    by('ListOfficeKey', 'ListingKey'),
-    by('ListingId', 'ListingKey'),
-    by('OriginatingSystemKey', 'ListingKey'),
-    by('PostalCode', 'ListingKey'),
+    including(indexOn('City', 'ListPrice', 'ListingKey'), 'StandardStatus', ...VISIBILITY_COLUMNS),
+    including(indexOn('StandardStatus', 'ModificationTimestamp', 'ListingKey'), ...VISIBILITY_COLUMNS),
+    indexOn('ListPrice', 'ListingKey'),
+    indexOn('ListAgentKey', 'ListingKey'),
+    indexOn('ListOfficeKey', 'ListingKey'),
+    indexOn('ListingId', 'ListingKey'),
+    indexOn('OriginatingSystemKey', 'ListingKey'),
+    indexOn('PostalCode', 'ListingKey'),
   ],
-  Member: [by('MemberKey'), by('ModificationTimestamp', 'MemberKey')],
-  Office: [by('OfficeKey'), by('ModificationTimestamp', 'OfficeKey')],
+  Member: [indexOn('MemberKey'), indexOn('ModificationTimestamp', 'MemberKey')],
+  Office: [indexOn('OfficeKey'), indexOn('ModificationTimestamp', 'OfficeKey')],
   Media: [
-    by('MediaKey'),
-    by('PropertyKey', 'MediaKey'),
-    by('PropertyKey', 'Order', 'MediaKey'),
-    by('MemberKey', 'MediaKey'),
-    by('OfficeKey', 'MediaKey'),
-    by('ResourceRecordKey', 'MediaKey'),
-    by('ModificationTimestamp', 'MediaKey'),
+    indexOn('MediaKey'),
+    indexOn('PropertyKey', 'MediaKey'),
+    indexOn('PropertyKey', 'Order', 'MediaKey'),
+    indexOn('MemberKey', 'MediaKey'),
+    indexOn('OfficeKey', 'MediaKey'),
+    indexOn('ResourceRecordKey', 'MediaKey'),
+    indexOn('ModificationTimestamp', 'MediaKey'),
   ],
-  Rooms: [by('RoomKey'), by('ListingKey', 'RoomKey'), by('ModificationTimestamp', 'RoomKey')],
+  Rooms: [indexOn('RoomKey'), indexOn('ListingKey', 'RoomKey'), indexOn('ModificationTimestamp', 'RoomKey')],
   OpenHouse: [
-    by('OpenHouseKey'),
-    by('ListingKey', 'OpenHouseKey'),
-    by('ModificationTimestamp', 'OpenHouseKey'),
-    by('OpenHouseDate', 'OpenHouseKey'),
+    indexOn('OpenHouseKey'),
+    indexOn('ListingKey', 'OpenHouseKey'),
+    indexOn('ModificationTimestamp', 'OpenHouseKey'),
+    indexOn('OpenHouseDate', 'OpenHouseKey'),
   ],
-  Lookup: [by('LookupKey'), by('LookupName', 'LookupValue'), by('ModificationTimestamp', 'LookupKey')],
+  Lookup: [
+    indexOn('LookupKey'),
+    indexOn('LookupName', 'LookupValue'),
+    indexOn('ModificationTimestamp', 'LookupKey'),
+  ],
   EntityEvent: [
-    by('EntityEventSequence'),
-    by('ResourceName', 'ResourceRecordKey', 'EntityEventSequence'),
-    by('PropertyKey', 'EntityEventSequence'),
+    indexOn('EntityEventSequence'),
+    indexOn('ResourceName', 'ResourceRecordKey', 'EntityEventSequence'),
+    indexOn('PropertyKey', 'EntityEventSequence'),
   ],
 }

@@ -1,6 +1,6 @@
 import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
 import type { Plan } from '../../query/plan.js'
-import { isNeverNull, toSql } from './expression.js'
+import { isNonNullable, toSql } from './expression.js'
 
 /**
  * Null sorts below every value (decisions 2): first ascending, last descending. Of what is never null nothing
@@ -9,7 +9,7 @@ import { isNeverNull, toSql } from './expression.js'
 export function toOrderBy({ orderBy }: Pick<Plan, 'orderBy'>): Sql {
   return join(
     orderBy.map(({ expr, descending }) => {
-      const nulls = isNeverNull(expr) ? '' : descending ? ' nulls last' : ' nulls first'
+      const nulls = isNonNullable(expr) ? '' : descending ? ' nulls last' : ' nulls first'
       return sql`${toSql(expr)}${raw(`${descending ? ' desc' : ' asc'}${nulls}`)}`
     }),
   )
@@ -19,5 +19,5 @@ export function toOrderBy({ orderBy }: Pick<Plan, 'orderBy'>): Sql {
  * At most so many of the records, behind those that are skipped. The size is written out, so that a plan for
  * all values knows it; places to begin at are too many for that.
  */
-export const toWindow = (skip: number, most: number | undefined): Sql =>
-  sql`${raw(most === undefined ? '' : ` limit ${most}`)}${skip > 0 ? sql` offset ${skip}` : empty}`
+export const toLimitOffset = (skip: number, limit: number | undefined): Sql =>
+  sql`${raw(limit === undefined ? '' : ` limit ${limit}`)}${skip > 0 ? sql` offset ${skip}` : empty}`

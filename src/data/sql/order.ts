@@ -1,7 +1,7 @@
 import sql, { join, raw, type Sql } from 'sql-template-tag'
 import type { Expr, Plan } from '../../query/plan.js'
-import { computedType, pgType } from './columns.js'
-import { isNeverNull, toSql } from './expression.js'
+import { computedPgType, pgType } from './columns.js'
+import { isNonNullable, toSql } from './expression.js'
 
 /**
  * The records that come after the last one read, as conditions to be asked one after the other until the page
@@ -9,68 +9,77 @@ import { isNeverNull, toSql } from './expression.js'
  * null stands below every value, and no single comparison finds both what is beyond a value and the nulls
  * after it.
  */
-export function toStretches({
+export function keysetRanges({
   orderBy,
   after,
 }: Pick<Plan, 'orderBy' | 'after'>): readonly (Sql | undefined)[] {
   if (!after) return [undefined]
-  const terms = orderBy.map(({ expr, descending }, i) => toTerm(expr, descending, after[i] ?? null))
+  const terms = orderBy.map(({ expr, descending }, i) => toOrderTerm(expr, descending, after[i] ?? null))
   const [first, ...rest] = terms
   if (!first) return [undefined]
-  const isNull = sql`${first.sql} is null`
-  if (first.last === null) {
-    const nulls = sql`(${isNull} and ${beyond(rest)})`
-    return first.descending ? [nulls] : [nulls, sql`(${first.sql} is not null)`]
+  const isNull = sql`${first.expression} is null`
+  if (first.cursorValue === null) {
+    const nulls = sql`(${isNull} and ${toAfterTerms(rest)})`
+    return first.descending ? [nulls] : [nulls, sql`(${first.expression} is not null)`]
   }
-  const values = isOneComparison(terms)
-    ? compareRow(terms, first)
-    : sql`(${first.sql} ${first.sign}= ${first.value} and ${beyond(terms)})`
-  return first.descending && !isNeverNull(first.expr) ? [values, sql`(${isNull})`] : [values]
+  const values = isSingleRowComparison(terms)
+    ? toRowComparison(terms, first)
+    : sql`(${first.expression} ${first.operator}= ${first.boundValue} and ${toAfterTerms(terms)})`
+  return first.descending && !isNonNullable(first.expr) ? [values, sql`(${isNull})`] : [values]
 }
 
 /** One term of the order, with its value in the last record read. */
-interface Term {
+interface OrderTerm {
   readonly expr: Expr
   readonly descending: boolean
-  readonly last: string | null
-  readonly sql: Sql
-  readonly value: Sql
+  readonly cursorValue: string | null
+  readonly expression: Sql
+  readonly boundValue: Sql
   /** `>` or `<`: where the next records are. */
-  readonly sign: Sql
+  readonly operator: Sql
 }
 
-const toTerm = (expr: Expr, descending: boolean, last: string | null): Term => ({
+const toOrderTerm = (expr: Expr, descending: boolean, cursorValue: string | null): OrderTerm => ({
   expr,
   descending,
-  last,
-  sql: toSql(expr),
+  cursorValue,
+  expression: toSql(expr),
   // A column is compared in its own type, which its index serves.
-  value: sql`${last}::${raw((expr.kind === 'column' ? pgType : computedType)(expr.type))}`,
-  sign: raw(descending ? '<' : '>'),
+  boundValue: sql`${cursorValue}::${raw((expr.kind === 'column' ? pgType : computedPgType)(expr.type))}`,
+  operator: raw(descending ? '<' : '>'),
 })
 
 /**
  * Terms of one direction are one comparison of rows, which an index serves whole. Only the first may have
  * nulls, since they are another stretch.
  */
-const isOneComparison = ([first, ...rest]: readonly Term[]) =>
-  rest.every(t => t.descending === first?.descending && isNeverNull(t.expr))
+const isSingleRowComparison = ([first, ...rest]: readonly OrderTerm[]) =>
+  rest.every(t => t.descending === first?.descending && isNonNullable(t.expr))
 
-const compareRow = (terms: readonly Term[], { sign }: Term) =>
-  sql`((${join(terms.map(t => t.sql))}) ${sign} (${join(terms.map(t => t.value))}))`
+const toRowComparison = (terms: readonly OrderTerm[], { operator }: OrderTerm) =>
+  sql`((${join(terms.map(t => t.expression))}) ${operator} (${join(terms.map(t => t.boundValue))}))`
 
 /** Beyond the first term's value, or at it and beyond the rest. */
-function beyond([first, ...rest]: readonly Term[]): Sql {
+function toAfterTerms([first, ...rest]: readonly OrderTerm[]): Sql {
   if (!first) return raw('false')
-  return rest.length === 0 ? after(first) : sql`(${after(first)} or (${same(first)} and ${beyond(rest)}))`
+  return rest.length === 0
+    ? toAfterTerm(first)
+    : sql`(${toAfterTerm(first)} or (${toEqualsTerm(first)} and ${toAfterTerms(rest)}))`
 }
 
-function after({ expr, descending, last, sql: term, sign, value }: Term): Sql {
-  if (last === null) return descending ? raw('false') : sql`(${term} is not null)`
-  return descending && !isNeverNull(expr)
-    ? sql`(${term} < ${value} or ${term} is null)`
-    : sql`(${term} ${sign} ${value})`
+function toAfterTerm({
+  expr,
+  descending,
+  cursorValue,
+  expression: term,
+  operator,
+  boundValue,
+}: OrderTerm): Sql {
+  if (cursorValue === null) return descending ? raw('false') : sql`(${term} is not null)`
+  return descending && !isNonNullable(expr)
+    ? sql`(${term} < ${boundValue} or ${term} is null)`
+    : sql`(${term} ${operator} ${boundValue})`
 }
 
-const same = ({ last, sql: term, value }: Term) =>
-  last === null ? sql`(${term} is null)` : sql`(${term} = ${value})`
+const toEqualsTerm = ({ cursorValue, expression: term, boundValue }: OrderTerm) =>
+  cursorValue === null ? sql`(${term} is null)` : sql`(${term} = ${boundValue})`

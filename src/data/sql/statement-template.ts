@@ -1,33 +1,36 @@
-import { type Given, indexOfGiven } from '../../query/placeholder.js'
-import type { Planning, Statement } from './statement.js'
+import { type PlaceholderValues, placeholderIndex } from '../../query/placeholder.js'
+import type { PlanCacheMode, Statement } from './statement.js'
 
 /** A statement that is made once for all requests that differ in what they give. */
-export interface Prepared extends Statement {
-  readonly planning: Planning
+export interface StatementTemplate extends Statement {
+  readonly planCacheMode: PlanCacheMode
   /** The values that are given. */
-  readonly open: readonly Opening[]
+  readonly slots: readonly ParameterSlot[]
 }
 
-interface Opening {
-  readonly place: number
-  readonly index: number
+interface ParameterSlot {
+  readonly valueIndex: number
+  readonly parameterIndex: number
 }
 
-export function prepare({ text, values }: Statement, planning: Planning): Prepared {
-  const open = values.flatMap((value, place): readonly Opening[] => {
-    const index = indexOfGiven(value)
-    return index === undefined ? [] : [{ place, index }]
+export function toStatementTemplate(
+  { text, values }: Statement,
+  planCacheMode: PlanCacheMode,
+): StatementTemplate {
+  const slots = values.flatMap((value, valueIndex): readonly ParameterSlot[] => {
+    const parameterIndex = placeholderIndex(value)
+    return parameterIndex === undefined ? [] : [{ valueIndex, parameterIndex }]
   })
-  return { text, values, planning, open }
+  return { text, values, planCacheMode, slots }
 }
 
 /** The statement with what a request gives. */
-export function fill(prepared: Prepared, given: Given): Statement {
-  if (prepared.open.length === 0) return prepared
-  const values = [...prepared.values]
-  for (const { place, index } of prepared.open) {
-    if (index >= given.length) throw new Error('A statement lacks what is given')
-    values[place] = given[index]
+export function bindParameters(template: StatementTemplate, parameters: PlaceholderValues): Statement {
+  if (template.slots.length === 0) return template
+  const values = [...template.values]
+  for (const { valueIndex, parameterIndex } of template.slots) {
+    if (parameterIndex >= parameters.length) throw new Error('A statement lacks what is given')
+    values[valueIndex] = parameters[parameterIndex]
   }
-  return { text: prepared.text, values }
+  return { text: template.text, values }
 }

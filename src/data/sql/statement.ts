@@ -9,25 +9,25 @@ export interface Statement {
  * depend on them, and one way for all took 49 ms instead of 0.2 ms in a range filter. `once`, for all values:
  * deciding is up to two thirds of the cost of a small read.
  */
-export type Planning = 'each time' | 'once'
+export type PlanCacheMode = 'custom' | 'generic'
 
 /**
  * What can run a statement: the pools, where it is a transaction of its own, or one transaction of several.
  */
-export interface Connection {
-  query<T>(statement: Statement, planning?: Planning): Promise<readonly T[]>
+export interface StatementExecutor {
+  query<T>(statement: Statement, planCacheMode?: PlanCacheMode): Promise<readonly T[]>
 }
 
 /**
  * Runs work between `begin` and `commit`, on one connection. An error of the work rolls everything back.
  */
-export type Transactions = <T>(work: (connection: Connection) => Promise<T>) => Promise<T>
+export type TransactionRunner = <T>(work: (executor: StatementExecutor) => Promise<T>) => Promise<T>
 
 /** How statements reach the database: each as its own transaction, or several as one. */
-export interface Executors {
+export interface StatementExecutors {
   /** For statements that read. */
-  readonly reader: Connection
+  readonly reader: StatementExecutor
   /** For statements that write, and may wait for locks. */
-  readonly writer: Connection
-  readonly transaction: Transactions
+  readonly writer: StatementExecutor
+  readonly transaction: TransactionRunner
 }

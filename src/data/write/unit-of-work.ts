@@ -1,60 +1,60 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import type { Listing } from '../../domain/listing.js'
-import type { Keys } from '../../domain/references.js'
+import type { ReferencedKeys } from '../../domain/references.js'
 import type { Values } from '../../domain/values.js'
 import { ProblemError, withCause } from '../../errors/problem.js'
 import type { Expr } from '../../query/plan.js'
 import { isRetryable, toProblem } from '../postgres/errors.js'
-import type { Found } from '../sql/json/records.js'
-import { toFound } from '../sql/json/records.js'
-import type { Connection, Executors, Statement } from '../sql/statement.js'
+import type { RecordJson } from '../sql/json/records.js'
+import { recordJsonOf } from '../sql/json/records.js'
+import type { Statement, StatementExecutor, StatementExecutors } from '../sql/statement.js'
 import {
-  type Assumed,
-  type KeyRow,
+  type ExistingKeysRow,
   type ListingRow,
-  type Shown,
+  type RecordRepresentation,
   toDeleteStatement,
-  toFindStatement,
+  toExistingKeysStatement,
   toInsertStatement,
-  toKeysStatement,
   toLockStatement,
+  toSelectStatement,
   toUpdateStatement,
-  type WrittenRow,
+  type WritePrecondition,
+  type WriteResultRow,
 } from '../sql/write-statements.js'
 
 /** A record as a write finds it. */
-export interface Stored {
+export interface StoredListing {
   readonly listing: Listing
   readonly version: string
   /** Those of the keys asked for that there are. */
-  readonly known: Keys
+  readonly existingKeys: ReferencedKeys
 }
 
-type Work<T> = (unit: UnitOfWork) => Promise<T>
+type WriteCallback<T> = (unit: UnitOfWork) => Promise<T>
 
 /**
  * How often a write goes without a lock. Those of one record succeed one after the other, so whoever meets
  * many of them waits for its turn instead.
  */
-const UNLOCKED_ATTEMPTS = 2
-const ATTEMPTS = 4
-const PAUSE_MS = 20
+const MAX_OPTIMISTIC_ATTEMPTS = 2
+const MAX_TRANSACTION_ATTEMPTS = 4
+const RETRY_DELAY_MS = 20
 
 /** The record was changed after it was judged. */
-class Overtaken extends Error {}
+class StaleVersionError extends Error {}
 
 /** Listings as they were when they were last written or about to be, by their keys. */
-export type Remembered = LRUCache<string, Seen>
+export type SnapshotCache = LRUCache<string, ListingSnapshot>
 
-interface Seen {
+interface ListingSnapshot {
   readonly listing: Listing
   readonly version: string
 }
 
 /** Who writes a record often writes it again: it is created, published and sold, or edited field by field. */
-const MOST_REMEMBERED = 10_000
-export const newRemembered = (): Remembered => new LRUCache({ max: MOST_REMEMBERED })
+const MAX_SNAPSHOTS = 10_000
+export const createSnapshotCache = (): SnapshotCache => new LRUCache({ max: MAX_SNAPSHOTS })
 
 /**
  * Runs the work of one write that ends with its only writing statement. That statement is its own
@@ -66,22 +66,24 @@ export const newRemembered = (): Remembered => new LRUCache({ max: MOST_REMEMBER
  * at.
  * @throws ProblemError, also for what the database refuses or cannot do now.
  */
-export async function writeAlone<T>(
-  database: Pick<Executors, 'writer' | 'transaction'>,
-  remembered: Remembered,
-  work: Work<T>,
+export async function runOptimistically<T>(
+  database: Pick<StatementExecutors, 'writer' | 'transaction'>,
+  snapshots: SnapshotCache,
+  callback: WriteCallback<T>,
 ): Promise<T> {
-  for (let attempt = 1; attempt <= UNLOCKED_ATTEMPTS; attempt++) {
-    const unit = new UnitOfWork(database.writer, remembered, attempt === 1)
+  for (let attempt = 1; attempt <= MAX_OPTIMISTIC_ATTEMPTS; attempt++) {
+    const unit = new UnitOfWork(database.writer, snapshots, attempt === 1)
     try {
-      return await work(unit)
+      return await callback(unit)
     } catch (error) {
-      const isOpen =
-        error instanceof Overtaken || isRetryable(error) || (unit.hasAssumed && error instanceof ProblemError)
-      if (!isOpen) throw toThrown(error)
+      const canRetry =
+        error instanceof StaleVersionError ||
+        isRetryable(error) ||
+        (unit.usedSnapshot && error instanceof ProblemError)
+      if (!canRetry) throw translateDatabaseError(error)
     }
   }
-  return inTransaction(database, work)
+  return runInTransaction(database, callback)
 }
 
 /**
@@ -89,114 +91,126 @@ export async function writeAlone<T>(
  * deadlock), it is tried again, so the work must do nothing but what the transaction takes back.
  * @throws ProblemError, also for what the database refuses or cannot do now.
  */
-export async function inTransaction<T>(
-  { transaction }: Pick<Executors, 'transaction'>,
-  work: Work<T>,
+export async function runInTransaction<T>(
+  { transaction }: Pick<StatementExecutors, 'transaction'>,
+  callback: WriteCallback<T>,
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await transaction(connection => work(new UnitOfWork(connection)))
+      return await transaction(executor => callback(new UnitOfWork(executor)))
     } catch (error) {
-      if (attempt === ATTEMPTS || !isRetryable(error)) throw toThrown(error)
-      await sleep(PAUSE_MS * attempt * (1 + Math.random()))
+      if (attempt === MAX_TRANSACTION_ATTEMPTS || !isRetryable(error)) throw translateDatabaseError(error)
+      await sleep(RETRY_DELAY_MS * attempt * (1 + Math.random()))
     }
   }
 }
 
-function toThrown(error: unknown): unknown {
+function translateDatabaseError(error: unknown): unknown {
   const problem = error instanceof ProblemError ? undefined : toProblem(error)
   return problem ? withCause(problem, error) : error
 }
 
 /** The statements of one write. */
 export class UnitOfWork {
-  #assumed: Assumed | undefined
+  #precondition: WritePrecondition | undefined
 
   /**
-   * @param remembered where each statement is a transaction of its own, so that what was written is so.
+   * @param snapshots where each statement is a transaction of its own, so that what was written is so.
    * Without it the connection is that of a transaction, and what is found stays as it is to the end of it.
-   * @param mayAssume what is remembered may stand for a look at the record.
+   * @param mayUseSnapshot what is remembered may stand for a look at the record.
    */
   constructor(
-    readonly connection: Connection,
-    private readonly remembered?: Remembered,
-    private readonly mayAssume = false,
+    readonly executor: StatementExecutor,
+    private readonly snapshots?: SnapshotCache,
+    private readonly mayUseSnapshot = false,
   ) {}
 
   /** Whether a record was taken to be as it is remembered. */
-  get hasAssumed(): boolean {
-    return this.#assumed !== undefined
+  get usedSnapshot(): boolean {
+    return this.#precondition !== undefined
   }
 
   /** Those of the keys that there are. */
-  async findKeys(keys: Keys): Promise<Keys> {
+  async findExistingKeys(keys: ReferencedKeys): Promise<ReferencedKeys> {
     if (keys.Member.size + keys.Office.size === 0) return keys
-    const [row] = await this.#run<KeyRow>(toKeysStatement(keys))
-    return toKeys(row)
+    const [row] = await this.#query<ExistingKeysRow>(toExistingKeysStatement(keys))
+    return toExistingKeys(row)
   }
 
   /**
    * Locks those of the records that there are, in one order for all: so groups of writes wait for each other
    * and never in a circle.
    */
-  async lockAll(keys: readonly string[]): Promise<void> {
-    if (keys.length > 0) await this.#run(toLockStatement(keys))
+  async lockListings(keys: readonly string[]): Promise<void> {
+    if (keys.length > 0) await this.#query(toLockStatement(keys))
   }
 
   /** The record, if the condition holds for it; on the way it is found out which of the keys there are. */
-  async find(key: string, condition: Expr, keys: Keys): Promise<Stored | undefined> {
+  async findListing(key: string, condition: Expr, keys: ReferencedKeys): Promise<StoredListing | undefined> {
     // What may be a member or an office cannot be confirmed beside the rest.
-    const seen = this.mayAssume && keys.Office.size === 0 ? this.remembered?.get(key) : undefined
-    if (seen) {
-      this.#assumed = { condition, listing: seen.listing, members: keys.Member }
-      return { ...seen, known: keys }
+    const snapshot = this.mayUseSnapshot && keys.Office.size === 0 ? this.snapshots?.get(key) : undefined
+    if (snapshot) {
+      this.#precondition = { condition, listing: snapshot.listing, memberKeys: keys.Member }
+      return { ...snapshot, existingKeys: keys }
     }
-    const [row] = await this.#run<ListingRow>(
-      toFindStatement(key, condition, keys, this.remembered === undefined),
+    const [row] = await this.#query<ListingRow>(
+      toSelectStatement(key, condition, keys, this.snapshots === undefined),
     )
     if (!row) return undefined
     const { version, members: _, offices: __, ...listing } = row
-    this.remembered?.set(key, { listing, version })
-    return { listing, version, known: toKeys(row) }
+    this.snapshots?.set(key, { listing, version })
+    return { listing, version, existingKeys: toExistingKeys(row) }
   }
 
   /** Returns the record as it is then; without `shown` nothing but its version. */
-  async insert(key: string, values: Values, shown: Shown | undefined): Promise<Found> {
-    return this.#written(key, toInsertStatement(values, shown))
+  async insert(
+    key: string,
+    values: Values,
+    representation: RecordRepresentation | undefined,
+  ): Promise<RecordJson> {
+    return this.#runReturning(key, toInsertStatement(values, representation))
   }
 
   /** The same of a record that was found in that version. */
-  async update(key: string, version: string, values: Values, shown: Shown | undefined): Promise<Found> {
-    return this.#written(key, toUpdateStatement(key, version, values, shown, this.#assumed))
+  async update(
+    key: string,
+    version: string,
+    values: Values,
+    representation: RecordRepresentation | undefined,
+  ): Promise<RecordJson> {
+    return this.#runReturning(
+      key,
+      toUpdateStatement(key, version, values, representation, this.#precondition),
+    )
   }
 
   /** Removes a record that was found in that version, with its media, rooms and open houses. */
   async remove(key: string, version: string): Promise<void> {
-    const [row] = await this.#run(toDeleteStatement(key, version, this.#assumed))
-    if (!row) this.#overtaken(key)
-    this.remembered?.delete(key)
+    const [row] = await this.#query(toDeleteStatement(key, version, this.#precondition))
+    if (!row) this.#failStale(key)
+    this.snapshots?.delete(key)
   }
 
-  #overtaken(key: string): never {
-    this.remembered?.delete(key)
-    throw new Overtaken()
+  #failStale(key: string): never {
+    this.snapshots?.delete(key)
+    throw new StaleVersionError()
   }
 
-  async #written(key: string, statement: Statement): Promise<Found> {
-    const [row] = await this.#run<WrittenRow>(statement)
-    if (!row) return this.#overtaken(key)
+  async #runReturning(key: string, statement: Statement): Promise<RecordJson> {
+    const [row] = await this.#query<WriteResultRow>(statement)
+    if (!row) return this.#failStale(key)
     const { json: _, document: __, version, ...listing } = row
-    this.remembered?.set(key, { listing, version })
-    return toFound(row)
+    this.snapshots?.set(key, { listing, version })
+    return recordJsonOf(row)
   }
 
   /** Whatever the values are, the way to a record is its key. */
-  #run<T>(statement: Statement): Promise<readonly T[]> {
-    return this.connection.query<T>(statement, 'once')
+  #query<T>(statement: Statement): Promise<readonly T[]> {
+    return this.executor.query<T>(statement, 'generic')
   }
 }
 
-const toKeys = (row: KeyRow | undefined): Keys => ({
+const toExistingKeys = (row: ExistingKeysRow | undefined): ReferencedKeys => ({
   Member: new Set(row?.members),
   Office: new Set(row?.offices),
 })

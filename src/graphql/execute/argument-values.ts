@@ -12,31 +12,35 @@ import {
   visit,
 } from 'graphql'
 import { fail } from '../../errors/problem.js'
-import { remember } from '../../query/memoize.js'
-import type { Asked, Input, Operation } from './operation.js'
+import { memoize } from '../../query/memoize.js'
+import type { CollectedField, InputValues, SelectionContext } from './collect-fields.js'
 
 /**
  * The arguments of a field. A variable inside an argument must have a value: what is left out would widen
  * what the argument narrows.
  */
-export function readArguments(
-  { variables }: Operation,
-  { nodes: [node] }: Asked,
+export function coerceArgumentValues(
+  { variables }: SelectionContext,
+  { fieldNodes: [node] }: CollectedField,
   field: GraphQLField<unknown, unknown>,
-): Input {
+): InputValues {
   if (!node) return {}
-  const settled = settledIn(node, field)
-  return (settled && fill(settled, variables)) ?? readByGraphQL(node, field, variables)
+  const bindings = argumentBindingsOf(node, field)
+  return (bindings && bindArguments(bindings, variables)) ?? coerceWithGraphQLJs(node, field, variables)
 }
 
-function readByGraphQL(node: FieldNode, field: GraphQLField<unknown, unknown>, variables: Input): Input {
-  for (const { value } of node.arguments ?? []) if (isComposed(value)) checkGiven(value, variables)
+function coerceWithGraphQLJs(
+  node: FieldNode,
+  field: GraphQLField<unknown, unknown>,
+  variables: InputValues,
+): InputValues {
+  for (const { value } of node.arguments ?? []) if (isListOrObject(value)) requireVariables(value, variables)
   return getArgumentValues(field, node, { ...variables })
 }
 
-const isComposed = ({ kind }: ValueNode): boolean => kind === Kind.OBJECT || kind === Kind.LIST
+const isListOrObject = ({ kind }: ValueNode): boolean => kind === Kind.OBJECT || kind === Kind.LIST
 
-function checkGiven(value: ASTNode, variables: Input): void {
+function requireVariables(value: ASTNode, variables: InputValues): void {
   visit(value, {
     Variable({ name: { value: name } }) {
       if (!Object.hasOwn(variables, name))
@@ -46,9 +50,9 @@ function checkGiven(value: ASTNode, variables: Input): void {
 }
 
 /** An argument whose value is the same in every request, or that of a variable. */
-interface Settled {
+interface ArgumentBinding {
   readonly name: string
-  readonly variable?: string
+  readonly variableName?: string
   readonly value?: unknown
   readonly isRequired: boolean
 }
@@ -58,24 +62,24 @@ interface Settled {
  * request, and in each object of a filter all 140 fields of its type. Undefined: some are of another kind,
  * and graphql-js has to read them.
  */
-const settledIn = remember(
-  (node: FieldNode, { args }: GraphQLField<unknown, unknown>): readonly Settled[] | undefined => {
-    const settled = args.map(argument => settle(argument, node))
-    return settled.includes('unsettled')
+const argumentBindingsOf = memoize(
+  (node: FieldNode, { args }: GraphQLField<unknown, unknown>): readonly ArgumentBinding[] | undefined => {
+    const bindings = args.map(argument => toArgumentBinding(argument, node))
+    return bindings.includes('unsettled')
       ? undefined
-      : settled.filter(argument => typeof argument === 'object')
+      : bindings.filter(argument => typeof argument === 'object')
   },
 )
 
-function settle(
+function toArgumentBinding(
   { name, type, defaultValue }: GraphQLArgument,
-  { arguments: given = [] }: FieldNode,
-): Settled | 'absent' | 'unsettled' {
-  const node = given.find(argument => argument.name.value === name)?.value
+  { arguments: argumentNodes = [] }: FieldNode,
+): ArgumentBinding | 'absent' | 'unsettled' {
+  const node = argumentNodes.find(argument => argument.name.value === name)?.value
   const isRequired = isNonNullType(type)
   if (defaultValue !== undefined) return 'unsettled'
   if (!node) return isRequired ? 'unsettled' : 'absent'
-  if (node.kind === Kind.VARIABLE) return { name, variable: node.name.value, isRequired }
+  if (node.kind === Kind.VARIABLE) return { name, variableName: node.name.value, isRequired }
   const value = isConstant(node) ? valueFromAST(node, type) : undefined
   return value === undefined ? 'unsettled' : { name, value, isRequired }
 }
@@ -87,13 +91,16 @@ function isConstant(node: ValueNode): node is ConstValueNode {
 }
 
 /** Undefined: a value is missing, and graphql-js says so. */
-function fill(settled: readonly Settled[], variables: Input): Input | undefined {
+function bindArguments(
+  bindings: readonly ArgumentBinding[],
+  variables: InputValues,
+): InputValues | undefined {
   const args: Record<string, unknown> = {} // no argument of a schema is called __proto__
-  for (const { name, variable, value, isRequired } of settled) {
-    const isAbsent = variable !== undefined && !Object.hasOwn(variables, variable)
-    const found = variable === undefined ? value : variables[variable]
-    if (isRequired && (isAbsent || found === null)) return undefined
-    if (!isAbsent) args[name] = found
+  for (const { name, variableName, value, isRequired } of bindings) {
+    const isAbsent = variableName !== undefined && !Object.hasOwn(variables, variableName)
+    const bound = variableName === undefined ? value : variables[variableName]
+    if (isRequired && (isAbsent || bound === null)) return undefined
+    if (!isAbsent) args[name] = bound
   }
   return args
 }

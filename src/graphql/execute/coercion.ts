@@ -14,8 +14,8 @@ import {
   typeFromAST,
   valueFromAST,
 } from 'graphql'
-import { remember } from '../../query/memoize.js'
-import type { Input } from './operation.js'
+import { memoize } from '../../query/memoize.js'
+import type { InputValues } from './collect-fields.js'
 
 /**
  * The variables of an operation as `getVariableValues` of graphql-js makes them, which for each object goes
@@ -23,14 +23,14 @@ import type { Input } from './operation.js'
  * was sent is looked at, in the same order. What is wrong is left to graphql-js to say: undefined stands for
  * variables with a fault, or that ask for more than this function knows.
  */
-export function coerceVariables(
+export function tryCoerceVariableValues(
   schema: GraphQLSchema,
   operation: OperationDefinitionNode,
-  sent: Input,
-): Input | undefined {
+  inputs: InputValues,
+): InputValues | undefined {
   try {
     return Object.fromEntries(
-      declaredIn(schema, operation).flatMap(declared => coerceDeclared(declared, sent)),
+      variableDefinitionsOf(schema, operation).flatMap(definition => coerceVariable(definition, inputs)),
     )
   } catch {
     return undefined
@@ -38,130 +38,142 @@ export function coerceVariables(
 }
 
 /** Ends the way of this file: that of graphql-js is taken from the beginning. */
-function refuse(): never {
+function fallBackToGraphQLJs(): never {
   throw new Error('Left to graphql-js')
 }
 
 /**
  * A value that was sent, as its type takes it. Throws what it will: `refuse`, and scalars their own errors.
  */
-type Coerce = (sent: unknown) => unknown
+type InputCoercer = (sent: unknown) => unknown
 
 /**
  * A variable that an operation declares. `initial`: the value that it has where none is sent; undefined: it
  * is absent then.
  */
-interface Declared {
+interface VariableDefinition {
   readonly name: string
   readonly isRequired: boolean
-  readonly coerce: Coerce
-  readonly initial: unknown
+  readonly coerce: InputCoercer
+  readonly defaultValue: unknown
 }
 
-const declaredIn = remember(
-  (schema: GraphQLSchema, { variableDefinitions = [] }: OperationDefinitionNode): readonly Declared[] =>
+const variableDefinitionsOf = memoize(
+  (
+    schema: GraphQLSchema,
+    { variableDefinitions = [] }: OperationDefinitionNode,
+  ): readonly VariableDefinition[] =>
     variableDefinitions.map(({ variable, type: node, defaultValue }) => {
       const type = typeFromAST(schema, node)
-      if (!isInputType(type)) return refuse()
+      if (!isInputType(type)) return fallBackToGraphQLJs()
       return {
         name: variable.name.value,
         isRequired: isNonNullType(type),
-        coerce: toCoerce(type),
-        initial: defaultValue && valueFromAST(defaultValue, type),
+        coerce: toInputCoercer(type),
+        defaultValue: defaultValue && valueFromAST(defaultValue, type),
       }
     }),
 )
 
-function coerceDeclared(
-  { name, isRequired, coerce, initial }: Declared,
-  sent: Input,
+function coerceVariable(
+  { name, isRequired, coerce, defaultValue }: VariableDefinition,
+  inputs: InputValues,
 ): readonly (readonly [name: string, value: unknown])[] {
-  if (Object.hasOwn(sent, name)) return [[name, coerce(sent[name])]]
-  if (initial !== undefined) return [[name, initial]]
-  return isRequired ? refuse() : []
+  if (Object.hasOwn(inputs, name)) return [[name, coerce(inputs[name])]]
+  if (defaultValue !== undefined) return [[name, defaultValue]]
+  return isRequired ? fallBackToGraphQLJs() : []
 }
 
 /** Made once for each type: a request then asks of no type what it is. */
-const toCoerce = remember((type: GraphQLInputType): Coerce => {
-  if (isNonNullType(type)) return toRequired(toCoerce(type.ofType))
-  if (isListType(type)) return toNullable(toList(toCoerce(type.ofType)))
-  return toNullable(isInputObjectType(type) ? toObject(type) : toLeaf(type))
+const toInputCoercer = memoize((type: GraphQLInputType): InputCoercer => {
+  if (isNonNullType(type)) return toNonNullCoercer(toInputCoercer(type.ofType))
+  if (isListType(type)) return toNullableCoercer(toListCoercer(toInputCoercer(type.ofType)))
+  return toNullableCoercer(isInputObjectType(type) ? toInputObjectCoercer(type) : toLeafCoercer(type))
 })
 
-const toRequired =
-  (coerce: Coerce): Coerce =>
+const toNonNullCoercer =
+  (coerce: InputCoercer): InputCoercer =>
   sent =>
-    sent === null ? refuse() : coerce(sent)
+    sent === null ? fallBackToGraphQLJs() : coerce(sent)
 
-const toNullable =
-  (coerce: Coerce): Coerce =>
+const toNullableCoercer =
+  (coerce: InputCoercer): InputCoercer =>
   sent =>
     sent === null ? null : coerce(sent)
 
 /** What is no list is one of one item. */
-const toList =
-  (coerce: Coerce): Coerce =>
+const toListCoercer =
+  (coerce: InputCoercer): InputCoercer =>
   sent =>
     Array.isArray(sent) ? sent.map(coerce) : [coerce(sent)]
 
-const toLeaf =
-  (type: GraphQLLeafType): Coerce =>
+const toLeafCoercer =
+  (type: GraphQLLeafType): InputCoercer =>
   sent =>
-    type.parseValue(sent) ?? refuse()
+    type.parseValue(sent) ?? fallBackToGraphQLJs()
 
 /** A field of an input type, and its place among the others. */
-interface Field {
-  readonly place: number
-  readonly coerce: Coerce
+interface InputFieldCoercer {
+  readonly index: number
+  readonly coerce: InputCoercer
 }
 
 /**
  * The order of conditions is that of the schema: the same question becomes the same statement, however its
  * filter was written.
  */
-function toObject(type: GraphQLInputObjectType): Coerce {
+function toInputObjectCoercer(type: GraphQLInputObjectType): InputCoercer {
   // Types lead back to themselves: what is made of their fields is made when there is a value.
-  let known: { readonly fields: ReadonlyMap<string, Field>; readonly standing: readonly string[] } | undefined
+  let definition:
+    | { readonly fields: ReadonlyMap<string, InputFieldCoercer>; readonly standing: readonly string[] }
+    | undefined
   return sent => {
-    if (typeof sent !== 'object' || sent === null || Array.isArray(sent) || type.isOneOf) return refuse()
-    known ??= { fields: fieldsOf(type), standing: standingIn(type) }
-    const { fields, standing } = known
-    for (const name of standing) if (!Object.hasOwn(sent, name)) refuse()
+    if (typeof sent !== 'object' || sent === null || Array.isArray(sent) || type.isOneOf)
+      return fallBackToGraphQLJs()
+    definition ??= { fields: inputFieldsOf(type), standing: mandatoryFieldsOf(type) }
+    const { fields, standing } = definition
+    for (const name of standing) if (!Object.hasOwn(sent, name)) fallBackToGraphQLJs()
     const members = Object.entries(sent)
-    if (members.length > 1) members.sort(([a], [b]) => fieldIn(fields, a).place - fieldIn(fields, b).place)
+    if (members.length > 1)
+      members.sort(([a], [b]) => inputFieldOf(fields, a).index - inputFieldOf(fields, b).index)
     const coerced: Record<string, unknown> = {} // no field of a schema is called __proto__
-    for (const [name, value] of members) coerced[name] = fieldIn(fields, name).coerce(value)
+    for (const [name, value] of members) coerced[name] = inputFieldOf(fields, name).coerce(value)
     return coerced
   }
 }
 
-const fieldIn = (fields: ReadonlyMap<string, Field>, name: string): Field => fields.get(name) ?? refuse()
+const inputFieldOf = (fields: ReadonlyMap<string, InputFieldCoercer>, name: string): InputFieldCoercer =>
+  fields.get(name) ?? fallBackToGraphQLJs()
 
-const fieldsOf = (type: GraphQLInputObjectType): ReadonlyMap<string, Field> =>
+const inputFieldsOf = (type: GraphQLInputObjectType): ReadonlyMap<string, InputFieldCoercer> =>
   new Map(
-    Object.values(type.getFields()).map(({ name, type: of }, place) => [
+    Object.values(type.getFields()).map(({ name, type: fieldType }, index) => [
       name,
-      { place, coerce: toCoerce(of) },
+      { index, coerce: toInputCoercer(fieldType) },
     ]),
   )
 
 /** Fields that objects are not without: they are required, or have a default. */
-const standingIn = (type: GraphQLInputObjectType): readonly string[] =>
+const mandatoryFieldsOf = (type: GraphQLInputObjectType): readonly string[] =>
   Object.values(type.getFields())
     .filter(field => isRequiredInputField(field) || field.defaultValue !== undefined)
     .map(({ name }) => name)
 
-const FAULTS_MAX = 20
+const MAX_VARIABLE_ERRORS = 20
 
 /**
  * The variables of an operation as the schema takes them, or what is wrong with those that were sent. One
  * without a value is absent.
  */
-export function readVariables(schema: GraphQLSchema, operation: OperationDefinitionNode, sent: Input) {
-  const known = coerceVariables(schema, operation, sent)
-  if (known) return { coerced: known }
-  const { coerced, errors } = getVariableValues(schema, operation.variableDefinitions ?? [], sent, {
-    maxErrors: FAULTS_MAX,
+export function coerceVariableValues(
+  schema: GraphQLSchema,
+  operation: OperationDefinitionNode,
+  inputs: InputValues,
+) {
+  const fastPathResult = tryCoerceVariableValues(schema, operation, inputs)
+  if (fastPathResult) return { coerced: fastPathResult }
+  const { coerced, errors } = getVariableValues(schema, operation.variableDefinitions ?? [], inputs, {
+    maxErrors: MAX_VARIABLE_ERRORS,
   })
   return errors ? { errors: errors.map(toVariableError) } : { coerced }
 }
@@ -170,16 +182,16 @@ export function readVariables(schema: GraphQLSchema, operation: OperationDefinit
  * graphql-js repeats the value as a whole, for each of its faults: 0.5 MB with 20 of them made an answer of
  * 10 MB.
  */
-const VARIABLE_MESSAGE_MAX = 1000
+const MAX_VARIABLE_MESSAGE_LENGTH = 1000
 
 /** Its beginning says which variable, its end what is wrong. */
-const shorten = (message: string): string =>
-  message.length > VARIABLE_MESSAGE_MAX
-    ? `${message.slice(0, VARIABLE_MESSAGE_MAX / 2)} ... ${message.slice(-VARIABLE_MESSAGE_MAX / 2)}`
+const truncateMiddle = (message: string): string =>
+  message.length > MAX_VARIABLE_MESSAGE_LENGTH
+    ? `${message.slice(0, MAX_VARIABLE_MESSAGE_LENGTH / 2)} ... ${message.slice(-MAX_VARIABLE_MESSAGE_LENGTH / 2)}`
     : message
 
 const toVariableError = ({ message, nodes }: GraphQLError) =>
-  new GraphQLError(shorten(message), {
+  new GraphQLError(truncateMiddle(message), {
     ...(nodes && { nodes }),
     extensions: { code: 'BAD_USER_INPUT', http: { status: 400 } },
   })

@@ -1,20 +1,30 @@
 import type { JsonValue } from '../../domain/json.js'
 import { fail } from '../../errors/problem.js'
-import { readNumber } from '../../language/literals-number.js'
-import { Budget, type ParseLimits } from '../../language/parser-budget.js'
+import { readNumberLiteral } from '../../language/literals-number.js'
+import { ComplexityLimiter, type ParseLimits } from '../../language/parse-limits.js'
 import type { Entity } from '../../model/model.js'
 import type { Ast, LiteralType, Value } from '../../query/ast.js'
 import type { ValueType } from '../../query/functions.js'
-import { type Argument, FILTERS, type FilterField, type Meaning } from '../schema/filter-inputs.js'
-import { readPoint, readPolygon } from '../schema/geojson.js'
-import { filterOf } from '../schema/names.js'
-import type { Input } from './operation.js'
+import {
+  FILTER_INPUTS,
+  type FilterField,
+  type FilterOperator,
+  type FunctionArgument,
+} from '../schema/filter-inputs.js'
+import { readGeoJsonPoint, readGeoJsonPolygon } from '../schema/geojson.js'
+import { filterInputNameOf } from '../schema/names.js'
+import type { InputValues } from './collect-fields.js'
 
-type Of<K extends Meaning['kind']> = Extract<Meaning, { kind: K }>
+type FilterOperatorOf<K extends FilterOperator['kind']> = Extract<FilterOperator, { kind: K }>
 
-const AT = { source: 'filter' }
-const NOTHING: Ast = { kind: 'literal', value: null, type: 'Null', at: AT }
-const truth = (value: boolean): Ast => ({ kind: 'literal', value, type: 'Boolean', at: AT })
+const FILTER_LOCATION = { source: 'filter' }
+const NULL_LITERAL: Ast = { kind: 'literal', value: null, type: 'Null', at: FILTER_LOCATION }
+const booleanLiteral = (value: boolean): Ast => ({
+  kind: 'literal',
+  value,
+  type: 'Boolean',
+  at: FILTER_LOCATION,
+})
 
 /**
  * The condition that a filter states, as the parser of OData would read the same one; `undefined` if it
@@ -22,190 +32,213 @@ const truth = (value: boolean): Ast => ({ kind: 'literal', value, type: 'Boolean
  * here could mean "all records". Fails with `WrongType` where a condition is missing, `BadLiteral`, or
  * `QueryTooComplex`.
  */
-export function readFilter(of: Entity, filter: Input, limits: ParseLimits): Ast | undefined {
+export function readFilter(of: Entity, filter: InputValues, limits: ParseLimits): Ast | undefined {
   if (Object.keys(filter).length === 0) return undefined
-  return new ConditionReader(new Budget({ limits, aliases: new Map() })).condition(
-    filterOf(of),
-    THIS,
+  return new FilterAstBuilder(new ComplexityLimiter({ limits, aliases: new Map() })).toCondition(
+    filterInputNameOf(of),
+    CURRENT_RECORD,
     filter,
     'filter',
   )
 }
 
 /** The record that a filter speaks of: a path with no names yet. */
-const THIS: Ast = { kind: 'path', names: [], at: AT }
-const namesOf = (subject: Ast) => (subject.kind === 'path' ? subject.names : [])
+const CURRENT_RECORD: Ast = { kind: 'path', names: [], at: FILTER_LOCATION }
+const pathNamesOf = (subject: Ast) => (subject.kind === 'path' ? subject.names : [])
 
-class ConditionReader {
-  private lambdas = 0
+class FilterAstBuilder {
+  private lambdaCount = 0
 
-  constructor(private readonly budget: Budget) {}
+  constructor(private readonly budget: ComplexityLimiter) {}
 
   /** All that an input object says of its subject. */
-  condition(input: string, subject: Ast, given: unknown, where: string): Ast {
-    return this.chain('and', this.tests(input, subject, given, where))
+  toCondition(inputName: string, subject: Ast, value: unknown, path: string): Ast {
+    return this.combineTerms('and', this.toConditions(inputName, subject, value, path))
   }
 
-  private tests(input: string, subject: Ast, given: unknown, where: string): readonly Ast[] {
-    const entries = Object.entries(this.object(given, where))
-    const fields = FILTERS.get(input)?.fields
-    return this.budget.nest(AT, () =>
+  private toConditions(inputName: string, subject: Ast, filter: unknown, path: string): readonly Ast[] {
+    const entries = Object.entries(this.requireObject(filter, path))
+    const fields = FILTER_INPUTS.get(inputName)?.fields
+    return this.budget.nested(FILTER_LOCATION, () =>
       entries.flatMap(([name, value]) => {
         const field = fields?.get(name)
-        if (!field) throw new Error(`No field ${name} in ${input}`)
-        return this.read(field, input, subject, value)
+        if (!field) throw new Error(`No field ${name} in ${inputName}`)
+        return this.toFieldConditions(field, inputName, subject, value)
       }),
     )
   }
 
-  private read({ name, means }: FilterField, input: string, subject: Ast, value: unknown): readonly Ast[] {
-    switch (means.kind) {
-      case 'every':
-        return [this.combine('and', input, subject, value)]
-      case 'some':
-        return [this.combine('or', input, subject, value)]
-      case 'opposite':
-        return [this.call('not', [this.condition(input, subject, value, name)])]
-      case 'member':
-        return this.tests(
-          means.to,
-          this.node({ kind: 'path', names: [...namesOf(subject), name], at: AT }),
-          value,
-          name,
-        )
+  private toFieldConditions(
+    { name, operator }: FilterField,
+    inputName: string,
+    subject: Ast,
+    value: unknown,
+  ): readonly Ast[] {
+    switch (operator.kind) {
+      case 'and':
+        return [this.combineList('and', inputName, subject, value)]
+      case 'or':
+        return [this.combineList('or', inputName, subject, value)]
+      case 'not':
+        return [this.toCall('not', [this.toCondition(inputName, subject, value, name)])]
+      case 'field':
+      case 'count':
+      case 'cast':
+        return this.toConditions(operator.to, this.toOperand(operator, subject, name), value, name)
       case 'any':
       case 'all':
-        return [this.lambda(means, subject, value)]
+        return [this.toLambda(operator, subject, value)]
       case 'isEmpty':
-        return [this.isEmpty(subject, value)]
+        return [this.toIsEmpty(subject, value)]
       case 'isNull':
-        return [value === null ? NOTHING : this.call(value ? 'eq' : 'ne', [subject, NOTHING])]
-      case 'count':
-        return this.tests(means.to, this.node({ kind: 'count', over: namesOf(subject), at: AT }), value, name)
+        return [value === null ? NULL_LITERAL : this.toCall(value ? 'eq' : 'ne', [subject, NULL_LITERAL])]
       case 'countOf':
-        return this.countOf(means, subject, value)
-      case 'test':
-        return [this.test(means, subject, value)]
-      case 'step':
-        return this.step(means, subject, value, name)
-      case 'cast':
-        return this.tests(
-          means.to,
-          this.call('cast', [subject, this.node({ kind: 'type', name: `Edm.${means.type}`, at: AT })]),
-          value,
-          name,
-        )
+        return this.toFilteredCount(operator, subject, value)
+      case 'predicate':
+        return [this.toPredicate(operator, subject, value)]
+      case 'function':
+        return this.toFunctionConditions(operator, subject, value, name)
     }
   }
 
-  private combine(fn: 'and' | 'or', input: string, subject: Ast, value: unknown): Ast {
-    if (!Array.isArray(value)) return refuse(fn, 'null')
-    this.budget.list(value.length, AT)
-    return this.chain(
+  /** The value that the conditions of an inner filter apply to. */
+  private toOperand(operator: FilterOperatorOf<'field' | 'count' | 'cast'>, subject: Ast, name: string): Ast {
+    const names = pathNamesOf(subject)
+    switch (operator.kind) {
+      case 'field':
+        return this.countNode({ kind: 'path', names: [...names, name], at: FILTER_LOCATION })
+      case 'count':
+        return this.countNode({ kind: 'count', over: names, at: FILTER_LOCATION })
+      case 'cast': {
+        const type = this.countNode({ kind: 'type', name: `Edm.${operator.type}`, at: FILTER_LOCATION })
+        return this.toCall('cast', [subject, type])
+      }
+    }
+  }
+
+  private combineList(fn: 'and' | 'or', inputName: string, subject: Ast, value: unknown): Ast {
+    if (!Array.isArray(value)) return failMissingCondition(fn, 'null')
+    this.budget.checkListLength(value.length, FILTER_LOCATION)
+    return this.combineTerms(
       fn,
-      value.map(item => this.condition(input, subject, item, fn)),
+      value.map(item => this.toCondition(inputName, subject, item, fn)),
     )
   }
 
   /** One call for all of them; of none, `and` is true and `or` is false. */
-  private chain(fn: 'and' | 'or', terms: readonly Ast[]): Ast {
-    const [first = truth(fn === 'and'), ...others] = terms
-    return others.length === 0 ? first : this.call(fn, [first, ...others])
+  private combineTerms(fn: 'and' | 'or', terms: readonly Ast[]): Ast {
+    const [first = booleanLiteral(fn === 'and'), ...others] = terms
+    return others.length === 0 ? first : this.toCall(fn, [first, ...others])
   }
 
-  private lambda({ kind, to }: Of<'any' | 'all'>, subject: Ast, value: unknown): Ast {
-    if (kind === 'any' && isEmpty(value)) return this.any(subject)
+  private toLambda({ kind, to }: FilterOperatorOf<'any' | 'all'>, subject: Ast, value: unknown): Ast {
+    if (kind === 'any' && isEmptyObject(value)) return this.toAnyLambda(subject)
     // No field has such a name, so the variable hides none.
-    const variable = `$${++this.lambdas}`
-    const body = this.condition(to, { kind: 'path', names: [variable], at: AT }, value, kind)
-    return this.node({ kind: 'lambda', quantifier: kind, over: namesOf(subject), variable, body, at: AT }, [
-      body,
-    ])
+    const variable = `$${++this.lambdaCount}`
+    const body = this.toCondition(to, { kind: 'path', names: [variable], at: FILTER_LOCATION }, value, kind)
+    return this.countNode(
+      { kind: 'lambda', quantifier: kind, over: pathNamesOf(subject), variable, body, at: FILTER_LOCATION },
+      [body],
+    )
   }
 
-  private any(subject: Ast): Ast {
-    return this.node({ kind: 'lambda', quantifier: 'any', over: namesOf(subject), at: AT })
+  private toAnyLambda(subject: Ast): Ast {
+    return this.countNode({
+      kind: 'lambda',
+      quantifier: 'any',
+      over: pathNamesOf(subject),
+      at: FILTER_LOCATION,
+    })
   }
 
-  private isEmpty(subject: Ast, value: unknown): Ast {
-    if (value === null) return NOTHING
-    return value ? this.call('not', [this.any(subject)]) : this.any(subject)
+  private toIsEmpty(subject: Ast, value: unknown): Ast {
+    if (value === null) return NULL_LITERAL
+    return value ? this.toCall('not', [this.toAnyLambda(subject)]) : this.toAnyLambda(subject)
   }
 
-  private countOf({ filter: input, to }: Of<'countOf'>, subject: Ast, value: unknown): readonly Ast[] {
-    const { filter, is } = this.object(value, 'countOf')
-    const body = this.condition(input, THIS, filter, 'filter')
-    return this.tests(
+  private toFilteredCount(
+    { filter: inputName, to }: FilterOperatorOf<'countOf'>,
+    subject: Ast,
+    value: unknown,
+  ): readonly Ast[] {
+    const { filter, is } = this.requireObject(value, 'countOf')
+    const body = this.toCondition(inputName, CURRENT_RECORD, filter, 'filter')
+    return this.toConditions(
       to,
-      this.node({ kind: 'count', over: namesOf(subject), filter: body, at: AT }, [body]),
+      this.countNode({ kind: 'count', over: pathNamesOf(subject), filter: body, at: FILTER_LOCATION }, [
+        body,
+      ]),
       is,
       'is',
     )
   }
 
   /** A list that is null has no members to compare with: that is unknown of every record. */
-  private test({ fn, argument }: Of<'test'>, subject: Ast, value: unknown): Ast {
+  private toPredicate({ fn, argument }: FilterOperatorOf<'predicate'>, subject: Ast, value: unknown): Ast {
     return argument.list && value === null
-      ? NOTHING
-      : this.call(fn, [subject, this.argument(argument, value)])
+      ? NULL_LITERAL
+      : this.toCall(fn, [subject, this.toArgument(argument, value)])
   }
 
-  private step(
-    { fn, arguments: args, to }: Of<'step'>,
+  private toFunctionConditions(
+    { fn, arguments: args, to }: FilterOperatorOf<'function'>,
     subject: Ast,
     value: unknown,
     name: string,
   ): readonly Ast[] {
-    if (args.length === 0) return this.tests(to, this.call(fn, [subject]), value, name)
-    const given = this.object(value, name)
-    const values = args.filter(a => a.name in given).map(a => this.argument(a, given[a.name]))
-    return this.tests(to, this.call(fn, [subject, ...values]), given['is'], 'is')
+    if (args.length === 0) return this.toConditions(to, this.toCall(fn, [subject]), value, name)
+    const given = this.requireObject(value, name)
+    const values = args.filter(a => a.name in given).map(a => this.toArgument(a, given[a.name]))
+    return this.toConditions(to, this.toCall(fn, [subject, ...values]), given['is'], 'is')
   }
 
-  private argument({ list, type }: Argument, value: unknown): Ast {
-    if (!list || !Array.isArray(value)) return this.node(toLiteral(value, type))
-    this.budget.list(value.length, AT)
-    const items = value.map(item => this.node(toLiteral(item, type)))
-    return this.node({ kind: 'list', items, at: AT }, items)
+  private toArgument({ list, type }: FunctionArgument, value: unknown): Ast {
+    if (!list || !Array.isArray(value)) return this.countNode(toLiteralNode(value, type))
+    this.budget.checkListLength(value.length, FILTER_LOCATION)
+    const items = value.map(item => this.countNode(toLiteralNode(item, type)))
+    return this.countNode({ kind: 'list', items, at: FILTER_LOCATION }, items)
   }
 
   /**
    * Where a condition must stand, null and an empty object are none: they do not mean that all records are
    * wanted.
    */
-  private object(value: unknown, where: string): Input {
-    if (isEmpty(value)) return refuse(where, 'an empty object')
-    return typeof value === 'object' && value !== null ? (value as Input) : refuse(where, 'null') // an object, by its type in the schema
+  private requireObject(value: unknown, path: string): InputValues {
+    if (isEmptyObject(value)) return failMissingCondition(path, 'an empty object')
+    return typeof value === 'object' && value !== null
+      ? (value as InputValues)
+      : failMissingCondition(path, 'null') // an object, by its type in the schema
   }
 
-  private call(fn: string, args: readonly Ast[]): Ast {
-    return this.node({ kind: 'call', fn, args, at: AT }, args)
+  private toCall(fn: string, args: readonly Ast[]): Ast {
+    return this.countNode({ kind: 'call', fn, args, at: FILTER_LOCATION }, args)
   }
 
-  private node(ast: Ast, children: readonly Ast[] = []): Ast {
-    return this.budget.node(ast, AT, children)
+  private countNode(ast: Ast, children: readonly Ast[] = []): Ast {
+    return this.budget.countNode(ast, FILTER_LOCATION, children)
   }
 }
 
-const isEmpty = (value: unknown) =>
+const isEmptyObject = (value: unknown) =>
   typeof value === 'object' && value !== null && Object.keys(value).length === 0
 
-const refuse = (where: string, found: string): never =>
-  fail({ kind: 'WrongType', expected: `a condition under ${where}`, found, at: AT })
+const failMissingCondition = (path: string, found: string): never =>
+  fail({ kind: 'WrongType', expected: `a condition under ${path}`, found, at: FILTER_LOCATION })
 
 /**
  * The literal that the parser of OData reads for the same value: numbers by their size and form, whatever
  * type their place has.
  */
-function toLiteral(value: unknown, type: ValueType): Ast {
-  const [literal, own] = value === null ? (['Null', null] as const) : LITERALS[type](value)
-  return { kind: 'literal', type: literal, value: own, at: AT }
+function toLiteralNode(value: unknown, type: ValueType): Ast {
+  const [literalType, literalValue] =
+    value === null ? (['Null', null] as const) : LITERAL_READERS[type](value)
+  return { kind: 'literal', type: literalType, value: literalValue, at: FILTER_LOCATION }
 }
 
 type LiteralReader = (value: unknown) => readonly [LiteralType, Value]
 
-const number: LiteralReader = value => {
-  const found = readNumber(String(value))
+const toNumberLiteral: LiteralReader = value => {
+  const found = readNumberLiteral(String(value))
   return found
     ? [found.type, found.value]
     : fail({
@@ -213,29 +246,29 @@ const number: LiteralReader = value => {
         type: 'number',
         text: String(value),
         hint: 'The number is out of range.',
-        at: AT,
+        at: FILTER_LOCATION,
       })
 }
 /** Scalars have made the value of these already. */
-const as =
+const toScalarLiteral =
   (type: LiteralType): LiteralReader =>
   value => [type, value as Value] // by the type of the argument in the schema
-const shape =
+const toGeographyLiteral =
   (type: LiteralType, read: (json: JsonValue) => string | undefined): LiteralReader =>
   value => [type, read(value as JsonValue) ?? null] // by the scalar, which has looked at it
 
 // biome-ignore format: table
-const LITERALS: Readonly<Record<ValueType, LiteralReader>> = {
-  Boolean:          as('Boolean'),
-  Int32:            number,
-  Int64:            number,
-  Decimal:          number,
-  Double:           number,
-  String:           as('String'),
-  DateTimeOffset:   as('DateTimeOffset'),
-  Date:             as('Date'),
-  TimeOfDay:        as('TimeOfDay'),
-  Duration:         as('Duration'),
-  GeographyPoint:   shape('GeographyPoint', readPoint),
-  GeographyPolygon: shape('GeographyPolygon', readPolygon),
+const LITERAL_READERS: Readonly<Record<ValueType, LiteralReader>> = {
+  Boolean:          toScalarLiteral('Boolean'),
+  Int32:            toNumberLiteral,
+  Int64:            toNumberLiteral,
+  Decimal:          toNumberLiteral,
+  Double:           toNumberLiteral,
+  String:           toScalarLiteral('String'),
+  DateTimeOffset:   toScalarLiteral('DateTimeOffset'),
+  Date:             toScalarLiteral('Date'),
+  TimeOfDay:        toScalarLiteral('TimeOfDay'),
+  Duration:         toScalarLiteral('Duration'),
+  GeographyPoint:   toGeographyLiteral('GeographyPoint', readGeoJsonPoint),
+  GeographyPolygon: toGeographyLiteral('GeographyPolygon', readGeoJsonPolygon),
 }

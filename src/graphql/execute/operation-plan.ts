@@ -9,91 +9,109 @@ import {
   visit,
 } from 'graphql'
 import { LRUCache } from 'lru-cache'
-import { type Asked, asField, type Input, type Operation, readFields, readFragments } from './operation.js'
+import {
+  type CollectedField,
+  collectFields,
+  fragmentsOf,
+  type InputValues,
+  type SelectionContext,
+  toFieldNode,
+} from './collect-fields.js'
 
 /**
  * What an operation asks for at its root. It is the same object for the same question, so that what is made
  * of it can be remembered with it.
  */
-export interface Frame {
+export interface OperationPlan {
   /** Selections are read with this: of the variables only those that shape them count. */
-  readonly shape: Operation
-  readonly fields: readonly Asked[]
+  readonly selectionContext: SelectionContext
+  readonly rootFields: readonly CollectedField[]
 }
 
 /** What is known of an operation before its variables are. */
-interface Outline {
+interface OperationAnalysis {
   readonly id: number
-  readonly fragments: Operation['fragments']
+  readonly fragments: SelectionContext['fragments']
   /** Variables that stand elsewhere than in an argument of a root field. */
-  readonly shaping: readonly string[]
+  readonly planVariables: readonly string[]
 }
 
 /**
  * Fields of the frames that are kept, each time that a fragment spreads them. What is made of one, its SQL
  * included, takes some 400 bytes.
  */
-const KEPT_FIELDS = 2 ** 16
+const MAX_CACHED_FIELDS = 2 ** 16
 /** Characters of variables that take as much. */
-const CHARACTERS_A_FIELD = 200
+const CHARACTERS_PER_FIELD = 200
 
 /**
  * Keeps the frames of the operations that are asked again and again: Apollo keeps their documents, and gives
  * the same one for the same text.
  */
-export class Frames {
-  readonly #outlines = new WeakMap<OperationDefinitionNode, Outline>()
-  readonly #frames = new LRUCache<string, Frame>({ maxSize: KEPT_FIELDS, sizeCalculation: weigh })
-  #operations = 0
+export class OperationPlanCache {
+  readonly #analyses = new WeakMap<OperationDefinitionNode, OperationAnalysis>()
+  readonly #plans = new LRUCache<string, OperationPlan>({
+    maxSize: MAX_CACHED_FIELDS,
+    sizeCalculation: sizeOfPlan,
+  })
+  #operationCount = 0
 
   constructor(private readonly schema: GraphQLSchema) {}
 
-  open(
+  planFor(
     document: DocumentNode,
     operation: OperationDefinitionNode,
-    root: GraphQLObjectType,
-    variables: Input,
-  ): Frame {
-    const { id, fragments, shaping } = this.#outlineOf(document, operation)
+    rootType: GraphQLObjectType,
+    variables: InputValues,
+  ): OperationPlan {
+    const { id, fragments, planVariables } = this.#analysisOf(document, operation)
     // A variable that is absent is another one than one that is null.
-    const key = `${id} ${JSON.stringify(shaping.map(name => (Object.hasOwn(variables, name) ? [variables[name]] : [])))}`
-    const known = this.#frames.get(key)
-    if (known) return known
+    const key = `${id} ${JSON.stringify(planVariables.map(name => (Object.hasOwn(variables, name) ? [variables[name]] : [])))}`
+    const cached = this.#plans.get(key)
+    if (cached) return cached
     // The others are those of one request, and may be large.
-    const shape = {
+    const selectionContext = {
       schema: this.schema,
       fragments,
-      variables: Object.fromEntries(Object.entries(variables).filter(([name]) => shaping.includes(name))),
+      variables: Object.fromEntries(
+        Object.entries(variables).filter(([name]) => planVariables.includes(name)),
+      ),
     }
-    const frame = { shape, fields: readFields(shape, root, [asField(operation)]) }
-    this.#frames.set(key, frame)
-    return frame
+    const plan = {
+      selectionContext,
+      rootFields: collectFields(selectionContext, rootType, [toFieldNode(operation)]),
+    }
+    this.#plans.set(key, plan)
+    return plan
   }
 
-  #outlineOf(document: DocumentNode, operation: OperationDefinitionNode): Outline {
-    const known = this.#outlines.get(operation)
-    if (known) return known
-    const outline = {
-      id: ++this.#operations,
-      fragments: readFragments(document),
-      shaping: findShaping(document, this.schema),
+  #analysisOf(document: DocumentNode, operation: OperationDefinitionNode): OperationAnalysis {
+    const cached = this.#analyses.get(operation)
+    if (cached) return cached
+    const analysis = {
+      id: ++this.#operationCount,
+      fragments: fragmentsOf(document),
+      planVariables: findPlanVariables(document, this.schema),
     }
-    this.#outlines.set(operation, outline)
-    return outline
+    this.#analyses.set(operation, analysis)
+    return analysis
   }
 }
 
-function weigh({ shape, fields }: Frame, key: string): number {
-  const spread = fields.reduce((sum, { nodes }) => sum + countFields(nodes, shape.fragments), 0)
-  return 1 + spread + Math.floor(key.length / CHARACTERS_A_FIELD)
+function sizeOfPlan({ selectionContext, rootFields }: OperationPlan, key: string): number {
+  const fieldCount = rootFields.reduce(
+    (sum, { fieldNodes }) => sum + countFields(fieldNodes, selectionContext.fragments),
+    0,
+  )
+  return 1 + fieldCount + Math.floor(key.length / CHARACTERS_PER_FIELD)
 }
 
 /**
  * The fields below some selections, with those of fragments wherever they are spread. Validation has made
  * sure that there is no circle.
  */
-function countFields(selections: readonly SelectionNode[], fragments: Operation['fragments']): number {
-  const known = new Map<string, number>()
+function countFields(selections: readonly SelectionNode[], fragments: SelectionContext['fragments']): number {
+  const fragmentCounts = new Map<string, number>()
   const countAll = (list: readonly SelectionNode[]): number =>
     list.reduce((sum, node) => sum + count(node), 0)
   const count = (node: SelectionNode): number => {
@@ -102,34 +120,34 @@ function countFields(selections: readonly SelectionNode[], fragments: Operation[
     return node.kind === Kind.FIELD ? below + 1 : below
   }
   const countFragment = (name: string): number => {
-    const found = known.get(name) ?? countAll(fragments[name]?.selectionSet.selections ?? [])
-    known.set(name, found)
+    const found = fragmentCounts.get(name) ?? countAll(fragments[name]?.selectionSet.selections ?? [])
+    fragmentCounts.set(name, found)
     return found
   }
   return countAll(selections)
 }
 
 /** The arguments of root fields are left aside: they are read anew for each request. */
-function findShaping(document: DocumentNode, schema: GraphQLSchema): readonly string[] {
+function findPlanVariables(document: DocumentNode, schema: GraphQLSchema): readonly string[] {
   const roots = new Set([schema.getQueryType()?.name, schema.getMutationType()?.name])
   const names = new Set<string>()
-  const note = { Variable: ({ name }: VariableNode) => void names.add(name.value) }
-  let level = 0
+  const collectVariables = { Variable: ({ name }: VariableNode) => void names.add(name.value) }
+  let depth = 0
   visit(document, {
-    ...note,
+    ...collectVariables,
     VariableDefinition: () => false,
     FragmentDefinition: ({ typeCondition }) => {
-      level = roots.has(typeCondition.name.value) ? 0 : 1
+      depth = roots.has(typeCondition.name.value) ? 0 : 1
     },
     OperationDefinition: () => {
-      level = 0
+      depth = 0
     },
-    Field: { enter: () => void level++, leave: () => void level-- },
+    Field: { enter: () => void depth++, leave: () => void depth-- },
     Directive: node => {
-      visit(node, note)
+      visit(node, collectVariables)
       return false
     },
-    Argument: () => (level === 1 ? false : undefined),
+    Argument: () => (depth === 1 ? false : undefined),
   })
   return [...names]
 }

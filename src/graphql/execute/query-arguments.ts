@@ -1,27 +1,31 @@
 import { fail } from '../../errors/problem.js'
+import type { ParseLimits } from '../../language/parse-limits.js'
 import { parseExpression, parseSearch } from '../../language/parser.js'
-import type { ParseLimits } from '../../language/parser-budget.js'
-import { type Entity, entity } from '../../model/model.js'
+import { type Entity, getEntity } from '../../model/model.js'
 import type { Ast, OrderAst, Query } from '../../query/ast.js'
-import { SKIP_MAX } from '../../query/limits.js'
-import type { WindowAsked } from '../../service/reading.js'
+import { MAX_SKIP } from '../../query/limits.js'
+import type { ConnectionArguments } from '../../service/reading.js'
+import type { InputValues } from './collect-fields.js'
 import { readFilter } from './filter.js'
-import type { Input } from './operation.js'
 
 /** What one text in the language of OData may cost to parse. */
-export interface FilterReader {
+export interface FilterParseOptions {
   readonly limits: ParseLimits
 }
 
 /** `filter`, `where`, `search`, `orderBy` and `skip`: null and absence are the same. */
-export function readQuery({ limits }: FilterReader, of: Entity, args: Input): Query {
-  const filter = allOf(
-    given(args['filter'], isInput, value => readFilter(of, value, limits)),
-    given(args['where'], isText, text => parseExpression(text, { limits, aliases: NONE }, 'where')),
+export function readQueryArguments({ limits }: FilterParseOptions, of: Entity, args: InputValues): Query {
+  const filter = combineWithAnd(
+    readOptional(args['filter'], isInputObject, value => readFilter(of, value, limits)),
+    readOptional(args['where'], isString, text =>
+      parseExpression(text, { limits, aliases: NO_ALIASES }, 'where'),
+    ),
   )
-  const search = given(args['search'], isText, text => parseSearch(text, { limits, aliases: NONE }))
-  const orderBy = given(args['orderBy'], isInputs, list => readOrder(of, list))
-  const skip = given(args['skip'], isNumber, readSkip)
+  const search = readOptional(args['search'], isString, text =>
+    parseSearch(text, { limits, aliases: NO_ALIASES }),
+  )
+  const orderBy = readOptional(args['orderBy'], isInputList, list => readOrderBy(of, list))
+  const skip = readOptional(args['skip'], isNumber, readSkip)
   return {
     ...(filter && { filter }),
     ...(search && { search }),
@@ -31,17 +35,21 @@ export function readQuery({ limits }: FilterReader, of: Entity, args: Input): Qu
 }
 
 /** The arguments of a collection in a record: a part of it from its beginning. */
-export function readNested(reader: FilterReader, of: Entity, args: Input): Query {
-  const top = given(args['first'], isNumber, readWhole('first'))
-  return { ...readQuery(reader, of, args), ...(top !== undefined && { top }) }
+export function readNestedQueryArguments(
+  parseOptions: FilterParseOptions,
+  of: Entity,
+  args: InputValues,
+): Query {
+  const top = readOptional(args['first'], isNumber, readNonNegative('first'))
+  return { ...readQueryArguments(parseOptions, of, args), ...(top !== undefined && { top }) }
 }
 
 /** The arguments of a connection that say which part of it is wanted. */
-export function readWindow(args: Input): WindowAsked {
-  const first = given(args['first'], isNumber, size => size)
-  const last = given(args['last'], isNumber, size => size)
-  const after = given(args['after'], isText, token => token)
-  const before = given(args['before'], isText, token => token)
+export function readPaginationArguments(args: InputValues): ConnectionArguments {
+  const first = readOptional(args['first'], isNumber, size => size)
+  const last = readOptional(args['last'], isNumber, size => size)
+  const after = readOptional(args['after'], isString, token => token)
+  const before = readOptional(args['before'], isString, token => token)
   return {
     ...(first !== undefined && { first }),
     ...(last !== undefined && { last }),
@@ -50,9 +58,9 @@ export function readWindow(args: Input): WindowAsked {
   }
 }
 
-const NONE: ReadonlyMap<string, string> = new Map()
+const NO_ALIASES: ReadonlyMap<string, string> = new Map()
 
-function allOf(...conditions: readonly (Ast | undefined)[]): Ast | undefined {
+function combineWithAnd(...conditions: readonly (Ast | undefined)[]): Ast | undefined {
   const [first, ...others] = conditions.filter(c => c !== undefined)
   return first && others.length > 0
     ? { kind: 'call', fn: 'and', args: [first, ...others], at: first.at }
@@ -60,52 +68,52 @@ function allOf(...conditions: readonly (Ast | undefined)[]): Ast | undefined {
 }
 
 // graphql-js has coerced the arguments by the schema: a value of another type is one that is not there.
-const isText = (value: unknown): value is string => typeof value === 'string'
+const isString = (value: unknown): value is string => typeof value === 'string'
 const isNumber = (value: unknown): value is number => typeof value === 'number'
-const isInput = (value: unknown): value is Input =>
+const isInputObject = (value: unknown): value is InputValues =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
-const isInputs = (value: unknown): value is readonly Input[] => Array.isArray(value)
+const isInputList = (value: unknown): value is readonly InputValues[] => Array.isArray(value)
 
-const given = <T, R>(
+const readOptional = <T, R>(
   value: unknown,
-  isThat: (value: unknown) => value is T,
+  isType: (value: unknown) => value is T,
   read: (value: T) => R,
-): R | undefined => (isThat(value) ? read(value) : undefined)
+): R | undefined => (isType(value) ? read(value) : undefined)
 
 function readSkip(value: number): number {
-  const skip = readWhole('skip')(value)
-  return skip <= SKIP_MAX ? skip : fail({ kind: 'SkipTooLarge', option: 'skip', limit: SKIP_MAX })
+  const skip = readNonNegative('skip')(value)
+  return skip <= MAX_SKIP ? skip : fail({ kind: 'SkipTooLarge', option: 'skip', limit: MAX_SKIP })
 }
 
-const readWhole =
+const readNonNegative =
   (option: string) =>
   (value: number): number =>
     value >= 0
       ? value
       : fail({ kind: 'BadOptionValue', option, expected: 'a whole number, 0 or more', found: String(value) })
 
-const AT = { source: 'orderBy' }
+const ORDER_BY_LOCATION = { source: 'orderBy' }
 
 /**
  * The terms of an order, the first counting most. Fails with BadOptionValue unless each object names one
  * field, and no field is null.
  */
-export const readOrder = (of: Entity, orderBy: readonly Input[]): readonly OrderAst[] =>
-  orderBy.map(term => readTerm(of, term, []))
+export const readOrderBy = (of: Entity, orderBy: readonly InputValues[]): readonly OrderAst[] =>
+  orderBy.map(term => readOrderTerm(of, term, []))
 
-function readTerm(of: Entity, term: unknown, way: readonly string[]): OrderAst {
+function readOrderTerm(of: Entity, term: unknown, path: readonly string[]): OrderAst {
   const [[name, value] = ['', null], ...others] = Object.entries(term ?? {})
   const field = of.fields.get(name)
-  if (!field || others.length > 0 || value === null) return refuse(term)
-  const names = [...way, name]
-  if (field.kind === 'navigation') return readTerm(entity(field.target), value, names)
-  return { expr: { kind: 'path', names, at: AT }, descending: value === 'DESC' }
+  if (!field || others.length > 0 || value === null) return failBadOrderBy(term)
+  const names = [...path, name]
+  if (field.kind === 'navigation') return readOrderTerm(getEntity(field.target), value, names)
+  return { expr: { kind: 'path', names, at: ORDER_BY_LOCATION }, descending: value === 'DESC' }
 }
 
-const refuse = (term: unknown): never =>
+const failBadOrderBy = (term: unknown): never =>
   fail({
     kind: 'BadOptionValue',
-    option: AT.source,
+    option: ORDER_BY_LOCATION.source,
     expected: 'ASC or DESC for one field in each object',
     found: JSON.stringify(term),
   })

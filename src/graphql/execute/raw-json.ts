@@ -1,7 +1,7 @@
 import { isList, isObject, JsonNumber, type JsonValue } from '../../domain/json.js'
 
 /** JSON that is finished: it goes out as it is. */
-export class JsonText {
+export class RawJson {
   constructor(readonly text: string) {}
 
   /** For those who do not know of it, such as plugins that log. */
@@ -11,11 +11,11 @@ export class JsonText {
 }
 
 /** An object of members whose values are JSON texts already. */
-export const renderObject = (members: readonly (readonly [name: string, json: string])[]): string =>
+export const renderRawObject = (members: readonly (readonly [name: string, json: string])[]): string =>
   `{${members.map(([name, json]) => `${JSON.stringify(name)}:${json}`).join(',')}}`
 
 /** A list of values that are JSON texts already. */
-export const renderList = (items: readonly string[]): string => `[${items.join(',')}]`
+export const renderRawList = (items: readonly string[]): string => `[${items.join(',')}]`
 
 /** A result as JSON. Errors first, so that they are seen; the data as it is. */
 export function renderResult({
@@ -25,16 +25,16 @@ export function renderResult({
   readonly errors?: readonly unknown[] | undefined
   readonly data?: unknown
 }): string {
-  const told = errors && `"errors":${JSON.stringify(errors)}`
-  const text = data instanceof JsonText ? data.text : JSON.stringify(data)
-  return `{${[told, text === undefined ? undefined : `"data":${text}`].filter(part => part !== undefined).join(',')}}`
+  const errorsMember = errors && `"errors":${JSON.stringify(errors)}`
+  const text = data instanceof RawJson ? data.text : JSON.stringify(data)
+  return `{${[errorsMember, text === undefined ? undefined : `"data":${text}`].filter(part => part !== undefined).join(',')}}`
 }
 
 /** A value as JSON, its numbers as they were written. */
 export function renderJson(value: JsonValue): string {
   if (value instanceof JsonNumber) return value.text
-  if (isList(value)) return renderList(value.map(renderJson))
+  if (isList(value)) return renderRawList(value.map(renderJson))
   return isObject(value)
-    ? renderObject(Object.entries(value).map(([name, member]) => [name, renderJson(member)]))
+    ? renderRawObject(Object.entries(value).map(([name, member]) => [name, renderJson(member)]))
     : JSON.stringify(value)
 }

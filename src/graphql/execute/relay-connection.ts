@@ -1,159 +1,170 @@
 import type { Entity } from '../../model/model.js'
 import type { Query } from '../../query/ast.js'
-import type { Placed, WindowFound, WindowWanted } from '../../service/reading.js'
-import { connectionOf, edgeOf } from '../schema/names.js'
-import { type Asked, type Operation, objectType, readFields } from './operation.js'
-import type { FilterReader } from './query-arguments.js'
-import { renderList, renderObject } from './raw-json.js'
-import { readPlaces, type Shown } from './shared-selection.js'
+import type { RecordWithCursor, WindowResult, WindowSelection } from '../../service/reading.js'
+import { connectionTypeNameOf, edgeTypeNameOf } from '../schema/names.js'
+import { type CollectedField, collectFields, getObjectType, type SelectionContext } from './collect-fields.js'
+import type { FilterParseOptions } from './query-arguments.js'
+import { renderRawList, renderRawObject } from './raw-json.js'
+import { readSharedSelection, type SelectionResults } from './shared-selection.js'
 
 /** The parts of a connection that an operation asks for. */
 export interface ConnectionSelection {
   /** What is read of each record. */
   readonly query: Query
-  readonly wanted: WindowWanted
-  readonly isCounted: boolean
+  readonly requested: WindowSelection
+  readonly includesTotalCount: boolean
   /** The answer, as JSON. */
-  render(found: WindowFound): string
+  render(found: WindowResult): string
 }
 
-interface Found {
-  readonly window: WindowFound
+interface ConnectionData {
+  readonly window: WindowResult
   /** The JSON of each record, where they are told apart. */
-  readonly shown: () => readonly Shown[]
+  readonly results: () => readonly SelectionResults[]
 }
 
-type Render = (found: Found) => string
+type ConnectionRenderer = (found: ConnectionData) => string
 
 /**
  * Reads the selection of a connection (Relay Cursor Connections, 2). `nodes` and `edges { node }` may stand
  * there more than once and ask for different fields: one reading serves them all. Where there is one such
  * place, its records go out as PostgreSQL has written them.
  */
-export function readConnection(
-  operation: Operation,
-  filters: FilterReader,
+export function readConnectionSelection(
+  selectionContext: SelectionContext,
+  parseOptions: FilterParseOptions,
   of: Entity,
-  nodes: Asked['nodes'],
+  fieldNodes: CollectedField['fieldNodes'],
 ): ConnectionSelection {
-  const reader = new ConnectionReader(operation, of)
-  const render = reader.connection(nodes)
-  const { query, show } = readPlaces(operation, filters, of, reader.places)
+  const reader = new ConnectionSelectionReader(selectionContext, of)
+  const render = reader.read(fieldNodes)
+  const { query, split } = readSharedSelection(selectionContext, parseOptions, of, reader.nodeSelections)
   return {
     query,
-    wanted: reader.wanted,
-    isCounted: reader.isCounted,
+    requested: reader.requested,
+    includesTotalCount: reader.includesTotalCount,
     render: window =>
-      render({ window, shown: once(() => window.records.list.map(({ json }) => show(json))) }),
+      render({ window, results: lazy(() => window.records.list.map(({ json }) => split(json))) }),
   }
 }
 
 /** What is made when it is asked for, and then kept. */
-function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined
+function lazy<T>(compute: () => T): () => T {
+  let computed: { readonly value: T } | undefined
   return () => {
-    made ??= { value: make() }
-    return made.value
+    computed ??= { value: compute() }
+    return computed.value
   }
 }
 
 /** Walks the selection once, and keeps what has to be read for it. */
-class ConnectionReader {
-  readonly places: Asked['nodes'][] = []
-  wanted: WindowWanted = { records: false, hasNext: false, hasPrevious: false }
-  isCounted = false
+class ConnectionSelectionReader {
+  readonly nodeSelections: CollectedField['fieldNodes'][] = []
+  requested: WindowSelection = { records: false, hasNext: false, hasPrevious: false }
+  includesTotalCount = false
 
   constructor(
-    private readonly operation: Operation,
+    private readonly selectionContext: SelectionContext,
     private readonly of: Entity,
   ) {}
 
-  connection(nodes: Asked['nodes']): Render {
-    return this.#object(connectionOf(this.of), nodes, {
-      nodes: asked => this.#records(asked.nodes),
-      edges: asked => this.#edges(asked.nodes),
-      pageInfo: asked => this.#pageInfo(asked.nodes),
+  read(fieldNodes: CollectedField['fieldNodes']): ConnectionRenderer {
+    return this.#renderObject(connectionTypeNameOf(this.of), fieldNodes, {
+      fieldNodes: collected => this.#renderNodes(collected.fieldNodes),
+      edges: collected => this.#renderEdges(collected.fieldNodes),
+      pageInfo: collected => this.#renderPageInfo(collected.fieldNodes),
       totalCount: () => {
-        this.isCounted = true
+        this.includesTotalCount = true
         return ({ window }) => String(window.count ?? 0)
       },
     })
   }
 
-  #want(part: Partial<WindowWanted>): void {
-    this.wanted = { ...this.wanted, ...part }
+  #request(part: Partial<WindowSelection>): void {
+    this.requested = { ...this.requested, ...part }
   }
 
-  #edges(nodes: Asked['nodes']): Render {
-    this.#want({ records: true })
-    const type = edgeOf(this.of)
-    const members = readFields(this.operation, objectType(this.operation, type), nodes).map(
-      asked => [asked.key, this.#edgeMember(asked, type)] as const,
-    )
-    return found =>
-      renderList(
-        found.window.records.list.map((record, i) =>
-          renderObject(members.map(([key, render]) => [key, render(record, found.shown()[i] ?? [], found)])),
+  #renderEdges(fieldNodes: CollectedField['fieldNodes']): ConnectionRenderer {
+    this.#request({ records: true })
+    const type = edgeTypeNameOf(this.of)
+    const members = collectFields(
+      this.selectionContext,
+      getObjectType(this.selectionContext, type),
+      fieldNodes,
+    ).map(collected => [collected.responseName, this.#renderEdgeField(collected, type)] as const)
+    return data =>
+      renderRawList(
+        data.window.records.list.map((record, i) =>
+          renderRawObject(
+            members.map(([key, render]) => [key, render(record, data.results()[i] ?? [], data)]),
+          ),
         ),
       )
   }
 
-  #edgeMember({ name, nodes }: Asked, type: string): (record: Placed, shown: Shown, found: Found) => string {
+  #renderEdgeField(
+    { name, fieldNodes }: CollectedField,
+    type: string,
+  ): (record: RecordWithCursor, results: SelectionResults, found: ConnectionData) => string {
     if (name === 'cursor') return (record, _, { window }) => JSON.stringify(window.cursorOf(record))
     if (name === '__typename') return () => JSON.stringify(type)
-    const place = this.#place(nodes)
-    return (_, shown) => shown[place] ?? 'null'
+    const selectionIndex = this.#addNodeSelection(fieldNodes)
+    return (_, results) => results[selectionIndex] ?? 'null'
   }
 
-  #records(nodes: Asked['nodes']): Render {
-    this.#want({ records: true })
-    const place = this.#place(nodes)
-    return ({ window, shown }) =>
-      this.places.length > 1
-        ? renderList(shown().map(record => record[place] ?? 'null'))
+  #renderNodes(fieldNodes: CollectedField['fieldNodes']): ConnectionRenderer {
+    this.#request({ records: true })
+    const selectionIndex = this.#addNodeSelection(fieldNodes)
+    return ({ window, results }) =>
+      this.nodeSelections.length > 1
+        ? renderRawList(results().map(record => record[selectionIndex] ?? 'null'))
         : `[${window.records.json}]`
   }
 
-  #place(nodes: Asked['nodes']): number {
-    return this.places.push(nodes) - 1
+  #addNodeSelection(fieldNodes: CollectedField['fieldNodes']): number {
+    return this.nodeSelections.push(fieldNodes) - 1
   }
 
-  #pageInfo(nodes: Asked['nodes']): Render {
-    this.#want({ records: true })
+  #renderPageInfo(fieldNodes: CollectedField['fieldNodes']): ConnectionRenderer {
+    this.#request({ records: true })
     const cursor =
-      (end: 'start' | 'end'): Render =>
+      (end: 'startPosition' | 'endPosition'): ConnectionRenderer =>
       ({ window }) => {
-        const place = window.records[end]
-        return place ? JSON.stringify(window.cursorAt(place)) : 'null'
+        const position = window.records[end]
+        return position ? JSON.stringify(window.cursorAt(position)) : 'null'
       }
-    return this.#object('PageInfo', nodes, {
-      startCursor: () => cursor('start'),
-      endCursor: () => cursor('end'),
+    return this.#renderObject('PageInfo', fieldNodes, {
+      startCursor: () => cursor('startPosition'),
+      endCursor: () => cursor('endPosition'),
       hasNextPage: () => {
-        this.#want({ hasNext: true })
+        this.#request({ hasNext: true })
         return ({ window }) => String(window.hasNext)
       },
       hasPreviousPage: () => {
-        this.#want({ hasPrevious: true })
+        this.#request({ hasPrevious: true })
         return ({ window }) => String(window.hasPrevious)
       },
     })
   }
 
-  #object(
+  #renderObject(
     type: string,
-    nodes: Asked['nodes'],
-    members: Readonly<Record<string, (asked: Asked) => Render>>,
-  ): Render {
-    const renders = readFields(this.operation, objectType(this.operation, type), nodes).map(
-      asked =>
+    fieldNodes: CollectedField['fieldNodes'],
+    members: Readonly<Record<string, (collected: CollectedField) => ConnectionRenderer>>,
+  ): ConnectionRenderer {
+    const renders = collectFields(
+      this.selectionContext,
+      getObjectType(this.selectionContext, type),
+      fieldNodes,
+    ).map(
+      collected =>
         [
-          asked.key,
-          asked.name === '__typename'
+          collected.responseName,
+          collected.name === '__typename'
             ? () => JSON.stringify(type)
-            : (members[asked.name]?.(asked) ?? (() => 'null')),
+            : (members[collected.name]?.(collected) ?? (() => 'null')),
         ] as const,
     )
-    return found => renderObject(renders.map(([key, render]) => [key, render(found)]))
+    return data => renderRawObject(renders.map(([key, render]) => [key, render(data)]))
   }
 }

@@ -1,67 +1,82 @@
 import type { Entity } from '../../model/model.js'
 import type { Query } from '../../query/ast.js'
-import { remember } from '../../query/memoize.js'
-import type { WindowAsked } from '../../service/reading.js'
+import { memoize } from '../../query/memoize.js'
+import type { ConnectionArguments } from '../../service/reading.js'
 import { readGlobalId } from '../schema/global-id.js'
 import { ROOT_FIELDS } from '../schema/names.js'
-import { readArguments } from './argument-values.js'
-import { mutate } from './mutations.js'
-import type { Asked, Operation } from './operation.js'
-import { readQuery, readWindow } from './query-arguments.js'
-import { type ConnectionSelection, readConnection } from './relay-connection.js'
-import { type Asking, type Port, queryOf, type RootAsked, viewOf } from './root-field.js'
-import { NOTATION } from './selection.js'
+import { coerceArgumentValues } from './argument-values.js'
+import type { CollectedField, SelectionContext } from './collect-fields.js'
+import { resolveMutationField } from './mutations.js'
+import { readPaginationArguments, readQueryArguments } from './query-arguments.js'
+import { type ConnectionSelection, readConnectionSelection } from './relay-connection.js'
+import {
+  cachedQueryOf,
+  type RootFieldContext,
+  type RootFieldInfo,
+  type ServicePort,
+  viewOf,
+} from './root-field.js'
+import { GRAPHQL_NOTATION } from './selection.js'
 
 /**
  * The value of a root field as JSON, in the shape that was asked for: one query, one plan. Nothing below it
  * reads or computes anything.
  */
-export function answer(root: RootAsked): Promise<string> {
-  const { shape, variables, type, field, asked } = root
-  const asking = { ...root, args: readArguments({ ...shape, variables }, asked, field) }
-  if (type.name === 'Mutation') return mutate(field.name, asking)
-  const found = ROOT_FIELDS.get(field.name)
-  if (!found) return readNode(asking)
-  return found.form === 'one'
-    ? readOne(found.entity, String(asking.args[found.entity.key.name]), asking)
-    : readMany(found.entity, asking)
+export function resolveRootField(rootField: RootFieldInfo): Promise<string> {
+  const { selectionContext, variables, parentType, field, collected } = rootField
+  const rootFieldContext = {
+    ...rootField,
+    args: coerceArgumentValues({ ...selectionContext, variables }, collected, field),
+  }
+  if (parentType.name === 'Mutation') return resolveMutationField(field.name, rootFieldContext)
+  const target = ROOT_FIELDS.get(field.name)
+  if (!target) return resolveNode(rootFieldContext)
+  return target.form === 'one'
+    ? resolveRecord(target.entity, String(rootFieldContext.args[target.entity.key.name]), rootFieldContext)
+    : resolveConnection(target.entity, rootFieldContext)
 }
 
 /** Kept with the frame, as `viewOf` keeps what is read of a record. */
-const connectionOf = remember((asked: Asked, shape: Operation, port: Port, of: Entity) =>
-  readConnection(shape, port, of, asked.nodes),
+const connectionSelectionOf = memoize(
+  (collected: CollectedField, selectionContext: SelectionContext, port: ServicePort, of: Entity) =>
+    readConnectionSelection(selectionContext, port, of, collected.fieldNodes),
 )
 
 /** Null stands for a record that is not there, or that the actor cannot see. */
-async function readOne(of: Entity, key: string, asking: Asking): Promise<string> {
-  const found = await asking.port.reading.get(of, key, viewOf(of, asking), asking.context.actor)
-  return found?.json ?? 'null'
+async function resolveRecord(of: Entity, key: string, rootField: RootFieldContext): Promise<string> {
+  const record = await rootField.port.reading.get(of, key, viewOf(of, rootField), rootField.context.actor)
+  return record?.json ?? 'null'
 }
 
-async function readNode(asking: Asking): Promise<string> {
-  const named = readGlobalId(String(asking.args['id']))
-  return named ? readOne(named.of, named.key, asking) : 'null'
+async function resolveNode(rootField: RootFieldContext): Promise<string> {
+  const resolved = readGlobalId(String(rootField.args['id']))
+  return resolved ? resolveRecord(resolved.of, resolved.key, rootField) : 'null'
 }
 
-async function readMany(of: Entity, { asked, shape, port, context, args }: Asking): Promise<string> {
-  const selection = connectionOf(asked, shape, port, of)
-  const window = readWindow(args)
-  const query = queryOf(asked, args, () => toPageQuery(readQuery(port, of, args), selection, window))
-  const found = await port.reading.browse(
-    of,
-    { query, notation: NOTATION },
-    context.actor,
-    window,
-    selection.wanted,
+async function resolveConnection(
+  of: Entity,
+  { collected, selectionContext, port, context, args }: RootFieldContext,
+): Promise<string> {
+  const selection = connectionSelectionOf(collected, selectionContext, port, of)
+  const pagination = readPaginationArguments(args)
+  const query = cachedQueryOf(collected, args, () =>
+    toPageQuery(readQueryArguments(port, of, args), selection, pagination),
   )
-  return selection.render(found)
+  const window = await port.reading.findWindow(
+    of,
+    { query, representation: GRAPHQL_NOTATION },
+    context.actor,
+    pagination,
+    selection.requested,
+  )
+  return selection.render(window)
 }
 
 function toPageQuery(
-  narrowed: Query,
-  { query, isCounted, wanted }: ConnectionSelection,
-  { first, last }: WindowAsked,
+  filtered: Query,
+  { query, includesTotalCount, requested }: ConnectionSelection,
+  { first, last }: ConnectionArguments,
 ): Query {
-  const top = wanted.records ? (first ?? last) : 0
-  return { ...narrowed, ...query, count: isCounted, ...(top !== undefined && { top }) }
+  const top = requested.records ? (first ?? last) : 0
+  return { ...filtered, ...query, count: includesTotalCount, ...(top !== undefined && { top }) }
 }

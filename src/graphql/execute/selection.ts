@@ -1,19 +1,19 @@
 import { fail } from '../../errors/problem.js'
-import { type Entity, entity } from '../../model/model.js'
-import type { ExpandAst, Mark, Query, SelectAst } from '../../query/ast.js'
-import { NAME_BYTES_MAX } from '../../query/limits.js'
-import type { Notation } from '../../query/representation.js'
-import { readArguments } from './argument-values.js'
-import { type Asked, type Operation, objectType, readFields } from './operation.js'
-import { type FilterReader, readNested } from './query-arguments.js'
+import { type Entity, getEntity } from '../../model/model.js'
+import type { ExpandAst, MetaField, Query, SelectAst } from '../../query/ast.js'
+import { MAX_NAME_BYTES } from '../../query/limits.js'
+import type { Representation } from '../../query/representation.js'
+import { coerceArgumentValues } from './argument-values.js'
+import { type CollectedField, collectFields, getObjectType, type SelectionContext } from './collect-fields.js'
+import { type FilterParseOptions, readNestedQueryArguments } from './query-arguments.js'
 
 /**
  * Numbers are JSON numbers, exact, as in OData; what an answer says beside the fields is asked for by name.
  */
-export const NOTATION: Notation = { reference: '', countSuffix: '', numbersAsText: false }
+export const GRAPHQL_NOTATION: Representation = { reference: '', countSuffix: '', numbersAsText: false }
 
 /** Fields of an object type that are no fields of the model. */
-const MARKS: ReadonlyMap<string, Mark['mark']> = new Map([
+const MARK_BY_FIELD_NAME: ReadonlyMap<string, MetaField['meta']> = new Map([
   ['__typename', 'type'],
   ['id', 'id'],
   ['etag', 'etag'],
@@ -24,50 +24,57 @@ const MARKS: ReadonlyMap<string, Mark['mark']> = new Map([
  * get the names of the answer, behind `prefix`.
  */
 export function readSelection(
-  operation: Operation,
-  filters: FilterReader,
+  selectionContext: SelectionContext,
+  parseOptions: FilterParseOptions,
   of: Entity,
-  nodes: Asked['nodes'],
+  fieldNodes: CollectedField['fieldNodes'],
   prefix = '',
 ): Query {
   const select: SelectAst[] = []
   const expand: ExpandAst[] = []
-  const marks: Mark[] = []
-  const type = objectType(operation, of.typeName)
-  const fields = readFields(operation, type, nodes)
-  for (const asked of fields) {
-    const { name } = asked
-    const as = checkName(prefix + asked.key)
+  const metaFields: MetaField[] = []
+  const type = getObjectType(selectionContext, of.typeName)
+  const fields = collectFields(selectionContext, type, fieldNodes)
+  for (const collected of fields) {
+    const { name } = collected
+    const as = checkNameLength(prefix + collected.responseName)
     const at = { source: name }
-    const mark = MARKS.get(name)
+    const meta = MARK_BY_FIELD_NAME.get(name)
     const field = of.fields.get(name)
-    if (mark) marks.push({ mark, as })
+    if (meta) metaFields.push({ meta, as })
     else if (field?.kind === 'navigation') {
-      const target = entity(field.target)
+      const target = getEntity(field.target)
       const definition = type.getFields()[name]
-      const narrowed = definition
-        ? readNested(filters, target, readArguments(operation, asked, definition))
+      const nestedQuery = definition
+        ? readNestedQueryArguments(
+            parseOptions,
+            target,
+            coerceArgumentValues(selectionContext, collected, definition),
+          )
         : {}
       expand.push({
         name,
         as,
         form: 'records',
         at,
-        query: { ...narrowed, ...readSelection(operation, filters, target, asked.nodes) },
+        query: {
+          ...nestedQuery,
+          ...readSelection(selectionContext, parseOptions, target, collected.fieldNodes),
+        },
       })
     } else select.push({ name, as, at })
   }
-  return { select, expand, marks, layout: fields.map(({ key }) => prefix + key) }
+  return { select, expand, metaFields, memberOrder: fields.map(({ responseName }) => prefix + responseName) }
 }
 
 /** Members of an answer are named by columns, and PostgreSQL would cut a longer name without a word. */
-function checkName(name: string): string {
-  if (Buffer.byteLength(name) > NAME_BYTES_MAX)
+function checkNameLength(name: string): string {
+  if (Buffer.byteLength(name) > MAX_NAME_BYTES)
     fail({
       kind: 'QueryTooComplex',
       what: 'bytes in a name',
-      limit: NAME_BYTES_MAX,
-      at: { source: name.slice(0, NAME_BYTES_MAX) },
+      limit: MAX_NAME_BYTES,
+      at: { source: name.slice(0, MAX_NAME_BYTES) },
     })
   return name
 }

@@ -2,49 +2,51 @@ import { toJsonObject } from '../../http/body.js'
 import { parseJson } from '../../http/exact-json.js'
 import type { Entity } from '../../model/model.js'
 import type { Query } from '../../query/ast.js'
-import type { Asked, Operation } from './operation.js'
-import type { FilterReader } from './query-arguments.js'
-import { renderJson, renderObject } from './raw-json.js'
+import type { CollectedField, SelectionContext } from './collect-fields.js'
+import type { FilterParseOptions } from './query-arguments.js'
+import { renderJson, renderRawObject } from './raw-json.js'
 import { readSelection } from './selection.js'
 
 /** A record as each of the places that show it wants it. */
-export type Shown = readonly string[]
+export type SelectionResults = readonly string[]
 
 /** What is read of a record once, for all places that show it. */
-export interface Places {
+export interface SharedSelection {
   readonly query: Query
   /** The JSON of a record for each place. Where there is one, it is what PostgreSQL has written. */
-  show(json: string): Shown
+  split(json: string): SelectionResults
 }
 
 /**
  * Reads the selections of the places of an answer that show the same record and may ask for different fields.
  */
-export function readPlaces(
-  operation: Operation,
-  filters: FilterReader,
+export function readSharedSelection(
+  selectionContext: SelectionContext,
+  parseOptions: FilterParseOptions,
   of: Entity,
-  places: readonly Asked['nodes'][],
-): Places {
-  const prefixOf = (i: number) => (places.length > 1 ? `${i}:` : '')
-  const parts = places.map((place, i) => readSelection(operation, filters, of, place, prefixOf(i)))
+  selections: readonly CollectedField['fieldNodes'][],
+): SharedSelection {
+  const prefixOf = (i: number) => (selections.length > 1 ? `${i}:` : '')
+  const parts = selections.map((place, i) =>
+    readSelection(selectionContext, parseOptions, of, place, prefixOf(i)),
+  )
   return {
     query: {
       select: parts.flatMap(p => p.select ?? []),
       expand: parts.flatMap(p => p.expand ?? []),
-      marks: parts.flatMap(p => p.marks ?? []),
-      layout: parts.flatMap(p => p.layout ?? []),
+      metaFields: parts.flatMap(p => p.metaFields ?? []),
+      memberOrder: parts.flatMap(p => p.memberOrder ?? []),
     },
-    show: places.length > 1 ? json => split(json, places.length) : json => [json],
+    split: selections.length > 1 ? json => splitByPrefix(json, selections.length) : json => [json],
   }
 }
 
 /** Members that begin with the number of a place belong to it. Numbers keep their digits. */
-function split(json: string, count: number): Shown {
+function splitByPrefix(json: string, count: number): SelectionResults {
   const members = Object.entries(toJsonObject(parseJson(json)))
   return Array.from({ length: count }, (_, i) => {
     const prefix = `${i}:`
-    return renderObject(
+    return renderRawObject(
       members
         .filter(([name]) => name.startsWith(prefix))
         .map(([name, value]) => [name.slice(prefix.length), renderJson(value)]),

@@ -15,7 +15,7 @@ const GRAPHIQL = dirname(require.resolve('graphiql/package.json'))
  * What the page loads, by the name it has here. All of it is on this machine: no other one learns that the
  * page was opened.
  */
-const FILES: Readonly<Record<string, readonly [folder: string, file: string]>> = {
+const ASSETS: Readonly<Record<string, readonly [folder: string, file: string]>> = {
   'react.js': [REACT, 'umd/react.production.min.js'],
   'react-dom.js': [REACT_DOM, 'umd/react-dom.production.min.js'],
   'graphiql.js': [GRAPHIQL, 'graphiql.min.js'],
@@ -27,7 +27,7 @@ const FILES: Readonly<Record<string, readonly [folder: string, file: string]>> =
  * No script but those files, no address but this service. The editor places its lines by style attributes,
  * and its fonts and icons stand in its style sheet.
  */
-const POLICY = [
+const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self' 'unsafe-inline'",
@@ -51,7 +51,7 @@ export function serveGraphiQL(): Router {
     if (path.endsWith('/')) res.redirect(308, `..${GRAPHIQL_PATH}`)
     else sendPage(res)
   })
-  for (const [name, [root, file]] of Object.entries(FILES))
+  for (const [name, [root, file]] of Object.entries(ASSETS))
     router.get(`/${name}`, (_req, res) => {
       res.setHeader('X-Content-Type-Options', 'nosniff')
       // Asked for each time, and sent again only when it has changed.
@@ -62,7 +62,7 @@ export function serveGraphiQL(): Router {
 
 function sendPage(res: Response): void {
   res.setHeader('Content-Type', 'text/html; charset=utf-8')
-  res.setHeader('Content-Security-Policy', POLICY)
+  res.setHeader('Content-Security-Policy', CONTENT_SECURITY_POLICY)
   res.setHeader('X-Content-Type-Options', 'nosniff')
   res.setHeader('Referrer-Policy', 'no-referrer')
   res.end(PAGE)

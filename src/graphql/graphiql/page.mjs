@@ -4,9 +4,9 @@
 const { React, ReactDOM, GraphiQL } = globalThis
 
 /** The token stays in this tab and is gone when it closes. */
-const KEPT = 'listing-service:token'
+const TOKEN_STORAGE_KEY = 'listing-service:token'
 
-const EXAMPLE = `# Put a token into the field above, then press Ctrl-Enter.
+const EXAMPLE = `# Put a token into the tokenInput above, then press Ctrl-Enter.
 {
   properties(filter: { StandardStatus: { eq: "Active" } }, orderBy: { ListPrice: ASC }, first: 5) {
     totalCount
@@ -22,20 +22,22 @@ const EXAMPLE = `# Put a token into the field above, then press Ctrl-Enter.
 }
 `
 
-const JSON_TYPES = 'application/graphql-response+json, application/json;q=0.9'
-const EVENTS = 'text/event-stream'
+const JSON_MEDIA_TYPES = 'application/graphql-response+json, application/json;q=0.9'
+const EVENT_STREAM_MEDIA_TYPE = 'text/event-stream'
 
-const fetchWith =
+const createFetcher =
   token =>
   async (params, { headers = {}, documentAST } = {}) => {
     const authorization = token === '' ? {} : { Authorization: `Bearer ${token}` }
-    const accept = isSubscription(params, documentAST) ? EVENTS : JSON_TYPES
-    const answer = await fetch('graphql', {
+    const accept = isSubscription(params, documentAST) ? EVENT_STREAM_MEDIA_TYPE : JSON_MEDIA_TYPES
+    const response = await fetch('graphql', {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', Accept: accept, ...authorization, ...headers },
       body: JSON.stringify(params),
     })
-    return answer.headers.get('Content-Type')?.startsWith(EVENTS) ? readEvents(answer.body) : answer.json()
+    return response.headers.get('Content-Type')?.startsWith(EVENT_STREAM_MEDIA_TYPE)
+      ? readEvents(response.body)
+      : response.json()
   }
 
 const isSubscription = ({ operationName }, { definitions = [] } = {}) =>
@@ -48,11 +50,11 @@ const isSubscription = ({ operationName }, { definitions = [] } = {}) =>
 async function* readEvents(stream) {
   const reader = stream.pipeThrough(new TextDecoderStream()).getReader()
   try {
-    for (let rest = ''; ; ) {
+    for (let buffer = ''; ; ) {
       const { done, value } = await reader.read()
       if (done) return
-      const events = (rest + value).split('\n\n')
-      rest = events.pop()
+      const events = (buffer + value).split('\n\n')
+      buffer = events.pop()
       for (const [, result] of events.map(event => /^event: next\ndata: (.*)$/m.exec(event) ?? []))
         if (result) yield JSON.parse(result)
     }
@@ -66,22 +68,22 @@ const root = ReactDOM.createRoot(document.querySelector('#graphiql'))
 /**
  * Begins anew for each token, since the schema is asked for with it; without one it is not asked for at all.
  */
-const show = token =>
+const renderGraphiQL = token =>
   root.render(
     React.createElement(GraphiQL, {
       key: token,
-      fetcher: fetchWith(token),
+      fetcher: createFetcher(token),
       defaultQuery: EXAMPLE,
       ...(token === '' && { schema: null }),
     }),
   )
 
-const field = document.querySelector('#token')
-field.value = sessionStorage.getItem(KEPT) ?? ''
-show(field.value)
-field.addEventListener('change', () => {
-  const token = field.value.trim()
-  sessionStorage.setItem(KEPT, token)
-  show(token)
+const tokenInput = document.querySelector('#token')
+tokenInput.value = sessionStorage.getItem(TOKEN_STORAGE_KEY) ?? ''
+renderGraphiQL(tokenInput.value)
+tokenInput.addEventListener('change', () => {
+  const token = tokenInput.value.trim()
+  sessionStorage.setItem(TOKEN_STORAGE_KEY, token)
+  renderGraphiQL(token)
 })
 document.querySelector('form').addEventListener('submit', event => event.preventDefault())

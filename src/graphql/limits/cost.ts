@@ -16,30 +16,30 @@ import {
 } from 'graphql'
 import type { Config } from '../../config/config.js'
 import { fail } from '../../errors/problem.js'
-import { type Input, readFragments } from '../execute/operation.js'
-import type { Selecting } from './document-limits.js'
+import { fragmentsOf, type InputValues } from '../execute/collect-fields.js'
+import type { NodeWithSelectionSet } from './document-limits.js'
 
 export type CostLimits = Pick<Config, 'maxCost' | 'pageSize'>
 
 /** An operation of a valid document, and the values of its variables as they were sent. */
-export interface Priced {
+export interface CostCheckArgs {
   readonly document: DocumentNode
   readonly operation: OperationDefinitionNode
-  readonly variables: Input
+  readonly variables: InputValues
 }
 
 /**
  * Records that a collection in a record is taken to hold when no `first` says so: listings have about ten
  * pictures, six rooms and one open house.
  */
-const NESTED_RECORDS = 10
+const ASSUMED_LIST_SIZE = 10
 
 /** What is known of an operation that has passed. */
-interface Passed {
+interface CostCheckEntry {
   /** The variables that its price depends on. */
-  readonly sizing: readonly string[]
+  readonly slicingVariables: readonly string[]
   /** Their values when it passed last. */
-  readonly sizes: string
+  readonly slicingValues: string
 }
 
 /**
@@ -48,107 +48,119 @@ interface Passed {
  * has bounded the walk; it is not repeated for the sizes that were asked for before.
  * @throws ProblemError QueryTooComplex, from the function that is returned
  */
-export function createCostCheck(schema: GraphQLSchema, limits: CostLimits): (priced: Priced) => void {
-  const known = new WeakMap<OperationDefinitionNode, Passed>()
-  return priced => {
-    const { document, operation, variables } = priced
-    const passed = known.get(operation)
-    const sizing = passed?.sizing ?? findSizing(document)
-    const sizes = describeSizes(sizing, variables)
-    if (passed?.sizes === sizes) return
-    const root = schema.getRootType(operation.operation)
-    if (root) new Cost(schema, priced, root, limits).add(operation, root, 1)
-    known.set(operation, { sizing, sizes })
+export function createCostCheck(schema: GraphQLSchema, limits: CostLimits): (args: CostCheckArgs) => void {
+  const entries = new WeakMap<OperationDefinitionNode, CostCheckEntry>()
+  return args => {
+    const { document, operation, variables } = args
+    const entry = entries.get(operation)
+    const slicingVariables = entry?.slicingVariables ?? findSlicingVariables(document)
+    const slicingValues = toSlicingValues(slicingVariables, variables)
+    if (entry?.slicingValues === slicingValues) return
+    const rootType = schema.getRootType(operation.operation)
+    if (rootType) new CostCalculator(schema, args, rootType, limits).addSelectionSet(operation, rootType, 1)
+    entries.set(operation, { slicingVariables, slicingValues })
   }
 }
 
 /** Arguments that say how many records a field stands for, the first one first. */
-const SIZES = ['first', 'last'] as const
+const SLICING_ARGUMENTS = ['first', 'last'] as const
 
-function findSizing(document: DocumentNode): readonly string[] {
+function findSlicingVariables(document: DocumentNode): readonly string[] {
   const names = new Set<string>()
   visit(document, {
     Argument({ name, value }) {
-      if (SIZES.some(size => size === name.value) && value.kind === Kind.VARIABLE) names.add(value.name.value)
+      if (SLICING_ARGUMENTS.some(argument => argument === name.value) && value.kind === Kind.VARIABLE)
+        names.add(value.name.value)
     },
   })
   return [...names]
 }
 
 /** A variable that is absent has its default; what is no number counts for nothing. */
-const describeSizes = (sizing: readonly string[], variables: Input): string =>
-  sizing
-    .map(name => (Object.hasOwn(variables, name) ? (isSize(variables[name]) ? variables[name] : '-') : ''))
+const toSlicingValues = (slicingVariables: readonly string[], variables: InputValues): string =>
+  slicingVariables
+    .map(name =>
+      Object.hasOwn(variables, name) ? (isListSize(variables[name]) ? variables[name] : '-') : '',
+    )
     .join()
 
-const isSize = (value: unknown): value is number => typeof value === 'number' && value >= 0
+const isListSize = (value: unknown): value is number => typeof value === 'number' && value >= 0
 
-class Cost {
-  #records = 0
+class CostCalculator {
+  #recordCount = 0
   readonly #fragments: Readonly<Record<string, FragmentDefinitionNode>>
 
   constructor(
     private readonly schema: GraphQLSchema,
-    private readonly priced: Priced,
-    private readonly root: GraphQLNamedType,
+    private readonly args: CostCheckArgs,
+    private readonly rootType: GraphQLNamedType,
     private readonly limits: CostLimits,
   ) {
-    this.#fragments = readFragments(priced.document)
+    this.#fragments = fragmentsOf(args.document)
   }
 
   /** `times`: how many objects of this type the answer may hold. */
-  add({ selectionSet }: Selecting, type: GraphQLNamedType, times: number): void {
+  addSelectionSet({ selectionSet }: NodeWithSelectionSet, type: GraphQLNamedType, multiplier: number): void {
     for (const selection of selectionSet?.selections ?? []) {
-      if (selection.kind === Kind.FIELD) this.#field(selection, type, times)
+      if (selection.kind === Kind.FIELD) this.#addField(selection, type, multiplier)
       else
-        this.#fragment(
+        this.#addFragment(
           selection.kind === Kind.INLINE_FRAGMENT ? selection : this.#fragments[selection.name.value],
           type,
-          times,
+          multiplier,
         )
     }
   }
 
-  #fragment(
-    fragment: (Selecting & Pick<FragmentDefinitionNode, 'typeCondition'>) | Selecting | undefined,
+  #addFragment(
+    fragment:
+      | (NodeWithSelectionSet & Pick<FragmentDefinitionNode, 'typeCondition'>)
+      | NodeWithSelectionSet
+      | undefined,
     type: GraphQLNamedType,
-    times: number,
+    multiplier: number,
   ): void {
     const condition = fragment && 'typeCondition' in fragment ? fragment.typeCondition?.name.value : undefined
     if (fragment)
-      this.add(fragment, (condition !== undefined && this.schema.getType(condition)) || type, times)
+      this.addSelectionSet(
+        fragment,
+        (condition !== undefined && this.schema.getType(condition)) || type,
+        multiplier,
+      )
   }
 
-  #field(node: FieldNode, type: GraphQLNamedType, times: number): void {
+  #addField(node: FieldNode, type: GraphQLNamedType, multiplier: number): void {
     const field = isObjectType(type) || isInterfaceType(type) ? type.getFields()[node.name.value] : undefined
     const target = field && getNamedType(field.type)
     if (!field || !target || isLeafType(target)) return
-    const isRead = type === this.root || isRecord(type)
-    const records = times * this.#sizeOf(field, node)
-    if (isRead) this.#records += records
-    if (this.#records > this.limits.maxCost) this.#refuse(node)
-    this.add(node, target, records)
+    const readsRecords = type === this.rootType || isRecordType(type)
+    const nestedMultiplier = multiplier * this.#listSizeOf(field, node)
+    if (readsRecords) this.#recordCount += nestedMultiplier
+    if (this.#recordCount > this.limits.maxCost) this.#failTooComplex(node)
+    this.addSelectionSet(node, target, nestedMultiplier)
   }
 
   /**
    * How many records a field stands for. The parts of a connection stand for those that are counted already.
    */
-  #sizeOf(field: GraphQLField<unknown, unknown>, node: FieldNode): number {
+  #listSizeOf(field: GraphQLField<unknown, unknown>, node: FieldNode): number {
     if (!field.args.some(argument => argument.name === 'first')) return 1
-    const [first, last] = SIZES.map(name => this.#number(node, name))
-    return first ?? last ?? (isRecord(getNamedType(field.type)) ? NESTED_RECORDS : this.limits.pageSize)
+    const [first, last] = SLICING_ARGUMENTS.map(name => this.#slicingArgument(node, name))
+    return (
+      first ?? last ?? (isRecordType(getNamedType(field.type)) ? ASSUMED_LIST_SIZE : this.limits.pageSize)
+    )
   }
 
-  #number({ arguments: args = [] }: FieldNode, name: string): number | undefined {
+  #slicingArgument({ arguments: args = [] }: FieldNode, name: string): number | undefined {
     const value = this.#valueOf(args.find(argument => argument.name.value === name)?.value)
-    return isSize(value) ? value : undefined
+    return isListSize(value) ? value : undefined
   }
 
   #valueOf(node: ValueNode | undefined): unknown {
     if (node?.kind === Kind.INT) return Number(node.value)
     if (node?.kind !== Kind.VARIABLE) return undefined
     const name = node.name.value
-    const { variables, operation } = this.priced
+    const { variables, operation } = this.args
     if (Object.hasOwn(variables, name)) return variables[name]
     return this.#valueOf(
       operation.variableDefinitions?.find(definition => definition.variable.name.value === name)
@@ -156,7 +168,7 @@ class Cost {
     )
   }
 
-  #refuse({ loc }: FieldNode): never {
+  #failTooComplex({ loc }: FieldNode): never {
     return fail({
       kind: 'QueryTooComplex',
       what: 'records to read',
@@ -167,5 +179,5 @@ class Cost {
 }
 
 /** Types of records implement Node, and only they do. */
-const isRecord = (type: GraphQLNamedType): boolean =>
+const isRecordType = (type: GraphQLNamedType): boolean =>
   type.name === 'Node' || (isObjectType(type) && type.getInterfaces().some(({ name }) => name === 'Node'))

@@ -5,20 +5,23 @@ import { LRUCache } from 'lru-cache'
  * Characters of the documents that are kept. What is made of one, with its tokens and its frame, takes some
  * hundred bytes for each.
  */
-const KEPT_LENGTH = 2 ** 19
+const MAX_CACHED_DOCUMENT_CHARACTERS = 2 ** 19
 
 /** Valid documents, by their text or a digest of it. */
-type Documents = LRUCache<string, DocumentNode>
+type DocumentCache = LRUCache<string, DocumentNode>
 
-export const keepDocuments = (): Documents =>
-  new LRUCache({ maxSize: KEPT_LENGTH, sizeCalculation: ({ loc }) => 1 + (loc?.source.body.length ?? 0) })
+export const createDocumentCache = (): DocumentCache =>
+  new LRUCache({
+    maxSize: MAX_CACHED_DOCUMENT_CHARACTERS,
+    sizeCalculation: ({ loc }) => 1 + (loc?.source.body.length ?? 0),
+  })
 
 /**
  * The same for Apollo, whose own store writes each document as JSON to know its size, and keeps some hundred
  * megabytes.
  */
 export function createDocumentStore() {
-  const documents = keepDocuments()
+  const documents = createDocumentCache()
   return {
     get: async (key: string) => documents.get(key),
     set: async (key: string, document: DocumentNode) => void documents.set(key, document),

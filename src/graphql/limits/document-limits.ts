@@ -15,9 +15,9 @@ import {
 import { LRUCache } from 'lru-cache'
 import type { Config } from '../../config/config.js'
 import { fail } from '../../errors/problem.js'
-import { readFragments } from '../execute/operation.js'
+import { fragmentsOf } from '../execute/collect-fields.js'
 
-export type ShapeLimits = Pick<
+export type DocumentLimits = Pick<
   Config,
   | 'maxDocumentLength'
   | 'maxDocumentTokens'
@@ -30,7 +30,11 @@ export type ShapeLimits = Pick<
 >
 
 /** Documents that have passed are known again by their text: clients send the same few. */
-const KNOWN = { max: 1000, maxSize: 8_388_608, sizeCalculation: (_: true, text: string) => text.length }
+const ACCEPTED_CACHE_OPTIONS = {
+  max: 1000,
+  maxSize: 8_388_608,
+  sizeCalculation: (_: true, text: string) => text.length,
+}
 
 /**
  * Refuses documents that would cost too much to validate: before that and before anything else, since
@@ -40,19 +44,19 @@ const KNOWN = { max: 1000, maxSize: 8_388_608, sizeCalculation: (_: true, text: 
  * Apollo Server 4 and neither stop at a budget nor know how many records an argument asks for.
  * @throws ProblemError QueryTooComplex, from the function that is returned
  */
-export function createScreen(limits: ShapeLimits): (text: string) => void {
-  const known = new LRUCache<string, true>(KNOWN)
+export function createDocumentLimitsCheck(limits: DocumentLimits): (text: string) => void {
+  const accepted = new LRUCache<string, true>(ACCEPTED_CACHE_OPTIONS)
   return text => {
-    if (known.has(text)) return
-    if (text.length > limits.maxDocumentLength) tooMany('characters', limits.maxDocumentLength)
-    const document = read(text, limits)
+    if (accepted.has(text)) return
+    if (text.length > limits.maxDocumentLength) failTooComplex('characters', limits.maxDocumentLength)
+    const document = parseWithinLimits(text, limits)
     if (!document) return
-    new Shape(readFragments(document), limits).check(document)
-    known.set(text, true)
+    new DocumentLimitsChecker(fragmentsOf(document), limits).checkDocument(document)
+    accepted.set(text, true)
   }
 }
 
-const tooMany = (
+const failTooComplex = (
   what: string,
   limit: number,
   node?: { readonly loc?: { readonly start: number } | undefined },
@@ -64,7 +68,7 @@ const tooMany = (
     at: { source: 'query', ...(node?.loc && { offset: node.loc.start }) },
   })
 
-function read(text: string, limits: ShapeLimits): DocumentNode | undefined {
+function parseWithinLimits(text: string, limits: DocumentLimits): DocumentNode | undefined {
   try {
     return parse(text, { lexer: new LimitedLexer(new Source(text), limits) })
   } catch (error) {
@@ -73,7 +77,7 @@ function read(text: string, limits: ShapeLimits): DocumentNode | undefined {
   }
 }
 
-const LEVELS: ReadonlyMap<TokenKind, number> = new Map([
+const NESTING_DELTA: ReadonlyMap<TokenKind, number> = new Map([
   [TokenKind.BRACE_L, 1],
   [TokenKind.BRACKET_L, 1],
   [TokenKind.PAREN_L, 1],
@@ -87,29 +91,30 @@ const LEVELS: ReadonlyMap<TokenKind, number> = new Map([
  * itself for each bracket, never runs out of stack.
  */
 class LimitedLexer extends Lexer {
-  readonly #limits: ShapeLimits
-  readonly #levels: number
-  #tokens = 0
-  #level = 0
+  readonly #limits: DocumentLimits
+  readonly #maxNesting: number
+  #tokenCount = 0
+  #nesting = 0
 
-  constructor(source: Source, limits: ShapeLimits) {
+  constructor(source: Source, limits: DocumentLimits) {
     super(source)
     this.#limits = limits
     // A filter has two brackets for each of its levels, `{and: [`; a field with a filter two more.
-    this.#levels = 2 * limits.maxDepth + limits.maxSelectionDepth + 2
+    this.#maxNesting = 2 * limits.maxDepth + limits.maxSelectionDepth + 2
   }
 
   override advance(): Token {
     const token = super.advance()
-    if (++this.#tokens > this.#limits.maxDocumentTokens) tooMany('tokens', this.#limits.maxDocumentTokens)
-    this.#level += LEVELS.get(token.kind) ?? 0
-    if (this.#level > this.#levels) tooMany('brackets within each other', this.#levels)
+    if (++this.#tokenCount > this.#limits.maxDocumentTokens)
+      failTooComplex('tokens', this.#limits.maxDocumentTokens)
+    this.#nesting += NESTING_DELTA.get(token.kind) ?? 0
+    if (this.#nesting > this.#maxNesting) failTooComplex('brackets within each other', this.#maxNesting)
     return token
   }
 }
 
 /** A selection set, or what has one. */
-export interface Selecting {
+export interface NodeWithSelectionSet {
   readonly selectionSet?: { readonly selections: readonly SelectionNode[] } | undefined
 }
 
@@ -117,66 +122,67 @@ export interface Selecting {
  * Walks operations as they would be executed: a fragment counts wherever it is spread, so one that doubles
  * thirty times soon comes to the end of the budget.
  */
-class Shape {
-  #fields = 0
-  #aliases = 0
-  #rootFields = 0
+class DocumentLimitsChecker {
+  #selectionCount = 0
+  #aliasCount = 0
+  #rootFieldCount = 0
   /** Fragments that are being walked: one within itself is an error of validation. */
-  readonly #open = new Set<string>()
+  readonly #activeFragments = new Set<string>()
 
   constructor(
     private readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>,
-    private readonly limits: ShapeLimits,
+    private readonly limits: DocumentLimits,
   ) {}
 
-  check({ definitions }: DocumentNode): void {
+  checkDocument({ definitions }: DocumentNode): void {
     for (const definition of definitions)
-      if (definition.kind === Kind.OPERATION_DEFINITION) this.#operation(definition)
+      if (definition.kind === Kind.OPERATION_DEFINITION) this.#checkOperation(definition)
   }
 
-  #operation(operation: OperationDefinitionNode): void {
-    this.#aliases = 0
-    this.#rootFields = 0
-    this.#directives(operation)
-    this.#selections(operation, 1)
+  #checkOperation(operation: OperationDefinitionNode): void {
+    this.#aliasCount = 0
+    this.#rootFieldCount = 0
+    this.#checkDirectives(operation)
+    this.#checkSelectionSet(operation, 1)
   }
 
   /** `level`: that of the fields in it, 1 at the root. */
-  #selections({ selectionSet }: Selecting, level: number): void {
-    for (const selection of selectionSet?.selections ?? []) this.#selection(selection, level)
+  #checkSelectionSet({ selectionSet }: NodeWithSelectionSet, depth: number): void {
+    for (const selection of selectionSet?.selections ?? []) this.#checkSelection(selection, depth)
   }
 
-  #selection(selection: SelectionNode, level: number): void {
-    if (++this.#fields > this.limits.maxNodes) tooMany('fields', this.limits.maxNodes)
-    this.#directives(selection)
-    if (selection.kind === Kind.FIELD) this.#field(selection, level)
-    else if (selection.kind === Kind.INLINE_FRAGMENT) this.#selections(selection, level)
-    else this.#spread(selection.name.value, level)
+  #checkSelection(selection: SelectionNode, depth: number): void {
+    if (++this.#selectionCount > this.limits.maxNodes) failTooComplex('fields', this.limits.maxNodes)
+    this.#checkDirectives(selection)
+    if (selection.kind === Kind.FIELD) this.#checkField(selection, depth)
+    else if (selection.kind === Kind.INLINE_FRAGMENT) this.#checkSelectionSet(selection, depth)
+    else this.#checkFragmentSpread(selection.name.value, depth)
   }
 
-  #field(field: FieldNode, level: number): void {
+  #checkField(field: FieldNode, depth: number): void {
     const { maxSelectionDepth, maxAliases, maxRootFields } = this.limits
-    if (level > maxSelectionDepth) tooMany('levels of fields', maxSelectionDepth, field)
-    if (field.alias && ++this.#aliases > maxAliases) tooMany('aliases', maxAliases, field)
-    if (level === 1 && ++this.#rootFields > maxRootFields) tooMany('fields at its root', maxRootFields, field)
-    this.#selections(field, level + 1)
+    if (depth > maxSelectionDepth) failTooComplex('levels of fields', maxSelectionDepth, field)
+    if (field.alias && ++this.#aliasCount > maxAliases) failTooComplex('aliases', maxAliases, field)
+    if (depth === 1 && ++this.#rootFieldCount > maxRootFields)
+      failTooComplex('fields at its root', maxRootFields, field)
+    this.#checkSelectionSet(field, depth + 1)
   }
 
-  #spread(name: string, level: number): void {
+  #checkFragmentSpread(name: string, depth: number): void {
     const fragment = this.fragments[name]
-    if (!fragment || this.#open.has(name)) return
-    this.#open.add(name)
-    this.#directives(fragment)
-    this.#selections(fragment, level)
-    this.#open.delete(name)
+    if (!fragment || this.#activeFragments.has(name)) return
+    this.#activeFragments.add(name)
+    this.#checkDirectives(fragment)
+    this.#checkSelectionSet(fragment, depth)
+    this.#activeFragments.delete(name)
   }
 
-  #directives(node: {
+  #checkDirectives(node: {
     readonly directives?: readonly unknown[] | undefined
     readonly loc?: { readonly start: number } | undefined
   }): void {
     const { maxFieldDirectives } = this.limits
     if ((node.directives?.length ?? 0) > maxFieldDirectives)
-      tooMany('directives at one place', maxFieldDirectives, node)
+      failTooComplex('directives at one place', maxFieldDirectives, node)
   }
 }

@@ -1,16 +1,16 @@
-import { ENTITIES, type Entity, entity, type Field } from '../../model/model.js'
+import { ENTITIES, type Entity, type Field, getEntity } from '../../model/model.js'
 import {
   CASTS,
+  type ExprType,
   FUNCTIONS,
   type FunctionName,
   type Signature,
-  type Type,
   type ValueType,
 } from '../../query/functions.js'
-import { collectionFilterOf, filterOf, isReadable, SCALAR_OF, upperFirst } from './names.js'
+import { collectionFilterInputNameOf, filterInputNameOf, isExposed, SCALAR_OF, upperFirst } from './names.js'
 
 /** What a function takes behind the value that it is asked of. */
-export interface Argument {
+export interface FunctionArgument {
   readonly name: string
   readonly type: ValueType
   readonly list: boolean
@@ -18,23 +18,23 @@ export interface Argument {
 }
 
 /** What a field of a filter input means. `to` is the input that goes on from there. */
-export type Meaning =
+export type FilterOperator =
   /** Both, either, or not what the same input says. */
-  | { readonly kind: 'every' | 'some' | 'opposite'; readonly to: string }
+  | { readonly kind: 'and' | 'or' | 'not'; readonly to: string }
   /** A field or navigation of a record, by its name. */
-  | { readonly kind: 'member'; readonly to: string }
+  | { readonly kind: 'field'; readonly to: string }
   | { readonly kind: 'any' | 'all'; readonly to: string }
   | { readonly kind: 'isEmpty' | 'isNull' }
   | { readonly kind: 'count'; readonly to: string }
   /** How many records there are of which a filter is true. */
   | { readonly kind: 'countOf'; readonly filter: string; readonly to: string }
   /** A function that is true or false of the value. */
-  | { readonly kind: 'test'; readonly fn: string; readonly argument: Argument }
+  | { readonly kind: 'predicate'; readonly fn: string; readonly argument: FunctionArgument }
   /** A function that makes another value. */
   | {
-      readonly kind: 'step'
+      readonly kind: 'function'
       readonly fn: FunctionName
-      readonly arguments: readonly Argument[]
+      readonly arguments: readonly FunctionArgument[]
       readonly to: string
     }
   | { readonly kind: 'cast'; readonly type: ValueType; readonly to: string }
@@ -46,7 +46,7 @@ export interface FilterField {
   readonly type: string
   readonly description?: string
   readonly deprecated?: string
-  readonly means: Meaning
+  readonly operator: FilterOperator
 }
 
 /** A filter input of the schema. */
@@ -57,7 +57,7 @@ export interface FilterInput {
 }
 
 /** These are said by the inputs themselves: `and`, `or` and `not` of each. */
-const COMBINING: ReadonlySet<string> = new Set(['and', 'or', 'not'])
+const LOGICAL_OPERATORS: ReadonlySet<string> = new Set(['and', 'or', 'not'])
 
 /** What arguments are called; one that is not named here is the `value`. */
 const ARGUMENT_NAMES: Readonly<Record<string, readonly string[]>> = {
@@ -67,66 +67,83 @@ const ARGUMENT_NAMES: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Types that a value can have when something is asked of it. A polygon is only given. */
-const ASKED = (Object.keys(SCALAR_OF) as ValueType[]).filter(type => type !== 'GeographyPolygon') // keys of a record of them
+const FILTERABLE_TYPES = (Object.keys(SCALAR_OF) as ValueType[]).filter(type => type !== 'GeographyPolygon') // keys of a record of them
 
-const field = (name: string, type: string, means: Meaning, description?: string): FilterField => ({
+const toFilterField = (
+  name: string,
+  type: string,
+  operator: FilterOperator,
+  description?: string,
+): FilterField => ({
   name,
   type,
-  means,
+  operator,
   ...(description !== undefined && { description }),
 })
-const filterOfValue = (type: ValueType) => `${SCALAR_OF[type]}Filter`
-const filterOfValues = (type: ValueType) => `${SCALAR_OF[type]}CollectionFilter`
+const valueFilterNameOf = (type: ValueType) => `${SCALAR_OF[type]}Filter`
+const valueCollectionFilterNameOf = (type: ValueType) => `${SCALAR_OF[type]}CollectionFilter`
 
-function combining(to: string): readonly FilterField[] {
+function logicalFieldsOf(to: string): readonly FilterField[] {
   return [
-    field('and', `[${to}!]`, { kind: 'every', to }, 'True of an empty list.'),
-    field('or', `[${to}!]`, { kind: 'some', to }, 'False of an empty list.'),
-    field('not', to, { kind: 'opposite', to }),
+    toFilterField('and', `[${to}!]`, { kind: 'and', to }, 'True of an empty list.'),
+    toFilterField('or', `[${to}!]`, { kind: 'or', to }, 'False of an empty list.'),
+    toFilterField('not', to, { kind: 'not', to }),
   ]
 }
 
-function makeInput(name: string, description: string, fields: readonly FilterField[]): FilterInput {
-  return { name, description, fields: new Map([...combining(name), ...fields].map(f => [f.name, f])) }
+function toFilterInput(name: string, description: string, fields: readonly FilterField[]): FilterInput {
+  return { name, description, fields: new Map([...logicalFieldsOf(name), ...fields].map(f => [f.name, f])) }
 }
 
 /** What can be asked of a record. */
-const toRecordFilter = (of: Entity): FilterInput =>
-  makeInput(filterOf(of), `Conditions on a record of ${of.typeName}: all that are given must hold.`, [
-    ...of.scalars.filter(isReadable).map(toMember),
-    ...of.navigations.map(toMember),
-  ])
+const toRecordFilterInput = (of: Entity): FilterInput =>
+  toFilterInput(
+    filterInputNameOf(of),
+    `Conditions on a record of ${of.typeName}: all that are given must hold.`,
+    [...of.scalars.filter(isExposed).map(toRecordFilterField), ...of.navigations.map(toRecordFilterField)],
+  )
 
-function toMember(of: Field): FilterField {
-  const to = targetOf(of)
+function toRecordFilterField(of: Field): FilterField {
+  const filterName = fieldFilterNameOf(of)
   const deprecated = of.kind === 'scalar' ? of.deprecated : undefined
-  return { ...field(of.name, to, { kind: 'member', to }), ...(deprecated !== undefined && { deprecated }) }
+  return {
+    ...toFilterField(of.name, filterName, { kind: 'field', to: filterName }),
+    ...(deprecated !== undefined && { deprecated }),
+  }
 }
 
-function targetOf(of: Field): string {
-  if (of.kind === 'scalar') return of.collection ? filterOfValues(of.type) : filterOfValue(of.type)
-  return of.collection ? collectionFilterOf(entity(of.target)) : filterOf(entity(of.target))
+function fieldFilterNameOf(of: Field): string {
+  if (of.kind === 'scalar')
+    return of.collection ? valueCollectionFilterNameOf(of.type) : valueFilterNameOf(of.type)
+  return of.collection
+    ? collectionFilterInputNameOf(getEntity(of.target))
+    : filterInputNameOf(getEntity(of.target))
 }
 
 /** What can be asked of a collection, whatever it holds. */
-function ofCollection(item: string): readonly FilterField[] {
-  const count = filterOfValue('Int64')
+function collectionFieldsOf(item: string): readonly FilterField[] {
+  const count = valueFilterNameOf('Int64')
   return [
-    field('any', item, { kind: 'any', to: item }, 'True of one at least. An empty object: there is one.'),
-    field('all', item, { kind: 'all', to: item }, 'True of each; of an empty collection too.'),
-    field('isEmpty', 'Boolean', { kind: 'isEmpty' }),
-    field('count', count, { kind: 'count', to: count }, 'How many there are.'),
+    toFilterField(
+      'any',
+      item,
+      { kind: 'any', to: item },
+      'True of one at least. An empty object: there is one.',
+    ),
+    toFilterField('all', item, { kind: 'all', to: item }, 'True of each; of an empty collection too.'),
+    toFilterField('isEmpty', 'Boolean', { kind: 'isEmpty' }),
+    toFilterField('count', count, { kind: 'count', to: count }, 'How many there are.'),
   ]
 }
 
-function toRecordsFilter(of: Entity): FilterInput {
-  const [filter, to] = [filterOf(of), filterOfValue('Int64')]
-  return makeInput(
-    collectionFilterOf(of),
+function toRecordCollectionFilterInput(of: Entity): FilterInput {
+  const [filter, to] = [filterInputNameOf(of), valueFilterNameOf('Int64')]
+  return toFilterInput(
+    collectionFilterInputNameOf(of),
     `Conditions on related records of ${of.typeName}: all that are given must hold.`,
     [
-      ...ofCollection(filter),
-      field(
+      ...collectionFieldsOf(filter),
+      toFilterField(
         'countOf',
         `${of.typeName}CountStep`,
         { kind: 'countOf', filter, to },
@@ -136,21 +153,21 @@ function toRecordsFilter(of: Entity): FilterInput {
   )
 }
 
-const toValuesFilter = (type: ValueType): FilterInput =>
-  makeInput(filterOfValues(type), `Conditions on a collection of ${SCALAR_OF[type]}: all that are given must hold.`, [
-    ...ofCollection(filterOfValue(type)),
-    field('has', SCALAR_OF[type], { kind: 'test', fn: 'has', argument: argument('has', type, 0, false) }, 'Values of a lookup, with commas between them: all must be there.'),
-    ...functionsOf(`Collection(${type})`, filterOfValues(type)),
+const toValueCollectionFilterInput = (type: ValueType): FilterInput =>
+  toFilterInput(valueCollectionFilterNameOf(type), `Conditions on a collection of ${SCALAR_OF[type]}: all that are given must hold.`, [
+    ...collectionFieldsOf(valueFilterNameOf(type)),
+    toFilterField('has', SCALAR_OF[type], { kind: 'predicate', fn: 'has', argument: toFunctionArgument('has', type, 0, false) }, 'Values of a lookup, with commas between them: all must be there.'),
+    ...functionFieldsOf(`Collection(${type})`, valueCollectionFilterNameOf(type)),
   ]) // biome-ignore format: one row a field
 
-const toValueFilter = (type: ValueType): FilterInput =>
-  makeInput(
-    filterOfValue(type),
+const toValueFilterInput = (type: ValueType): FilterInput =>
+  toFilterInput(
+    valueFilterNameOf(type),
     `Conditions on a value of type ${SCALAR_OF[type]}: all that are given must hold.`,
     [
-      ...(type === 'GeographyPoint' ? [field('isNull', 'Boolean', { kind: 'isNull' })] : []),
-      ...functionsOf(type, filterOfValue(type)),
-      ...castsOf(type),
+      ...(type === 'GeographyPoint' ? [toFilterField('isNull', 'Boolean', { kind: 'isNull' })] : []),
+      ...functionFieldsOf(type, valueFilterNameOf(type)),
+      ...castFieldsOf(type),
     ],
   )
 
@@ -158,12 +175,12 @@ const toValueFilter = (type: ValueType): FilterInput =>
  * One field for each function that takes the type first; for each of its overloads if what they take or make
  * differs.
  */
-function functionsOf(type: Type, owner: string): readonly FilterField[] {
+function functionFieldsOf(type: ExprType, owner: string): readonly FilterField[] {
   return (Object.keys(FUNCTIONS) as FunctionName[]) // keys of FUNCTIONS
-    .filter(fn => !COMBINING.has(fn))
+    .filter(fn => !LOGICAL_OPERATORS.has(fn))
     .flatMap(fn => {
       const groups = groupOverloads(FUNCTIONS[fn].filter(s => s.args[0] === type))
-      return groups.map(overloads => toFunction(fn, overloads, owner, groups.length > 1))
+      return groups.map(overloads => toFunctionField(fn, overloads, owner, groups.length > 1))
     })
 }
 
@@ -171,34 +188,34 @@ function functionsOf(type: Type, owner: string): readonly FilterField[] {
 function groupOverloads(overloads: readonly Signature[]): readonly (readonly Signature[])[] {
   const groups = new Map<string, readonly Signature[]>()
   for (const s of overloads) {
-    const kind = `${s.args[1]} ${s.returns}`
-    groups.set(kind, [...(groups.get(kind) ?? []), s])
+    const groupKey = `${s.args[1]} ${s.returns}`
+    groups.set(groupKey, [...(groups.get(groupKey) ?? []), s])
   }
   return [...groups.values()]
 }
 
-function toFunction(
+function toFunctionField(
   fn: FunctionName,
   overloads: readonly Signature[],
   owner: string,
-  several: boolean,
+  isOverloaded: boolean,
 ): FilterField {
   const counts = overloads.map(s => s.args.length)
   const longest = overloads.find(s => s.args.length === Math.max(...counts))
   const args = (longest?.args ?? [])
     .slice(1)
-    .map((type, i) => argument(fn, type, i, i + 1 >= Math.min(...counts)))
+    .map((type, i) => toFunctionArgument(fn, type, i, i + 1 >= Math.min(...counts)))
   const [first] = args
-  const name = `${fn.replace(/\.(\w)/, (_, letter: string) => letter.toUpperCase())}${several && first ? SCALAR_OF[first.type] : ''}`
+  const name = `${fn.replace(/\.(\w)/, (_, letter: string) => letter.toUpperCase())}${isOverloaded && first ? SCALAR_OF[first.type] : ''}`
   const returns = longest?.returns ?? 'Boolean'
   if (returns === 'Boolean' && first && args.length === 1)
-    return field(name, typeOf(first), { kind: 'test', fn, argument: first })
-  const to = filterOfValue(returns)
+    return toFilterField(name, argumentTypeOf(first), { kind: 'predicate', fn, argument: first })
+  const to = valueFilterNameOf(returns)
   const type = args.length === 0 ? to : `${owner.replace(/Filter$/, '')}${upperFirst(name)}Step`
-  return field(name, type, { kind: 'step', fn, arguments: args, to })
+  return toFilterField(name, type, { kind: 'function', fn, arguments: args, to })
 }
 
-function argument(fn: string, type: Type, index: number, optional: boolean): Argument {
+function toFunctionArgument(fn: string, type: ExprType, index: number, optional: boolean): FunctionArgument {
   const item = /^Collection\((\w+)\)$/.exec(type)?.[1]
   return {
     name: ARGUMENT_NAMES[fn]?.[index] ?? 'value',
@@ -209,34 +226,37 @@ function argument(fn: string, type: Type, index: number, optional: boolean): Arg
 }
 
 /** The type of an argument in the schema. Null may stand everywhere in a list. */
-export const typeOf = ({ type, list }: Argument): string => (list ? `[${SCALAR_OF[type]}]` : SCALAR_OF[type])
+export const argumentTypeOf = ({ type, list }: FunctionArgument): string =>
+  list ? `[${SCALAR_OF[type]}]` : SCALAR_OF[type]
 
 /** `asString` and so on: the value as another type, null where it does not fit. */
-function castsOf(type: ValueType): readonly FilterField[] {
-  return ASKED.filter(other => other !== type && CASTS[other]?.includes(type)).map(other =>
-    field(`as${SCALAR_OF[other]}`, filterOfValue(other), {
+function castFieldsOf(type: ValueType): readonly FilterField[] {
+  return FILTERABLE_TYPES.filter(other => other !== type && CASTS[other]?.includes(type)).map(other =>
+    toFilterField(`as${SCALAR_OF[other]}`, valueFilterNameOf(other), {
       kind: 'cast',
       type: other,
-      to: filterOfValue(other),
+      to: valueFilterNameOf(other),
     }),
   )
 }
 
-const ALL = [...ENTITIES.values()]
-const COLLECTIONS = {
-  values: new Set(ALL.flatMap(e => e.scalars.filter(s => s.collection).map(s => s.type))),
-  records: new Set(ALL.flatMap(e => e.navigations.filter(n => n.collection).map(n => entity(n.target)))),
+const ALL_ENTITIES = [...ENTITIES.values()]
+const COLLECTION_ITEMS = {
+  values: new Set(ALL_ENTITIES.flatMap(e => e.scalars.filter(s => s.collection).map(s => s.type))),
+  records: new Set(
+    ALL_ENTITIES.flatMap(e => e.navigations.filter(n => n.collection).map(n => getEntity(n.target))),
+  ),
 }
 
 /**
  * Every filter input, by name: derived from the model and from FUNCTIONS. The schema prints them and the
  * reader of filters follows them, so that neither knows a field that the other does not.
  */
-export const FILTERS: ReadonlyMap<string, FilterInput> = new Map(
+export const FILTER_INPUTS: ReadonlyMap<string, FilterInput> = new Map(
   [
-    ...ALL.map(toRecordFilter),
-    ...[...COLLECTIONS.records].map(toRecordsFilter),
-    ...ASKED.map(toValueFilter),
-    ...[...COLLECTIONS.values].map(toValuesFilter),
+    ...ALL_ENTITIES.map(toRecordFilterInput),
+    ...[...COLLECTION_ITEMS.records].map(toRecordCollectionFilterInput),
+    ...FILTERABLE_TYPES.map(toValueFilterInput),
+    ...[...COLLECTION_ITEMS.values].map(toValueCollectionFilterInput),
   ].map(f => [f.name, f]),
 )

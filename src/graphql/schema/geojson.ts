@@ -1,22 +1,26 @@
 import { isList, isObject, JsonNumber, type JsonValue } from '../../domain/json.js'
-import { readShape } from '../../language/literals-geo.js'
+import { readGeoLiteral } from '../../language/literals-geo.js'
 import { toPlainDecimal } from '../../language/literals-number.js'
 
 /**
  * The value of a literal (`Value` in query/ast.ts) for a GeoJSON Point (RFC 7946, 3.1.2) in WGS 84;
  * `undefined` if it is none.
  */
-export function readPoint(json: JsonValue): string | undefined {
-  const position = toPosition(coordinatesOf(json, 'Point'))
-  return position === undefined ? undefined : readShape('Geography', `SRID=4326;POINT(${position})`)?.value
+export function readGeoJsonPoint(json: JsonValue): string | undefined {
+  const position = toWktPosition(coordinatesOf(json, 'Point'))
+  return position === undefined
+    ? undefined
+    : readGeoLiteral('Geography', `SRID=4326;POINT(${position})`)?.value
 }
 
 /** The same for a GeoJSON Polygon (RFC 7946, 3.1.6). */
-export function readPolygon(json: JsonValue): string | undefined {
-  const rings = listOf(coordinatesOf(json, 'Polygon')).map(ring => listOf(ring).map(toPosition))
+export function readGeoJsonPolygon(json: JsonValue): string | undefined {
+  const rings = itemsOf(coordinatesOf(json, 'Polygon')).map(ring => itemsOf(ring).map(toWktPosition))
   if (rings.flat().includes(undefined)) return undefined
-  return readShape('Geography', `SRID=4326;POLYGON(${rings.map(ring => `(${ring.join(',')})`).join(',')})`)
-    ?.value
+  return readGeoLiteral(
+    'Geography',
+    `SRID=4326;POLYGON(${rings.map(ring => `(${ring.join(',')})`).join(',')})`,
+  )?.value
 }
 
 /** Another member could move the shape, as the `crs` of old did: then it is refused. */
@@ -25,11 +29,11 @@ function coordinatesOf(json: JsonValue, type: string): JsonValue | undefined {
   return json['coordinates']
 }
 
-const listOf = (json: JsonValue | undefined): readonly JsonValue[] => (isList(json) ? json : [])
+const itemsOf = (json: JsonValue | undefined): readonly JsonValue[] => (isList(json) ? json : [])
 
 /** `longitude latitude`, in digits. Numbers may be texts, as those of Decimal are. */
-function toPosition(json: JsonValue | undefined): string | undefined {
-  const numbers = listOf(json).map(n =>
+function toWktPosition(json: JsonValue | undefined): string | undefined {
+  const numbers = itemsOf(json).map(n =>
     n instanceof JsonNumber ? toPlainDecimal(n.text) : typeof n === 'string' ? toPlainDecimal(n) : undefined,
   )
   return numbers.length < 2 || numbers.includes(undefined) ? undefined : numbers.join(' ')

@@ -19,33 +19,33 @@ export const SCALAR_OF: Readonly<Record<ValueType, string>> = {
 }
 
 /** The two fields of Query that lead to an entity: one record by its key, and a page of many. */
-export interface Root {
+export interface RootFieldNames {
   readonly one: string
   readonly many: string
 }
 
 /** Entities that are called otherwise where they are spoken of one by one. */
-const CALLED: Readonly<Record<string, string>> = { Media: 'MediaItem', Rooms: 'Room' }
+const SINGULAR_NAMES: Readonly<Record<string, string>> = { Media: 'MediaItem', Rooms: 'Room' }
 
 const lowerFirst = (name: string) => `${name.charAt(0).toLowerCase()}${name.slice(1)}`
 export const upperFirst = (name: string) => `${name.charAt(0).toUpperCase()}${name.slice(1)}`
 
 /** `property` and `properties`. */
-export function rootOf({ name }: Entity): Root {
-  const one = lowerFirst(CALLED[name] ?? name)
+export function rootFieldNamesOf({ name }: Entity): RootFieldNames {
+  const one = lowerFirst(SINGULAR_NAMES[name] ?? name)
   return { one, many: one.endsWith('y') ? `${one.slice(0, -1)}ies` : `${one}s` }
 }
 
 /** What a field of Query leads to. */
 export interface RootField {
   readonly entity: Entity
-  readonly form: keyof Root
+  readonly form: keyof RootFieldNames
 }
 
 /** The fields of Query that lead to entities, by name. */
 export const ROOT_FIELDS: ReadonlyMap<string, RootField> = new Map(
   [...ENTITIES.values()].flatMap((entity): readonly (readonly [string, RootField])[] => {
-    const { one, many } = rootOf(entity)
+    const { one, many } = rootFieldNamesOf(entity)
     return [
       [one, { entity, form: 'one' }],
       [many, { entity, form: 'many' }],
@@ -59,15 +59,15 @@ export const ENTITY_OF_TYPE: ReadonlyMap<string, Entity> = new Map(
 )
 
 /** Names of the types that stand around an entity's own. */
-export const connectionOf = ({ typeName }: Entity) => `${typeName}Connection`
-export const edgeOf = ({ typeName }: Entity) => `${typeName}Edge`
-export const orderOf = ({ typeName }: Entity) => `${typeName}Order`
-export const filterOf = ({ typeName }: Entity) => `${typeName}Filter`
-export const collectionFilterOf = ({ typeName }: Entity) => `${typeName}CollectionFilter`
-export const inputOf = ({ typeName }: Entity) => `${typeName}Input`
+export const connectionTypeNameOf = ({ typeName }: Entity) => `${typeName}Connection`
+export const edgeTypeNameOf = ({ typeName }: Entity) => `${typeName}Edge`
+export const orderInputNameOf = ({ typeName }: Entity) => `${typeName}Order`
+export const filterInputNameOf = ({ typeName }: Entity) => `${typeName}Filter`
+export const collectionFilterInputNameOf = ({ typeName }: Entity) => `${typeName}CollectionFilter`
+export const recordInputNameOf = ({ typeName }: Entity) => `${typeName}Input`
 
 /** The column that counts the versions of a record, where there is one: such records have an `etag`. */
 export const hasEtag = ({ hidden }: Entity) => hidden.has('RecordVersion')
 
 /** Whether anybody may read the field: what nobody may read is no part of the schema. */
-export const isReadable = ({ readableBy }: Scalar) => readableBy !== 'nobody'
+export const isExposed = ({ readableBy }: Scalar) => readableBy !== 'nobody'

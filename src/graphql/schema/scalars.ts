@@ -2,22 +2,27 @@ import { GraphQLError, GraphQLScalarType, Kind, type ValueNode } from 'graphql'
 import { JsonNumber, type JsonValue } from '../../domain/json.js'
 import { toFailure } from '../../errors/catalog.js'
 import { fail, ProblemError } from '../../errors/problem.js'
-import { HINTS } from '../../language/literals.js'
-import { readNumber, toPlainDecimal } from '../../language/literals-number.js'
-import { type Flaw, readDate, readTime, readTimestamp } from '../../language/literals-time.js'
+import { DATE_TIME_LITERAL_HINTS } from '../../language/literals.js'
+import {
+  type DateTimeLiteralError,
+  readDateLiteral,
+  readDateTimeOffsetLiteral,
+  readTimeOfDayLiteral,
+} from '../../language/literals-datetime.js'
+import { readNumberLiteral, toPlainDecimal } from '../../language/literals-number.js'
 import { toDurationSeconds } from '../../query/duration.js'
-import { readPoint, readPolygon } from './geojson.js'
+import { readGeoJsonPoint, readGeoJsonPolygon } from './geojson.js'
 
-type Variables = { readonly [name: string]: unknown }
+type VariableValues = { readonly [name: string]: unknown }
 
 /**
  * A scalar of the schema. `read` gives the value as readers of arguments take it, or fails with BadLiteral.
  */
-interface Row {
+interface ScalarDefinition {
   readonly name: string
   readonly description: string
   readonly specifiedBy?: string
-  readonly read: (json: JsonValue, type: string) => JsonValue
+  readonly coerceInput: (json: JsonValue, type: string) => JsonValue
 }
 
 const RFC_3339 = 'https://www.rfc-editor.org/rfc/rfc3339#section-5.6'
@@ -27,96 +32,103 @@ const RFC_7946 = 'https://www.rfc-editor.org/rfc/rfc7946#section-3.1'
  * The scalars beside those of GraphQL. Numbers are read as text in the digits they were written with, so that
  * none is lost.
  */
-export const SCALAR_TABLE: readonly Row[] = [
+export const SCALAR_DEFINITIONS: readonly ScalarDefinition[] = [
   {
     name: 'Decimal',
     description:
       'An exact decimal number. It is written as a number with all its digits, and read from a string or a number.',
-    read: (json, type) => readDigits(json, type, text => toPlainDecimal(text) !== undefined),
+    coerceInput: (json, type) => readNumberText(json, type, text => toPlainDecimal(text) !== undefined),
   },
   {
     name: 'Long',
     description:
       'A whole number of 64 bits. It is written as a number with all its digits, and read from a string or a number.',
-    read: (json, type) => readDigits(json, type, text => /^Int/.test(readNumber(text)?.type ?? '')),
+    coerceInput: (json, type) =>
+      readNumberText(json, type, text => /^Int/.test(readNumberLiteral(text)?.type ?? '')),
   },
   {
     name: 'DateTime',
     description:
       'An instant, written in UTC with milliseconds: 2024-05-01T00:00:00.000Z. It is read with any offset.',
     specifiedBy: RFC_3339,
-    read: (json, type) => readMoment(json, type, readTimestamp),
+    coerceInput: (json, type) => readTemporal(json, type, readDateTimeOffsetLiteral),
   },
   {
     name: 'Date',
     description: 'A day: 2024-05-01.',
     specifiedBy: RFC_3339,
-    read: (json, type) => readMoment(json, type, readDate),
+    coerceInput: (json, type) => readTemporal(json, type, readDateLiteral),
   },
   {
     name: 'TimeOfDay',
     description: 'A time of day: 08:30:00.',
     specifiedBy: RFC_3339,
-    read: (json, type) => readMoment(json, type, readTime),
+    coerceInput: (json, type) => readTemporal(json, type, readTimeOfDayLiteral),
   },
   {
     name: 'Duration',
     description: 'A length of time, of days at most: P1DT2H30M.',
     specifiedBy: 'https://www.w3.org/TR/xmlschema11-2/#dayTimeDuration',
-    read: (json, type) =>
+    coerceInput: (json, type) =>
       (typeof json === 'string' ? toDurationSeconds(json) : undefined) ??
-      refuse(type, json, 'Write it like P1DT2H30M.'),
+      failInvalidScalar(type, json, 'Write it like P1DT2H30M.'),
   },
   {
     name: 'GeoPoint',
     description:
       'A position as a Point of GeoJSON, the longitude first: { type: "Point", coordinates: [-105, 39.7] }.',
     specifiedBy: `${RFC_7946}.2`,
-    read: (json, type) =>
-      readPoint(json) === undefined
-        ? refuse(type, json, 'Write it like {"type":"Point","coordinates":[-105,39.7]}.')
+    coerceInput: (json, type) =>
+      readGeoJsonPoint(json) === undefined
+        ? failInvalidScalar(type, json, 'Write it like {"type":"Point","coordinates":[-105,39.7]}.')
         : json,
   },
   {
     name: 'GeoPolygon',
     description: 'An area as a Polygon of GeoJSON: rings of positions, of which the last is the first again.',
     specifiedBy: `${RFC_7946}.6`,
-    read: (json, type) =>
-      readPolygon(json) === undefined
-        ? refuse(type, json, 'Each ring ends where it begins, and has four positions or more.')
+    coerceInput: (json, type) =>
+      readGeoJsonPolygon(json) === undefined
+        ? failInvalidScalar(type, json, 'Each ring ends where it begins, and has four positions or more.')
         : json,
   },
 ]
 
 /** Resolvers of the scalars, by name. What comes from the database is finished, so it is written as it is. */
 export const SCALARS: Readonly<Record<string, GraphQLScalarType>> = Object.fromEntries(
-  SCALAR_TABLE.map(row => [row.name, toScalar(row)]),
+  SCALAR_DEFINITIONS.map(row => [row.name, toScalarType(row)]),
 )
 
-function toScalar({ name, description, specifiedBy, read }: Row): GraphQLScalarType {
+function toScalarType({ name, description, specifiedBy, coerceInput }: ScalarDefinition): GraphQLScalarType {
   return new GraphQLScalarType({
     name,
     description,
     specifiedByURL: specifiedBy ?? null,
     serialize: value => value,
     parseValue: value =>
-      explain(() =>
-        read(
-          isExact(value)
-            ? toJson(value)
-            : refuse(name, toJson(value), 'A number of so many digits has to be a string.'),
+      withGraphQLErrors(() =>
+        coerceInput(
+          isExactNumber(value)
+            ? variableToJson(value)
+            : failInvalidScalar(
+                name,
+                variableToJson(value),
+                'A number of so many digits has to be a string.',
+              ),
           name,
         ),
       ),
     // When a document is validated its variables have no values yet: then only what has none can be looked
     // at.
     parseLiteral: (node, variables) =>
-      !variables && hasVariable(node) ? null : explain(() => read(fromLiteral(node, variables ?? {}), name)),
+      !variables && hasVariable(node)
+        ? null
+        : withGraphQLErrors(() => coerceInput(literalToJson(node, variables ?? {}), name)),
   })
 }
 
 /** Turns a problem into the error that graphql-js reports, in the words of the catalogue. */
-function explain<T>(read: () => T): T {
+function withGraphQLErrors<T>(read: () => T): T {
   try {
     return read()
   } catch (error) {
@@ -126,56 +138,64 @@ function explain<T>(read: () => T): T {
   }
 }
 
-const refuse = (type: string, json: JsonValue, hint?: string): never =>
+const failInvalidScalar = (type: string, json: JsonValue, hint?: string): never =>
   fail({
     kind: 'BadLiteral',
     type,
-    text: show(json),
+    text: toDisplayText(json),
     at: { source: type },
     ...(hint !== undefined && { hint }),
   })
 
-const show = (json: JsonValue) =>
+const toDisplayText = (json: JsonValue) =>
   json instanceof JsonNumber ? json.text : typeof json === 'string' ? json : JSON.stringify(json)
 
-function readDigits(json: JsonValue, type: string, fits: (text: string) => boolean): string {
+function readNumberText(json: JsonValue, type: string, isValid: (text: string) => boolean): string {
   const text = json instanceof JsonNumber ? json.text : json
-  return typeof text === 'string' && fits(text) ? text : refuse(type, json)
+  return typeof text === 'string' && isValid(text) ? text : failInvalidScalar(type, json)
 }
 
-function readMoment(json: JsonValue, type: string, read: (text: string) => string | Flaw): string {
-  const value = typeof json === 'string' ? read(json) : refuse(type, json)
+function readTemporal(
+  json: JsonValue,
+  type: string,
+  read: (text: string) => string | DateTimeLiteralError,
+): string {
+  const value = typeof json === 'string' ? read(json) : failInvalidScalar(type, json)
   if (typeof value === 'string') return value
-  return refuse(type, json, value.flaw === 'year' ? 'The years are 0001 to 9999.' : HINTS[value.flaw])
+  return failInvalidScalar(
+    type,
+    json,
+    value.reason === 'year' ? 'The years are 0001 to 9999.' : DATE_TIME_LITERAL_HINTS[value.reason],
+  )
 }
 
 /**
  * Any decimal number of 15 digits comes through a double unharmed; with more, other numbers come out as the
  * same double.
  */
-const DIGITS_OF_DOUBLE = 15
+const MAX_EXACT_DOUBLE_DIGITS = 15
 
 /** Whether the number is one of those, as JSON writes it. */
 export function fitsDouble(text: string): boolean {
   const [digits = ''] = text.split(/e/i)
-  return digits.replace(/^-?0*\.?0*|\./g, '').length <= DIGITS_OF_DOUBLE
+  return digits.replace(/^-?0*\.?0*|\./g, '').length <= MAX_EXACT_DOUBLE_DIGITS
 }
 
-const isExact = (value: unknown): boolean =>
+const isExactNumber = (value: unknown): boolean =>
   typeof value !== 'number' ||
   Number.isSafeInteger(value) ||
   (Number.isFinite(value) && fitsDouble(String(value)))
 
 /** A value of a variable, which has been JSON, with the text of each number. */
-function toJson(value: unknown): JsonValue {
+function variableToJson(value: unknown): JsonValue {
   if (typeof value === 'number') return new JsonNumber(String(value))
-  if (Array.isArray(value)) return value.map(toJson)
+  if (Array.isArray(value)) return value.map(variableToJson)
   if (typeof value !== 'object' || value === null || value instanceof JsonNumber) return value as JsonValue // JSON has nothing else
-  return toObject(Object.entries(value).map(([name, member]) => [name, toJson(member)]))
+  return toNullPrototypeObject(Object.entries(value).map(([name, member]) => [name, variableToJson(member)]))
 }
 
 /** A literal of a document, with the text of each number. Variables may stand within it. */
-function fromLiteral(node: ValueNode, variables: Variables): JsonValue {
+function literalToJson(node: ValueNode, variables: VariableValues): JsonValue {
   switch (node.kind) {
     case Kind.INT:
     case Kind.FLOAT:
@@ -185,18 +205,20 @@ function fromLiteral(node: ValueNode, variables: Variables): JsonValue {
     case Kind.ENUM:
       return node.value
     case Kind.LIST:
-      return node.values.map(item => fromLiteral(item, variables))
+      return node.values.map(item => literalToJson(item, variables))
     case Kind.OBJECT:
-      return toObject(node.fields.map(({ name, value }) => [name.value, fromLiteral(value, variables)]))
+      return toNullPrototypeObject(
+        node.fields.map(({ name, value }) => [name.value, literalToJson(value, variables)]),
+      )
     case Kind.VARIABLE:
-      return toJson(variables[node.name.value] ?? null)
+      return variableToJson(variables[node.name.value] ?? null)
     case Kind.NULL:
       return null
   }
 }
 
 /** Without a prototype, so that any name is harmless. */
-const toObject = (members: readonly (readonly [string, JsonValue])[]): JsonValue =>
+const toNullPrototypeObject = (members: readonly (readonly [string, JsonValue])[]): JsonValue =>
   Object.assign(Object.create(null), Object.fromEntries(members))
 
 function hasVariable(node: ValueNode): boolean {

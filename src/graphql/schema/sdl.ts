@@ -1,21 +1,38 @@
 import { makeExecutableSchema } from '@graphql-tools/schema'
 import type { GraphQLSchema } from 'graphql'
 import { TRANSITIONS } from '../../domain/lifecycle.js'
-import { ENTITIES, type Entity, entity, scalar } from '../../model/model.js'
-import { type Argument, FILTERS, type FilterField, type FilterInput, typeOf } from './filter-inputs.js'
-import { connectionOf, filterOf, inputOf, rootOf, SCALAR_OF } from './names.js'
-import { SCALAR_TABLE, SCALARS } from './scalars.js'
-import { type Definition, describe, type Member, renderDefinition } from './sdl-text.js'
-import { pageArguments, toTypes } from './sdl-types.js'
+import { ENTITIES, type Entity, getEntity, getScalar } from '../../model/model.js'
+import {
+  argumentTypeOf,
+  FILTER_INPUTS,
+  type FilterField,
+  type FilterInput,
+  type FunctionArgument,
+} from './filter-inputs.js'
+import {
+  connectionTypeNameOf,
+  filterInputNameOf,
+  recordInputNameOf,
+  rootFieldNamesOf,
+  SCALAR_OF,
+} from './names.js'
+import { SCALAR_DEFINITIONS, SCALARS } from './scalars.js'
+import {
+  type FieldDefinition,
+  renderDescription,
+  renderTypeDefinition,
+  type TypeDefinition,
+} from './sdl-text.js'
+import { connectionArguments, toTypeDefinitions } from './sdl-types.js'
 
-const PROPERTY = entity('Property')
-const KEY: Member = { name: PROPERTY.key.name, type: `${SCALAR_OF[PROPERTY.key.type]}!` }
-const IF_MATCH: Member = {
+const PROPERTY = getEntity('Property')
+const KEY_FIELD: FieldDefinition = { name: PROPERTY.key.name, type: `${SCALAR_OF[PROPERTY.key.type]}!` }
+const IF_MATCH_ARGUMENT: FieldDefinition = {
   name: 'ifMatch',
   type: 'String',
   description: 'The `etag` that was read: nothing is written if the record has another one by now.',
 }
-const CHANGED_BY: Member = {
+const CHANGED_BY_ARGUMENT: FieldDefinition = {
   name: 'ChangedByMemberKey',
   type: 'String',
   description: 'The member who makes the change. Needed unless the token names one.',
@@ -28,34 +45,38 @@ const CHANGED_BY: Member = {
 export function renderSdl(): string {
   const entities = [...ENTITIES.values()]
   const definitions = [
-    toQuery(entities),
-    MUTATION,
-    SUBSCRIPTION,
-    ...SHARED,
-    ...entities.flatMap(toTypes),
-    ...[...FILTERS.values()].flatMap(toInputs),
+    toQueryType(entities),
+    MUTATION_TYPE,
+    SUBSCRIPTION_TYPE,
+    ...SHARED_TYPES,
+    ...entities.flatMap(toTypeDefinitions),
+    ...[...FILTER_INPUTS.values()].flatMap(toInputTypes),
   ]
-  return [...definitions.map(renderDefinition), DIRECTION, ...SCALAR_TABLE.map(renderScalar)].join('\n')
+  return [
+    ...definitions.map(renderTypeDefinition),
+    DIRECTION_ENUM,
+    ...SCALAR_DEFINITIONS.map(renderScalarDefinition),
+  ].join('\n')
 }
 
-const NODE_ID: Member = { name: 'id', type: 'ID!' }
+const NODE_ID_FIELD: FieldDefinition = { name: 'id', type: 'ID!' }
 
-const toQuery = (entities: readonly Entity[]): Definition => ({
+const toQueryType = (entities: readonly Entity[]): TypeDefinition => ({
   head: 'type Query',
   description: 'What can be read. Every answer holds only what the token may see.',
-  members: [
-    ...entities.flatMap(toRoots),
+  fields: [
+    ...entities.flatMap(toRootFields),
     {
       name: 'node',
       type: 'Node',
       description: 'Any record, by the `id` that it was read with.',
-      args: [NODE_ID],
+      args: [NODE_ID_FIELD],
     },
   ],
 })
 
-function toRoots(of: Entity): readonly Member[] {
-  const { one, many } = rootOf(of)
+function toRootFields(of: Entity): readonly FieldDefinition[] {
+  const { one, many } = rootFieldNamesOf(of)
   const key = { name: of.key.name, type: `${SCALAR_OF[of.key.type]}!` }
   return [
     {
@@ -66,60 +87,66 @@ function toRoots(of: Entity): readonly Member[] {
     },
     {
       name: many,
-      type: `${connectionOf(of)}!`,
+      type: `${connectionTypeNameOf(of)}!`,
       description: `Records of ${of.typeName}, a page at a time.`,
-      args: pageArguments(of),
+      args: connectionArguments(of),
     },
   ]
 }
 
-const written = { type: PROPERTY.typeName }
-const input: Member = { name: 'input', type: `${inputOf(PROPERTY)}!` }
+const PROPERTY_RESULT = { type: PROPERTY.typeName }
+const INPUT_ARGUMENT: FieldDefinition = { name: 'input', type: `${recordInputNameOf(PROPERTY)}!` }
 
 /** The fields that must have a value for a transition are arguments of it. */
-const toTransition = ({ name, description, from, to, requires }: (typeof TRANSITIONS)[number]): Member => ({
+const toTransitionField = ({
   name,
-  ...written,
+  description,
+  from,
+  to,
+  requires,
+}: (typeof TRANSITIONS)[number]): FieldDefinition => ({
+  name,
+  ...PROPERTY_RESULT,
   description: `${description} From ${from.join(', ')} to ${to}.`,
   args: [
-    KEY,
-    ...requires.map(field => ({ name: field, type: `${SCALAR_OF[scalar(PROPERTY, field).type]}!` })),
-    CHANGED_BY,
-    IF_MATCH,
+    KEY_FIELD,
+    ...requires.map(field => ({ name: field, type: `${SCALAR_OF[getScalar(PROPERTY, field).type]}!` })),
+    CHANGED_BY_ARGUMENT,
+    IF_MATCH_ARGUMENT,
   ],
 })
 
-const MUTATION: Definition = {
+const MUTATION_TYPE: TypeDefinition = {
   head: 'type Mutation',
   description:
     'What can be written. The changes of one document are made one after the other, each on its own: one that fails takes none of the others back.',
-  members: [
+  fields: [
     {
       name: 'createDraft',
-      ...written,
+      ...PROPERTY_RESULT,
       description: 'Creates a listing that is not published yet.',
-      args: [input],
+      args: [INPUT_ARGUMENT],
     },
     {
       name: 'updateProperty',
-      ...written,
+      ...PROPERTY_RESULT,
       description: 'Changes the fields of a listing that are given.',
-      args: [KEY, input, IF_MATCH],
+      args: [KEY_FIELD, INPUT_ARGUMENT, IF_MATCH_ARGUMENT],
     },
-    ...TRANSITIONS.map(toTransition),
+    ...TRANSITIONS.map(toTransitionField),
     {
       name: 'deleteProperty',
       type: 'DeletedProperty',
       description: 'Removes a listing with its Media, Rooms and OpenHouses.',
-      args: [KEY, IF_MATCH],
+      args: [KEY_FIELD, IF_MATCH_ARGUMENT],
     },
   ],
 }
 
-const SUBSCRIPTION: Definition = {
+const SUBSCRIPTION_TYPE: TypeDefinition = {
   head: 'type Subscription',
   description: 'What is told as it happens.',
-  members: [
+  fields: [
     {
       name: 'propertyChanged',
       type: 'PropertyChange!',
@@ -127,7 +154,7 @@ const SUBSCRIPTION: Definition = {
       args: [
         {
           name: 'filter',
-          type: filterOf(PROPERTY),
+          type: filterInputNameOf(PROPERTY),
           description:
             'Only listings that are so. Of one that is not it is told once, without `property`: it may have been so before.',
         },
@@ -142,29 +169,33 @@ const SUBSCRIPTION: Definition = {
   ],
 }
 
-const SHARED: readonly Definition[] = [
-  { head: 'interface Node', description: 'A record that `node` finds again.', members: [NODE_ID] },
+const SHARED_TYPES: readonly TypeDefinition[] = [
+  { head: 'interface Node', description: 'A record that `node` finds again.', fields: [NODE_ID_FIELD] },
   {
     head: 'type PageInfo',
     description: 'Where a page stands among all records (Relay, GraphQL Cursor Connections).',
-    members: [
+    fields: [
       { name: 'hasNextPage', type: 'Boolean!' },
       { name: 'hasPreviousPage', type: 'Boolean!' },
       { name: 'startCursor', type: 'String' },
       { name: 'endCursor', type: 'String' },
     ],
   },
-  { head: 'type DeletedProperty', description: 'A listing that is no more.', members: [NODE_ID, KEY] },
+  {
+    head: 'type DeletedProperty',
+    description: 'A listing that is no more.',
+    fields: [NODE_ID_FIELD, KEY_FIELD],
+  },
   {
     head: 'type PropertyChange',
     description: 'A change of a listing.',
-    members: [
+    fields: [
       {
         name: 'EntityEventSequence',
         type: 'Long!',
         description: 'The number of the change: what `since` takes.',
       },
-      KEY,
+      KEY_FIELD,
       {
         name: 'property',
         type: PROPERTY.typeName,
@@ -175,29 +206,39 @@ const SHARED: readonly Definition[] = [
   },
 ]
 
-const DIRECTION = `${describe('The direction of an order.')}\nenum Direction {\n  ASC\n  DESC\n}\n`
+const DIRECTION_ENUM = `${renderDescription('The direction of an order.')}\nenum Direction {\n  ASC\n  DESC\n}\n`
 
 /** A filter input, and those that hold the arguments of its functions. */
-function toInputs({ name, description, fields }: FilterInput): readonly Definition[] {
-  const members = [...fields.values()]
-  return [{ head: `input ${name}`, description, members }, ...members.flatMap(toStep)]
+function toInputTypes({ name, description, fields }: FilterInput): readonly TypeDefinition[] {
+  const inputFields = [...fields.values()]
+  return [
+    { head: `input ${name}`, description, fields: inputFields },
+    ...inputFields.flatMap(toFunctionInputTypes),
+  ]
 }
 
-function toStep({ name, type, means }: FilterField): readonly Definition[] {
-  if (means.kind !== 'countOf' && means.kind !== 'step') return []
+function toFunctionInputTypes({ name, type, operator }: FilterField): readonly TypeDefinition[] {
+  if (operator.kind !== 'countOf' && operator.kind !== 'function') return []
   const args =
-    means.kind === 'countOf'
-      ? [{ name: 'filter', type: `${means.filter}!` }]
-      : means.arguments.map(toArgument)
-  const is: Member = { name: 'is', type: `${means.to}!` }
+    operator.kind === 'countOf'
+      ? [{ name: 'filter', type: `${operator.filter}!` }]
+      : operator.arguments.map(toInputValueDefinition)
+  const isField: FieldDefinition = { name: 'is', type: `${operator.to}!` }
   const description = `What \`${name}\` takes, and what must be true of what it makes.`
-  return args.length === 0 ? [] : [{ head: `input ${type}`, description, members: [...args, is] }]
+  return args.length === 0 ? [] : [{ head: `input ${type}`, description, fields: [...args, isField] }]
 }
 
-const toArgument = (a: Argument): Member => ({ name: a.name, type: `${typeOf(a)}${a.optional ? '' : '!'}` })
+const toInputValueDefinition = (a: FunctionArgument): FieldDefinition => ({
+  name: a.name,
+  type: `${argumentTypeOf(a)}${a.optional ? '' : '!'}`,
+})
 
-const renderScalar = ({ name, description, specifiedBy }: (typeof SCALAR_TABLE)[number]): string =>
-  `${describe(description)}\nscalar ${name}${specifiedBy === undefined ? '' : ` @specifiedBy(url: ${JSON.stringify(specifiedBy)})`}\n`
+const renderScalarDefinition = ({
+  name,
+  description,
+  specifiedBy,
+}: (typeof SCALAR_DEFINITIONS)[number]): string =>
+  `${renderDescription(description)}\nscalar ${name}${specifiedBy === undefined ? '' : ` @specifiedBy(url: ${JSON.stringify(specifiedBy)})`}\n`
 
 /**
  * The schema that documents are read by, of its text. Its scalars read and write their values; no field has a

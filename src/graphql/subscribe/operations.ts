@@ -14,33 +14,33 @@ import type { Config } from '../../config/config.js'
 import { fail } from '../../errors/problem.js'
 import type { GraphQLContext } from '../context.js'
 import { BAD_REQUEST, toGraphQLError, withoutSuggestions } from '../errors.js'
-import type { Executor, Result } from '../execute/executor.js'
-import type { Input } from '../execute/operation.js'
+import type { InputValues } from '../execute/collect-fields.js'
+import type { Executor, RawExecutionResult } from '../execute/executor.js'
 import { type CostLimits, createCostCheck } from '../limits/cost.js'
-import { keepDocuments } from '../limits/document-cache.js'
-import type { FollowPort } from './property-changes.js'
-import { type Results, subscribe } from './subscribe.js'
+import { createDocumentCache } from '../limits/document-cache.js'
+import type { SubscriptionPort } from './property-changes.js'
+import { type ResponseStream, subscribe } from './subscribe.js'
 
 /** An operation as a client sends it; nothing of it is known to be what it should be. */
-export interface OperationSent {
+export interface RequestParams {
   readonly query?: unknown
   readonly operationName?: unknown
   readonly variables?: unknown
 }
 
 /** An operation of a valid document. */
-export interface Prepared {
+export interface ExecutableOperation {
   readonly document: DocumentNode
   readonly operation: OperationDefinitionNode
-  readonly variables: Input
+  readonly variables: InputValues
 }
 
-export interface LiveParts {
+export interface StreamingOperationsParts {
   readonly schema: GraphQLSchema
   readonly executor: Executor
-  readonly port: FollowPort
+  readonly port: SubscriptionPort
   /** Refuses documents that would cost too much to validate. */
-  readonly screen: (text: string) => void
+  readonly checkDocumentLimits: (text: string) => void
   readonly config: CostLimits & Pick<Config, 'introspection' | 'maxSubscriptions'>
 }
 
@@ -48,63 +48,70 @@ export interface LiveParts {
  * Operations whose results may come one after the other, for the transports that can carry them: the same
  * checks as of any request, and how many run at a time.
  */
-export class Live {
-  readonly #parts: LiveParts
+export class StreamingOperations {
+  readonly #parts: StreamingOperationsParts
   readonly #checkCost: ReturnType<typeof createCostCheck>
-  readonly #running = new Set<Results>()
-  readonly #documents = keepDocuments()
-  #reserved = 0
+  readonly #activeStreams = new Set<ResponseStream>()
+  readonly #documents = createDocumentCache()
+  #reservedSlots = 0
   #isClosed = false
 
-  constructor(parts: LiveParts) {
+  constructor(parts: StreamingOperationsParts) {
     this.#parts = parts
     this.#checkCost = createCostCheck(parts.schema, parts.config)
   }
 
   /** Reads an operation, or says what is wrong with it; also with how it was sent, if `read` refuses it. */
-  prepare(read: () => OperationSent, context: GraphQLContext): Prepared | readonly GraphQLError[] {
+  prepare(
+    readParams: () => RequestParams,
+    context: GraphQLContext,
+  ): ExecutableOperation | readonly GraphQLError[] {
     try {
-      return this.#check(read())
+      return this.#validateRequest(readParams())
     } catch (error) {
-      return [toTold(toGraphQLError(error, context))]
+      return [withoutHttpStatus(toGraphQLError(error, context))]
     }
   }
 
   /** The result of an operation, or its results as they come. A fault is a result. */
-  async start(
-    { document, operation, variables }: Prepared,
+  async execute(
+    { document, operation, variables }: ExecutableOperation,
     context: GraphQLContext,
-  ): Promise<Result | Results> {
+  ): Promise<RawExecutionResult | ResponseStream> {
     const { schema, port, executor } = this.#parts
     const execution = { document, operation, variables, context }
     try {
       if (operation.operation !== OperationTypeNode.SUBSCRIPTION)
-        return toToldResult(await executor(execution))
-      const results = await this.#reserve(() => subscribe(schema, port, execution))
-      return 'next' in results ? results : toToldResult(results)
+        return toResultWithoutHttpStatus(await executor(execution))
+      const stream = await this.#withSlot(() => subscribe(schema, port, execution))
+      return 'next' in stream ? stream : toResultWithoutHttpStatus(stream)
     } catch (error) {
-      return { errors: [toTold(toGraphQLError(error, context))] }
+      return { errors: [withoutHttpStatus(toGraphQLError(error, context))] }
     }
   }
 
   /** Ends all results and begins no others. */
   close(): void {
     this.#isClosed = true
-    for (const results of this.#running) void results.return?.()
+    for (const stream of this.#activeStreams) void stream.return?.()
   }
 
-  #check({ query, operationName, variables }: OperationSent): Prepared | readonly GraphQLError[] {
+  #validateRequest({
+    query,
+    operationName,
+    variables,
+  }: RequestParams): ExecutableOperation | readonly GraphQLError[] {
     if (typeof query !== 'string') return fail({ kind: 'BadRequest', reason: 'it holds no query' })
     if (!isOptional(operationName, 'string'))
       return fail({ kind: 'BadRequest', reason: 'its operationName is no text' })
     if (!isOptional(variables, 'object') || Array.isArray(variables))
       return fail({ kind: 'BadRequest', reason: 'its variables are no object' })
-    const document = this.#documents.get(query) ?? this.#read(query)
+    const document = this.#documents.get(query) ?? this.#parseAndValidate(query)
     if (!('definitions' in document)) return document
     const operation = getOperationAST(document, operationName)
     if (!operation)
       return [
-        coded(
+        withCode(
           new GraphQLError('The document has no operation of that name, or several and none was named.'),
           'OPERATION_RESOLUTION_FAILURE',
         ),
@@ -118,49 +125,56 @@ export class Live {
    * A valid document, kept by its text: clients send the same few, and what is made of a document is kept
    * with it.
    */
-  #read(query: string): DocumentNode | readonly GraphQLError[] {
-    const { schema, screen, config } = this.#parts
-    screen(query)
-    const document = read(query)
+  #parseAndValidate(query: string): DocumentNode | readonly GraphQLError[] {
+    const { schema, checkDocumentLimits, config } = this.#parts
+    checkDocumentLimits(query)
+    const document = parseDocument(query)
     if (document instanceof GraphQLError) return [document]
     const rules = config.introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule]
     const errors = validate(schema, document, rules)
     if (errors.length > 0)
-      return errors.map(e => coded(config.introspection ? e : silenced(e), 'GRAPHQL_VALIDATION_FAILED'))
+      return errors.map(e =>
+        withCode(config.introspection ? e : toErrorWithoutSuggestions(e), 'GRAPHQL_VALIDATION_FAILED'),
+      )
     this.#documents.set(query, document)
     return document
   }
 
   /** A place for results, from before they begin until they have ended. */
-  async #reserve(begin: () => Promise<Result | Results>): Promise<Result | Results> {
-    if (this.#isClosed || this.#running.size + this.#reserved >= this.#parts.config.maxSubscriptions)
+  async #withSlot(
+    open: () => Promise<RawExecutionResult | ResponseStream>,
+  ): Promise<RawExecutionResult | ResponseStream> {
+    if (
+      this.#isClosed ||
+      this.#activeStreams.size + this.#reservedSlots >= this.#parts.config.maxSubscriptions
+    )
       fail({ kind: 'Unavailable', reason: 'busy' })
-    this.#reserved += 1
+    this.#reservedSlots += 1
     try {
-      const begun = await begin()
-      if (!('next' in begun)) return begun
-      if (this.#isClosed) await begun.return?.()
-      return this.#keep(begun)
+      const result = await open()
+      if (!('next' in result)) return result
+      if (this.#isClosed) await result.return?.()
+      return this.#trackStream(result)
     } finally {
-      this.#reserved -= 1
+      this.#reservedSlots -= 1
     }
   }
 
-  #keep(results: Results): Results {
-    const give = (result: IteratorResult<Result>) => {
-      if (result.done) this.#running.delete(kept)
+  #trackStream(stream: ResponseStream): ResponseStream {
+    const untrackWhenDone = (result: IteratorResult<RawExecutionResult>) => {
+      if (result.done) this.#activeStreams.delete(tracked)
       return result
     }
-    const kept: Results = {
-      next: () => results.next().then(give),
+    const tracked: ResponseStream = {
+      next: () => stream.next().then(untrackWhenDone),
       return: async () => {
-        this.#running.delete(kept)
-        return (await results.return?.()) ?? { done: true, value: undefined }
+        this.#activeStreams.delete(tracked)
+        return (await stream.return?.()) ?? { done: true, value: undefined }
       },
-      [Symbol.asyncIterator]: () => kept,
+      [Symbol.asyncIterator]: () => tracked,
     }
-    this.#running.add(kept)
-    return kept
+    this.#activeStreams.add(tracked)
+    return tracked
   }
 }
 
@@ -170,16 +184,16 @@ const isOptional = <K extends 'string' | 'object'>(
 ): value is (K extends 'string' ? string : object) | null | undefined =>
   value === undefined || value === null || typeof value === kind
 
-function read(query: string): DocumentNode | GraphQLError {
+function parseDocument(query: string): DocumentNode | GraphQLError {
   try {
     return parse(query)
   } catch (error) {
-    if (error instanceof GraphQLError) return coded(error, 'GRAPHQL_PARSE_FAILED')
+    if (error instanceof GraphQLError) return withCode(error, 'GRAPHQL_PARSE_FAILED')
     throw error
   }
 }
 
-function coded(error: GraphQLError, code: string): GraphQLError {
+function withCode(error: GraphQLError, code: string): GraphQLError {
   const { message, nodes, source, positions } = error
   return new GraphQLError(message, {
     ...(nodes && { nodes }),
@@ -189,11 +203,11 @@ function coded(error: GraphQLError, code: string): GraphQLError {
   })
 }
 
-const silenced = (error: GraphQLError): GraphQLError =>
+const toErrorWithoutSuggestions = (error: GraphQLError): GraphQLError =>
   new GraphQLError(withoutSuggestions(error.toJSON()).message, { ...(error.nodes && { nodes: error.nodes }) })
 
 /** Here no HTTP status goes with an error. What graphql-js says without a code is said of the request. */
-export function toTold(error: GraphQLError): GraphQLError {
+export function withoutHttpStatus(error: GraphQLError): GraphQLError {
   const { http: _, code = BAD_REQUEST, ...extensions } = error.extensions
   const { message, nodes, path } = error
   return new GraphQLError(message, {
@@ -203,7 +217,7 @@ export function toTold(error: GraphQLError): GraphQLError {
   })
 }
 
-const toToldResult = ({ errors, ...result }: Result): Result => ({
+const toResultWithoutHttpStatus = ({ errors, ...result }: RawExecutionResult): RawExecutionResult => ({
   ...result,
-  ...(errors && { errors: errors.map(toTold) }),
+  ...(errors && { errors: errors.map(withoutHttpStatus) }),
 })

@@ -1,108 +1,132 @@
 import { LRUCache } from 'lru-cache'
 import { fail, ProblemError } from '../../errors/problem.js'
-import { entity } from '../../model/model.js'
+import { getEntity } from '../../model/model.js'
 import type { Query } from '../../query/ast.js'
-import type { Following, ListingEvent } from '../../service/changes.js'
+import type { ChangeService, ListingEvent } from '../../service/changes.js'
 import type { GraphQLContext } from '../context.js'
-import { type Asked, type Input, type Operation, objectType, readFields } from '../execute/operation.js'
-import { type FilterReader, readQuery } from '../execute/query-arguments.js'
-import { renderObject } from '../execute/raw-json.js'
-import { NOTATION } from '../execute/selection.js'
-import { type Places, readPlaces, type Shown } from '../execute/shared-selection.js'
-import { Bell } from './signal.js'
+import {
+  type CollectedField,
+  collectFields,
+  getObjectType,
+  type InputValues,
+  type SelectionContext,
+} from '../execute/collect-fields.js'
+import { type FilterParseOptions, readQueryArguments } from '../execute/query-arguments.js'
+import { renderRawObject } from '../execute/raw-json.js'
+import { GRAPHQL_NOTATION } from '../execute/selection.js'
+import {
+  readSharedSelection,
+  type SelectionResults,
+  type SharedSelection,
+} from '../execute/shared-selection.js'
+import { Signal } from './signal.js'
 
 /** What subscriptions rest on. */
-export interface FollowPort extends FilterReader {
-  readonly following: Following
+export interface SubscriptionPort extends FilterParseOptions {
+  readonly changes: ChangeService
 }
 
 /** Changes as JSON, made when they are asked for, until the signal. */
-export type Run = (signal: AbortSignal) => AsyncGenerator<string>
+export type SourceStreamFactory = (signal: AbortSignal) => AsyncGenerator<string>
 
-const PROPERTY = entity('Property')
-const CHANGE = 'PropertyChange'
+const PROPERTY = getEntity('Property')
+const CHANGE_TYPE_NAME = 'PropertyChange'
 /** Events that are read at a time: what a reader who takes nothing holds in memory. */
-const PAGE_EVENTS = 100
+const EVENT_PAGE_SIZE = 100
 /** How long to wait for a database that is away or busy, if nothing is heard of it, in ms. */
 const RETRY_MS = 2000
 /** Listings that are remembered as being outside the filter. */
-const DROPPED_MAX = 10_000
+const MAX_EXCLUDED_LISTINGS = 10_000
 
 /** What is told of a change. */
 interface ChangeSelection {
-  readonly places: Places
-  render(event: ListingEvent, shown: Shown | undefined): string
+  readonly propertySelection: SharedSelection
+  render(event: ListingEvent, shown: SelectionResults | undefined): string
 }
 
-function readChange(operation: Operation, filters: FilterReader, { nodes }: Asked): ChangeSelection {
-  const fields = readFields(operation, objectType(operation, CHANGE), nodes)
-  const properties = fields.filter(({ name }) => name === 'property')
-  const render = ({ key, name }: Asked, event: ListingEvent, shown: Shown | undefined): string => {
-    if (name === 'property') return shown?.[properties.findIndex(p => p.key === key)] ?? 'null'
+function readChangeSelection(
+  selectionContext: SelectionContext,
+  parseOptions: FilterParseOptions,
+  { fieldNodes }: CollectedField,
+): ChangeSelection {
+  const fields = collectFields(
+    selectionContext,
+    getObjectType(selectionContext, CHANGE_TYPE_NAME),
+    fieldNodes,
+  )
+  const propertyFields = fields.filter(({ name }) => name === 'property')
+  const render = (
+    { responseName, name }: CollectedField,
+    event: ListingEvent,
+    results: SelectionResults | undefined,
+  ): string => {
+    if (name === 'property')
+      return results?.[propertyFields.findIndex(p => p.responseName === responseName)] ?? 'null'
     if (name === 'EntityEventSequence') return event.sequence
-    return JSON.stringify(name === 'ListingKey' ? event.key : CHANGE)
+    return JSON.stringify(name === 'ListingKey' ? event.listingKey : CHANGE_TYPE_NAME)
   }
   return {
-    places: readPlaces(
-      operation,
-      filters,
+    propertySelection: readSharedSelection(
+      selectionContext,
+      parseOptions,
       PROPERTY,
-      properties.map(p => p.nodes),
+      propertyFields.map(p => p.fieldNodes),
     ),
-    render: (event, shown) => renderObject(fields.map(asked => [asked.key, render(asked, event, shown)])),
+    render: (event, results) =>
+      renderRawObject(fields.map(collected => [collected.responseName, render(collected, event, results)])),
   }
 }
 
 /** A subscription with everything that its changes rest on. */
-export interface ChangesParts {
-  readonly port: FollowPort
-  readonly operation: Operation
+export interface PropertyChangeSubscriptionParts {
+  readonly port: SubscriptionPort
+  readonly selectionContext: SelectionContext
   readonly context: GraphQLContext
-  readonly asked: Asked
-  readonly args: Input
+  readonly collected: CollectedField
+  readonly args: InputValues
 }
 
 /** The changes of listings that one subscription is told of. */
-export class Changes {
+export class PropertyChangeSubscription {
   /** Listings that are told to be outside the filter: it is told once. */
-  readonly #dropped = new LRUCache<string, true>({ max: DROPPED_MAX })
+  readonly #excludedKeys = new LRUCache<string, true>({ max: MAX_EXCLUDED_LISTINGS })
   readonly #query: Query
 
   readonly #selection: ChangeSelection
   readonly #hasFilter: boolean
 
   /** @throws ProblemError of the arguments and the selection */
-  constructor(private readonly parts: ChangesParts) {
-    const { port, operation, asked, args } = parts
-    const narrowed = readQuery(port, PROPERTY, args)
-    this.#selection = readChange(operation, port, asked)
-    this.#query = { ...narrowed, ...this.#selection.places.query }
+  constructor(private readonly parts: PropertyChangeSubscriptionParts) {
+    const { port, selectionContext, collected, args } = parts
+    const narrowed = readQueryArguments(port, PROPERTY, args)
+    this.#selection = readChangeSelection(selectionContext, port, collected)
+    this.#query = { ...narrowed, ...this.#selection.propertySelection.query }
     this.#hasFilter = narrowed.filter !== undefined
   }
 
   /** Finds where in the log they begin, and whether the query can be asked at all. */
-  async begin(): Promise<Run> {
+  async createSourceStream(): Promise<SourceStreamFactory> {
     const { port, context, args } = this.parts
-    const newest = await port.following.newest(context.actor)
-    await this.#read([])
+    const newest = await port.changes.latestSequence(context.actor)
+    await this.#readListings([])
     const since = args['since'] ?? undefined
     const start = since === undefined ? newest : checkSince(String(since), newest)
-    return signal => this.#follow(start, signal)
+    return signal => this.#streamChanges(start, signal)
   }
 
-  async *#follow(start: string, signal: AbortSignal): AsyncGenerator<string> {
-    const bell = new Bell()
-    const stop = this.parts.port.following.follow(() => bell.ring())
+  async *#streamChanges(start: string, signal: AbortSignal): AsyncGenerator<string> {
+    const changeSignal = new Signal()
+    const unfollow = this.parts.port.changes.subscribe(() => changeSignal.notify())
     try {
       let last = start
       while (!signal.aborted) {
         const page = await this.#readPage(last)
         if (page) yield* page.changes
         last = page?.last ?? last
-        if (!page?.isFull) await bell.wait(signal, page ? undefined : RETRY_MS)
+        if (!page?.isFull) await changeSignal.wait(signal, page ? undefined : RETRY_MS)
       }
     } finally {
-      stop()
+      unfollow()
     }
   }
 
@@ -114,48 +138,52 @@ export class Changes {
     | undefined
   > {
     try {
-      const events = await this.parts.port.following.eventsAfter(last, PAGE_EVENTS, this.parts.context.actor)
+      const events = await this.parts.port.changes.eventsAfter(
+        last,
+        EVENT_PAGE_SIZE,
+        this.parts.context.actor,
+      )
       return {
-        changes: await this.#toChanges(events.filter(e => e.isTold)),
+        changes: await this.#renderChanges(events.filter(e => e.isVisible)),
         last: events.at(-1)?.sequence,
-        isFull: events.length === PAGE_EVENTS,
+        isFull: events.length === EVENT_PAGE_SIZE,
       }
     } catch (error) {
-      if (isPassing(error)) return undefined
+      if (isTransient(error)) return undefined
       throw error
     }
   }
 
-  async #toChanges(events: readonly ListingEvent[]): Promise<readonly string[]> {
-    const keys = [...new Set(events.map(e => e.key).filter(key => key !== null))]
-    const found = await this.#read(keys)
+  async #renderChanges(events: readonly ListingEvent[]): Promise<readonly string[]> {
+    const keys = [...new Set(events.map(e => e.listingKey).filter(key => key !== null))]
+    const listings = await this.#readListings(keys)
     return events.flatMap(event =>
-      event.key !== null && this.#isNews(event.key, found.has(event.key))
-        ? [this.#selection.render(event, found.get(event.key))]
+      event.listingKey !== null && this.#shouldPublish(event.listingKey, listings.has(event.listingKey))
+        ? [this.#selection.render(event, listings.get(event.listingKey))]
         : [],
     )
   }
 
-  async #read(keys: readonly string[]): Promise<ReadonlyMap<string, Shown>> {
-    const found = await this.parts.port.following.listings(
+  async #readListings(keys: readonly string[]): Promise<ReadonlyMap<string, SelectionResults>> {
+    const found = await this.parts.port.changes.findListings(
       keys,
-      { query: this.#query, notation: NOTATION },
+      { query: this.#query, representation: GRAPHQL_NOTATION },
       this.parts.context.actor,
     )
-    return new Map([...found].map(([key, { json }]) => [key, this.#selection.places.show(json)]))
+    return new Map([...found].map(([key, { json }]) => [key, this.#selection.propertySelection.split(json)]))
   }
 
   /**
    * A listing that is outside the filter may have been inside, and its reader may have it from an earlier
    * query: so it is told, once, that it is not among those that were asked for.
    */
-  #isNews(key: string, isFound: boolean): boolean {
-    if (isFound || !this.#hasFilter) {
-      this.#dropped.delete(key)
+  #shouldPublish(key: string, matchesFilter: boolean): boolean {
+    if (matchesFilter || !this.#hasFilter) {
+      this.#excludedKeys.delete(key)
       return true
     }
-    if (this.#dropped.has(key)) return false
-    this.#dropped.set(key, true)
+    if (this.#excludedKeys.has(key)) return false
+    this.#excludedKeys.set(key, true)
     return true
   }
 }
@@ -174,6 +202,6 @@ function checkSince(since: string, newest: string): string {
   })
 }
 
-const isPassing = (error: unknown): boolean =>
+const isTransient = (error: unknown): boolean =>
   error instanceof ProblemError &&
   error.problems.some(p => p.kind === 'Unavailable' && (p.reason === 'database' || p.reason === 'busy'))

@@ -2,30 +2,30 @@
  * What one side rings and the other waits for. Ringing while nobody waits is not forgotten, and ringing twice
  * is once.
  */
-export class Bell {
-  #isRung = false
-  #wake: (() => void) | undefined
+export class Signal {
+  #isNotified = false
+  #resume: (() => void) | undefined
 
-  ring(): void {
-    this.#isRung = true
-    this.#wake?.()
+  notify(): void {
+    this.#isNotified = true
+    this.#resume?.()
   }
 
   /** Until it has rung since the last waiting, for so many ms at most, or until the signal. */
-  async wait(signal: AbortSignal, ms?: number): Promise<void> {
-    if (!this.#isRung && !signal.aborted) {
+  async wait(abortSignal: AbortSignal, timeoutMs?: number): Promise<void> {
+    if (!this.#isNotified && !abortSignal.aborted) {
       let timer: NodeJS.Timeout | undefined
-      const wakened = new Promise<void>(resolve => {
-        this.#wake = resolve
-        if (ms !== undefined) timer = setTimeout(resolve, ms)
+      const resumed = new Promise<void>(resolve => {
+        this.#resume = resolve
+        if (timeoutMs !== undefined) timer = setTimeout(resolve, timeoutMs)
       })
-      const wake = () => this.#wake?.()
-      signal.addEventListener('abort', wake)
-      await wakened
-      signal.removeEventListener('abort', wake)
+      const resume = () => this.#resume?.()
+      abortSignal.addEventListener('abort', resume)
+      await resumed
+      abortSignal.removeEventListener('abort', resume)
       clearTimeout(timer)
-      this.#wake = undefined
+      this.#resume = undefined
     }
-    this.#isRung = false
+    this.#isNotified = false
   }
 }

@@ -1,25 +1,29 @@
 import { fail } from '../../errors/problem.js'
 import type { GraphQLContext } from '../context.js'
 import { toGraphQLError } from '../errors.js'
-import { readArguments } from '../execute/argument-values.js'
-import { readVariables } from '../execute/coercion.js'
-import type { Execution, Result } from '../execute/executor.js'
+import { coerceArgumentValues } from '../execute/argument-values.js'
+import { coerceVariableValues } from '../execute/coercion.js'
 import {
-  type Asked,
-  asField,
-  type Operation,
-  objectType,
-  readFields,
-  readFragments,
-} from '../execute/operation.js'
-import { JsonText, renderObject } from '../execute/raw-json.js'
-import { Changes, type FollowPort, type Run } from './property-changes.js'
+  type CollectedField,
+  collectFields,
+  fragmentsOf,
+  getObjectType,
+  type SelectionContext,
+  toFieldNode,
+} from '../execute/collect-fields.js'
+import type { ExecutionRequest, RawExecutionResult } from '../execute/executor.js'
+import { RawJson, renderRawObject } from '../execute/raw-json.js'
+import {
+  PropertyChangeSubscription,
+  type SourceStreamFactory,
+  type SubscriptionPort,
+} from './property-changes.js'
 
 /**
  * Results as they come. They are made when they are asked for; `return` ends them at once, also while one is
  * waited for.
  */
-export type Results = AsyncIterableIterator<Result>
+export type ResponseStream = AsyncIterableIterator<RawExecutionResult>
 
 /**
  * Begins a subscription. Whatever is wrong with it is an answer here, before the first result: only what
@@ -27,47 +31,60 @@ export type Results = AsyncIterableIterator<Result>
  * @throws ProblemError of arguments, permission or the database
  */
 export async function subscribe(
-  schema: Operation['schema'],
-  port: FollowPort,
-  execution: Execution,
-): Promise<Results | Result> {
+  schema: SelectionContext['schema'],
+  port: SubscriptionPort,
+  execution: ExecutionRequest,
+): Promise<ResponseStream | RawExecutionResult> {
   const { document, operation, variables, context } = execution
-  const { coerced, errors } = readVariables(schema, operation, variables)
+  const { coerced, errors } = coerceVariableValues(schema, operation, variables)
   if (errors) return { errors }
-  const parts: Operation = { schema, fragments: readFragments(document), variables: coerced }
-  const root = objectType(parts, 'Subscription')
-  const [asked] = readFields(parts, root, [asField(operation)])
-  const field = asked && root.getFields()[asked.name]
-  if (!asked || !field) return fail({ kind: 'BadRequest', reason: 'the subscription asks for nothing' })
+  const selectionContext: SelectionContext = { schema, fragments: fragmentsOf(document), variables: coerced }
+  const rootType = getObjectType(selectionContext, 'Subscription')
+  const [collected] = collectFields(selectionContext, rootType, [toFieldNode(operation)])
+  const field = collected && rootType.getFields()[collected.name]
+  if (!collected || !field) return fail({ kind: 'BadRequest', reason: 'the subscription asks for nothing' })
   try {
-    const args = readArguments(parts, asked, field)
-    return toResults(
-      await new Changes({ port, operation: parts, context, asked, args }).begin(),
-      asked,
+    const args = coerceArgumentValues(selectionContext, collected, field)
+    return toResponseStream(
+      await new PropertyChangeSubscription({
+        port,
+        selectionContext: selectionContext,
+        context,
+        collected,
+        args,
+      }).createSourceStream(),
+      collected,
       context,
     )
   } catch (error) {
-    return { data: null, errors: [toGraphQLError(error, context, [asked.key], asked.nodes)] }
+    return {
+      data: null,
+      errors: [toGraphQLError(error, context, [collected.responseName], collected.fieldNodes)],
+    }
   }
 }
 
 /** A fault of ours, or of the filter on a record, is the last result. */
-function toResults(run: Run, { key, nodes }: Asked, context: GraphQLContext): Results {
+function toResponseStream(
+  createSourceStream: SourceStreamFactory,
+  { responseName, fieldNodes }: CollectedField,
+  context: GraphQLContext,
+): ResponseStream {
   const controller = new AbortController()
-  async function* results(): AsyncGenerator<Result> {
+  async function* results(): AsyncGenerator<RawExecutionResult> {
     try {
-      for await (const json of run(controller.signal))
-        yield { data: new JsonText(renderObject([[key, json]])) }
+      for await (const json of createSourceStream(controller.signal))
+        yield { data: new RawJson(renderRawObject([[responseName, json]])) }
     } catch (error) {
-      yield { data: null, errors: [toGraphQLError(error, context, [key], nodes)] }
+      yield { data: null, errors: [toGraphQLError(error, context, [responseName], fieldNodes)] }
     }
   }
-  const inner = results()
+  const generator = results()
   return {
-    next: () => inner.next(),
+    next: () => generator.next(),
     return: () => {
       controller.abort()
-      return inner.return(undefined)
+      return generator.return(undefined)
     },
     [Symbol.asyncIterator]() {
       return this

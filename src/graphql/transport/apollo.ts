@@ -36,7 +36,7 @@ export interface ApolloParts {
  * queries (30 MiB at most). Nothing of it speaks to others or to people: no reports, no page, no words on the
  * console.
  */
-export function createApollo({ schema, executor, config }: ApolloParts): ApolloServer<GraphQLContext> {
+export function createApolloServer({ schema, executor, config }: ApolloParts): ApolloServer<GraphQLContext> {
   return new ApolloServer<GraphQLContext>({
     gateway: createGateway(schema, executor),
     documentStore: createDocumentStore(),
@@ -47,11 +47,11 @@ export function createApollo({ schema, executor, config }: ApolloParts): ApolloS
     // pass too.
     csrfPrevention: { requestHeaders: ['authorization'] },
     stopOnTerminationSignals: false,
-    formatError: formatWith(config),
+    formatError: createErrorFormatter(config),
     stringifyResult: renderResult,
-    logger: SILENT,
+    logger: SILENT_LOGGER,
     plugins: [
-      checkOperations(schema, config),
+      createOperationChecksPlugin(schema, config),
       ApolloServerPluginCacheControlDisabled(),
       ApolloServerPluginInlineTraceDisabled(),
       ApolloServerPluginLandingPageDisabled(),
@@ -61,9 +61,9 @@ export function createApollo({ schema, executor, config }: ApolloParts): ApolloS
   })
 }
 
-const ignore = (): void => undefined
+const noop = (): void => undefined
 /** What Apollo has to say of a request is told by its hooks. */
-const SILENT = { debug: ignore, info: ignore, warn: ignore, error: ignore }
+const SILENT_LOGGER = { debug: noop, info: noop, warn: noop, error: noop }
 
 /** The way in for an executor of one's own. What it throws is a fault of ours, told like any other. */
 function createGateway(
@@ -89,16 +89,19 @@ function createGateway(
         }
       },
     }),
-    onSchemaLoadOrUpdate(tell) {
-      tell({ apiSchema: schema, coreSupergraphSdl: '' })
-      return ignore
+    onSchemaLoadOrUpdate(callback) {
+      callback({ apiSchema: schema, coreSupergraphSdl: '' })
+      return noop
     },
     stop: async () => undefined,
   }
 }
 
 /** What is checked when a document is valid, and the status of what is not executed. */
-function checkOperations(schema: GraphQLSchema, limits: CostLimits): ApolloServerPlugin<GraphQLContext> {
+function createOperationChecksPlugin(
+  schema: GraphQLSchema,
+  limits: CostLimits,
+): ApolloServerPlugin<GraphQLContext> {
   const checkCost = createCostCheck(schema, limits)
   const listener: GraphQLRequestListener<GraphQLContext> = {
     async didResolveOperation({ document, operation, request, contextValue }) {
@@ -111,8 +114,8 @@ function checkOperations(schema: GraphQLSchema, limits: CostLimits): ApolloServe
       }
     },
     async willSendResponse(context) {
-      softenStatus(context)
-      nameMediaType(context)
+      useStatus200ForLegacyJson(context)
+      setContentType(context)
     },
   }
   return {
@@ -126,14 +129,18 @@ function checkOperations(schema: GraphQLSchema, limits: CostLimits): ApolloServe
  * A well-formed request whose operation is refused is answered with 200 under the older media type (GraphQL
  * over HTTP, 6.4.1): clients of it take 400 for a broken proxy.
  */
-function softenStatus({ request, response, errors }: GraphQLRequestContext<GraphQLContext>): void {
+function useStatus200ForLegacyJson({
+  request,
+  response,
+  errors,
+}: GraphQLRequestContext<GraphQLContext>): void {
   const isMalformed = errors?.some(({ extensions: { code = BAD_REQUEST } }) => code === BAD_REQUEST)
   if (response.http.status === 400 && !isMalformed && request.http?.headers.get('accept') === MEDIA_TYPES[0])
     response.http.status = 200
 }
 
 /** That of the request, which we have chosen: Apollo would choose again. */
-function nameMediaType({ request, response }: GraphQLRequestContext<GraphQLContext>): void {
+function setContentType({ request, response }: GraphQLRequestContext<GraphQLContext>): void {
   const type = request.http?.headers.get('accept')
   if (type) response.http.headers.set('content-type', `${type}; charset=utf-8`)
 }
@@ -142,23 +149,23 @@ function nameMediaType({ request, response }: GraphQLRequestContext<GraphQLConte
  * Apollo marks what has no code as a fault of the service; but faults of ours have one, so it is the
  * request's.
  */
-const formatWith =
+const createErrorFormatter =
   ({ introspection }: Pick<Config, 'introspection'>) =>
   (formatted: GraphQLFormattedError, error: unknown): GraphQLFormattedError => {
-    const isCoded =
+    const hasCode =
       !(error instanceof GraphQLError) ||
       error.extensions['code'] !== undefined ||
       error.originalError !== undefined
-    const coded = isCoded
+    const withCode = hasCode
       ? formatted
       : { ...formatted, extensions: { ...formatted.extensions, code: BAD_REQUEST } }
-    if (introspection) return coded
+    if (introspection) return withCode
     // Apollo's words are for those who wrote the server.
-    return coded.extensions?.['validationErrorCode'] ===
+    return withCode.extensions?.['validationErrorCode'] ===
       ApolloServerValidationErrorCode.INTROSPECTION_DISABLED
       ? {
-          ...coded,
+          ...withCode,
           message: 'Introspection is switched off here; who runs the service can allow it (INTROSPECTION).',
         }
-      : withoutSuggestions(coded)
+      : withoutSuggestions(withCode)
   }

@@ -2,22 +2,22 @@ import type { ErrorRequestHandler, Request, RequestHandler } from 'express'
 import type { GraphQLSchema } from 'graphql'
 import type { Config } from '../../config/config.js'
 import { fail } from '../../errors/problem.js'
-import type { Verifier } from '../../http/auth/bearer.js'
+import type { TokenVerifier } from '../../http/auth/bearer.js'
 import type { GraphQLContext } from '../context.js'
 import { createExecutor, type Executor } from '../execute/executor.js'
-import type { Port } from '../execute/root-field.js'
+import type { ServicePort } from '../execute/root-field.js'
 import type { CostLimits } from '../limits/cost.js'
-import { createScreen, type ShapeLimits } from '../limits/document-limits.js'
+import { createDocumentLimitsCheck, type DocumentLimits } from '../limits/document-limits.js'
 import { createSchema, renderSdl } from '../schema/sdl.js'
-import { createApollo } from './apollo.js'
+import { createApolloServer } from './apollo.js'
 import {
-  type Answer,
   checkMethod,
-  documentIn,
-  type Report,
-  readRequest,
-  toAnswer,
-  toHandlers,
+  documentTextOf,
+  type ErrorReporter,
+  type GraphQLHttpResponse,
+  readApolloRequest,
+  toHttpResponse,
+  toRequestHandlers,
 } from './http.js'
 /** Where the service speaks GraphQL. */
 export const GRAPHQL_PATH = '/graphql'
@@ -25,44 +25,49 @@ export const GRAPHQL_PATH = '/graphql'
 export const SDL_PATH = '/schema.graphql'
 
 /** What executes operations, wherever they come from. */
-export interface Engine {
+export interface GraphQLEngine {
   readonly sdl: string
   readonly schema: GraphQLSchema
   readonly executor: Executor
   /** Refuses documents that would cost too much to validate. */
-  readonly screen: (text: string) => void
-  readonly limits: Port['limits']
+  readonly checkDocumentLimits: (text: string) => void
+  readonly limits: ServicePort['limits']
 }
 
 /** What an engine is made of. */
-export interface EngineParts extends Pick<Port, 'reading' | 'writing'> {
-  readonly config: ShapeLimits & Pick<Config, 'maxList'>
+export interface GraphQLEngineParts extends Pick<ServicePort, 'reading' | 'writing'> {
+  readonly config: DocumentLimits & Pick<Config, 'maxList'>
   /** Operations go field by field through graphql-js, which ours is measured by. */
-  readonly isOrdinary?: boolean
+  readonly usesGraphQLJs?: boolean
 }
 
 /** Schema, executor and limits of documents: one for all transports, so that all know the same documents. */
-export function createEngine({ reading, writing, config, isOrdinary = false }: EngineParts): Engine {
+export function createGraphQLEngine({
+  reading,
+  writing,
+  config,
+  usesGraphQLJs = false,
+}: GraphQLEngineParts): GraphQLEngine {
   const sdl = renderSdl()
   const schema = createSchema(sdl)
-  const limits = { depth: config.maxDepth, nodes: config.maxNodes, list: config.maxList }
+  const limits = { maxDepth: config.maxDepth, maxNodes: config.maxNodes, maxListItems: config.maxList }
   return {
     sdl,
     schema,
-    executor: createExecutor({ schema, port: { reading, writing, limits }, isOrdinary }),
-    screen: createScreen(config),
+    executor: createExecutor({ schema, port: { reading, writing, limits }, usesGraphQLJs }),
+    checkDocumentLimits: createDocumentLimitsCheck(config),
     limits,
   }
 }
 
 /** What the adapter is made of. */
-export interface GraphQLParts extends EngineParts {
-  readonly config: EngineParts['config'] &
+export interface GraphQLHandlerParts extends GraphQLEngineParts {
+  readonly config: GraphQLEngineParts['config'] &
     CostLimits &
     Pick<Config, 'introspection' | 'maxQueryLength' | 'maxBodyBytes'>
-  readonly verifier: Pick<Verifier, 'verify'>
-  readonly report: Report
-  readonly engine?: Engine
+  readonly verifier: Pick<TokenVerifier, 'verify'>
+  readonly report: ErrorReporter
+  readonly engine?: GraphQLEngine
 }
 
 /** Answers every request below GRAPHQL_PATH: operations, and the schema as text. */
@@ -72,29 +77,32 @@ export function serveGraphQL({
   report,
   engine,
   ...parts
-}: GraphQLParts): [RequestHandler, ErrorRequestHandler] {
-  const { sdl, schema, executor, screen } = engine ?? createEngine({ ...parts, config })
-  const apollo = createApollo({ schema, executor, config })
+}: GraphQLHandlerParts): [RequestHandler, ErrorRequestHandler] {
+  const { sdl, schema, executor, checkDocumentLimits } = engine ?? createGraphQLEngine({ ...parts, config })
+  const apollo = createApolloServer({ schema, executor, config })
   apollo.startInBackgroundHandlingStartupErrorsByLoggingAndFailingAllRequests()
 
   /** The order of the checks is that of what they tell: without a token nobody learns what there is. */
-  async function respond(req: Request): Promise<Answer> {
+  async function respond(req: Request): Promise<GraphQLHttpResponse> {
     const actor = await verifier.verify(req.headers.authorization)
-    if (req.path === SDL_PATH && config.introspection) return answerSdl(req, sdl)
+    if (req.path === SDL_PATH && config.introspection) return toSdlResponse(req, sdl)
     if (req.path !== '/') fail({ kind: 'NotFound', what: `resource ${GRAPHQL_PATH}${req.path}` })
-    const request = await readRequest(req, config)
+    const apolloRequest = await readApolloRequest(req, config)
     const context: GraphQLContext = { actor, report: error => report(error, req) }
-    const text = documentIn(request)
-    if (text !== undefined) screen(text)
-    return toAnswer(
-      await apollo.executeHTTPGraphQLRequest({ httpGraphQLRequest: request, context: async () => context }),
+    const documentText = documentTextOf(apolloRequest)
+    if (documentText !== undefined) checkDocumentLimits(documentText)
+    return toHttpResponse(
+      await apollo.executeHTTPGraphQLRequest({
+        httpGraphQLRequest: apolloRequest,
+        context: async () => context,
+      }),
     )
   }
 
-  return toHandlers(respond, report)
+  return toRequestHandlers(respond, report)
 }
 
-function answerSdl(req: Request, sdl: string): Answer {
+function toSdlResponse(req: Request, sdl: string): GraphQLHttpResponse {
   checkMethod(req, ['GET', 'HEAD'])
   return { status: 200, headers: { 'Content-Type': 'text/plain; charset=utf-8' }, body: sdl }
 }

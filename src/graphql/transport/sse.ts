@@ -2,29 +2,29 @@ import type { ServerResponse } from 'node:http'
 import type { Request, RequestHandler } from 'express'
 import type { Config } from '../../config/config.js'
 import { fail } from '../../errors/problem.js'
-import type { Verifier } from '../../http/auth/bearer.js'
-import { watchToken } from '../../http/auth/token-expiry.js'
-import { createNegotiator } from '../../http/negotiate.js'
+import type { TokenVerifier } from '../../http/auth/bearer.js'
+import { watchTokenExpiry } from '../../http/auth/token-expiry.js'
+import { createMediaTypeNegotiator } from '../../http/negotiate.js'
 import type { GraphQLContext } from '../context.js'
 import { toGraphQLError } from '../errors.js'
-import type { Result } from '../execute/executor.js'
+import type { RawExecutionResult } from '../execute/executor.js'
 import { renderResult } from '../execute/raw-json.js'
-import { type Live, toTold } from '../subscribe/operations.js'
-import type { Results } from '../subscribe/subscribe.js'
-import { MEDIA_TYPES, type Report, readOperation } from './http.js'
+import { type StreamingOperations, withoutHttpStatus } from '../subscribe/operations.js'
+import type { ResponseStream } from '../subscribe/subscribe.js'
+import { type ErrorReporter, MEDIA_TYPES, readRequestParams } from './http.js'
 
 /** What event streams are made of. */
-export interface StreamParts {
-  readonly live: Live
-  readonly verifier: Verifier
+export interface EventStreamParts {
+  readonly operations: StreamingOperations
+  readonly verifier: TokenVerifier
   readonly config: Pick<Config, 'maxQueryLength' | 'maxBodyBytes' | 'maxDepth' | 'keepAliveMs'>
-  readonly report: Report
+  readonly report: ErrorReporter
 }
 
-const MEDIA_TYPE = 'text/event-stream'
-const preferredType = createNegotiator([...MEDIA_TYPES, MEDIA_TYPE])
+const EVENT_STREAM_MEDIA_TYPE = 'text/event-stream'
+const negotiateMediaTypeOrEvents = createMediaTypeNegotiator([...MEDIA_TYPES, EVENT_STREAM_MEDIA_TYPE])
 /** A comment, that every client leaves aside (HTML, 9.2.6). */
-const SIGN_OF_LIFE = ':\n\n'
+const KEEP_ALIVE_COMMENT = ':\n\n'
 
 /**
  * GraphQL over Server-Sent Events, in the mode of distinct connections (graphql-sse, PROTOCOL.md): a request
@@ -32,35 +32,36 @@ const SIGN_OF_LIFE = ':\n\n'
  * not taken, without a bound. What is wrong with the request itself goes on to the error handler of the
  * adapter; what is wrong with the operation is a result.
  */
-export function streamEvents(parts: StreamParts): RequestHandler {
+export function createEventStreamHandler(parts: EventStreamParts): RequestHandler {
   return (req, res, next) => {
-    if (req.path === '/' && preferredType(req) === MEDIA_TYPE) answer(req, res, parts).catch(next)
+    if (req.path === '/' && negotiateMediaTypeOrEvents(req) === EVENT_STREAM_MEDIA_TYPE)
+      sendEventStream(req, res, parts).catch(next)
     else next()
   }
 }
 
-async function answer(
+async function sendEventStream(
   req: Request,
   res: ServerResponse,
-  { live, verifier, config, report }: StreamParts,
+  { operations, verifier, config, report }: EventStreamParts,
 ): Promise<void> {
   const { authorization } = req.headers
-  const verified = await verifier.inspect(authorization)
-  const context: GraphQLContext = { actor: verified.actor, report: error => report(error, req) }
-  const sent = await readOperation(req, config)
-  const prepared = live.prepare(() => sent, context)
+  const verifiedToken = await verifier.authenticate(authorization)
+  const context: GraphQLContext = { actor: verifiedToken.actor, report: error => report(error, req) }
+  const params = await readRequestParams(req, config)
+  const prepared = operations.prepare(() => params, context)
   const isPrepared = 'document' in prepared
   if (isPrepared && req.method === 'GET' && prepared.operation.operation === 'mutation')
     fail({ kind: 'MethodNotAllowed', method: 'GET', allow: ['POST'] })
   const stream = new EventStream(res, config.keepAliveMs)
-  if (!isPrepared) return stream.finish({ errors: prepared })
-  const endWatch = watchToken(verifier, authorization, verified, error =>
-    stream.finish({ errors: [toTold(toGraphQLError(error, context))] }),
+  if (!isPrepared) return stream.complete({ errors: prepared })
+  const stopTokenWatch = watchTokenExpiry(verifier, authorization, verifiedToken, error =>
+    stream.complete({ errors: [withoutHttpStatus(toGraphQLError(error, context))] }),
   )
-  const begun = await live.start(prepared, context)
-  if ('next' in begun) await stream.carry(begun)
-  else stream.finish(begun)
-  endWatch()
+  const result = await operations.execute(prepared, context)
+  if ('next' in result) await stream.pipe(result)
+  else stream.complete(result)
+  stopTokenWatch()
 }
 
 /** An answer of `next` events and a `complete` event. */
@@ -73,13 +74,13 @@ class EventStream {
     this.#closed = new Promise(resolve => res.once('close', resolve))
     // Neither the service nor a proxy may hold an event back to send it with others.
     res.writeHead(200, {
-      'Content-Type': `${MEDIA_TYPE}; charset=utf-8`,
+      'Content-Type': `${EVENT_STREAM_MEDIA_TYPE}; charset=utf-8`,
       'Cache-Control': 'private, no-cache, no-transform',
       'X-Accel-Buffering': 'no',
     })
-    res.write(SIGN_OF_LIFE)
+    res.write(KEEP_ALIVE_COMMENT)
     const timer = setInterval(
-      () => res.writableNeedDrain || res.writableEnded || res.write(SIGN_OF_LIFE),
+      () => res.writableNeedDrain || res.writableEnded || res.write(KEEP_ALIVE_COMMENT),
       keepAliveMs,
     )
     timer.unref()
@@ -87,9 +88,9 @@ class EventStream {
   }
 
   /** The only result, or the last one. */
-  finish(result: Result): void {
+  complete(result: RawExecutionResult): void {
     if (this.#res.writableEnded) return
-    this.#next(result)
+    this.#writeNext(result)
     this.#res.end('event: complete\ndata: \n\n')
   }
 
@@ -97,18 +98,18 @@ class EventStream {
    * Asks for a result when the one before has been taken. Results that end without a fault are ended by the
    * service, and the client may come again: nothing is complete.
    */
-  async carry(results: Results): Promise<void> {
-    void this.#closed.then(() => results.return?.())
-    for await (const result of results) {
-      if (result.errors) return this.finish(result)
-      if (!this.#next(result))
+  async pipe(responseStream: ResponseStream): Promise<void> {
+    void this.#closed.then(() => responseStream.return?.())
+    for await (const result of responseStream) {
+      if (result.errors) return this.complete(result)
+      if (!this.#writeNext(result))
         await Promise.race([new Promise(resolve => this.#res.once('drain', resolve)), this.#closed])
     }
     if (!this.#res.writableEnded) this.#res.end()
   }
 
   /** A line break in JSON stands between its tokens only, and a line of an event ends with one. */
-  #next(result: Result): boolean {
+  #writeNext(result: RawExecutionResult): boolean {
     // The end of the token may have come first.
     return (
       this.#res.writableEnded ||

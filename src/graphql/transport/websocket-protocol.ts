@@ -14,69 +14,72 @@ import type { WebSocket } from 'ws'
 import type { Config } from '../../config/config.js'
 import { toFailure } from '../../errors/catalog.js'
 import { fail, ProblemError, problemsOf } from '../../errors/problem.js'
-import type { Verifier } from '../../http/auth/bearer.js'
-import { watchToken } from '../../http/auth/token-expiry.js'
-import type { RateMeter } from '../../http/ratelimit.js'
+import type { TokenVerifier } from '../../http/auth/bearer.js'
+import { watchTokenExpiry } from '../../http/auth/token-expiry.js'
+import type { RateLimiter } from '../../http/rate-limit.js'
 import type { GraphQLContext } from '../context.js'
 import { renderResult } from '../execute/raw-json.js'
-import type { Live, Prepared } from '../subscribe/operations.js'
-import type { Report } from './http.js'
+import type { ExecutableOperation, StreamingOperations } from '../subscribe/operations.js'
+import type { ErrorReporter } from './http.js'
 
 /** What stands behind the protocol. */
-export interface ProtocolParts {
+export interface WebSocketProtocolParts {
   readonly schema: GraphQLSchema
-  readonly live: Live
-  readonly verifier: Verifier
-  readonly meter: RateMeter
+  readonly operations: StreamingOperations
+  readonly verifier: TokenVerifier
+  readonly meter: RateLimiter
   readonly config: Pick<Config, 'maxSocketOperations'>
-  readonly report: Report
+  readonly report: ErrorReporter
 }
 
 /** One WebSocket, and who is at its other end once that is known. */
-export interface Peer {
+export interface WebSocketPeer {
   readonly socket: WebSocket
   readonly req: IncomingMessage
   /** Closes the connection, with a code of the protocol. */
   readonly close: (code: number, reason: string) => void
-  readonly outbox: Outbox
-  admitted?: Admitted
+  readonly resultPlaceholders: ResultPlaceholders
+  session?: PeerSession
 }
 
-interface Admitted {
+interface PeerSession {
   readonly authorization: string
   readonly context: GraphQLContext
-  readonly endWatch: () => void
+  readonly stopTokenWatch: () => void
 }
 
-type PeerContext = Context<ConnectionInitMessage['payload'], Peer>
+type PeerContext = Context<ConnectionInitMessage['payload'], WebSocketPeer>
 
 /** Time for a client to say who it is, in ms. */
-const INIT_MS = 5000
+const CONNECTION_INIT_TIMEOUT_MS = 5000
 /** What the reason of a close may hold (RFC 6455, 5.5), in bytes. */
-const REASON_BYTES = 123
+const MAX_CLOSE_REASON_BYTES = 123
 /** Try again later: of the codes that everyone may use (IANA, WebSocket Close Code Number Registry). */
 const TRY_AGAIN_LATER = 1013
 
 /** The protocol graphql-transport-ws (graphql-ws, PROTOCOL.md) for our operations. */
-export function createProtocol(parts: ProtocolParts): Server<Peer> {
+export function createWebSocketProtocol(parts: WebSocketProtocolParts): Server<WebSocketPeer> {
   const start = ({ contextValue }: ExecutionArgs) => {
-    const { prepared, context } = contextValue as Starting // what onSubscribe has returned
+    const { prepared, context } = contextValue as OperationContextValue // what onSubscribe has returned
     // What a result holds is nothing to the package: `onNext` takes it.
-    return parts.live.start(prepared, context) as Promise<ExecutionResult | AsyncIterable<ExecutionResult>>
+    return parts.operations.execute(prepared, context) as Promise<
+      ExecutionResult | AsyncIterable<ExecutionResult>
+    >
   }
-  return makeServer<ConnectionInitMessage['payload'], Peer>({
-    connectionInitWaitTimeout: INIT_MS,
-    onConnect: context => admit(context, parts),
-    onSubscribe: (context, _id, payload) => prepare(context, payload, parts),
-    onNext: ({ extra }, _id, _payload, _args, result) => extra.outbox.hold(renderResult(result)),
-    onClose: ({ extra }) => extra.admitted?.endWatch(),
+  return makeServer<ConnectionInitMessage['payload'], WebSocketPeer>({
+    connectionInitWaitTimeout: CONNECTION_INIT_TIMEOUT_MS,
+    onConnect: context => authenticate(context, parts),
+    onSubscribe: (context, _id, payload) => prepareOperation(context, payload, parts),
+    onNext: ({ extra }, _id, _payload, _args, result) =>
+      extra.resultPlaceholders.create(renderResult(result)),
+    onClose: ({ extra }) => extra.session?.stopTokenWatch(),
     subscribe: start,
     execute: start,
   })
 }
 
-interface Starting {
-  readonly prepared: Prepared
+interface OperationContextValue {
+  readonly prepared: ExecutableOperation
   readonly context: GraphQLContext
 }
 
@@ -84,29 +87,29 @@ interface Starting {
  * False: it is closed already, with a reason. 4403 is the code after which clients ask for a new token and
  * come again.
  */
-async function admit(
+async function authenticate(
   { extra, connectionParams = {} }: PeerContext,
-  { verifier, report }: ProtocolParts,
+  { verifier, report }: WebSocketProtocolParts,
 ): Promise<boolean> {
   const { req, close } = extra
-  const refuse = (error: unknown) =>
+  const closeWithError = (error: unknown) =>
     close(
-      toCode(error),
-      toReason(error, fault => report(fault, req)),
+      toCloseCode(error),
+      toCloseReason(error, fault => report(fault, req)),
     )
   try {
     const authorization = readAuthorization(connectionParams) ?? req.headers.authorization ?? ''
-    const verified = await verifier.inspect(authorization)
-    const endWatch = watchToken(verifier, authorization, verified, refuse)
-    if (extra.socket.readyState !== extra.socket.OPEN) endWatch()
-    extra.admitted = {
+    const verifiedToken = await verifier.authenticate(authorization)
+    const stopTokenWatch = watchTokenExpiry(verifier, authorization, verifiedToken, closeWithError)
+    if (extra.socket.readyState !== extra.socket.OPEN) stopTokenWatch()
+    extra.session = {
       authorization,
-      context: { actor: verified.actor, report: error => report(error, req) },
-      endWatch,
+      context: { actor: verifiedToken.actor, report: error => report(error, req) },
+      stopTokenWatch,
     }
     return true
   } catch (error) {
-    refuse(error)
+    closeWithError(error)
     return false
   }
 }
@@ -117,18 +120,18 @@ function readAuthorization(params: Readonly<Record<string, unknown>>): string | 
   return typeof value === 'string' ? value : undefined
 }
 
-function prepare(
+function prepareOperation(
   { extra, subscriptions }: PeerContext,
   payload: SubscribePayload,
-  { schema, live, meter, config }: ProtocolParts,
+  { schema, operations, meter, config }: WebSocketProtocolParts,
 ) {
-  const { admitted } = extra
+  const { session } = extra
   // The package asks only for those that onConnect has let in.
-  if (!admitted) throw new Error('An operation of nobody')
-  const { context, authorization } = admitted
-  const prepared = live.prepare(() => {
-    const { isOver, seconds } = meter.count(authorization)
-    if (isOver) fail({ kind: 'TooManyRequests', retryAfter: seconds })
+  if (!session) throw new Error('An operation of nobody')
+  const { context, authorization } = session
+  const prepared = operations.prepare(() => {
+    const { isExceeded: isLimitExceeded, resetSeconds } = meter.consume(authorization)
+    if (isLimitExceeded) fail({ kind: 'TooManyRequests', retryAfter: resetSeconds })
     // Its own place is taken already.
     if (Object.keys(subscriptions).length > config.maxSocketOperations)
       fail({
@@ -143,24 +146,24 @@ function prepare(
     schema,
     document: prepared.document,
     operationName: operationName ?? null,
-    contextValue: { prepared, context } satisfies Starting,
+    contextValue: { prepared, context } satisfies OperationContextValue,
   }
 }
 
-const toCode = (error: unknown): number => {
+const toCloseCode = (error: unknown): number => {
   if (!(error instanceof ProblemError)) return CloseCode.InternalServerError
   return error.problems.some(p => p.kind === 'Unavailable') ? TRY_AGAIN_LATER : CloseCode.Forbidden
 }
 
 /** As much of a reason as there is room for: no character is cut in two. */
-export const clipReason = (reason: string): string =>
+export const truncateCloseReason = (reason: string): string =>
   Buffer.from(reason)
-    .subarray(0, REASON_BYTES)
+    .subarray(0, MAX_CLOSE_REASON_BYTES)
     .toString('utf8')
     .replace(/\ufffd+$/, '')
 
 /** The words of the catalogue. */
-export function toReason(error: unknown, report: (error: unknown) => string): string {
+export function toCloseReason(error: unknown, report: (error: unknown) => string): string {
   const { message } = toFailure(problemsOf(error, report))
   return message
 }
@@ -169,22 +172,22 @@ export function toReason(error: unknown, report: (error: unknown) => string): st
  * Results for messages that a package writes with JSON.stringify, which would round numbers of more than 53
  * bits: the package writes a mark, and the result takes its place. Nobody outside knows the mark.
  */
-export class Outbox {
-  readonly #mark = randomUUID()
-  readonly #place = new RegExp(`\\{"data":\\{"${this.#mark}":(\\d+)\\}\\}`)
+export class ResultPlaceholders {
+  readonly #marker = randomUUID()
+  readonly #pattern = new RegExp(`\\{"data":\\{"${this.#marker}":(\\d+)\\}\\}`)
   readonly #results = new Map<number, string>()
   #count = 0
 
   /** Keeps a result, as JSON, and gives what is to be written for it. */
-  hold(json: string): { readonly data: Record<string, number> } {
+  create(json: string): { readonly data: Record<string, number> } {
     this.#count += 1
     this.#results.set(this.#count, json)
-    return { data: { [this.#mark]: this.#count } }
+    return { data: { [this.#marker]: this.#count } }
   }
 
   /** The message with its result, if it has one. */
-  fill(message: string): string {
-    return message.replace(this.#place, (_, count: string) => {
+  substitute(message: string): string {
+    return message.replace(this.#pattern, (_, count: string) => {
       const json = this.#results.get(Number(count)) ?? 'null'
       this.#results.delete(Number(count))
       return json

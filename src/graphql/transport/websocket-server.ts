@@ -5,40 +5,40 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import type { Config } from '../../config/config.js'
 import type { Problem } from '../../errors/problem.js'
 import { parseJson } from '../../http/exact-json.js'
-import { levelsOf } from './http.js'
+import { maxJsonDepthOf } from './http.js'
 import {
-  clipReason,
-  createProtocol,
-  Outbox,
-  type Peer,
-  type ProtocolParts,
-  toReason,
+  createWebSocketProtocol,
+  ResultPlaceholders,
+  toCloseReason,
+  truncateCloseReason,
+  type WebSocketPeer,
+  type WebSocketProtocolParts,
 } from './websocket-protocol.js'
 
 /** What WebSockets are made of. */
-export interface SocketParts extends ProtocolParts {
-  readonly config: ProtocolParts['config'] &
+export interface WebSocketServerParts extends WebSocketProtocolParts {
+  readonly config: WebSocketProtocolParts['config'] &
     Pick<Config, 'maxSockets' | 'maxBodyBytes' | 'maxDepth' | 'keepAliveMs'>
   /** Answers a request that becomes no WebSocket. */
-  readonly refuse: (socket: Duplex, problem: Problem) => void
+  readonly rejectUpgrade: (socket: Duplex, problem: Problem) => void
 }
 
 /** What is on its way to a client, in bytes: above it nothing more is read from that client. */
-const BACKLOG_BYTES = 1_048_576
+const MAX_BUFFERED_BYTES = 1_048_576
 /** Time for a client to answer a close, in ms. */
-const CLOSE_MS = 1000
+const CLOSE_TIMEOUT_MS = 1000
 
 /**
  * GraphQL over WebSocket, by the protocol graphql-transport-ws. The token comes in the payload of
  * `connection_init` (`authorization`, in any case), since browsers send no header with a WebSocket, or in the
  * header of the request. Its end is the end of the connection.
  */
-export class SocketServer {
-  readonly #parts: SocketParts
+export class GraphQLWebSocketServer {
+  readonly #parts: WebSocketServerParts
   readonly #server: WebSocketServer
-  readonly #protocol: Server<Peer>
+  readonly #protocol: Server<WebSocketPeer>
 
-  constructor(parts: SocketParts) {
+  constructor(parts: WebSocketServerParts) {
     this.#parts = parts
     this.#server = new WebSocketServer({
       noServer: true,
@@ -46,65 +46,72 @@ export class SocketServer {
       handleProtocols,
     })
     this.#server.on('wsClientError', (error, socket) =>
-      parts.refuse(socket, { kind: 'BadRequest', reason: `it is no WebSocket handshake: ${error.message}` }),
+      parts.rejectUpgrade(socket, {
+        kind: 'BadRequest',
+        reason: `it is no WebSocket handshake: ${error.message}`,
+      }),
     )
-    this.#protocol = createProtocol(parts)
+    this.#protocol = createWebSocketProtocol(parts)
   }
 
   /** Makes a WebSocket of a request. */
   upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const { refuse, config } = this.#parts
+    const { rejectUpgrade, config } = this.#parts
     if (this.#server.clients.size >= config.maxSockets)
-      refuse(socket, { kind: 'Unavailable', reason: 'busy' })
-    else this.#server.handleUpgrade(req, socket, head, webSocket => this.#open(webSocket, req))
+      rejectUpgrade(socket, { kind: 'Unavailable', reason: 'busy' })
+    else this.#server.handleUpgrade(req, socket, head, webSocket => this.#openConnection(webSocket, req))
   }
 
   /** Tells every client that the service goes away; it may come back to another. */
   close(): void {
-    for (const socket of this.#server.clients) closeSoon(socket, 1001, 'Going away')
+    for (const socket of this.#server.clients) closeWithTimeout(socket, 1001, 'Going away')
   }
 
-  #open(socket: WebSocket, req: IncomingMessage): void {
+  #openConnection(socket: WebSocket, req: IncomingMessage): void {
     const { config } = this.#parts
-    const close = (code: number, reason: string) => closeSoon(socket, code, reason)
-    const peer: Peer = { socket, req, close, outbox: new Outbox() }
+    const close = (code: number, reason: string) => closeWithTimeout(socket, code, reason)
+    const peer: WebSocketPeer = { socket, req, close, resultPlaceholders: new ResultPlaceholders() }
     // A client that breaks the rules of WebSocket is closed by the package, one that goes away needs no
     // answer.
     socket.on('error', () => undefined)
-    const endBeat = keepAlive(socket, config.keepAliveMs)
+    const stopKeepAlive = startKeepAlive(socket, config.keepAliveMs)
     const closed = this.#protocol.opened(
       {
         protocol: socket.protocol,
-        send: text => send(socket, peer.outbox.fill(text)),
+        send: text => sendMessage(socket, peer.resultPlaceholders.substitute(text)),
         close: (code, reason) => close(code ?? 1000, reason ?? ''),
-        onMessage: handle => socket.on('message', data => this.#receive(peer, String(data), handle)),
+        onMessage: handle => socket.on('message', data => this.#receiveMessage(peer, String(data), handle)),
       },
       peer,
     )
     socket.once('close', (code, reason) => {
-      endBeat()
+      stopKeepAlive()
       void closed(code, String(reason))
     })
   }
 
-  #receive({ socket, req }: Peer, text: string, handle: (text: string) => Promise<void>): void {
-    if (socket.bufferedAmount > BACKLOG_BYTES) socket.pause()
-    if (!isReadable(text, levelsOf(this.#parts.config)))
-      closeSoon(socket, CloseCode.BadRequest, 'The message is no JSON, or too deep')
+  #receiveMessage(
+    { socket, req }: WebSocketPeer,
+    text: string,
+    handle: (text: string) => Promise<void>,
+  ): void {
+    if (socket.bufferedAmount > MAX_BUFFERED_BYTES) socket.pause()
+    if (!isParsableJson(text, maxJsonDepthOf(this.#parts.config)))
+      closeWithTimeout(socket, CloseCode.BadRequest, 'The message is no JSON, or too deep')
     else
       handle(text).catch((error: unknown) =>
-        closeSoon(
+        closeWithTimeout(
           socket,
           CloseCode.InternalServerError,
-          toReason(error, fault => this.#parts.report(fault, req)),
+          toCloseReason(error, fault => this.#parts.report(fault, req)),
         ),
       )
   }
 }
 
-function isReadable(text: string, levels: number): boolean {
+function isParsableJson(text: string, maxDepth: number): boolean {
   try {
-    parseJson(text, levels)
+    parseJson(text, maxDepth)
     return true
   } catch {
     return false
@@ -114,26 +121,26 @@ function isReadable(text: string, levels: number): boolean {
 /**
  * Done when the system has taken it: whoever waits for it makes nothing more for a client that does not read.
  */
-const send = (socket: WebSocket, text: string): Promise<void> =>
+const sendMessage = (socket: WebSocket, text: string): Promise<void> =>
   new Promise(resolve => {
     if (socket.readyState !== socket.OPEN) return resolve()
     socket.send(text, () => {
-      if (socket.isPaused && socket.bufferedAmount <= BACKLOG_BYTES) socket.resume()
+      if (socket.isPaused && socket.bufferedAmount <= MAX_BUFFERED_BYTES) socket.resume()
       // What could not be sent is lost with the connection, whose end is told elsewhere.
       resolve()
     })
   })
 
 /** A client that does not answer holds nothing open. */
-function closeSoon(socket: WebSocket, code: number, reason: string): void {
+function closeWithTimeout(socket: WebSocket, code: number, reason: string): void {
   socket.resume()
   // A reason of the package may hold what the client has sent, at any length.
-  socket.close(code, clipReason(reason))
-  setTimeout(() => socket.terminate(), CLOSE_MS).unref()
+  socket.close(code, truncateCloseReason(reason))
+  setTimeout(() => socket.terminate(), CLOSE_TIMEOUT_MS).unref()
 }
 
 /** Sends a ping at every interval, and cuts a connection that has not answered the one before. */
-function keepAlive(socket: WebSocket, ms: number): () => void {
+function startKeepAlive(socket: WebSocket, intervalMs: number): () => void {
   let isAlive = true
   socket.on('pong', () => {
     isAlive = true
@@ -142,7 +149,7 @@ function keepAlive(socket: WebSocket, ms: number): () => void {
     if (!isAlive) return socket.terminate()
     isAlive = false
     socket.ping()
-  }, ms)
+  }, intervalMs)
   timer.unref()
   return () => clearInterval(timer)
 }

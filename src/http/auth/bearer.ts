@@ -5,9 +5,9 @@ import type { Config } from '../../config/config.js'
 import { type Actor, AUDIENCES } from '../../domain/actor.js'
 import { isStorable } from '../../domain/values.js'
 import { fail } from '../../errors/problem.js'
-import { type Algorithm, KeySet, type Keys } from './jwks.js'
+import { type Algorithm, KeySet, type SigningKeys } from './jwks.js'
 
-export interface Verifier {
+export interface TokenVerifier {
   /**
    * The actor of an `Authorization` header. Nothing but this header is looked at: a token in a URL is in
    * every log.
@@ -15,9 +15,9 @@ export interface Verifier {
    */
   verify(authorization: string | undefined): Promise<Actor>
   /** The same, and how long the answer holds. */
-  inspect(authorization: string | undefined): Promise<Verified>
+  authenticate(authorization: string | undefined): Promise<VerifiedToken>
   /** What `inspect` would say at once, of a token that was verified before. */
-  recall(authorization: string | undefined): Verified | undefined
+  findCached(authorization: string | undefined): VerifiedToken | undefined
 }
 
 type VerifierSettings = Pick<
@@ -33,50 +33,50 @@ type VerifierSettings = Pick<
 >
 
 /** A verified token and the moment (milliseconds of the clock) until which nothing can make it invalid. */
-export interface Verified {
+export interface VerifiedToken {
   readonly actor: Actor
-  readonly until: number
+  readonly validUntil: number
   /** The token's name in memory. */
   readonly name: string
 }
 
-const TOLERANCE_S = 30
+const CLOCK_TOLERANCE_S = 30
 const DAY_S = 86_400
-const CACHED_TOKENS = 10_000
+const MAX_CACHED_TOKENS = 10_000
 
 /**
  * Checks tokens by the settings and remembers those it has checked, until they or the keys they rest on grow
  * old.
  */
-export function createVerifier(config: VerifierSettings): Verifier {
-  const seen = new LRUCache<string, Verified>({ max: CACHED_TOKENS })
-  const keySet = openKeySet(config, () => seen.clear())
-  function find(name: string): Verified | undefined {
-    const known = seen.get(name)
-    return known !== undefined && Date.now() < known.until ? known : undefined
+export function createTokenVerifier(config: VerifierSettings): TokenVerifier {
+  const cache = new LRUCache<string, VerifiedToken>({ max: MAX_CACHED_TOKENS })
+  const keySet = createKeySet(config, () => cache.clear())
+  function findCached(name: string): VerifiedToken | undefined {
+    const cached = cache.get(name)
+    return cached !== undefined && Date.now() < cached.validUntil ? cached : undefined
   }
-  async function inspect(authorization: string | undefined): Promise<Verified> {
-    const token = readToken(authorization)
-    const name = fingerprint(token)
-    const known = find(name)
-    if (known) return known
+  async function authenticate(authorization: string | undefined): Promise<VerifiedToken> {
+    const token = readBearerToken(authorization)
+    const name = tokenFingerprint(token)
+    const cached = findCached(name)
+    if (cached) return cached
     const verified = { ...(await verifyToken(token, config, keySet)), name }
-    seen.set(name, verified)
+    cache.set(name, verified)
     return verified
   }
   return {
-    inspect,
+    authenticate,
     async verify(authorization) {
-      return (await inspect(authorization)).actor
+      return (await authenticate(authorization)).actor
     },
-    recall(authorization) {
-      const token = findToken(authorization)
-      return token === undefined ? undefined : find(fingerprint(token))
+    findCached(authorization) {
+      const token = findBearerToken(authorization)
+      return token === undefined ? undefined : findCached(tokenFingerprint(token))
     },
   }
 }
 
-function openKeySet(config: VerifierSettings, onChange: () => void): KeySet | undefined {
+function createKeySet(config: VerifierSettings, onChange: () => void): KeySet | undefined {
   const { jwksUrl, jwksMaxAgeMs, jwksCooldownMs, jwksTimeoutMs } = config
   return jwksUrl === undefined
     ? undefined
@@ -87,40 +87,40 @@ function openKeySet(config: VerifierSettings, onChange: () => void): KeySet | un
 }
 
 /** Name of a token in memory: the token itself is kept nowhere. */
-export const fingerprint = (token: string): string => hash('sha256', token, 'base64')
+export const tokenFingerprint = (token: string): string => hash('sha256', token, 'base64')
 
 /**
  * The token in an `Authorization` header: the scheme in any case, blanks around the token tolerated (RFC
  * 9110, 11.4).
  * @throws ProblemError TokenMissing, also for another scheme.
  */
-export const readToken = (authorization: string | undefined): string =>
-  findToken(authorization) ?? fail({ kind: 'TokenMissing' })
+export const readBearerToken = (authorization: string | undefined): string =>
+  findBearerToken(authorization) ?? fail({ kind: 'TokenMissing' })
 
-const findToken = (authorization = ''): string | undefined =>
+const findBearerToken = (authorization = ''): string | undefined =>
   /^\s*bearer(?:\s+(.*))?$/i.exec(authorization)?.[1]?.trim() || undefined
 
 /** What a token says, before it has a name. */
-type Claimed = Omit<Verified, 'name'>
+type VerifiedClaims = Omit<VerifiedToken, 'name'>
 
 async function verifyToken(
   token: string,
   config: VerifierSettings,
   keySet: KeySet | undefined,
-): Promise<Claimed> {
+): Promise<VerifiedClaims> {
   // The algorithm decides where the key comes from, so a public key can never serve as a shared secret.
-  const { alg, kid, crit } = readHeader(token) ?? refuse('it is malformed')
+  const { alg, kid, crit } = decodeHeader(token) ?? refuseToken('it is malformed')
   // An extension that must be understood is one that this service does not know (RFC 7515, 4.1.11); the
   // library does not look.
-  if (crit !== undefined) refuse('it rests on an extension that is not known')
+  if (crit !== undefined) refuseToken('it rests on an extension that is not known')
   if (alg === 'HS256' && config.jwtSecret)
-    return toVerified(verifyWith(config.jwtSecret, token, alg, config), config)
+    return toVerifiedClaims(verifyWithKey(config.jwtSecret, token, alg, config), config)
   if ((alg === 'RS256' || alg === 'ES256') && keySet)
-    return await verifyByKeySet(token, { alg, kid }, keySet, config)
-  return refuse('its algorithm is not allowed')
+    return await verifyWithKeySet(token, { alg, kid }, keySet, config)
+  return refuseToken('its algorithm is not allowed')
 }
 
-function readHeader(token: string): jwt.JwtHeader | undefined {
+function decodeHeader(token: string): jwt.JwtHeader | undefined {
   try {
     return jwt.decode(token, { complete: true })?.header
   } catch {
@@ -129,41 +129,46 @@ function readHeader(token: string): jwt.JwtHeader | undefined {
   }
 }
 
-interface Header {
+interface JoseHeader {
   readonly alg: Algorithm
   readonly kid: string | undefined
 }
 
-async function verifyByKeySet(
+async function verifyWithKeySet(
   token: string,
-  header: Header,
+  header: JoseHeader,
   keySet: KeySet,
   config: VerifierSettings,
-): Promise<Claimed> {
+): Promise<VerifiedClaims> {
   const current = await keySet.current()
-  const keys = isKnown(header, current) ? current : await keySet.renewed()
-  return toVerified(verifyByAny(token, header, keys, config), config, keys.freshUntil)
+  const keys = hasCandidateKey(header, current) ? current : await keySet.refresh()
+  return toVerifiedClaims(verifyWithAnyKey(token, header, keys, config), config, keys.freshUntil)
 }
 
-const candidates = ({ alg, kid }: Header, { list }: Keys) =>
-  list.filter(k => k.algorithm === alg && (kid === undefined || k.id === kid))
-const isKnown = (header: Header, keys: Keys) => candidates(header, keys).length > 0
+const candidateKeys = ({ alg, kid }: JoseHeader, { keys }: SigningKeys) =>
+  keys.filter(k => k.algorithm === alg && (kid === undefined || k.id === kid))
+const hasCandidateKey = (header: JoseHeader, keys: SigningKeys) => candidateKeys(header, keys).length > 0
 
 /** A token that names no key is tried with each key that could have signed it. */
-function verifyByAny(token: string, header: Header, keys: Keys, config: VerifierSettings): JwtPayload {
-  const [last, ...others] = candidates(header, keys).reverse()
+function verifyWithAnyKey(
+  token: string,
+  header: JoseHeader,
+  keys: SigningKeys,
+  config: VerifierSettings,
+): JwtPayload {
+  const [last, ...others] = candidateKeys(header, keys).reverse()
   for (const { key } of others) {
     try {
-      return verifyWith(key, token, header.alg, config)
+      return verifyWithKey(key, token, header.alg, config)
     } catch {
       // The last key says what is wrong with the token.
     }
   }
-  return last ? verifyWith(last.key, token, header.alg, config) : refuse('its key is unknown')
+  return last ? verifyWithKey(last.key, token, header.alg, config) : refuseToken('its key is unknown')
 }
 
 /** Checks signature, times, issuer and audience (RFC 7519, 7.2). */
-function verifyWith(
+function verifyWithKey(
   key: KeyObject,
   token: string,
   algorithm: jwt.Algorithm,
@@ -172,29 +177,29 @@ function verifyWith(
   try {
     const payload = jwt.verify(token, key, {
       algorithms: [algorithm],
-      clockTolerance: TOLERANCE_S,
+      clockTolerance: CLOCK_TOLERANCE_S,
       ...(jwtIssuer !== undefined && { issuer: jwtIssuer }),
       ...(jwtAudience !== undefined && { audience: jwtAudience }),
     })
-    return typeof payload === 'string' ? refuse('it holds no claims') : payload
+    return typeof payload === 'string' ? refuseToken('it holds no claims') : payload
   } catch (error) {
     // TokenExpiredError and NotBeforeError are JsonWebTokenErrors; a signature of the wrong length is a plain
     // error of crypto.
-    return refuse(error instanceof jwt.JsonWebTokenError ? reasonOf(error) : 'it is malformed')
+    return refuseToken(error instanceof jwt.JsonWebTokenError ? refusalReason(error) : 'it is malformed')
   }
 }
 
-const refuse = (reason: string): never => fail({ kind: 'TokenRefused', reason })
+const refuseToken = (reason: string): never => fail({ kind: 'TokenRefused', reason })
 
-function toVerified(
+function toVerifiedClaims(
   payload: JwtPayload,
   config: VerifierSettings,
   freshUntil = Number.POSITIVE_INFINITY,
-): Claimed {
-  const end = payload.exp ?? refuse('its claim exp is missing')
-  if (end > Date.now() / 1000 + config.maxTokenDays * DAY_S + TOLERANCE_S)
-    refuse(`it ends more than ${config.maxTokenDays} days ahead`)
-  return { actor: toActor(payload), until: Math.min((end + TOLERANCE_S) * 1000, freshUntil) }
+): VerifiedClaims {
+  const end = payload.exp ?? refuseToken('its claim exp is missing')
+  if (end > Date.now() / 1000 + config.maxTokenDays * DAY_S + CLOCK_TOLERANCE_S)
+    refuseToken(`it ends more than ${config.maxTokenDays} days ahead`)
+  return { actor: toActor(payload), validUntil: Math.min((end + CLOCK_TOLERANCE_S) * 1000, freshUntil) }
 }
 
 function toActor(claims: JwtPayload): Actor {
@@ -204,7 +209,7 @@ function toActor(claims: JwtPayload): Actor {
     // The database has no such texts: every query of the actor would fail.
     return typeof value === 'string' && isStorable(value)
       ? value || undefined
-      : refuse(`its claim ${name} is no text`)
+      : refuseToken(`its claim ${name} is no text`)
   }
   const [memberKey, officeKey, audienceClass = 'public'] = [
     text('member_key'),
@@ -212,7 +217,7 @@ function toActor(claims: JwtPayload): Actor {
     text('audience_class'),
   ]
   const audience =
-    AUDIENCES.find(known => known === audienceClass) ?? refuse('its claim audience_class is unknown')
+    AUDIENCES.find(known => known === audienceClass) ?? refuseToken('its claim audience_class is unknown')
   const scopes = new Set(
     text('scope')
       ?.split(' ')
@@ -226,16 +231,16 @@ function toActor(claims: JwtPayload): Actor {
   })
 }
 
-function reasonOf(error: jwt.JsonWebTokenError): string {
+function refusalReason(error: jwt.JsonWebTokenError): string {
   if (error instanceof jwt.TokenExpiredError) return 'it has expired'
   if (error instanceof jwt.NotBeforeError) return 'it is not valid yet'
-  const claim = CLAIMS.find(([words]) => error.message.startsWith(words))?.[1]
+  const claim = CLAIM_BY_MESSAGE_PREFIX.find(([words]) => error.message.startsWith(words))?.[1]
   if (claim !== undefined) return `its claim ${claim} is not accepted`
   return error.message === 'invalid signature' ? 'its signature is wrong' : 'it is malformed'
 }
 
 /** How jsonwebtoken begins its message on a claim, and the claim. */
-const CLAIMS: readonly (readonly [string, string])[] = [
+const CLAIM_BY_MESSAGE_PREFIX: readonly (readonly [string, string])[] = [
   ['jwt issuer invalid', 'iss'],
   ['jwt audience invalid', 'aud'],
   ['invalid exp value', 'exp'],

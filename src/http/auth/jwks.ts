@@ -22,15 +22,15 @@ interface SigningKey {
 /**
  * The keys in force now, and until when an answer that rests on them may be kept (milliseconds of the clock).
  */
-export interface Keys {
-  readonly list: readonly SigningKey[]
+export interface SigningKeys {
+  readonly keys: readonly SigningKey[]
   readonly freshUntil: number
 }
 
 /**
  * An outage of the key server is bridged for a day: a removed key must not live for ever by cutting the line.
  */
-const BRIDGE_MS = 86_400_000
+const MAX_STALE_MS = 86_400_000
 
 /**
  * The public keys of JWKS_URL (RFC 7517). They are read at the first use, again when they are old, and again
@@ -40,12 +40,12 @@ const BRIDGE_MS = 86_400_000
 export class KeySet {
   readonly #options: KeySetOptions
   readonly #onChange: () => void
-  #keys: Keys | undefined
-  #triedAt = Number.NEGATIVE_INFINITY
+  #keys: SigningKeys | undefined
+  #lastFetchAt = Number.NEGATIVE_INFINITY
   #reachable = true
   /** Why the last reading failed. */
-  #fault: unknown
-  #reading: Promise<void> | undefined
+  #lastError: unknown
+  #pendingFetch: Promise<void> | undefined
 
   constructor(options: KeySetOptions, onChange: () => void) {
     this.#options = options
@@ -53,52 +53,52 @@ export class KeySet {
   }
 
   /** @throws ProblemError Unavailable 'keys' if there are none. */
-  async current(): Promise<Keys> {
+  async current(): Promise<SigningKeys> {
     const isOld = Date.now() >= (this.#keys?.freshUntil ?? 0)
-    if (isOld && (this.#reachable || this.#mayRead())) {
-      const reading = this.#read()
+    if (isOld && (this.#reachable || this.#mayFetch())) {
+      const pendingFetch = this.#fetchOnce()
       // While the key server is away nobody waits for it who can go on with the keys at hand.
-      if (this.#reachable || this.#keys === undefined) await reading
+      if (this.#reachable || this.#keys === undefined) await pendingFetch
     }
-    const isBridged = this.#keys !== undefined && Date.now() < this.#keys.freshUntil + BRIDGE_MS
-    return this.#keys !== undefined && isBridged ? this.#keys : this.#fail()
+    const isUsable = this.#keys !== undefined && Date.now() < this.#keys.freshUntil + MAX_STALE_MS
+    return this.#keys !== undefined && isUsable ? this.#keys : this.#failUnavailable()
   }
 
   /**
    * The keys after a look for one that `current` did not hold.
    * @throws ProblemError Unavailable 'keys' if the key server does not answer, since the key may exist.
    */
-  async renewed(): Promise<Keys> {
-    if (this.#mayRead()) await this.#read()
-    return this.#reachable ? await this.current() : this.#fail()
+  async refresh(): Promise<SigningKeys> {
+    if (this.#mayFetch()) await this.#fetchOnce()
+    return this.#reachable ? await this.current() : this.#failUnavailable()
   }
 
-  #fail(): never {
-    throw withCause({ kind: 'Unavailable', reason: 'keys' }, this.#fault)
+  #failUnavailable(): never {
+    throw withCause({ kind: 'Unavailable', reason: 'keys' }, this.#lastError)
   }
 
-  #mayRead(): boolean {
-    return this.#reading !== undefined || Date.now() >= this.#triedAt + this.#options.cooldownMs
+  #mayFetch(): boolean {
+    return this.#pendingFetch !== undefined || Date.now() >= this.#lastFetchAt + this.#options.cooldownMs
   }
 
-  #read(): Promise<void> {
-    this.#reading ??= this.#fetch().finally(() => {
-      this.#reading = undefined
+  #fetchOnce(): Promise<void> {
+    this.#pendingFetch ??= this.#fetchAndStore().finally(() => {
+      this.#pendingFetch = undefined
     })
-    return this.#reading
+    return this.#pendingFetch
   }
 
-  async #fetch(): Promise<void> {
-    this.#triedAt = Date.now()
+  async #fetchAndStore(): Promise<void> {
+    this.#lastFetchAt = Date.now()
     try {
-      const list = await fetchKeys(this.#options)
+      const keys = await fetchKeys(this.#options)
       this.#reachable = true
-      this.#keys = { list, freshUntil: Date.now() + this.#options.maxAgeMs }
+      this.#keys = { keys, freshUntil: Date.now() + this.#options.maxAgeMs }
     } catch (error) {
       // Whatever it is, it says nothing about the token.
       this.#reachable = false
       // What `fetch` itself says is "fetch failed".
-      this.#fault = new Error(
+      this.#lastError = new Error(
         `JWKS_URL: ${messageOf(error instanceof Error ? (error.cause ?? error) : error)}`,
       )
       return

@@ -1,34 +1,34 @@
-import type { Verified, Verifier } from './bearer.js'
+import type { TokenVerifier, VerifiedToken } from './bearer.js'
 
 /** The longest time that a timer of Node takes is some 24 days. */
-const LONGEST_WAIT_MS = 86_400_000
+const MAX_TIMER_MS = 86_400_000
 
 /**
  * Calls `end` with the problem when a token that was verified is accepted no longer: it has expired, or its
  * key is gone. Returns what ends the watch.
  */
-export function watchToken(
-  verifier: Verifier,
+export function watchTokenExpiry(
+  verifier: TokenVerifier,
   authorization: string | undefined,
-  { until }: Verified,
-  end: (error: unknown) => void,
+  { validUntil }: VerifiedToken,
+  onExpired: (error: unknown) => void,
 ): () => void {
   let timer: NodeJS.Timeout | undefined
-  let isOver = false
+  let isStopped = false
   const check = () =>
-    verifier.inspect(authorization).then(verified => {
-      if (!isOver) wait(verified.until)
-    }, stopWith)
-  const wait = (next: number) => {
-    timer = setTimeout(check, Math.min(Math.max(next - Date.now(), 0), LONGEST_WAIT_MS))
+    verifier.authenticate(authorization).then(verified => {
+      if (!isStopped) schedule(verified.validUntil)
+    }, expire)
+  const schedule = (next: number) => {
+    timer = setTimeout(check, Math.min(Math.max(next - Date.now(), 0), MAX_TIMER_MS))
     timer.unref()
   }
-  const stopWith = (error: unknown) => {
-    if (!isOver) end(error)
+  const expire = (error: unknown) => {
+    if (!isStopped) onExpired(error)
   }
-  wait(until)
+  schedule(validUntil)
   return () => {
-    isOver = true
+    isStopped = true
     clearTimeout(timer)
   }
 }

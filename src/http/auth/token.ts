@@ -9,7 +9,7 @@ export interface Grant {
   readonly audience: Audience
   readonly memberKey?: string
   readonly officeKey?: string
-  readonly seconds: number
+  readonly expiresIn: number
 }
 
 /** A token (HS256) with the claims of a grant, and issuer and audience as the settings ask for them. */
@@ -27,7 +27,7 @@ export function signToken(
     ...(jwtIssuer !== undefined && { iss: jwtIssuer }),
     ...(jwtAudience !== undefined && { aud: jwtAudience }),
     iat: now,
-    exp: now + grant.seconds,
+    exp: now + grant.expiresIn,
   }
   return jwt.sign(claims, secret, { algorithm: 'HS256' })
 }

@@ -1,21 +1,21 @@
 import type { Config } from '../../config/config.js'
 import type { JsonObject } from '../../domain/json.js'
 import { fail } from '../../errors/problem.js'
-import type { DispatchSettings } from '../dispatch.js'
+import type { DispatchConfig } from '../dispatch.js'
 import { readPreferences } from '../protocol/prefer.js'
 import type { ODataRequest } from '../protocol/request.js'
-import type { StreamedAnswer } from '../protocol/response.js'
-import { checkOptions } from '../url/options.js'
+import type { StreamedODataResponse } from '../protocol/response.js'
+import { checkAllowedOptions } from '../url/query-options.js'
+import { type BatchContext, BatchExecutor } from './batch-executor.js'
+import type { BatchFormat, BatchStepResult, ParsedBatch } from './batch-request.js'
 import { readJsonBatch } from './json.js'
 import { mediaTypeOf } from './mime.js'
 import { readMultipartBatch } from './multipart-format.js'
-import type { Batch, BatchFormat, Outcome } from './request.js'
-import { type BatchParts, BatchRun } from './run.js'
 
-export type BatchSettings = DispatchSettings & Pick<Config, 'maxBatchBytes' | 'maxBatchRequests'>
+export type BatchConfig = DispatchConfig & Pick<Config, 'maxBatchBytes' | 'maxBatchRequests'>
 
 /** The content of the envelope, in the two forms that it may have. */
-interface BatchBody {
+interface BatchBodyReader {
   readonly json: () => Promise<JsonObject>
   readonly bytes: () => Promise<Buffer>
 }
@@ -25,38 +25,41 @@ interface BatchBody {
  * rely on it. It is read and checked as a whole before anything is executed; then one step is executed and
  * sent after the other, so that no more than one answer is in memory.
  */
-export async function serveBatch(
+export async function handleBatch(
   request: ODataRequest,
-  body: BatchBody,
-  parts: BatchParts & { readonly config: BatchSettings },
-): Promise<StreamedAnswer> {
-  checkEnvelope(request)
+  body: BatchBodyReader,
+  context: BatchContext & { readonly config: BatchConfig },
+): Promise<StreamedODataResponse> {
+  checkBatchRequest(request)
   const { steps, format } = await readBatch(request, body)
   const count = steps.reduce((sum, { requests }) => sum + requests.length, 0)
-  const most = parts.config.maxBatchRequests
-  if (count > most)
-    fail({ kind: 'BadRequest', reason: `a batch holds at most ${most} requests, this one has ${count}` })
-  const goOn = readPreferences(request.headers.prefer).continueOnError ?? false
+  const maxRequests = context.config.maxBatchRequests
+  if (count > maxRequests)
+    fail({
+      kind: 'BadRequest',
+      reason: `a batch holds at most ${maxRequests} requests, this one has ${count}`,
+    })
+  const continueOnError = readPreferences(request.headers.prefer).continueOnError ?? false
   return {
     status: 200,
     headers: {
       'Content-Type': format.contentType,
-      ...(goOn && { 'Preference-Applied': 'continue-on-error=true' }),
+      ...(continueOnError && { 'Preference-Applied': 'continue-on-error=true' }),
     },
-    pieces: render(new BatchRun(request, parts).execute(steps, goOn), format),
+    chunks: renderBatchResponse(new BatchExecutor(request, context).execute(steps, continueOnError), format),
   }
 }
 
 /** Conditions are for single requests (Part 1, 11.7.1). */
-function checkEnvelope({ options, headers }: ODataRequest): void {
-  checkOptions(options, 'batch')
+function checkBatchRequest({ options, headers }: ODataRequest): void {
+  checkAllowedOptions(options, 'batch')
   for (const header of ['If-Match', 'If-None-Match']) {
     const found = headers[header.toLowerCase()]
     if (found !== undefined) fail({ kind: 'BadHeader', header, found: String(found) })
   }
 }
 
-async function readBatch({ headers }: ODataRequest, body: BatchBody): Promise<Batch> {
+async function readBatch({ headers }: ODataRequest, body: BatchBodyReader): Promise<ParsedBatch> {
   const type = mediaTypeOf(headers['content-type'])
   if (type === 'application/json') return readJsonBatch(await body.json())
   if (type !== 'multipart/mixed')
@@ -64,14 +67,14 @@ async function readBatch({ headers }: ODataRequest, body: BatchBody): Promise<Ba
   return readMultipartBatch(await body.bytes(), headers['content-type'])
 }
 
-async function* render(
-  outcomes: AsyncIterable<Outcome>,
-  { frame: [before, between, after], renderOutcome }: BatchFormat,
+async function* renderBatchResponse(
+  results: AsyncIterable<BatchStepResult>,
+  { delimiters: [before, between, after], renderStepResult }: BatchFormat,
 ): AsyncGenerator<string> {
   yield before
   let separator = ''
-  for await (const outcome of outcomes) {
-    yield separator + renderOutcome(outcome)
+  for await (const result of results) {
+    yield separator + renderStepResult(result)
     separator = between
   }
   yield after

@@ -1,42 +1,51 @@
 import { isObject, type JsonObject, type JsonValue } from '../../domain/json.js'
 import { fail } from '../../errors/problem.js'
 import { checkMediaType, toJsonObject } from '../../http/body.js'
-import type { Answer } from '../protocol/response.js'
+import type { ODataResponse } from '../protocol/response.js'
+import type { BatchFormat, BatchRequest, BatchStep, ParsedBatch } from './batch-request.js'
 import { mediaTypeOf } from './mime.js'
-import type { Batch, BatchFormat, BatchRequest, Step } from './request.js'
 
-const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'POST', 'PATCH', 'PUT', 'DELETE'])
+const BATCH_METHODS: ReadonlySet<string> = new Set([
+  'GET',
+  'HEAD',
+  'OPTIONS',
+  'POST',
+  'PATCH',
+  'PUT',
+  'DELETE',
+])
 /** What no header can hold (RFC 9110, 5.5). */
 const CONTROL = /\p{Cc}/u
 
 /** A request and the group that it names. */
-interface Member {
+interface JsonBatchItem {
   readonly request: BatchRequest & { readonly id: string }
-  readonly group?: string
+  readonly atomicityGroup?: string
 }
 
 /**
  * Reads a JSON batch (OData JSON 4.01, 19). Fails with `BadRequest` if any request of it is malformed: then
  * none is executed.
  */
-export function readJsonBatch({ requests }: JsonObject): Batch {
-  if (!Array.isArray(requests)) return refuse("a batch is an object with a list 'requests'")
-  const members = requests.map(readMember)
-  checkNames(members)
-  return { steps: toSteps(members), format: JSON_FORMAT }
+export function readJsonBatch({ requests }: JsonObject): ParsedBatch {
+  if (!Array.isArray(requests)) return failMalformedBatch("a batch is an object with a list 'requests'")
+  const members = requests.map(readBatchItem)
+  checkReferences(members)
+  return { steps: toSteps(members), format: JSON_BATCH_FORMAT }
 }
 
-function readMember(value: JsonValue): Member {
-  if (!isObject(value)) return refuse('a request of a batch is an object')
+function readBatchItem(value: JsonValue): JsonBatchItem {
+  if (!isObject(value)) return failMalformedBatch('a request of a batch is an object')
   if (value['if'] !== undefined) fail({ kind: 'NotImplemented', feature: "'if' of a request in a batch" })
   const [id, method, url] = [
-    readText(value, 'id'),
-    readText(value, 'method').toUpperCase(),
-    readText(value, 'url'),
+    readString(value, 'id'),
+    readString(value, 'method').toUpperCase(),
+    readString(value, 'url'),
   ]
-  if (!METHODS.has(method)) refuse(`'method' of request '${id}' is none that a batch can hold`)
+  if (!BATCH_METHODS.has(method))
+    failMalformedBatch(`'method' of request '${id}' is none that a batch can hold`)
   const headers = readHeaders(value['headers'] ?? null, id)
-  const dependsOn = readNames(value['dependsOn'] ?? [], id)
+  const dependsOn = readDependsOn(value['dependsOn'] ?? [], id)
   const request = {
     id,
     method,
@@ -47,33 +56,33 @@ function readMember(value: JsonValue): Member {
   }
   return {
     request,
-    ...(value['atomicityGroup'] !== undefined && { group: readText(value, 'atomicityGroup') }),
+    ...(value['atomicityGroup'] !== undefined && { atomicityGroup: readString(value, 'atomicityGroup') }),
   }
 }
 
 /** As HTTP would bring it: each byte one character. Some client programs leave blanks as they are. */
 const toRawUrl = (url: string): string => Buffer.from(url).toString('latin1').replaceAll(' ', '%20')
 
-function readText(of: JsonObject, name: string): string {
+function readString(of: JsonObject, name: string): string {
   const text = of[name]
   return typeof text === 'string' && text !== ''
     ? text
-    : refuse(`'${name}' of a request is a text that is not empty`)
+    : failMalformedBatch(`'${name}' of a request is a text that is not empty`)
 }
 
-function readNames(value: JsonValue, id: string): readonly string[] {
+function readDependsOn(value: JsonValue, id: string): readonly string[] {
   const texts = Array.isArray(value) ? value.filter(item => typeof item === 'string') : undefined
   return Array.isArray(value) && texts?.length === value.length
     ? texts
-    : refuse(`'dependsOn' of request '${id}' is a list of texts`)
+    : failMalformedBatch(`'dependsOn' of request '${id}' is a list of texts`)
 }
 
 function readHeaders(value: JsonValue, id: string): Readonly<Record<string, string>> {
   const headers: Record<string, string> = Object.create(null)
-  if (value !== null && !isObject(value)) refuse(`'headers' of request '${id}' is an object`)
+  if (value !== null && !isObject(value)) failMalformedBatch(`'headers' of request '${id}' is an object`)
   for (const [name, text] of Object.entries(value ?? {})) {
     if (typeof text !== 'string' || CONTROL.test(text))
-      return refuse(`'headers' of request '${id}' holds texts only`)
+      return failMalformedBatch(`'headers' of request '${id}' holds texts only`)
     headers[name.toLowerCase()] = text.trim()
   }
   return headers
@@ -91,7 +100,9 @@ function toBody(
     },
     async readText() {
       checkMediaType(contentType, 'text/plain')
-      return typeof body === 'string' ? Buffer.from(body).toString('latin1') : refuse('its body is no text')
+      return typeof body === 'string'
+        ? Buffer.from(body).toString('latin1')
+        : failMalformedBatch('its body is no text')
     },
   }
 }
@@ -100,46 +111,57 @@ function toBody(
  * Names of requests and groups are different, members of a group stand together, and nothing depends on what
  * comes later: so there are no circles.
  */
-function checkNames(members: readonly Member[]): void {
+function checkReferences(items: readonly JsonBatchItem[]): void {
   const known = new Set<string>()
   let current: string | undefined
-  for (const { request, group } of members) {
-    if (group !== current && group !== undefined && known.has(group))
-      refuse(`the requests of the group '${group}' do not stand together, or its name is taken`)
-    if (group !== undefined) known.add(group)
-    if (known.has(request.id)) refuse(`the id '${request.id}' is taken`)
-    const missing = request.dependsOn.find(name => !known.has(name) || name === group)
+  for (const { request, atomicityGroup } of items) {
+    if (atomicityGroup !== current && atomicityGroup !== undefined && known.has(atomicityGroup))
+      failMalformedBatch(
+        `the requests of the group '${atomicityGroup}' do not stand together, or its name is taken`,
+      )
+    if (atomicityGroup !== undefined) known.add(atomicityGroup)
+    if (known.has(request.id)) failMalformedBatch(`the id '${request.id}' is taken`)
+    const missing = request.dependsOn.find(name => !known.has(name) || name === atomicityGroup)
     if (missing !== undefined)
-      refuse(`request '${request.id}' depends on '${missing}', which is nothing before it`)
+      failMalformedBatch(`request '${request.id}' depends on '${missing}', which is nothing before it`)
     known.add(request.id)
-    current = group
+    current = atomicityGroup
   }
 }
 
-function toSteps(members: readonly Member[]): readonly Step[] {
-  const steps: (Step & { readonly requests: BatchRequest[] })[] = []
-  for (const { request, group } of members) {
+function toSteps(items: readonly JsonBatchItem[]): readonly BatchStep[] {
+  const steps: (BatchStep & { readonly requests: BatchRequest[] })[] = []
+  for (const { request, atomicityGroup } of items) {
     const last = steps.at(-1)
-    if (group !== undefined && last?.group === group) last.requests.push(request)
+    if (atomicityGroup !== undefined && last?.atomicityGroup === atomicityGroup) last.requests.push(request)
     else
-      steps.push({ atomic: group !== undefined, requests: [request], ...(group !== undefined && { group }) })
+      steps.push({
+        atomic: atomicityGroup !== undefined,
+        requests: [request],
+        ...(atomicityGroup !== undefined && { atomicityGroup }),
+      })
   }
   return steps
 }
 
-const JSON_FORMAT: BatchFormat = {
+const JSON_BATCH_FORMAT: BatchFormat = {
   contentType: 'application/json',
-  frame: ['{"responses":[', ',', ']}'],
-  renderOutcome: ({ step, answers }) => answers.map((answer, i) => renderAnswer(answer, step, i)).join(','),
+  delimiters: ['{"responses":[', ',', ']}'],
+  renderStepResult: ({ step, responses }) =>
+    responses.map((answer, i) => renderAnswer(answer, step, i)).join(','),
 }
 
-function renderAnswer({ status, headers, body }: Answer, { group, requests }: Step, index: number): string {
+function renderAnswer(
+  { status, headers, body }: ODataResponse,
+  { atomicityGroup, requests }: BatchStep,
+  index: number,
+): string {
   const lower = Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
   )
   const head = {
     id: requests[index]?.id,
-    ...(group !== undefined && { atomicityGroup: group }),
+    ...(atomicityGroup !== undefined && { atomicityGroup: atomicityGroup }),
     status,
     headers: lower,
   }
@@ -155,4 +177,4 @@ function renderBody(body: string, type: string): string {
   return JSON.stringify(type.startsWith('text/') ? body : Buffer.from(body).toString('base64url'))
 }
 
-const refuse = (reason: string): never => fail({ kind: 'BadRequest', reason })
+const failMalformedBatch = (reason: string): never => fail({ kind: 'BadRequest', reason })

@@ -6,7 +6,7 @@ import { fail } from '../../errors/problem.js'
 export type MimeHeaders = Readonly<Record<string, string>>
 
 /** One part of a message, or a whole message: a head and what follows it. */
-export interface Message {
+export interface MimeMessage {
   readonly headers: MimeHeaders
   readonly content: string
 }
@@ -26,7 +26,7 @@ export const mediaTypeOf = (contentType: string | undefined): string =>
 export function readBoundary(contentType: string | undefined): string {
   const [, quoted, plain] = /;\s*boundary\s*=\s*(?:"([^"]*)"|([^\s;"]+))/i.exec(contentType ?? '') ?? []
   const boundary = quoted ?? plain ?? ''
-  return BOUNDARY.test(boundary) ? boundary : refuse('a multipart content names no boundary')
+  return BOUNDARY.test(boundary) ? boundary : failMalformedMime('a multipart content names no boundary')
 }
 
 /**
@@ -34,7 +34,7 @@ export function readBoundary(contentType: string | undefined): string {
  * is no part, nor is what holds only blanks; lines may end with CRLF or LF. A content that ends before its
  * last delimiter was cut off, and is refused (`BadRequest`).
  */
-export function readParts(content: string, boundary: string): readonly string[] {
+export function splitMultipart(content: string, boundary: string): readonly string[] {
   const delimiter = new RegExp(
     `(?:^|\\r?\\n)--${boundary.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}(--)?[ \\t]*(?=\\r?\\n|$)`,
     'g',
@@ -46,29 +46,31 @@ export function readParts(content: string, boundary: string): readonly string[] 
     if (closing !== undefined) return parts.filter(part => part.trim() !== '')
     start = index + text.length
   }
-  return refuse(start === undefined ? 'no part of it begins with its boundary' : 'its last part does not end')
+  return failMalformedMime(
+    start === undefined ? 'no part of it begins with its boundary' : 'its last part does not end',
+  )
 }
 
 /**
  * Cuts a part, which begins with the end of the delimiter's line, into head and content. Fails with
  * `BadRequest`.
  */
-export function readPart(part: string): Message {
-  return readMessage(part.replace(/^\r?\n/, ''))
+export function readMimePart(part: string): MimeMessage {
+  return readMimeMessage(part.replace(/^\r?\n/, ''))
 }
 
 /**
  * Headers, up to an empty line or the end, and what follows. Fails with `BadRequest` for a line that is no
  * header.
  */
-export function readMessage(text: string): Message {
+export function readMimeMessage(text: string): MimeMessage {
   const [head, content] = splitHead(text)
   const headers: Record<string, string> = Object.create(null)
   // A line that begins with a blank goes on with the one before it (RFC 5322, 2.2.3).
   for (const line of head.replace(/\r?\n[ \t]+/g, ' ').split(/\r?\n/)) {
     if (line.trim() === '') continue
     const [, written = '', value = ''] =
-      HEADER.exec(line) ?? refuse('a line in one of its heads is no header')
+      HEADER.exec(line) ?? failMalformedMime('a line in one of its heads is no header')
     const name = written.toLowerCase()
     headers[name] = headers[name] === undefined ? value.trim() : `${headers[name]}, ${value.trim()}`
   }
@@ -84,4 +86,4 @@ function splitHead(text: string): readonly [head: string, content: string] {
   return end ? [text.slice(0, end.index), text.slice(end.index + end[0].length)] : [text, '']
 }
 
-const refuse = (reason: string): never => fail({ kind: 'BadRequest', reason })
+const failMalformedMime = (reason: string): never => fail({ kind: 'BadRequest', reason })

@@ -1,42 +1,50 @@
 import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import { fail } from '../../errors/problem.js'
-import { checkMediaType, toJson, toJsonObject } from '../../http/body.js'
-import type { Answer } from '../protocol/response.js'
-import { type Message, mediaTypeOf, readBoundary, readMessage, readPart, readParts } from './mime.js'
-import type { Batch, BatchFormat, BatchRequest, Outcome, Step } from './request.js'
+import { checkMediaType, parseJsonBytes, toJsonObject } from '../../http/body.js'
+import type { ODataResponse } from '../protocol/response.js'
+import type { BatchFormat, BatchRequest, BatchStep, BatchStepResult, ParsedBatch } from './batch-request.js'
+import {
+  type MimeMessage,
+  mediaTypeOf,
+  readBoundary,
+  readMimeMessage,
+  readMimePart,
+  splitMultipart,
+} from './mime.js'
 
 const CRLF = '\r\n'
-const TRANSPARENT = /^(?:binary|8bit|7bit)$/i
+const IDENTITY_TRANSFER_ENCODINGS = /^(?:binary|8bit|7bit)$/i
 
 /**
  * Reads a multipart batch (Part 1, 11.7.7). Fails with `BadRequest` if any part of it is malformed: then none
  * is executed.
  */
-export function readMultipartBatch(bytes: Buffer, contentType: string | undefined): Batch {
-  const parts = readParts(bytes.toString('latin1'), readBoundary(contentType))
-  return { steps: parts.map(readStep), format: toMultipartFormat() }
+export function readMultipartBatch(bytes: Buffer, contentType: string | undefined): ParsedBatch {
+  const parts = splitMultipart(bytes.toString('latin1'), readBoundary(contentType))
+  return { steps: parts.map(readBatchStep), format: createMultipartFormat() }
 }
 
-function readStep(text: string): Step {
-  const part = readPart(text)
+function readBatchStep(text: string): BatchStep {
+  const part = readMimePart(text)
   const contentType = part.headers['content-type']
-  if (mediaTypeOf(contentType) !== 'multipart/mixed') return { atomic: false, requests: [readRequest(part)] }
-  const requests = readParts(part.content, readBoundary(contentType)).map(inner =>
-    readRequest(readPart(inner)),
+  if (mediaTypeOf(contentType) !== 'multipart/mixed')
+    return { atomic: false, requests: [readApplicationHttp(part)] }
+  const requests = splitMultipart(part.content, readBoundary(contentType)).map(inner =>
+    readApplicationHttp(readMimePart(inner)),
   )
   const ids = requests.flatMap(({ id }) => id ?? [])
-  if (new Set(ids).size < ids.length) refuse('a Content-ID stands twice in one change set')
+  if (new Set(ids).size < ids.length) failMalformedBatch('a Content-ID stands twice in one change set')
   return { atomic: true, requests }
 }
 
-function readRequest({ headers: outer, content }: Message): BatchRequest {
+function readApplicationHttp({ headers: outer, content }: MimeMessage): BatchRequest {
   if (mediaTypeOf(outer['content-type']) !== 'application/http')
-    refuse('a part is neither application/http nor, outside of a change set, multipart/mixed')
-  if (!TRANSPARENT.test(outer['content-transfer-encoding'] ?? 'binary'))
-    refuse('a part has a Content-Transfer-Encoding other than binary')
+    failMalformedBatch('a part is neither application/http nor, outside of a change set, multipart/mixed')
+  if (!IDENTITY_TRANSFER_ENCODINGS.test(outer['content-transfer-encoding'] ?? 'binary'))
+    failMalformedBatch('a part has a Content-Transfer-Encoding other than binary')
   const [line = '', ...rest] = content.trimStart().split(/\r?\n/)
-  const { headers, content: body } = readMessage(rest.join('\n'))
+  const { headers, content: body } = readMimeMessage(rest.join('\n'))
   // Some client programs write it among the headers of the request.
   const id = outer['content-id'] ?? headers['content-id']
   return {
@@ -51,7 +59,8 @@ function readRequest({ headers: outer, content }: Message): BatchRequest {
 /** Some client programs leave blanks in the URL as they are, so it goes on up to the version. */
 function readRequestLine(line: string): Pick<BatchRequest, 'method' | 'url'> {
   const [, method = '', rest = ''] =
-    /^([A-Za-z]+)[ \t]+(\S.*)$/.exec(line) ?? refuse('a request in it does not begin with a method and a URL')
+    /^([A-Za-z]+)[ \t]+(\S.*)$/.exec(line) ??
+    failMalformedBatch('a request in it does not begin with a method and a URL')
   const version = /HTTP\/\d(?:\.\d)?$/i.exec(rest.trimEnd())
   const url = version ? rest.slice(0, version.index) : rest
   return { method: method.toUpperCase(), url: url.trim().replaceAll(' ', '%20') }
@@ -64,7 +73,7 @@ function toBody(
   return {
     async readBody() {
       checkMediaType(contentType, 'application/json')
-      return toJsonObject(toJson(Buffer.from(content, 'latin1')))
+      return toJsonObject(parseJsonBytes(Buffer.from(content, 'latin1')))
     },
     async readText() {
       checkMediaType(contentType, 'text/plain')
@@ -77,22 +86,25 @@ function toBody(
  * Client programs want the boundary without quotes and as the last parameter, its name as it is here, and the
  * headers in these cases.
  */
-function toMultipartFormat(): BatchFormat {
+function createMultipartFormat(): BatchFormat {
   const boundary = `batchresponse_${randomUUID()}`
   return {
     contentType: `multipart/mixed; boundary=${boundary}`,
-    frame: ['', '', `--${boundary}--${CRLF}`],
-    renderOutcome: outcome => renderPart(outcome, boundary),
+    delimiters: ['', '', `--${boundary}--${CRLF}`],
+    renderStepResult: outcome => renderResultPart(outcome, boundary),
   }
 }
 
 /** Requests that were not executed have no part; a failed change set has one for all (Part 1, 11.7.7.5). */
-function renderPart({ step, answers, failed, skipped }: Outcome, boundary: string): string {
+function renderResultPart(
+  { step, responses, failedIndex, skipped }: BatchStepResult,
+  boundary: string,
+): string {
   if (skipped) return ''
-  if (!step.atomic || failed !== undefined)
-    return renderAnswer(step.requests[failed ?? 0]?.id, answers[failed ?? 0], boundary)
+  if (!step.atomic || failedIndex !== undefined)
+    return renderResponsePart(step.requests[failedIndex ?? 0]?.id, responses[failedIndex ?? 0], boundary)
   const inner = `changesetresponse_${randomUUID()}`
-  const parts = answers.map((answer, i) => renderAnswer(step.requests[i]?.id, answer, inner))
+  const parts = responses.map((answer, i) => renderResponsePart(step.requests[i]?.id, answer, inner))
   return [
     `--${boundary}`,
     `Content-Type: multipart/mixed; boundary=${inner}`,
@@ -102,9 +114,13 @@ function renderPart({ step, answers, failed, skipped }: Outcome, boundary: strin
   ].join(CRLF)
 }
 
-function renderAnswer(id: string | undefined, answer: Answer | undefined, boundary: string): string {
-  if (!answer) return ''
-  const { status, headers, body = '' } = answer
+function renderResponsePart(
+  id: string | undefined,
+  response: ODataResponse | undefined,
+  boundary: string,
+): string {
+  if (!response) return ''
+  const { status, headers, body = '' } = response
   return [
     `--${boundary}`,
     'Content-Type: application/http',
@@ -119,4 +135,4 @@ function renderAnswer(id: string | undefined, answer: Answer | undefined, bounda
   ].join(CRLF)
 }
 
-const refuse = (reason: string): never => fail({ kind: 'BadRequest', reason })
+const failMalformedBatch = (reason: string): never => fail({ kind: 'BadRequest', reason })

@@ -1,115 +1,131 @@
 import { fail } from '../../errors/problem.js'
-import type { Collection, PageView, Reading } from '../../service/reading.js'
+import type { CollectionPage, PageRequest, ReadService } from '../../service/reading.js'
 import {
-  context,
-  count,
-  type Member,
-  member,
-  renderObject,
-  text,
-  toBareNotation,
-  toNotation,
+  contextMember,
+  countMember,
+  type PayloadMember,
+  payloadMember,
+  renderPayloadObject,
+  stringMember,
+  toRecordRepresentation,
+  toValueRepresentation,
 } from '../protocol/json-body.js'
-import { checkTakesText, chooseDataFormat } from '../protocol/negotiate.js'
+import { checkAcceptsText, negotiateJsonFormat } from '../protocol/negotiate.js'
 import { readPreferences } from '../protocol/prefer.js'
-import { keyOf, toKey, toRecordUrl, toSelectList } from '../protocol/record-url.js'
-import { type ODataRequest, type Service, wishOf } from '../protocol/request.js'
-import { type Answer, jsonAnswer, textAnswer } from '../protocol/response.js'
+import { readKeyFromJson, toCanonicalUrl, toKeySelectItem, toSelectList } from '../protocol/record-url.js'
+import { type ODataRequest, type ODataServices, requestedFormatOf } from '../protocol/request.js'
+import { jsonResponse, type ODataResponse, textResponse } from '../protocol/response.js'
 import { encodeRawBytes } from '../url/encoding.js'
-import { type Place, readPageQuery, rewriteLink } from '../url/options.js'
-import type { CollectionPath } from '../url/path.js'
+import { parsePageQuery, type ResourceKind, toNextLinkQuery } from '../url/query-options.js'
+import type { CollectionPath } from '../url/resource-path.js'
 
 /** A page of an entity set, or of the records that belong to another one (Part 1, 11.2.6). */
-export async function readCollection(
+export async function getCollection(
   request: ODataRequest,
   path: CollectionPath,
-  { reading }: Service,
-): Promise<Answer> {
-  const format = chooseDataFormat(wishOf(request))
-  const asked = readFiltered(request, path, 'collection')
-  const { page, headers } = await readPage(request, path, reading, { ...asked, notation: toNotation(format) })
-  const url = `${request.root}$metadata#${path.entity.name}${toSelectList(asked.query, path.entity, request.version)}`
-  return jsonAnswer(
+  { reading }: ODataServices,
+): Promise<ODataResponse> {
+  const format = negotiateJsonFormat(requestedFormatOf(request))
+  const pageQuery = readCollectionQuery(request, path, 'collection')
+  const { page, headers } = await fetchPage(request, path, reading, {
+    ...pageQuery,
+    representation: toRecordRepresentation(format),
+  })
+  const url = `${request.root}$metadata#${path.entity.name}${toSelectList(pageQuery.query, path.entity, request.version)}`
+  return jsonResponse(
     format,
-    renderObject([
-      context(format, url),
-      count(format, page.count),
-      member('value', `[${page.records.json}]`),
-      nextLink(request, page),
+    renderPayloadObject([
+      contextMember(format, url),
+      countMember(format, page.count),
+      payloadMember('value', `[${page.records.json}]`),
+      nextLinkMember(request, page),
     ]),
     headers,
   )
 }
 
 /** The addresses of the records of a page (Part 2, 4.6). */
-export async function readReferences(
+export async function getCollectionReferences(
   request: ODataRequest,
   path: CollectionPath,
-  { reading }: Service,
-): Promise<Answer> {
-  const format = chooseDataFormat(wishOf(request))
-  const asked = readFiltered(request, path, 'references')
+  { reading }: ODataServices,
+): Promise<ODataResponse> {
+  const format = negotiateJsonFormat(requestedFormatOf(request))
+  const pageQuery = readCollectionQuery(request, path, 'references')
   const view = {
-    ...asked,
-    query: { ...asked.query, select: [keyOf(path.entity)] },
-    notation: toBareNotation({ numbersAsText: true }),
+    ...pageQuery,
+    query: { ...pageQuery.query, select: [toKeySelectItem(path.entity)] },
+    representation: toValueRepresentation({ ieee754Compatible: true }),
   }
-  const { page, headers } = await readPage(request, path, reading, view)
+  const { page, headers } = await fetchPage(request, path, reading, view)
   const value = page.records.list
     .map(({ json }) =>
-      renderObject([text('@odata.id', request.root + toRecordUrl(path.entity, toKey(path.entity, json)))]),
+      renderPayloadObject([
+        stringMember(
+          '@odata.id',
+          request.root + toCanonicalUrl(path.entity, readKeyFromJson(path.entity, json)),
+        ),
+      ]),
     )
     .join(',')
   const url = `${request.root}$metadata#Collection($ref)`
-  return jsonAnswer(
+  return jsonResponse(
     format,
-    renderObject([
-      context(format, url),
-      count(format, page.count),
-      member('value', `[${value}]`),
-      nextLink(request, page),
+    renderPayloadObject([
+      contextMember(format, url),
+      countMember(format, page.count),
+      payloadMember('value', `[${value}]`),
+      nextLinkMember(request, page),
     ]),
     headers,
   )
 }
 
 /** How many records there are: a plain number, whatever the page (Part 2, 4.8). */
-export async function readCount(
+export async function getCollectionCount(
   request: ODataRequest,
   path: CollectionPath,
-  { reading }: Service,
-): Promise<Answer> {
-  checkTakesText(wishOf(request))
-  const { query } = readFiltered(request, path, 'count')
-  const within = await reading.follow(path.hops, request.actor)
-  return textAnswer(String(await reading.count(path.entity, query, request.actor, within)))
+  { reading }: ODataServices,
+): Promise<ODataResponse> {
+  checkAcceptsText(requestedFormatOf(request))
+  const { query } = readCollectionQuery(request, path, 'count')
+  const within = await reading.resolvePath(path.navigationPath, request.actor)
+  return textResponse(String(await reading.count(path.entity, query, request.actor, within)))
 }
 
 /**
  * The preferred size of a page has a meaning only where `$top` names none (decision of the service: `$top` is
  * the size).
  */
-async function readPage(request: ODataRequest, path: CollectionPath, reading: Reading, view: PageView) {
+async function fetchPage(
+  request: ODataRequest,
+  path: CollectionPath,
+  reading: ReadService,
+  view: PageRequest,
+) {
   const preferred =
-    view.query.top === undefined ? readPreferences(request.headers.prefer).pageSize : undefined
-  const within = await reading.follow(path.hops, request.actor)
-  const page = await reading.find(path.entity, view, request.actor, within, preferred?.size)
+    view.query.top === undefined ? readPreferences(request.headers.prefer).maxPageSize : undefined
+  const within = await reading.resolvePath(path.navigationPath, request.actor)
+  const page = await reading.findPage(path.entity, view, request.actor, within, preferred?.size)
   return { page, headers: preferred ? { 'Preference-Applied': preferred.applied } : {} }
 }
 
 /** Filters in the path hold for what the options begin with. */
-function readFiltered(
+function readCollectionQuery(
   { options, limits }: ODataRequest,
   { filters }: CollectionPath,
-  place: Place,
-): Omit<PageView, 'notation'> {
-  const asked = readPageQuery(options, place, limits)
-  if (filters.length === 0) return asked
+  resourceKind: ResourceKind,
+): Omit<PageRequest, 'representation'> {
+  const pageQuery = parsePageQuery(options, resourceKind, limits)
+  if (filters.length === 0) return pageQuery
   return {
-    ...asked,
+    ...pageQuery,
     query: {
-      ...asked.query,
-      apply: [...filters.map(filter => ({ kind: 'filter', filter }) as const), ...(asked.query.apply ?? [])],
+      ...pageQuery.query,
+      apply: [
+        ...filters.map(filter => ({ kind: 'filter', filter }) as const),
+        ...(pageQuery.query.apply ?? []),
+      ],
     },
   }
 }
@@ -118,12 +134,12 @@ function readFiltered(
  * A link that nobody could follow would end the walk without a word, so it is refused (`LinkTooLong`): the
  * options came in a body, or filled the URL.
  */
-function nextLink(
+function nextLinkMember(
   { root, rawPath, rawQuery, maxQueryLength }: ODataRequest,
-  { nextToken }: Collection,
-): Member {
+  { nextToken }: CollectionPage,
+): PayloadMember {
   if (nextToken === undefined) return undefined
-  const query = rewriteLink(rawQuery, { $skiptoken: nextToken })
+  const query = toNextLinkQuery(rawQuery, { $skiptoken: nextToken })
   if (query.length > maxQueryLength) fail({ kind: 'LinkTooLong', limit: maxQueryLength })
-  return text('@odata.nextLink', `${root}${encodeRawBytes(rawPath)}?${query}`)
+  return stringMember('@odata.nextLink', `${root}${encodeRawBytes(rawPath)}?${query}`)
 }

@@ -1,124 +1,159 @@
 import { fail } from '../../errors/problem.js'
-import { isNamed, readEntityTags } from '../../http/etag.js'
-import type { Found, Reading } from '../../service/reading.js'
+import { matchesETag, readEntityTags } from '../../http/etag.js'
+import type { ReadService, RecordJson } from '../../service/reading.js'
 import {
-  context,
-  member,
-  onlyValue,
-  renderObject,
-  renderPlain,
-  renderRecord,
-  text,
-  toBareNotation,
-  toNotation,
+  contextMember,
+  extractOnlyValue,
+  payloadMember,
+  prependMembers,
+  renderPayloadObject,
+  stringMember,
+  toRawValue,
+  toRecordRepresentation,
+  toValueRepresentation,
 } from '../protocol/json-body.js'
-import { checkTakesText, chooseDataFormat } from '../protocol/negotiate.js'
-import { keyOf, toKey, toRecordFragment, toRecordUrl, toSelectList } from '../protocol/record-url.js'
-import { type ODataRequest, type Service, wishOf } from '../protocol/request.js'
-import { type Answer, jsonAnswer, noContent, tagHeader, textAnswer } from '../protocol/response.js'
-import { checkOptions, type Place, readQuery } from '../url/options.js'
-import { type RecordPath, readPath, type ValuePath } from '../url/path.js'
+import { checkAcceptsText, negotiateJsonFormat } from '../protocol/negotiate.js'
+import {
+  readKeyFromJson,
+  toCanonicalUrl,
+  toContextPath,
+  toKeySelectItem,
+  toSelectList,
+} from '../protocol/record-url.js'
+import { type ODataRequest, type ODataServices, requestedFormatOf } from '../protocol/request.js'
+import {
+  etagHeader,
+  jsonResponse,
+  noContent,
+  type ODataResponse,
+  textResponse,
+} from '../protocol/response.js'
+import { checkAllowedOptions, parseQuery, type ResourceKind } from '../url/query-options.js'
+import { type RecordPath, readResourcePath, type ValuePath } from '../url/resource-path.js'
 
 /** One record (Part 1, 11.2.2): 404 if there is none with that key, 204 if a navigation leads to none. */
-export async function readRecord(
+export async function getRecord(
   request: ODataRequest,
   path: RecordPath,
-  { reading }: Service,
-  place: Place = 'record',
-): Promise<Answer> {
-  const format = chooseDataFormat(wishOf(request))
-  const query = readQuery(request.options, place, request.limits)
-  const found = await find(request, path, reading, { query, notation: toNotation(format) })
-  if (!found) return path.key === undefined ? noContent() : missing(path, path.key)
+  { reading }: ODataServices,
+  resourceKind: ResourceKind = 'record',
+): Promise<ODataResponse> {
+  const format = negotiateJsonFormat(requestedFormatOf(request))
+  const query = parseQuery(request.options, resourceKind, request.limits)
+  const found = await fetchRecord(request, path, reading, {
+    query,
+    representation: toRecordRepresentation(format),
+  })
+  if (!found) return path.key === undefined ? noContent() : failRecordNotFound(path, path.key)
   // The version is that of the record alone: it does not tell whether what is expanded has changed.
-  const unchanged = isUnchanged(request, found) && !query.expand
-  if (unchanged) return { status: 304, headers: tagHeader(found.version) }
+  const unchanged = isNotModified(request, found) && !query.expand
+  if (unchanged) return { status: 304, headers: etagHeader(found.version) }
   const url = `${request.root}$metadata#${path.entity.name}${toSelectList(query, path.entity, request.version)}/$entity`
-  return jsonAnswer(format, renderRecord([context(format, url)], found.json), tagHeader(found.version))
+  return jsonResponse(
+    format,
+    prependMembers([contextMember(format, url)], found.json),
+    etagHeader(found.version),
+  )
 }
 
 /** The address of one record. */
-export async function readReference(
+export async function getRecordReference(
   request: ODataRequest,
   path: RecordPath,
-  { reading }: Service,
-): Promise<Answer> {
-  const format = chooseDataFormat(wishOf(request))
-  checkOptions(request.options, 'reference')
-  const found = await find(request, path, reading, {
-    query: { select: [keyOf(path.entity)] },
-    notation: toBareNotation({ numbersAsText: true }),
+  { reading }: ODataServices,
+): Promise<ODataResponse> {
+  const format = negotiateJsonFormat(requestedFormatOf(request))
+  checkAllowedOptions(request.options, 'reference')
+  const found = await fetchRecord(request, path, reading, {
+    query: { select: [toKeySelectItem(path.entity)] },
+    representation: toValueRepresentation({ ieee754Compatible: true }),
   })
-  if (!found) return path.key === undefined ? noContent() : missing(path, path.key)
-  const id = text('@odata.id', request.root + toRecordUrl(path.entity, toKey(path.entity, found.json)))
-  return jsonAnswer(format, renderObject([context(format, `${request.root}$metadata#$ref`), id]))
+  if (!found) return path.key === undefined ? noContent() : failRecordNotFound(path, path.key)
+  const id = stringMember(
+    '@odata.id',
+    request.root + toCanonicalUrl(path.entity, readKeyFromJson(path.entity, found.json)),
+  )
+  return jsonResponse(
+    format,
+    renderPayloadObject([contextMember(format, `${request.root}$metadata#$ref`), id]),
+  )
 }
 
 /** One value of a record (Part 1, 11.2.4): as JSON, as plain text, or how many there are. Null is 204. */
-export async function readValue(
+export async function getPropertyValue(
   request: ODataRequest,
   path: ValuePath,
-  { reading }: Service,
-): Promise<Answer> {
-  const { scalar, form, hops, entity, key } = path
-  if (form !== 'value') checkTakesText(wishOf(request))
-  const format = form === 'value' ? chooseDataFormat(wishOf(request)) : undefined
-  checkOptions(request.options, 'value')
+  { reading }: ODataServices,
+): Promise<ODataResponse> {
+  const { scalar, form, navigationPath, entity, key } = path
+  if (form !== 'value') checkAcceptsText(requestedFormatOf(request))
+  const format = form === 'value' ? negotiateJsonFormat(requestedFormatOf(request)) : undefined
+  checkAllowedOptions(request.options, 'value')
   const query = { select: [{ name: scalar.name, at: { source: 'the path' } }] }
   const found =
-    (await find(request, path, reading, {
+    (await fetchRecord(request, path, reading, {
       query,
-      notation: toBareNotation({ numbersAsText: format?.numbersAsText ?? false }),
-    })) ?? missing(path, key)
-  const tag = tagHeader(found.version)
-  if (isUnchanged(request, found)) return { status: 304, headers: tag }
-  const value = onlyValue(scalar.name, found.json)
+      representation: toValueRepresentation({ ieee754Compatible: format?.ieee754Compatible ?? false }),
+    })) ?? failRecordNotFound(path, key)
+  const tag = etagHeader(found.version)
+  if (isNotModified(request, found)) return { status: 304, headers: tag }
+  const value = extractOnlyValue(scalar.name, found.json)
   if (value === 'null') return noContent(tag)
   if (!format)
-    return textAnswer(
-      form === 'raw' ? renderPlain(value) : String((JSON.parse(value) as readonly unknown[]).length),
+    return textResponse(
+      form === 'raw' ? toRawValue(value) : String((JSON.parse(value) as readonly unknown[]).length),
       tag,
     ) // only collections are counted
-  const url = `${request.root}$metadata#${toRecordFragment(entity, key, hops)}/${scalar.name}`
-  return jsonAnswer(format, renderObject([context(format, url), member('value', value)]), tag)
+  const url = `${request.root}$metadata#${toContextPath(entity, key, navigationPath)}/${scalar.name}`
+  return jsonResponse(
+    format,
+    renderPayloadObject([contextMember(format, url), payloadMember('value', value)]),
+    tag,
+  )
 }
 
-async function find(
+async function fetchRecord(
   { actor }: ODataRequest,
-  { hops, entity, key }: RecordPath | ValuePath,
-  reading: Reading,
-  view: Parameters<Reading['get']>[2],
-): Promise<Found | undefined> {
-  return reading.get(entity, key, view, actor, await reading.follow(hops, actor))
+  { navigationPath, entity, key }: RecordPath | ValuePath,
+  reading: ReadService,
+  view: Parameters<ReadService['get']>[2],
+): Promise<RecordJson | undefined> {
+  return reading.get(entity, key, view, actor, await reading.resolvePath(navigationPath, actor))
 }
 
 /**
  * Whether the client has this version already (RFC 9110, 13.2.2). Fails with `PreconditionFailed` if it wants
  * another one.
  */
-function isUnchanged({ headers }: ODataRequest, { version }: Found): boolean {
-  const wanted = readEntityTags('If-Match', headers['if-match'])
-  if (wanted && !isNamed(wanted, version)) fail({ kind: 'PreconditionFailed', header: 'If-Match' })
-  const known = readEntityTags('If-None-Match', headers['if-none-match'])
-  return known !== undefined && isNamed(known, version)
+function isNotModified({ headers }: ODataRequest, { version }: RecordJson): boolean {
+  const ifMatch = readEntityTags('If-Match', headers['if-match'])
+  if (ifMatch && !matchesETag(ifMatch, version)) fail({ kind: 'PreconditionFailed', header: 'If-Match' })
+  const ifNoneMatch = readEntityTags('If-None-Match', headers['if-none-match'])
+  return ifNoneMatch !== undefined && matchesETag(ifNoneMatch, version)
 }
 
-const missing = ({ hops, entity }: RecordPath | ValuePath, key: string | undefined): never =>
-  fail({ kind: 'NotFound', what: toRecordFragment(entity, key, hops) })
+const failRecordNotFound = (
+  { navigationPath, entity }: RecordPath | ValuePath,
+  key: string | undefined,
+): never => fail({ kind: 'NotFound', what: toContextPath(entity, key, navigationPath) })
 
 /**
  * `$entity?$id=...`: the record that an id of ours names, absolute or relative to the service root (Part 2,
  * 4.2).
  */
-export async function readEntityId(request: ODataRequest, _path: unknown, service: Service): Promise<Answer> {
+export async function getEntityById(
+  request: ODataRequest,
+  _path: unknown,
+  service: ODataServices,
+): Promise<ODataResponse> {
   const { options, root, limits } = request
-  checkOptions(options, 'entityId')
+  checkAllowedOptions(options, 'entityId')
   const id =
     options.values.get('$id') ??
     fail({ kind: 'BadOptionValue', option: '$id', expected: 'the id of a record', found: '' })
   const base = [root, new URL(root).pathname].find(start => id.startsWith(start)) ?? ''
-  const path = readPath(id.slice(base.length), { limits, aliases: options.aliases })
+  const path = readResourcePath(id.slice(base.length), { limits, aliases: options.aliases })
   if (path.kind !== 'record' || path.form !== 'record')
     return fail({ kind: 'NotFound', what: `record '${id}'` })
-  return readRecord(request, path, service, 'entityId')
+  return getRecord(request, path, service, 'entityId')
 }

@@ -1,28 +1,34 @@
 import type { Entity, Field, Scalar } from '../../model/model.js'
 import { FUNCTIONS } from '../../query/functions.js'
-import { SEARCHABLE } from '../../query/limits.js'
+import { SEARCHABLE_ENTITIES } from '../../query/limits.js'
 
 /**
  * The value of an annotation, before it is written as JSON or XML. JSON writes members of enumerations and
  * paths as plain strings, XML does not.
  */
-export type Value = string | boolean | Member | Path | RecordValue | readonly Value[]
-interface Member {
+export type AnnotationExpression =
+  | string
+  | boolean
+  | EnumMemberExpression
+  | PropertyPathExpression
+  | RecordExpression
+  | readonly AnnotationExpression[]
+interface EnumMemberExpression {
   readonly kind: 'member'
   readonly type: string
   readonly name: string
 }
-interface Path {
+interface PropertyPathExpression {
   readonly kind: 'path'
-  readonly to: string
+  readonly path: string
 }
-interface RecordValue {
+interface RecordExpression {
   readonly kind: 'record'
-  readonly values: Readonly<Record<string, Value>>
+  readonly values: Readonly<Record<string, AnnotationExpression>>
 }
 
 /** A term, by the alias of its vocabulary, and what it says. */
-export type Annotation = readonly [term: string, value: Value]
+export type Annotation = readonly [term: string, value: AnnotationExpression]
 
 /** The vocabularies of OASIS that are spoken, by the alias used here. */
 export const VOCABULARIES = [
@@ -36,41 +42,53 @@ export const VOCABULARIES = [
  */
 const LOOKUP_NAME = 'RESO.OData.Metadata.LookupName'
 
-const record = (values: Readonly<Record<string, Value>>): RecordValue => ({ kind: 'record', values })
-const paths = (scalars: readonly Scalar[]): readonly Path[] =>
-  scalars.map(s => ({ kind: 'path', to: s.name }))
-const member = (type: string, name: string): Member => ({ kind: 'member', type, name })
+const record = (values: Readonly<Record<string, AnnotationExpression>>): RecordExpression => ({
+  kind: 'record',
+  values,
+})
+const paths = (scalars: readonly Scalar[]): readonly PropertyPathExpression[] =>
+  scalars.map(s => ({ kind: 'path', path: s.name }))
+const enumMember = (type: string, name: string): EnumMemberExpression => ({ kind: 'member', type, name })
 
-const describe = ({ description }: { readonly description: string }): readonly Annotation[] =>
+const descriptionAnnotation = ({ description }: { readonly description: string }): readonly Annotation[] =>
   description === '' ? [] : [['Core.Description', description]]
 
-export const ofType = (entity: Entity): readonly Annotation[] => describe(entity)
+export const entityTypeAnnotations = (entity: Entity): readonly Annotation[] => descriptionAnnotation(entity)
 
 /**
  * What the type of a field does not say: its meaning, who sets it, whether it can be read, and its Lookup.
  */
-export function ofField(entity: Entity, field: Field): readonly Annotation[] {
-  if (field.kind === 'navigation') return describe(field)
+export function propertyAnnotations(entity: Entity, field: Field): readonly Annotation[] {
+  if (field.kind === 'navigation') return descriptionAnnotation(field)
   return [
-    ...describe(field),
-    ...when(entity.writable && field.setBy === 'service', ['Core.Computed', true]),
-    ...when(!isReadable(field), ['Core.Permissions', member('Org.OData.Core.V1.Permission', 'Write')]),
+    ...descriptionAnnotation(field),
+    ...annotateIf(entity.writable && field.setBy === 'service', ['Core.Computed', true]),
+    ...annotateIf(!isReadable(field), [
+      'Core.Permissions',
+      enumMember('Org.OData.Core.V1.Permission', 'Write'),
+    ]),
     ...(field.lookup ? [[LOOKUP_NAME, field.lookup.name] as const] : []),
-    ...deprecate(field),
+    ...revisionsAnnotation(field),
   ]
 }
 
-const deprecate = ({ deprecated }: Scalar): readonly Annotation[] =>
+const revisionsAnnotation = ({ deprecated }: Scalar): readonly Annotation[] =>
   deprecated === undefined
     ? []
     : [
         [
           'Core.Revisions',
-          [record({ Kind: member('Org.OData.Core.V1.RevisionKind', 'Deprecated'), Description: deprecated })],
+          [
+            record({
+              Kind: enumMember('Org.OData.Core.V1.RevisionKind', 'Deprecated'),
+              Description: deprecated,
+            }),
+          ],
         ],
       ]
 
-const when = (holds: boolean, annotation: Annotation): readonly Annotation[] => (holds ? [annotation] : [])
+const annotateIf = (holds: boolean, annotation: Annotation): readonly Annotation[] =>
+  holds ? [annotation] : []
 const isReadable = (s: Scalar) => s.readableBy !== 'nobody'
 const isSortable = (s: Scalar) => isReadable(s) && !s.collection && s.type !== 'GeographyPoint'
 
@@ -78,7 +96,7 @@ const isSortable = (s: Scalar) => isReadable(s) && !s.collection && s.type !== '
  * What can be done with an entity set. `Core.OptimisticConcurrency` is not said: it would oblige clients to
  * send If-Match (Part 1, 11.4.1.1), and here that is left to them.
  */
-export function ofSet({ name, writable, scalars }: Entity): readonly Annotation[] {
+export function entitySetAnnotations({ name, writable, scalars }: Entity): readonly Annotation[] {
   const unreadable = scalars.filter(s => !isReadable(s))
   const required = scalars.filter(s => s.required)
   return [
@@ -92,7 +110,7 @@ export function ofSet({ name, writable, scalars }: Entity): readonly Annotation[
     ],
     ['Capabilities.DeleteRestrictions', record({ Deletable: writable })],
     ['Capabilities.CountRestrictions', record({ Countable: true })],
-    ...when(unreadable.length > 0, [
+    ...annotateIf(unreadable.length > 0, [
       'Capabilities.FilterRestrictions',
       record({ Filterable: true, NonFilterableProperties: paths(unreadable) }),
     ]),
@@ -102,9 +120,9 @@ export function ofSet({ name, writable, scalars }: Entity): readonly Annotation[
     ],
     [
       'Capabilities.NavigationRestrictions',
-      record({ Navigability: member('Org.OData.Capabilities.V1.NavigationType', 'Recursive') }),
+      record({ Navigability: enumMember('Org.OData.Capabilities.V1.NavigationType', 'Recursive') }),
     ],
-    ['Capabilities.SearchRestrictions', record({ Searchable: SEARCHABLE.has(name) })],
+    ['Capabilities.SearchRestrictions', record({ Searchable: SEARCHABLE_ENTITIES.has(name) })],
     ['Capabilities.TopSupported', true],
     ['Capabilities.SkipSupported', true],
     ['Capabilities.IndexableByKey', true],
@@ -115,7 +133,7 @@ export function ofSet({ name, writable, scalars }: Entity): readonly Annotation[
  * `negate` is the sign of a number, which has no name in a filter; the others here are no rows of the table:
  * they are shorthand or need a body.
  */
-const FILTER_WORDS = [
+const FILTER_FUNCTION_NAMES = [
   ...Object.keys(FUNCTIONS).filter(name => name !== 'negate'),
   'has',
   'cast',
@@ -128,9 +146,9 @@ const FILTER_WORDS = [
  * What the service as a whole can do. `KeyAsSegmentSupported` is not said: tools that read it (odata-openapi)
  * then write keys in no other form.
  */
-export const OF_SERVICE: readonly Annotation[] = [
+export const ENTITY_CONTAINER_ANNOTATIONS: readonly Annotation[] = [
   ['Core.ODataVersions', '4.0 4.01'],
-  ['Capabilities.FilterFunctions', FILTER_WORDS],
+  ['Capabilities.FilterFunctions', FILTER_FUNCTION_NAMES],
   [
     'Capabilities.BatchSupport',
     record({

@@ -1,61 +1,73 @@
 import {
   ENTITIES,
   type Entity,
-  entity,
   type Field,
+  getEntity,
   NAMESPACE,
   type Navigation,
   type Scalar,
 } from '../../model/model.js'
-import { CONTAINER, constraintOf, facetsOf, isOptional, partnerOf, qualify } from './csdl.js'
+import {
+  ENTITY_CONTAINER_NAME,
+  facetsOf,
+  isNullableNavigation,
+  partnerOf,
+  referentialConstraintOf,
+  toQualifiedName,
+} from './csdl.js'
 import {
   type Annotation,
-  OF_SERVICE,
-  ofField,
-  ofSet,
-  ofType,
-  type Value,
+  type AnnotationExpression,
+  ENTITY_CONTAINER_ANNOTATIONS,
+  entitySetAnnotations,
+  entityTypeAnnotations,
+  propertyAnnotations,
   VOCABULARIES,
 } from './csdl-annotations.js'
 
-type Json = string | number | boolean | readonly Json[] | { readonly [member: string]: Json }
+type CsdlJson = string | number | boolean | readonly CsdlJson[] | { readonly [member: string]: CsdlJson }
 
 /** The entity model as a document of CSDL JSON 4.01. */
-export function toCsdlJson(): Json {
+export function toCsdlJson(): CsdlJson {
   const entities = [...ENTITIES.values()]
   return {
     $Version: '4.01',
-    $EntityContainer: qualify(CONTAINER),
+    $EntityContainer: toQualifiedName(ENTITY_CONTAINER_NAME),
     $Reference: Object.fromEntries(VOCABULARIES.map(toReference)),
     [NAMESPACE]: {
       ...Object.fromEntries(entities.map(e => [e.typeName, toEntityType(e)])),
-      [CONTAINER]: {
+      [ENTITY_CONTAINER_NAME]: {
         $Kind: 'EntityContainer',
         ...Object.fromEntries(entities.map(e => [e.name, toEntitySet(e)])),
-        ...toMembers(OF_SERVICE),
+        ...toAnnotationMembers(ENTITY_CONTAINER_ANNOTATIONS),
       },
     },
   }
 }
 
-const toReference = ({ alias, namespace }: (typeof VOCABULARIES)[number]): readonly [string, Json] => [
+const toReference = ({ alias, namespace }: (typeof VOCABULARIES)[number]): readonly [string, CsdlJson] => [
   `https://oasis-tcs.github.io/odata-vocabularies/vocabularies/${namespace}.json`,
   { $Include: [{ $Namespace: namespace, $Alias: alias }] },
 ]
 
-function toEntityType(of: Entity): Json {
+function toEntityType(of: Entity): CsdlJson {
   const fields = [...of.fields.values()].map(f => [
     f.name,
-    { ...toProperty(of, f), ...toMembers(ofField(of, f)) },
+    { ...toProperty(of, f), ...toAnnotationMembers(propertyAnnotations(of, f)) },
   ])
-  return { $Kind: 'EntityType', $Key: [of.key.name], ...Object.fromEntries(fields), ...toMembers(ofType(of)) }
+  return {
+    $Kind: 'EntityType',
+    $Key: [of.key.name],
+    ...Object.fromEntries(fields),
+    ...toAnnotationMembers(entityTypeAnnotations(of)),
+  }
 }
 
 const toProperty = (of: Entity, field: Field) =>
-  field.kind === 'scalar' ? toScalar(field) : toNavigation(of, field)
+  field.kind === 'scalar' ? toStructuralProperty(field) : toNavigationProperty(of, field)
 
 /** Without `$Type` a property is an Edm.String, without `$Nullable` it is never null (CSDL JSON 4.01, 7). */
-function toScalar(s: Scalar): Readonly<Record<string, Json>> {
+function toStructuralProperty(s: Scalar): Readonly<Record<string, CsdlJson>> {
   return {
     ...(s.type !== 'String' && { $Type: `Edm.${s.type}` }),
     ...(s.collection && { $Collection: true }),
@@ -64,37 +76,37 @@ function toScalar(s: Scalar): Readonly<Record<string, Json>> {
   }
 }
 
-function toNavigation(of: Entity, n: Navigation): Readonly<Record<string, Json>> {
+function toNavigationProperty(of: Entity, n: Navigation): Readonly<Record<string, CsdlJson>> {
   const partner = partnerOf(of, n)
-  const constraint = constraintOf(n)
+  const constraint = referentialConstraintOf(n)
   return {
     $Kind: 'NavigationProperty',
-    $Type: qualify(entity(n.target).typeName),
+    $Type: toQualifiedName(getEntity(n.target).typeName),
     ...(n.collection && { $Collection: true }),
-    ...(!n.collection && isOptional(of, n) && { $Nullable: true }),
+    ...(!n.collection && isNullableNavigation(of, n) && { $Nullable: true }),
     ...(partner !== undefined && { $Partner: partner }),
     ...(constraint && { $ReferentialConstraint: { [constraint.local]: constraint.foreign } }),
   }
 }
 
-function toEntitySet(of: Entity): Json {
+function toEntitySet(of: Entity): CsdlJson {
   return {
     $Collection: true,
-    $Type: qualify(of.typeName),
+    $Type: toQualifiedName(of.typeName),
     ...(of.navigations.length > 0 && {
       $NavigationPropertyBinding: Object.fromEntries(of.navigations.map(n => [n.name, n.target])),
     }),
-    ...toMembers(ofSet(of)),
+    ...toAnnotationMembers(entitySetAnnotations(of)),
   }
 }
 
-const toMembers = (annotations: readonly Annotation[]): Readonly<Record<string, Json>> =>
-  Object.fromEntries(annotations.map(([term, value]) => [`@${term}`, toJson(value)]))
+const toAnnotationMembers = (annotations: readonly Annotation[]): Readonly<Record<string, CsdlJson>> =>
+  Object.fromEntries(annotations.map(([term, value]) => [`@${term}`, toExpressionJson(value)]))
 
-function toJson(value: Value): Json {
+function toExpressionJson(value: AnnotationExpression): CsdlJson {
   if (typeof value !== 'object') return value
-  if (!('kind' in value)) return value.map(toJson)
+  if (!('kind' in value)) return value.map(toExpressionJson)
   if (value.kind === 'record')
-    return Object.fromEntries(Object.entries(value.values).map(([name, v]) => [name, toJson(v)]))
-  return value.kind === 'member' ? value.name : value.to
+    return Object.fromEntries(Object.entries(value.values).map(([name, v]) => [name, toExpressionJson(v)]))
+  return value.kind === 'member' ? value.name : value.path
 }

@@ -1,93 +1,106 @@
 import {
   ENTITIES,
   type Entity,
-  entity,
   type Field,
+  getEntity,
   NAMESPACE,
   type Navigation,
   type Scalar,
 } from '../../model/model.js'
-import { CONTAINER, constraintOf, facetsOf, isOptional, partnerOf, qualify } from './csdl.js'
+import {
+  ENTITY_CONTAINER_NAME,
+  facetsOf,
+  isNullableNavigation,
+  partnerOf,
+  referentialConstraintOf,
+  toQualifiedName,
+} from './csdl.js'
 import {
   type Annotation,
-  OF_SERVICE,
-  ofField,
-  ofSet,
-  ofType,
-  type Value,
+  type AnnotationExpression,
+  ENTITY_CONTAINER_ANNOTATIONS,
+  entitySetAnnotations,
+  entityTypeAnnotations,
+  propertyAnnotations,
   VOCABULARIES,
 } from './csdl-annotations.js'
-import { type Element, element } from './xml.js'
+import { type XmlElement, xmlElement } from './xml.js'
 
 /**
  * The entity model as a document of CSDL XML. It says 4.0, which readers of both versions take; nothing in it
  * is newer.
  */
-export function toCsdlXml(): Element {
+export function toCsdlXml(): XmlElement {
   const entities = [...ENTITIES.values()]
-  const sets = [...entities.map(toEntitySet), ...OF_SERVICE.map(toAnnotation)]
-  return element('edmx:Edmx', { Version: '4.0', 'xmlns:edmx': 'http://docs.oasis-open.org/odata/ns/edmx' }, [
-    ...VOCABULARIES.map(toReference),
-    element('edmx:DataServices', {}, [
-      element('Schema', { Namespace: NAMESPACE, xmlns: 'http://docs.oasis-open.org/odata/ns/edm' }, [
-        ...entities.map(toEntityType),
-        element('EntityContainer', { Name: CONTAINER }, sets),
+  const sets = [...entities.map(toEntitySet), ...ENTITY_CONTAINER_ANNOTATIONS.map(toAnnotation)]
+  return xmlElement(
+    'edmx:Edmx',
+    { Version: '4.0', 'xmlns:edmx': 'http://docs.oasis-open.org/odata/ns/edmx' },
+    [
+      ...VOCABULARIES.map(toReference),
+      xmlElement('edmx:DataServices', {}, [
+        xmlElement('Schema', { Namespace: NAMESPACE, xmlns: 'http://docs.oasis-open.org/odata/ns/edm' }, [
+          ...entities.map(toEntityType),
+          xmlElement('EntityContainer', { Name: ENTITY_CONTAINER_NAME }, sets),
+        ]),
       ]),
-    ]),
-  ])
+    ],
+  )
 }
 
 const toReference = ({ alias, namespace }: (typeof VOCABULARIES)[number]) =>
-  element(
+  xmlElement(
     'edmx:Reference',
     { Uri: `https://oasis-tcs.github.io/odata-vocabularies/vocabularies/${namespace}.xml` },
-    [element('edmx:Include', { Namespace: namespace, Alias: alias })],
+    [xmlElement('edmx:Include', { Namespace: namespace, Alias: alias })],
   )
 
-function toEntityType(of: Entity): Element {
-  const key = element('Key', {}, [element('PropertyRef', { Name: of.key.name })])
-  return element('EntityType', { Name: of.typeName }, [
+function toEntityType(of: Entity): XmlElement {
+  const key = xmlElement('Key', {}, [xmlElement('PropertyRef', { Name: of.key.name })])
+  return xmlElement('EntityType', { Name: of.typeName }, [
     key,
     ...[...of.fields.values()].map(f => toProperty(of, f)),
-    ...ofType(of).map(toAnnotation),
+    ...entityTypeAnnotations(of).map(toAnnotation),
   ])
 }
 
-function toProperty(of: Entity, field: Field): Element {
-  const annotations = ofField(of, field).map(toAnnotation)
-  return field.kind === 'scalar' ? toScalar(field, annotations) : toNavigation(of, field, annotations)
+function toProperty(of: Entity, field: Field): XmlElement {
+  const annotations = propertyAnnotations(of, field).map(toAnnotation)
+  return field.kind === 'scalar'
+    ? toStructuralProperty(field, annotations)
+    : toNavigationProperty(of, field, annotations)
 }
 
-const typeOf = (name: string, collection: boolean) => (collection ? `Collection(${name})` : name)
+const typeAttribute = (name: string, collection: boolean) => (collection ? `Collection(${name})` : name)
 const nullable = (isNullable: boolean) => (isNullable ? undefined : 'false')
 
-const toScalar = (s: Scalar, annotations: readonly Element[]) =>
-  element(
+const toStructuralProperty = (s: Scalar, annotations: readonly XmlElement[]) =>
+  xmlElement(
     'Property',
     {
       Name: s.name,
-      Type: typeOf(`Edm.${s.type}`, s.collection),
+      Type: typeAttribute(`Edm.${s.type}`, s.collection),
       Nullable: nullable(s.nullable),
       ...facetsOf(s),
     },
     annotations,
   )
 
-function toNavigation(of: Entity, n: Navigation, annotations: readonly Element[]): Element {
-  const constraint = constraintOf(n)
-  const type = typeOf(qualify(entity(n.target).typeName), n.collection)
-  return element(
+function toNavigationProperty(of: Entity, n: Navigation, annotations: readonly XmlElement[]): XmlElement {
+  const constraint = referentialConstraintOf(n)
+  const type = typeAttribute(toQualifiedName(getEntity(n.target).typeName), n.collection)
+  return xmlElement(
     'NavigationProperty',
     {
       Name: n.name,
       Type: type,
-      Nullable: nullable(n.collection || isOptional(of, n)),
+      Nullable: nullable(n.collection || isNullableNavigation(of, n)),
       Partner: partnerOf(of, n),
     },
     [
       ...(constraint
         ? [
-            element('ReferentialConstraint', {
+            xmlElement('ReferentialConstraint', {
               Property: constraint.local,
               ReferencedProperty: constraint.foreign,
             }),
@@ -99,41 +112,50 @@ function toNavigation(of: Entity, n: Navigation, annotations: readonly Element[]
 }
 
 const toEntitySet = (of: Entity) =>
-  element('EntitySet', { Name: of.name, EntityType: qualify(of.typeName) }, [
-    ...of.navigations.map(n => element('NavigationPropertyBinding', { Path: n.name, Target: n.target })),
-    ...ofSet(of).map(toAnnotation),
+  xmlElement('EntitySet', { Name: of.name, EntityType: toQualifiedName(of.typeName) }, [
+    ...of.navigations.map(n => xmlElement('NavigationPropertyBinding', { Path: n.name, Target: n.target })),
+    ...entitySetAnnotations(of).map(toAnnotation),
   ])
 
-const toAnnotation = ([term, value]: Annotation) => holding('Annotation', { Term: term }, value)
+const toAnnotation = ([term, value]: Annotation) =>
+  toElementWithExpression('Annotation', { Term: term }, value)
 
 /**
  * An element that holds a value: simple ones stand in an attribute, records and collections inside (CSDL XML
  * 4.01, 14.3 and 14.4).
  */
-function holding(name: string, attributes: Readonly<Record<string, string>>, value: Value): Element {
-  const simple = toSimple(value)
+function toElementWithExpression(
+  name: string,
+  attributes: Readonly<Record<string, string>>,
+  value: AnnotationExpression,
+): XmlElement {
+  const simple = toAttributeNotation(value)
   return simple
-    ? element(name, { ...attributes, [simple.name]: simple.text })
-    : element(name, attributes, [toItem(value)])
+    ? xmlElement(name, { ...attributes, [simple.name]: simple.text })
+    : xmlElement(name, attributes, [toElementNotation(value)])
 }
 
-function toSimple(value: Value): { readonly name: string; readonly text: string } | undefined {
+function toAttributeNotation(
+  value: AnnotationExpression,
+): { readonly name: string; readonly text: string } | undefined {
   if (typeof value === 'string') return { name: 'String', text: value }
   if (typeof value === 'boolean') return { name: 'Bool', text: String(value) }
   if (!('kind' in value) || value.kind === 'record') return undefined
   return value.kind === 'member'
     ? { name: 'EnumMember', text: `${value.type}/${value.name}` }
-    : { name: 'PropertyPath', text: value.to }
+    : { name: 'PropertyPath', text: value.path }
 }
 
-function toItem(value: Value): Element {
-  const simple = toSimple(value)
-  if (simple) return element(simple.name, {}, simple.text)
+function toElementNotation(value: AnnotationExpression): XmlElement {
+  const simple = toAttributeNotation(value)
+  if (simple) return xmlElement(simple.name, {}, simple.text)
   if (typeof value === 'object' && 'kind' in value && value.kind === 'record')
-    return element(
+    return xmlElement(
       'Record',
       {},
-      Object.entries(value.values).map(([name, v]) => holding('PropertyValue', { Property: name }, v)),
+      Object.entries(value.values).map(([name, v]) =>
+        toElementWithExpression('PropertyValue', { Property: name }, v),
+      ),
     )
-  return element('Collection', {}, Array.isArray(value) ? value.map(toItem) : [])
+  return xmlElement('Collection', {}, Array.isArray(value) ? value.map(toElementNotation) : [])
 }

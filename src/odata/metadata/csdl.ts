@@ -1,8 +1,8 @@
-import { type Entity, entity, NAMESPACE, type Navigation, type Scalar } from '../../model/model.js'
+import { type Entity, getEntity, NAMESPACE, type Navigation, type Scalar } from '../../model/model.js'
 
-export const CONTAINER = 'Default'
+export const ENTITY_CONTAINER_NAME = 'Default'
 
-export const qualify = (name: string) => `${NAMESPACE}.${name}`
+export const toQualifiedName = (name: string) => `${NAMESPACE}.${name}`
 
 /** SRID of WGS 84, the default of geography types; said because some readers know no default. */
 const SRID = '4326'
@@ -25,7 +25,7 @@ export function facetsOf({
 /**
  * Whether a navigation may lead nowhere: a free reference always may, a relation where its column is empty.
  */
-export function isOptional(from: Entity, navigation: Navigation): boolean {
+export function isNullableNavigation(from: Entity, navigation: Navigation): boolean {
   const column = from.fields.get(navigation.local)
   return !navigation.relation || column?.kind !== 'scalar' || column.nullable
 }
@@ -36,7 +36,7 @@ export function partnerOf(
   { relation, target, local, foreign }: Navigation,
 ): string | undefined {
   if (!relation) return undefined
-  return entity(target).navigations.find(
+  return getEntity(target).navigations.find(
     n => n.relation && n.target === from.name && n.local === foreign && n.foreign === local,
   )?.name
 }
@@ -45,7 +45,7 @@ export function partnerOf(
  * The columns that are equal on both sides, on the side that holds the foreign key; free references promise
  * nothing (CSDL 4.01, 8.5).
  */
-export function constraintOf({
+export function referentialConstraintOf({
   relation,
   collection,
   local,

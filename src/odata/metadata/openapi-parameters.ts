@@ -1,62 +1,70 @@
-import { SKIP_MAX } from '../../query/limits.js'
-import type { JsonObject } from './openapi-schemas.js'
+import { MAX_SKIP } from '../../query/limits.js'
+import type { OpenApiObject } from './openapi-schemas.js'
 
-const option = (name: string, schema: JsonObject, description: string): JsonObject => ({
+const queryParameter = (name: string, schema: OpenApiObject, description: string): OpenApiObject => ({
   name,
   in: 'query',
   description,
   schema,
 })
-const header = (name: string, description: string): JsonObject => ({
+const headerParameter = (name: string, description: string): OpenApiObject => ({
   name,
   in: 'header',
   description,
   schema: { type: 'string' },
 })
 
-const TEXT: JsonObject = { type: 'string' }
-const COUNTING: JsonObject = { type: 'integer', minimum: 0 }
+const STRING_SCHEMA: OpenApiObject = { type: 'string' }
+const NON_NEGATIVE_INTEGER_SCHEMA: OpenApiObject = { type: 'integer', minimum: 0 }
 
 /** Everything that can be asked beside the path, by the name under which the document keeps it. */
-export const PARAMETERS = {
-  filter: option('$filter', TEXT, "Which records, for instance City eq 'Austin' and ListPrice lt 500000."),
-  search: option('$search', TEXT, 'Words, with AND, OR, NOT and "phrases", in the text of a record.'),
-  compute: option(
+export const OPENAPI_PARAMETERS = {
+  filter: queryParameter(
+    '$filter',
+    STRING_SCHEMA,
+    "Which records, for instance City eq 'Austin' and ListPrice lt 500000.",
+  ),
+  search: queryParameter(
+    '$search',
+    STRING_SCHEMA,
+    'Words, with AND, OR, NOT and "phrases", in the text of a record.',
+  ),
+  compute: queryParameter(
     '$compute',
-    TEXT,
+    STRING_SCHEMA,
     'Values to compute, each with a name: ListPrice div LivingArea as PricePerFoot.',
   ),
-  select: option('$select', TEXT, 'Which fields, joined by commas; * for all.'),
-  orderby: option(
+  select: queryParameter('$select', STRING_SCHEMA, 'Which fields, joined by commas; * for all.'),
+  orderby: queryParameter(
     '$orderby',
-    TEXT,
+    STRING_SCHEMA,
     'In which order: fields, each with asc or desc. The key always comes last.',
   ),
-  expand: option(
+  expand: queryParameter(
     '$expand',
-    TEXT,
+    STRING_SCHEMA,
     'Which related records, each with options of its own: Media($select=MediaURL;$orderby=Order;$top=1). * for all.',
   ),
-  top: option('$top', COUNTING, 'Records of a page.'),
-  skip: option(
+  top: queryParameter('$top', NON_NEGATIVE_INTEGER_SCHEMA, 'Records of a page.'),
+  skip: queryParameter(
     '$skip',
-    { ...COUNTING, maximum: SKIP_MAX },
+    { ...NON_NEGATIVE_INTEGER_SCHEMA, maximum: MAX_SKIP },
     'Records to leave out. To read further follow @odata.nextLink.',
   ),
-  count: option('$count', { type: 'boolean' }, 'Whether to count all records that match.'),
-  skiptoken: option(
+  count: queryParameter('$count', { type: 'boolean' }, 'Whether to count all records that match.'),
+  skiptoken: queryParameter(
     '$skiptoken',
-    TEXT,
+    STRING_SCHEMA,
     'Where the next page begins. It comes with @odata.nextLink and is not made by clients.',
   ),
-  format: option('$format', TEXT, 'json or xml; stands above the header Accept.'),
-  ifMatch: header('If-Match', 'Write only if the record still has this ETag.'),
-  ifNoneMatch: header('If-None-Match', 'Answer 304 if the record still has this ETag.'),
-  preferPage: header('Prefer', 'maxpagesize=n: records of a page where $top is absent.'),
-  preferReturn: header(
+  format: queryParameter('$format', STRING_SCHEMA, 'json or xml; stands above the header Accept.'),
+  ifMatch: headerParameter('If-Match', 'Write only if the record still has this ETag.'),
+  ifNoneMatch: headerParameter('If-None-Match', 'Answer 304 if the record still has this ETag.'),
+  preferPage: headerParameter('Prefer', 'maxpagesize=n: records of a page where $top is absent.'),
+  preferReturn: headerParameter(
     'Prefer',
     'return=minimal for 204 without a body, return=representation for the record with absolute links.',
   ),
 } as const
 
-export type ParameterName = keyof typeof PARAMETERS
+export type OpenApiParameterName = keyof typeof OPENAPI_PARAMETERS

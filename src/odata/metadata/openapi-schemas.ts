@@ -1,14 +1,19 @@
-import { type Entity, entity, type Field, type Scalar } from '../../model/model.js'
+import { type Entity, type Field, getEntity, type Scalar } from '../../model/model.js'
 
 /** A value of JSON, as much as an OpenAPI document needs. */
-export type Json = string | number | boolean | readonly Json[] | { readonly [member: string]: Json }
-export type JsonObject = { readonly [member: string]: Json }
+export type OpenApiValue =
+  | string
+  | number
+  | boolean
+  | readonly OpenApiValue[]
+  | { readonly [member: string]: OpenApiValue }
+export type OpenApiObject = { readonly [member: string]: OpenApiValue }
 
-export const refTo = (section: string, name: string): JsonObject => ({
+export const toComponentRef = (section: string, name: string): OpenApiObject => ({
   $ref: `#/components/${section}/${name}`,
 })
 
-const POINT: JsonObject = {
+const POINT: OpenApiObject = {
   type: 'object',
   description: 'A GeoJSON point: longitude, latitude (WGS 84).',
   properties: {
@@ -19,7 +24,7 @@ const POINT: JsonObject = {
 }
 
 /** JSON forms of the types (OData JSON 4.01, 7.1); `type` is apart, since null is one more of it. */
-const FORMS: { readonly [K in Scalar['type']]: JsonObject & { readonly type: string } } = {
+const SCHEMAS_BY_EDM_TYPE: { readonly [K in Scalar['type']]: OpenApiObject & { readonly type: string } } = {
   Boolean: { type: 'boolean' },
   Int32: { type: 'integer', format: 'int32' },
   Int64: { type: 'integer', format: 'int64' },
@@ -31,30 +36,30 @@ const FORMS: { readonly [K in Scalar['type']]: JsonObject & { readonly type: str
 }
 
 /** A record of an entity. What only the service sets is `readOnly`, what is never shown `writeOnly`. */
-export function toRecordSchema(of: Entity): JsonObject {
+export function toRecordSchema(of: Entity): OpenApiObject {
   return {
     type: 'object',
     description: of.description,
-    properties: Object.fromEntries([...of.fields.values()].map(f => [f.name, toFieldSchema(of, f)])),
+    properties: Object.fromEntries([...of.fields.values()].map(f => [f.name, toPropertySchema(of, f)])),
   }
 }
 
 /** The body that creates a record: a record with the fields that a draft cannot do without. */
-export function toCreateSchema(of: Entity): JsonObject {
+export function toCreateSchema(of: Entity): OpenApiObject {
   return {
     allOf: [
-      refTo('schemas', of.typeName),
+      toComponentRef('schemas', of.typeName),
       { type: 'object', required: of.scalars.filter(s => s.required).map(s => s.name) },
     ],
   }
 }
 
 /** A page of records (interface 2.5). */
-export function toPageSchema(of: Entity): JsonObject {
-  const properties: JsonObject = {
+export function toPageSchema(of: Entity): OpenApiObject {
+  const properties: OpenApiObject = {
     '@odata.context': { type: 'string' },
     '@odata.count': { type: 'integer', description: 'Only with $count=true.' },
-    value: { type: 'array', items: refTo('schemas', of.typeName) },
+    value: { type: 'array', items: toComponentRef('schemas', of.typeName) },
     '@odata.nextLink': {
       type: 'string',
       format: 'uri',
@@ -64,10 +69,10 @@ export function toPageSchema(of: Entity): JsonObject {
   return { type: 'object', properties, required: ['@odata.context', 'value'] }
 }
 
-function toFieldSchema(of: Entity, field: Field): JsonObject {
+function toPropertySchema(of: Entity, field: Field): OpenApiObject {
   if (field.kind === 'scalar') return toScalarSchema(of, field)
-  const record = refTo('schemas', entity(field.target).typeName)
-  const shape: JsonObject = field.collection
+  const record = toComponentRef('schemas', getEntity(field.target).typeName)
+  const shape: OpenApiObject = field.collection
     ? { type: 'array', items: record }
     : { anyOf: [record, { type: 'null' }] }
   return { ...shape, description: `${field.description} Only with $expand.`, readOnly: true }
@@ -76,9 +81,12 @@ function toFieldSchema(of: Entity, field: Field): JsonObject {
 function toScalarSchema(
   { writable }: Entity,
   { type, collection, nullable, maxLength, lookup, ...field }: Scalar,
-): JsonObject {
-  const { type: name, ...form } = { ...FORMS[type], ...(maxLength !== undefined && { maxLength }) }
-  const shape: JsonObject = collection
+): OpenApiObject {
+  const { type: name, ...form } = {
+    ...SCHEMAS_BY_EDM_TYPE[type],
+    ...(maxLength !== undefined && { maxLength }),
+  }
+  const shape: OpenApiObject = collection
     ? { type: 'array', items: { type: name, ...form } }
     : { type: nullable ? [name, 'null'] : name, ...form }
   return {

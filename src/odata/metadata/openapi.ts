@@ -1,19 +1,19 @@
-import { CATALOG, type Entry } from '../../errors/catalog.js'
-import { ENTITIES, type Entity, entity, type Navigation } from '../../model/model.js'
-import { SEARCHABLE } from '../../query/limits.js'
+import { CATALOG, type CatalogEntry } from '../../errors/catalog.js'
+import { ENTITIES, type Entity, getEntity, type Navigation } from '../../model/model.js'
+import { SEARCHABLE_ENTITIES } from '../../query/limits.js'
 import { ODATA_PATH } from '../protocol/request.js'
-import { PARAMETERS, type ParameterName } from './openapi-parameters.js'
+import { OPENAPI_PARAMETERS, type OpenApiParameterName } from './openapi-parameters.js'
 import {
-  type Json,
-  type JsonObject,
-  refTo,
+  type OpenApiObject,
+  type OpenApiValue,
+  toComponentRef,
   toCreateSchema,
   toPageSchema,
   toRecordSchema,
 } from './openapi-schemas.js'
 
-const OF_RECORD: readonly ParameterName[] = ['select', 'expand', 'compute', 'format']
-const OF_PAGE: readonly ParameterName[] = [
+const RECORD_PARAMETERS: readonly OpenApiParameterName[] = ['select', 'expand', 'compute', 'format']
+const PAGE_PARAMETERS: readonly OpenApiParameterName[] = [
   'filter',
   'orderby',
   'top',
@@ -21,14 +21,14 @@ const OF_PAGE: readonly ParameterName[] = [
   'count',
   'skiptoken',
   'preferPage',
-  ...OF_RECORD,
+  ...RECORD_PARAMETERS,
 ]
 
 /**
  * The OData surface as OpenAPI 3.1: paths, options, records and errors. What OpenAPI cannot say (key as
  * segment, `/$ref`, single values) is left out.
  */
-export function toOpenApi(): JsonObject {
+export function toOpenApi(): OpenApiObject {
   const entities = [...ENTITIES.values()]
   return {
     openapi: '3.1.0',
@@ -40,117 +40,135 @@ export function toOpenApi(): JsonObject {
     servers: [{ url: ODATA_PATH }],
     security: [{ bearer: [] }],
     tags: entities.map(e => ({ name: e.name, description: e.description })),
-    paths: Object.assign({}, SERVICE, ...entities.map(toPaths)),
+    paths: Object.assign({}, SERVICE_ROOT_PATHS, ...entities.map(toPathItems)),
     components: {
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
-      parameters: PARAMETERS,
-      schemas: Object.assign({ Error: ERROR }, ...entities.map(toSchemas)),
+      parameters: OPENAPI_PARAMETERS,
+      schemas: Object.assign({ Error: ERROR_SCHEMA }, ...entities.map(toSchemas)),
       responses: toErrorResponses(),
     },
   }
 }
 
-const SERVICE: JsonObject = {
+const SERVICE_ROOT_PATHS: OpenApiObject = {
   '/': {
-    get: operation('getService', 'What there is to read', {
-      200: inJson('The service document', { type: 'object' }),
+    get: toOperation('getService', 'What there is to read', {
+      200: jsonContent('The service document', { type: 'object' }),
     }),
   },
   '/$metadata': {
     get: {
-      ...operation('getMetadata', 'The model', {
+      ...toOperation('getMetadata', 'The model', {
         200: { description: 'CSDL', content: { 'application/xml': {}, 'application/json': {} } },
       }),
-      parameters: [refTo('parameters', 'format')],
+      parameters: [toComponentRef('parameters', 'format')],
     },
   },
 }
 
-function toPaths(of: Entity): JsonObject {
+function toPathItems(of: Entity): OpenApiObject {
   const record = `/${of.name}(${of.key.type === 'String' ? `'{${of.key.name}}'` : `{${of.key.name}}`})`
   return {
-    [`/${of.name}`]: { get: list(of, `list${of.name}`), ...(of.writable && { post: create(of) }) },
+    [`/${of.name}`]: {
+      get: listOperation(of, `list${of.name}`),
+      ...(of.writable && { post: createOperation(of) }),
+    },
     [`/${of.name}/$count`]: {
       get: {
-        ...operation(`count${of.name}`, 'How many', { 200: PLAIN_NUMBER }, of),
-        parameters: parameters(['filter']),
+        ...toOperation(`count${of.name}`, 'How many', { 200: PLAIN_NUMBER }, of),
+        parameters: toParameterRefs(['filter']),
       },
     },
     [record]: {
       parameters: [toKeyParameter(of)],
-      get: read(of, `get${of.name}`),
-      ...(of.writable && toWrites(of)),
+      get: readOperation(of, `get${of.name}`),
+      ...(of.writable && toWriteOperations(of)),
     },
     ...Object.fromEntries(
       of.navigations.map(n => [
         `${record}/${n.name}`,
-        { parameters: [toKeyParameter(of)], get: follow(of, n) },
+        { parameters: [toKeyParameter(of)], get: navigationOperation(of, n) },
       ]),
     ),
   }
 }
 
-const optionsOf = (of: Entity): readonly ParameterName[] =>
-  SEARCHABLE.has(of.name) ? ['search', ...OF_PAGE] : OF_PAGE
-const parameters = (names: readonly ParameterName[]): readonly Json[] =>
-  names.map(name => refTo('parameters', name))
+const pageParametersOf = (of: Entity): readonly OpenApiParameterName[] =>
+  SEARCHABLE_ENTITIES.has(of.name) ? ['search', ...PAGE_PARAMETERS] : PAGE_PARAMETERS
+const toParameterRefs = (names: readonly OpenApiParameterName[]): readonly OpenApiValue[] =>
+  names.map(name => toComponentRef('parameters', name))
 
-function list(of: Entity, id: string): JsonObject {
+function listOperation(of: Entity, id: string): OpenApiObject {
   return {
-    ...operation(
+    ...toOperation(
       id,
       `A page of ${of.name}`,
-      { 200: inJson('A page', refTo('schemas', `${of.typeName}Page`)) },
+      { 200: jsonContent('A page', toComponentRef('schemas', `${of.typeName}Page`)) },
       of,
     ),
-    parameters: parameters(optionsOf(of)),
+    parameters: toParameterRefs(pageParametersOf(of)),
   }
 }
 
-function read(of: Entity, id: string): JsonObject {
+function readOperation(of: Entity, id: string): OpenApiObject {
   const responses = {
-    200: inJson('The record', refTo('schemas', of.typeName)),
+    200: jsonContent('The record', toComponentRef('schemas', of.typeName)),
     304: { description: 'The record has the ETag of If-None-Match.' },
   }
   return {
-    ...operation(id, `One record of ${of.name}`, responses, of),
-    parameters: parameters([...OF_RECORD, 'ifNoneMatch']),
+    ...toOperation(id, `One record of ${of.name}`, responses, of),
+    parameters: toParameterRefs([...RECORD_PARAMETERS, 'ifNoneMatch']),
   }
 }
 
-function follow(of: Entity, { name, collection, target }: Navigation): JsonObject {
+function navigationOperation(of: Entity, { name, collection, target }: Navigation): OpenApiObject {
   const id = `get${of.name}${name}`
-  return { ...(collection ? list(entity(target), id) : read(entity(target), id)), tags: [of.name] }
+  return {
+    ...(collection ? listOperation(getEntity(target), id) : readOperation(getEntity(target), id)),
+    tags: [of.name],
+  }
 }
 
-function create(of: Entity): JsonObject {
-  const responses = { 201: inJson('The new draft', refTo('schemas', of.typeName)), 204: NO_BODY }
-  const requestBody = { required: true, ...inJson('The draft', refTo('schemas', `${of.typeName}Create`)) }
+function createOperation(of: Entity): OpenApiObject {
+  const responses = {
+    201: jsonContent('The new draft', toComponentRef('schemas', of.typeName)),
+    204: NO_BODY,
+  }
+  const requestBody = {
+    required: true,
+    ...jsonContent('The draft', toComponentRef('schemas', `${of.typeName}Create`)),
+  }
   return {
-    ...operation(`create${of.name}`, 'Create a draft', responses, of),
-    parameters: parameters(['preferReturn']),
+    ...toOperation(`create${of.name}`, 'Create a draft', responses, of),
+    parameters: toParameterRefs(['preferReturn']),
     requestBody,
   }
 }
 
-function toWrites(of: Entity): JsonObject {
-  const body = { required: true, ...inJson('The fields', refTo('schemas', of.typeName)) }
-  const responses = { 200: inJson('The record as it is now', refTo('schemas', of.typeName)), 204: NO_BODY }
-  const write = { parameters: parameters(['ifMatch', 'preferReturn']), requestBody: body }
+function toWriteOperations(of: Entity): OpenApiObject {
+  const body = { required: true, ...jsonContent('The fields', toComponentRef('schemas', of.typeName)) }
+  const responses = {
+    200: jsonContent('The record as it is now', toComponentRef('schemas', of.typeName)),
+    204: NO_BODY,
+  }
+  const write = { parameters: toParameterRefs(['ifMatch', 'preferReturn']), requestBody: body }
   return {
-    patch: { ...operation(`change${of.name}`, 'Change the fields that are given', responses, of), ...write },
+    patch: {
+      ...toOperation(`change${of.name}`, 'Change the fields that are given', responses, of),
+      ...write,
+    },
     put: {
-      ...operation(`replace${of.name}`, 'Replace all fields that clients write', responses, of),
+      ...toOperation(`replace${of.name}`, 'Replace all fields that clients write', responses, of),
       ...write,
     },
     delete: {
-      ...operation(`delete${of.name}`, 'Remove the record and what belongs to it', { 204: NO_BODY }, of),
-      parameters: parameters(['ifMatch']),
+      ...toOperation(`delete${of.name}`, 'Remove the record and what belongs to it', { 204: NO_BODY }, of),
+      parameters: toParameterRefs(['ifMatch']),
     },
   }
 }
 
-const toKeyParameter = ({ key }: Entity): JsonObject => ({
+const toKeyParameter = ({ key }: Entity): OpenApiObject => ({
   name: key.name,
   in: 'path',
   required: true,
@@ -158,24 +176,24 @@ const toKeyParameter = ({ key }: Entity): JsonObject => ({
   schema: { type: key.type === 'String' ? 'string' : 'integer' },
 })
 
-const toSchemas = (of: Entity): JsonObject => ({
+const toSchemas = (of: Entity): OpenApiObject => ({
   [of.typeName]: toRecordSchema(of),
   [`${of.typeName}Page`]: toPageSchema(of),
   ...(of.writable && { [`${of.typeName}Create`]: toCreateSchema(of) }),
 })
 
-const NO_BODY: JsonObject = { description: 'Done; no body.' }
-const PLAIN_NUMBER: JsonObject = {
+const NO_BODY: OpenApiObject = { description: 'Done; no body.' }
+const PLAIN_NUMBER: OpenApiObject = {
   description: 'A number',
   content: { 'text/plain': { schema: { type: 'integer' } } },
 }
 
-const DETAIL: JsonObject = {
+const DETAIL: OpenApiObject = {
   code: { type: 'string' },
   message: { type: 'string' },
   target: { type: 'string' },
 }
-const ERROR: JsonObject = {
+const ERROR_SCHEMA: OpenApiObject = {
   type: 'object',
   properties: {
     error: {
@@ -193,20 +211,20 @@ const ERROR: JsonObject = {
   required: ['error'],
 }
 
-function inJson(description: string, schema: JsonObject): JsonObject {
+function jsonContent(description: string, schema: OpenApiObject): OpenApiObject {
   return { description, content: { 'application/json': { schema } } }
 }
 
 /** Statuses of errors, each with its codes. */
-function toErrorResponses(): JsonObject {
-  const entries: readonly Pick<Entry<never>, 'status' | 'code'>[] = Object.values(CATALOG)
+function toErrorResponses(): OpenApiObject {
+  const entries: readonly Pick<CatalogEntry<never>, 'status' | 'code'>[] = Object.values(CATALOG)
   const codesOf = (status: number) =>
     [...new Set(entries.filter(e => e.status === status).map(e => e.code))].sort()
   const statuses = [...new Set(entries.map(e => e.status))].sort()
   return Object.fromEntries(
     statuses.map(status => [
       `Error${status}`,
-      inJson(`Codes ${codesOf(status).join(', ')}; see errors.md.`, refTo('schemas', 'Error')),
+      jsonContent(`Codes ${codesOf(status).join(', ')}; see errors.md.`, toComponentRef('schemas', 'Error')),
     ]),
   )
 }
@@ -215,14 +233,23 @@ function toErrorResponses(): JsonObject {
  * Every operation can fail in more ways than are worth repeating: those that tell something about it stand
  * here, all others are `default`.
  */
-function operation(operationId: string, summary: string, responses: JsonObject, of?: Entity): JsonObject {
+function toOperation(
+  operationId: string,
+  summary: string,
+  responses: OpenApiObject,
+  of?: Entity,
+): OpenApiObject {
   const errors = Object.fromEntries(
-    [400, 401, 403, 404].map(status => [status, refTo('responses', `Error${status}`)]),
+    [400, 401, 403, 404].map(status => [status, toComponentRef('responses', `Error${status}`)]),
   )
   return {
     operationId,
     summary,
     ...(of && { tags: [of.name] }),
-    responses: { ...responses, ...errors, default: inJson('Any other error', refTo('schemas', 'Error')) },
+    responses: {
+      ...responses,
+      ...errors,
+      default: jsonContent('Any other error', toComponentRef('schemas', 'Error')),
+    },
   }
 }

@@ -1,25 +1,25 @@
 /** An XML element; its content is text or elements. */
-export interface Element {
+export interface XmlElement {
   readonly name: string
   readonly attributes: Readonly<Record<string, string | number | undefined>>
-  readonly content: string | readonly Element[]
+  readonly content: string | readonly XmlElement[]
 }
 
 /** Attributes that are undefined are left out. */
-export const element = (
+export const xmlElement = (
   name: string,
-  attributes: Element['attributes'],
-  content: Element['content'] = [],
-): Element => ({ name, attributes, content })
+  attributes: XmlElement['attributes'],
+  content: XmlElement['content'] = [],
+): XmlElement => ({ name, attributes, content })
 
 const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>'
 
 /** The document with this root, one element a line. Names are taken as they are, all text is escaped. */
-export const renderXml = (root: Element): string => `${DECLARATION}\n${renderElement(root, '')}\n`
+export const renderXml = (root: XmlElement): string => `${DECLARATION}\n${renderElement(root, '')}\n`
 
-function renderElement({ name, attributes, content }: Element, indent: string): string {
-  const shown = Object.entries(attributes).filter(([, value]) => value !== undefined)
-  const start = `${indent}<${name}${shown.map(([key, value]) => ` ${key}="${escapeXml(String(value))}"`).join('')}`
+function renderElement({ name, attributes, content }: XmlElement, indent: string): string {
+  const present = Object.entries(attributes).filter(([, value]) => value !== undefined)
+  const start = `${indent}<${name}${present.map(([key, value]) => ` ${key}="${escapeXml(String(value))}"`).join('')}`
   if (content.length === 0) return `${start}/>`
   if (typeof content === 'string') return `${start}>${escapeXml(content)}</${name}>`
   return `${start}>\n${content.map(child => renderElement(child, `${indent}  `)).join('\n')}\n${indent}</${name}>`

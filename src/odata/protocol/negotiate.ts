@@ -2,20 +2,20 @@ import { LRUCache } from 'lru-cache'
 import { fail } from '../../errors/problem.js'
 
 /** What a client says about the form of the answer: the header, and the option that stands above it. */
-export interface Wish {
+export interface RequestedFormat {
   readonly accept: string | undefined
   readonly format: string | undefined
 }
 
 /** The form of a JSON answer. */
-export interface DataFormat {
+export interface JsonFormat {
   /**
    * `none` leaves out all control information but counts and next links. `full` is not offered: it is
    * answered with `minimal`, which the Content-Type says.
    */
   readonly metadata: 'minimal' | 'none'
   /** IEEE754Compatible: decimals, 64-bit integers and counts as JSON strings. */
-  readonly numbersAsText: boolean
+  readonly ieee754Compatible: boolean
   readonly contentType: string
 }
 
@@ -38,7 +38,7 @@ const SHORT: ReadonlyMap<string, string> = new Map([
 ])
 
 /** Parameters of the JSON format (OData JSON 4.01, 3) and the values that we can serve. */
-const PARAMETERS: ReadonlyMap<string, RegExp> = new Map([
+const JSON_FORMAT_PARAMETERS: ReadonlyMap<string, RegExp> = new Map([
   ['metadata', /^(?:minimal|none|full)$/i],
   ['streaming', /^(?:true|false)$/i],
   ['ieee754compatible', /^(?:true|false)$/i],
@@ -53,68 +53,72 @@ const ITEMS = /(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/g
 const PARTS = /(?:[^;"]|"(?:[^"\\]|\\.)*"?)+/g
 
 /** What clients wish is mostly one of a few texts. */
-const CHOSEN = new LRUCache<string, DataFormat>({ max: 100 })
+const JSON_FORMAT_CACHE = new LRUCache<string, JsonFormat>({ max: 100 })
 
 /** The form of a data answer: the same object for the same wish. Fails with `NotAcceptable`. */
-export function chooseDataFormat(wish: Wish): DataFormat {
-  const text = `${wish.format ?? ''}\n${wish.accept ?? ''}`
-  const known = CHOSEN.get(text)
+export function negotiateJsonFormat(requested: RequestedFormat): JsonFormat {
+  const text = `${requested.format ?? ''}\n${requested.accept ?? ''}`
+  const known = JSON_FORMAT_CACHE.get(text)
   if (known) return known
-  const format = chooseFormat(wish)
-  if (text.length < LONGEST_WISH) CHOSEN.set(text, format)
+  const format = selectJsonFormat(requested)
+  if (text.length < MAX_CACHED_LENGTH) JSON_FORMAT_CACHE.set(text, format)
   return format
 }
 
-const LONGEST_WISH = 500
+const MAX_CACHED_LENGTH = 500
 
-function chooseFormat(wish: Wish): DataFormat {
-  const [best] = admit(readWish(wish), JSON_TYPE)
-  if (!best) return refuse(wish, JSON_TYPE)
+function selectJsonFormat(requested: RequestedFormat): JsonFormat {
+  const [best] = acceptedRanges(readMediaRanges(requested), JSON_TYPE)
+  if (!best) return failNotAcceptable(requested, JSON_TYPE)
   const metadata = best.parameters.get('metadata')?.toLowerCase() === 'none' ? 'none' : 'minimal'
-  const numbersAsText = best.parameters.get('ieee754compatible')?.toLowerCase() === 'true'
+  const ieee754Compatible = best.parameters.get('ieee754compatible')?.toLowerCase() === 'true'
   const charset = best.parameters.get('charset')?.toLowerCase() === 'utf-8'
-  const contentType = `${JSON_TYPE};odata.metadata=${metadata}${numbersAsText ? ';IEEE754Compatible=true' : ''}${charset ? ';charset=utf-8' : ''}`
-  return { metadata, numbersAsText, contentType }
+  const contentType = `${JSON_TYPE};odata.metadata=${metadata}${ieee754Compatible ? ';IEEE754Compatible=true' : ''}${charset ? ';charset=utf-8' : ''}`
+  return { metadata, ieee754Compatible, contentType }
 }
 
 /**
  * The form of the model. XML wherever the client admits it at all: most client programs ask for any type, or
  * list JSON first out of habit, and read XML only. Fails with `NotAcceptable`.
  */
-export function chooseMetadataFormat(wish: Wish): 'xml' | 'json' {
-  const ranges = readWish(wish)
-  if (admit(ranges, XML_TYPE).length > 0) return 'xml'
-  return admit(ranges, JSON_TYPE).length > 0 ? 'json' : refuse(wish, `${XML_TYPE} and ${JSON_TYPE}`)
+export function negotiateMetadataFormat(requested: RequestedFormat): 'xml' | 'json' {
+  const ranges = readMediaRanges(requested)
+  if (acceptedRanges(ranges, XML_TYPE).length > 0) return 'xml'
+  return acceptedRanges(ranges, JSON_TYPE).length > 0
+    ? 'json'
+    : failNotAcceptable(requested, `${XML_TYPE} and ${JSON_TYPE}`)
 }
 
 /**
  * Refuses a client that can take no plain text (`NotAcceptable`). Whoever takes JSON is taken to mean it:
  * many send one Accept with every request.
  */
-export function checkTakesText(wish: Wish): void {
-  const ranges = readWish(wish)
-  if (admit(ranges, TEXT_TYPE).length + admit(ranges, JSON_TYPE).length === 0) refuse(wish, TEXT_TYPE)
+export function checkAcceptsText(requested: RequestedFormat): void {
+  const ranges = readMediaRanges(requested)
+  if (acceptedRanges(ranges, TEXT_TYPE).length + acceptedRanges(ranges, JSON_TYPE).length === 0)
+    failNotAcceptable(requested, TEXT_TYPE)
 }
 
-const refuse = ({ format }: Wish, offered: string): never =>
+const failNotAcceptable = ({ format }: RequestedFormat, offered: string): never =>
   fail({ kind: 'NotAcceptable', offered, wish: format === undefined ? 'Accept' : '$format' })
 
-function readWish({ accept, format }: Wish): readonly MediaRange[] {
-  return readRanges(
+function readMediaRanges({ accept, format }: RequestedFormat): readonly MediaRange[] {
+  return parseMediaRanges(
     format === undefined ? accept?.trim() || '*/*' : (SHORT.get(format.toLowerCase()) ?? format),
   )
 }
 
-const readRanges = (text: string): readonly MediaRange[] => (text.match(ITEMS) ?? []).map(readRange)
+const parseMediaRanges = (text: string): readonly MediaRange[] =>
+  (text.match(ITEMS) ?? []).map(parseMediaRange)
 
-function readRange(text: string): MediaRange {
+function parseMediaRange(text: string): MediaRange {
   const [type = '', ...rest] = (text.match(PARTS) ?? []).map(part => part.trim())
-  const parameters = new Map(rest.map(readParameter))
+  const parameters = new Map(rest.map(parseMediaTypeParameter))
   const quality = Number(parameters.get('q') ?? 1)
   return { type: type.toLowerCase(), parameters, quality: Number.isNaN(quality) ? 1 : quality }
 }
 
-function readParameter(text: string): readonly [string, string] {
+function parseMediaTypeParameter(text: string): readonly [string, string] {
   const [name = '', value = ''] = text.split(/=(.*)/s).map(part => part.trim())
   return [toParameterName(name.toLowerCase()), value.replace(/^"(.*)"$/s, '$1')]
 }
@@ -125,7 +129,7 @@ function readParameter(text: string): readonly [string, string] {
  */
 function toParameterName(name: string): string {
   const bare = name.replace(/^odata\./, '')
-  return PARAMETERS.has(bare) ? bare : name
+  return JSON_FORMAT_PARAMETERS.has(bare) ? bare : name
 }
 
 /**
@@ -133,15 +137,17 @@ function toParameterName(name: string): string {
  * `application/json;q=0, *` + `/*` admits no JSON (RFC 9110, 12.5.1). A range with an unknown parameter of
  * OData matches nothing (Part 1, 8.2.1); parameters of others are ignored.
  */
-function admit(ranges: readonly MediaRange[], type: string): readonly MediaRange[] {
-  const [group] = type.split('/')
-  const servable = ranges.filter(isServable)
-  const level =
-    [type, `${group}/*`, '*/*']
-      .map(pattern => servable.filter(range => range.type === pattern))
+function acceptedRanges(ranges: readonly MediaRange[], type: string): readonly MediaRange[] {
+  const [topLevelType] = type.split('/')
+  const supported = ranges.filter(isSupportedRange)
+  const mostSpecific =
+    [type, `${topLevelType}/*`, '*/*']
+      .map(pattern => supported.filter(range => range.type === pattern))
       .find(found => found.length > 0) ?? []
-  return level.filter(range => range.quality > 0).sort((a, b) => b.quality - a.quality)
+  return mostSpecific.filter(range => range.quality > 0).sort((a, b) => b.quality - a.quality)
 }
 
-const isServable = ({ parameters }: MediaRange): boolean =>
-  [...parameters].every(([name, value]) => PARAMETERS.get(name)?.test(value) ?? !name.startsWith('odata.'))
+const isSupportedRange = ({ parameters }: MediaRange): boolean =>
+  [...parameters].every(
+    ([name, value]) => JSON_FORMAT_PARAMETERS.get(name)?.test(value) ?? !name.startsWith('odata.'),
+  )

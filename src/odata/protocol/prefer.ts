@@ -10,31 +10,31 @@ export interface Preferences {
   /** Whether a batch goes on after a request that failed. */
   readonly continueOnError?: boolean
   /** Records of a page, and the words to confirm it with. */
-  readonly pageSize?: { readonly size: number; readonly applied: string }
+  readonly maxPageSize?: { readonly size: number; readonly applied: string }
 }
 
 /** Quoted strings may hold commas; one that is not closed takes all the rest. */
 const ITEMS = /(?:[^,"]|"[^"]*"?)+/g
 
 /** What clients prefer is mostly one of a few texts. */
-const READ = new LRUCache<string, Preferences>({ max: 100 })
-const LONGEST_HEADER = 500
+const PREFERENCES_CACHE = new LRUCache<string, Preferences>({ max: 100 })
+const MAX_CACHED_LENGTH = 500
 
 /**
  * Reads the header. Names are without case, with or without the prefix of OData; of a name that stands twice
  * the first one counts.
  */
 export function readPreferences(header: string | readonly string[] | undefined): Preferences {
-  if (header === undefined) return NONE
+  if (header === undefined) return NO_PREFERENCES
   const text = String(header)
-  const known = READ.get(text)
+  const known = PREFERENCES_CACHE.get(text)
   if (known) return known
   const preferences = parsePreferences(text)
-  if (text.length < LONGEST_HEADER) READ.set(text, preferences)
+  if (text.length < MAX_CACHED_LENGTH) PREFERENCES_CACHE.set(text, preferences)
   return preferences
 }
 
-const NONE: Preferences = {}
+const NO_PREFERENCES: Preferences = {}
 
 function parsePreferences(header: string): Preferences {
   const wanted = new Map<string, { readonly written: string; readonly value: string }>()
@@ -43,17 +43,19 @@ function parsePreferences(header: string): Preferences {
     const name = written.replace(/^odata\./, '')
     if (!wanted.has(name)) wanted.set(name, { written, value })
   }
-  const [form, page, goOn] = [
+  const [form, page, continueOnError] = [
     wanted.get('return')?.value,
     wanted.get('maxpagesize'),
     wanted.get('continue-on-error')?.value.toLowerCase(),
   ]
   return {
     ...((form === 'minimal' || form === 'representation') && { return: form }),
-    ...(goOn !== undefined && { continueOnError: goOn === '' || goOn === 'true' }),
+    ...(continueOnError !== undefined && {
+      continueOnError: continueOnError === '' || continueOnError === 'true',
+    }),
     ...(page &&
       /^[1-9]\d{0,8}$/.test(page.value) && {
-        pageSize: { size: Number(page.value), applied: `${page.written}=${page.value}` },
+        maxPageSize: { size: Number(page.value), applied: `${page.written}=${page.value}` },
       }),
   }
 }

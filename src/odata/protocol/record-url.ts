@@ -1,33 +1,40 @@
-import { type Entity, entity } from '../../model/model.js'
+import { type Entity, getEntity } from '../../model/model.js'
 import type { ExpandAst, Query, SelectAst } from '../../query/ast.js'
-import { remember } from '../../query/memoize.js'
-import type { Hop } from '../url/path.js'
-import type { Version } from './version.js'
+import { memoize } from '../../query/memoize.js'
+import type { NavigationSegment } from '../url/resource-path.js'
+import type { ODataVersion } from './version.js'
 
 /** A key as a literal of URLs, not percent-encoded. */
-const toLiteral = ({ key }: Entity, value: string): string =>
+const toKeyLiteral = ({ key }: Entity, value: string): string =>
   key.type === 'String' ? `'${value.replaceAll("'", "''")}'` : value
 
 /** What to select where only the key is needed. */
-export const keyOf = ({ key }: Entity): SelectAst => ({ name: key.name, at: { source: 'the path' } })
+export const toKeySelectItem = ({ key }: Entity): SelectAst => ({
+  name: key.name,
+  at: { source: 'the path' },
+})
 
 /** The key in the JSON of a record that was read with `keyOf`. */
-export const toKey = ({ key }: Entity, json: string): string =>
+export const readKeyFromJson = ({ key }: Entity, json: string): string =>
   (JSON.parse(json) as Readonly<Record<string, string>>)[key.name] ?? '' // we asked for text
 
 /** The canonical address of a record, relative to the service root (Part 2, 4.3.1). */
-export const toRecordUrl = (of: Entity, key: string): string =>
-  `${of.name}(${encodeURIComponent(toLiteral(of, key))})`
+export const toCanonicalUrl = (of: Entity, key: string): string =>
+  `${of.name}(${encodeURIComponent(toKeyLiteral(of, key))})`
 
 /**
  * The same as context URLs have it: without percent-encoding (Part 1, 10). A record without a key is the one
  * that the last hop leads to.
  */
-export function toRecordFragment(of: Entity, key: string | undefined, hops: readonly Hop[]): string {
-  if (key !== undefined) return `${of.name}(${toLiteral(of, key)})`
-  const last = hops.at(-1)
+export function toContextPath(
+  of: Entity,
+  key: string | undefined,
+  navigationPath: readonly NavigationSegment[],
+): string {
+  if (key !== undefined) return `${of.name}(${toKeyLiteral(of, key)})`
+  const last = navigationPath.at(-1)
   return last
-    ? `${toRecordFragment(last.entity, last.key, hops.slice(0, -1))}/${last.navigation.name}`
+    ? `${toContextPath(last.entity, last.key, navigationPath.slice(0, -1))}/${last.navigation.name}`
     : of.name
 }
 
@@ -36,26 +43,26 @@ export function toRecordFragment(of: Entity, key: string | undefined, hops: read
  * its own list (Part 1, 10.7 to 10.10). An expansion without options of its own is named in 4.01 only, since
  * clients of 4.0 need not know the empty brackets.
  */
-export const toSelectList = (query: Query, of: Entity, version: Version): string =>
-  SELECT_LISTS[version](query, of)
+export const toSelectList = (query: Query, of: Entity, version: ODataVersion): string =>
+  SELECT_LIST_BY_VERSION[version](query, of)
 
-const SELECT_LISTS: { readonly [V in Version]: (query: Query, of: Entity) => string } = {
-  '4.0': remember((query: Query, of: Entity) => makeSelectList(query, of, '4.0')),
-  '4.01': remember((query: Query, of: Entity) => makeSelectList(query, of, '4.01')),
+const SELECT_LIST_BY_VERSION: { readonly [V in ODataVersion]: (query: Query, of: Entity) => string } = {
+  '4.0': memoize((query: Query, of: Entity) => buildSelectList(query, of, '4.0')),
+  '4.01': memoize((query: Query, of: Entity) => buildSelectList(query, of, '4.01')),
 }
 
-function makeSelectList(query: Query, of: Entity, version: Version): string {
+function buildSelectList(query: Query, of: Entity, version: ODataVersion): string {
   const { select, expand = [] } = query
-  const selected = toNestedNames([...new Set(select?.map(item => item.name) ?? resultNames(query))])
+  const selected = toNestedNames([...new Set(select?.map(item => item.name) ?? aggregatedNames(query))])
   const expanded = expand.flatMap(item =>
-    expandedNames(item, expand, of).map(name => name + toExpandedList(item, name, of, version)),
+    expandedNavigationNames(item, expand, of).map(name => name + toExpandSelectList(item, name, of, version)),
   )
   const list = [...selected, ...expanded.filter(item => item.endsWith(')'))]
   return list.length > 0 ? `(${list.join(',')})` : ''
 }
 
 /** What the records of groups have: nothing of this is known from the entity. */
-function resultNames({ apply = [], compute = [] }: Query): readonly string[] {
+function aggregatedNames({ apply = [], compute = [] }: Query): readonly string[] {
   const last = apply.findLastIndex(step => step.kind === 'group')
   const groups = apply[last]
   if (groups?.kind !== 'group') return []
@@ -79,16 +86,20 @@ function toNestedNames(names: readonly string[]): readonly string[] {
 }
 
 /** `*` stands for the navigations that are not named beside it. */
-function expandedNames({ name, form }: ExpandAst, all: readonly ExpandAst[], of: Entity): readonly string[] {
+function expandedNavigationNames(
+  { name, form }: ExpandAst,
+  all: readonly ExpandAst[],
+  of: Entity,
+): readonly string[] {
   if (form !== 'records') return []
   return name === '*'
     ? of.navigations.map(n => n.name).filter(other => !all.some(item => item.name === other))
     : [name]
 }
 
-function toExpandedList({ query }: ExpandAst, name: string, of: Entity, version: Version): string {
+function toExpandSelectList({ query }: ExpandAst, name: string, of: Entity, version: ODataVersion): string {
   const navigation = of.fields.get(name)
   const list =
-    navigation?.kind === 'navigation' ? toSelectList(query, entity(navigation.target), version) : ''
+    navigation?.kind === 'navigation' ? toSelectList(query, getEntity(navigation.target), version) : ''
   return list || (version === '4.01' ? '()' : '')
 }

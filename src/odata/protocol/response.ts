@@ -5,14 +5,14 @@ import { toFailure } from '../../errors/catalog.js'
 import { problemsOf } from '../../errors/problem.js'
 import { failureHeaders, renderErrorBody } from '../../http/errors.js'
 import { toETag } from '../../http/etag.js'
-import type { DataFormat } from './negotiate.js'
-import type { Version } from './version.js'
+import type { JsonFormat } from './negotiate.js'
+import type { ODataVersion } from './version.js'
 
 /**
  * What a request is answered with, as a value: so a part of a batch can be answered like a request of its
  * own.
  */
-export interface Answer {
+export interface ODataResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   /** Absent: an answer without content (204, 304). */
@@ -20,32 +20,32 @@ export interface Answer {
 }
 
 /** An answer whose body is made while it is sent, so that no more than a piece of it is in memory. */
-export interface StreamedAnswer extends Omit<Answer, 'body'> {
-  readonly pieces: AsyncIterable<string>
+export interface StreamedODataResponse extends Omit<ODataResponse, 'body'> {
+  readonly chunks: AsyncIterable<string>
 }
 
-export const noContent = (headers: Answer['headers'] = {}): Answer => ({ status: 204, headers })
+export const noContent = (headers: ODataResponse['headers'] = {}): ODataResponse => ({ status: 204, headers })
 
-export const jsonAnswer = (
-  { contentType }: DataFormat,
+export const jsonResponse = (
+  { contentType }: JsonFormat,
   body: string,
-  headers: Answer['headers'] = {},
+  headers: ODataResponse['headers'] = {},
   status = 200,
-): Answer => ({
+): ODataResponse => ({
   status,
   headers: { 'Content-Type': contentType, ...headers },
   body,
 })
 
 /** Without a charset, plain text would be ASCII to many readers. */
-export const textAnswer = (body: string, headers: Answer['headers'] = {}): Answer => ({
+export const textResponse = (body: string, headers: ODataResponse['headers'] = {}): ODataResponse => ({
   status: 200,
   headers: { 'Content-Type': 'text/plain;charset=utf-8', ...headers },
   body,
 })
 
 /** Entries of the log have no version, and so no tag. */
-export const tagHeader = (version: string | null): Answer['headers'] =>
+export const etagHeader = (version: string | null): ODataResponse['headers'] =>
   version === null ? {} : { ETag: toETag(version) }
 
 /** What the answer to a read depends on beside its URL. */
@@ -55,27 +55,27 @@ const VARY = 'Accept, Prefer, OData-MaxVersion, Authorization'
  * Sends an answer, in this version of the protocol unless its headers name another. What a token may see
  * stays with its owner, and is asked for again each time (with If-None-Match, if the client likes).
  */
-export async function send(
+export async function sendResponse(
   res: ServerResponse,
-  answer: Answer | StreamedAnswer,
-  version: Version,
+  response: ODataResponse | StreamedODataResponse,
+  version: ODataVersion,
 ): Promise<void> {
-  res.statusCode = answer.status
+  res.statusCode = response.status
   res.setHeader('Cache-Control', 'private, no-cache')
   // Other values may stand there already: CORS has its own.
   res.appendHeader('Vary', VARY)
   res.setHeader('OData-Version', version)
-  for (const name in answer.headers) res.setHeader(name, answer.headers[name] ?? '')
+  for (const name in response.headers) res.setHeader(name, response.headers[name] ?? '')
   // Node leaves the content away for HEAD and keeps its length.
-  if (!('pieces' in answer)) res.end(answer.body)
-  else await pipeline(Readable.from(answer.pieces), res).catch(forgiveDeparture)
+  if (!('chunks' in response)) res.end(response.body)
+  else await pipeline(Readable.from(response.chunks), res).catch(ignorePrematureClose)
 }
 
 /**
  * A client that goes away in the middle of its answer is no fault of the service; what it asked for and has
  * not got is not done.
  */
-function forgiveDeparture(error: NodeJS.ErrnoException): void {
+function ignorePrematureClose(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error
 }
 
@@ -83,7 +83,7 @@ function forgiveDeparture(error: NodeJS.ErrnoException): void {
  * The answer to a request that failed. Of anything but a problem, a client is told only the id under which
  * `report` has logged it, and nothing of what stands behind one.
  */
-export function toFailureAnswer(error: unknown, report: (error: unknown) => string): Answer {
+export function toODataErrorResponse(error: unknown, report: (error: unknown) => string): ODataResponse {
   const problems = problemsOf(error, report)
   const failure = toFailure(problems)
   return {

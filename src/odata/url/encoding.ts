@@ -17,7 +17,7 @@ export const encodeRawBytes = (raw: string): string =>
  * stays. Fails with `BadEncoding` for broken or overlong UTF-8 and for NUL, which no field of the database
  * can hold.
  */
-export function decodePart(raw: string): string {
+export function decodeUrlComponent(raw: string): string {
   const text = ENCODED.test(raw) ? decode(raw) : raw
   return text.includes('\0') ? fail({ kind: 'BadEncoding', found: '%00' }) : text
 }

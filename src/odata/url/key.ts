@@ -1,11 +1,11 @@
 import { fail } from '../../errors/problem.js'
+import type { ParseContext } from '../../language/parse-limits.js'
 import { parseExpression } from '../../language/parser.js'
-import type { ParseContext } from '../../language/parser-budget.js'
 import type { Entity } from '../../model/model.js'
 import type { Ast } from '../../query/ast.js'
 
 /** A key as text: of a String key its value, of an integer key its digits. */
-export type Key = string
+export type EntityKey = string
 
 const NAMED = /^([\p{L}_][\p{L}\p{N}_]*)=(.*)$/su
 const INTEGER = /^-?\d{1,19}$/
@@ -15,16 +15,18 @@ const INT64 = 2n ** 63n
  * The key of `Entity('k')` or `Entity(Name='k')`, from the decoded text between the brackets (Part 2, 4.3).
  * Integer keys may be quoted too; parameter aliases are replaced. Fails with `BadKey`.
  */
-export function readKey(of: Entity, text: string, context: ParseContext): Key {
+export function readKey(of: Entity, text: string, context: ParseContext): EntityKey {
   const [, name = of.key.name, value = text] = NAMED.exec(text) ?? []
-  if (name !== of.key.name || value === '' || /^\s|\s$/.test(value)) return refuse(of, text)
-  const literal = readValue(value, context)
-  if (literal?.kind !== 'literal' || literal.value === null) return refuse(of, text)
+  if (name !== of.key.name || value === '' || /^\s|\s$/.test(value)) return failBadKey(of, text)
+  const literal = readKeyValue(value, context)
+  if (literal?.kind !== 'literal' || literal.value === null) return failBadKey(of, text)
   const key = String(literal.value)
-  return (of.key.type === 'String' ? literal.type === 'String' : isKeyOf(of, key)) ? key : refuse(of, text)
+  return (of.key.type === 'String' ? literal.type === 'String' : isKeyOf(of, key))
+    ? key
+    : failBadKey(of, text)
 }
 
-const refuse = (of: Entity, found: string): never => fail({ kind: 'BadKey', entity: of.name, found })
+const failBadKey = (of: Entity, found: string): never => fail({ kind: 'BadKey', entity: of.name, found })
 
 /** Whether a text can be a key of the entity, as in a path without brackets. */
 export function isKeyOf(of: Entity, text: string): boolean {
@@ -37,7 +39,7 @@ const QUOTED = /^'[^']*(?:''[^']*)*'$/
 const NUMBER_OR_ALIAS = /^(?:[+-]?\d+|@.+)$/s
 
 /** Only the syntax is the key's own matter; a broken value of an alias is reported as such. */
-function readValue(value: string, context: ParseContext): Ast | undefined {
+function readKeyValue(value: string, context: ParseContext): Ast | undefined {
   if (QUOTED.test(value))
     return {
       kind: 'literal',

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestApp, type TestApp } from '../../support/app.js'
 import { bodyOf } from '../../support/assertions.js'
-import { ask, dataOf, faultOf } from '../../support/clients/graphql-client.js'
+import { postQuery, queryData, queryError } from '../../support/clients/graphql-client.js'
 import { DATABASE_KINDS } from '../../support/database.js'
 import { createDrafts } from '../../support/drafts.js'
 
@@ -58,7 +58,7 @@ describe.each(DATABASE_KINDS)('connections: %s', kind => {
     '{ totalCount edges { cursor node { ListingKey ListPrice } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } }'
   const pageOf = async (args: string, order = '{ ListPrice: ASC }', city = 'Connection City') =>
     (
-      await dataOf<Answer>(
+      await queryData<Answer>(
         app,
         `{ properties(filter: { City: { eq: "${city}" } }, orderBy: [${order}], ${args}) ${SELECTION} }`,
       )
@@ -182,7 +182,7 @@ describe.each(DATABASE_KINDS)('connections: %s', kind => {
       __typename
       pageInfo { __typename hasNextPage }
     } }`
-    const { properties } = await dataOf<{ properties: Record<string, unknown> }>(app, query)
+    const { properties } = await queryData<{ properties: Record<string, unknown> }>(app, query)
     expect(Object.keys(properties)).toEqual(['nodes', 'other', 'edges', '__typename', 'pageInfo'])
     expect(properties).toMatchObject({
       nodes: [{ City: 'Vail' }, { City: 'Vail' }],
@@ -234,20 +234,20 @@ describe.each(DATABASE_KINDS)('connections: %s', kind => {
       'orderBy: [{ City: ASC, ListPrice: ASC }]',
       'orderBy: [{ City: null }]',
     ])
-      expect([args, (await faultOf(app, `{ properties(${args}) { totalCount } }`)).extensions.code]).toEqual([
+      expect([
         args,
-        'BAD_USER_INPUT',
-      ])
+        (await queryError(app, `{ properties(${args}) { totalCount } }`)).extensions.code,
+      ]).toEqual([args, 'BAD_USER_INPUT'])
     expect(
-      (await faultOf(app, '{ properties(first: 101) { nodes { Media { MediaKey } } } }')).extensions,
+      (await queryError(app, '{ properties(first: 101) { nodes { Media { MediaKey } } } }')).extensions,
     ).toMatchObject({
       code: 'BAD_USER_INPUT',
       target: 'first',
     })
-    expect(await faultOf(app, '{ properties(skip: 100001) { totalCount } }')).toMatchObject({
+    expect(await queryError(app, '{ properties(skip: 100001) { totalCount } }')).toMatchObject({
       message: expect.stringContaining('cursor'),
       extensions: { code: 'BAD_USER_INPUT', target: 'skip' },
     })
-    expect((await ask(app, '{ properties(first: 1000) { nodes { ListingKey } } }')).status).toBe(200)
+    expect((await postQuery(app, '{ properties(first: 1000) { nodes { ListingKey } } }')).status).toBe(200)
   })
 })

@@ -3,13 +3,13 @@ import { parse } from 'graphql'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { TRANSITIONS } from '../../../src/domain/lifecycle.js'
 import { startTestApp, type TestApp } from '../../support/app.js'
-import { ask } from '../../support/clients/graphql-client.js'
-import { readBlocks } from '../../support/clients/markdown.js'
-import { watch } from '../../support/clients/subscriber.js'
+import { postQuery } from '../../support/clients/graphql-client.js'
+import { readCodeBlocks } from '../../support/clients/markdown.js'
+import { startSubscription } from '../../support/clients/subscriber.js'
 import { DATABASE_KINDS } from '../../support/database.js'
 import { createDrafts } from '../../support/drafts.js'
 
-const BLOCKS = readBlocks('graphql.md')
+const BLOCKS = readCodeBlocks('graphql.md')
 
 /** The examples, with what follows them as JSON. */
 const EXAMPLES = BLOCKS.flatMap(({ language, text }, i) => {
@@ -36,15 +36,15 @@ describe.each(DATABASE_KINDS)('docs/graphql.md on %s', kind => {
   test.each(EXAMPLES.filter(({ text }) => kindOf(text) !== 'subscription'))(
     '$name',
     async ({ text, answer }) => {
-      const { status, ...told } = await ask(app, text)
+      const { status, ...told } = await postQuery(app, text)
       expect(told).toMatchObject(answer)
       if (!answer.errors) expect([status, told.errors]).toEqual([200, undefined])
     },
   )
 
   test.each(EXAMPLES.filter(({ text }) => kindOf(text) === 'subscription'))('$name', async ({ text }) => {
-    const watching = watch<{ ListingKey: string }>(app, text, { transport: 'WebSocket' })
-    const change = watching.change()
+    const watching = startSubscription<{ ListingKey: string }>(app, text, { transport: 'WebSocket' })
+    const change = watching.nextChange()
     let isTold = false
     void change.then(() => {
       isTold = true
@@ -52,7 +52,7 @@ describe.each(DATABASE_KINDS)('docs/graphql.md on %s', kind => {
     const keys: string[] = []
     while (!isTold) keys.push(...(await createDrafts(app, 'Denver', [{}])))
     expect(keys).toContain((await change).ListingKey)
-    watching.end()
+    watching.dispose()
   })
 })
 
@@ -69,7 +69,7 @@ test('what the page of clients shows is code that tests run', () => {
   const code = ['apollo', 'urql']
     .map(name => readFileSync(new URL(`clients/${name}.ts`, import.meta.url), 'utf8').replace(/\s+/g, ' '))
     .join()
-  const shown = readBlocks('graphql-clients.md').filter(
+  const shown = readCodeBlocks('graphql-clients.md').filter(
     ({ language, file }) => language === 'ts' && file === undefined,
   )
   expect(shown.length).toBeGreaterThan(5)

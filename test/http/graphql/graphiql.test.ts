@@ -2,7 +2,7 @@ import express from 'express'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestApp, type TestApp } from '../../support/app.js'
-import { BROWSER } from '../../support/clients/browser.js'
+import { BROWSER_PATH } from '../../support/clients/browser.js'
 import { request, serve } from '../../unit/http/exchange.js'
 
 const QUERY =
@@ -44,10 +44,10 @@ describe('the files of the page', () => {
   })
 })
 
-describe.skipIf(BROWSER === undefined)('the page in Chromium', () => {
+describe.skipIf(BROWSER_PATH === undefined)('the page in Chromium', () => {
   let browser: Browser
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: BROWSER ?? '', args: ['--no-sandbox'] })
+    browser = await chromium.launch({ executablePath: BROWSER_PATH ?? '', args: ['--no-sandbox'] })
   })
   afterAll(() => browser.close())
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Answer, type RequestParts, startTestApp, type TestApp } from '../../support/app.js'
-import type { GraphQLFault } from '../../support/clients/graphql-client.js'
+import { type RequestOptions, startTestApp, type TestApp, type TestResponse } from '../../support/app.js'
+import type { GraphQLErrorBody } from '../../support/clients/graphql-client.js'
 
 const OLD = 'application/json'
 const NEW = 'application/graphql-response+json'
@@ -21,13 +21,14 @@ afterAll(async () => {
   await limited.close()
 })
 
-const post = (body: unknown, parts: RequestParts = {}, to = app) =>
+const post = (body: unknown, parts: RequestOptions = {}, to = app) =>
   to.send('/graphql', { method: 'POST', body, ...parts })
-const get = (parameters: Readonly<Record<string, string>>, parts: RequestParts = {}) =>
+const get = (parameters: Readonly<Record<string, string>>, parts: RequestOptions = {}) =>
   app.send(`/graphql?${new URLSearchParams(parameters)}`, parts)
-const accepting = (Accept: string | null): RequestParts => ({ headers: { Accept } })
-const errorsOf = ({ json }: Answer) => (json as { readonly errors?: readonly GraphQLFault[] }).errors ?? []
-const codeOf = (answer: Answer) => errorsOf(answer)[0]?.extensions.code
+const accepting = (Accept: string | null): RequestOptions => ({ headers: { Accept } })
+const errorsOf = ({ json }: TestResponse) =>
+  (json as { readonly errors?: readonly GraphQLErrorBody[] }).errors ?? []
+const codeOf = (answer: TestResponse) => errorsOf(answer)[0]?.extensions.code
 const HELLO = { query: '{ __typename }' }
 const HELLO_DATA = { data: { __typename: 'Query' } }
 
@@ -78,7 +79,7 @@ describe('the status', () => {
   })
 
   // biome-ignore format: table
-  test.each<readonly [name: string, parts: RequestParts]>([
+  test.each<readonly [name: string, parts: RequestOptions]>([
     ['no JSON',          { rawBody: '{"query":', headers: { 'Content-Type': OLD } }],
     ['not UTF-8',        { rawBody: '', headers: { 'Content-Type': OLD } }],
     ['no query',         { body: { variables: {} } }],
@@ -125,7 +126,7 @@ describe('tokens', () => {
 
   test('an expired one', async () => {
     const answer = await post(HELLO, {
-      headers: { Authorization: `Bearer ${app.tokenFor({ seconds: -600 })}` },
+      headers: { Authorization: `Bearer ${app.tokenFor({ expiresIn: -600 })}` },
     })
     expect([answer.status, errorsOf(answer)[0]?.extensions, answer.headers['www-authenticate']]).toEqual([
       401,

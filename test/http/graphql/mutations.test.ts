@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { TRANSITIONS } from '../../../src/domain/lifecycle.js'
 import { startTestApp, type TestApp } from '../../support/app.js'
 import { bodyOf } from '../../support/assertions.js'
-import { asActor, ask, dataOf, faultOf } from '../../support/clients/graphql-client.js'
+import { postQuery, queryData, queryError, withGrant } from '../../support/clients/graphql-client.js'
 import { DATABASE_KINDS } from '../../support/database.js'
 import { DRAFT } from '../../support/drafts.js'
 
@@ -21,7 +21,7 @@ describe.each(DATABASE_KINDS)('mutations: %s', kind => {
   afterAll(() => app.close())
 
   const create = async (more: Row = {}) =>
-    (await dataOf<{ createDraft: Record<string, string> }>(app, CREATE, { input: { ...DRAFT, ...more } }))
+    (await queryData<{ createDraft: Record<string, string> }>(app, CREATE, { input: { ...DRAFT, ...more } }))
       .createDraft
   const stored = async (key: unknown) => bodyOf(await app.send(`/odata/Property('${key}')`))
 
@@ -34,25 +34,25 @@ describe.each(DATABASE_KINDS)('mutations: %s', kind => {
       ListPrice: 250000.5,
     })
     const key = draft['ListingKey']
-    const { publishProperty } = await dataOf<{ publishProperty: Row }>(
+    const { publishProperty } = await queryData<{ publishProperty: Row }>(
       app,
       'mutation ($k: String!) { publishProperty(ListingKey: $k, ChangedByMemberKey: "M1") { id StandardStatus } }',
       { k: key },
     )
     expect(publishProperty).toEqual({ id: draft['id'], StandardStatus: 'Active' })
-    const sold = await dataOf(
+    const sold = await queryData(
       app,
       'mutation ($k: String!) { sellProperty(ListingKey: $k, SoldPrice: "240000.25", ChangedByMemberKey: "M1") { StandardStatus SoldPrice } }',
       { k: key },
     )
     expect(sold).toEqual({ sellProperty: { StandardStatus: 'Sold', SoldPrice: 240000.25 } })
-    const gone = await dataOf(
+    const gone = await queryData(
       app,
       'mutation ($k: String!) { deleteProperty(ListingKey: $k) { id key: ListingKey __typename } }',
       { k: key },
     )
     expect(gone).toEqual({ deleteProperty: { id: draft['id'], key, __typename: 'DeletedProperty' } })
-    expect(await dataOf(app, 'query ($id: ID!) { node(id: $id) { id } }', { id: draft['id'] })).toEqual({
+    expect(await queryData(app, 'query ($id: ID!) { node(id: $id) { id } }', { id: draft['id'] })).toEqual({
       node: null,
     })
   })
@@ -65,7 +65,7 @@ describe.each(DATABASE_KINDS)('mutations: %s', kind => {
         const key = (await create())['ListingKey']
         await app.database.prisma
           .$executeRaw`UPDATE "Property" SET "StandardStatus" = ${status} WHERE "ListingKey" = ${key}`
-        const answer = await ask<Record<string, Row>>(
+        const answer = await postQuery<Record<string, Row>>(
           app,
           `mutation { ${name}(ListingKey: "${key}"${required}, ChangedByMemberKey: "M1") { StandardStatus } }`,
         )
@@ -83,7 +83,7 @@ describe.each(DATABASE_KINDS)('mutations: %s', kind => {
 
   test('null empties, absence leaves', async () => {
     const { ListingKey: key } = await create({ ListPrice: 5, PublicRemarks: 'Nice' })
-    const { updateProperty } = await dataOf<{ updateProperty: Row }>(app, UPDATE, {
+    const { updateProperty } = await queryData<{ updateProperty: Row }>(app, UPDATE, {
       key,
       input: { ListPrice: null, ChangedByMemberKey: 'M1' },
     })
@@ -93,7 +93,7 @@ describe.each(DATABASE_KINDS)('mutations: %s', kind => {
   test('ifMatch: of two that change the same version one is refused', async () => {
     const { ListingKey: key, etag } = await create()
     const change = (ListPrice: number) =>
-      ask<{ updateProperty: Row }>(app, UPDATE, {
+      postQuery<{ updateProperty: Row }>(app, UPDATE, {
         key,
         if: etag,
         input: { ListPrice, ChangedByMemberKey: 'M1' },
@@ -104,12 +104,13 @@ describe.each(DATABASE_KINDS)('mutations: %s', kind => {
       undefined,
     ])
     expect(
-      (await faultOf(app, UPDATE, { key, if: 'nonsense', input: { ChangedByMemberKey: 'M1' } })).extensions,
+      (await queryError(app, UPDATE, { key, if: 'nonsense', input: { ChangedByMemberKey: 'M1' } }))
+        .extensions,
     ).toMatchObject({
       code: 'BAD_USER_INPUT',
       target: 'ifMatch',
     })
-    const fault = await faultOf(
+    const fault = await queryError(
       app,
       'mutation ($k: String!, $e: String) { deleteProperty(ListingKey: $k, ifMatch: $e) { id } }',
       { k: key, e: etag },
@@ -121,7 +122,7 @@ describe.each(DATABASE_KINDS)('mutations: %s', kind => {
     const { ListingKey: key } = await create()
     const field = (alias: string, price: number, member: string) =>
       `${alias}: updateProperty(ListingKey: "${key}", input: { ListPrice: ${price}, ChangedByMemberKey: "${member}" }) { ListPrice }`
-    const { data, errors } = await ask<Row>(
+    const { data, errors } = await postQuery<Row>(
       app,
       `mutation { ${field('a', 1, 'M1')} ${field('b', 2, 'nobody')} ${field('c', 3, 'M1')} }`,
     )
@@ -142,7 +143,7 @@ describe.each(DATABASE_KINDS)('mutations: %s', kind => {
   test('GQL-09: large and exact numbers, as literals and as variables', async () => {
     for (const price of ['2400000000', '123456.78', '999999999999.99']) {
       const byText = await create({ ListPrice: price })
-      const { createDraft } = await dataOf<{ createDraft: Record<string, string> }>(
+      const { createDraft } = await queryData<{ createDraft: Record<string, string> }>(
         app,
         `mutation { createDraft(input: { ${Object.entries(DRAFT)
           .map(([k, v]) => `${k}: "${v}"`)
@@ -152,14 +153,17 @@ describe.each(DATABASE_KINDS)('mutations: %s', kind => {
       const answer = await app.send(`/odata/Property('${createDraft['ListingKey']}')?$select=ListPrice`)
       expect(answer.text).toContain(`"ListPrice":${price}}`)
       const query = `query ($n: Decimal) { a: properties(filter: { ListPrice: { eq: ${price} } }) { totalCount } b: properties(filter: { ListPrice: { eq: $n } }) { totalCount } }`
-      expect(await dataOf(app, query, { n: price })).toEqual({ a: { totalCount: 2 }, b: { totalCount: 2 } })
+      expect(await queryData(app, query, { n: price })).toEqual({
+        a: { totalCount: 2 },
+        b: { totalCount: 2 },
+      })
     }
     const byNumber = await create({ ListPrice: 2_400_000_000 })
     expect(byNumber['ListPrice']).toBe(2_400_000_000)
   })
 
   test('faults of the body come all at once, with the codes of OData', async () => {
-    const fault = await faultOf(app, UPDATE, {
+    const fault = await queryError(app, UPDATE, {
       key: 'P01',
       input: { StandardStatus: 'Bogus', ListPrice: -1, ChangedByMemberKey: 'M1' },
     })
@@ -178,14 +182,14 @@ describe.each(DATABASE_KINDS)('mutations: %s', kind => {
 
   test("a key that is not there, another one's listing, no scope", async () => {
     const update = (key: string, parts = {}) =>
-      ask(app, UPDATE, { key, input: { ChangedByMemberKey: 'M1' } }, parts)
+      postQuery(app, UPDATE, { key, input: { ChangedByMemberKey: 'M1' } }, parts)
     expect((await update('nobody')).errors).toMatchObject([
       { extensions: { code: 'NOT_FOUND', serviceCode: '4004' } },
     ])
-    expect((await update('P01', asActor(app, { scopes: ['listings:read'] }))).errors).toMatchObject([
+    expect((await update('P01', withGrant(app, { scopes: ['listings:read'] }))).errors).toMatchObject([
       { extensions: { code: 'FORBIDDEN' } },
     ])
-    const stranger = asActor(app, {
+    const stranger = withGrant(app, {
       scopes: ['listings:read', 'listings:write'],
       memberKey: 'M3',
       audience: 'member',
@@ -195,10 +199,10 @@ describe.each(DATABASE_KINDS)('mutations: %s', kind => {
 
   test('each writes one entry of the log', async () => {
     const { ListingKey: key } = await create()
-    await dataOf(app, UPDATE, { key, input: { ListPrice: 9, ChangedByMemberKey: 'M1' } })
+    await queryData(app, UPDATE, { key, input: { ListPrice: 9, ChangedByMemberKey: 'M1' } })
     const query =
       'query ($k: String!) { entityEvents(filter: { ResourceRecordKey: { eq: $k } }) { nodes { EntityEventSequence ResourceName } } }'
-    const { entityEvents } = await dataOf<{ entityEvents: { nodes: Row[] } }>(app, query, { k: key })
+    const { entityEvents } = await queryData<{ entityEvents: { nodes: Row[] } }>(app, query, { k: key })
     expect(entityEvents.nodes.map(n => n['ResourceName'])).toEqual(['Property', 'Property'])
   })
 })

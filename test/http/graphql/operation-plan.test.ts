@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { startTestApp, type TestApp } from '../../support/app.js'
-import { dataOf } from '../../support/clients/graphql-client.js'
+import { queryData } from '../../support/clients/graphql-client.js'
 import { createDrafts } from '../../support/drafts.js'
 
 interface Statement {
@@ -56,7 +56,7 @@ describe('one query, one plan', () => {
     ['$search=den&$orderby=ListAgent/MemberKey desc',                        'search: "den", orderBy: [{ ListAgent: { MemberKey: DESC } }]'],
   ])('%s = %s', async (odata, args) => {
     const theirs = await statementsOf(() => app.send(`/odata/Property?${odata}&$select=City`))
-    const ours = await statementsOf(() => dataOf(app, `{ properties(${args}) { nodes { City } } }`))
+    const ours = await statementsOf(() => queryData(app, `{ properties(${args}) { nodes { City } } }`))
     expect(ours.map(sourceOf)).toEqual(theirs.map(sourceOf))
     // A page in whose texts something must be escaped is read once more.
     expect(new Set(ours.map(statement => JSON.stringify(sourceOf(statement)))).size).toBe(1)
@@ -64,21 +64,21 @@ describe('one query, one plan', () => {
 
   test.each([10, 50, 100])('GQL-01: %s listings with Media and Rooms are one statement', async first => {
     const query = `{ properties(first: ${first}) { nodes { ListingKey Media { MediaKey } Rooms { RoomKey } ListAgent { MemberKey Media { MediaKey } } } } }`
-    expect(await statementsOf(() => dataOf(app, query))).toHaveLength(1)
+    expect(await statementsOf(() => queryData(app, query))).toHaveLength(1)
   })
 
   test('what is not asked for costs no statement', async () => {
-    const { properties } = await dataOf<{
+    const { properties } = await queryData<{
       properties: { pageInfo: { endCursor: string; startCursor: string } }
     }>(app, '{ properties(first: 20) { pageInfo { startCursor endCursor } } }')
     const cost = async (args: string, selection: string) =>
-      (await statementsOf(() => dataOf(app, `{ properties(${args}) { nodes { City } ${selection} } }`)))
+      (await statementsOf(() => queryData(app, `{ properties(${args}) { nodes { City } ${selection} } }`)))
         .length
     const after = `first: 10, after: "${properties.pageInfo.endCursor}"`
     expect(await cost('first: 10', 'pageInfo { hasNextPage hasPreviousPage }')).toBe(1)
     expect(await cost('first: 10', 'totalCount')).toBe(2)
     expect(
-      await statementsOf(() => dataOf(app, '{ properties(first: 10) { totalCount __typename } }')),
+      await statementsOf(() => queryData(app, '{ properties(first: 10) { totalCount __typename } }')),
     ).toHaveLength(1)
     expect(await cost(after, 'pageInfo { hasNextPage endCursor }')).toBe(1)
     expect(await cost(after, 'pageInfo { hasNextPage hasPreviousPage }')).toBe(2)

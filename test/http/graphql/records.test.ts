@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestApp, type TestApp } from '../../support/app.js'
 import { bodyOf } from '../../support/assertions.js'
-import { asActor, ask, dataOf, faultOf } from '../../support/clients/graphql-client.js'
+import { postQuery, queryData, queryError, withGrant } from '../../support/clients/graphql-client.js'
 import { DATABASE_KINDS } from '../../support/database.js'
 
 type Row = Readonly<Record<string, unknown>>
@@ -14,7 +14,7 @@ describe.each(DATABASE_KINDS)('records by GraphQL: %s', kind => {
   afterAll(() => app.close())
 
   test('a record by its key has the values of OData', async () => {
-    const { property } = await dataOf<{ property: Row }>(
+    const { property } = await queryData<{ property: Row }>(
       app,
       '{ property(ListingKey: "P01") { ListingKey City ListPrice DaysOnMarket ModificationTimestamp ConstructionMaterials GeoLocation etag } }',
     )
@@ -25,7 +25,7 @@ describe.each(DATABASE_KINDS)('records by GraphQL: %s', kind => {
   })
 
   test('members stand in the order in which they were asked for', async () => {
-    const { property } = await dataOf<{ property: Row }>(
+    const { property } = await queryData<{ property: Row }>(
       app,
       '{ property(ListingKey: "P01") { City Rooms { RoomKey } __typename ListAgent { MemberKey } ListingKey id price: ListPrice } }',
     )
@@ -49,7 +49,7 @@ describe.each(DATABASE_KINDS)('records by GraphQL: %s', kind => {
       }
       fragment Basics on Property { ListingKey place: City ...More Media { MediaKey } }
       fragment More on Property { kind: __typename Media { type: MediaType } }`
-    const data = await dataOf<Record<string, Row | null>>(app, query, { with: true, without: true })
+    const data = await queryData<Record<string, Row | null>>(app, query, { with: true, without: true })
     expect(data['one']).toMatchObject({ ListingKey: 'P01', place: 'Denver', kind: 'Property', price: 250000 })
     expect(data['one']).not.toHaveProperty('Rooms')
     expect(Object.keys((data['one']?.['Media'] as Row[] | undefined)?.[0] ?? {})).toEqual([
@@ -69,7 +69,7 @@ describe.each(DATABASE_KINDS)('records by GraphQL: %s', kind => {
     fragment Parts on Property { ListingKey Media(filter: { MediaType: { eq: $type } }) { MediaType @include(if: $with) __typename } }
     fragment Others on Query { properties(filter: { ListingKey: { eq: $key } }) @include(if: $with) { nodes { ListingKey } } }`
     const of = async (variables: Row) =>
-      dataOf<{ property: Record<string, Row[]>; properties?: unknown }>(app, query, variables)
+      queryData<{ property: Record<string, Row[]>; properties?: unknown }>(app, query, variables)
     for (let again = 0; again < 2; again++) {
       const one = await of({ key: 'P01', with: true, type: 'image/jpeg', most: 1 })
       expect(one).toMatchObject({
@@ -84,7 +84,7 @@ describe.each(DATABASE_KINDS)('records by GraphQL: %s', kind => {
       expect(other.property['Media']?.every(m => !('MediaType' in m))).toBe(true)
       expect((await of({ key: 'P01', with: true, type: 'image/jpeg' })).property['Rooms']).toHaveLength(3)
       // A variable that a filter needs may be null, and may not be left out.
-      expect((await ask(app, query, { key: 'P01', with: true })).errors?.[0]?.extensions.code).toBe(
+      expect((await postQuery(app, query, { key: 'P01', with: true })).errors?.[0]?.extensions.code).toBe(
         'BAD_USER_INPUT',
       )
     }
@@ -96,7 +96,7 @@ describe.each(DATABASE_KINDS)('records by GraphQL: %s', kind => {
       x: properties(filter: { City: { eq: "Vail" } }) { nodes { City } totalCount }
       y: properties(filter: { City: { eq: "Aspen" } }) { nodes { City } totalCount }
     }`
-    const { property, x, y } = await dataOf<{
+    const { property, x, y } = await queryData<{
       property: Record<string, Row[]>
       x: { nodes: Row[] }
       y: { nodes: Row[] }
@@ -118,7 +118,7 @@ describe.each(DATABASE_KINDS)('records by GraphQL: %s', kind => {
       Rooms(orderBy: [{ RoomKey: DESC }], first: 2) { RoomKey Listing { City } }
       some: Rooms(where: "RoomType ne null", skip: 1) { RoomType }
     } } }`
-    const { properties } = await dataOf<{ properties: { nodes: Row[] } }>(app, query)
+    const { properties } = await queryData<{ properties: { nodes: Row[] } }>(app, query)
     expect(properties.nodes.map(n => n['ListingKey'])).toEqual(['P21', 'P01'])
     const [, record] = properties.nodes
     const rooms = record?.['Rooms'] as Row[]
@@ -144,7 +144,7 @@ describe.each(DATABASE_KINDS)('records by GraphQL: %s', kind => {
       'lookups',
       'entityEvents',
     ]
-    const found = await dataOf<Record<string, { nodes: Row[] }>>(
+    const found = await queryData<Record<string, { nodes: Row[] }>>(
       app,
       `{ ${roots.map(r => `${r}(first: 1) { nodes { __typename id } }`).join(' ')} }`,
     )
@@ -152,7 +152,7 @@ describe.each(DATABASE_KINDS)('records by GraphQL: %s', kind => {
     expect(nodes.length).toBeGreaterThan(5)
     for (const { id, __typename } of nodes)
       expect(
-        await dataOf(
+        await queryData(
           app,
           'query ($id: ID!) { node(id: $id) { __typename id ... on Property { City } ... on Member { MemberKey } } }',
           { id },
@@ -169,11 +169,13 @@ describe.each(DATABASE_KINDS)('records by GraphQL: %s', kind => {
       'RW50aXR5RXZlbnQ6YWJj',
       'Tm9ib2R5OjE',
     ])
-      expect(await dataOf(app, 'query ($id: ID!) { node(id: $id) { id } }', { id })).toEqual({ node: null })
+      expect(await queryData(app, 'query ($id: ID!) { node(id: $id) { id } }', { id })).toEqual({
+        node: null,
+      })
   })
 
   test('a key of any characters has an id, and none is too long for a line of base64', async () => {
-    const { properties } = await dataOf<{ properties: { nodes: Row[] } }>(
+    const { properties } = await queryData<{ properties: { nodes: Row[] } }>(
       app,
       `{ properties(where: "ListingKey in ('P''00','P/00')") { nodes { id ListingKey } } }`,
     )
@@ -183,10 +185,10 @@ describe.each(DATABASE_KINDS)('records by GraphQL: %s', kind => {
   })
 
   test('what a reader may not see is null or not there', async () => {
-    const reader = asActor(app, { scopes: ['listings:read'], audience: 'public' })
+    const reader = withGrant(app, { scopes: ['listings:read'], audience: 'public' })
     const query =
       '{ properties(first: 100) { totalCount nodes { StandardStatus PrivateRemarks } } property(ListingKey: "P13") { ListingKey } }'
-    const { properties, property } = await dataOf<{
+    const { properties, property } = await queryData<{
       properties: { totalCount: number; nodes: Row[] }
       property: null
     }>(app, query, {}, reader)
@@ -195,7 +197,7 @@ describe.each(DATABASE_KINDS)('records by GraphQL: %s', kind => {
     expect(properties.nodes.every(n => n['PrivateRemarks'] === null)).toBe(true)
     expect(property).toBeNull()
     expect(
-      (await faultOf(app, '{ members { totalCount } }', {}, asActor(app, { scopes: [] }))).extensions,
+      (await queryError(app, '{ members { totalCount } }', {}, withGrant(app, { scopes: [] }))).extensions,
     ).toMatchObject({
       code: 'FORBIDDEN',
       serviceCode: '3003',
@@ -204,7 +206,7 @@ describe.each(DATABASE_KINDS)('records by GraphQL: %s', kind => {
 
   test('GQL-03: null and absence never mean everything', async () => {
     const count = async (filter: string, variables = {}, declared = '') =>
-      ask<{ properties: { totalCount: number } }>(
+      postQuery<{ properties: { totalCount: number } }>(
         app,
         `query ${declared} { properties(filter: ${filter}) { totalCount } }`,
         variables,
@@ -242,15 +244,17 @@ describe.each(DATABASE_KINDS)('records by GraphQL: %s', kind => {
 
   test('filter, where and search narrow together', async () => {
     const query = `{ properties(filter: { City: { eq: "Vail" } }, where: "ListPrice ne null", orderBy: [{ ListPrice: ASC }, { ListingKey: DESC }]) { nodes { ListingKey } } }`
-    expect(await dataOf(app, query)).toEqual({
+    expect(await queryData(app, query)).toEqual({
       properties: { nodes: [{ ListingKey: 'P22' }, { ListingKey: 'P21' }] },
     })
-    const fault = await faultOf(app, '{ properties(where: "Citty eq 1") { totalCount } }')
+    const fault = await queryError(app, '{ properties(where: "Citty eq 1") { totalCount } }')
     expect(fault).toMatchObject({
       path: ['properties'],
       extensions: { code: 'BAD_USER_INPUT', serviceCode: '2002', target: 'Citty' },
     })
-    expect((await faultOf(app, '{ properties(where: "City eq") { totalCount } }')).extensions).toMatchObject({
+    expect(
+      (await queryError(app, '{ properties(where: "City eq") { totalCount } }')).extensions,
+    ).toMatchObject({
       serviceCode: '2001',
       target: 'where',
     })
@@ -258,24 +262,28 @@ describe.each(DATABASE_KINDS)('records by GraphQL: %s', kind => {
 
   test('a name that PostgreSQL would cut is refused', async () => {
     expect(
-      (await faultOf(app, `{ property(ListingKey: "P01") { ${'a'.repeat(64)}: City } }`)).extensions.code,
+      (await queryError(app, `{ property(ListingKey: "P01") { ${'a'.repeat(64)}: City } }`)).extensions.code,
     ).toBe('BAD_USER_INPUT')
     const name = 'a'.repeat(63)
-    expect(await dataOf(app, `{ property(ListingKey: "P01") { ${name}: City } }`)).toEqual({
+    expect(await queryData(app, `{ property(ListingKey: "P01") { ${name}: City } }`)).toEqual({
       property: { [name]: 'Denver' },
     })
   })
 
   test('one field that fails leaves the others, unless it cannot be null', async () => {
-    const { data, errors } = await ask<Row>(
+    const { data, errors } = await postQuery<Row>(
       app,
       '{ a: property(ListingKey: "P01") { City } b: property(ListingKey: "P01") { Media(where: "x") { MediaKey } } }',
     )
     expect(data).toEqual({ a: { City: 'Denver' }, b: null })
     expect(errors).toMatchObject([{ path: ['b'] }])
     expect(
-      (await ask(app, '{ a: property(ListingKey: "P01") { City } properties(where: "x") { totalCount } }'))
-        .data,
+      (
+        await postQuery(
+          app,
+          '{ a: property(ListingKey: "P01") { City } properties(where: "x") { totalCount } }',
+        )
+      ).data,
     ).toBeNull()
   })
 })

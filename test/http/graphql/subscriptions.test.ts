@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestApp, type TestApp } from '../../support/app.js'
-import { dataOf, faultOf } from '../../support/clients/graphql-client.js'
+import { queryData, queryError } from '../../support/clients/graphql-client.js'
 import {
+  type SubscribeOptions,
+  startSubscription,
+  type TestSubscription,
   TRANSPORTS,
   type Transport,
-  type Watch,
-  type WatchParts,
-  watch,
 } from '../../support/clients/subscriber.js'
 import { DATABASE_KINDS } from '../../support/database.js'
 import { createDrafts } from '../../support/drafts.js'
@@ -34,7 +34,7 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
   afterAll(() => app.close())
 
   const newest = async (): Promise<number> => {
-    const found = await dataOf<{ entityEvents: { nodes: { EntityEventSequence: number }[] } }>(
+    const found = await queryData<{ entityEvents: { nodes: { EntityEventSequence: number }[] } }>(
       app,
       '{ entityEvents(first: 1, orderBy: [{ EntityEventSequence: DESC }]) { nodes { EntityEventSequence } } }',
     )
@@ -50,49 +50,55 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
   const remove = (key: string) => app.send(`/odata/Property('${key}')`, { method: 'DELETE' })
   const draft = async (fields: Row = {}) => (await createDrafts(app, 'Testville', [fields]))[0] ?? ''
   const publish = (key: string) => patch(key, { StandardStatus: 'Active' })
-  const watchFrom = (since: number, parts: WatchParts = {}): Watch<Change> =>
-    watch<Change>(app, SINCE, { transport, ...parts, variables: { since, ...parts.variables } })
+  const watchFrom = (since: number, parts: SubscribeOptions = {}): TestSubscription<Change> =>
+    startSubscription<Change>(app, SINCE, { transport, ...parts, variables: { since, ...parts.variables } })
 
   /**
    * The change that was made last. Each tells the listing as it is when it is read, so those before may show
    * the same.
    */
-  const lastChange = async (watching: Watch<Change>): Promise<Change> => {
-    const [sequence, change] = [await newest(), await watching.change()]
+  const lastChange = async (watching: TestSubscription<Change>): Promise<Change> => {
+    const [sequence, change] = [await newest(), await watching.nextChange()]
     return change.EntityEventSequence === sequence ? change : lastChange(watching)
   }
 
   test('the life of a listing is told in its order, each change once', async () => {
     const watching = watchFrom(await newest())
     const key = await draft({ ListPrice: 5 })
-    expect(await watching.change()).toMatchObject({
+    expect(await watching.nextChange()).toMatchObject({
       ListingKey: key,
       property: { StandardStatus: 'Incomplete', ListPrice: 5 },
     })
     await patch(key, { ListPrice: 6.25 })
-    expect(await watching.change()).toMatchObject({
+    expect(await watching.nextChange()).toMatchObject({
       ListingKey: key,
       property: { StandardStatus: 'Incomplete', ListPrice: 6.25 },
     })
     await publish(key)
-    expect(await watching.change()).toMatchObject({ ListingKey: key, property: { StandardStatus: 'Active' } })
+    expect(await watching.nextChange()).toMatchObject({
+      ListingKey: key,
+      property: { StandardStatus: 'Active' },
+    })
     await patch(key, { StandardStatus: 'Sold', SoldPrice: 6 })
-    expect(await watching.change()).toMatchObject({ ListingKey: key, property: { StandardStatus: 'Sold' } })
+    expect(await watching.nextChange()).toMatchObject({
+      ListingKey: key,
+      property: { StandardStatus: 'Sold' },
+    })
     await remove(key)
-    const last = await watching.change()
+    const last = await watching.nextChange()
     expect(last).toMatchObject({ ListingKey: key, property: null })
     expect(last.EntityEventSequence).toBe(await newest())
-    watching.end()
+    watching.dispose()
   })
 
   test('without `since` it begins with what happens next', async () => {
     const before = await draft()
-    const watching = watch<Change>(
+    const watching = startSubscription<Change>(
       app,
       'subscription { propertyChanged { EntityEventSequence ListingKey property { City } } }',
       { transport },
     )
-    const first = watching.change()
+    const first = watching.nextChange()
     const keys = new Set<string>()
     // A client is not told when its subscription stands.
     let isTold = false
@@ -103,7 +109,7 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
     const { ListingKey } = await first
     expect(keys).toContain(ListingKey)
     expect(ListingKey).not.toBe(before)
-    watching.end()
+    watching.dispose()
   })
 
   test('a filter: what comes into it is told with its fields, what is outside once without', async () => {
@@ -111,17 +117,17 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
       variables: { filter: { ListPrice: { ge: 100 } }, where: "City eq 'Testville'" },
     })
     const key = await draft({ ListPrice: 5 })
-    expect(await watching.change()).toMatchObject({ ListingKey: key, property: null })
+    expect(await watching.nextChange()).toMatchObject({ ListingKey: key, property: null })
     await patch(key, { ListPrice: 6 })
     await patch(key, { ListPrice: 100 })
     expect(await lastChange(watching)).toMatchObject({ ListingKey: key, property: { ListPrice: 100 } })
     await patch(key, { ListPrice: 7 })
-    expect(await watching.change()).toMatchObject({ ListingKey: key, property: null })
+    expect(await watching.nextChange()).toMatchObject({ ListingKey: key, property: null })
     await patch(key, { ListPrice: 8 })
     await remove(key)
     const other = await draft({ ListPrice: 200 })
-    expect(await watching.change()).toMatchObject({ ListingKey: other, property: { ListPrice: 200 } })
-    watching.end()
+    expect(await watching.nextChange()).toMatchObject({ ListingKey: other, property: { ListPrice: 200 } })
+    watching.dispose()
   })
 
   test('nobody learns of what they cannot see, but of what is taken from their sight', async () => {
@@ -137,18 +143,18 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
       property: { StandardStatus: 'Active' },
     })
     await patch(key, { InternetEntireListingDisplayYN: false })
-    expect(await watching.change()).toMatchObject({ ListingKey: key, property: null })
+    expect(await watching.nextChange()).toMatchObject({ ListingKey: key, property: null })
     await patch(key, { ListPrice: 3 })
     await remove(key)
     const shown = await draft()
     await publish(shown)
-    expect(await watching.change()).toMatchObject({ ListingKey: shown })
-    watching.end()
+    expect(await watching.nextChange()).toMatchObject({ ListingKey: shown })
+    watching.dispose()
   })
 
   test('a picture and a room are a change of their listing', async () => {
     const key = await draft()
-    const watching = watch<Row>(
+    const watching = startSubscription<Row>(
       app,
       'subscription ($since: Long!) { propertyChanged(since: $since) { key: ListingKey property { id __typename Media { MediaURL } } again: property { Rooms { RoomType } } __typename } }',
       {
@@ -164,7 +170,7 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
         MediaURL: 'https://a.example/1.jpg',
       },
     })
-    expect(await watching.change()).toEqual({
+    expect(await watching.nextChange()).toEqual({
       key,
       property: {
         id: Buffer.from(`Property:${key}`).toString('base64url'),
@@ -179,8 +185,8 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
     })
     const changes: Row[] = []
     while (JSON.stringify(changes.at(-1)?.['again']) !== '{"Rooms":[{"RoomType":"Kitchen"}]}')
-      changes.push(await watching.change())
-    watching.end()
+      changes.push(await watching.nextChange())
+    watching.dispose()
   })
 
   test('a reader that comes back goes on where it was, with nothing lost and nothing twice', async () => {
@@ -201,10 +207,10 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
     while (isWriting || last !== (await newest())) {
       const watching = watchFrom(last)
       for (let n = 0; n < 7 && (isWriting || last !== (await newest())); n++) {
-        last = (await watching.change()).EntityEventSequence
+        last = (await watching.nextChange()).EntityEventSequence
         seen.push(last)
       }
-      watching.end()
+      watching.dispose()
     }
     await writing
     const events = await app.database.prisma.entityEvent.findMany({
@@ -255,7 +261,7 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
   ])('%s is an error of the first answer, and the last', async (_name, field, variables, expected) => {
     const name = Object.keys(variables)[0]
     const declared = name === undefined ? '' : `($${name}: ${name === 'since' ? 'Long' : 'String'})`
-    const watching = watch(app, `subscription ${declared} { ${field} { ListingKey } }`, {
+    const watching = startSubscription(app, `subscription ${declared} { ${field} { ListingKey } }`, {
       transport,
       variables,
     })
@@ -283,10 +289,12 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
   })
 
   test('queries and mutations go the same way', async () => {
-    const told = await watch(app, '{ members(first: 1) { nodes { MemberKey } } }', { transport }).next()
+    const told = await startSubscription(app, '{ members(first: 1) { nodes { MemberKey } } }', {
+      transport,
+    }).next()
     expect(told).toEqual({ data: { members: { nodes: [{ MemberKey: 'M1' }] } } })
     const key = await draft()
-    const done = await watch(
+    const done = await startSubscription(
       app,
       'mutation ($k: String!) { deleteProperty(ListingKey: $k) { ListingKey } }',
       { transport, variables: { k: key } },
@@ -308,9 +316,9 @@ async function codeOf(
   app: TestApp,
   query: string,
   transport: Transport,
-  parts: WatchParts = {},
+  parts: SubscribeOptions = {},
 ): Promise<string | undefined> {
-  const errors = await watch(app, query, { transport, ...parts })
+  const errors = await startSubscription(app, query, { transport, ...parts })
     .next()
     .then(
       told => told?.errors,
@@ -321,7 +329,7 @@ async function codeOf(
 
 test('a subscription without a transport for it', async () => {
   const app = await startTestApp()
-  const fault = await faultOf(app, 'subscription { propertyChanged { ListingKey } }')
+  const fault = await queryError(app, 'subscription { propertyChanged { ListingKey } }')
   expect(fault.extensions.code).toBe('BAD_REQUEST')
   await app.close()
 })

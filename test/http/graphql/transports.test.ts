@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { WebSocket } from 'ws'
-import { Following } from '../../../src/service/changes.js'
+import { ChangeService } from '../../../src/service/changes.js'
 import { startTestApp, type TestApp } from '../../support/app.js'
-import { socketUrl, TRANSPORTS, type Transport, watch } from '../../support/clients/subscriber.js'
+import { socketUrl, startSubscription, TRANSPORTS, type Transport } from '../../support/clients/subscriber.js'
 import { DATABASE_KINDS } from '../../support/database.js'
 import { createDrafts } from '../../support/drafts.js'
 
@@ -197,24 +197,24 @@ describe('a WebSocket', () => {
 describe.each(TRANSPORTS)('%s', transport => {
   test('more subscriptions than MAX_SUBSCRIPTIONS are refused, and one that ends makes room', async () => {
     const app = await start({ MAX_SUBSCRIPTIONS: '1' })
-    const first = watch(app, SUBSCRIPTION, { transport })
-    const follow = vi.spyOn(Following.prototype, 'follow')
+    const first = startSubscription(app, SUBSCRIPTION, { transport })
+    const follow = vi.spyOn(ChangeService.prototype, 'subscribe')
     void first.next()
     await expect.poll(() => follow.mock.calls.length).toBe(1)
     // The place is asked for before the scope.
     const codeNow = async () =>
-      (await watch(app, SUBSCRIPTION, { transport, grant: { scopes: [] } }).next())?.errors?.[0]?.extensions
-        .code
+      (await startSubscription(app, SUBSCRIPTION, { transport, grant: { scopes: [] } }).next())?.errors?.[0]
+        ?.extensions.code
     expect(await codeNow()).toBe('UNAVAILABLE')
-    first.end()
+    first.dispose()
     await expect.poll(codeNow).toBe('FORBIDDEN')
   })
 
   test('it ends when the token does', async () => {
     const app = await start()
     // A clock may differ by 30 s: so long a token is taken after its end.
-    const token = app.tokenFor({ seconds: -28 })
-    const end = watch(app, SUBSCRIPTION, { transport, token }).next()
+    const token = app.tokenFor({ expiresIn: -28 })
+    const end = startSubscription(app, SUBSCRIPTION, { transport, token }).next()
     if (transport === 'event stream')
       expect(await end).toMatchObject({
         errors: [
@@ -227,8 +227,8 @@ describe.each(TRANSPORTS)('%s', transport => {
 
   test('the service ends at once, whatever is subscribed, and nothing is called complete', async () => {
     const app = await start({ SHUTDOWN_TIMEOUT_MS: '600000' })
-    const follow = vi.spyOn(Following.prototype, 'follow')
-    const end = watch(app, SUBSCRIPTION, { transport }).next()
+    const follow = vi.spyOn(ChangeService.prototype, 'subscribe')
+    const end = startSubscription(app, SUBSCRIPTION, { transport }).next()
     end.catch(() => undefined)
     await expect.poll(() => follow.mock.calls.length).toBe(1)
     await apps.pop()?.close()
@@ -246,7 +246,7 @@ describe.each(TRANSPORTS)('%s', transport => {
     for (let n = 0; n < 1000; n++)
       await app.database.prisma
         .$executeRaw`UPDATE "Property" SET "ListPrice" = ${n} WHERE "ListingKey" = ${key}`
-    const pages = vi.spyOn(Following.prototype, 'eventsAfter')
+    const pages = vi.spyOn(ChangeService.prototype, 'eventsAfter')
     const pagesOf = (memberKey: string) =>
       pages.mock.calls.filter(([, , actor]) => actor.memberKey === memberKey).length
     const fields = Array.from({ length: 20 }, (_, i) => `f${i}: PublicRemarks`).join(' ')
@@ -255,7 +255,7 @@ describe.each(TRANSPORTS)('%s', transport => {
       transport,
       `subscription { propertyChanged(since: ${since}) { EntityEventSequence property { ${fields} } } }`,
     )
-    const quick = watch<{ EntityEventSequence: number }>(
+    const quick = startSubscription<{ EntityEventSequence: number }>(
       app,
       `subscription { propertyChanged(since: ${since}) { EntityEventSequence } }`,
       {
@@ -264,8 +264,8 @@ describe.each(TRANSPORTS)('%s', transport => {
       },
     )
     const sequences: string[] = []
-    for (let n = 0; n < 1000; n++) sequences.push(String((await quick.change()).EntityEventSequence))
-    quick.end()
+    for (let n = 0; n < 1000; n++) sequences.push(String((await quick.nextChange()).EntityEventSequence))
+    quick.dispose()
     expect(pagesOf('quick')).toBeGreaterThanOrEqual(10)
     // 80 KB each: what the system has taken on the way is some megabytes at most.
     expect(pagesOf('slow')).toBeLessThan(6)

@@ -4,22 +4,23 @@ import { startTestApp, type TestApp } from '../../support/app.js'
 import { bodyOf, keysOf, rowsOf } from '../../support/assertions.js'
 import { readPages } from '../../support/cases.js'
 import { DATABASE_KINDS } from '../../support/database.js'
-import { readWorld } from '../../support/oracle/dataset.js'
-import type { Known, World } from '../../support/oracle/oracle.js'
-import { Exact, order } from '../../support/oracle/reference-semantics.js'
+import { readDataset } from '../../support/oracle/dataset.js'
+import type { Dataset, OracleRecord } from '../../support/oracle/oracle.js'
+import { compareValues, ExactDecimal } from '../../support/oracle/reference-semantics.js'
 
-const numbers = (rows: readonly Known[], name: string): readonly Decimal[] =>
-  rows.flatMap(row => (row[name] === null ? [] : [new Exact(String(row[name]))]))
-const texts = (rows: readonly Known[], name: string): readonly string[] =>
+const numbers = (rows: readonly OracleRecord[], name: string): readonly Decimal[] =>
+  rows.flatMap(row => (row[name] === null ? [] : [new ExactDecimal(String(row[name]))]))
+const texts = (rows: readonly OracleRecord[], name: string): readonly string[] =>
   rows.flatMap(row => (typeof row[name] === 'string' ? [row[name]] : []))
-const sorted = <T extends string | Decimal>(values: readonly T[]): readonly T[] => [...values].sort(order)
-const sum = (values: readonly Decimal[]) => values.reduce((a, b) => a.plus(b), new Exact(0))
+const sorted = <T extends string | Decimal>(values: readonly T[]): readonly T[] =>
+  [...values].sort(compareValues)
+const sum = (values: readonly Decimal[]) => values.reduce((a, b) => a.plus(b), new ExactDecimal(0))
 const toNumber = (value: Decimal | undefined) => value?.toNumber() ?? null
 
 /** What the aggregates of `ALL` are of some records. */
 const ALL =
   'aggregate(ListPrice with sum as Sum,ListPrice with min as Min,ListPrice with max as Max,ListPrice with average as Mean,TaxYear with countdistinct as Years,City with min as First,City with max as Last,$count as N)'
-function aggregatesOf(rows: readonly Known[]) {
+function aggregatesOf(rows: readonly OracleRecord[]) {
   const prices = numbers(rows, 'ListPrice')
   const cities = sorted(texts(rows, 'City'))
   return {
@@ -36,23 +37,24 @@ function aggregatesOf(rows: readonly Known[]) {
 
 /** Groups in the order of their values, null first; values are texts or whole numbers. */
 function groupsOf(
-  rows: readonly Known[],
-  valuesOf: (row: Known) => readonly unknown[],
-): readonly (readonly [readonly unknown[], readonly Known[]])[] {
+  rows: readonly OracleRecord[],
+  valuesOf: (row: OracleRecord) => readonly unknown[],
+): readonly (readonly [readonly unknown[], readonly OracleRecord[]])[] {
   const keys = [...new Set(rows.map(row => JSON.stringify(valuesOf(row))))].map(
     key => JSON.parse(key) as readonly (string | number | null)[],
   ) // just written
   const compare = (a: string | number | null, b: string | number | null) =>
-    a === null || b === null ? Number(a !== null) - Number(b !== null) : order(a, b)
+    a === null || b === null ? Number(a !== null) - Number(b !== null) : compareValues(a, b)
   keys.sort((a, b) => a.map((value, i) => compare(value, b[i] ?? null)).find(c => c !== 0) ?? 0)
   return keys.map(key => [key, rows.filter(row => JSON.stringify(valuesOf(row)) === JSON.stringify(key))])
 }
 
 describe.each(DATABASE_KINDS)('on the database %s', kind => {
   let app: TestApp
-  let world: World
+  let world: Dataset
   const properties = () => world.get('Property') ?? []
-  const member = (row: Known) => (world.get('Member') ?? []).find(m => m.MemberKey === row.ListAgentKey)
+  const member = (row: OracleRecord) =>
+    (world.get('Member') ?? []).find(m => m.MemberKey === row.ListAgentKey)
   const ask = async (options: string, grant?: Parameters<TestApp['tokenFor']>[0], path = 'Property') => {
     const headers = grant && { Authorization: `Bearer ${await app.tokenFor(grant)}` }
     const answer = await app.send(`/odata/${path}?${options}`, { headers })
@@ -78,7 +80,7 @@ describe.each(DATABASE_KINDS)('on the database %s', kind => {
       where: { MemberKey: 'M2' },
       data: { MemberFullName: 'Bob', MemberEmail: 'bob@example.org' },
     })
-    world = await readWorld(app.database)
+    world = await readDataset(app.database)
   })
   afterAll(() => app.close())
 
@@ -277,7 +279,7 @@ describe.each(DATABASE_KINDS)('on the database %s', kind => {
       expect(top).toEqual(await rows('$orderby=ListPrice desc&$top=5'))
       expect(await rows('$apply=orderby(ListPrice desc)/skip(2)/top(3)')).toEqual(top.slice(2))
       expect(await rows('$apply=orderby(ListPrice desc)/top(5)/orderby(ListingKey)&$count=true')).toEqual(
-        [...top].sort((a, b) => order(String(a.ListingKey), String(b.ListingKey))),
+        [...top].sort((a, b) => compareValues(String(a.ListingKey), String(b.ListingKey))),
       )
       expect(
         keysOf(
@@ -311,7 +313,7 @@ describe.each(DATABASE_KINDS)('on the database %s', kind => {
       const large =
         'aggregate(9007199254740993 with max as Large,ListPrice mul 0 add 0.1 with sum as Tenths,$count as N)'
       const priced = numbers(properties(), 'ListPrice').length
-      const tenths = new Exact('0.1').times(priced).toString()
+      const tenths = new ExactDecimal('0.1').times(priced).toString()
       expect((await ask(`$apply=${large}`)).text).toContain(
         `{"Large":9007199254740993,"Tenths":${tenths},"N":${properties().length}}`,
       )
@@ -398,7 +400,7 @@ describe.each(DATABASE_KINDS)('on the database %s', kind => {
       expect(
         await rows("$expand=BuyerAgent&$filter=StandardStatus eq 'Sold'&$select=ListingKey", READER),
       ).toSatisfy(
-        (found: readonly Known[]) => found.length > 0 && found.every(row => row.BuyerAgent === null),
+        (found: readonly OracleRecord[]) => found.length > 0 && found.every(row => row.BuyerAgent === null),
       )
     })
   })

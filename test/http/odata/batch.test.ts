@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Answer, startTestApp, type TestApp } from '../../support/app.js'
+import { startTestApp, type TestApp, type TestResponse } from '../../support/app.js'
 import { DATABASE_KINDS } from '../../support/database.js'
 import { createDrafts, DRAFT } from '../../support/drafts.js'
 
@@ -275,7 +275,7 @@ describe.each(DATABASE_KINDS)('a batch on the database %s', kind => {
         [`${method} ${url} HTTP/1.1`, 'Content-Type: application/json', '', JSON.stringify(body)],
         [`Content-ID: ${id}`],
       )
-    const found = (answer: Answer) =>
+    const found = (answer: TestResponse) =>
       [...answer.text.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, status]) => Number(status))
 
     test('answers in the form of the request', async () => {

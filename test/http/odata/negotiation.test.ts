@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { isNamed, readEntityTags } from '../../../src/http/etag.js'
+import { matchesETag, readEntityTags } from '../../../src/http/etag.js'
 import {
-  checkTakesText,
-  chooseDataFormat,
-  chooseMetadataFormat,
+  checkAcceptsText,
+  negotiateJsonFormat,
+  negotiateMetadataFormat,
 } from '../../../src/odata/protocol/negotiate.js'
 import { readPreferences } from '../../../src/odata/protocol/prefer.js'
-import { checkVersions, versionFor } from '../../../src/odata/protocol/version.js'
+import { checkVersions, negotiateVersion } from '../../../src/odata/protocol/version.js'
 
 const kindOf = <T>(work: () => T): T | string => {
   try {
@@ -52,7 +52,7 @@ describe('Accept of a data request', () => {
     ['text/html, image/png',                               'NotAcceptable'],
     ['"',                                                  'NotAcceptable'],
   ])('%s: %s', (accept, expected) => {
-    expect(kindOf(() => chooseDataFormat({ accept, format: undefined }).metadata)).toBe(expected)
+    expect(kindOf(() => negotiateJsonFormat({ accept, format: undefined }).metadata)).toBe(expected)
   })
 
   // biome-ignore format: table
@@ -66,7 +66,7 @@ describe('Accept of a data request', () => {
     ['atom',                               'NotAcceptable'],
     ['nonsense',                           'NotAcceptable'],
   ])('$format=%s stands above it: %s', (format, expected) => {
-    expect(kindOf(() => chooseDataFormat({ accept: 'text/html', format }).contentType)).toBe(expected)
+    expect(kindOf(() => negotiateJsonFormat({ accept: 'text/html', format }).contentType)).toBe(expected)
   })
 
   test('the cost of a header grows with its length, not with the square of it', () => {
@@ -82,7 +82,7 @@ describe('Accept of a data request', () => {
 function readOddHeaders(size: number): void {
   for (const piece of [',"', 'a/b;', '"\\', ' ', 'W/"5" ']) {
     const text = `return=${piece.repeat(Math.ceil(size / piece.length))}"x"y`
-    kindOf(() => chooseDataFormat({ accept: text, format: undefined }))
+    kindOf(() => negotiateJsonFormat({ accept: text, format: undefined }))
     readPreferences(text)
     kindOf(() => readEntityTags('If-Match', text))
   }
@@ -106,7 +106,7 @@ describe('the form of the model', () => {
     ['image/png',                          undefined,          'NotAcceptable'],
     [undefined,                            'atom',             'NotAcceptable'],
   ])('%s and $format=%s: %s', (accept, format, expected) => {
-    expect(kindOf(() => chooseMetadataFormat({ accept, format }))).toBe(expected)
+    expect(kindOf(() => negotiateMetadataFormat({ accept, format }))).toBe(expected)
   })
 })
 
@@ -114,11 +114,11 @@ describe('plain text', () => {
   test.each([[undefined], ['text/plain'], ['*/*'], ['application/json'], [DEVEXTREME]])(
     'goes to who accepts %s',
     accept => {
-      expect(kindOf(() => checkTakesText({ accept, format: undefined }))).toBeUndefined()
+      expect(kindOf(() => checkAcceptsText({ accept, format: undefined }))).toBeUndefined()
     },
   )
   test('does not go to who wants pictures', () => {
-    expect(kindOf(() => checkTakesText({ accept: 'image/png', format: undefined }))).toBe('NotAcceptable')
+    expect(kindOf(() => checkAcceptsText({ accept: 'image/png', format: undefined }))).toBe('NotAcceptable')
   })
 })
 
@@ -156,7 +156,7 @@ describe('versions', () => {
     [{ 'odata-version': '4.02' },     '4.01', 'BadHeader'],
     [{ 'odata-version': '3.0', 'odata-maxversion': '4.0' }, '4.0', 'BadHeader'],
   ])('%o: %s, %s', (headers, version, problem) => {
-    expect(versionFor(headers)).toBe(version)
+    expect(negotiateVersion(headers)).toBe(version)
     expect(kindOf(() => checkVersions(headers))).toBe(problem)
   })
 })
@@ -180,11 +180,11 @@ describe('entity tags', () => {
 
   test('name a version, or any', () => {
     expect([
-      isNamed('*', null),
-      isNamed('*', '5'),
-      isNamed(['5'], '5'),
-      isNamed(['5'], '6'),
-      isNamed(['5'], null),
+      matchesETag('*', null),
+      matchesETag('*', '5'),
+      matchesETag(['5'], '5'),
+      matchesETag(['5'], '6'),
+      matchesETag(['5'], null),
     ]).toEqual([true, true, true, false, false])
   })
 })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Answer, startTestApp, type TestApp } from '../../support/app.js'
-import { bodyOf, linkOf, rowsOf } from '../../support/assertions.js'
-import { readText } from '../../support/cases.js'
+import { startTestApp, type TestApp, type TestResponse } from '../../support/app.js'
+import { bodyOf, nextLinkOf, rowsOf } from '../../support/assertions.js'
+import { readCaseFile } from '../../support/cases.js'
 import { createDrafts } from '../../support/drafts.js'
 
 // What real client programs were seen to send, each request in the order in which it was sent. These stand
@@ -23,7 +23,7 @@ interface Recorded {
 }
 type Shape = 'metadata' | 'root' | 'page' | 'record' | 'number' | 'nothing' | 'preflight' | 'error'
 
-const CLIENTS = JSON.parse(readText('requests.json')) as Readonly<Record<string, readonly Recorded[]>> // our own file
+const CLIENTS = JSON.parse(readCaseFile('requests.json')) as Readonly<Record<string, readonly Recorded[]>> // our own file
 
 let app: TestApp
 beforeAll(async () => {
@@ -31,7 +31,7 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-const SHAPES: Readonly<Record<Shape, (answer: Answer, wanted: Recorded) => void>> = {
+const SHAPES: Readonly<Record<Shape, (answer: TestResponse, wanted: Recorded) => void>> = {
   metadata: ({ headers, text }) => {
     expect(headers['content-type']).toMatch(/^application\/xml/)
     expect(text).toMatch(/<edmx:Edmx [^>]*Version="4\.0"/)
@@ -46,8 +46,8 @@ const SHAPES: Readonly<Record<Shape, (answer: Answer, wanted: Recorded) => void>
     expect(bodyOf(answer)['@odata.context']).toMatch(/\/odata\/\$metadata#\w+/)
     if (rows !== undefined) expect(rowsOf(answer)).toHaveLength(rows)
     if (count !== undefined) expect(bodyOf(answer)['@odata.count']).toBe(count)
-    if (link !== undefined) expect(linkOf(answer) !== undefined, 'a link to more').toBe(link)
-    if (link === true) expect(linkOf(answer)?.startsWith(`${app.base}/odata/`)).toBe(true)
+    if (link !== undefined) expect(nextLinkOf(answer) !== undefined, 'a link to more').toBe(link)
+    if (link === true) expect(nextLinkOf(answer)?.startsWith(`${app.base}/odata/`)).toBe(true)
   },
   record: answer => {
     expect(bodyOf(answer)).toMatchObject({
@@ -88,9 +88,9 @@ const fill = (text: string, known: Known, write = (value: string) => value): str
   text.replace(NAMES, name => write(known[name as keyof Known])) // one of them
 
 /** What the next requests may name. */
-function learn(known: Known, answer: Answer, shape: Shape): Known {
+function learn(known: Known, answer: TestResponse, shape: Shape): Known {
   if (shape === 'page')
-    return { ...known, TOKEN: /skiptoken=([\w-]+)/.exec(linkOf(answer) ?? '')?.[1] ?? known.TOKEN }
+    return { ...known, TOKEN: /skiptoken=([\w-]+)/.exec(nextLinkOf(answer) ?? '')?.[1] ?? known.TOKEN }
   if (shape !== 'record') return known
   const { ListingKey, ModificationTimestamp } = bodyOf(answer)
   return {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Answer, type RequestParts, startTestApp, type TestApp } from '../../support/app.js'
+import { type RequestOptions, startTestApp, type TestApp, type TestResponse } from '../../support/app.js'
 import { bodyOf, type Row, rowsOf } from '../../support/assertions.js'
 import { DRAFT } from '../../support/drafts.js'
 
@@ -22,7 +22,7 @@ const write = (method: string, url: string, body?: unknown, prefer?: string) => 
     Accept: 'application/json',
     ...(prefer !== undefined && { Prefer: `return=${prefer}` }),
   }
-  return app.send(url, { method, headers, body } satisfies RequestParts)
+  return app.send(url, { method, headers, body } satisfies RequestOptions)
 }
 
 const create = async (prefer = 'representation') => {
@@ -30,11 +30,11 @@ const create = async (prefer = 'representation') => {
   expect(answer.status, answer.text).toBe(prefer === 'minimal' ? 204 : 201)
   return answer
 }
-const locationOf = ({ headers }: Answer) => headers['location'] ?? ''
+const locationOf = ({ headers }: TestResponse) => headers['location'] ?? ''
 const keyAt = (location: string) => /Property\('([^']+)'\)$/.exec(location)?.[1] ?? ''
 
 /** What both kinds of an accepted write are looked at for. */
-async function checkWritten(answer: Answer, sent: Row, prefer: string): Promise<void> {
+async function checkWritten(answer: TestResponse, sent: Row, prefer: string): Promise<void> {
   expect(answer.headers).toMatchObject({
     'odata-version': expect.stringMatching(VERSION),
     'preference-applied': `return=${prefer}`,
@@ -54,7 +54,7 @@ function checkRepresentation(body: Row, sent: Row): void {
   expect(body).toMatchObject(sent)
 }
 
-async function checkRefused(answer: Answer): Promise<void> {
+async function checkRefused(answer: TestResponse): Promise<void> {
   expect([answer.status, answer.headers['odata-version']]).toEqual([400, expect.stringMatching(VERSION)])
   const { error } = bodyOf(answer) as { readonly error: Row } // checked at once
   expect(error).toMatchObject({

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestApp, type TestApp } from '../../support/app.js'
 import type { Row } from '../../support/assertions.js'
-import { asActor, ask, dataOf, faultOf } from '../../support/clients/graphql-client.js'
+import { postQuery, queryData, queryError, withGrant } from '../../support/clients/graphql-client.js'
 import { DATABASE_KINDS } from '../../support/database.js'
 import { DRAFT } from '../../support/drafts.js'
-import { type Market, marketOf } from '../../support/test-service.js'
+import { type TestService, testServiceOf } from '../../support/test-service.js'
 
 // Traps of OData that GraphQL could fall into too: the other half of each stands with the tests of OData.
 
@@ -20,19 +20,19 @@ const UPDATE =
 
 describe.each(DATABASE_KINDS)('traps through both doors, on the %s database', kind => {
   let app: TestApp
-  let market: Market
+  let market: TestService
   beforeAll(async () => {
     app = await startTestApp({ kind, env: { NON_DISCLOSURE: 'true' } })
-    market = marketOf(app)
+    market = testServiceOf(app)
   })
   afterAll(() => app.close())
 
   const PUBLIC = { audience: 'public', scopes: ['listings:read', 'listings:write'], memberKey: 'M1' } as const
   const find = async (variables: Row, as?: Parameters<TestApp['tokenFor']>[0]) =>
-    (await dataOf<Found>(app, FIND, variables, as && asActor(app, as))).properties
+    (await queryData<Found>(app, FIND, variables, as && withGrant(app, as))).properties
   const keysOf = ({ nodes }: Found['properties']) => nodes.map(({ ListingKey }) => ListingKey)
   const update = (key: string, input: Row) =>
-    ask<{ updateProperty: Row }>(app, UPDATE, { key, input: { ChangedByMemberKey: 'M1', ...input } })
+    postQuery<{ updateProperty: Row }>(app, UPDATE, { key, input: { ChangedByMemberKey: 'M1', ...input } })
 
   test('GQL-18 the same sets', async () => {
     await market.given(['Austin', 'AUSTIN', null, '', 'austin', 'Waco', "O'Fallon", '100%'].map(City => ({ City })))
@@ -69,7 +69,7 @@ describe.each(DATABASE_KINDS)('traps through both doors, on the %s database', ki
       'ListPrice,(case when 1=1 then 1 else 2 end)',
     ])
       for (const orderBy of [[{ [order]: 'ASC' }], [{ ListPrice: order }], order])
-        expect((await faultOf(app, FIND, { orderBy })).extensions.code).toBe('BAD_USER_INPUT')
+        expect((await queryError(app, FIND, { orderBy })).extensions.code).toBe('BAD_USER_INPUT')
   })
 
   test('FUN-12 a plain date against a date-time', async () => {
@@ -81,7 +81,7 @@ describe.each(DATABASE_KINDS)('traps through both doors, on the %s database', ki
       { ModificationTimestamp: { ge: '2024-03-02' } },
       { ModificationTimestamp: { eq: '2024-03-02' } },
     ])
-      expect((await faultOf(app, FIND, { filter })).extensions.code).toBe('BAD_USER_INPUT')
+      expect((await queryError(app, FIND, { filter })).extensions.code).toBe('BAD_USER_INPUT')
     expect(
       (await find({ filter: { ModificationTimestamp: { date: { eq: '2024-03-02' } } } })).totalCount,
     ).toBe(2)
@@ -89,7 +89,7 @@ describe.each(DATABASE_KINDS)('traps through both doors, on the %s database', ki
 
   test('CNT-04 the count is a number', async () => {
     await market.given([{}, {}, {}])
-    expect(await dataOf(app, '{ properties(first: 1) { totalCount } }')).toEqual({
+    expect(await queryData(app, '{ properties(first: 1) { totalCount } }')).toEqual({
       properties: { totalCount: 3 },
     })
   })
@@ -136,7 +136,7 @@ describe.each(DATABASE_KINDS)('traps through both doors, on the %s database', ki
     }
     expect(answers[1]).toEqual(answers[0])
     await market.given([{ SoldPrice: 100, StandardStatus: 'Sold' }])
-    const changed = await dataOf<{ updateProperty: Row }>(app, UPDATE, { key: 'L001', input: { SoldPrice: 200 } }, asActor(app, PUBLIC))
+    const changed = await queryData<{ updateProperty: Row }>(app, UPDATE, { key: 'L001', input: { SoldPrice: 200 } }, withGrant(app, PUBLIC))
     expect(changed.updateProperty['SoldPrice']).toBeNull()
     expect((await find({})).nodes[0]?.['SoldPrice']).toBe(200)
   }) // biome-ignore format: one table
@@ -147,8 +147,8 @@ describe.each(DATABASE_KINDS)('traps through both doors, on the %s database', ki
       '{ properties(filter: { ChangedByMemberKey: { eq: "M1" } }) { totalCount } }',
       '{ properties(orderBy: [{ ChangedByMemberKey: ASC }]) { totalCount } }',
     ])
-      expect((await faultOf(app, query)).extensions.code).toBe('GRAPHQL_VALIDATION_FAILED')
-    expect((await faultOf(app, FIND, { where: "ChangedByMemberKey eq 'M1'" })).extensions.code).toBe(
+      expect((await queryError(app, query)).extensions.code).toBe('GRAPHQL_VALIDATION_FAILED')
+    expect((await queryError(app, FIND, { where: "ChangedByMemberKey eq 'M1'" })).extensions.code).toBe(
       'BAD_USER_INPUT',
     )
   })
@@ -187,7 +187,7 @@ describe.each(DATABASE_KINDS)('traps through both doors, on the %s database', ki
       })
     const codeOf = (json: unknown) =>
       (json as { readonly errors: readonly { readonly extensions: Row }[] }).errors[0]?.extensions['code'] // an answer with errors
-    const [missing, expired] = [await write(null), await write(`Bearer ${app.tokenFor({ seconds: -600 })}`)]
+    const [missing, expired] = [await write(null), await write(`Bearer ${app.tokenFor({ expiresIn: -600 })}`)]
     for (const { status, json } of [missing, expired])
       expect([status, codeOf(json)]).toEqual([401, 'UNAUTHENTICATED'])
     expect(missing.headers['www-authenticate']).toBe('Bearer realm="listings"')
@@ -200,7 +200,7 @@ describe.each(DATABASE_KINDS)('traps through both doors, on the %s database', ki
 
   test('DBX-01 an empty or missing key', async () => {
     await market.given([{}, {}])
-    expect(await dataOf(app, '{ property(ListingKey: "") { City } }')).toEqual({ property: null })
+    expect(await queryData(app, '{ property(ListingKey: "") { City } }')).toEqual({ property: null })
     for (const field of [
       'deleteProperty(ListingKey: $key) { id }',
       'updateProperty(ListingKey: $key, input: { City: "X" }) { id }',
@@ -208,11 +208,11 @@ describe.each(DATABASE_KINDS)('traps through both doors, on the %s database', ki
     ])
       for (const variables of [{ key: '' }, { key: null }, {}])
         expect(
-          (await faultOf(app, `mutation ($key: String!) { ${field} }`, variables)).extensions.code,
+          (await queryError(app, `mutation ($key: String!) { ${field} }`, variables)).extensions.code,
         ).toMatch(/^(?:NOT_FOUND|BAD_USER_INPUT)$/)
     for (const variables of [{ key: null }, {}])
       expect(
-        (await faultOf(app, 'query ($key: String!) { property(ListingKey: $key) { City } }', variables))
+        (await queryError(app, 'query ($key: String!) { property(ListingKey: $key) { City } }', variables))
           .extensions.code,
       ).toBe('BAD_USER_INPUT')
     expect((await find({ filter: { City: { eq: 'Austin' } } })).totalCount).toBe(2)
@@ -221,10 +221,12 @@ describe.each(DATABASE_KINDS)('traps through both doors, on the %s database', ki
   test('OPS-06 the rate is one for both doors', async () => {
     const limited = await startTestApp({ kind, env: { RATE_LIMIT: '2' } })
     expect((await limited.send('/odata/Property?$top=1')).status).toBe(200)
-    expect((await ask(limited, '{ __typename }')).status).toBe(200)
+    expect((await postQuery(limited, '{ __typename }')).status).toBe(200)
     const refused = await limited.send('/graphql', { method: 'POST', body: { query: '{ __typename }' } })
     expect([refused.status, refused.headers['retry-after']]).toEqual([429, expect.stringMatching(/^\d+$/)])
-    expect((await ask(limited, '{ __typename }', {}, asActor(limited, { memberKey: 'M2' }))).status).toBe(200)
+    expect(
+      (await postQuery(limited, '{ __typename }', {}, withGrant(limited, { memberKey: 'M2' }))).status,
+    ).toBe(200)
     await limited.close()
   })
 
@@ -234,7 +236,7 @@ describe.each(DATABASE_KINDS)('traps through both doors, on the %s database', ki
       expect(status).toBeLessThan(500)
       expect(text).not.toMatch(/prisma|postgres|pglite|\bselect\b.*\bfrom\b|node_modules|\bat \S+ \(|\.(?:ts|js):\d|INTERNAL/i)
     }
-    const created = await ask(app, 'mutation ($input: PropertyInput!) { createDraft(input: $input) { id } }', { input: { ...DRAFT, City: '\u0000' } })
+    const created = await postQuery(app, 'mutation ($input: PropertyInput!) { createDraft(input: $input) { id } }', { input: { ...DRAFT, City: '\u0000' } })
     expect(created.errors?.[0]?.extensions.code).toBe('BAD_USER_INPUT')
   }) // biome-ignore format: one table
 })

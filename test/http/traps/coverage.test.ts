@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { readText } from '../../support/cases.js'
+import { readCaseFile } from '../../support/cases.js'
 
 /** Kinds whose every trap has a test. What those of OData ask of GraphQL stands in both-doors.test.ts. */
 const KINDS: ReadonlySet<string> = new Set(
@@ -13,7 +13,7 @@ const TESTS = new URL('../../', import.meta.url)
 const TITLE = /(?:\b(?:test|it)|\))\(\s*(['"`])((?:(?!\1).)+)\1/g
 
 const readTraps = () =>
-  readText('traps.jsonl')
+  readCaseFile('traps.jsonl')
     .split('\n')
     .filter(Boolean)
     .map(line => JSON.parse(line) as { readonly id: string; readonly kind: string }) // our own file

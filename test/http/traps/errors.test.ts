@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { bodyOf, linkOf, type Row, rowsOf } from '../../support/assertions.js'
+import { bodyOf, nextLinkOf, type Row, rowsOf } from '../../support/assertions.js'
 import { DATABASE_KINDS } from '../../support/database.js'
-import { refusalOf } from '../../support/refusal.js'
-import { type Market, startMarket } from '../../support/test-service.js'
+import { errorSummaryOf } from '../../support/error-summary.js'
+import { startTestService, type TestService } from '../../support/test-service.js'
 
 // The form of every refusal (ERR-08) and that it shows nothing of the inside (ERR-02) is checked in all files
 // of traps, by support/market.ts.
 
 describe.each(DATABASE_KINDS)('traps of errors on the %s database', kind => {
-  let market: Awaited<ReturnType<typeof startMarket>>
-  let { given, list, send, patch, refused }: Market = {} as Market // set before the first test
+  let market: Awaited<ReturnType<typeof startTestService>>
+  let { given, list, send, patch, refused }: TestService = {} as TestService // set before the first test
   beforeAll(async () => {
-    market = await startMarket({ kind })
+    market = await startTestService({ kind })
     ;({ given, list, send, patch, refused } = market)
   })
   afterAll(() => market.close())
@@ -20,7 +20,7 @@ describe.each(DATABASE_KINDS)('traps of errors on the %s database', kind => {
     await given([{}])
     for (const status of ['Banana', 'active', '', 5]) {
       const answer = await patch('L001', { StandardStatus: status })
-      expect([status, refusalOf(answer)]).toEqual([status, expect.objectContaining({ status: 400, code: '1111', details: ['1105 StandardStatus'] })])
+      expect([status, errorSummaryOf(answer)]).toEqual([status, expect.objectContaining({ status: 400, code: '1111', details: ['1105 StandardStatus'] })])
       const { message } = (bodyOf(answer)['error'] as { readonly details: readonly Row[] }).details[0] ?? {} // as just seen
       for (const part of ['StandardStatus', String(status)]) expect(message).toContain(part)
     }
@@ -41,10 +41,10 @@ describe.each(DATABASE_KINDS)('traps of errors on the %s database', kind => {
       '$skip=NaN',
     ]) {
       const answer = await list(query)
-      expect([query, answer.status, refusalOf(answer).target]).toEqual([query, 400, query.split('=')[0]])
+      expect([query, answer.status, errorSummaryOf(answer).target]).toEqual([query, 400, query.split('=')[0]])
     }
     const huge = await list('$top=99999999999999999999')
-    expect([huge.status, rowsOf(huge).length, linkOf(huge)]).toEqual([200, 2, undefined])
+    expect([huge.status, rowsOf(huge).length, nextLinkOf(huge)]).toEqual([200, 2, undefined])
   })
 
   test('ERR-05 unknown names', async () => {
@@ -76,7 +76,7 @@ describe.each(DATABASE_KINDS)('traps of errors on the %s database', kind => {
   test('ERR-08 the form of each error body', async () => {
     await given([{}])
     const json = { 'Content-Type': 'application/json' }
-    const asked: readonly (readonly [number, string, Parameters<Market['send']>[1]])[] = [
+    const asked: readonly (readonly [number, string, Parameters<TestService['send']>[1]])[] = [
       [400, '/odata/Property?$filter=City eq', {}],
       [400, '/odata/Property', { method: 'POST', headers: json, rawBody: '{' }],
       [400, '/odata/Property', { method: 'POST', body: {} }],

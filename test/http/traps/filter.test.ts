@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Row, rowsOf } from '../../support/assertions.js'
 import { DATABASE_KINDS } from '../../support/database.js'
-import { type Market, startMarket } from '../../support/test-service.js'
+import { startTestService, type TestService } from '../../support/test-service.js'
 
 const cities = (...names: readonly (string | null)[]) => names.map(City => ({ City }))
 const prices = (...values: readonly (number | null)[]) => values.map(ListPrice => ({ ListPrice }))
 
 describe.each(DATABASE_KINDS)('traps of filters on the %s database', kind => {
-  let market: Awaited<ReturnType<typeof startMarket>>
-  let { given, keys, list, refused }: Market = {} as Market // set before the first test
+  let market: Awaited<ReturnType<typeof startTestService>>
+  let { given, keys, list, refused }: TestService = {} as TestService // set before the first test
   beforeAll(async () => {
-    market = await startMarket({ kind })
+    market = await startTestService({ kind })
     ;({ given, keys, list, refused } = market)
   })
   afterAll(() => market.close())

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DATABASE_KINDS } from '../../support/database.js'
-import { type Market, startMarket } from '../../support/test-service.js'
+import { startTestService, type TestService } from '../../support/test-service.js'
 
 describe.each(DATABASE_KINDS)('traps of functions on the %s database', kind => {
-  let market: Awaited<ReturnType<typeof startMarket>>
-  let { given, keys, refused, rows }: Market = {} as Market // set before the first test
+  let market: Awaited<ReturnType<typeof startTestService>>
+  let { given, keys, refused, rows }: TestService = {} as TestService // set before the first test
   beforeAll(async () => {
-    market = await startMarket({ kind })
+    market = await startTestService({ kind })
     ;({ given, keys, refused, rows } = market)
   })
   afterAll(() => market.close())

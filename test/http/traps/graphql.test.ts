@@ -1,16 +1,22 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Answer, type RequestParts, startTestApp, type TestApp } from '../../support/app.js'
-import { asActor, ask, faultOf, type GraphQLFault } from '../../support/clients/graphql-client.js'
+import { type RequestOptions, startTestApp, type TestApp, type TestResponse } from '../../support/app.js'
+import {
+  type GraphQLErrorBody,
+  postQuery,
+  queryError,
+  withGrant,
+} from '../../support/clients/graphql-client.js'
 import { DATABASE_KINDS } from '../../support/database.js'
 import { startCluster } from '../../support/postgres.js'
-import { serverPlace, startIn } from '../../support/process.js'
+import { serverEnvironment, startService } from '../../support/process.js'
 
 const PRODUCTION = { NODE_ENV: 'production', DATABASE_URL: 'postgresql://not/used' }
 /** Words that tell how the service is made. */
 const INNER =
   /stack|exception|prisma|postgres|pglite|\bselect\b.*\bfrom\b|node_modules|\bat \S+ \(|\.(?:ts|js):\d|ECONN/i
 
-const errorsOf = ({ json }: Answer) => (json as { readonly errors?: readonly GraphQLFault[] }).errors ?? []
+const errorsOf = ({ json }: TestResponse) =>
+  (json as { readonly errors?: readonly GraphQLErrorBody[] }).errors ?? []
 
 describe.each(DATABASE_KINDS)('traps of GraphQL on the %s database', kind => {
   let app: TestApp
@@ -26,7 +32,7 @@ describe.each(DATABASE_KINDS)('traps of GraphQL on the %s database', kind => {
 
   test('GQL-10 the schema is hidden in production', async () => {
     for (const query of ['{ __schema { types { name } } }', '{ __type(name: "Property") { name } }'])
-      expect(await ask(production, query)).toMatchObject({
+      expect(await postQuery(production, query)).toMatchObject({
         status: 400,
         errors: [{ extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } }],
       })
@@ -46,12 +52,15 @@ describe.each(DATABASE_KINDS)('traps of GraphQL on the %s database', kind => {
       ['{ ... on Proprety { City } }'],
     ]
     for (const [query, variables] of guesses) {
-      const [hidden, open] = [await ask(production, query, variables), await ask(app, query, variables)]
+      const [hidden, open] = [
+        await postQuery(production, query, variables),
+        await postQuery(app, query, variables),
+      ]
       expect([query, hidden.errors?.length]).toEqual([query, open.errors?.length])
       expect(JSON.stringify(hidden)).not.toMatch(/did you mean/i)
       expect([query, JSON.stringify(open)]).toEqual([query, expect.stringMatching(/did you mean/i)])
     }
-    const inBrowser: RequestParts = {
+    const inBrowser: RequestOptions = {
       headers: { Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' },
     }
     for (const target of ['/graphql', '/graphql?query={__typename}']) {
@@ -66,7 +75,7 @@ describe.each(DATABASE_KINDS)('traps of GraphQL on the %s database', kind => {
       (await production.send('/graphql/schema.graphql')).status,
     ]).toEqual([404, 404])
     const opened = await startTestApp({ kind, env: { ...PRODUCTION, INTROSPECTION: 'on' } })
-    expect(await ask(opened, '{ __type(name: "Property") { name } }')).toMatchObject({
+    expect(await postQuery(opened, '{ __type(name: "Property") { name } }')).toMatchObject({
       data: { __type: { name: 'Property' } },
     })
     await opened.close()
@@ -88,7 +97,7 @@ describe.each(DATABASE_KINDS)('traps of GraphQL on the %s database', kind => {
       `{ properties(first: 1) { totalCount } } # ${'x'.repeat(1_000_000)}`,
     ]
     for (const query of costly) {
-      const { errors, status } = await ask(app, query)
+      const { errors, status } = await postQuery(app, query)
       expect([query.slice(0, 50), status, errors?.[0]?.extensions]).toEqual([
         query.slice(0, 50),
         400,
@@ -110,9 +119,9 @@ describe.each(DATABASE_KINDS)('traps of GraphQL on the %s database', kind => {
     ]
     for (const [query, variables, code] of refused)
       for (const [Accept, status] of [['application/graphql-response+json', 400], ['application/json', 200]] as const)
-        expect(await ask(app, query, variables, { headers: { Accept } })).toEqual({ status, errors: [expect.objectContaining({ extensions: expect.objectContaining({ code }) })] }) // biome-ignore format: one table
-    expect(await ask(app, KEY, { k: 'nothing' })).toEqual({ status: 200, data: { property: null } })
-    const fault = await faultOf(app, UPDATE)
+        expect(await postQuery(app, query, variables, { headers: { Accept } })).toEqual({ status, errors: [expect.objectContaining({ extensions: expect.objectContaining({ code }) })] }) // biome-ignore format: one table
+    expect(await postQuery(app, KEY, { k: 'nothing' })).toEqual({ status: 200, data: { property: null } })
+    const fault = await queryError(app, UPDATE)
     expect(fault).toMatchObject({
       path: ['updateProperty'],
       extensions: {
@@ -125,7 +134,7 @@ describe.each(DATABASE_KINDS)('traps of GraphQL on the %s database', kind => {
       const expired = await app.send('/graphql', {
         method: 'POST',
         body: { query: KEY },
-        headers: { Accept, ...asActor(app, { seconds: -600 }).headers },
+        headers: { Accept, ...withGrant(app, { expiresIn: -600 }).headers },
       })
       expect([expired.status, errorsOf(expired)[0]?.extensions.code]).toEqual([401, 'UNAUTHENTICATED'])
     }
@@ -167,7 +176,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a database that is away', () 
   test('GQL-15 is told neutrally', { timeout: 60_000 }, async () => {
     const cluster = await startCluster()
     if (!cluster) throw new Error('There is no PostgreSQL on this machine')
-    const service = await startIn(serverPlace(cluster.url('postgres')), {
+    const service = await startService(serverEnvironment(cluster.url('postgres')), {
       POOL_WAIT_MS: '1000',
       NODE_ENV: 'production',
     })
@@ -175,11 +184,11 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a database that is away', () 
     expect((await service.send('/graphql', { method: 'POST', body })).json).toEqual({
       data: { properties: { nodes: [] } },
     })
-    await cluster.interrupt()
+    await cluster.shutdownFast()
     const answer = await service.send('/graphql', { method: 'POST', body })
     expect(errorsOf(answer)[0]?.extensions).toEqual({ code: 'UNAVAILABLE', serviceCode: '5003', details: [] })
     expect(answer.text).not.toMatch(INNER)
-    await service.end('SIGTERM')
+    await service.stop('SIGTERM')
     await cluster.stop()
   })
 })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { bodyOf, keysOf, linkOf, type Row, rowsOf } from '../../support/assertions.js'
+import { bodyOf, keysOf, nextLinkOf, type Row, rowsOf } from '../../support/assertions.js'
 import { DATABASE_KINDS } from '../../support/database.js'
-import { type Market, startMarket } from '../../support/test-service.js'
+import { startTestService, type TestService } from '../../support/test-service.js'
 
 const values = (rows: readonly Row[], name: string) => rows.map(row => row[name])
 const times = <T>(n: number, make: (i: number) => T): readonly T[] =>
@@ -9,10 +9,10 @@ const times = <T>(n: number, make: (i: number) => T): readonly T[] =>
 const tokenOf = (link: string | undefined) => new URL(link ?? '').searchParams.get('$skiptoken') ?? ''
 
 describe.each(DATABASE_KINDS)('traps of paging on the %s database', kind => {
-  let market: Awaited<ReturnType<typeof startMarket>>
-  let { given, pages, rows, keys, list, refused }: Market = {} as Market // set before the first test
+  let market: Awaited<ReturnType<typeof startTestService>>
+  let { given, pages, rows, keys, list, refused }: TestService = {} as TestService // set before the first test
   beforeAll(async () => {
-    market = await startMarket({ kind })
+    market = await startTestService({ kind })
     ;({ given, pages, rows, keys, list, refused } = market)
   })
   afterAll(() => market.close())
@@ -71,8 +71,8 @@ describe.each(DATABASE_KINDS)('traps of paging on the %s database', kind => {
     await given(times(6, () => ({})))
     const first = await list('$orderby=ListingKey&$top=2')
     expect((await market.remove('L002')).status).toBe(204)
-    const next = await market.send(linkOf(first) ?? '')
-    expect([...keysOf(rowsOf(next)), ...keysOf(rowsOf(await market.send(linkOf(next) ?? '')))]).toEqual([
+    const next = await market.send(nextLinkOf(first) ?? '')
+    expect([...keysOf(rowsOf(next)), ...keysOf(rowsOf(await market.send(nextLinkOf(next) ?? '')))]).toEqual([
       'L003',
       'L004',
       'L005',
@@ -82,7 +82,7 @@ describe.each(DATABASE_KINDS)('traps of paging on the %s database', kind => {
 
   test('PAG-14 a broken $skiptoken', async () => {
     await given(times(5, () => ({})))
-    const token = tokenOf(linkOf(await list('$top=2')))
+    const token = tokenOf(nextLinkOf(await list('$top=2')))
     const changed = [0, token.length >> 1, token.length - 2].map(
       at => token.slice(0, at) + (token[at] === 'A' ? 'B' : 'A') + token.slice(at + 1),
     )
@@ -100,7 +100,7 @@ describe.each(DATABASE_KINDS)('traps of paging on the %s database', kind => {
   test('PAG-16 $top=0 with $count=true', async () => {
     await given(['Austin', 'Austin', 'Austin', 'Waco', 'Waco'].map(City => ({ City })))
     const answer = await list("$filter=City eq 'Austin'&$top=0&$count=true")
-    expect([answer.status, rowsOf(answer), bodyOf(answer)['@odata.count'], linkOf(answer)]).toEqual([
+    expect([answer.status, rowsOf(answer), bodyOf(answer)['@odata.count'], nextLinkOf(answer)]).toEqual([
       200,
       [],
       3,
@@ -111,7 +111,7 @@ describe.each(DATABASE_KINDS)('traps of paging on the %s database', kind => {
   test('PAG-17 the cap of $skip', async () => {
     await given(times(3, () => ({})))
     const last = await list('$skip=100000&$top=1')
-    expect([last.status, rowsOf(last), linkOf(last)]).toEqual([200, [], undefined])
+    expect([last.status, rowsOf(last), nextLinkOf(last)]).toEqual([200, [], undefined])
     await refused('$skip=100001&$top=1')
     expect((await list('$skip=100001&$top=1')).json).toMatchObject({ error: { target: '$skip' } })
   })
@@ -180,7 +180,7 @@ describe.each(DATABASE_KINDS)('traps of paging on the %s database', kind => {
     await given(['Austin', 'Waco', 'Austin', 'Austin', 'Waco', 'Austin', 'Austin'].map(City => ({ City })))
     const answer = await list("$filter=City eq 'Austin'&$count=true&$top=2&$skip=1")
     expect([rowsOf(answer).length, bodyOf(answer)['@odata.count']]).toEqual([2, 5])
-    expect(bodyOf(await market.send(linkOf(answer) ?? ''))['@odata.count']).toBe(5)
+    expect(bodyOf(await market.send(nextLinkOf(answer) ?? ''))['@odata.count']).toBe(5)
   })
 
   test('CNT-03 values of $count', async () => {

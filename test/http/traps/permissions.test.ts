@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { RequestParts } from '../../support/app.js'
+import type { RequestOptions } from '../../support/app.js'
 import { bodyOf, keysOf, type Row, rowsOf } from '../../support/assertions.js'
 import { readPages } from '../../support/cases.js'
 import { DATABASE_KINDS } from '../../support/database.js'
 import { DRAFT } from '../../support/drafts.js'
-import { marketOf, startMarket } from '../../support/test-service.js'
+import { startTestService, testServiceOf } from '../../support/test-service.js'
 
 describe.each(DATABASE_KINDS)('traps of permissions on the %s database', kind => {
-  let market: Awaited<ReturnType<typeof startMarket>>
+  let market: Awaited<ReturnType<typeof startTestService>>
   beforeAll(async () => {
-    market = await startMarket({ kind, env: { NON_DISCLOSURE: 'true' } })
+    market = await startTestService({ kind, env: { NON_DISCLOSURE: 'true' } })
   })
   afterAll(() => market.close())
 
@@ -23,9 +23,9 @@ describe.each(DATABASE_KINDS)('traps of permissions on the %s database', kind =>
       scopes: ['listings:read', 'listings:write'],
       memberKey: 'M1',
     })
-    const send = (target: string, parts: RequestParts = {}) =>
+    const send = (target: string, parts: RequestOptions = {}) =>
       market.send(target, { ...parts, headers: { Authorization: `Bearer ${token}`, ...parts.headers } })
-    return marketOf({ ...market, send })
+    return testServiceOf({ ...market, send })
   }
   const givenPrices = (...prices: readonly number[]) =>
     market.given(

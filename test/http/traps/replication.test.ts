@@ -2,24 +2,24 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { migrate } from '../../../src/data/migrate.js'
 import { bodyOf, type Row } from '../../support/assertions.js'
-import { TimePoller } from '../../support/clients/replica.js'
+import { TimestampReplica } from '../../support/clients/replica.js'
 import { DATABASE_KINDS } from '../../support/database.js'
-import { type Market, startMarket } from '../../support/test-service.js'
+import { startTestService, type TestService } from '../../support/test-service.js'
 
 const timeOf = (record: Row) => String(record['ModificationTimestamp'])
 
 describe.each(DATABASE_KINDS)('traps of replication on the %s database', kind => {
-  let market: Awaited<ReturnType<typeof startMarket>>
-  let { given, keys, rows, send, read, patch, remove }: Market = {} as Market // set before the first test
+  let market: Awaited<ReturnType<typeof startTestService>>
+  let { given, keys, rows, send, read, patch, remove }: TestService = {} as TestService // set before the first test
   beforeAll(async () => {
-    market = await startMarket({ kind })
+    market = await startTestService({ kind })
     ;({ given, keys, rows, send, read, patch, remove } = market)
   })
   afterAll(() => market.close())
 
   test('REP-01 a late commit is not lost', async () => {
     await given([{}, {}, {}])
-    const poller = new TimePoller(market)
+    const poller = new TimestampReplica(market)
     await poller.poll()
     let isQuiet = false
     const polling = (async () => {
@@ -39,7 +39,7 @@ describe.each(DATABASE_KINDS)('traps of replication on the %s database', kind =>
     isQuiet = true
     await polling
     await poller.poll()
-    expect(poller.copy()).toEqual(await rows('$select=ListingKey,City,ModificationTimestamp'))
+    expect(poller.records()).toEqual(await rows('$select=ListingKey,City,ModificationTimestamp'))
   })
 
   test('REP-02 two changes within one millisecond, and a clock that is set back', {

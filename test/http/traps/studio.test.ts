@@ -3,11 +3,11 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Place, preparePlace } from '../../support/process.js'
+import { createTestEnvironment, type TestEnvironment } from '../../support/process.js'
 
-let place: Place
+let place: TestEnvironment
 beforeAll(async () => {
-  place = await preparePlace('embedded')
+  place = await createTestEnvironment('embedded')
 })
 afterAll(() => place.remove())
 

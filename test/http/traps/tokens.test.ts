@@ -4,9 +4,9 @@ import { createServer, type Server } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import { exportJWK, type JWK, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { linkOf } from '../../support/assertions.js'
+import { nextLinkOf } from '../../support/assertions.js'
 import { DATABASE_KINDS } from '../../support/database.js'
-import { startMarket } from '../../support/test-service.js'
+import { startTestService } from '../../support/test-service.js'
 
 const SECRET = 'a secret of the tests, long enough for HS256'
 const now = () => Math.floor(Date.now() / 1000)
@@ -49,9 +49,9 @@ afterAll(() => keyServer.close())
 const keySetUrl = () => `http://127.0.0.1:${(keyServer.address() as { readonly port: number }).port}/` // it listens on a port
 
 describe.each(DATABASE_KINDS)('traps of tokens on the %s database', kind => {
-  let market: Awaited<ReturnType<typeof startMarket>>
+  let market: Awaited<ReturnType<typeof startTestService>>
   beforeAll(async () => {
-    market = await startMarket({
+    market = await startTestService({
       kind,
       env: {
         JWT_SECRET: SECRET,
@@ -123,7 +123,7 @@ describe.each(DATABASE_KINDS)('traps of tokens on the %s database', kind => {
   test('JWT-09 401 against 403', async () => {
     const missing = await market.send('/odata/Property', { headers: { Authorization: null } })
     expect([missing.status, missing.headers['www-authenticate']]).toEqual([401, 'Bearer realm="listings"'])
-    const expired = await market.send('/odata/Property', { headers: { Authorization: `Bearer ${market.tokenFor({ seconds: -600 })}` } })
+    const expired = await market.send('/odata/Property', { headers: { Authorization: `Bearer ${market.tokenFor({ expiresIn: -600 })}` } })
     expect([expired.status, expired.headers['www-authenticate']]).toEqual([401, expect.stringContaining('error="invalid_token"')])
     const Authorization = `Bearer ${market.tokenFor({ scopes: ['listings:read'] })}`
     const before = [await market.read('L001'), (await market.send('/odata/Property/$count')).text]
@@ -192,8 +192,8 @@ describe.each(DATABASE_KINDS)('traps of tokens on the %s database', kind => {
     expect([answer.status, answer.text.includes(token)]).toEqual([401, false])
     const page = await market.send(`/odata/Property?access_token=${token}&$top=1`)
     expect(page.status).toBe(200)
-    expect(linkOf(page)).toMatch(/\$skiptoken=/)
-    expect(linkOf(page)).not.toContain(token)
+    expect(nextLinkOf(page)).toMatch(/\$skiptoken=/)
+    expect(nextLinkOf(page)).not.toContain(token)
     expect((await market.send(`/odata/Property?access_token=${token}&$filter=nonsense`)).text).not.toContain(
       token,
     )

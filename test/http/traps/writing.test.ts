@@ -2,17 +2,17 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bodyOf, type Row, rowsOf } from '../../support/assertions.js'
 import { DATABASE_KINDS } from '../../support/database.js'
 import { DRAFT } from '../../support/drafts.js'
-import { type Refusal, refusalOf } from '../../support/refusal.js'
-import { type Market, startMarket } from '../../support/test-service.js'
+import { type ErrorSummary, errorSummaryOf } from '../../support/error-summary.js'
+import { startTestService, type TestService } from '../../support/test-service.js'
 
 const keyOf = (record: Row) => String(record['ListingKey'])
 const timeOf = (record: Row) => String(record['ModificationTimestamp'])
 
 describe.each(DATABASE_KINDS)('traps of writing on the %s database', kind => {
-  let market: Awaited<ReturnType<typeof startMarket>>
-  let { given, keys, list, read, post, patch, remove, draft, send }: Market = {} as Market // set before the first test
+  let market: Awaited<ReturnType<typeof startTestService>>
+  let { given, keys, list, read, post, patch, remove, draft, send }: TestService = {} as TestService // set before the first test
   beforeAll(async () => {
-    market = await startMarket({ kind })
+    market = await startTestService({ kind })
     ;({ given, keys, list, read, post, patch, remove, draft, send } = market)
     await given([])
   })
@@ -20,9 +20,9 @@ describe.each(DATABASE_KINDS)('traps of writing on the %s database', kind => {
 
   const countAll = async () => (await send('/odata/Property/$count')).text
   /** A refused write, after which there are as many records as before. */
-  const refusedPost = async (body: unknown): Promise<Refusal> => {
+  const refusedPost = async (body: unknown): Promise<ErrorSummary> => {
     const before = await countAll()
-    const refusal = refusalOf(await post(body))
+    const refusal = errorSummaryOf(await post(body))
     expect(await countAll()).toBe(before)
     return refusal
   }
@@ -43,7 +43,10 @@ describe.each(DATABASE_KINDS)('traps of writing on the %s database', kind => {
   test('WRT-02 null clears an optional field, not a required one', async () => {
     const key = keyOf(await draft({ ListPrice: 5 }))
     expect(bodyOf(await patch(key, { ListPrice: null }))['ListPrice']).toBeNull()
-    expect(refusalOf(await patch(key, { City: null }))).toMatchObject({ status: 400, details: ['1101 City'] })
+    expect(errorSummaryOf(await patch(key, { City: null }))).toMatchObject({
+      status: 400,
+      details: ['1101 City'],
+    })
     expect(await read(key)).toMatchObject({ ListPrice: null, City: DRAFT.City })
   })
 
@@ -54,7 +57,7 @@ describe.each(DATABASE_KINDS)('traps of writing on the %s database', kind => {
       details: ['1102 Citty'],
     })
     const created = await draft({ ListPrice: 7 })
-    expect(refusalOf(await patch(keyOf(created), { listprice: 5 }))).toMatchObject({
+    expect(errorSummaryOf(await patch(keyOf(created), { listprice: 5 }))).toMatchObject({
       status: 400,
       details: ['1102 listprice'],
     })
@@ -104,7 +107,7 @@ describe.each(DATABASE_KINDS)('traps of writing on the %s database', kind => {
     expect((await refusedPost({ ...DRAFT, ListOfficeKey: '' })).details).toEqual(['1101 ListOfficeKey'])
     expect((await refusedPost({ ...DRAFT, ListAgentKey: 5 })).details).toEqual(['1103 ListAgentKey'])
     const created = await draft()
-    expect(refusalOf(await patch(keyOf(created), { ListAgentKey: 'nobody' })).details).toEqual([
+    expect(errorSummaryOf(await patch(keyOf(created), { ListAgentKey: 'nobody' })).details).toEqual([
       '1107 ListAgentKey',
     ])
     expect((await read(keyOf(created)))['ListAgentKey']).toBe(DRAFT.ListAgentKey)
@@ -112,7 +115,7 @@ describe.each(DATABASE_KINDS)('traps of writing on the %s database', kind => {
 
   test('WRT-09 PATCH of a key that does not exist', async () => {
     const before = await countAll()
-    expect(refusalOf(await patch('nope', { City: 'X' }))).toMatchObject({ status: 404, code: '4004' })
+    expect(errorSummaryOf(await patch('nope', { City: 'X' }))).toMatchObject({ status: 404, code: '4004' })
     expect(await countAll()).toBe(before)
   })
 
@@ -133,7 +136,7 @@ describe.each(DATABASE_KINDS)('traps of writing on the %s database', kind => {
   test('WRT-11 all or nothing', async () => {
     const created = await draft()
     expect(
-      refusalOf(await patch(keyOf(created), { City: 'Waco', StandardStatus: 'Nonsense' })),
+      errorSummaryOf(await patch(keyOf(created), { City: 'Waco', StandardStatus: 'Nonsense' })),
     ).toMatchObject({
       status: 400,
       code: '1111',
@@ -216,7 +219,7 @@ describe.each(DATABASE_KINDS)('traps of writing on the %s database', kind => {
       })
       expect([changed.status, bodyOf(changed)['ListPrice']]).toEqual([200, 450000.5])
     }
-    expect(refusalOf(await patch(key, { ListPrice: 'much' })).details).toEqual(['1103 ListPrice'])
+    expect(errorSummaryOf(await patch(key, { ListPrice: 'much' })).details).toEqual(['1103 ListPrice'])
   })
 
   test('JSN-04 a returned timestamp finds its own record', async () => {

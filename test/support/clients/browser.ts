@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
 
-const isProgram = (path: string): boolean => {
+const isExecutable = (path: string): boolean => {
   try {
     accessSync(path, constants.X_OK)
     return true
@@ -15,7 +15,7 @@ const isProgram = (path: string): boolean => {
 /**
  * The browser of this machine; undefined where there is none: tests that need it are left out, and say so.
  */
-export const BROWSER = (process.env['PATH'] ?? '')
+export const BROWSER_PATH = (process.env['PATH'] ?? '')
   .split(delimiter)
   .flatMap(folder => NAMES.map(name => join(folder, name)))
-  .find(isProgram)
+  .find(isExecutable)

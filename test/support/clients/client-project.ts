@@ -7,15 +7,15 @@ import { promisify } from 'node:util'
 import { expect } from 'vitest'
 
 /** A request that a client has sent. */
-export interface Sent {
+export interface RecordedRequest {
   readonly method: string
   readonly url: string
   readonly body: string
 }
 
 /** A `fetch` for clients that keeps what it sends. */
-export function recordRequests(): { readonly fetch: typeof fetch; readonly sent: Sent[] } {
-  const sent: Sent[] = []
+export function recordRequests(): { readonly fetch: typeof fetch; readonly sent: RecordedRequest[] } {
+  const sent: RecordedRequest[] = []
   const recorded: typeof fetch = (url, init = {}) => {
     sent.push({
       method: init.method ?? 'GET',
@@ -30,7 +30,7 @@ export function recordRequests(): { readonly fetch: typeof fetch; readonly sent:
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 
 /** A folder of the program of a client, outside the tree; our packages are there. */
-export interface ProgramFolder {
+export interface ClientProject {
   readonly path: string
   write(name: string, text: string): void
   /** Runs a script of Node there, and gives what it has printed. */
@@ -40,7 +40,7 @@ export interface ProgramFolder {
 
 const execute = promisify(execFile)
 
-export function openProgramFolder(): ProgramFolder {
+export function createClientProject(): ClientProject {
   const path = mkdtempSync(join(tmpdir(), 'listing-client-'))
   symlinkSync(join(ROOT, 'node_modules'), join(path, 'node_modules'))
   return {

@@ -2,73 +2,81 @@ import { expect } from 'vitest'
 import type { Database } from '../../../src/data/database.js'
 import { bodyOf, type Row } from '../assertions.js'
 import { DRAFT } from '../drafts.js'
-import type { RunningService } from '../process.js'
+import type { StartedService } from '../process.js'
 
 /**
  * What is known of one listing; `row` as the last acknowledged answer showed it, null when its removal was
  * acknowledged.
  */
-interface Known {
+interface ListingState {
   readonly row: Row | null
   /** Writes that were acknowledged. */
-  readonly writes: number
+  readonly acknowledgedWrites: number
   /** A write was sent that nobody has answered. */
-  readonly isOpen: boolean
+  readonly isPending: boolean
 }
 
-const TRIPLES = new Set(['Incomplete Draft Draft', 'Active Active Available', 'Sold Sold Sold'])
-const STEPS = [{ ListPrice: 5 }, { StandardStatus: 'Active' }, { StandardStatus: 'Sold', SoldPrice: 7 }]
+const VALID_STATUS_TRIPLES = new Set(['Incomplete Draft Draft', 'Active Active Available', 'Sold Sold Sold'])
+const LIFECYCLE_STEPS = [
+  { ListPrice: 5 },
+  { StandardStatus: 'Active' },
+  { StandardStatus: 'Sold', SoldPrice: 7 },
+]
 
 /**
  * Clients that take listings through their lives until the service is gone, and remember what it has
  * acknowledged.
  */
-export class Writers {
+export class ConcurrentWriters {
   acknowledged = 0
   /** Creates without an answer: so many listings may be there that nobody knows. */
-  #openCreates = 0
-  readonly #known = new Map<string, Known>()
+  #unacknowledgedCreates = 0
+  readonly #listings = new Map<string, ListingState>()
 
-  async run(service: RunningService, count: number): Promise<void> {
-    await Promise.all(Array.from({ length: count }, (_, i) => this.#write(service, i)))
+  async run(service: StartedService, count: number): Promise<void> {
+    await Promise.all(Array.from({ length: count }, (_, i) => this.#runWriter(service, i)))
   }
 
-  async #write(service: RunningService, writer: number): Promise<void> {
-    for (let turn = writer; ; turn++) if (!(await this.#live(service, turn % 3 === 0))) return
+  async #runWriter(service: StartedService, writer: number): Promise<void> {
+    for (let turn = writer; ; turn++) if (!(await this.#runLifecycle(service, turn % 3 === 0))) return
   }
 
   /** One life; every third one ends with a removal. False when the service is gone. */
-  async #live(service: RunningService, isRemoved: boolean): Promise<boolean> {
-    const created = await attempt(service, '/odata/Property', 'POST', DRAFT)
+  async #runLifecycle(service: StartedService, isRemoved: boolean): Promise<boolean> {
+    const created = await tryRequest(service, '/odata/Property', 'POST', DRAFT)
     if (!created) {
-      this.#openCreates++
+      this.#unacknowledgedCreates++
       return false
     }
     const key = String(created['ListingKey'])
-    this.#note(key, created)
-    for (const step of STEPS)
-      if (!(await this.#next(service, key, 'PATCH', { ...step, ChangedByMemberKey: 'M1' }))) return false
-    return isRemoved ? this.#next(service, key, 'DELETE') : true
+    this.#recordAcknowledged(key, created)
+    for (const step of LIFECYCLE_STEPS)
+      if (!(await this.#write(service, key, 'PATCH', { ...step, ChangedByMemberKey: 'M1' }))) return false
+    return isRemoved ? this.#write(service, key, 'DELETE') : true
   }
 
-  async #next(service: RunningService, key: string, method: string, body?: Row): Promise<boolean> {
-    const known = this.#known.get(key)
-    if (known) this.#known.set(key, { ...known, isOpen: true })
-    const answer = await attempt(service, `/odata/Property('${key}')`, method, body)
-    if (answer) this.#note(key, method === 'DELETE' ? null : answer)
+  async #write(service: StartedService, key: string, method: string, body?: Row): Promise<boolean> {
+    const known = this.#listings.get(key)
+    if (known) this.#listings.set(key, { ...known, isPending: true })
+    const answer = await tryRequest(service, `/odata/Property('${key}')`, method, body)
+    if (answer) this.#recordAcknowledged(key, method === 'DELETE' ? null : answer)
     return answer !== undefined
   }
 
-  #note(key: string, row: Row | null): void {
+  #recordAcknowledged(key: string, row: Row | null): void {
     this.acknowledged++
-    this.#known.set(key, { row, writes: (this.#known.get(key)?.writes ?? 0) + 1, isOpen: false })
+    this.#listings.set(key, {
+      row,
+      acknowledgedWrites: (this.#listings.get(key)?.acknowledgedWrites ?? 0) + 1,
+      isPending: false,
+    })
   }
 
   /** Every listing is as the last answer showed it, or as the open write made it. */
-  async check(service: RunningService): Promise<void> {
-    for (const [key, { row, isOpen }] of this.#known) {
+  async checkListings(service: StartedService): Promise<void> {
+    for (const [key, { row, isPending }] of this.#listings) {
       const answer = await service.send(`/odata/Property('${key}')`)
-      if (isOpen) continue
+      if (isPending) continue
       expect([key, answer.status]).toEqual([key, row === null ? 404 : 200])
       if (row !== null) expect(withoutControl(bodyOf(answer))).toEqual(withoutControl(row))
     }
@@ -78,7 +86,7 @@ export class Writers {
   async checkLog({ prisma }: Database): Promise<void> {
     const listings = new Map((await prisma.property.findMany()).map(listing => [listing.ListingKey, listing]))
     for (const { StandardStatus, MlsStatus, ContractStatus } of listings.values())
-      expect(TRIPLES).toContain(`${StandardStatus} ${MlsStatus} ${ContractStatus}`)
+      expect(VALID_STATUS_TRIPLES).toContain(`${StandardStatus} ${MlsStatus} ${ContractStatus}`)
     for (const listing of listings.values())
       if (listing.StandardStatus === 'Sold')
         expect([Number(listing.SoldPrice), Number(listing.ClosePrice)]).toEqual([7, 7])
@@ -88,13 +96,15 @@ export class Writers {
       _count: true,
     })
     const events = new Map(groups.map(group => [group.ResourceRecordKey, group._count]))
-    for (const [key, { writes, isOpen }] of this.#known)
-      expect([key, isOpen ? [writes, writes + 1] : [writes]]).toEqual([
+    for (const [key, { acknowledgedWrites, isPending }] of this.#listings)
+      expect([key, isPending ? [acknowledgedWrites, acknowledgedWrites + 1] : [acknowledgedWrites]]).toEqual([
         key,
         expect.arrayContaining([events.get(key)]),
       ])
-    const unknown = [...new Set([...listings.keys(), ...events.keys()])].filter(key => !this.#known.has(key))
-    expect(unknown.length).toBeLessThanOrEqual(this.#openCreates)
+    const unknown = [...new Set([...listings.keys(), ...events.keys()])].filter(
+      key => !this.#listings.has(key),
+    )
+    expect(unknown.length).toBeLessThanOrEqual(this.#unacknowledgedCreates)
     for (const key of unknown)
       expect([listings.get(key)?.StandardStatus, events.get(key)]).toEqual(['Incomplete', 1])
   }
@@ -104,8 +114,8 @@ const withoutControl = (row: Row) =>
   Object.fromEntries(Object.entries(row).filter(([name]) => !name.startsWith('@odata.context')))
 
 /** The content of the answer; undefined when the service went away before it answered. */
-async function attempt(
-  { send }: RunningService,
+async function tryRequest(
+  { send }: StartedService,
   target: string,
   method: string,
   body?: unknown,

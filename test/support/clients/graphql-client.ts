@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
-import type { RequestParts, TestApp } from '../app.js'
+import type { RequestOptions, TestApp } from '../app.js'
 
 /** An error as clients see it. */
-export interface GraphQLFault {
+export interface GraphQLErrorBody {
   readonly message: string
   readonly path?: readonly (string | number)[]
   readonly extensions: {
@@ -14,38 +14,38 @@ export interface GraphQLFault {
 }
 
 /** A GraphQL answer. Tests say by a type what data they asked for. */
-export interface GraphQLAnswer<T> {
+export interface GraphQLTestResponse<T> {
   readonly status: number
   readonly data?: T | null
-  readonly errors?: readonly GraphQLFault[]
+  readonly errors?: readonly GraphQLErrorBody[]
 }
 
-const RESPONSE = 'application/graphql-response+json'
+const RESPONSE_MEDIA_TYPE = 'application/graphql-response+json'
 
 /** Asks over HTTP, as clients do. */
-export async function ask<T>(
+export async function postQuery<T>(
   app: TestApp,
   query: string,
   variables: Readonly<Record<string, unknown>> = {},
-  parts: RequestParts = {},
-): Promise<GraphQLAnswer<T>> {
+  parts: RequestOptions = {},
+): Promise<GraphQLTestResponse<T>> {
   const { status, json } = await app.send('/graphql', {
     method: 'POST',
     ...parts,
-    headers: { Accept: RESPONSE, ...parts.headers },
+    headers: { Accept: RESPONSE_MEDIA_TYPE, ...parts.headers },
     body: { query, variables },
   })
-  return { status, ...(json as Omit<GraphQLAnswer<T>, 'status'>) } // what the specification says of answers
+  return { status, ...(json as Omit<GraphQLTestResponse<T>, 'status'>) } // what the specification says of answers
 }
 
 /** The data of an answer without errors. */
-export async function dataOf<T>(
+export async function queryData<T>(
   app: TestApp,
   query: string,
   variables: Readonly<Record<string, unknown>> = {},
-  parts: RequestParts = {},
+  parts: RequestOptions = {},
 ): Promise<T> {
-  const { data, errors, status } = await ask<T>(app, query, variables, parts)
+  const { data, errors, status } = await postQuery<T>(app, query, variables, parts)
   expect(errors, query).toBeUndefined()
   expect(status).toBe(200)
   if (!data) throw new Error('No data')
@@ -53,19 +53,19 @@ export async function dataOf<T>(
 }
 
 /** The first error of an answer that has some. */
-export async function faultOf(
+export async function queryError(
   app: TestApp,
   query: string,
   variables: Readonly<Record<string, unknown>> = {},
-  parts: RequestParts = {},
-): Promise<GraphQLFault> {
-  const { errors } = await ask<unknown>(app, query, variables, parts)
+  parts: RequestOptions = {},
+): Promise<GraphQLErrorBody> {
+  const { errors } = await postQuery<unknown>(app, query, variables, parts)
   const [first] = errors ?? []
   if (!first) throw new Error(`No error: ${query}`)
   return first
 }
 
 /** A header with the token of a grant. */
-export const asActor = (app: TestApp, grant: Parameters<TestApp['tokenFor']>[0]): RequestParts => ({
+export const withGrant = (app: TestApp, grant: Parameters<TestApp['tokenFor']>[0]): RequestOptions => ({
   headers: { Authorization: `Bearer ${app.tokenFor(grant)}` },
 })

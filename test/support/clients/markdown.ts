@@ -1,19 +1,19 @@
 import { readFileSync } from 'node:fs'
 
 /** A block of code of a page: what stands behind the three backticks, and the text. */
-export interface Block {
+export interface CodeBlock {
   readonly language: string
   /** The name of the file that it is, if it has one. */
   readonly file: string | undefined
   readonly text: string
 }
 
-const FENCED = /^```(\w+)(?: (\S+))?\n(.*?)^```$/gms
+const FENCED_BLOCK = /^```(\w+)(?: (\S+))?\n(.*?)^```$/gms
 
 /** The blocks of code of a page of docs/, in their order. */
-export function readBlocks(page: string): readonly Block[] {
+export function readCodeBlocks(page: string): readonly CodeBlock[] {
   const text = readFileSync(new URL(`../../../docs/${page}`, import.meta.url), 'utf8')
-  return [...text.matchAll(FENCED)].map(([, language = '', file, body = '']) => ({
+  return [...text.matchAll(FENCED_BLOCK)].map(([, language = '', file, body = '']) => ({
     language,
     file,
     text: body,
@@ -21,8 +21,8 @@ export function readBlocks(page: string): readonly Block[] {
 }
 
 /** The text of the block that is this file. */
-export function readFileBlock(page: string, file: string): string {
-  const block = readBlocks(page).find(b => b.file === file)
+export function readCodeBlockOfFile(page: string, file: string): string {
+  const block = readCodeBlocks(page).find(b => b.file === file)
   if (!block) throw new Error(`${page} has no ${file}`)
   return block.text
 }

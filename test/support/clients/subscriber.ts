@@ -3,28 +3,28 @@ import { type Client, createClient } from 'graphql-ws'
 import { WebSocket } from 'ws'
 import type { Grant } from '../../../src/http/auth/token.js'
 import type { TestApp } from '../app.js'
-import type { GraphQLFault } from './graphql-client.js'
+import type { GraphQLErrorBody } from './graphql-client.js'
 
 /** How a subscription is carried. */
 export const TRANSPORTS = ['WebSocket', 'event stream'] as const
 export type Transport = (typeof TRANSPORTS)[number]
 
 /** A result as a client gets it. */
-export interface Told<T = Readonly<Record<string, unknown>>> {
+export interface SubscriptionResult<T = Readonly<Record<string, unknown>>> {
   readonly data?: { readonly propertyChanged: T } | null
-  readonly errors?: readonly GraphQLFault[]
+  readonly errors?: readonly GraphQLErrorBody[]
 }
 
 /** A subscription of a client. */
-export interface Watch<T> {
+export interface TestSubscription<T> {
   /** The next result; undefined when it has ended. */
-  next(): Promise<Told<T> | undefined>
+  next(): Promise<SubscriptionResult<T> | undefined>
   /** The next result without errors. */
-  change(): Promise<T>
-  end(): void
+  nextChange(): Promise<T>
+  dispose(): void
 }
 
-export interface WatchParts {
+export interface SubscribeOptions {
   readonly transport?: Transport
   readonly variables?: Readonly<Record<string, unknown>>
   readonly grant?: Partial<Grant>
@@ -43,11 +43,11 @@ export const openSocketClient = (base: string, token: string): Client =>
   })
 
 /** Subscribes as front ends do, with the client package of the transport. */
-export function watch<T = Readonly<Record<string, unknown>>>(
+export function startSubscription<T = Readonly<Record<string, unknown>>>(
   app: Pick<TestApp, 'base' | 'tokenFor'>,
   query: string,
-  { transport = 'WebSocket', variables = {}, grant, token = app.tokenFor(grant) }: WatchParts = {},
-): Watch<T> {
+  { transport = 'WebSocket', variables = {}, grant, token = app.tokenFor(grant) }: SubscribeOptions = {},
+): TestSubscription<T> {
   const client =
     transport === 'WebSocket'
       ? openSocketClient(app.base, token)
@@ -56,15 +56,15 @@ export function watch<T = Readonly<Record<string, unknown>>>(
           retryAttempts: 0,
           headers: { Authorization: `Bearer ${token}` },
         })
-  const results = client.iterate({ query, variables }) as AsyncIterableIterator<Told<T>> // the query says of what type they are
-  const next = async (): Promise<Told<T> | undefined> => {
+  const results = client.iterate({ query, variables }) as AsyncIterableIterator<SubscriptionResult<T>> // the query says of what type they are
+  const next = async (): Promise<SubscriptionResult<T> | undefined> => {
     const { done, value } = await results.next()
     return done ? undefined : value
   }
-  const change = async (): Promise<T> => {
+  const nextChange = async (): Promise<T> => {
     const told = await next()
     if (!told?.data || told.errors) throw new Error(`No change: ${JSON.stringify(told)}`)
     return told.data.propertyChanged
   }
-  return { next, change, end: () => void client.dispose() }
+  return { next, nextChange, dispose: () => void client.dispose() }
 }

@@ -1,15 +1,15 @@
 import type { Database } from '../../../src/data/database.js'
 import { ENTITIES } from '../../../src/model/model.js'
-import type { Known, World } from './oracle.js'
+import type { Dataset, OracleRecord } from './oracle.js'
 
 interface Delegate {
-  findMany(): Promise<readonly Known[]>
+  findMany(): Promise<readonly OracleRecord[]>
 }
 
 /** Every record of the database, as Prisma gives it. */
-export async function readWorld({ prisma }: Database): Promise<World> {
+export async function readDataset({ prisma }: Database): Promise<Dataset> {
   const delegates = prisma as unknown as Readonly<Record<string, Delegate>> // Prisma names a delegate after its model, in lower camel case
-  const entries: [string, readonly Known[]][] = []
+  const entries: [string, readonly OracleRecord[]][] = []
   for (const { name } of ENTITIES.values())
     entries.push([
       name,

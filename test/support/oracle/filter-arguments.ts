@@ -8,13 +8,13 @@ import {
   parse,
   validate,
 } from 'graphql'
+import type { InputValues } from '../../../src/graphql/execute/collect-fields.js'
 import { readFilter } from '../../../src/graphql/execute/filter.js'
-import type { Input } from '../../../src/graphql/execute/operation.js'
-import { filterOf, rootOf } from '../../../src/graphql/schema/names.js'
+import { filterInputNameOf, rootFieldNamesOf } from '../../../src/graphql/schema/names.js'
 import { SCALARS } from '../../../src/graphql/schema/scalars.js'
 import { renderSdl } from '../../../src/graphql/schema/sdl.js'
+import { DEFAULT_PARSE_LIMITS } from '../../../src/language/parse-limits.js'
 import { parseFilter } from '../../../src/language/parser.js'
-import { PARSE_LIMITS } from '../../../src/language/parser-budget.js'
 import type { Entity } from '../../../src/model/model.js'
 import type { Ast } from '../../../src/query/ast.js'
 import { bindCondition } from '../../../src/query/bind-expression.js'
@@ -31,7 +31,7 @@ export const SCHEMA: GraphQLSchema = makeExecutableSchema({
  * The arguments of the first field of a document, coerced as an execution does it. Throws what validation or
  * coercion finds.
  */
-export function readArguments(text: string, variables: Input = {}): Input {
+export function coerceArguments(text: string, variables: InputValues = {}): InputValues {
   const document = parse(text)
   const [fault] = validate(SCHEMA, document)
   if (fault) throw fault
@@ -54,22 +54,24 @@ function firstField(document: DocumentNode) {
 }
 
 /** A filter that stands in a document, as an argument of the page of the entity. */
-export const coerceLiteral = (of: Entity, filter: string): Input =>
-  readArguments(`{ ${rootOf(of).many}(filter: ${filter}) { totalCount } }`)['filter'] as Input // by its type
+export const coerceLiteral = (of: Entity, filter: string): InputValues =>
+  coerceArguments(`{ ${rootFieldNamesOf(of).many}(filter: ${filter}) { totalCount } }`)[
+    'filter'
+  ] as InputValues // by its type
 
 /** A filter that is the value of a variable, as it comes through JSON. */
-export function coerceVariable(of: Entity, filter: unknown): Input {
-  const text = `query($filter: ${filterOf(of)}) { ${rootOf(of).many}(filter: $filter) { totalCount } }`
-  return readArguments(text, { filter: JSON.parse(JSON.stringify(filter)) })['filter'] as Input // by its type
+export function coerceVariable(of: Entity, filter: unknown): InputValues {
+  const text = `query($filter: ${filterInputNameOf(of)}) { ${rootFieldNamesOf(of).many}(filter: $filter) { totalCount } }`
+  return coerceArguments(text, { filter: JSON.parse(JSON.stringify(filter)) })['filter'] as InputValues // by its type
 }
 
-const bound = (of: Entity, ast: Ast | undefined): Expr | undefined =>
+const bindFilter = (of: Entity, ast: Ast | undefined): Expr | undefined =>
   ast && bindCondition(ast, Scope.root(of))
 
 /** What a coerced filter means; undefined: there is no condition. */
-export const bindInput = (of: Entity, filter: Input): Expr | undefined =>
-  bound(of, readFilter(of, filter, PARSE_LIMITS))
+export const bindFilterInput = (of: Entity, filter: InputValues): Expr | undefined =>
+  bindFilter(of, readFilter(of, filter, DEFAULT_PARSE_LIMITS))
 
 /** What a filter of OData means. */
-export const bindText = (of: Entity, text: string): Expr | undefined =>
-  bound(of, parseFilter(text, { limits: PARSE_LIMITS, aliases: new Map() }))
+export const bindFilterText = (of: Entity, text: string): Expr | undefined =>
+  bindFilter(of, parseFilter(text, { limits: DEFAULT_PARSE_LIMITS, aliases: new Map() }))

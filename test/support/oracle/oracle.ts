@@ -1,39 +1,51 @@
-import { entity, type Navigation, type Scalar } from '../../../src/model/model.js'
+import { getEntity, type Navigation, type Scalar } from '../../../src/model/model.js'
 import type { Value } from '../../../src/query/ast.js'
-import type { Type, ValueType } from '../../../src/query/functions.js'
-import type { Collection, Expansion, Expr, Plan, RowName, Source } from '../../../src/query/plan.js'
-import { castMeaning, clockOf, Exact, MEANING, type Meant, order } from './reference-semantics.js'
+import type { ExprType, ValueType } from '../../../src/query/functions.js'
+import type { Collection, ColumnSource, Expansion, Expr, Plan, RowName } from '../../../src/query/plan.js'
+import {
+  castValue,
+  compareValues,
+  ExactDecimal,
+  type OracleValue,
+  SEMANTICS,
+  toTimeOfDay,
+} from './reference-semantics.js'
 
 /** A record as the tests know it: columns by name. */
-export type Known = Readonly<Record<string, unknown>>
+export type OracleRecord = Readonly<Record<string, unknown>>
 /** Every record of every entity. */
-export type World = ReadonlyMap<string, readonly Known[]>
+export type Dataset = ReadonlyMap<string, readonly OracleRecord[]>
 
-type Rows = Readonly<Record<RowName, Known | Meant | undefined>>
+type RowBindings = Readonly<Record<RowName, OracleRecord | OracleValue | undefined>>
 
 /** The records a plan selects, in its order. */
-export const select = (plan: Plan, world: World): readonly Known[] =>
-  choose(plan, world.get(plan.entity.name) ?? [], {}, world)
+export const selectRecords = (plan: Plan, world: Dataset): readonly OracleRecord[] =>
+  evaluatePlan(plan, world.get(plan.entity.name) ?? [], {}, world)
 
 /**
  * The records that an expansion of a record of `r0` selects, in its order, and how many there are whatever
  * its window.
  */
-export function expand(
+export function expandRecord(
   { navigation, plan }: Expansion,
-  from: Known,
-  world: World,
-): { readonly records: readonly Known[]; readonly count: number } {
-  const candidates = related(navigation, from, world)
+  from: OracleRecord,
+  world: Dataset,
+): { readonly records: readonly OracleRecord[]; readonly count: number } {
+  const candidates = relatedRecords(navigation, from, world)
   const { top: _, ...all } = { ...plan, skip: 0 }
   return {
-    records: choose(plan, candidates, { r0: from }, world),
-    count: choose(all, candidates, { r0: from }, world).length,
+    records: evaluatePlan(plan, candidates, { r0: from }, world),
+    count: evaluatePlan(all, candidates, { r0: from }, world).length,
   }
 }
 
-function choose(plan: Plan, candidates: readonly Known[], outer: Rows, world: World): readonly Known[] {
-  const rows = (known: Known): Rows => ({ ...outer, [plan.row]: known })
+function evaluatePlan(
+  plan: Plan,
+  candidates: readonly OracleRecord[],
+  outer: RowBindings,
+  world: Dataset,
+): readonly OracleRecord[] {
+  const rows = (known: OracleRecord): RowBindings => ({ ...outer, [plan.row]: known })
   const chosen = candidates.filter(k => !plan.filter || evaluate(plan.filter, rows(k), world) === true)
   const keyed = chosen.map(known => ({
     known,
@@ -44,16 +56,16 @@ function choose(plan: Plan, candidates: readonly Known[], outer: Rows, world: Wo
 }
 
 /** Null is below every value. */
-function compareRows(a: readonly Meant[], b: readonly Meant[], { orderBy }: Plan): number {
+function compareRows(a: readonly OracleValue[], b: readonly OracleValue[], { orderBy }: Plan): number {
   for (const [i, { descending }] of orderBy.entries()) {
     const [x = null, y = null] = [a[i], b[i]]
-    const c = x === null || y === null ? Number(x !== null) - Number(y !== null) : order(x, y)
+    const c = x === null || y === null ? Number(x !== null) - Number(y !== null) : compareValues(x, y)
     if (c !== 0) return descending ? -c : c
   }
   return 0
 }
 
-export function evaluate(expr: Expr, rows: Rows, world: World): Meant {
+export function evaluate(expr: Expr, rows: RowBindings, world: Dataset): OracleValue {
   switch (expr.kind) {
     case 'literal':
       return fromLiteral(expr.value, expr.type)
@@ -62,38 +74,41 @@ export function evaluate(expr: Expr, rows: Rows, world: World): Meant {
     case 'column':
       return columnValue(expr.scalar, expr.source, rows, world)
     case 'element':
-      return (rows[expr.row] as Meant | undefined) ?? null // a lambda over values puts a value there
+      return (rows[expr.row] as OracleValue | undefined) ?? null // a lambda over values puts a value there
     case 'call':
-      return MEANING[expr.fn](promote(expr, expr.args.map(a => evaluate(a, rows, world))), widest(expr))
+      return SEMANTICS[expr.fn](promoteValues(expr, expr.args.map(a => evaluate(a, rows, world))), promotedTypes(expr))
     case 'cast':
-      return castMeaning(evaluate(expr.arg, rows, world), expr.arg.type, expr.type)
-    case 'guarded':
+      return castValue(evaluate(expr.arg, rows, world), expr.arg.type, expr.type)
+    case 'nullUnless':
       return evaluate(expr.when, rows, world) === true ? evaluate(expr.value, rows, world) : null
     case 'search':
     case 'result':
       throw new Error('not asked of the oracle')
     case 'lambda': {
-      const each = members(expr.over, rows, world).map(m => (expr.body ? evaluate(expr.body, { ...rows, [expr.row]: m }, world) === true : true))
+      const each = collectionMembers(expr.over, rows, world).map(m => (expr.body ? evaluate(expr.body, { ...rows, [expr.row]: m }, world) === true : true))
       return expr.quantifier === 'any' ? each.includes(true) : !each.includes(false)
     }
     case 'count':
-      return new Exact(members(expr.over, rows, world).filter(m => !expr.filter || evaluate(expr.filter, { ...rows, [expr.row]: m }, world) === true).length)
+      return new ExactDecimal(collectionMembers(expr.over, rows, world).filter(m => !expr.filter || evaluate(expr.filter, { ...rows, [expr.row]: m }, world) === true).length)
   }
 } // biome-ignore format: one row a kind
 
-const widest = ({ args }: Expr & { kind: 'call' }): readonly Type[] => {
+const promotedTypes = ({ args }: Expr & { kind: 'call' }): readonly ExprType[] => {
   const wide = (['Double', 'Decimal'] as const).find(t => args.some(a => a.type === t))
   return args.map(a => (wide && ['Int32', 'Int64', 'Decimal'].includes(a.type) ? wide : a.type))
 }
 
-const promote = ({ args }: Expr & { kind: 'call' }, values: readonly Meant[]): readonly Meant[] =>
-  args.some(a => a.type === 'Double') ? values.map(v => (v instanceof Exact ? Number(v) : v)) : values
+const promoteValues = (
+  { args }: Expr & { kind: 'call' },
+  values: readonly OracleValue[],
+): readonly OracleValue[] =>
+  args.some(a => a.type === 'Double') ? values.map(v => (v instanceof ExactDecimal ? Number(v) : v)) : values
 
-function fromLiteral(value: Value, type: ValueType): Meant {
+function fromLiteral(value: Value, type: ValueType): OracleValue {
   if (value === null || typeof value === 'boolean') return value
   switch (type) {
     case 'Int32': case 'Int64': case 'Decimal': case 'Duration':
-      return new Exact(value)
+      return new ExactDecimal(value)
     case 'Double':
       return Number(value === 'INF' ? 'Infinity' : value === '-INF' ? '-Infinity' : value)
     case 'DateTimeOffset':
@@ -101,7 +116,7 @@ function fromLiteral(value: Value, type: ValueType): Meant {
     case 'Date':
       return Date.parse(String(value)) / 86_400_000
     case 'TimeOfDay':
-      return clockOf(toMicroseconds(`1970-01-01T${value}Z`))
+      return toTimeOfDay(toMicroseconds(`1970-01-01T${value}Z`))
     default:
       return String(value)
   }
@@ -112,39 +127,48 @@ function toMicroseconds(text: string): bigint {
   return BigInt(Date.parse(`${start}Z`)) * 1000n + BigInt(fraction.padEnd(6, '0').slice(0, 6))
 }
 
-function columnValue(scalar: Scalar, source: Source, rows: Rows, world: World): Meant {
+function columnValue(scalar: Scalar, source: ColumnSource, rows: RowBindings, world: Dataset): OracleValue {
   const known = recordAt(source, rows, world)
   const value = known?.[scalar.name] ?? null
   if (value === null) return null
-  if (Array.isArray(value)) return value as Meant[] // collections hold text only
+  if (Array.isArray(value)) return value as OracleValue[] // collections hold text only
   switch (scalar.type) {
     case 'DateTimeOffset':
       return BigInt((value as Date).getTime()) * 1000n
     case 'Date':
       return (value as Date).getTime() / 86_400_000
     case 'Int32': case 'Int64': case 'Decimal':
-      return new Exact(String(value))
+      return new ExactDecimal(String(value))
     case 'GeographyPoint':
       return JSON.stringify(value)
     default:
-      return value as Meant
+      return value as OracleValue
   }
 } // biome-ignore format: one case for numbers
 
-function recordAt(source: Source, rows: Rows, world: World): Known | undefined {
+function recordAt(source: ColumnSource, rows: RowBindings, world: Dataset): OracleRecord | undefined {
   if (source.kind === 'key') throw new Error('not asked of the oracle')
-  if (source.kind === 'row') return rows[source.row] as Known | undefined // a row holds a record
-  return related(source.navigation, recordAt(source.from, rows, world), world)[0]
+  if (source.kind === 'row') return rows[source.row] as OracleRecord | undefined // a row holds a record
+  return relatedRecords(source.navigation, recordAt(source.from, rows, world), world)[0]
 }
 
-function related(navigation: Navigation, from: Known | undefined, world: World): readonly Known[] {
+function relatedRecords(
+  navigation: Navigation,
+  from: OracleRecord | undefined,
+  world: Dataset,
+): readonly OracleRecord[] {
   const value = from?.[navigation.local] ?? null
   return value === null
     ? []
-    : (world.get(entity(navigation.target).name) ?? []).filter(k => k[navigation.foreign] === value)
+    : (world.get(getEntity(navigation.target).name) ?? []).filter(k => k[navigation.foreign] === value)
 }
 
-function members(over: Collection, rows: Rows, world: World): readonly (Known | Meant)[] {
-  if (over.kind === 'records') return related(over.navigation, recordAt(over.source, rows, world), world)
-  return (columnValue(over.scalar, over.source, rows, world) as readonly Meant[] | null) ?? []
+function collectionMembers(
+  over: Collection,
+  rows: RowBindings,
+  world: Dataset,
+): readonly (OracleRecord | OracleValue)[] {
+  if (over.kind === 'records')
+    return relatedRecords(over.navigation, recordAt(over.source, rows, world), world)
+  return (columnValue(over.scalar, over.source, rows, world) as readonly OracleValue[] | null) ?? []
 }

@@ -1,8 +1,8 @@
 import type { ValueType } from '../../../src/query/functions.js'
-import type { Collection, Expr, RowName, Source } from '../../../src/query/plan.js'
+import type { Collection, ColumnSource, Expr, RowName } from '../../../src/query/plan.js'
 
 /** Where an expression is printed: names without a prefix are fields of this row. */
-interface Place {
+interface PrintContext {
   readonly row: RowName
 }
 
@@ -23,7 +23,7 @@ const INFIX: ReadonlySet<string> = new Set([
 ])
 
 /** The text of an expression that the parser and the binder read back. Every operation stands in brackets. */
-export function printFilter(expr: Expr, place: Place = { row: 'r0' }): string {
+export function printFilter(expr: Expr, place: PrintContext = { row: 'r0' }): string {
   const print = (e: Expr) => printFilter(e, place)
   switch (expr.kind) {
     case 'literal':
@@ -34,14 +34,14 @@ export function printFilter(expr: Expr, place: Place = { row: 'r0' }): string {
     case 'column':
       return `${printSource(expr.source, place)}${expr.scalar.name}`
     case 'element':
-      return variable(expr.row)
+      return variableName(expr.row)
     case 'cast':
       return `cast(${print(expr.arg)},Edm.${expr.type})`
     case 'call':
       return printCall(expr, place)
     case 'lambda':
       return expr.body
-        ? `${printCollection(expr.over, place)}/${expr.quantifier}(${variable(expr.row)}:${print(expr.body)})`
+        ? `${printCollection(expr.over, place)}/${expr.quantifier}(${variableName(expr.row)}:${print(expr.body)})`
         : `${printCollection(expr.over, place)}/${expr.quantifier}()`
     case 'count': {
       const filter = expr.filter ? `($filter=${printFilter(expr.filter, { row: expr.row })})` : ''
@@ -52,7 +52,7 @@ export function printFilter(expr: Expr, place: Place = { row: 'r0' }): string {
   }
 }
 
-function printCall({ fn, args }: Expr & { kind: 'call' }, place: Place): string {
+function printCall({ fn, args }: Expr & { kind: 'call' }, place: PrintContext): string {
   const texts = args.map(a => printFilter(a, place))
   if (fn === 'and' || fn === 'or') return `(${texts.join(` ${fn} `)})`
   if (INFIX.has(fn)) return `(${texts.join(` ${fn} `)})`
@@ -87,15 +87,15 @@ function printLiteral(value: string | number | boolean | null, type: ValueType):
 export const printDuration = (seconds: string | number | boolean) =>
   `${String(seconds).startsWith('-') ? '-' : ''}PT${String(seconds).replace('-', '')}S`
 
-const variable = (row: RowName) => `v${row.slice(1)}`
+const variableName = (row: RowName) => `v${row.slice(1)}`
 
-function printSource(source: Source, place: Place): string {
+function printSource(source: ColumnSource, place: PrintContext): string {
   if (source.kind === 'key') throw new Error('a record by key has no text here')
   if (source.kind === 'via') return `${printSource(source.from, place)}${source.navigation.name}/`
   if (source.row === place.row) return ''
-  return source.row === 'r0' ? '$it/' : `${variable(source.row)}/`
+  return source.row === 'r0' ? '$it/' : `${variableName(source.row)}/`
 }
 
-function printCollection(over: Collection, place: Place): string {
+function printCollection(over: Collection, place: PrintContext): string {
   return `${printSource(over.source, place)}${over.kind === 'values' ? over.scalar.name : over.navigation.name}`
 }

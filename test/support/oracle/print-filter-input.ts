@@ -1,19 +1,19 @@
-import type { FunctionName, Type } from '../../../src/query/functions.js'
-import type { Collection, Expr, Source } from '../../../src/query/plan.js'
+import type { ExprType, FunctionName } from '../../../src/query/functions.js'
+import type { Collection, ColumnSource, Expr } from '../../../src/query/plan.js'
 import { printDuration } from './print-expression.js'
 
 /** A value as a document of GraphQL writes it, and as JSON has it. */
-class Leaf {
+class InputLeaf {
   constructor(
     readonly literal: string,
     readonly json: unknown,
   ) {}
 }
-type Said = Leaf | readonly Said[] | { readonly [name: string]: Said }
-type SaidObject = { readonly [name: string]: Said }
+type InputNode = InputLeaf | readonly InputNode[] | { readonly [name: string]: InputNode }
+type InputObject = { readonly [name: string]: InputNode }
 
 /** A filter in the typed form: as it stands in a document, and as the value of a variable. */
-export interface FilterInputs {
+export interface PrintedFilterInput {
   readonly literal: string
   readonly json: unknown
 }
@@ -22,142 +22,149 @@ export interface FilterInputs {
  * A condition as a filter input. It knows nothing of how the service derives those inputs. `inside`:
  * combinations of conditions on one field stand in that field where that is possible, and not around it.
  */
-export function printFilterInput(expr: Expr, inside: boolean): FilterInputs {
-  const said = say(expr, inside)
+export function printFilterInput(expr: Expr, nested: boolean): PrintedFilterInput {
+  const said = toInputObject(expr, nested)
   return { literal: toLiteral(said), json: toJson(said) }
 }
 
-function toLiteral(said: Said): string {
-  if (said instanceof Leaf) return said.literal
-  if (isMany(said)) return `[${said.map(toLiteral).join(', ')}]`
+function toLiteral(said: InputNode): string {
+  if (said instanceof InputLeaf) return said.literal
+  if (isInputList(said)) return `[${said.map(toLiteral).join(', ')}]`
   return `{ ${Object.entries(said)
     .map(([name, value]) => `${name}: ${toLiteral(value)}`)
     .join(', ')} }`
 }
 
-function toJson(said: Said): unknown {
-  if (said instanceof Leaf) return said.json
-  return isMany(said)
+function toJson(said: InputNode): unknown {
+  if (said instanceof InputLeaf) return said.json
+  return isInputList(said)
     ? said.map(toJson)
     : Object.fromEntries(Object.entries(said).map(([name, value]) => [name, toJson(value)]))
 }
 
-const isMany = (said: Said): said is readonly Said[] => Array.isArray(said)
+const isInputList = (said: InputNode): said is readonly InputNode[] => Array.isArray(said)
 
-const NAMES: Readonly<Record<string, string>> = {
+const SCALAR_NAMES: Readonly<Record<string, string>> = {
   Int32: 'Int',
   Int64: 'Long',
   Double: 'Float',
   DateTimeOffset: 'DateTime',
 }
-const nameOf = (type: Type) => NAMES[type] ?? type
-const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
+const scalarNameOf = (type: ExprType) => SCALAR_NAMES[type] ?? type
+const ARGUMENT_NAMES: Readonly<Record<string, readonly string[]>> = {
   substring: ['start', 'length'],
   case: ['then'],
   'geo.distance': ['to'],
 }
 
 /** `sub` and `case` take several types behind the same value. */
-function fieldOf(fn: FunctionName, args: readonly Expr[]): string {
+function filterFieldOf(fn: FunctionName, args: readonly Expr[]): string {
   const [value, second] = args
   if (
     second &&
     (fn === 'case' || (fn === 'sub' && (value?.type === 'Date' || value?.type === 'DateTimeOffset')))
   )
-    return `${fn}${nameOf(second.type)}`
+    return `${fn}${scalarNameOf(second.type)}`
   return fn === 'geo.distance' ? 'geoDistance' : fn === 'geo.intersects' ? 'geoIntersects' : fn
 }
 
-function say(expr: Expr, inside: boolean): SaidObject {
+function toInputObject(expr: Expr, nested: boolean): InputObject {
   if (expr.kind === 'lambda')
-    return within(expr.over, { [expr.quantifier]: expr.body ? say(expr.body, inside) : {} })
+    return wrapCollection(expr.over, { [expr.quantifier]: expr.body ? toInputObject(expr.body, nested) : {} })
   if (expr.kind !== 'call') throw new Error(`${expr.kind} is no condition`)
   const { fn, args } = expr
-  const terms = () => args.map(a => say(a, inside))
-  if (fn === 'and' || fn === 'or') return combine(fn, terms(), inside)
-  if (fn !== 'not') return sayTest(expr)
+  const terms = () => args.map(a => toInputObject(a, nested))
+  if (fn === 'and' || fn === 'or') return combine(fn, terms(), nested)
+  if (fn !== 'not') return predicateToInput(expr)
   const [term] = args
   return term?.kind === 'lambda' && !term.body
-    ? within(term.over, { isEmpty: new Leaf('true', true) })
-    : negate(terms()[0] ?? {}, inside)
+    ? wrapCollection(term.over, { isEmpty: new InputLeaf('true', true) })
+    : negate(terms()[0] ?? {}, nested)
 }
 
 /** A function that is true or false of a value. */
-function sayTest({ fn, args }: Expr & { kind: 'call' }): SaidObject {
+function predicateToInput({ fn, args }: Expr & { kind: 'call' }): InputObject {
   const [value, second] = args
   if (!value || !second) throw new Error(`${fn} without arguments`)
-  if (value.kind === 'literal') return around(second, { has: leaf(value) })
+  if (value.kind === 'literal') return wrapValue(second, { has: toLeaf(value) })
   if (value.type === 'GeographyPoint' && second.type === 'GeographyPoint')
-    return around(value, { isNull: new Leaf(String(fn === 'eq'), fn === 'eq') })
-  return around(value, { [fieldOf(fn, args)]: leaf(second) })
+    return wrapValue(value, { isNull: new InputLeaf(String(fn === 'eq'), fn === 'eq') })
+  return wrapValue(value, { [filterFieldOf(fn, args)]: toLeaf(second) })
 }
 
 /** The one name of the model that all of them begin with. */
-function common(terms: readonly SaidObject[]): string | undefined {
+function commonField(terms: readonly InputObject[]): string | undefined {
   const [name] = Object.keys(terms[0] ?? {})
   return name !== undefined && /^[A-Z]/.test(name) && terms.every(t => Object.keys(t).join() === name)
     ? name
     : undefined
 }
 
-function combine(fn: 'and' | 'or', terms: readonly SaidObject[], inside: boolean): SaidObject {
-  const name = inside ? common(terms) : undefined
-  return name === undefined ? { [fn]: terms } : { [name]: combine(fn, terms.map(t => t[name] as SaidObject), inside) } // biome-ignore format: one line. Names of the model lead to objects
+function combine(fn: 'and' | 'or', terms: readonly InputObject[], nested: boolean): InputObject {
+  const name = nested ? commonField(terms) : undefined
+  return name === undefined ? { [fn]: terms } : { [name]: combine(fn, terms.map(t => t[name] as InputObject), nested) } // biome-ignore format: one line. Names of the model lead to objects
 }
 
-function negate(term: SaidObject, inside: boolean): SaidObject {
-  const name = inside ? common([term]) : undefined
-  return name === undefined ? { not: term } : { [name]: negate(term[name] as SaidObject, inside) } // names of the model lead to objects
+function negate(term: InputObject, nested: boolean): InputObject {
+  const name = nested ? commonField([term]) : undefined
+  return name === undefined ? { not: term } : { [name]: negate(term[name] as InputObject, nested) } // names of the model lead to objects
 }
 
 /** What must be true of a value, said of the record that the value belongs to. */
-function around(value: Expr, said: SaidObject): SaidObject {
+function wrapValue(value: Expr, said: InputObject): InputObject {
   switch (value.kind) {
     case 'column':
-      return from(value.source, { [value.scalar.name]: said })
+      return wrapSource(value.source, { [value.scalar.name]: said })
     case 'element':
       return said
     case 'cast':
-      return around(value.arg, { [`as${nameOf(value.type)}`]: said })
+      return wrapValue(value.arg, { [`as${scalarNameOf(value.type)}`]: said })
     case 'count':
-      return within(
+      return wrapCollection(
         value.over,
-        value.filter ? { countOf: { filter: say(value.filter, false), is: said } } : { count: said },
+        value.filter
+          ? { countOf: { filter: toInputObject(value.filter, false), is: said } }
+          : { count: said },
       )
     case 'call':
-      return around(value.args[0] ?? value, { [fieldOf(value.fn, value.args)]: withArguments(value, said) })
+      return wrapValue(value.args[0] ?? value, {
+        [filterFieldOf(value.fn, value.args)]: withArguments(value, said),
+      })
     default:
       throw new Error(`${value.kind} is nothing to ask of`)
   }
 }
 
-function withArguments({ fn, args }: Expr & { kind: 'call' }, said: SaidObject): SaidObject {
+function withArguments({ fn, args }: Expr & { kind: 'call' }, said: InputObject): InputObject {
   const others = args.slice(1)
   return others.length === 0
     ? said
-    : { ...Object.fromEntries(others.map((a, i) => [ARGUMENTS[fn]?.[i] ?? 'value', leaf(a)])), is: said }
+    : {
+        ...Object.fromEntries(others.map((a, i) => [ARGUMENT_NAMES[fn]?.[i] ?? 'value', toLeaf(a)])),
+        is: said,
+      }
 }
 
-const within = (over: Collection, said: SaidObject) =>
-  from(over.source, { [over.kind === 'values' ? over.scalar.name : over.navigation.name]: said })
+const wrapCollection = (over: Collection, said: InputObject) =>
+  wrapSource(over.source, { [over.kind === 'values' ? over.scalar.name : over.navigation.name]: said })
 
-function from(source: Source, said: SaidObject): SaidObject {
-  return source.kind === 'via' ? from(source.from, { [source.navigation.name]: said }) : said
+function wrapSource(source: ColumnSource, said: InputObject): InputObject {
+  return source.kind === 'via' ? wrapSource(source.from, { [source.navigation.name]: said }) : said
 }
 
-function leaf(expr: Expr): Said {
-  if (expr.kind === 'list') return expr.items.map(leaf)
+function toLeaf(expr: Expr): InputNode {
+  if (expr.kind === 'list') return expr.items.map(toLeaf)
   if (expr.kind !== 'literal') throw new Error(`${expr.kind} is no literal`)
   const { value, type } = expr
-  if (value === null) return new Leaf('null', null)
-  const quoted = (text: string) => new Leaf(JSON.stringify(text), text)
+  if (value === null) return new InputLeaf('null', null)
+  const quoted = (text: string) => new InputLeaf(JSON.stringify(text), text)
   switch (type) {
     case 'Int32':
     case 'Double':
     case 'Decimal':
-      return new Leaf(String(value), Number(value))
+      return new InputLeaf(String(value), Number(value))
     case 'Int64':
-      return new Leaf(String(value), String(value))
+      return new InputLeaf(String(value), String(value))
     case 'Duration':
       return quoted(printDuration(value))
     case 'GeographyPoint':
@@ -170,9 +177,12 @@ function leaf(expr: Expr): Said {
           .map(ring => ring.split(',').map(position)),
       )
     default:
-      return typeof value === 'boolean' ? new Leaf(String(value), value) : quoted(String(value))
+      return typeof value === 'boolean' ? new InputLeaf(String(value), value) : quoted(String(value))
   }
 }
 
-const shape = (type: string, coordinates: Said): Said => ({ type: new Leaf(`"${type}"`, type), coordinates })
-const position = (text: string): Said => text.split(' ').map(n => new Leaf(n, Number(n)))
+const shape = (type: string, coordinates: InputNode): InputNode => ({
+  type: new InputLeaf(`"${type}"`, type),
+  coordinates,
+})
+const position = (text: string): InputNode => text.split(' ').map(n => new InputLeaf(n, Number(n)))

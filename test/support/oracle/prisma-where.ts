@@ -1,25 +1,25 @@
 import { escapeLike } from '../../../src/data/sql/columns.js'
 import {
-  COMPLEMENT,
-  type Comparison,
-  FLIPPED,
-  isComparison,
-  isOrder,
+  COMMUTATORS,
+  type ComparisonOperator,
+  isComparisonOperator,
+  isOrderingOperator,
+  NEGATORS,
 } from '../../../src/data/sql/comparison.js'
 import type { Navigation, Scalar } from '../../../src/model/model.js'
 import type { Value } from '../../../src/query/ast.js'
-import { call, type Expr, isNull, type RowName, type Source } from '../../../src/query/plan.js'
+import { type ColumnSource, type Expr, isNull, predicate, type RowName } from '../../../src/query/plan.js'
 
 // What Prisma can say of the language, in its own words: a second voice beside our SQL, which random
 // expressions are asked of.
 
 /** A Prisma `where`. */
-export type Where = { readonly [name: string]: unknown }
+export type PrismaWhere = { readonly [name: string]: unknown }
 
-const EVERY: Where = { AND: [] }
-const NONE: Where = { OR: [] }
+const MATCH_ALL: PrismaWhere = { AND: [] }
+const MATCH_NONE: PrismaWhere = { OR: [] }
 
-const PRISMA: Readonly<Record<Comparison, string>> = {
+const PRISMA_OPERATORS: Readonly<Record<ComparisonOperator, string>> = {
   eq: 'equals',
   ne: 'not',
   gt: 'gt',
@@ -27,13 +27,17 @@ const PRISMA: Readonly<Record<Comparison, string>> = {
   lt: 'lt',
   le: 'lte',
 }
-const TEXT = { contains: 'contains', startswith: 'startsWith', endswith: 'endsWith' } as const
+const PRISMA_TEXT_OPERATORS = {
+  contains: 'contains',
+  startswith: 'startsWith',
+  endswith: 'endsWith',
+} as const
 
 /** The Prisma `where` of a condition on the records of `row`, or undefined if Prisma has no words for it. */
-export function toWhere(expr: Expr, row: RowName, negated = false): Where | undefined {
+export function toPrismaWhere(expr: Expr, row: RowName, negated = false): PrismaWhere | undefined {
   switch (expr.kind) {
     case 'literal':
-      return expr.value !== null && expr.value !== negated ? EVERY : NONE
+      return expr.value !== null && expr.value !== negated ? MATCH_ALL : MATCH_NONE
     case 'lambda':
       return expr.over.kind === 'records' ? recordsWhere(expr, row, negated) : valuesWhere(expr, row, negated)
     case 'call':
@@ -43,21 +47,21 @@ export function toWhere(expr: Expr, row: RowName, negated = false): Where | unde
   }
 }
 
-function callWhere(expr: Expr & { kind: 'call' }, row: RowName, negated: boolean): Where | undefined {
+function callWhere(expr: Expr & { kind: 'call' }, row: RowName, negated: boolean): PrismaWhere | undefined {
   const { fn } = expr
   const [left, right] = expr.args
   if (!left) return undefined
-  if (right && isComparison(fn)) return comparisonWhere(fn, left, right, row, negated) ?? comparisonWhere(FLIPPED[fn], right, left, row, negated)
+  if (right && isComparisonOperator(fn)) return comparisonWhere(fn, left, right, row, negated) ?? comparisonWhere(COMMUTATORS[fn], right, left, row, negated)
   switch (fn) {
     case 'and':
     case 'or': {
-      const terms = expr.args.map(a => toWhere(a, row, negated))
+      const terms = expr.args.map(a => toPrismaWhere(a, row, negated))
       return terms.every(t => t !== undefined) ? combine((fn === 'and') !== negated ? 'AND' : 'OR', terms) : undefined
     }
     case 'not':
-      return toWhere(left, row, !negated)
+      return toPrismaWhere(left, row, !negated)
     case 'in':
-      return right?.kind === 'list' ? toWhere(call('or', ...right.items.map(i => call('eq', left, i))), row, negated) : undefined
+      return right?.kind === 'list' ? toPrismaWhere(predicate('or', ...right.items.map(i => predicate('eq', left, i))), row, negated) : undefined
     case 'contains': case 'startswith': case 'endswith':
       return right && textWhere(fn, left, right, row, negated)
     default:
@@ -66,29 +70,29 @@ function callWhere(expr: Expr & { kind: 'call' }, row: RowName, negated: boolean
 } // biome-ignore format: one case a group
 
 /** Constants are folded: inside a list Prisma drops an empty `AND` or `OR`. */
-function combine(word: 'AND' | 'OR', terms: readonly Where[]): Where {
-  const [decides, changesNothing] = word === 'AND' ? [NONE, EVERY] : [EVERY, NONE]
+function combine(operator: 'AND' | 'OR', terms: readonly PrismaWhere[]): PrismaWhere {
+  const [decides, changesNothing] = operator === 'AND' ? [MATCH_NONE, MATCH_ALL] : [MATCH_ALL, MATCH_NONE]
   if (terms.includes(decides)) return decides
   const open = terms.filter(t => t !== changesNothing)
-  return open.length === 0 ? changesNothing : { [word]: open }
+  return open.length === 0 ? changesNothing : { [operator]: open }
 }
 
 /** The `where` of a column of the row itself or of a record that a relation leads to. */
-function at(source: Source, row: RowName, where: Where): Where | undefined {
+function atSource(source: ColumnSource, row: RowName, where: PrismaWhere): PrismaWhere | undefined {
   if (source.kind === 'key') return undefined
   if (source.kind === 'row') return source.row === row ? where : undefined
   return source.navigation.relation && !source.navigation.collection
-    ? at(source.from, row, { [source.navigation.name]: { is: where } })
+    ? atSource(source.from, row, { [source.navigation.name]: { is: where } })
     : undefined
 }
 
 function comparisonWhere(
-  fn: Comparison,
+  fn: ComparisonOperator,
   left: Expr,
   right: Expr,
   row: RowName,
   negated: boolean,
-): Where | undefined {
+): PrismaWhere | undefined {
   if (
     left.kind !== 'column' ||
     left.scalar.collection ||
@@ -97,29 +101,29 @@ function comparisonWhere(
   )
     return undefined
   const value = toPrismaValue(left.scalar, right)
-  if (value === undefined || (isOrder(fn) && left.scalar.type === 'Boolean')) return undefined
+  if (value === undefined || (isOrderingOperator(fn) && left.scalar.type === 'Boolean')) return undefined
   const test =
     value === null ? nullTest(fn, left.scalar, negated) : valueTest(fn, left.scalar, value, negated)
-  return at(left.source, row, test)
+  return atSource(left.source, row, test)
 }
 
 /** A comparison with null is false in OData, so its complement holds for every record. */
-function nullTest(fn: Comparison, { name, nullable }: Scalar, negated: boolean): Where {
-  if (isOrder(fn)) return negated ? EVERY : NONE
-  const asked = negated ? COMPLEMENT[fn] : fn
-  if (!nullable) return asked === 'ne' ? EVERY : NONE
-  return { [name]: { [PRISMA[asked]]: null } }
+function nullTest(fn: ComparisonOperator, { name, nullable }: Scalar, negated: boolean): PrismaWhere {
+  if (isOrderingOperator(fn)) return negated ? MATCH_ALL : MATCH_NONE
+  const asked = negated ? NEGATORS[fn] : fn
+  if (!nullable) return asked === 'ne' ? MATCH_ALL : MATCH_NONE
+  return { [name]: { [PRISMA_OPERATORS[asked]]: null } }
 }
 
 function valueTest(
-  fn: Comparison,
+  fn: ComparisonOperator,
   { name, nullable }: Scalar,
   value: Value | bigint,
   negated: boolean,
-): Where {
-  const asked = negated ? COMPLEMENT[fn] : fn
-  const test = { [name]: { [PRISMA[asked]]: value } }
-  const holdsForNull = nullable && (asked === 'ne' || (negated && isOrder(fn)))
+): PrismaWhere {
+  const asked = negated ? NEGATORS[fn] : fn
+  const test = { [name]: { [PRISMA_OPERATORS[asked]]: value } }
+  const holdsForNull = nullable && (asked === 'ne' || (negated && isOrderingOperator(fn)))
   return holdsForNull ? { OR: [test, { [name]: null }] } : test
 }
 
@@ -145,12 +149,12 @@ function toPrismaValue(
 }
 
 function textWhere(
-  fn: keyof typeof TEXT,
+  fn: keyof typeof PRISMA_TEXT_OPERATORS,
   left: Expr,
   right: Expr,
   row: RowName,
   negated: boolean,
-): Where | undefined {
+): PrismaWhere | undefined {
   if (
     left.kind !== 'column' ||
     left.scalar.type !== 'String' ||
@@ -159,10 +163,10 @@ function textWhere(
   )
     return undefined
   // Of null these are null, and so is their negation.
-  if (isNull(right)) return NONE
+  if (isNull(right)) return MATCH_NONE
   // Prisma passes the text to LIKE as it is.
-  const test = { [left.scalar.name]: { [TEXT[fn]]: escapeLike(String(right.value)) } }
-  return at(
+  const test = { [left.scalar.name]: { [PRISMA_TEXT_OPERATORS[fn]]: escapeLike(String(right.value)) } }
+  return atSource(
     left.source,
     row,
     negated ? { AND: [{ NOT: test }, { [left.scalar.name]: { not: null } }] } : test,
@@ -173,15 +177,15 @@ function valuesWhere(
   { quantifier, over, body, row: element }: Expr & { kind: 'lambda' },
   row: RowName,
   negated: boolean,
-): Where | undefined {
+): PrismaWhere | undefined {
   if (quantifier !== 'any' || over.kind !== 'values') return undefined
   const { name } = over.scalar
-  if (!body) return at(over.source, row, { [name]: { isEmpty: negated } })
+  if (!body) return atSource(over.source, row, { [name]: { isEmpty: negated } })
   const [left, right] = body.kind === 'call' && body.fn === 'eq' ? body.args : []
   if (left?.kind !== 'element' || left.row !== element || right?.kind !== 'literal' || right.value === null)
     return undefined
   const has = { [name]: { has: right.value } }
-  return at(over.source, row, negated ? { NOT: has } : has)
+  return atSource(over.source, row, negated ? { NOT: has } : has)
 }
 
 /**
@@ -192,11 +196,11 @@ function recordsWhere(
   { quantifier, over, row: inner, body }: Expr & { kind: 'lambda' },
   row: RowName,
   negated: boolean,
-): Where | undefined {
+): PrismaWhere | undefined {
   if (over.kind !== 'records' || !over.navigation.relation) return undefined
-  const where = body ? toWhere(body, inner, quantifier === 'all') : EVERY
+  const where = body ? toPrismaWhere(body, inner, quantifier === 'all') : MATCH_ALL
   if (!where || (quantifier === 'all' && body && !isTwoValued(body))) return undefined
-  return at(over.source, row, {
+  return atSource(over.source, row, {
     [over.navigation.name]: { [relationTest(over.navigation, (quantifier === 'any') !== negated)]: where },
   })
 }
@@ -210,5 +214,5 @@ function isTwoValued(expr: Expr): boolean {
   if (expr.kind !== 'call') return expr.kind === 'literal' && expr.value !== null
   return expr.fn === 'and' || expr.fn === 'or' || expr.fn === 'not'
     ? expr.args.every(isTwoValued)
-    : isComparison(expr.fn) || expr.fn === 'in'
+    : isComparisonOperator(expr.fn) || expr.fn === 'in'
 }

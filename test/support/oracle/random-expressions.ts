@@ -1,22 +1,28 @@
 import fc from 'fast-check'
-import { type Entity, entity } from '../../../src/model/model.js'
+import { type Entity, getEntity } from '../../../src/model/model.js'
 import {
   CASTS,
+  type ExprType,
   FUNCTIONS,
   type FunctionName,
   type Signature,
-  type Type,
   type ValueType,
 } from '../../../src/query/functions.js'
-import { type Collection, columnOf, type Expr, type RowName, type Source } from '../../../src/query/plan.js'
+import {
+  type Collection,
+  type ColumnSource,
+  columnOf,
+  type Expr,
+  type RowName,
+} from '../../../src/query/plan.js'
 
 /** A record in reach of an expression. */
-interface Reach {
+interface ReachableRecord {
   readonly of: Entity
-  readonly source: Source
+  readonly source: ColumnSource
 }
-interface Surroundings {
-  readonly reach: readonly Reach[]
+interface GeneratorScope {
+  readonly reach: readonly ReachableRecord[]
   readonly elements: readonly (Expr & { kind: 'element' })[]
   readonly depth: number
 }
@@ -39,10 +45,10 @@ export const LITERALS: { readonly [type in ValueType]?: readonly (string | numbe
   Duration:       ['0', '-3600', '86400', '0.5', '90061'],
 }
 
-const NULLABLE = 12
+const NULL_FREQUENCY = 12
 const literal = (type: ValueType): fc.Arbitrary<Expr> =>
   fc
-    .option(fc.constantFrom(...(LITERALS[type] ?? [])), { freq: NULLABLE })
+    .option(fc.constantFrom(...(LITERALS[type] ?? [])), { freq: NULL_FREQUENCY })
     .map(value => ({ kind: 'literal', value, type }))
 
 const CALLS: readonly (Signature & { readonly fn: FunctionName })[] = (
@@ -52,15 +58,19 @@ const CALLS: readonly (Signature & { readonly fn: FunctionName })[] = (
   .flatMap(fn => FUNCTIONS[fn].map(s => ({ ...s, fn })))
   .filter(({ args }) => !args.some(a => a === 'Collection(GeographyPoint)'))
 
-const hasLeaf = (type: Type) =>
+const hasLeaf = (type: ExprType) =>
   Object.hasOwn(LITERALS, type) || type === 'GeographyPoint' || type === 'Collection(String)'
 
 /** Any expression of the type, over all functions, casts, lambdas, counts and navigations. */
-export function expression(type: Type, around: Surroundings): fc.Arbitrary<Expr> {
-  const leaf = leaves(type, around)
+export function arbitraryExpression(type: ExprType, around: GeneratorScope): fc.Arbitrary<Expr> {
+  const leaf = leafExpressions(type, around)
   if (around.depth === 0) return leaf
   const inner = { ...around, depth: around.depth - 1 }
-  const branches = [...calls(type, inner), ...casts(type, inner), ...quantified(type, inner)]
+  const branches = [
+    ...callBranches(type, inner),
+    ...castBranches(type, inner),
+    ...collectionBranches(type, inner),
+  ]
   // Each branch is built when it is chosen: all of them together would be millions.
   return branches.length === 0
     ? leaf
@@ -72,7 +82,7 @@ export function expression(type: Type, around: Surroundings): fc.Arbitrary<Expr>
 
 type Branch = () => fc.Arbitrary<Expr>
 
-function leaves(type: Type, { reach, elements }: Surroundings): fc.Arbitrary<Expr> {
+function leafExpressions(type: ExprType, { reach, elements }: GeneratorScope): fc.Arbitrary<Expr> {
   const columns = reach
     .flatMap(({ of, source }) =>
       of.scalars.filter(s => s.readableBy !== 'nobody').map(s => columnOf(s, source)),
@@ -89,36 +99,41 @@ const list = (item: ValueType): fc.Arbitrary<Expr> =>
     .array(literal(item), { maxLength: 4 })
     .map(items => ({ kind: 'list', items, type: `Collection(${item})` }))
 
-function calls(type: Type, inner: Surroundings): readonly Branch[] {
+function callBranches(type: ExprType, inner: GeneratorScope): readonly Branch[] {
   return CALLS.filter(c => c.returns === type && c.args.every(a => hasLeaf(a) || a.startsWith('Collection'))).map(({ fn, args, returns }) => () =>
-    fc.tuple(...args.map((a, i) => argument(fn, a, inner, mayBeNarrower(fn, args, i)))).filter(bound => !isRefused(fn, bound)).map((bound): Expr => ({ kind: 'call', fn, args: bound, type: returns })),
+    fc.tuple(...args.map((a, i) => argument(fn, a, inner, allowsPromotion(fn, args, i)))).filter(bound => !isRefusedByBinder(fn, bound)).map((bound): Expr => ({ kind: 'call', fn, args: bound, type: returns })),
   ) // biome-ignore format: one row
 }
 
 /** `in` takes a list or a collection, the others only collections of records. */
-function argument(fn: FunctionName, type: Type, inner: Surroundings, narrower: boolean): fc.Arbitrary<Expr> {
+function argument(
+  fn: FunctionName,
+  type: ExprType,
+  inner: GeneratorScope,
+  narrower: boolean,
+): fc.Arbitrary<Expr> {
   if (fn === 'length' && type.startsWith('Collection'))
     return fc.oneof(
       ...inner.reach.flatMap(r =>
         r.of.scalars.filter(s => s.collection).map(s => fc.constant<Expr>(columnOf(s, r.source))),
       ),
     )
-  if (type === 'GeographyPoint') return leaves(type, inner)
+  if (type === 'GeographyPoint') return leafExpressions(type, inner)
   if (fn === 'in' && !Object.hasOwn(LITERALS, type) && !type.startsWith('Collection'))
-    return leaves(type, inner)
+    return leafExpressions(type, inner)
   return narrower
     ? fc.oneof(
-        { weight: 3, arbitrary: expression(type, inner) },
-        { weight: 1, arbitrary: expression('Int32', inner) },
+        { weight: 3, arbitrary: arbitraryExpression(type, inner) },
+        { weight: 1, arbitrary: arbitraryExpression('Int32', inner) },
       )
-    : expression(type, inner)
+    : arbitraryExpression(type, inner)
 }
 
 /**
  * Where a decimal is declared an integer may stand, unless all arguments are integers and another overload
  * takes them.
  */
-function mayBeNarrower(fn: FunctionName, args: readonly Type[], index: number): boolean {
+function allowsPromotion(fn: FunctionName, args: readonly ExprType[], index: number): boolean {
   const takesIntegers = FUNCTIONS[fn].some(
     ({ args: other }) => other.length === args.length && other[0] === 'Int32',
   )
@@ -126,7 +141,7 @@ function mayBeNarrower(fn: FunctionName, args: readonly Type[], index: number): 
 }
 
 /** What the binder refuses: division by a literal zero, a literal length below zero. */
-function isRefused(fn: FunctionName, args: readonly Expr[]): boolean {
+function isRefusedByBinder(fn: FunctionName, args: readonly Expr[]): boolean {
   const last = args.at(-1)
   if (last?.kind !== 'literal') return false
   return ['div', 'divby', 'mod'].includes(fn)
@@ -134,7 +149,7 @@ function isRefused(fn: FunctionName, args: readonly Expr[]): boolean {
     : fn === 'substring' && args.length === 3 && Number(last.value) < 0
 }
 
-function casts(type: Type, inner: Surroundings): readonly Branch[] {
+function castBranches(type: ExprType, inner: GeneratorScope): readonly Branch[] {
   const from = (CASTS[type as ValueType] ?? []).filter(
     t =>
       hasLeaf(t) &&
@@ -142,11 +157,12 @@ function casts(type: Type, inner: Surroundings): readonly Branch[] {
       !(t === 'String' && !['Boolean', 'Int32', 'Int64', 'Decimal'].includes(type)),
   )
   return from.map(
-    t => () => expression(t, inner).map((arg): Expr => ({ kind: 'cast', arg, type: type as ValueType })),
+    t => () =>
+      arbitraryExpression(t, inner).map((arg): Expr => ({ kind: 'cast', arg, type: type as ValueType })),
   )
 }
 
-function quantified(type: Type, inner: Surroundings): readonly Branch[] {
+function collectionBranches(type: ExprType, inner: GeneratorScope): readonly Branch[] {
   if (type !== 'Boolean' && type !== 'Int64') return []
   return inner.reach.flatMap(({ of, source }) => [
     ...of.scalars.filter(s => s.collection).slice(0, 3).map((scalar): Collection => ({ kind: 'values', scalar, source })),
@@ -154,24 +170,24 @@ function quantified(type: Type, inner: Surroundings): readonly Branch[] {
   ]).map(over => () => (type === 'Boolean' ? lambda(over, inner) : count(over, inner))) // biome-ignore format: one row
 }
 
-function within(over: Collection, around: Surroundings, row: RowName): Surroundings {
+function enterCollection(over: Collection, around: GeneratorScope, row: RowName): GeneratorScope {
   if (over.kind === 'values')
     return { ...around, elements: [...around.elements, { kind: 'element', row, type: over.scalar.type }] }
   return {
     ...around,
-    reach: [...around.reach, { of: entity(over.navigation.target), source: { kind: 'row', row } }],
+    reach: [...around.reach, { of: getEntity(over.navigation.target), source: { kind: 'row', row } }],
   }
 }
 
-const rowBelow = ({ reach, elements }: Surroundings): RowName =>
+const nextRowName = ({ reach, elements }: GeneratorScope): RowName =>
   `r${Math.max(...[...reach.map(r => (r.source.kind === 'row' ? r.source.row : 'r0')), ...elements.map(e => e.row)].map(r => Number(r.slice(1)))) + 1}`
 
-function lambda(over: Collection, inner: Surroundings): fc.Arbitrary<Expr> {
-  const row = rowBelow(inner)
+function lambda(over: Collection, inner: GeneratorScope): fc.Arbitrary<Expr> {
+  const row = nextRowName(inner)
   return fc
     .record({
       quantifier: fc.constantFrom('any', 'all'),
-      body: fc.option(expression('Boolean', within(over, inner, row)), { freq: 6 }),
+      body: fc.option(arbitraryExpression('Boolean', enterCollection(over, inner, row)), { freq: 6 }),
     })
     .map(
       ({ quantifier, body }): Expr => ({
@@ -185,22 +201,22 @@ function lambda(over: Collection, inner: Surroundings): fc.Arbitrary<Expr> {
     )
 }
 
-function count(over: Collection, inner: Surroundings): fc.Arbitrary<Expr> {
-  const row = rowBelow(inner)
+function count(over: Collection, inner: GeneratorScope): fc.Arbitrary<Expr> {
+  const row = nextRowName(inner)
   if (over.kind === 'values') return fc.constant<Expr>({ kind: 'count', over, row, type: 'Int64' })
   return fc
-    .option(expression('Boolean', within(over, inner, row)), { freq: 2 })
+    .option(arbitraryExpression('Boolean', enterCollection(over, inner, row)), { freq: 2 })
     .map((filter): Expr => ({ kind: 'count', over, row, ...(filter && { filter }), type: 'Int64' }))
 }
 
 /** The record of a request, and those that its single navigations lead to. */
-export function surroundings(of: Entity, depth: number): Surroundings {
-  const source: Source = { kind: 'row', row: 'r0' }
+export function generatorScope(of: Entity, depth: number): GeneratorScope {
+  const source: ColumnSource = { kind: 'row', row: 'r0' }
   const via = of.navigations
     .filter(n => !n.collection)
     .map(
-      (navigation): Reach => ({
-        of: entity(navigation.target),
+      (navigation): ReachableRecord => ({
+        of: getEntity(navigation.target),
         source: { kind: 'via', navigation, from: source },
       }),
     )
@@ -208,7 +224,7 @@ export function surroundings(of: Entity, depth: number): Surroundings {
 }
 
 /** A record of an expansion, and the record of the request it is expanded from. */
-export const nestedSurroundings = (of: Entity, outer: Entity, depth: number): Surroundings => ({
+export const nestedGeneratorScope = (of: Entity, outer: Entity, depth: number): GeneratorScope => ({
   reach: [
     { of, source: { kind: 'row', row: 'r1' } },
     { of: outer, source: { kind: 'row', row: 'r0' } },

@@ -1,36 +1,42 @@
 import fc from 'fast-check'
-import { type Entity, entity, type Scalar } from '../../../src/model/model.js'
+import { type Entity, getEntity, type Scalar } from '../../../src/model/model.js'
 import {
   CASTS,
+  type ExprType,
   FUNCTIONS,
   type FunctionName,
   type Signature,
-  type Type,
   type ValueType,
 } from '../../../src/query/functions.js'
-import { type Collection, columnOf, type Expr, type RowName, type Source } from '../../../src/query/plan.js'
+import {
+  type Collection,
+  type ColumnSource,
+  columnOf,
+  type Expr,
+  type RowName,
+} from '../../../src/query/plan.js'
 import { LITERALS } from './random-expressions.js'
 
 /** A record that a condition speaks of, and the row that the next lambda or count brings. */
-interface Place {
+interface RecordContext {
   readonly of: Entity
-  readonly source: Source
+  readonly source: ColumnSource
   readonly next: number
 }
-type Branch = () => fc.Arbitrary<Expr>
+type FilterBranch = () => fc.Arbitrary<Expr>
 
 const PATTERNS = ['^D', 'en.*', '[A-C]', '^$', '\\d+']
 const POINTS = ['-105 39.7', '-104.99025 39.739236', '0 0']
 const POLYGONS = ['-106 39,-104 39,-104 40.5,-106 40.5,-106 39', '0 0,1 0,1 1,0 0']
 
-const boolean = (fn: FunctionName, ...args: readonly Expr[]): Expr => ({
+const booleanCall = (fn: FunctionName, ...args: readonly Expr[]): Expr => ({
   kind: 'call',
   fn,
   args,
   type: 'Boolean',
 })
 const rowOf = (n: number): RowName => `r${n}`
-const choose = (branches: readonly Branch[]): fc.Arbitrary<Expr> =>
+const oneOfBranches = (branches: readonly FilterBranch[]): fc.Arbitrary<Expr> =>
   fc.constantFrom(...branches).chain(build => build())
 
 /**
@@ -42,7 +48,7 @@ const CALLS = (Object.keys(FUNCTIONS) as FunctionName[]) // its keys
   .flatMap(fn => FUNCTIONS[fn].map((s: Signature) => ({ ...s, fn })))
 
 /** A literal behind a value; of tests it may be null. */
-function literal(fn: FunctionName, type: Type, nullable: boolean): fc.Arbitrary<Expr> {
+function literal(fn: FunctionName, type: ExprType, nullable: boolean): fc.Arbitrary<Expr> {
   const item = /^Collection\((\w+)\)$/.exec(type)?.[1] as ValueType | undefined // by construction of Type
   if (item)
     return fc
@@ -68,92 +74,98 @@ function valuesOf(fn: FunctionName, type: ValueType): readonly (string | number 
  * Something that must be true of a value: a test, or a function and something that must be true of what it
  * makes.
  */
-function ofValue(value: Expr, fuel: number): fc.Arbitrary<Expr> {
+function valueCondition(value: Expr, fuel: number): fc.Arbitrary<Expr> {
   const calls = CALLS.filter(c => c.args[0] === value.type)
   const tests = calls.filter(c => c.returns === 'Boolean')
   const steps = fuel === 0 ? [] : calls.filter(c => c.returns !== 'Boolean')
   const isPoint = value.type === 'GeographyPoint'
-  const branches: readonly Branch[] = [
-    ...tests.map(({ fn, args }) => () => fc.tuple(...args.slice(1).map(a => literal(fn, a, fn !== 'matchespattern' && !a.startsWith('Geo')))).map(rest => boolean(fn, value, ...rest))),
+  const branches: readonly FilterBranch[] = [
+    ...tests.map(({ fn, args }) => () => fc.tuple(...args.slice(1).map(a => literal(fn, a, fn !== 'matchespattern' && !a.startsWith('Geo')))).map(rest => booleanCall(fn, value, ...rest))),
     ...steps.map(({ fn, args, returns }) => () =>
-      fc.tuple(...args.slice(1).map(a => literal(fn, a, false))).chain(rest => ofValue({ kind: 'call', fn, args: [value, ...rest], type: returns }, fuel - 1)),
+      fc.tuple(...args.slice(1).map(a => literal(fn, a, false))).chain(rest => valueCondition({ kind: 'call', fn, args: [value, ...rest], type: returns }, fuel - 1)),
     ),
-    ...(fuel === 0 ? [] : castsOf(value.type).map(type => () => ofValue({ kind: 'cast', arg: value, type }, fuel - 1))),
-    ...(isPoint ? (['eq', 'ne'] as const).map(fn => () => fc.constant(boolean(fn, value, { kind: 'literal', value: null, type: 'GeographyPoint' }))) : []),
-    ...(fuel === 0 ? [] : [() => combined(inner => ofValue(value, inner), fuel)]),
+    ...(fuel === 0 ? [] : castsOf(value.type).map(type => () => valueCondition({ kind: 'cast', arg: value, type }, fuel - 1))),
+    ...(isPoint ? (['eq', 'ne'] as const).map(fn => () => fc.constant(booleanCall(fn, value, { kind: 'literal', value: null, type: 'GeographyPoint' }))) : []),
+    ...(fuel === 0 ? [] : [() => combinedCondition(inner => valueCondition(value, inner), fuel)]),
   ] // biome-ignore format: one branch a kind
-  return choose(branches)
+  return oneOfBranches(branches)
 }
 
-const castsOf = (from: Type) =>
+const castsOf = (from: ExprType) =>
   (Object.keys(CASTS) as ValueType[]).filter(to => to !== from && CASTS[to]?.some(t => t === from)) // its keys
 
-function combined(make: (fuel: number) => fc.Arbitrary<Expr>, fuel: number): fc.Arbitrary<Expr> {
-  return choose([
-    () => fc.tuple(make(fuel - 1), make(fuel - 1)).map(args => boolean('and', ...args)),
-    () => fc.array(make(fuel - 1), { minLength: 2, maxLength: 3 }).map(args => boolean('or', ...args)),
-    () => make(fuel - 1).map(arg => boolean('not', arg)),
+function combinedCondition(make: (fuel: number) => fc.Arbitrary<Expr>, fuel: number): fc.Arbitrary<Expr> {
+  return oneOfBranches([
+    () => fc.tuple(make(fuel - 1), make(fuel - 1)).map(args => booleanCall('and', ...args)),
+    () => fc.array(make(fuel - 1), { minLength: 2, maxLength: 3 }).map(args => booleanCall('or', ...args)),
+    () => make(fuel - 1).map(arg => booleanCall('not', arg)),
   ])
 }
 
 /** Something that must be true of a record, over all that the typed form of filters can say. */
-function ofRecord(place: Place, fuel: number): fc.Arbitrary<Expr> {
+function recordCondition(place: RecordContext, fuel: number): fc.Arbitrary<Expr> {
   const { of, source, next } = place
   const readable = of.scalars.filter(s => s.readableBy !== 'nobody')
   const column =
-    (s: Scalar): Branch =>
+    (s: Scalar): FilterBranch =>
     () =>
-      ofValue(columnOf(s, source), fuel)
+      valueCondition(columnOf(s, source), fuel)
   const values =
-    (scalar: Scalar): Branch =>
+    (scalar: Scalar): FilterBranch =>
     () =>
-      ofCollection({ kind: 'values', scalar, source }, next, fuel)
+      collectionCondition({ kind: 'values', scalar, source }, next, fuel)
   // One column of each type: there are many texts and few points.
   const types = [...new Set(readable.filter(s => !s.collection).map(s => s.type))]
   const scalars = types.map(
-    (type): Branch =>
+    (type): FilterBranch =>
       () =>
-        choose(readable.filter(s => s.type === type && !s.collection).map(column)),
+        oneOfBranches(readable.filter(s => s.type === type && !s.collection).map(column)),
   )
   const collections = readable.filter(s => s.collection)
-  if (fuel === 0) return choose(scalars)
-  return choose([
+  if (fuel === 0) return oneOfBranches(scalars)
+  return oneOfBranches([
     ...scalars,
-    ...(collections.length > 0 ? [() => choose(collections.map(values))] : []),
-    ...of.navigations.map((navigation): Branch => () =>
+    ...(collections.length > 0 ? [() => oneOfBranches(collections.map(values))] : []),
+    ...of.navigations.map((navigation): FilterBranch => () =>
       navigation.collection
-        ? ofCollection({ kind: 'records', navigation, source }, next, fuel)
-        : ofRecord({ of: entity(navigation.target), source: { kind: 'via', navigation, from: source }, next }, fuel - 1),
+        ? collectionCondition({ kind: 'records', navigation, source }, next, fuel)
+        : recordCondition({ of: getEntity(navigation.target), source: { kind: 'via', navigation, from: source }, next }, fuel - 1),
     ),
-    () => combined(inner => ofRecord(place, inner), fuel),
+    () => combinedCondition(inner => recordCondition(place, inner), fuel),
   ]) // biome-ignore format: one branch a kind
 }
 
-function ofCollection(over: Collection, next: number, fuel: number): fc.Arbitrary<Expr> {
+function collectionCondition(over: Collection, next: number, fuel: number): fc.Arbitrary<Expr> {
   const row = rowOf(next)
   const body = (left: number): fc.Arbitrary<Expr> =>
     over.kind === 'values'
-      ? ofValue({ kind: 'element', row, type: over.scalar.type }, left)
-      : ofRecord({ of: entity(over.navigation.target), source: { kind: 'row', row }, next: next + 1 }, left)
+      ? valueCondition({ kind: 'element', row, type: over.scalar.type }, left)
+      : recordCondition(
+          { of: getEntity(over.navigation.target), source: { kind: 'row', row }, next: next + 1 },
+          left,
+        )
   const any: Expr = { kind: 'lambda', quantifier: 'any', over, row, type: 'Boolean' }
   const count: Expr = { kind: 'count', over, row, type: 'Int64' }
-  const common: readonly Branch[] = [
+  const common: readonly FilterBranch[] = [
     () =>
       fc
         .record({ quantifier: fc.constantFrom('any' as const, 'all' as const), body: body(fuel - 1) })
         .map(parts => ({ ...any, ...parts })),
-    () => fc.constantFrom(any, boolean('not', any)),
-    () => ofValue(count, fuel - 1),
+    () => fc.constantFrom(any, booleanCall('not', any)),
+    () => valueCondition(count, fuel - 1),
   ]
   if (over.kind === 'records')
-    return choose([...common, () => body(fuel - 1).chain(filter => ofValue({ ...count, filter }, fuel - 1))])
+    return oneOfBranches([
+      ...common,
+      () => body(fuel - 1).chain(filter => valueCondition({ ...count, filter }, fuel - 1)),
+    ])
   const column = columnOf(over.scalar, over.source)
   const has = fc
     .constantFrom('Brick', 'Wood', 'a')
-    .map((value): Expr => boolean('in', { kind: 'literal', value, type: 'String' }, column))
-  return choose([...common, () => has, () => ofValue(column, fuel - 1)])
+    .map((value): Expr => booleanCall('in', { kind: 'literal', value, type: 'String' }, column))
+  return oneOfBranches([...common, () => has, () => valueCondition(column, fuel - 1)])
 }
 
 /** Any condition on a record of a request that both notations can say. */
-export const condition = (of: Entity, fuel: number): fc.Arbitrary<Expr> =>
-  ofRecord({ of, source: { kind: 'row', row: 'r0' }, next: 1 }, fuel)
+export const arbitraryCondition = (of: Entity, fuel: number): fc.Arbitrary<Expr> =>
+  recordCondition({ of, source: { kind: 'row', row: 'r0' }, next: 1 }, fuel)

@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { renderContract, withSettings } from '../../../src/cli/contract.js'
+import { renderSchemaFiles, withSettingsTable } from '../../../src/cli/contract.js'
 import { FUNCTIONS } from '../../../src/query/functions.js'
 
 const FOLDER = new URL('../../../schema/', import.meta.url)
 const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')
-const contract = renderContract()
+const contract = renderSchemaFiles()
 
 test('schema/ holds what the code promises, and nothing else', () => {
   expect(readdirSync(FOLDER).sort()).toEqual([...contract.keys()].sort())
@@ -18,7 +18,7 @@ test.each([...contract])('schema/%s is up to date (npm run schema)', (name, text
 test('the README lists every setting as the code has it (npm run schema)', () => {
   const readme = read('README.md')
   expect(readme).toContain('| `DATABASE_URL` |')
-  expect(withSettings(readme)).toBe(readme)
+  expect(withSettingsTable(readme)).toBe(readme)
 })
 
 test('docs/odata.md names every function', () => {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Actor } from '../../../src/domain/actor.js'
-import { type Mode, readChanges, sortFaults } from '../../../src/domain/changes.js'
+import { readChanges, sortFaults, type WriteMode } from '../../../src/domain/changes.js'
 import type { JsonObject } from '../../../src/domain/json.js'
 import { type Listing, NO_LISTING } from '../../../src/domain/listing.js'
-import { judge } from '../../../src/domain/validate.js'
+import { validateChanges } from '../../../src/domain/validate.js'
 import { toFailure } from '../../../src/errors/catalog.js'
 import type { Problem } from '../../../src/errors/problem.js'
 import { parseJson } from '../../../src/http/exact-json.js'
@@ -18,16 +18,16 @@ const bodyOf = (text: unknown) =>
   parseJson(typeof text === 'string' ? text : JSON.stringify(text)) as JsonObject
 const read = (
   body: unknown,
-  mode: Mode = 'change',
+  mode: WriteMode = 'change',
   actor = ANYONE,
-  lookup: (name: string) => ReadonlySet<string> | undefined = () => undefined,
-) => readChanges(bodyOf(body), mode, { actor, lookup })
+  lookupValues: (name: string) => ReadonlySet<string> | undefined = () => undefined,
+) => readChanges(bodyOf(body), mode, { actor, lookupValues })
 
 const show = (problems: readonly Problem[]) => {
   const [first, ...others] = problems
   return first ? toFailure([first, ...others]).details.map(d => `${d.code} ${d.target}`) : []
 }
-const faults = (body: unknown, mode?: Mode, actor?: Actor) =>
+const faults = (body: unknown, mode?: WriteMode, actor?: Actor) =>
   show(sortFaults(read(body, mode, actor).faults, bodyOf(body)))
 
 const VALID = {
@@ -41,7 +41,7 @@ const VALID = {
 const BY = { ChangedByMemberKey: 'M1' }
 
 describe('faults of a body, all at once and in its order', () => {
-  it.each<[string, Mode, unknown, readonly string[]]>([
+  it.each<[string, WriteMode, unknown, readonly string[]]>([
     [
       'nothing',
       'create',
@@ -254,8 +254,8 @@ describe('who changes it', () => {
 })
 
 describe('what the stored record does not allow', () => {
-  const judged = (body: unknown, stored: Partial<Listing>, mode: Mode = 'change', actor = ANYONE) =>
-    show(judge(read(body, mode, actor), { ...NO_LISTING, ...stored }, KEYS, bodyOf(body)))
+  const judged = (body: unknown, stored: Partial<Listing>, mode: WriteMode = 'change', actor = ANYONE) =>
+    show(validateChanges(read(body, mode, actor), { ...NO_LISTING, ...stored }, KEYS, bodyOf(body)))
 
   it('references, beside all other faults, but one kind for each field', () => {
     expect(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { Changes } from '../../../src/domain/changes.js'
+import type { ListingChanges } from '../../../src/domain/changes.js'
 import { derivedFields, draftFields } from '../../../src/domain/derived.js'
-import { ListingKeys } from '../../../src/domain/keys.js'
+import { ListingKeyGenerator } from '../../../src/domain/keys.js'
 import { type Listing, NO_LISTING } from '../../../src/domain/listing.js'
 
 const NOW = new Date('2026-05-01T23:30:00.123Z')
@@ -17,7 +17,7 @@ const DRAFT: Listing = {
   ContractStatus: 'Draft',
   ListAgentKey: 'M1',
 }
-const derive = (stored: Listing, changes: Partial<Changes>) =>
+const derive = (stored: Listing, changes: Partial<ListingChanges>) =>
   derivedFields(stored, { values: {}, faults: [], ...changes }, NOW)
 
 describe('what the service sets', () => {
@@ -121,10 +121,10 @@ describe('what the service sets', () => {
 
 describe('keys of listings', () => {
   it('begin with Draft, stay in a URL as they are, look like no GUID', () =>
-    expect(new ListingKeys().next(NOW)).toMatch(/^Draft[0-9A-HJKMNP-TV-Z]{26}$/))
+    expect(new ListingKeyGenerator().next(NOW)).toMatch(/^Draft[0-9A-HJKMNP-TV-Z]{26}$/))
 
   it('sort by time, within a millisecond and when the clock is set back too', () => {
-    const keys = new ListingKeys()
+    const keys = new ListingKeyGenerator()
     const times = [0, 0, 0, 1, 1, -1000, 2, 2000].map(ms => new Date(NOW.getTime() + ms))
     const made = times.map(time => keys.next(time))
     expect(made.toSorted()).toEqual(made)
@@ -132,7 +132,7 @@ describe('keys of listings', () => {
   })
 
   it('of several processes differ', () => {
-    const made = Array.from({ length: 1000 }, () => new ListingKeys().next(NOW))
+    const made = Array.from({ length: 1000 }, () => new ListingKeyGenerator().next(NOW))
     expect(new Set(made).size).toBe(1000)
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import {
-  arrow,
+  findTransition,
   isStatus,
   renderLifecycle,
   STATUSES,
@@ -29,13 +29,14 @@ describe('the life of a listing', () => {
 
   it.each(statuses.flatMap(from => statuses.map(to => [from, to] as const)))('%s -> %s', (from, to) => {
     const allowed = (MAY_GO_TO[from] ?? '').split(', ').includes(to)
-    const step = arrow(from, to)
+    const step = findTransition(from, to)
     if (from === to) expect(step).toBe('stay')
     else if (allowed) expect(step).toMatchObject({ to })
     else expect(step).toBeUndefined()
   })
 
-  it('knows no way out of a status that is none', () => expect(arrow('Closed', 'Active')).toBeUndefined())
+  it('knows no way out of a status that is none', () =>
+    expect(findTransition('Closed', 'Active')).toBeUndefined())
 
   it('has one transition, of its own name, for each status but the first', () => {
     expect(new Set(TRANSITIONS.map(t => t.name)).size).toBe(TRANSITIONS.length)

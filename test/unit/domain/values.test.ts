@@ -1,14 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { readDecimal, renderDecimal } from '../../../src/domain/decimal.js'
-import { readValue } from '../../../src/domain/values.js'
+import { readFieldValue } from '../../../src/domain/values.js'
 import { parseJson } from '../../../src/http/exact-json.js'
-import { entity, type Scalar, scalar } from '../../../src/model/model.js'
+import { getEntity, getScalar, type Scalar } from '../../../src/model/model.js'
 
-const PROPERTY = entity('Property')
+const PROPERTY = getEntity('Property')
 
 /** A value as JSON text, or the code of the fault it is. */
 function read(field: string | Scalar, json: string): unknown {
-  const outcome = readValue(typeof field === 'string' ? scalar(PROPERTY, field) : field, parseJson(json))
+  const outcome = readFieldValue(
+    typeof field === 'string' ? getScalar(PROPERTY, field) : field,
+    parseJson(json),
+  )
   return 'problem' in outcome ? outcome.problem.kind : outcome.value
 }
 
@@ -90,7 +93,7 @@ describe('values of fields', () => {
     ['Roof', '["Tile",5]', 'BadValue'],
   ])('%s %s', (field, json, expected) => expect(read(field, json)).toEqual(expected))
 
-  const timestamp: Scalar = scalar(PROPERTY, 'ModificationTimestamp')
+  const timestamp: Scalar = getScalar(PROPERTY, 'ModificationTimestamp')
   it.each([
     ['"2024-05-01T12:00:00.1+02:00"', '2024-05-01T10:00:00.100Z'],
     ['"2024-05-01T12:00Z"', '2024-05-01T12:00:00.000Z'],
@@ -100,7 +103,7 @@ describe('values of fields', () => {
   ])('timestamp %s', (json, expected) => expect(read(timestamp, json)).toBe(expected))
 
   it('64-bit numbers may be texts', () => {
-    const sequence = scalar(entity('EntityEvent'), 'EntityEventSequence')
+    const sequence = getScalar(getEntity('EntityEvent'), 'EntityEventSequence')
     expect(read(sequence, '"9223372036854775807"')).toBe('9223372036854775807')
     expect(read(sequence, '9223372036854775808')).toBe('OutOfRange')
   })

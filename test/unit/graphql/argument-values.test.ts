@@ -8,12 +8,12 @@ import {
   parse,
 } from 'graphql'
 import { describe, expect, test } from 'vitest'
-import { readArguments } from '../../../src/graphql/execute/argument-values.js'
-import type { Input } from '../../../src/graphql/execute/operation.js'
+import { coerceArgumentValues } from '../../../src/graphql/execute/argument-values.js'
+import type { InputValues } from '../../../src/graphql/execute/collect-fields.js'
 import { SCHEMA } from '../../support/oracle/filter-arguments.js'
 
 /** The first field of an operation, and all that its arguments rest on. */
-function open(schema: GraphQLSchema, text: string, sent: Input) {
+function open(schema: GraphQLSchema, text: string, sent: InputValues) {
   const [operation] = parse(text).definitions
   if (operation?.kind !== Kind.OPERATION_DEFINITION) throw new Error('No operation')
   const [node] = operation.selectionSet.selections
@@ -27,17 +27,17 @@ function open(schema: GraphQLSchema, text: string, sent: Input) {
 const nameOf = ({ name, alias }: FieldNode) => alias?.value ?? name.value
 
 /** Twice, since what is found out about a document is kept. */
-function read(schema: GraphQLSchema, text: string, sent: Input) {
+function read(schema: GraphQLSchema, text: string, sent: InputValues) {
   const { node, field, variables } = open(schema, text, sent)
-  const asked = { key: nameOf(node), name: node.name.value, nodes: [node] }
-  const own = () => readArguments({ schema, fragments: {}, variables }, asked, field)
+  const asked = { responseName: nameOf(node), name: node.name.value, fieldNodes: [node] }
+  const own = () => coerceArgumentValues({ schema, fragments: {}, variables }, asked, field)
   const [first, second] = [own(), own()]
   expect(second).toStrictEqual(first)
   return { own: first, measure: getArgumentValues(field, node, variables) }
 }
 
 describe('arguments are those of graphql-js', () => {
-  test.each<[text: string, sent: Input]>([
+  test.each<[text: string, sent: InputValues]>([
     ['{ properties { totalCount } }', {}],
     ['{ properties(first: 3, skip: 2, where: "City eq \'Vail\'", search: null) { totalCount } }', {}],
     [
@@ -74,7 +74,7 @@ describe('what the schema of the service has nothing of', () => {
     'type Query { field(must: Int!, orElse: Int = 2, mustOrElse: Int! = 3, may: Int): Int }',
   )
 
-  test.each<[text: string, sent: Input]>([
+  test.each<[text: string, sent: InputValues]>([
     ['{ field(must: 1) }', {}],
     ['{ field(must: 1, orElse: null, mustOrElse: 4, may: 5) }', {}],
     ['query ($a: Int!, $b: Int) { field(must: $a, orElse: $b, mustOrElse: $b, may: $b) }', { a: 1 }],
@@ -85,7 +85,7 @@ describe('what the schema of the service has nothing of', () => {
   })
 
   // Validation lets none of them come to be executed.
-  test.each<[text: string, sent: Input]>([
+  test.each<[text: string, sent: InputValues]>([
     ['{ field }', {}],
     ['{ field(must: null) }', {}],
     ['{ field(must: "x") }', {}],
@@ -101,9 +101,9 @@ describe('what the schema of the service has nothing of', () => {
       }
     }
     const own = said(() =>
-      readArguments(
+      coerceArgumentValues(
         { schema, fragments: {}, variables },
-        { key: 'field', name: 'field', nodes: [node] },
+        { responseName: 'field', name: 'field', fieldNodes: [node] },
         field,
       ),
     )

@@ -9,8 +9,8 @@ import {
 } from 'graphql'
 import { describe, expect, test } from 'vitest'
 import { JsonNumber } from '../../../src/domain/json.js'
-import { coerceVariables, readVariables } from '../../../src/graphql/execute/coercion.js'
-import type { Input } from '../../../src/graphql/execute/operation.js'
+import { coerceVariableValues, tryCoerceVariableValues } from '../../../src/graphql/execute/coercion.js'
+import type { InputValues } from '../../../src/graphql/execute/collect-fields.js'
 import { SCHEMA } from '../../support/oracle/filter-arguments.js'
 
 function operationOf(declarations: string): OperationDefinitionNode {
@@ -20,30 +20,33 @@ function operationOf(declarations: string): OperationDefinitionNode {
 }
 
 /** What graphql-js makes of the variables. */
-const measure = (schema: GraphQLSchema, { variableDefinitions = [] }: OperationDefinitionNode, sent: Input) =>
-  getVariableValues(schema, variableDefinitions, { ...sent }, { maxErrors: 20 })
+const measure = (
+  schema: GraphQLSchema,
+  { variableDefinitions = [] }: OperationDefinitionNode,
+  sent: InputValues,
+) => getVariableValues(schema, variableDefinitions, { ...sent }, { maxErrors: 20 })
 
-function expectSame(schema: GraphQLSchema, declarations: string, sent: Input) {
+function expectSame(schema: GraphQLSchema, declarations: string, sent: InputValues) {
   const operation = operationOf(declarations)
   const { coerced } = measure(schema, operation, sent)
-  const own = coerceVariables(schema, operation, sent)
+  const own = tryCoerceVariableValues(schema, operation, sent)
   expect(own).toStrictEqual(coerced)
   // As text, since the order of members is that of conditions.
   expect(JSON.stringify(own)).toBe(JSON.stringify(coerced))
 }
 
-function expectRefused(schema: GraphQLSchema, declarations: string, sent: Input) {
+function expectRefused(schema: GraphQLSchema, declarations: string, sent: InputValues) {
   const operation = operationOf(declarations)
-  expect(coerceVariables(schema, operation, sent)).toBeUndefined()
+  expect(tryCoerceVariableValues(schema, operation, sent)).toBeUndefined()
   const { errors = [] } = measure(schema, operation, sent)
   expect(errors).not.toEqual([])
-  expect(readVariables(schema, operation, sent).errors?.map(e => e.message)).toEqual(
+  expect(coerceVariableValues(schema, operation, sent).errors?.map(e => e.message)).toEqual(
     errors.map(e => e.message),
   )
 }
 
 describe('variables of the service', () => {
-  test.each<[declarations: string, sent: Input]>([
+  test.each<[declarations: string, sent: InputValues]>([
     ['', {}],
     ['', { other: 1 }],
     ['($key: String!)', { key: 'P01' }],
@@ -84,7 +87,7 @@ describe('variables of the service', () => {
     ],
   ])('%s of %j are those of graphql-js', (declarations, sent) => expectSame(SCHEMA, declarations, sent))
 
-  test.each<[declarations: string, sent: Input]>([
+  test.each<[declarations: string, sent: InputValues]>([
     ['($key: String!)', {}],
     ['($key: String!)', { key: null }],
     ['($key: String!)', { key: 5 }],
@@ -124,18 +127,18 @@ describe('what the schema of the service has nothing of', () => {
     input Standing { must: String!, mustOrElse: Int! = 1, orElse: Int = 2, may: String }
     input One @oneOf { a: Int, b: Int }`)
 
-  test.each<Input>([
+  test.each<InputValues>([
     { of: { must: 'a', mustOrElse: 3, orElse: null } },
     { of: { may: null, orElse: 3, mustOrElse: 4, must: 'b' } },
   ])('fields that were sent: %j', sent => {
     expectSame(schema, '($of: Standing)', sent)
   })
 
-  test.each<Input>([{ of: { must: 'a' } }, { of: { must: 'a', orElse: 3 } }])(
+  test.each<InputValues>([{ of: { must: 'a' } }, { of: { must: 'a', orElse: 3 } }])(
     'defaults of fields: %j',
     sent => {
       const operation = operationOf('($of: Standing)')
-      expect(readVariables(schema, operation, sent).coerced).toStrictEqual(
+      expect(coerceVariableValues(schema, operation, sent).coerced).toStrictEqual(
         measure(schema, operation, sent).coerced,
       )
     },
@@ -143,13 +146,13 @@ describe('what the schema of the service has nothing of', () => {
 
   test('one of several', () => {
     const operation = operationOf('($of: One)')
-    expect(readVariables(schema, operation, { of: { a: 1 } }).coerced).toStrictEqual(
+    expect(coerceVariableValues(schema, operation, { of: { a: 1 } }).coerced).toStrictEqual(
       measure(schema, operation, { of: { a: 1 } }).coerced,
     )
     expectRefused(schema, '($of: One)', { of: { a: 1, b: 2 } })
   })
 
-  test.each<[declarations: string, sent: Input]>([
+  test.each<[declarations: string, sent: InputValues]>([
     ['($of: Standing)', { of: { may: 'a' } }],
     ['($of: Standing)', { of: { must: null } }],
     ['($of: Query)', { of: {} }],

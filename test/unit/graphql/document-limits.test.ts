@@ -2,9 +2,9 @@ import express from 'express'
 import { afterEach, describe, expect, test } from 'vitest'
 import { readConfig } from '../../../src/config/config.js'
 import { serveGraphQL } from '../../../src/graphql/transport/handler.js'
-import type { Reading } from '../../../src/service/reading.js'
-import type { Writing } from '../../../src/service/writing.js'
-import type { GraphQLFault } from '../../support/clients/graphql-client.js'
+import type { ReadService } from '../../../src/service/reading.js'
+import type { WriteService } from '../../../src/service/writing.js'
+import type { GraphQLErrorBody } from '../../support/clients/graphql-client.js'
 import { request, serve } from '../http/exchange.js'
 
 const ENV = { DATABASE_URL: 'postgresql://db/listings', JWT_SECRET: 's'.repeat(32) }
@@ -33,8 +33,8 @@ async function start(env: Readonly<Record<string, string>> = {}) {
     verify: async () => ({ scopes: new Set(['listings:read']), audience: 'public' as const }),
   }
   const handlers = serveGraphQL({
-    reading: noting<Reading>(),
-    writing: noting<Writing>(),
+    reading: noting<ReadService>(),
+    writing: noting<WriteService>(),
     config,
     verifier,
     report: () => 'fault',
@@ -49,7 +49,7 @@ async function start(env: Readonly<Record<string, string>> = {}) {
       headers,
       JSON.stringify({ query, variables }),
     )
-    const { errors: [first] = [] } = JSON.parse(body) as { readonly errors?: readonly GraphQLFault[] }
+    const { errors: [first] = [] } = JSON.parse(body) as { readonly errors?: readonly GraphQLErrorBody[] }
     return {
       status,
       message: first?.message,

@@ -1,21 +1,21 @@
 import { expect, test } from 'vitest'
 import { ProblemError } from '../../../src/errors/problem.js'
+import type { InputValues } from '../../../src/graphql/execute/collect-fields.js'
 import { readFilter } from '../../../src/graphql/execute/filter.js'
-import type { Input } from '../../../src/graphql/execute/operation.js'
-import { FILTERS } from '../../../src/graphql/schema/filter-inputs.js'
-import { collectionFilterOf, filterOf } from '../../../src/graphql/schema/names.js'
-import { PARSE_LIMITS } from '../../../src/language/parser-budget.js'
-import { ENTITIES, entity } from '../../../src/model/model.js'
+import { FILTER_INPUTS } from '../../../src/graphql/schema/filter-inputs.js'
+import { collectionFilterInputNameOf, filterInputNameOf } from '../../../src/graphql/schema/names.js'
+import { DEFAULT_PARSE_LIMITS } from '../../../src/language/parse-limits.js'
+import { ENTITIES, getEntity } from '../../../src/model/model.js'
 import { FUNCTIONS, type FunctionName } from '../../../src/query/functions.js'
 import {
-  bindInput,
-  bindText,
+  bindFilterInput,
+  bindFilterText,
+  coerceArguments,
   coerceLiteral,
   coerceVariable,
-  readArguments,
 } from '../../support/oracle/filter-arguments.js'
 
-const PROPERTY = entity('Property')
+const PROPERTY = getEntity('Property')
 
 /**
  * A value of each type: where it stands in a filter, how OData writes it, and a literal of its type in both.
@@ -214,18 +214,18 @@ const ALL = Object.entries(ROWS).flatMap(([name, rows]) => {
 
 test.each(ALL)('%s is %s', (filter, text) => {
   const coerced = coerceLiteral(PROPERTY, filter)
-  expect(bindInput(PROPERTY, coerced)).toEqual(bindText(PROPERTY, text))
+  expect(bindFilterInput(PROPERTY, coerced)).toEqual(bindFilterText(PROPERTY, text))
 })
 
 /** `Input.field` of every field that a filter uses. */
 function fieldsOf(input: string, given: unknown): readonly string[] {
   if (Array.isArray(given)) return given.flatMap(item => fieldsOf(input, item))
-  return Object.entries(given as Input).flatMap(([name, value]) => {
-    const means = FILTERS.get(input)?.fields.get(name)?.means
+  return Object.entries(given as InputValues).flatMap(([name, value]) => {
+    const means = FILTER_INPUTS.get(input)?.fields.get(name)?.operator
     const further = means && 'to' in means && value !== null ? value : {}
     const is =
-      means && (means.kind === 'countOf' || (means.kind === 'step' && means.arguments.length > 0))
-        ? ((further as Input)['is'] ?? {})
+      means && (means.kind === 'countOf' || (means.kind === 'function' && means.arguments.length > 0))
+        ? ((further as InputValues)['is'] ?? {})
         : further
     return [`${input}.${name}`, ...(means && 'to' in means ? fieldsOf(means.to, is) : [])]
   })
@@ -233,15 +233,17 @@ function fieldsOf(input: string, given: unknown): readonly string[] {
 
 test('every field of a filter input that the functions make has a row', () => {
   // One entity and one collection of records stand for the others.
-  const others = new Set([...ENTITIES.values()].flatMap(e => [filterOf(e), collectionFilterOf(e)]))
+  const others = new Set(
+    [...ENTITIES.values()].flatMap(e => [filterInputNameOf(e), collectionFilterInputNameOf(e)]),
+  )
   for (const name of ['PropertyFilter', 'MediaCollectionFilter']) others.delete(name)
   const used = new Set(
-    ALL.flatMap(([filter]) => fieldsOf(filterOf(PROPERTY), coerceLiteral(PROPERTY, filter))),
+    ALL.flatMap(([filter]) => fieldsOf(filterInputNameOf(PROPERTY), coerceLiteral(PROPERTY, filter))),
   )
-  const known = [...FILTERS.values()]
+  const known = [...FILTER_INPUTS.values()]
     .filter(({ name }) => !others.has(name))
     .flatMap(input =>
-      [...input.fields.values()].filter(f => f.means.kind !== 'member').map(f => `${input.name}.${f.name}`),
+      [...input.fields.values()].filter(f => f.operator.kind !== 'field').map(f => `${input.name}.${f.name}`),
     )
   expect(known.length).toBeGreaterThan(200)
   expect(known.filter(name => !used.has(name))).toEqual([])
@@ -251,13 +253,13 @@ test('every overload that takes a value first has a field', () => {
   const overloads = (Object.keys(FUNCTIONS) as FunctionName[]).flatMap(fn =>
     FUNCTIONS[fn].map(s => ({ fn, takes: s.args[0], others: s.args.slice(1), returns: s.returns })),
   ) // its keys
-  const fields = [...FILTERS.values()].flatMap(input =>
-    [...input.fields.values()].map(f => ({ input: input.name, means: f.means })),
+  const fields = [...FILTER_INPUTS.values()].flatMap(input =>
+    [...input.fields.values()].map(f => ({ input: input.name, means: f.operator })),
   )
   const isThere = ({ fn, others }: (typeof overloads)[number]) =>
     fields.some(({ means }) => {
-      if (means.kind !== 'test' && means.kind !== 'step') return false
-      const args = means.kind === 'test' ? [means.argument] : means.arguments
+      if (means.kind !== 'test' && means.kind !== 'function') return false
+      const args = means.kind === 'predicate' ? [means.argument] : means.arguments
       return (
         means.fn === fn &&
         others.length <= args.length &&
@@ -317,24 +319,24 @@ test.each([
   ['{ ListAgent: null }',                    'refused'],
   ['{ ListAgent: {} }',                      'refused'],
 ] as const)('%s: %s', (filter, meaning) => {
-  const read = () => bindInput(PROPERTY, coerceLiteral(PROPERTY, filter))
-  if (meaning === 'refused') expect(() => readFilter(PROPERTY, coerceLiteral(PROPERTY, filter), PARSE_LIMITS)).toThrow(expect.objectContaining({ problems: [expect.objectContaining({ kind: 'WrongType' })] }))
+  const read = () => bindFilterInput(PROPERTY, coerceLiteral(PROPERTY, filter))
+  if (meaning === 'refused') expect(() => readFilter(PROPERTY, coerceLiteral(PROPERTY, filter), DEFAULT_PARSE_LIMITS)).toThrow(expect.objectContaining({ problems: [expect.objectContaining({ kind: 'WrongType' })] }))
   else if (meaning === 'no condition') expect(read()).toBeUndefined()
-  else expect(read()).toEqual(bindText(PROPERTY, meaning))
+  else expect(read()).toEqual(bindFilterText(PROPERTY, meaning))
 })
 
 test.each([
   ['missing in a test', '{ City: { eq: $v } }'],
   ['missing beside another', '{ City: { eq: $v }, ListPrice: { gt: 1 } }'],
 ])('a variable that is %s leaves a condition that is refused', (_, filter) => {
-  const coerced = readArguments(`query($v: String) { properties(filter: ${filter}) { totalCount } }`)[
+  const coerced = coerceArguments(`query($v: String) { properties(filter: ${filter}) { totalCount } }`)[
     'filter'
-  ] as Input // by its type
-  expect(() => readFilter(PROPERTY, coerced, PARSE_LIMITS)).toThrow(ProblemError)
+  ] as InputValues // by its type
+  expect(() => readFilter(PROPERTY, coerced, DEFAULT_PARSE_LIMITS)).toThrow(ProblemError)
 })
 
-const literalOf = (filter: Input) => {
-  const ast = readFilter(PROPERTY, filter, PARSE_LIMITS)
+const literalOf = (filter: InputValues) => {
+  const ast = readFilter(PROPERTY, filter, DEFAULT_PARSE_LIMITS)
   const literal = ast?.kind === 'call' ? ast.args[1] : undefined
   return literal?.kind === 'literal' ? [literal.type, literal.value] : undefined
 }
@@ -357,11 +359,12 @@ test.each([
 })
 
 test('a filter costs what a text may cost', () => {
-  const deep = (levels: number): Input => (levels === 0 ? { City: { eq: 'x' } } : { not: deep(levels - 1) })
+  const deep = (levels: number): InputValues =>
+    levels === 0 ? { City: { eq: 'x' } } : { not: deep(levels - 1) }
   const refusal = expect.objectContaining({
     problems: [expect.objectContaining({ kind: 'QueryTooComplex' })],
   })
-  const limits = { depth: 20, nodes: 50, list: 10 }
+  const limits = { maxDepth: 20, maxNodes: 50, maxListItems: 10 }
   expect(readFilter(PROPERTY, deep(10), limits)).toBeDefined()
   expect(() => readFilter(PROPERTY, deep(30), limits)).toThrow(refusal)
   expect(() => readFilter(PROPERTY, { City: { in: Array(11).fill('x') } }, limits)).toThrow(refusal)

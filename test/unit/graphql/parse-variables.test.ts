@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { JsonNumber } from '../../../src/domain/json.js'
-import { readPlain, readPlainBytes } from '../../../src/graphql/transport/parse-variables.js'
+import { parseVariables, parseVariablesBytes } from '../../../src/graphql/transport/parse-variables.js'
 
 const LEVELS = 3
 
@@ -20,31 +20,33 @@ test.each<[text: string, value: unknown]>([
   ['{"n":12345678901234567.89}', { n: new JsonNumber('12345678901234567.89') }],
   ['[9007199254740993,1]', [new JsonNumber('9007199254740993'), 1]],
 ])('%s', (text, value) => {
-  expect(readPlain(text, LEVELS)).toStrictEqual(value)
-  expect(readPlainBytes(Buffer.from(text), LEVELS)).toStrictEqual(value)
+  expect(parseVariables(text, LEVELS)).toStrictEqual(value)
+  expect(parseVariablesBytes(Buffer.from(text), LEVELS)).toStrictEqual(value)
 })
 
 test('a name that means something to JavaScript is a member like others', () => {
   for (const text of ['{"__proto__":{"a":1}}', '{ "__proto__" : {"a":1} }'])
-    expect(Object.entries(readPlain(text, LEVELS) as object)).toEqual([['__proto__', { a: 1 }]])
+    expect(Object.entries(parseVariables(text, LEVELS) as object)).toEqual([['__proto__', { a: 1 }]])
 })
 
 test.each([
   '', '{', '{"a":1,"a":1}', '{"a":1,"a":2}', '{"a":{"b":1,"b":1}}', '[[[[]]]]', '{"a":{"b":{"c":{}}}}', '[[[[1]]]]', '\ufeff[]', 'undefined', '01', '"\u0001"',
 ])('%j is refused', text => {
-  expect(() => readPlain(text, LEVELS)).toThrow('MalformedBody')
+  expect(() => parseVariables(text, LEVELS)).toThrow('MalformedBody')
 }) // biome-ignore format: one table
 
 test('as many levels as there may be', () => {
-  expect(readPlain('[[[1]]]', LEVELS)).toEqual([[[1]]])
+  expect(parseVariables('[[[1]]]', LEVELS)).toEqual([[[1]]])
 })
 
 test('bytes that are no UTF-8 are refused, and a mark of their order is passed over', () => {
-  expect(() => readPlainBytes(Buffer.from([0x22, 0xff, 0x22]), LEVELS)).toThrow('MalformedBody')
-  expect(readPlainBytes(Buffer.from('\ufeff[1]'), LEVELS)).toEqual([1])
+  expect(() => parseVariablesBytes(Buffer.from([0x22, 0xff, 0x22]), LEVELS)).toThrow('MalformedBody')
+  expect(parseVariablesBytes(Buffer.from('\ufeff[1]'), LEVELS)).toEqual([1])
 })
 
 test('nesting without end needs no stack', () => {
-  expect(() => readPlain('['.repeat(1_000_000), LEVELS)).toThrow('MalformedBody')
-  expect(() => readPlain(`${'['.repeat(200_000)}${']'.repeat(200_000)}`, LEVELS)).toThrow('MalformedBody')
+  expect(() => parseVariables('['.repeat(1_000_000), LEVELS)).toThrow('MalformedBody')
+  expect(() => parseVariables(`${'['.repeat(200_000)}${']'.repeat(200_000)}`, LEVELS)).toThrow(
+    'MalformedBody',
+  )
 })

@@ -1,14 +1,14 @@
 import { GraphQLError, parseValue } from 'graphql'
 import { expect, test } from 'vitest'
 import { JsonNumber, type JsonValue } from '../../../src/domain/json.js'
-import { readInput } from '../../../src/graphql/execute/mutations.js'
-import type { Input } from '../../../src/graphql/execute/operation.js'
-import { readOrder } from '../../../src/graphql/execute/query-arguments.js'
+import type { InputValues } from '../../../src/graphql/execute/collect-fields.js'
+import { readPropertyInput } from '../../../src/graphql/execute/mutations.js'
+import { readOrderBy } from '../../../src/graphql/execute/query-arguments.js'
 import { SCALARS } from '../../../src/graphql/schema/scalars.js'
-import { entity } from '../../../src/model/model.js'
-import { readArguments } from '../../support/oracle/filter-arguments.js'
+import { getEntity } from '../../../src/model/model.js'
+import { coerceArguments } from '../../support/oracle/filter-arguments.js'
 
-const PROPERTY = entity('Property')
+const PROPERTY = getEntity('Property')
 const fromLiteral = (scalar: string, text: string): unknown =>
   SCALARS[scalar]?.parseLiteral(parseValue(text), {})
 const fromVariable = (scalar: string, json: string): unknown => SCALARS[scalar]?.parseValue(JSON.parse(json))
@@ -77,7 +77,7 @@ test('a point keeps its digits, also where variables stand in it', () => {
   })
   const text =
     'query($x: Float!) { properties(filter: { GeoLocation: { geoDistance: { to: { type: "Point", coordinates: [$x, 39.7] }, is: { lt: 1 } } } }) { totalCount } }'
-  expect(readArguments(text, { x: -104.5 })).toMatchObject({
+  expect(coerceArguments(text, { x: -104.5 })).toMatchObject({
     filter: { GeoLocation: { geoDistance: { to: { coordinates: [{ text: '-104.5' }, { text: '39.7' }] } } } },
   })
 })
@@ -107,7 +107,8 @@ test('an input becomes a body with every digit', () => {
     City: "Vail", ListPrice: $price, BedroomsTotal: 3, NewConstructionYN: null, Appliances: ["Range"], ExpirationDate: "2024-05-01"
     GeoLocation: { type: "Point", coordinates: [-104.990250, 39.7] }
   }) { id } }`
-  const body = (price: unknown): JsonValue => readInput(readArguments(text, { price })['input'] as Input) // by its type
+  const body = (price: unknown): JsonValue =>
+    readPropertyInput(coerceArguments(text, { price })['input'] as InputValues) // by its type
   const expected = {
     City: 'Vail',
     ListPrice: new JsonNumber('12345678901234.50'),
@@ -119,13 +120,15 @@ test('an input becomes a body with every digit', () => {
   expect(body('+12345678901234.50')).toMatchObject(expected)
   expect(body(123456.78)).toMatchObject({ ListPrice: new JsonNumber('123456.78') })
   expect(body(null)).toMatchObject({ ListPrice: null })
-  expect(readInput({ City: null })).toEqual({ City: null })
+  expect(readPropertyInput({ City: null })).toEqual({ City: null })
 })
 
 const orderOf = (orderBy: string) =>
-  readOrder(
+  readOrderBy(
     PROPERTY,
-    readArguments(`{ properties(orderBy: ${orderBy}) { totalCount } }`)['orderBy'] as readonly Input[],
+    coerceArguments(`{ properties(orderBy: ${orderBy}) { totalCount } }`)[
+      'orderBy'
+    ] as readonly InputValues[],
   ) // by its type
 
 test('an order has one field in each object', () => {

@@ -9,17 +9,22 @@ import {
 } from 'graphql'
 import { expect, test } from 'vitest'
 import { TRANSITIONS } from '../../../src/domain/lifecycle.js'
-import { FILTERS } from '../../../src/graphql/schema/filter-inputs.js'
-import { ENTITY_OF_TYPE, filterOf, ROOT_FIELDS, rootOf } from '../../../src/graphql/schema/names.js'
+import { FILTER_INPUTS } from '../../../src/graphql/schema/filter-inputs.js'
+import {
+  ENTITY_OF_TYPE,
+  filterInputNameOf,
+  ROOT_FIELDS,
+  rootFieldNamesOf,
+} from '../../../src/graphql/schema/names.js'
 import { SCALARS } from '../../../src/graphql/schema/scalars.js'
 import { renderSdl } from '../../../src/graphql/schema/sdl.js'
-import { describe, renderDefinition } from '../../../src/graphql/schema/sdl-text.js'
-import { toTypes } from '../../../src/graphql/schema/sdl-types.js'
-import { ENTITIES, entity, scalar } from '../../../src/model/model.js'
-import { ofField } from '../../../src/odata/metadata/csdl-annotations.js'
+import { renderDescription, renderTypeDefinition } from '../../../src/graphql/schema/sdl-text.js'
+import { toTypeDefinitions } from '../../../src/graphql/schema/sdl-types.js'
+import { ENTITIES, getEntity, getScalar } from '../../../src/model/model.js'
+import { propertyAnnotations } from '../../../src/odata/metadata/csdl-annotations.js'
 
 const SCHEMA = buildSchema(renderSdl())
-const PROPERTY = entity('Property')
+const PROPERTY = getEntity('Property')
 const each = [...ENTITIES.values()].map(e => [e.name, e] as const)
 
 function objectType(name: string): GraphQLObjectType {
@@ -69,7 +74,7 @@ test('no type is there in vain', () => {
 })
 
 test('each entity has its pair of fields', () => {
-  expect([...ENTITIES.values()].map(rootOf)).toEqual([
+  expect([...ENTITIES.values()].map(rootFieldNamesOf)).toEqual([
     { one: 'property', many: 'properties' },
     { one: 'member', many: 'members' },
     { one: 'office', many: 'offices' },
@@ -111,8 +116,10 @@ test.each(each)('%s has the fields of the model, with their descriptions', (_, o
     ...shown.map(f => f.name),
   ])
   for (const field of shown) expect(fields[field.name]?.description).toContain(field.description)
-  expect(typesOf(inputType(filterOf(of)))).toEqual(
-    Object.fromEntries([...(FILTERS.get(filterOf(of))?.fields.values() ?? [])].map(f => [f.name, f.type])),
+  expect(typesOf(inputType(filterInputNameOf(of)))).toEqual(
+    Object.fromEntries(
+      [...(FILTER_INPUTS.get(filterInputNameOf(of))?.fields.values() ?? [])].map(f => [f.name, f.type]),
+    ),
   )
 })
 
@@ -174,13 +181,13 @@ test('each transition is a mutation, with what it requires', () => {
 
 test('a deprecated field says why, in both schemas', () => {
   const reason = 'Use "PostalCity", it is exact.'
-  const old = { ...scalar(PROPERTY, 'City'), deprecated: reason }
+  const old = { ...getScalar(PROPERTY, 'City'), deprecated: reason }
   const of = { ...PROPERTY, fields: new Map([[old.name, old]]), scalars: [old], navigations: [] }
-  const texts = toTypes(of).map(renderDefinition)
+  const texts = toTypeDefinitions(of).map(renderTypeDefinition)
   const directive = '@deprecated(reason: "Use \\"PostalCity\\", it is exact.")'
   expect(texts.filter(text => text.includes(`City: String ${directive}`))).toHaveLength(2)
   expect(texts.filter(text => text.includes(`City: Direction ${directive}`))).toHaveLength(1)
-  const [, revisions] = ofField(PROPERTY, old).find(([term]) => term === 'Core.Revisions') ?? []
+  const [, revisions] = propertyAnnotations(PROPERTY, old).find(([term]) => term === 'Core.Revisions') ?? []
   expect(revisions).toEqual([
     {
       kind: 'record',
@@ -193,7 +200,7 @@ test.each(['plain', 'with "quotes"', 'with """three"""', 'a backslash \\'])(
   'a description is a block string: %s',
   text => {
     expect(
-      buildSchema(`${describe(text)}\ntype Query { a: Int }`)
+      buildSchema(`${renderDescription(text)}\ntype Query { a: Int }`)
         .getQueryType()
         ?.description?.trim(),
     ).toBe(text)

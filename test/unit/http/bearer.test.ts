@@ -5,9 +5,9 @@ import { exportJWK, type JWK, type JWTPayload, SignJWT } from 'jose'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Config, readConfig } from '../../../src/config/config.js'
 import { ProblemError } from '../../../src/errors/problem.js'
-import { createVerifier, type Verifier } from '../../../src/http/auth/bearer.js'
+import { createTokenVerifier, type TokenVerifier } from '../../../src/http/auth/bearer.js'
 import { signToken } from '../../../src/http/auth/token.js'
-import { challenge } from '../../../src/http/errors.js'
+import { bearerChallenge } from '../../../src/http/errors.js'
 
 const SECRET = 'a secret of the test, long enough for HS256'
 const DATABASE = { DATABASE_URL: 'postgresql://db/listings', TOKEN_KEY: SECRET }
@@ -29,7 +29,7 @@ const forge = (header: object, claims: object, secret?: string | Buffer): string
 }
 
 /** The kind of the problem, with its reason; 'accepted' if there is none. */
-const outcome = async (verifier: Verifier, authorization: string | undefined): Promise<string> => {
+const outcome = async (verifier: TokenVerifier, authorization: string | undefined): Promise<string> => {
   try {
     await verifier.verify(authorization)
     return 'accepted'
@@ -41,7 +41,7 @@ const outcome = async (verifier: Verifier, authorization: string | undefined): P
 }
 
 describe('HS256', () => {
-  const verifier = createVerifier(configOf({ JWT_SECRET: SECRET }))
+  const verifier = createTokenVerifier(configOf({ JWT_SECRET: SECRET }))
   const outcomeOf = async (token: string | Promise<string>) => outcome(verifier, `Bearer ${await token}`)
 
   test('claims become an actor', async () => {
@@ -143,7 +143,7 @@ describe('HS256', () => {
       JWT_ISSUER: 'https://id.example',
       JWT_AUDIENCE: 'listings',
     })
-    const strict = createVerifier(config)
+    const strict = createTokenVerifier(config)
     const of = async (claims: JWTPayload) => outcome(strict, `Bearer ${await hs256(claims)}`)
     expect(await of({ iss: 'https://id.example', aud: ['other', 'listings'] })).toBe('accepted')
     expect(await of({ iss: 'https://id.example' })).toBe('TokenRefused: its claim aud is not accepted')
@@ -154,7 +154,7 @@ describe('HS256', () => {
       'TokenRefused: its claim iss is not accepted',
     )
     const own = await signToken(
-      { scopes: [], audience: 'public', seconds: 60 },
+      { scopes: [], audience: 'public', expiresIn: 60 },
       createSecretKey(SECRET, 'utf8'),
       config,
     )
@@ -169,10 +169,10 @@ describe('HS256', () => {
   })
 
   test('the challenge of each answer', () => {
-    expect(challenge({ kind: 'TokenMissing' })).toBe('Bearer realm="listings"')
-    expect(challenge({ kind: 'TokenRefused', reason: 'x' })).toContain('error="invalid_token"')
-    expect(challenge({ kind: 'ScopeMissing', scope: 'admin' })).toContain('error="insufficient_scope"')
-    expect(challenge({ kind: 'NotFound', what: 'x' })).toBeUndefined()
+    expect(bearerChallenge({ kind: 'TokenMissing' })).toBe('Bearer realm="listings"')
+    expect(bearerChallenge({ kind: 'TokenRefused', reason: 'x' })).toContain('error="invalid_token"')
+    expect(bearerChallenge({ kind: 'ScopeMissing', scope: 'admin' })).toContain('error="insufficient_scope"')
+    expect(bearerChallenge({ kind: 'NotFound', what: 'x' })).toBeUndefined()
   })
 })
 
@@ -231,7 +231,7 @@ describe('JWKS_URL', () => {
     )
   }
   const verifierOf = (env: Readonly<Record<string, string>> = {}) =>
-    createVerifier(
+    createTokenVerifier(
       configOf({
         JWKS_URL: url,
         JWKS_MAX_AGE_MS: '60000',

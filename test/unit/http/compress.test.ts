@@ -1,7 +1,7 @@
 import express from 'express'
 import { describe, expect, test } from 'vitest'
 import { readConfig } from '../../../src/config/config.js'
-import { compressAnswers } from '../../../src/http/compress.js'
+import { compressResponses } from '../../../src/http/compress.js'
 import { request, serve } from './exchange.js'
 
 const configOf = (env: Readonly<Record<string, string>>) =>
@@ -10,7 +10,7 @@ const configOf = (env: Readonly<Record<string, string>>) =>
 describe('compression', () => {
   const LONG = JSON.stringify(Array(200).fill({ City: 'Vail' }))
   const start = async () => {
-    const app = express().use(compressAnswers(configOf({})))
+    const app = express().use(compressResponses(configOf({})))
     app.use((req, res) => {
       res.setHeader('ETag', 'W/"1"')
       if (req.url === '/304' || req.url === '/204') res.writeHead(Number(req.url.slice(1))).end()

@@ -116,7 +116,7 @@ describe('settings', () => {
     const rows = Object.values(SETTINGS)
     expect(new Set(rows.map(row => row.name)).size).toBe(rows.length)
     for (const row of rows)
-      expect([row.name, row.about, row.shown, row.expected].every(text => text.length > 0)).toBe(true)
+      expect([row.name, row.about, row.defaultText, row.expected].every(text => text.length > 0)).toBe(true)
   })
 
   test('the configuration is frozen and does not show its keys', () => {

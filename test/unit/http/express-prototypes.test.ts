@@ -1,6 +1,6 @@
 import express from 'express'
 import { afterEach, expect, test } from 'vitest'
-import { messagesOf } from '../../../src/http/express-prototypes.js'
+import { createMessageClasses } from '../../../src/http/express-prototypes.js'
 import { createHttpServer, type HttpServer } from '../../../src/http/server.js'
 
 const SETTINGS = { host: '127.0.0.1', port: 0, maxHeaderBytes: 16_384, shutdownTimeoutMs: 200 }
@@ -10,7 +10,7 @@ afterEach(() => server?.close())
 
 test('Express finds nothing to change in the prototypes of requests and responses, and its own members on them', async () => {
   const app = express()
-  const messages = messagesOf(app)
+  const messages = createMessageClasses(app)
   app.get('/', (req, res) => {
     res.set('X-App', String(req.app === app && res.app === app)).send(req.path)
   })

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { answerHealth } from '../../../src/http/health.js'
+import { serveHealth } from '../../../src/http/health.js'
 import { request, serve } from './exchange.js'
 
 describe('health', () => {
   const start = async (isReady: () => Promise<boolean>, draining = false) => {
-    const handler = answerHealth({ isReady, isDraining: () => draining })
+    const handler = serveHealth({ isReady, isDraining: () => draining })
     return (await serve((req, res) => handler(req, res, () => res.writeHead(404).end()))).port
   }
   const probe = async (port: number, path = '/health/ready') => {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { readConfig } from '../../../src/config/config.js'
 import { ProblemError } from '../../../src/errors/problem.js'
-import { createVerifier } from '../../../src/http/auth/bearer.js'
+import { createTokenVerifier } from '../../../src/http/auth/bearer.js'
 import { signToken } from '../../../src/http/auth/token.js'
 import { checkQueryLength } from '../../../src/http/limits.js'
-import { limitRate } from '../../../src/http/ratelimit.js'
+import { limitRate } from '../../../src/http/rate-limit.js'
 import { request, serve } from './exchange.js'
 
 const configOf = (env: Readonly<Record<string, string>>) =>
@@ -32,7 +32,7 @@ describe('limits', () => {
 
   test('RATE_LIMIT counts per token, tells what is left, and ignores requests without a valid token', async () => {
     const config = configOf({ RATE_LIMIT: '2' })
-    const handler = limitRate(config, createVerifier(config))
+    const handler = limitRate(config, createTokenVerifier(config))
     const { port } = await serve((req, res) =>
       handler(req, res, error =>
         res.writeHead(200).end(error instanceof ProblemError ? JSON.stringify(error.problems[0]) : 'served'),
@@ -41,7 +41,7 @@ describe('limits', () => {
     const tokens = await Promise.all(
       ['A', 'B'].map(memberKey =>
         signToken(
-          { scopes: [], audience: 'public', seconds: 60, memberKey },
+          { scopes: [], audience: 'public', expiresIn: 60, memberKey },
           config.jwtSecret ?? expect.fail(),
           config,
         ),

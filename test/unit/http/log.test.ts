@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { withCause } from '../../../src/errors/problem.js'
-import { logRequests, noteReason, requestId } from '../../../src/http/log.js'
+import { logRequests, requestId, setFailureReason } from '../../../src/http/log.js'
 import { request, serve } from './exchange.js'
 
 describe('log', () => {
@@ -11,7 +11,7 @@ describe('log', () => {
     const away = withCause({ kind: 'Unavailable', reason: 'database' }, new Error('connect ECONNREFUSED'))
     const { port } = await serve((req, res) =>
       handler(req, res, () => {
-        if (status === 503) noteReason(req, away)
+        if (status === 503) setFailureReason(req, away)
         res.writeHead(status).end(requestId(req))
       }),
     )

@@ -1,22 +1,22 @@
 import { describe, expect, test } from 'vitest'
 import { type Problem, ProblemError } from '../../../src/errors/problem.js'
+import { DEFAULT_PARSE_LIMITS, type ParseContext } from '../../../src/language/parse-limits.js'
 import { parseOption } from '../../../src/language/parser.js'
-import { PARSE_LIMITS, type ParseContext } from '../../../src/language/parser-budget.js'
-import { entity } from '../../../src/model/model.js'
-import { readOptions, readQuery } from '../../../src/odata/url/options.js'
+import { getEntity } from '../../../src/model/model.js'
+import { parseQuery, readQueryOptions } from '../../../src/odata/url/query-options.js'
 import type { Query, TransformationAst } from '../../../src/query/ast.js'
 import { bind } from '../../../src/query/bind.js'
 import { createCursorSeal } from '../../../src/query/cursor.js'
 import { showQuery } from './format-syntax.js'
 
-const context: ParseContext = { limits: PARSE_LIMITS, aliases: new Map([['city', "'Vail'"]]) }
+const context: ParseContext = { limits: DEFAULT_PARSE_LIMITS, aliases: new Map([['city', "'Vail'"]]) }
 const LIMITS = { pageSize: 100, pageSizeMax: 1000, expandPageMax: 100, topIsTotal: false, expandDepth: 4 }
 
 const parse = (text: string) => parseOption('$apply', text, context)
 const plan = (options: string) =>
   bind(
-    readQuery(readOptions(options.replaceAll(' ', '%20')), 'collection', PARSE_LIMITS),
-    entity('Property'),
+    parseQuery(readQueryOptions(options.replaceAll(' ', '%20')), 'collection', DEFAULT_PARSE_LIMITS),
+    getEntity('Property'),
     LIMITS,
   )
 

@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import { type Problem, ProblemError } from '../../../src/errors/problem.js'
-import { PARSE_LIMITS } from '../../../src/language/parser-budget.js'
+import { DEFAULT_PARSE_LIMITS } from '../../../src/language/parse-limits.js'
 import {
-  checkOptions,
-  type Place,
-  readOptions,
-  readPageQuery,
-  readQuery,
-  rewriteLink,
-} from '../../../src/odata/url/options.js'
+  checkAllowedOptions,
+  parsePageQuery,
+  parseQuery,
+  type ResourceKind,
+  readQueryOptions,
+  toNextLinkQuery,
+} from '../../../src/odata/url/query-options.js'
 import { showQuery } from './format-syntax.js'
 
-const read = (raw: string, place: Place = 'collection') =>
-  showQuery(readQuery(readOptions(raw), place, PARSE_LIMITS))
+const read = (raw: string, place: ResourceKind = 'collection') =>
+  showQuery(parseQuery(readQueryOptions(raw), place, DEFAULT_PARSE_LIMITS))
 
 function problem(run: () => unknown): Problem {
   try {
@@ -98,18 +98,18 @@ describe('what is refused', () => {
   ])('%s: %s', (raw, kind) => expect(problem(() => read(raw)).kind).toBe(kind))
 
   test('a suggestion is made for what is spelled alike', () => {
-    expect(problem(() => readOptions('$fliter=true'))).toMatchObject({ suggestion: '$filter' })
-    expect(problem(() => readOptions('$foo=1'))).not.toHaveProperty('suggestion')
+    expect(problem(() => readQueryOptions('$fliter=true'))).toMatchObject({ suggestion: '$filter' })
+    expect(problem(() => readQueryOptions('$foo=1'))).not.toHaveProperty('suggestion')
   })
 
-  test.each<[Place, string]>([
+  test.each<[ResourceKind, string]>([
     ['record', '$filter=true'],
     ['record', '$top=1'],
     ['metadata', '$filter=true'],
     ['value', '$select=City'],
     ['references', '$expand=Media'],
   ])('%s: %s', (place, raw) =>
-    expect(problem(() => checkOptions(readOptions(raw), place)).kind).toBe('OptionNotAllowed'),
+    expect(problem(() => checkAllowedOptions(readQueryOptions(raw), place)).kind).toBe('OptionNotAllowed'),
   )
 })
 
@@ -119,16 +119,16 @@ describe('next links', () => {
     ["$filter=City%20eq%20'a'&$skip=10&$top=5", "$filter=City%20eq%20'a'&$top=5&$skiptoken=T"],
     ['SKIP=1&%24skiptoken=old&%24top=2&debug=a+b&access_token=secret', '%24top=2&debug=a+b&$skiptoken=T'],
     ['x=\u00e6', 'x=%E6&$skiptoken=T'],
-  ])('%s', (raw, expected) => expect(rewriteLink(raw, { $skiptoken: 'T' })).toBe(expected))
+  ])('%s', (raw, expected) => expect(toNextLinkQuery(raw, { $skiptoken: 'T' })).toBe(expected))
 })
 
 describe('the pages of a walk', () => {
-  const readPage = (raw: string, place: Place = 'collection') =>
-    readPageQuery(readOptions(raw), place, PARSE_LIMITS)
+  const readPage = (raw: string, place: ResourceKind = 'collection') =>
+    parsePageQuery(readQueryOptions(raw), place, DEFAULT_PARSE_LIMITS)
 
   test('have one query, and each its own token', () => {
     const kept = '$filter=City%20eq%20%27Vail%27&$top=5&'
-    const [first, second] = ['one', 'two'].map($skiptoken => readPage(rewriteLink(kept, { $skiptoken })))
+    const [first, second] = ['one', 'two'].map($skiptoken => readPage(toNextLinkQuery(kept, { $skiptoken })))
     expect([first?.pageToken, second?.pageToken]).toEqual(['one', 'two'])
     expect(second?.query).toBe(first?.query)
     expect(showQuery(first?.query ?? {})).toEqual({ filter: "(eq City 'Vail')", top: 5 })

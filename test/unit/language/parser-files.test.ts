@@ -1,14 +1,19 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { type Problem, ProblemError } from '../../../src/errors/problem.js'
+import { DEFAULT_PARSE_LIMITS, type ParseContext } from '../../../src/language/parse-limits.js'
 import { parseExpression, parseFilter } from '../../../src/language/parser.js'
-import { PARSE_LIMITS, type ParseContext } from '../../../src/language/parser-budget.js'
-import { decodePart } from '../../../src/odata/url/encoding.js'
-import { checkOptions, type Place, readOptions, readQuery } from '../../../src/odata/url/options.js'
-import { placeOf, readPath } from '../../../src/odata/url/path.js'
+import { decodeUrlComponent } from '../../../src/odata/url/encoding.js'
+import {
+  checkAllowedOptions,
+  parseQuery,
+  type ResourceKind,
+  readQueryOptions,
+} from '../../../src/odata/url/query-options.js'
+import { readResourcePath, resourceKindOf } from '../../../src/odata/url/resource-path.js'
 import type { Ast, LiteralType } from '../../../src/query/ast.js'
 
-const context: ParseContext = { limits: PARSE_LIMITS, aliases: new Map() }
+const context: ParseContext = { limits: DEFAULT_PARSE_LIMITS, aliases: new Map() }
 const lines = (file: string) =>
   readFileSync(new URL(file, import.meta.url), 'utf8')
     .split('\n')
@@ -17,19 +22,23 @@ const lines = (file: string) =>
 
 /** The files hold blanks as they are: on the wire they are `%20`. */
 const wire = (text: string) => text.replaceAll(' ', '%20').replaceAll('\t', '%09')
-const query = (text: string, place: Place = 'collection') =>
-  readQuery(readOptions(wire(text)), place, PARSE_LIMITS)
+const query = (text: string, place: ResourceKind = 'collection') =>
+  parseQuery(readQueryOptions(wire(text)), place, DEFAULT_PARSE_LIMITS)
 
 function uri(text: string): unknown {
   const [path = '', options = ''] = text.split('?')
-  const read = readOptions(wire(options))
-  const found = readPath(path, { ...context, aliases: read.aliases })
-  return [found, checkOptions(read, placeOf(found)), readQuery(read, placeOf(found), PARSE_LIMITS)]
+  const read = readQueryOptions(wire(options))
+  const found = readResourcePath(path, { ...context, aliases: read.aliases })
+  return [
+    found,
+    checkAllowedOptions(read, resourceKindOf(found)),
+    parseQuery(read, resourceKindOf(found), DEFAULT_PARSE_LIMITS),
+  ]
 }
 
 function literal(...types: readonly LiteralType[]) {
   return (text: string): Ast => {
-    const read = parseExpression(decodePart(text), context, 'literal')
+    const read = parseExpression(decodeUrlComponent(text), context, 'literal')
     if (read.kind !== 'literal' || !types.includes(read.type))
       throw new ProblemError({ kind: 'WrongType', expected: types.join(), found: read.kind, at: read.at })
     return read
@@ -51,8 +60,8 @@ const RULES: ReadonlyMap<string, (text: string) => unknown> = new Map<string, (t
   ['expand', query],
   ['queryOptions', query],
   ['odataRelativeUri', uri],
-  ['boolCommonExpr', text => parseFilter(decodePart(text), context)],
-  ['commonExpr', text => parseExpression(decodePart(text), context, 'expression')],
+  ['boolCommonExpr', text => parseFilter(decodeUrlComponent(text), context)],
+  ['commonExpr', text => parseExpression(decodeUrlComponent(text), context, 'expression')],
   ['stringLiteral', literal('String')],
   ['decimalLiteral', literal('Int32', 'Int64', 'Decimal', 'Double')],
   ['date', literal('Date')],

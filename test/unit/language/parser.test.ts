@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type Problem, ProblemError } from '../../../src/errors/problem.js'
+import { DEFAULT_PARSE_LIMITS, type ParseContext } from '../../../src/language/parse-limits.js'
 import {
   parseCompute,
   parseExpand,
@@ -8,7 +9,6 @@ import {
   parseSearch,
   parseSelect,
 } from '../../../src/language/parser.js'
-import { PARSE_LIMITS, type ParseContext } from '../../../src/language/parser-budget.js'
 import { show, showQuery } from './format-syntax.js'
 
 const aliases = new Map(
@@ -23,7 +23,7 @@ const aliases = new Map(
     bad: "'Vail",
   }),
 )
-const context: ParseContext = { limits: PARSE_LIMITS, aliases }
+const context: ParseContext = { limits: DEFAULT_PARSE_LIMITS, aliases }
 
 function problem(parse: () => unknown): Problem {
   try {

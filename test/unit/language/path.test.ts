@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import { type Problem, ProblemError } from '../../../src/errors/problem.js'
-import { PARSE_LIMITS, type ParseContext } from '../../../src/language/parser-budget.js'
-import { placeOf, type ResourcePath, readPath } from '../../../src/odata/url/path.js'
+import { DEFAULT_PARSE_LIMITS, type ParseContext } from '../../../src/language/parse-limits.js'
+import { type ResourcePath, readResourcePath, resourceKindOf } from '../../../src/odata/url/resource-path.js'
 import { show } from './format-syntax.js'
 
 const context: ParseContext = {
-  limits: PARSE_LIMITS,
+  limits: DEFAULT_PARSE_LIMITS,
   aliases: new Map(Object.entries({ k: "'P01'", f: "City eq 'a'", n: 'null' })),
 }
 
 /** `Entity[key].Navigation > Entity[key] form`. */
 function write(path: ResourcePath): string {
-  if (!('hops' in path)) return path.kind
-  const hops = path.hops
+  if (!('navigationPath' in path)) return path.kind
+  const hops = path.navigationPath
     .map(({ entity, key, navigation }) => `${entity.name}[${key ?? ''}].${navigation.name} > `)
     .join('')
   const key = path.kind === 'collection' ? '' : `[${path.key ?? ''}]`
@@ -21,7 +21,7 @@ function write(path: ResourcePath): string {
   return `${hops}${path.entity.name}${key}${scalar} ${path.form}${filters}`
 }
 
-const read = (raw: string) => write(readPath(raw, context))
+const read = (raw: string) => write(readResourcePath(raw, context))
 
 function problem(run: () => unknown): Problem {
   try {
@@ -92,7 +92,9 @@ describe('what is read', () => {
     ['Property/P/$ref', 'reference'],
     ['Property/P/City/$value', 'value'],
     ['$entity', 'entityId'],
-  ])('%s takes the options of a %s', (raw, place) => expect(placeOf(readPath(raw, context))).toBe(place))
+  ])('%s takes the options of a %s', (raw, place) =>
+    expect(resourceKindOf(readResourcePath(raw, context))).toBe(place),
+  )
 })
 
 describe('what is refused', () => {

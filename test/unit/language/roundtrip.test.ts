@@ -1,19 +1,19 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { DEFAULT_PARSE_LIMITS } from '../../../src/language/parse-limits.js'
 import { parseFilter } from '../../../src/language/parser.js'
-import { PARSE_LIMITS } from '../../../src/language/parser-budget.js'
-import { entity } from '../../../src/model/model.js'
+import { getEntity } from '../../../src/model/model.js'
 import { bindCondition } from '../../../src/query/bind-expression.js'
 import type { Expr } from '../../../src/query/plan.js'
 import { Scope } from '../../../src/query/scope.js'
 import { printFilter } from '../../support/oracle/print-expression.js'
-import { expression, surroundings } from '../../support/oracle/random-expressions.js'
+import { arbitraryExpression, generatorScope } from '../../support/oracle/random-expressions.js'
 
 // Plan, text, plan: what is bound from a text, printed and bound again is the same.
 
 const RUNS = Number(process.env.PARITY_RUNS ?? 300) * 5
-const PROPERTY = entity('Property')
-const CONTEXT = { limits: PARSE_LIMITS, aliases: new Map<string, string>() }
+const PROPERTY = getEntity('Property')
+const CONTEXT = { limits: DEFAULT_PARSE_LIMITS, aliases: new Map<string, string>() }
 
 const read = (text: string): Expr => bindCondition(parseFilter(text, CONTEXT), Scope.root(PROPERTY))
 
@@ -35,7 +35,7 @@ function hasText(expr: Expr): boolean {
 
 test(`${RUNS} random filters come back from their text`, { timeout: 60_000 + RUNS * 10 }, () => {
   fc.assert(
-    fc.property(expression('Boolean', surroundings(PROPERTY, 3)), filter => {
+    fc.property(arbitraryExpression('Boolean', generatorScope(PROPERTY, 3)), filter => {
       fc.pre(hasText(filter))
       const plan = read(printFilter(filter))
       expect(read(printFilter(plan))).toEqual(plan)

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { type Problem, ProblemError } from '../../../src/errors/problem.js'
-import { PARSE_LIMITS } from '../../../src/language/parser-budget.js'
-import { entity } from '../../../src/model/model.js'
-import { readOptions, readQuery } from '../../../src/odata/url/options.js'
+import { DEFAULT_PARSE_LIMITS } from '../../../src/language/parse-limits.js'
+import { getEntity } from '../../../src/model/model.js'
+import { parseQuery, readQueryOptions } from '../../../src/odata/url/query-options.js'
 import { bind } from '../../../src/query/bind.js'
 import { CASTS, type ValueType } from '../../../src/query/functions.js'
 import type { Expr } from '../../../src/query/plan.js'
@@ -10,8 +10,8 @@ import type { Expr } from '../../../src/query/plan.js'
 const LIMITS = { pageSize: 100, pageSizeMax: 1000, expandPageMax: 100, topIsTotal: false, expandDepth: 4 }
 const plan = (options: string) =>
   bind(
-    readQuery(readOptions(options.replaceAll(' ', '%20')), 'collection', PARSE_LIMITS),
-    entity('Property'),
+    parseQuery(readQueryOptions(options.replaceAll(' ', '%20')), 'collection', DEFAULT_PARSE_LIMITS),
+    getEntity('Property'),
     LIMITS,
   )
 const filter = (text: string) => plan(`$filter=${text}`).filter

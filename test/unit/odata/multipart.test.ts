@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readBoundary, readMessage, readPart, readParts } from '../../../src/odata/batch/mime.js'
+import { readBoundary, readMimeMessage, readMimePart, splitMultipart } from '../../../src/odata/batch/mime.js'
 
 describe('a boundary', () => {
   // biome-ignore format: table
@@ -35,15 +35,15 @@ describe('parts', () => {
     ['a longer boundary inside', '--b\n--bc\nx\n--b--',                                   ['\n--bc\nx']],
     ['the boundary in a line',  '--b\nx --b\n--b--',                                      ['\nx --b']],
   ])('%s', (_, content, parts) => {
-    expect(readParts(content, 'b')).toEqual(parts)
+    expect(splitMultipart(content, 'b')).toEqual(parts)
   })
 
   test.each([[''], ['--c--'], ['--b\r\nx'], ['--b\r\nx\r\n--b\r\ny']])('are refused in %j', content => {
-    expect(() => readParts(content, 'b')).toThrow('BadRequest')
+    expect(() => splitMultipart(content, 'b')).toThrow('BadRequest')
   })
 
   test('with signs that mean something in a pattern', () => {
-    expect(readParts('--a.+?(b)\nx\n--a.+?(b)--', 'a.+?(b)')).toEqual(['\nx'])
+    expect(splitMultipart('--a.+?(b)\nx\n--a.+?(b)--', 'a.+?(b)')).toEqual(['\nx'])
   })
 })
 
@@ -57,15 +57,15 @@ describe('a message', () => {
     ['\r\nbody',                              {},                  'body'],
     ['A: 1,\r\n 2\r\na: 3\r\n\r\n',           { a: '1, 2, 3' },    ''],
   ])('%j', (text, headers, content) => {
-    expect(readMessage(text)).toEqual({ headers, content })
+    expect(readMimeMessage(text)).toEqual({ headers, content })
   })
 
   test('of a part begins behind its delimiter', () => {
-    expect(readPart('\r\nA: 1\r\n\r\nx')).toEqual({ headers: { a: '1' }, content: 'x' })
-    expect(readPart('\r\n\r\nx')).toEqual({ headers: {}, content: 'x' })
+    expect(readMimePart('\r\nA: 1\r\n\r\nx')).toEqual({ headers: { a: '1' }, content: 'x' })
+    expect(readMimePart('\r\n\r\nx')).toEqual({ headers: {}, content: 'x' })
   })
 
   test.each([['A\r\n\r\n'], ['A B: 1'], [': 1'], ['A: \0']])('is refused in %j', text => {
-    expect(() => readMessage(text)).toThrow('BadRequest')
+    expect(() => readMimeMessage(text)).toThrow('BadRequest')
   })
 })

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { readLookups } from '../../../src/data/import/lookup-seed.js'
-import type { Row } from '../../../src/data/import/upsert.js'
-import { ENTITIES, entity, type Scalar } from '../../../src/model/model.js'
-import { sampleMarket } from '../../../src/sample/market.js'
+import type { TableRow } from '../../../src/data/import/upsert.js'
+import { ENTITIES, getEntity, type Scalar } from '../../../src/model/model.js'
+import { generateSampleBatches } from '../../../src/sample/market.js'
 
-type Records = Readonly<Record<string, readonly Row[]>>
+type Records = Readonly<Record<string, readonly TableRow[]>>
 
 function collect(listings: number, offset = 0): Records {
-  const all: Record<string, Row[]> = {}
-  for (const batch of sampleMarket({ listings, offset }))
+  const all: Record<string, TableRow[]> = {}
+  for (const batch of generateSampleBatches({ listings, offset }))
     for (const [name, rows] of Object.entries(batch)) all[name] = [...(all[name] ?? []), ...rows]
   return all
 }
@@ -20,7 +20,8 @@ const market = collect(1000)
 const rowsOf = (name: string) => market[name] ?? []
 const listings = rowsOf('Property')
 const visible = listings.filter(row => row.StandardStatus !== 'Incomplete')
-const scalarsOf = (name: string): readonly Scalar[] => entity(name).scalars.filter(field => !field.generated)
+const scalarsOf = (name: string): readonly Scalar[] =>
+  getEntity(name).scalars.filter(field => !field.generated)
 
 /** Columns that nothing in a sample can say. */
 const NEVER_FILLED = new Set(['ChangedByMemberKey', 'MemberAddress2', 'MediaHTML'])
@@ -61,7 +62,7 @@ describe('the sample market', () => {
   )
 
   test.each(Object.keys(market))('%s: keys are unique, in order, and fit for a URL', name => {
-    const keys = rowsOf(name).map(row => String(row[entity(name).key.name]))
+    const keys = rowsOf(name).map(row => String(row[getEntity(name).key.name]))
     expect(new Set(keys).size).toBe(keys.length)
     expect(keys).toEqual([...keys].sort())
     expect(keys.filter(key => !/^[A-Z][\w-]*$/.test(key))).toEqual([])

@@ -1,74 +1,87 @@
 import sql, { type Sql } from 'sql-template-tag'
 import type { Scalar } from '../../../model/model.js'
-import type { Type } from '../../../query/functions.js'
+import type { ExprType } from '../../../query/functions.js'
 import { type Plan, rowSource } from '../../../query/plan.js'
-import type { Notation } from '../../../query/representation.js'
-import { numberText, timestampText } from '../casts.js'
+import type { Representation } from '../../../query/representation.js'
+import { toDecimalText, toTimestampText } from '../casts.js'
 import { toColumn } from '../columns.js'
 
 /** A value as JSON. */
-export interface JsonValue {
+export interface JsonExpression {
   /** What PostgreSQL turns into the right JSON by itself. */
   readonly value: Sql
   /** The text of that JSON; null for null. */
   readonly json: Sql
   /** What must hold nothing that JSON escapes for `json` to be right. */
-  readonly text?: Sql
+  readonly verbatimText?: Sql
 }
 
-const quoted = (value: Sql) => sql`'"' || (${value}) || '"'`
-export const ofText = (value: Sql): JsonValue => ({ value, json: quoted(value), text: value })
+const quoteAsJson = (value: Sql) => sql`'"' || (${value}) || '"'`
+export const jsonString = (value: Sql): JsonExpression => ({
+  value,
+  json: quoteAsJson(value),
+  verbatimText: value,
+})
 /** A text in which JSON escapes nothing. */
-export const ofPlainText = (value: Sql): JsonValue => ({ value, json: quoted(value) })
+export const jsonStringWithoutEscapes = (value: Sql): JsonExpression => ({ value, json: quoteAsJson(value) })
 /** A value whose text is its JSON: a whole number, true or false. */
-export const ofItself = (value: Sql): JsonValue => ({ value, json: sql`(${value})::text` })
-export const ofAny = (value: Sql): JsonValue => ({ value, json: sql`to_json(${value})::text` })
+export const jsonByTextCast = (value: Sql): JsonExpression => ({ value, json: sql`(${value})::text` })
+export const jsonByToJson = (value: Sql): JsonExpression => ({ value, json: sql`to_json(${value})::text` })
 /** An exact number of a column: for what is not finite JSON has no number. */
-const ofDecimal = (value: Sql): JsonValue => ({
+const jsonDecimal = (value: Sql): JsonExpression => ({
   value,
   json: sql`case when ${value} in ('NaN', 'Infinity', '-Infinity') then '"' || (${value})::text || '"' else (${value})::text end`,
 })
 
-export function shownIf(condition: Sql, { value, json, text }: JsonValue): JsonValue {
-  const shown = (text: Sql) => sql`case when ${condition} then ${text} end`
-  return { value: shown(value), json: shown(json), ...(text && { text: shown(text) }) }
+export function jsonIf(condition: Sql, { value, json, verbatimText }: JsonExpression): JsonExpression {
+  const caseWhen = (text: Sql) => sql`case when ${condition} then ${text} end`
+  return {
+    value: caseWhen(value),
+    json: caseWhen(json),
+    ...(verbatimText && { verbatimText: caseWhen(verbatimText) }),
+  }
 }
 
 /** Prose has line feeds and quotation marks: to take it as it is would seldom be right. */
-const isProse = ({ maxLength }: Scalar): boolean => maxLength === undefined || maxLength > LONGEST_NAME
-const LONGEST_NAME = 1024
+const isLongText = ({ maxLength }: Scalar): boolean =>
+  maxLength === undefined || maxLength > MAX_VERBATIM_LENGTH
+const MAX_VERBATIM_LENGTH = 1024
 
-export function toColumnValue(scalar: Scalar, row: Plan['row'], notation: Notation): JsonValue {
-  const type: Type = scalar.collection ? `Collection(${scalar.type})` : scalar.type
-  const value = toJsonValue(toColumn(scalar, rowSource(row)), type, notation)
+export function toColumnJson(
+  scalar: Scalar,
+  row: Plan['row'],
+  representation: Representation,
+): JsonExpression {
+  const type: ExprType = scalar.collection ? `Collection(${scalar.type})` : scalar.type
+  const value = toJsonInput(toColumn(scalar, rowSource(row)), type, representation)
   switch (type) {
     case 'String':
-      return isProse(scalar) ? ofAny(value) : ofText(value)
+      return isLongText(scalar) ? jsonByToJson(value) : jsonString(value)
     case 'Boolean':
     case 'Int32':
-      return ofItself(value)
+      return jsonByTextCast(value)
     case 'Int64':
-      return notation.numbersAsText ? ofPlainText(value) : ofItself(value)
+      return representation.numbersAsText ? jsonStringWithoutEscapes(value) : jsonByTextCast(value)
     case 'Decimal':
-      return notation.numbersAsText ? ofPlainText(value) : ofDecimal(value)
+      return representation.numbersAsText ? jsonStringWithoutEscapes(value) : jsonDecimal(value)
     case 'DateTimeOffset':
-      return ofPlainText(value)
+      return jsonStringWithoutEscapes(value)
     default:
-      return ofAny(value)
+      return jsonByToJson(value)
   }
 }
 
 /** A value in the form that PostgreSQL turns into the right JSON (OData JSON 4.01, 7.1). */
-export function toJsonValue(value: Sql, type: Type, { numbersAsText }: Notation): Sql {
+export function toJsonInput(value: Sql, type: ExprType, { numbersAsText }: Representation): Sql {
   switch (type) {
     case 'DateTimeOffset':
-      return timestampText(value)
+      return toTimestampText(value)
     case 'Decimal':
-      return numbersAsText ? numberText(value) : sql`trim_scale(${value})`
+      return numbersAsText ? toDecimalText(value) : sql`trim_scale(${value})`
     case 'Int64':
-      return numbersAsText ? numberText(value) : value
+      return numbersAsText ? toDecimalText(value) : value
     case 'Double':
-      return doubleJson(value)
+      return jsonDouble(value)
     case 'TimeOfDay':
       return sql`(${value})::text`
     case 'Duration':
@@ -79,5 +92,5 @@ export function toJsonValue(value: Sql, type: Type, { numbersAsText }: Notation)
 }
 
 /** JSON has no numbers for what is not finite. */
-const doubleJson = (value: Sql) =>
+const jsonDouble = (value: Sql) =>
   sql`(case (${value})::text when 'Infinity' then '"INF"'::json when '-Infinity' then '"-INF"'::json when 'NaN' then '"NaN"'::json else to_json(${value}) end)`

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import sql, { empty, raw, type Sql } from 'sql-template-tag'
-import type { Mark } from '../../../query/ast.js'
-import { remember } from '../../../query/memoize.js'
+import type { MetaField } from '../../../query/ast.js'
+import { memoize } from '../../../query/memoize.js'
 import {
   type Expansion,
   type Expr,
@@ -9,64 +9,64 @@ import {
   type Plan,
   type RowSource,
   rowSource,
-  type Selected,
+  type SelectItem,
 } from '../../../query/plan.js'
-import type { Notation } from '../../../query/representation.js'
-import { toColumn, toRows } from '../columns.js'
+import type { Representation } from '../../../query/representation.js'
+import { toCollectionRows, toColumn } from '../columns.js'
 import { toCondition, toSql } from '../expression.js'
 import {
-  type JsonValue,
-  ofAny,
-  ofItself,
-  ofPlainText,
-  shownIf,
-  toColumnValue,
-  toJsonValue,
+  type JsonExpression,
+  jsonByTextCast,
+  jsonByToJson,
+  jsonIf,
+  jsonStringWithoutEscapes,
+  toColumnJson,
+  toJsonInput,
 } from './json-value.js'
 
 /** A value of a record's JSON. */
-export interface ValueMember extends JsonValue {
+export interface ValueMember extends JsonExpression {
   readonly kind: 'value'
   readonly name: string
 }
 
 /** Records in a record: a list of them, or one or null. */
-export interface RecordsMember {
+export interface ExpansionMember {
   readonly kind: 'records'
   readonly name: string
   readonly expansion: Expansion
 }
 
 /** One member of a record's JSON. */
-export type Member = ValueMember | RecordsMember
+export type RecordMember = ValueMember | ExpansionMember
 
 /**
  * What a record consists of: nothing of which records there are, so that queries that select the same share
  * what is made of it.
  */
-export type Shape = Pick<Plan, 'entity' | 'row' | 'select' | 'expand'> &
-  Required<Pick<Plan, 'marks' | 'layout'>>
+export type RecordShape = Pick<Plan, 'entity' | 'row' | 'select' | 'expand'> &
+  Required<Pick<Plan, 'metaFields' | 'memberOrder'>>
 
 /** The same for a plan, remembered for the parts of it that make its shape. */
-export function ofShape<R>(
-  make: (shape: Shape, notation: Notation) => R,
-): (plan: Plan, notation: Notation) => R {
-  const made = remember(
+export function memoizeByShape<R>(
+  compute: (shape: RecordShape, representation: Representation) => R,
+): (plan: Plan, representation: Representation) => R {
+  const memoized = memoize(
     (
-      entity: Shape['entity'],
+      entity: RecordShape['entity'],
       { row }: RowSource,
-      select: Shape['select'],
-      expand: Shape['expand'],
-      marks: Shape['marks'],
-      layout: Shape['layout'],
-      notation: Notation,
-    ) => make({ entity, row, select, expand, marks, layout }, notation),
+      select: RecordShape['select'],
+      expand: RecordShape['expand'],
+      metaFields: RecordShape['metaFields'],
+      memberOrder: RecordShape['memberOrder'],
+      representation: Representation,
+    ) => compute({ entity, row, select, expand, metaFields, memberOrder }, representation),
   )
-  return ({ entity, row, select, expand, marks = NO_MARKS, layout = NO_LAYOUT }, notation) =>
-    made(entity, rowSource(row), select, expand, marks, layout, notation)
+  return ({ entity, row, select, expand, metaFields = NO_MARKS, memberOrder = NO_LAYOUT }, representation) =>
+    memoized(entity, rowSource(row), select, expand, metaFields, memberOrder, representation)
 }
 
-const NO_MARKS: readonly Mark[] = []
+const NO_MARKS: readonly MetaField[] = []
 /** The members in their own order. */
 const NO_LAYOUT: readonly string[] = []
 
@@ -74,100 +74,127 @@ const NO_LAYOUT: readonly string[] = []
  * The members of a record: control information, fields in the order of the plan, related records. `row` must
  * be in scope.
  */
-export function toMembers(shape: Shape, notation: Notation): readonly Member[] {
+export function toRecordMembers(shape: RecordShape, representation: Representation): readonly RecordMember[] {
   const members = [
-    ...control(shape, notation),
-    ...shape.marks.map(m => toMark(m, shape)),
-    ...shape.select.flatMap(s => toField(s, shape, notation)),
-    ...shape.expand.flatMap(e => toRelated(e, notation)),
+    ...toControlInformation(shape, representation),
+    ...shape.metaFields.map(m => toMarkMember(m, shape)),
+    ...shape.select.flatMap(s => toFieldMembers(s, shape, representation)),
+    ...shape.expand.flatMap(e => toExpansionMembers(e, representation)),
   ]
-  return arrange(members, shape.layout)
+  return sortByLayout(members, shape.memberOrder)
 }
 
-function arrange(members: readonly Member[], layout: Shape['layout']): readonly Member[] {
+function sortByLayout(
+  members: readonly RecordMember[],
+  layout: RecordShape['memberOrder'],
+): readonly RecordMember[] {
   if (layout === NO_LAYOUT) return members
   const byName = new Map(members.map(m => [m.name, m]))
   return layout.map(name => byName.get(name)).filter(m => m !== undefined)
 }
 
-const member = (name: string, value: JsonValue): ValueMember => ({ kind: 'value', name, ...value })
+const toValueMember = (name: string, value: JsonExpression): ValueMember => ({
+  kind: 'value',
+  name,
+  ...value,
+})
 
 /** The version of a record; absent in the log, whose entries never change. */
-export const toVersion = ({ entity, row }: Pick<Plan, 'entity' | 'row'>): Sql | undefined =>
+export const toVersionColumn = ({ entity, row }: Pick<Plan, 'entity' | 'row'>): Sql | undefined =>
   entity.hidden.has('RecordVersion') ? raw(`${row}."RecordVersion"`) : undefined
 
-function control(shape: Shape, { etag }: Notation): readonly Member[] {
-  const value = toEtag(shape)
-  return etag !== undefined && value ? [member(etag, value)] : []
+function toControlInformation(shape: RecordShape, { etag }: Representation): readonly RecordMember[] {
+  const value = toEtagJson(shape)
+  return etag !== undefined && value ? [toValueMember(etag, value)] : []
 }
 
-function toEtag(shape: Shape): JsonValue | undefined {
-  const version = toVersion(shape)
+function toEtagJson(shape: RecordShape): JsonExpression | undefined {
+  const version = toVersionColumn(shape)
   return version && { value: sql`'W/"' || ${version} || '"'`, json: sql`'"W/\\"' || ${version} || '\\""'` }
 }
 
-function toMark({ mark, as }: Mark, shape: Shape): Member {
+function toMarkMember({ meta, as }: MetaField, shape: RecordShape): RecordMember {
   const { entity, row } = shape
-  if (mark === 'type') return member(as, ofPlainText(sql`${entity.typeName}::text`))
-  if (mark === 'etag') return member(as, toEtag(shape) ?? NOTHING)
-  return member(
+  if (meta === 'type') return toValueMember(as, jsonStringWithoutEscapes(sql`${entity.typeName}::text`))
+  if (meta === 'etag') return toValueMember(as, toEtagJson(shape) ?? JSON_NULL_TEXT)
+  return toValueMember(
     as,
-    ofPlainText(
-      base64url(sql`${`${entity.typeName}:`}::text || ${toColumn(entity.key, rowSource(row))}::text`),
+    jsonStringWithoutEscapes(
+      toBase64Url(sql`${`${entity.typeName}:`}::text || ${toColumn(entity.key, rowSource(row))}::text`),
     ),
   )
 }
 
-const NOTHING = ofPlainText(raw('null::text'))
+const JSON_NULL_TEXT = jsonStringWithoutEscapes(raw('null::text'))
 
 /** PostgreSQL breaks lines of base64, and ends it with padding. */
-const base64url = (value: Sql) =>
+const toBase64Url = (value: Sql) =>
   sql`translate(encode(convert_to(${value}, 'UTF8'), 'base64'), E'+/=\n', '-_')`
 
-function toField(selected: Selected, { row }: Pick<Shape, 'row'>, notation: Notation): readonly Member[] {
+function toFieldMembers(
+  selected: SelectItem,
+  { row }: Pick<RecordShape, 'row'>,
+  representation: Representation,
+): readonly RecordMember[] {
   if (selected.kind === 'computed')
-    return [member(selected.name, ofAny(toJsonValue(toSql(selected.value), selected.value.type, notation)))]
+    return [
+      toValueMember(
+        selected.name,
+        jsonByToJson(toJsonInput(toSql(selected.value), selected.value.type, representation)),
+      ),
+    ]
   const { scalar, readableIf, as: name = scalar.name } = selected
-  const value = toColumnValue(scalar, row, notation)
-  if (!readableIf) return [member(name, value)]
-  if (!isFalse(readableIf)) return [member(name, shownIf(toCondition(readableIf), value))]
-  const note = notation.restricted
-  const hidden = member(name, scalar.collection ? ofAny(raw(`'{}'::text[]`)) : NOTHING)
-  return note ? [member(name + note.suffix, ofPlainText(sql`${note.value}::text`)), hidden] : [hidden]
+  const value = toColumnJson(scalar, row, representation)
+  if (!readableIf) return [toValueMember(name, value)]
+  if (!isFalse(readableIf)) return [toValueMember(name, jsonIf(toCondition(readableIf), value))]
+  const annotation = representation.restricted
+  const masked = toValueMember(name, scalar.collection ? jsonByToJson(raw(`'{}'::text[]`)) : JSON_NULL_TEXT)
+  return annotation
+    ? [
+        toValueMember(name + annotation.suffix, jsonStringWithoutEscapes(sql`${annotation.value}::text`)),
+        masked,
+      ]
+    : [masked]
 }
 
-function toRelated(expansion: Expansion, notation: Notation): readonly Member[] {
+function toExpansionMembers(expansion: Expansion, representation: Representation): readonly RecordMember[] {
   const { navigation, as: name = navigation.name, form, plan } = expansion
-  const records: Member = { kind: 'records', name, expansion }
+  const records: RecordMember = { kind: 'records', name, expansion }
   if (form !== 'count' && !(plan.count && navigation.collection)) return [records]
-  const counted = sql`(select ${raw(notation.numbersAsText ? 'count(*)::text' : 'count(*)')} ${rowsOf(expansion)})`
-  const count = member(
-    name + notation.countSuffix,
-    notation.numbersAsText ? ofPlainText(counted) : ofItself(counted),
+  const counted = sql`(select ${raw(representation.numbersAsText ? 'count(*)::text' : 'count(*)')} ${toExpansionRows(expansion)})`
+  const count = toValueMember(
+    name + representation.countSuffix,
+    representation.numbersAsText ? jsonStringWithoutEscapes(counted) : jsonByTextCast(counted),
   )
   return form === 'count' ? [count] : [count, records]
 }
 
 /** `from` and `where` of the records that an expansion leads to. */
-export function rowsOf({ navigation, plan: { row, filter } }: Expansion): Sql {
-  const { from, join: on } = toRows({ kind: 'records', navigation, source: rowSource(outer(row)) }, row)
+export function toExpansionRows({ navigation, plan: { row, filter } }: Expansion): Sql {
+  const { from, join: on } = toCollectionRows(
+    { kind: 'records', navigation, source: rowSource(outerRowOf(row)) },
+    row,
+  )
   return sql`from ${from} where ${on}${filter ? sql` and ${toCondition(filter)}` : empty}`
 }
 
 /** Rows are numbered by depth: an expansion stands in the row one above its own. */
-const outer = (row: Plan['row']): Plan['row'] => `r${Number(row.slice(1)) - 1}`
+const outerRowOf = (row: Plan['row']): Plan['row'] => `r${Number(row.slice(1)) - 1}`
 
 /**
  * What stands beside a record of which the reader may not see all fields: for each reason one text, to be
  * appended to its members, or null where they are shown.
  */
-export function toNotes({ select }: Shape, { restricted }: Notation): readonly Sql[] {
+export function toRestrictionAnnotations(
+  { select }: RecordShape,
+  { restricted }: Representation,
+): readonly Sql[] {
   if (!restricted) return []
-  return groupByCondition(select).map(({ readableIf, names }) => {
-    const note = names
+  return groupByReadableIf(select).map(({ readableIf, names }) => {
+    const annotation = names
       .map(name => `,${JSON.stringify(name + restricted.suffix)}:${JSON.stringify(restricted.value)}`)
       .join('')
-    return sql`case when ${toCondition(readableIf)} then null else ${note}::text end`
+    return sql`case when ${toCondition(readableIf)} then null else ${annotation}::text end`
   })
 }
 
@@ -175,7 +202,7 @@ export function toNotes({ select }: Shape, { restricted }: Notation): readonly S
  * The fields that only some records show, by the condition under which they do: a record is asked once for
  * all that hang on one.
  */
-function groupByCondition(
+function groupByReadableIf(
   select: Plan['select'],
 ): readonly { readonly readableIf: Expr; readonly names: readonly string[] }[] {
   const groups: { readonly readableIf: Expr; readonly names: string[] }[] = []

@@ -1,34 +1,35 @@
-import type { Position } from '../../../query/plan.js'
-import { joinStored } from './stored-document.js'
+import type { KeysetPosition } from '../../../query/plan.js'
+import { mergeStoredDocument } from './stored-document.js'
 
 /** A finished record: its JSON text, and its version, from which ETags are made. */
-export interface Found {
+export interface RecordJson {
   readonly json: string
   readonly version: string | null
 }
 
 /** A finished record with its place in the order of the plan: a JSON text that `toPosition` reads. */
-export interface Placed {
+export interface RecordWithCursor {
   readonly json: string
   readonly cursor: string
 }
 
 /** The place of a record, from the text that toPageStatement has written. */
-export const toPosition = ({ cursor }: Pick<Placed, 'cursor'>): Position => JSON.parse(cursor) as Position
+export const parseCursor = ({ cursor }: Pick<RecordWithCursor, 'cursor'>): KeysetPosition =>
+  JSON.parse(cursor) as KeysetPosition
 
 /**
  * Between the JSON texts of records. PostgreSQL sets line feeds only between the elements of json_agg, behind
  * ", ": so this parts records and nothing within them.
  */
-const SEPARATOR = ',\n'
+const RECORD_SEPARATOR = ',\n'
 
 /**
  * Finished records in their order: one text for those who pass them on, and one by one for those who look at
  * each.
  */
-export class Records {
-  static readonly NONE = new Records('', [])
-  #list: readonly Placed[] | undefined
+export class RecordPage {
+  static readonly EMPTY = new RecordPage('', [])
+  #list: readonly RecordWithCursor[] | undefined
 
   /**
    * @param json the records with SEPARATOR between them: what stands between the brackets of a JSON array.
@@ -38,9 +39,9 @@ export class Records {
     private readonly cursors: readonly string[],
   ) {}
 
-  static of(list: readonly Placed[]): Records {
-    const records = new Records(
-      list.map(({ json }) => json).join(SEPARATOR),
+  static of(list: readonly RecordWithCursor[]): RecordPage {
+    const records = new RecordPage(
+      list.map(({ json }) => json).join(RECORD_SEPARATOR),
       list.map(({ cursor }) => cursor),
     )
     records.#list = list
@@ -52,60 +53,63 @@ export class Records {
   }
 
   /** The place of the first record. */
-  get start(): Position | undefined {
-    return this.#placeAt(0)
+  get startPosition(): KeysetPosition | undefined {
+    return this.#positionAt(0)
   }
 
   /** The place of the last record. */
-  get end(): Position | undefined {
-    return this.#placeAt(-1)
+  get endPosition(): KeysetPosition | undefined {
+    return this.#positionAt(-1)
   }
 
-  get list(): readonly Placed[] {
+  get list(): readonly RecordWithCursor[] {
     this.#list ??= this.#split()
     return this.#list
   }
 
-  first(count: number): Records {
+  take(count: number): RecordPage {
     if (count >= this.length) return this
     // The record that was read to know whether there are more.
     if (count === this.length - 1 && count > 0)
-      return new Records(this.json.slice(0, this.json.lastIndexOf(SEPARATOR)), this.cursors.slice(0, count))
-    return Records.of(this.list.slice(0, count))
+      return new RecordPage(
+        this.json.slice(0, this.json.lastIndexOf(RECORD_SEPARATOR)),
+        this.cursors.slice(0, count),
+      )
+    return RecordPage.of(this.list.slice(0, count))
   }
 
-  followedBy(more: Records): Records {
+  concat(more: RecordPage): RecordPage {
     if (this.length === 0 || more.length === 0) return this.length === 0 ? more : this
-    return new Records(this.json + SEPARATOR + more.json, [...this.cursors, ...more.cursors])
+    return new RecordPage(this.json + RECORD_SEPARATOR + more.json, [...this.cursors, ...more.cursors])
   }
 
-  reversed(): Records {
-    return Records.of(this.list.toReversed())
+  toReversed(): RecordPage {
+    return RecordPage.of(this.list.toReversed())
   }
 
-  #placeAt(index: number): Position | undefined {
+  #positionAt(index: number): KeysetPosition | undefined {
     const cursor = this.cursors.at(index)
-    return cursor === undefined ? undefined : toPosition({ cursor })
+    return cursor === undefined ? undefined : parseCursor({ cursor })
   }
 
-  #split(): readonly Placed[] {
-    const texts = this.length === 0 ? [] : this.json.split(SEPARATOR)
+  #split(): readonly RecordWithCursor[] {
+    const texts = this.length === 0 ? [] : this.json.split(RECORD_SEPARATOR)
     if (texts.length !== this.length) throw new Error('The records of a page cannot be told apart')
     return texts.map((json, i) => ({ json, cursor: this.cursors[i] ?? '' }))
   }
 }
 
 /** A row of a statement that reads stored documents: `toStoredColumns`, and the order values. */
-export interface StoredRow {
+export interface StoredDocumentRow {
   readonly json: string
   readonly document: string
   readonly cursor: string
 }
 
 /** A row of `toRecordColumns`. */
-export type RecordRow = Found & Pick<Partial<StoredRow>, 'document'>
+export type RecordRow = RecordJson & Pick<Partial<StoredDocumentRow>, 'document'>
 
-export const toFound = ({ json, document, version }: RecordRow): Found => ({
-  json: document === undefined ? json : joinStored(json, document),
+export const recordJsonOf = ({ json, document, version }: RecordRow): RecordJson => ({
+  json: document === undefined ? json : mergeStoredDocument(json, document),
   version,
 })

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestApp, type TestApp } from '../../../support/app.js'
 import {
-  openProgramFolder,
-  type ProgramFolder,
+  type ClientProject,
+  createClientProject,
   readPublishedSchema,
 } from '../../../support/clients/client-project.js'
-import { readFileBlock } from '../../../support/clients/markdown.js'
+import { readCodeBlockOfFile } from '../../../support/clients/markdown.js'
 
 const PAGE = 'graphql-clients.md'
 const require = createRequire(import.meta.url)
@@ -23,10 +23,10 @@ const STRICT = {
 }
 
 let app: TestApp
-let program: ProgramFolder
+let program: ClientProject
 beforeAll(async () => {
   app = await startTestApp({ fixture: 'fixture.json' })
-  program = openProgramFolder()
+  program = createClientProject()
 })
 afterAll(async () => {
   program.remove()
@@ -39,8 +39,8 @@ test('GraphQL Code Generator: the program of the page is generated for, compiled
   program.write('listing.graphql', readPublishedSchema())
   program.write('package.json', '{"type":"module"}')
   program.write('tsconfig.json', JSON.stringify({ compilerOptions: STRICT, include: ['src'] }))
-  program.write('codegen.ts', readFileBlock(PAGE, 'codegen.ts'))
-  program.write('src/main.ts', readFileBlock(PAGE, 'main.ts'))
+  program.write('codegen.ts', readCodeBlockOfFile(PAGE, 'codegen.ts'))
+  program.write('src/main.ts', readCodeBlockOfFile(PAGE, 'main.ts'))
   await program.run(join(program.path, 'node_modules/.bin/graphql-codegen'), ['--config', 'codegen.ts'])
   await program.run(require.resolve('typescript/bin/tsc'), ['-p', '.'])
   const out = await program.run('out/main.js', [], {

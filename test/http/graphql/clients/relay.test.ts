@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestApp, type TestApp } from '../../../support/app.js'
 import {
-  openProgramFolder,
-  type ProgramFolder,
+  type ClientProject,
+  createClientProject,
   readPublishedSchema,
 } from '../../../support/clients/client-project.js'
-import { ask, dataOf } from '../../../support/clients/graphql-client.js'
-import { readFileBlock } from '../../../support/clients/markdown.js'
+import { postQuery, queryData } from '../../../support/clients/graphql-client.js'
+import { readCodeBlockOfFile } from '../../../support/clients/markdown.js'
 import { createDrafts } from '../../../support/drafts.js'
 
 const PAGE = 'graphql-clients.md'
@@ -31,17 +31,17 @@ interface List {
 
 describe('Relay', () => {
   let app: TestApp
-  let program: ProgramFolder
+  let program: ClientProject
   beforeAll(async () => {
     app = await startTestApp({ fixture: 'fixture.json', grant: { memberKey: 'M1' } })
-    program = openProgramFolder()
+    program = createClientProject()
     program.write('listing.graphql', readPublishedSchema())
-    const config = JSON.parse(readFileBlock(PAGE, 'relay.config.json')) as object // a block of the page
+    const config = JSON.parse(readCodeBlockOfFile(PAGE, 'relay.config.json')) as object // a block of the page
     // The artifacts as modules that Node takes.
     program.write('relay.config.json', JSON.stringify({ ...config, eagerEsModules: false }))
     program.write(
       'src/listings.js',
-      `const { graphql } = require('relay-runtime')\n${readFileBlock(PAGE, 'listings.js')}`,
+      `const { graphql } = require('relay-runtime')\n${readCodeBlockOfFile(PAGE, 'listings.js')}`,
     )
     mkdirSync(join(program.path, 'artifacts'))
     await program.run(require.resolve('relay-compiler/cli.js'), ['relay.config.json'])
@@ -60,13 +60,15 @@ describe('Relay', () => {
   }
 
   test('a connection is read page by page with the queries that the compiler has made', async () => {
-    const pages: List[] = [await dataOf<List>(app, textOf('listingsQuery'), { count: 7 })]
+    const pages: List[] = [await queryData<List>(app, textOf('listingsQuery'), { count: 7 })]
     for (
       let info = pages[0]?.properties.pageInfo;
       info?.hasNextPage;
       info = pages.at(-1)?.properties.pageInfo
     )
-      pages.push(await dataOf<List>(app, textOf('listingsPageQuery'), { count: 7, cursor: info.endCursor }))
+      pages.push(
+        await queryData<List>(app, textOf('listingsPageQuery'), { count: 7, cursor: info.endCursor }),
+      )
     const rows = pages.flatMap(({ properties }) => properties.edges.map(({ node }) => node))
     const prices = rows.map(({ ListPrice }) => ListPrice ?? -Infinity)
     expect(new Set(rows.map(({ id }) => id)).size).toBe(40)
@@ -75,26 +77,30 @@ describe('Relay', () => {
   })
 
   test('a record is read again by its id', async () => {
-    const { properties } = await dataOf<List>(app, textOf('listingsQuery'), {
+    const { properties } = await queryData<List>(app, textOf('listingsQuery'), {
       count: 1,
       filter: { ListingKey: { eq: 'P01' } },
     })
     const row = properties.edges[0]?.node
-    const { node } = await dataOf<{ node: Row }>(app, textOf('listingsRowQuery'), { id: row?.id })
+    const { node } = await queryData<{ node: Row }>(app, textOf('listingsRowQuery'), { id: row?.id })
     expect(node).toMatchObject({ id: row?.id, __typename: 'Property', ListingKey: 'P01', Media: row?.Media })
   })
 
   test('mutations answer with what the store is kept by', async () => {
     const [key = ''] = await createDrafts(app, 'Relayville', [{}])
-    const { updateProperty } = await dataOf<{ updateProperty: Row }>(app, textOf('listingsUpdateMutation'), {
-      key,
-      input: { ListPrice: 5.5 },
-    })
+    const { updateProperty } = await queryData<{ updateProperty: Row }>(
+      app,
+      textOf('listingsUpdateMutation'),
+      {
+        key,
+        input: { ListPrice: 5.5 },
+      },
+    )
     expect(updateProperty).toMatchObject({ id: expect.any(String), ListingKey: key, ListPrice: 5.5 })
-    expect(await dataOf(app, textOf('listingsDeleteMutation'), { key })).toEqual({
+    expect(await queryData(app, textOf('listingsDeleteMutation'), { key })).toEqual({
       deleteProperty: { id: updateProperty.id },
     })
-    const { data, errors } = await ask(app, textOf('listingsDeleteMutation'), { key })
+    const { data, errors } = await postQuery(app, textOf('listingsDeleteMutation'), { key })
     expect([data, errors?.[0]?.extensions.code]).toEqual([{ deleteProperty: null }, 'NOT_FOUND'])
   })
 })

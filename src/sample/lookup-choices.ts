@@ -3,7 +3,7 @@
  * the usual first. Named by the field (or by the lookup, where fields share one).
  */
 // biome-ignore format: words
-export const CHOICES = {
+export const LOOKUP_CHOICES = {
   Levels: ['One', 'Two', 'Three Or More', 'Multi/Split', 'Tri-Level', 'One and One Half'],
   ArchitecturalStyle: [
     'Ranch', 'Craftsman', 'Traditional', 'Contemporary', 'Bungalow', 'Split Level', 'Mid-Century Modern', 'Farmhouse', 'Victorian', 'Tudor', 'Cabin',
@@ -65,7 +65,7 @@ export const CHOICES = {
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
 /** The kinds of property, with their share of a thousand listings and the narrower kinds, the usual first. */
-export const KINDS = [
+export const PROPERTY_KINDS = [
   {
     type: 'Residential',
     share: 770,
@@ -96,4 +96,4 @@ export const KINDS = [
   { type: 'Business Opportunity', share: 4, subTypes: ['Business', 'Retail'] },
 ] as const
 
-export type PropertyType = (typeof KINDS)[number]['type']
+export type PropertyType = (typeof PROPERTY_KINDS)[number]['type']

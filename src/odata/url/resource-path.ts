@@ -1,19 +1,19 @@
 import { fail } from '../../errors/problem.js'
+import type { ParseContext } from '../../language/parse-limits.js'
 import { parseFilter } from '../../language/parser.js'
-import type { ParseContext } from '../../language/parser-budget.js'
 import { ENTITIES, type Entity, type Navigation, type Scalar } from '../../model/model.js'
 import type { Ast } from '../../query/ast.js'
-import { decodePart } from './encoding.js'
-import { isKeyOf, type Key, readKey } from './key.js'
-import type { Place } from './options.js'
+import { decodeUrlComponent } from './encoding.js'
+import { type EntityKey, isKeyOf, readKey } from './key.js'
+import type { ResourceKind } from './query-options.js'
 
 /**
  * One step from a record to what a navigation of it leads to. Only a record behind a single-valued navigation
  * has no key here.
  */
-export interface Hop {
+export interface NavigationSegment {
   readonly entity: Entity
-  readonly key?: Key
+  readonly key?: EntityKey
   readonly navigation: Navigation
 }
 
@@ -21,28 +21,28 @@ export interface Hop {
  * A place in the model: `entity` is what stands there, `hops` the way to it from an entity set, empty in the
  * set itself.
  */
-interface Located {
-  readonly hops: readonly Hop[]
+interface ResourceLocation {
+  readonly navigationPath: readonly NavigationSegment[]
   readonly entity: Entity
 }
 
-export interface CollectionPath extends Located {
+export interface CollectionPath extends ResourceLocation {
   readonly kind: 'collection'
   readonly form: 'records' | 'count' | 'references' | 'query'
   /** Conditions of `/$filter(...)` segments: all of them hold. */
   readonly filters: readonly Ast[]
 }
 
-export interface RecordPath extends Located {
+export interface RecordPath extends ResourceLocation {
   readonly kind: 'record'
   /** Absent behind a single-valued navigation: the last hop says which record it is. */
-  readonly key?: Key
+  readonly key?: EntityKey
   readonly form: 'record' | 'reference' | 'query'
 }
 
-export interface ValuePath extends Located {
+export interface ValuePath extends ResourceLocation {
   readonly kind: 'value'
-  readonly key?: Key
+  readonly key?: EntityKey
   readonly scalar: Scalar
   /** `raw` is `/$value`; `count` is only of collections. */
   readonly form: 'value' | 'raw' | 'count'
@@ -57,28 +57,28 @@ export type ResourcePath =
   | RecordPath
   | ValuePath
 
-const ROOTS: ReadonlyMap<string, ResourcePath> = new Map<string, ResourcePath>([
+const ROOT_RESOURCES: ReadonlyMap<string, ResourcePath> = new Map<string, ResourcePath>([
   ['$metadata', { kind: 'metadata' }],
   ['$batch', { kind: 'batch' }],
   ['$entity', { kind: 'entityId' }],
 ])
 /** Entity sets, by their names and by their other paths. */
-const SETS: ReadonlyMap<string, Entity> = new Map(
+const ENTITY_SETS_BY_NAME: ReadonlyMap<string, Entity> = new Map(
   [...ENTITIES.values()].flatMap(e => [e.name, e.alias ?? e.name].map(name => [name, e] as const)),
 )
 
-const COLLECTION_ENDS: ReadonlyMap<string, CollectionPath['form']> = new Map([
+const COLLECTION_FORMS_BY_SEGMENT: ReadonlyMap<string, CollectionPath['form']> = new Map([
   ['$count', 'count'],
   ['$ref', 'references'],
   ['$query', 'query'],
 ])
-const RECORD_ENDS: ReadonlyMap<string, RecordPath['form']> = new Map([
+const RECORD_FORMS_BY_SEGMENT: ReadonlyMap<string, RecordPath['form']> = new Map([
   ['$ref', 'reference'],
   ['$query', 'query'],
 ])
 
 /** Segments that the standard knows and this service does not offer, anywhere in a path. */
-const NOT_BUILT = /^(?:\$all|\$crossjoin\([^(),]+(?:,[^(),]+)*\)|\$each|org\.reso\.metadata\.\w+)$/
+const UNSUPPORTED_SEGMENT = /^(?:\$all|\$crossjoin\([^(),]+(?:,[^(),]+)*\)|\$each|org\.reso\.metadata\.\w+)$/
 
 /**
  * Reads a path below the service root, still percent-encoded, without the query string (Part 2, 4). Names are
@@ -87,96 +87,119 @@ const NOT_BUILT = /^(?:\$all|\$crossjoin\([^(),]+(?:,[^(),]+)*\)|\$each|org\.res
  * with `NotFound`, `BadKey`, `BadRequest` (no raw value), the problems of an expression in `/$filter(...)`,
  * or `NotImplemented`.
  */
-export function readPath(rawPath: string, context: ParseContext): ResourcePath {
-  const [first, ...rest] = readSegments(rawPath)
+export function readResourcePath(rawPath: string, context: ParseContext): ResourcePath {
+  const [first, ...rest] = readPathSegments(rawPath)
   if (!first) return { kind: 'service' }
-  const start = ROOTS.get(first.text) ?? enter(first, context)
-  return rest.reduce<ResourcePath>((path, segment) => follow(path, segment, context), start)
+  const start = ROOT_RESOURCES.get(first.text) ?? resolveFirstSegment(first, context)
+  return rest.reduce<ResourcePath>((path, segment) => resolveNextSegment(path, segment, context), start)
 }
 
 /** What the path is for `readQuery`: which options it can take. */
-export function placeOf(path: ResourcePath): Place {
+export function resourceKindOf(path: ResourcePath): ResourceKind {
   if (path.kind === 'collection')
     return path.form === 'count' || path.form === 'references' ? path.form : 'collection'
   if (path.kind === 'record') return path.form === 'reference' ? 'reference' : 'record'
   return path.kind
 }
 
-function enter(segment: Segment, context: ParseContext): ResourcePath {
-  const entity = SETS.get(segment.name)
-  return entity ? arrive({ hops: [], entity }, segment, context) : missing(segment)
+function resolveFirstSegment(segment: PathSegment, context: ParseContext): ResourcePath {
+  const entity = ENTITY_SETS_BY_NAME.get(segment.name)
+  return entity
+    ? resolveKeyPredicate({ navigationPath: [], entity }, segment, context)
+    : failUnknownSegment(segment)
 }
 
 /** A collection, or the one record of it whose key stands in the brackets. */
-function arrive(place: Located, { brackets }: Segment, context: ParseContext): CollectionPath | RecordPath {
-  if (brackets === undefined) return { kind: 'collection', form: 'records', ...place, filters: [] }
-  return { kind: 'record', form: 'record', ...place, key: readKey(place.entity, brackets, context) }
+function resolveKeyPredicate(
+  location: ResourceLocation,
+  { parenthesized }: PathSegment,
+  context: ParseContext,
+): CollectionPath | RecordPath {
+  if (parenthesized === undefined) return { kind: 'collection', form: 'records', ...location, filters: [] }
+  return {
+    kind: 'record',
+    form: 'record',
+    ...location,
+    key: readKey(location.entity, parenthesized, context),
+  }
 }
 
-function follow(path: ResourcePath, segment: Segment, context: ParseContext): ResourcePath {
+function resolveNextSegment(path: ResourcePath, segment: PathSegment, context: ParseContext): ResourcePath {
   const next =
     path.kind === 'collection' && path.form === 'records'
-      ? inCollection(path, segment, context)
+      ? resolveCollectionSegment(path, segment, context)
       : path.kind === 'record' && path.form === 'record'
-        ? inRecord(path, segment, context)
+        ? resolveRecordSegment(path, segment, context)
         : path.kind === 'value' && path.form === 'value'
-          ? inValue(path, segment)
+          ? resolveValueSegment(path, segment)
           : undefined
-  return next ?? missing(segment)
+  return next ?? failUnknownSegment(segment)
 }
 
-function inCollection(
+function resolveCollectionSegment(
   path: CollectionPath,
-  segment: Segment,
+  segment: PathSegment,
   context: ParseContext,
 ): ResourcePath | undefined {
-  const { hops, entity, filters } = path
-  const { text, name, brackets } = segment
-  const form = COLLECTION_ENDS.get(text)
+  const { navigationPath, entity, filters } = path
+  const { text, name, parenthesized } = segment
+  const form = COLLECTION_FORMS_BY_SEGMENT.get(text)
   if (form) return { ...path, form }
-  if (name === '$filter' && brackets !== undefined)
-    return { ...path, filters: [...filters, parseFilter(brackets, context)] }
+  if (name === '$filter' && parenthesized !== undefined)
+    return { ...path, filters: [...filters, parseFilter(parenthesized, context)] }
   const isKey =
     !text.startsWith('$') &&
-    !NOT_BUILT.test(text) &&
+    !UNSUPPORTED_SEGMENT.test(text) &&
     entity.fields.get(text)?.kind !== 'navigation' &&
     isKeyOf(entity, text)
   return isKey && filters.length === 0
-    ? { kind: 'record', form: 'record', hops, entity, key: text }
+    ? { kind: 'record', form: 'record', navigationPath, entity, key: text }
     : undefined
 }
 
-function inRecord(
-  { hops, entity, key, ...path }: RecordPath,
-  segment: Segment,
+function resolveRecordSegment(
+  { navigationPath, entity, key, ...path }: RecordPath,
+  segment: PathSegment,
   context: ParseContext,
 ): ResourcePath | undefined {
-  const form = RECORD_ENDS.get(segment.text)
-  if (form) return { ...path, hops, entity, ...(key !== undefined && { key }), form }
+  const form = RECORD_FORMS_BY_SEGMENT.get(segment.text)
+  if (form) return { ...path, navigationPath, entity, ...(key !== undefined && { key }), form }
   if (segment.text === '$value')
     return fail({ kind: 'BadRequest', reason: `a record of ${entity.name} has no raw value` })
   const field = entity.fields.get(segment.name)
   if (field?.kind === 'navigation')
-    return navigate({ entity, ...(key !== undefined && { key }), navigation: field }, hops, segment, context)
-  if (!field || segment.brackets !== undefined) return undefined
-  return { kind: 'value', form: 'value', hops, entity, ...(key !== undefined && { key }), scalar: field }
+    return resolveNavigationSegment(
+      { entity, ...(key !== undefined && { key }), navigation: field },
+      navigationPath,
+      segment,
+      context,
+    )
+  if (!field || segment.parenthesized !== undefined) return undefined
+  return {
+    kind: 'value',
+    form: 'value',
+    navigationPath,
+    entity,
+    ...(key !== undefined && { key }),
+    scalar: field,
+  }
 }
 
-function navigate(
-  hop: Hop,
-  before: readonly Hop[],
-  segment: Segment,
+function resolveNavigationSegment(
+  navigationSegment: NavigationSegment,
+  before: readonly NavigationSegment[],
+  segment: PathSegment,
   context: ParseContext,
 ): ResourcePath | undefined {
-  const place: Located = {
-    hops: [...before, hop],
-    entity: SETS.get(hop.navigation.target) ?? missing(segment),
+  const location: ResourceLocation = {
+    navigationPath: [...before, navigationSegment],
+    entity: ENTITY_SETS_BY_NAME.get(navigationSegment.navigation.target) ?? failUnknownSegment(segment),
   }
-  if (hop.navigation.collection) return arrive(place, segment, context)
-  return segment.brackets === undefined ? { kind: 'record', form: 'record', ...place } : undefined
+  if (navigationSegment.navigation.collection) return resolveKeyPredicate(location, segment, context)
+  return segment.parenthesized === undefined ? { kind: 'record', form: 'record', ...location } : undefined
 }
 
-function inValue(path: ValuePath, { text }: Segment): ResourcePath | undefined {
+function resolveValueSegment(path: ValuePath, { text }: PathSegment): ResourcePath | undefined {
   const { name, collection } = path.scalar
   if (text === '$value')
     return collection
@@ -187,48 +210,48 @@ function inValue(path: ValuePath, { text }: Segment): ResourcePath | undefined {
   return text === '$count' ? { ...path, form: 'count' } : undefined
 }
 
-function missing({ text }: Segment): never {
-  return NOT_BUILT.test(text)
+function failUnknownSegment({ text }: PathSegment): never {
+  return UNSUPPORTED_SEGMENT.test(text)
     ? fail({ kind: 'NotImplemented', feature: text })
     : fail({ kind: 'NotFound', what: `resource '${text}'` })
 }
 
 /** One segment of a path, decoded: `Property('P01')` has the name `Property` and the brackets `'P01'`. */
-export interface Segment {
+export interface PathSegment {
   readonly text: string
   readonly name: string
-  readonly brackets?: string
+  readonly parenthesized?: string
 }
 
 /**
  * Cuts a raw path at its slashes, then decodes each part, so that `%2F` stays inside its segment (Part 2, 2).
  * Empty segments do not count.
  */
-export function readSegments(rawPath: string): readonly Segment[] {
+export function readPathSegments(rawPath: string): readonly PathSegment[] {
   const texts: string[] = []
   for (const part of rawPath.split('/')) {
-    const text = decodePart(part)
+    const text = decodeUrlComponent(part)
     const last = texts.at(-1)
-    if (last !== undefined && isOpenFilter(last)) texts[texts.length - 1] = `${last}/${text}`
+    if (last !== undefined && isUnclosedFilter(last)) texts[texts.length - 1] = `${last}/${text}`
     else if (text !== '') texts.push(text)
   }
-  return texts.map(toSegment)
+  return texts.map(toPathSegment)
 }
 
 /**
  * Expressions in a path may hold slashes of their own: `$filter(Rooms/any(...))` goes on up to its last
  * bracket.
  */
-function isOpenFilter(text: string): boolean {
+function isUnclosedFilter(text: string): boolean {
   if (!text.startsWith('$filter(')) return false
   const bare = text.replace(/'[^']*(?:'|$)/g, '')
   return bare.split('(').length > bare.split(')').length
 }
 
-function toSegment(text: string): Segment {
+function toPathSegment(text: string): PathSegment {
   const open = text.indexOf('(')
   if (open <= 0) return { text, name: text }
   const name = text.slice(0, open)
   // What is not closed keeps its opening bracket, and so is neither key nor expression.
-  return { text, name, brackets: text.endsWith(')') ? text.slice(open + 1, -1) : text.slice(open) }
+  return { text, name, parenthesized: text.endsWith(')') ? text.slice(open + 1, -1) : text.slice(open) }
 }

@@ -1,24 +1,24 @@
 import { fail } from '../../errors/problem.js'
-import type { Opened } from '../dispatch.js'
+import type { ParsedODataRequest } from '../dispatch.js'
 import { ODATA_PATH, type ODataRequest } from '../protocol/request.js'
-import type { Answer } from '../protocol/response.js'
-import type { BatchRequest, Step } from './request.js'
+import type { ODataResponse } from '../protocol/response.js'
+import type { BatchRequest, BatchStep } from './batch-request.js'
 
 /**
  * What later requests may refer to: a request that succeeded, with the path of its record below the service
  * root; or one that failed.
  */
-interface Reference {
+interface RequestReference {
   readonly succeeded: boolean
   readonly path?: string
-  readonly tag?: string
+  readonly etag?: string
 }
 
 /** By the names of requests and groups. */
-export type References = Map<string, Reference>
+export type RequestReferences = Map<string, RequestReference>
 
 /** First segments that begin with `$` and are no references (OData JSON 4.01, 19.1). */
-const SYSTEM = /^\$(?:batch|crossjoin|all|entity|root|id|metadata)(?![\w-])/
+const SYSTEM_SEGMENT = /^\$(?:batch|crossjoin|all|entity|root|id|metadata)(?![\w-])/
 /**
  * An absolute URL may name the service by any of the hosts that lead to it: only its path counts, as with a
  * request of its own.
@@ -26,34 +26,36 @@ const SYSTEM = /^\$(?:batch|crossjoin|all|entity|root|id|metadata)(?![\w-])/
 const ORIGIN = /^https?:\/\/[^/?#]*/i
 
 /** Refuses a request that depends on one that failed (`DependencyFailed`). */
-export function checkDependencies({ dependsOn }: BatchRequest, known: References): void {
-  if (dependsOn.some(name => known.get(name)?.succeeded === false)) fail({ kind: 'DependencyFailed' })
+export function checkDependencies({ dependsOn }: BatchRequest, references: RequestReferences): void {
+  if (dependsOn.some(name => references.get(name)?.succeeded === false)) fail({ kind: 'DependencyFailed' })
 }
 
 /** The name that a URL begins with, if it is a reference. */
-export const referenceIn = (url: string): string | undefined =>
-  SYSTEM.test(url) ? undefined : /^\/?\$([^/?]+)/.exec(url)?.[1]
+export const referenceOf = (url: string): string | undefined =>
+  SYSTEM_SEGMENT.test(url) ? undefined : /^\/?\$([^/?]+)/.exec(url)?.[1]
 
 /**
  * Path and query string of a URL in a batch. Fails with `BadRequest` if it refers to nothing before it, and
  * with `DependencyFailed`.
  */
-export function toTarget(
+export function resolveRequestUrl(
   url: string,
   root: string,
-  known: References,
+  references: RequestReferences,
 ): Pick<ODataRequest, 'rawPath' | 'rawQuery'> {
   const [path = '', rawQuery = ''] = (url.split('#', 1)[0] ?? '').split(/\?(.*)/s)
-  const name = referenceIn(path)
+  const name = referenceOf(path)
   return {
     rawPath:
-      name === undefined ? belowRoot(path, root) : path.replace(/^\/?[^/]+/, () => pathOf(name, known)),
+      name === undefined
+        ? toPathBelowServiceRoot(path, root)
+        : path.replace(/^\/?[^/]+/, () => referencedPath(name, references)),
     rawQuery,
   }
 }
 
-function pathOf(name: string, known: References): string {
-  const reference = known.get(name)
+function referencedPath(name: string, references: RequestReferences): string {
+  const reference = references.get(name)
   if (reference?.succeeded === false) return fail({ kind: 'DependencyFailed' })
   return (
     reference?.path ??
@@ -65,28 +67,33 @@ function pathOf(name: string, known: References): string {
  * With a slash at its beginning it is meant from the host, or, as some client programs have it, from the
  * service root.
  */
-function belowRoot(url: string, root: string): string {
+function toPathBelowServiceRoot(url: string, root: string): string {
   const path = url.replace(ORIGIN, '')
   const base = [new URL(root).pathname, `${ODATA_PATH}/`].find(start => `${path}/`.startsWith(start))
   return (base === undefined ? path : path.slice(base.length)).replace(/^\/+/, '')
 }
 
 /** If-Match and If-None-Match may name a request instead of its ETag (Part 1, 11.7.3.2). */
-export function resolveTags(headers: ODataRequest['headers'], known: References): ODataRequest['headers'] {
+export function resolveETagReferences(
+  headers: ODataRequest['headers'],
+  references: RequestReferences,
+): ODataRequest['headers'] {
   const names = (['if-match', 'if-none-match'] as const).filter(header => headers[header]?.startsWith('$'))
   return names.length === 0
     ? headers
     : {
         ...headers,
-        ...Object.fromEntries(names.map(header => [header, tagOf(headers[header]?.slice(1) ?? '', known)])),
+        ...Object.fromEntries(
+          names.map(header => [header, referencedETag(headers[header]?.slice(1) ?? '', references)]),
+        ),
       }
 }
 
-function tagOf(name: string, known: References): string {
-  const reference = known.get(name)
+function referencedETag(name: string, references: RequestReferences): string {
+  const reference = references.get(name)
   if (reference?.succeeded === false) return fail({ kind: 'DependencyFailed' })
   return (
-    reference?.tag ??
+    reference?.etag ??
     fail({
       kind: 'BadRequest',
       reason: `its condition refers to '${name}', which is no request before it that has an ETag`,
@@ -95,23 +102,26 @@ function tagOf(name: string, known: References): string {
 }
 
 /** Notes a request that succeeded: a create stands for the new record, any other for its own URL. */
-export function noteSuccess(
+export function registerSuccess(
   { id }: BatchRequest,
-  { method, request }: Opened,
-  { headers }: Answer,
-  known: References,
+  { method, request }: ParsedODataRequest,
+  { headers }: ODataResponse,
+  references: RequestReferences,
 ): void {
   const created = method === 'POST' ? headers['Location']?.slice(request.root.length) : undefined
   if (id !== undefined)
-    known.set(id, {
+    references.set(id, {
       succeeded: true,
       path: created ?? request.rawPath,
-      ...(headers['ETag'] !== undefined && { tag: headers['ETag'] }),
+      ...(headers['ETag'] !== undefined && { etag: headers['ETag'] }),
     })
 }
 
 /** Notes a step that failed, or was not executed. */
-export function noteFailure({ group, requests }: Step, known: References): void {
-  for (const name of [group, ...requests.map(request => request.id)])
-    if (name !== undefined) known.set(name, { succeeded: false })
+export function registerFailure(
+  { atomicityGroup, requests }: BatchStep,
+  references: RequestReferences,
+): void {
+  for (const name of [atomicityGroup, ...requests.map(request => request.id)])
+    if (name !== undefined) references.set(name, { succeeded: false })
 }

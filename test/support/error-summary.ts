@@ -1,15 +1,15 @@
-import type { Answer } from './app.js'
+import type { TestResponse } from './app.js'
 import { bodyOf, type Row } from './assertions.js'
 
 /** What a refusal says: `details` as code and target. */
-export interface Refusal {
+export interface ErrorSummary {
   readonly status: number
   readonly code: string
   readonly target: unknown
   readonly details: readonly string[]
 }
 
-export function refusalOf(answer: Answer): Refusal {
+export function errorSummaryOf(answer: TestResponse): ErrorSummary {
   const { code, target, details } = bodyOf(answer)['error'] as Row & { readonly details: readonly Row[] } // an error body, checked when it came
   return {
     status: answer.status,

@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Body } from '../protocol/request.js'
-import type { Answer } from '../protocol/response.js'
+import type { RequestBody } from '../protocol/request.js'
+import type { ODataResponse } from '../protocol/response.js'
 
 /** A request of a batch, as it was written. */
-export interface BatchRequest extends Body {
+export interface BatchRequest extends RequestBody {
   /** By which later requests refer to it. A multipart batch may leave it out. */
   readonly id?: string
   /** In upper case. */
@@ -19,20 +19,20 @@ export interface BatchRequest extends Body {
  * What is executed at once: a single request, or a group of writes that all succeed or all fail (a change
  * set).
  */
-export interface Step {
+export interface BatchStep {
   readonly atomic: boolean
   /** Name of the group, in a JSON batch. */
-  readonly group?: string
+  readonly atomicityGroup?: string
   readonly requests: readonly BatchRequest[]
 }
 
 /** What became of a step. */
-export interface Outcome {
-  readonly step: Step
+export interface BatchStepResult {
+  readonly step: BatchStep
   /** One for each request. */
-  readonly answers: readonly Answer[]
+  readonly responses: readonly ODataResponse[]
   /** The request at fault; absent if the step succeeded. */
-  readonly failed?: number
+  readonly failedIndex?: number
   /** It was not executed, since another one had failed. */
   readonly skipped?: boolean
 }
@@ -41,13 +41,13 @@ export interface Outcome {
 export interface BatchFormat {
   readonly contentType: string
   /** The text before the first outcome, between two, and after the last one. */
-  readonly frame: readonly [before: string, between: string, after: string]
+  readonly delimiters: readonly [before: string, between: string, after: string]
   /** Empty for an outcome that is left out. */
-  renderOutcome(outcome: Outcome): string
+  renderStepResult(outcome: BatchStepResult): string
 }
 
 /** A batch that was read, and how it wants to be answered. */
-export interface Batch {
-  readonly steps: readonly Step[]
+export interface ParsedBatch {
+  readonly steps: readonly BatchStep[]
   readonly format: BatchFormat
 }

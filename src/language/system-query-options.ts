@@ -1,7 +1,7 @@
-import { suggest } from '../query/suggest.js'
+import { suggestName } from '../query/suggest.js'
 
 /** Query options of OData 4.01, by canonical name. */
-export type OptionName =
+export type SystemQueryOption =
   | '$filter'
   | '$orderby'
   | '$select'
@@ -25,10 +25,10 @@ export type OptionName =
  * `nested` has a meaning only inside `$expand`, `version` must be `*`, and `none` is well known but not
  * built.
  */
-export type Handling = 'query' | 'adapter' | 'nested' | 'version' | 'none'
+export type OptionHandling = 'query' | 'adapter' | 'nested' | 'version' | 'none'
 
 // biome-ignore format: table
-export const OPTIONS: { readonly [K in OptionName]: Handling } = {
+export const SYSTEM_QUERY_OPTIONS: { readonly [K in SystemQueryOption]: OptionHandling } = {
   $apply: 'query', $filter: 'query', $orderby: 'query', $select: 'query', $expand: 'query', $compute: 'query', $search: 'query',
   $top: 'query', $skip: 'query', $count: 'query', $skiptoken: 'query',
   $levels: 'nested',
@@ -37,14 +37,14 @@ export const OPTIONS: { readonly [K in OptionName]: Handling } = {
   $deltatoken: 'none', $index: 'none',
 }
 
-const isOption = (name: string): name is OptionName => Object.hasOwn(OPTIONS, name)
+const isOption = (name: string): name is SystemQueryOption => Object.hasOwn(SYSTEM_QUERY_OPTIONS, name)
 
 /** The canonical name of an option that is written with or without `$`, in any case (Part 2, 5.1). */
-export function toOptionName(written: string): OptionName | undefined {
+export function toSystemQueryOption(written: string): SystemQueryOption | undefined {
   const name = `$${written.replace(/^\$/, '').toLowerCase()}`
   return isOption(name) ? name : undefined
 }
 
 /** The known option that was probably meant. */
 export const suggestOption = (written: string): string | undefined =>
-  suggest(`$${written.replace(/^\$+/, '').trim()}`, Object.keys(OPTIONS))
+  suggestName(`$${written.replace(/^\$+/, '').trim()}`, Object.keys(SYSTEM_QUERY_OPTIONS))

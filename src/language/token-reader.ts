@@ -1,10 +1,10 @@
-import { type At, fail } from '../errors/problem.js'
+import { fail, type SourceLocation } from '../errors/problem.js'
 import type { Ast } from '../query/ast.js'
 import { type Token, type TokenKind, tokenAt } from './lexer.js'
-import type { Budget } from './parser-budget.js'
+import type { ComplexityLimiter } from './parse-limits.js'
 
 /** What people write who come from SQL or JavaScript, and how OData says it. */
-const MEANT: ReadonlyMap<string, string> = new Map(
+const ODATA_EQUIVALENTS: ReadonlyMap<string, string> = new Map(
   // biome-ignore format: table
   [
     ['=', 'eq'], ['==', 'eq'], ['===', 'eq'], ['!=', 'ne'], ['!==', 'ne'], ['<>', 'ne'], ['<', 'lt'], ['<=', 'le'], ['>', 'gt'], ['>=', 'ge'],
@@ -14,18 +14,18 @@ const MEANT: ReadonlyMap<string, string> = new Map(
 )
 
 /** What is missing where an operator touches its neighbour. */
-export const BLANK = 'a blank'
+export const EXPECTED_BLANK = 'a blank'
 
 /** Reads the tokens of one text, one at a time: the first layer of the parser, which knows no grammar. */
 export class TokenReader {
   protected next: Token
   /** End of the token that was taken last. */
-  private end = 0
+  private previousEnd = 0
 
   constructor(
     protected readonly text: string,
     protected readonly source: string,
-    protected readonly budget: Budget,
+    protected readonly limiter: ComplexityLimiter,
   ) {
     this.next = tokenAt(text, 0)
   }
@@ -34,128 +34,133 @@ export class TokenReader {
    * Reads the whole text by a rule: nothing may stand behind it. `$filter` takes no blanks at its end either
    * (OData ABNF, filter).
    */
-  whole<T>(rule: (parser: this) => T, blanks: 'blanks' | 'noBlanks' = 'blanks'): T {
+  parseToEnd<T>(rule: (parser: this) => T, blanks: 'blanks' | 'noBlanks' = 'blanks'): T {
     const result = rule(this)
     if (this.next.kind !== 'end') this.unexpected('an operator or the end')
-    if (this.next.blank && blanks === 'noBlanks') this.unexpected('no blanks at the end')
+    if (this.next.hasLeadingWhitespace && blanks === 'noBlanks') this.unexpected('no blanks at the end')
     return result
   }
 
-  protected at(token: Token = this.next): At {
+  protected position(token: Token = this.next): SourceLocation {
     return { source: this.source, offset: token.offset }
   }
 
   protected advance(): Token {
     const token = this.next
-    this.end = token.end
+    this.previousEnd = token.end
     this.next = tokenAt(this.text, token.end)
     return token
   }
 
   /** The characters from here that match a sticky expression, not as tokens; blanks count. */
-  protected raw(pattern: RegExp): string {
-    pattern.lastIndex = this.end
+  protected readRaw(pattern: RegExp): string {
+    pattern.lastIndex = this.previousEnd
     const [text = ''] = pattern.exec(this.text) ?? []
-    this.resume(this.end + text.length)
+    this.resume(this.previousEnd + text.length)
     return text
   }
 
   /** Lets another reader read from where this one stands; it returns where it stopped. */
-  protected lend<T>(read: (text: string, offset: number) => { readonly value: T; readonly end: number }): T {
-    const { value, end } = read(this.text, this.end)
+  protected delegateTo<T>(
+    read: (text: string, offset: number) => { readonly value: T; readonly end: number },
+  ): T {
+    const { value, end } = read(this.text, this.previousEnd)
     this.resume(end)
     return value
   }
 
-  protected is(text: string): boolean {
+  protected isPunctuation(text: string): boolean {
     return this.next.text === text && this.next.kind === 'punctuation'
   }
 
-  protected skip(text: string): boolean {
-    const found = this.is(text)
+  protected accept(text: string): boolean {
+    const found = this.isPunctuation(text)
     if (found) this.advance()
     return found
   }
 
   /** The same with no blanks in front, as between a name and its bracket or slash. */
-  protected skipClose(text: string): boolean {
-    return !this.next.blank && this.skip(text)
+  protected acceptAdjacent(text: string): boolean {
+    return !this.next.hasLeadingWhitespace && this.accept(text)
   }
 
   protected expect(text: string, expected = `'${text}'`): void {
-    if (!this.skip(text)) this.unexpected(expected)
+    if (!this.accept(text)) this.unexpected(expected)
   }
 
-  protected take(kind: TokenKind, expected: string): Token {
+  protected expectKind(kind: TokenKind, expected: string): Token {
     return this.next.kind === kind ? this.advance() : this.unexpected(expected)
   }
 
   /** A name alone (OData ABNF, odataIdentifier). */
-  protected identifier(expected: string): string {
+  protected expectIdentifier(expected: string): string {
     const { text } = this.next
     return text.startsWith('$') || text.includes('.')
       ? this.unexpected(expected)
-      : this.take('name', expected).text
+      : this.expectKind('name', expected).text
   }
 
   /** A name of a field, or of a type with its namespace. */
-  protected qualified(expected: string): string {
-    return this.next.text.startsWith('$') ? this.unexpected(expected) : this.take('name', expected).text
+  protected expectQualifiedName(expected: string): string {
+    return this.next.text.startsWith('$') ? this.unexpected(expected) : this.expectKind('name', expected).text
   }
 
   /** A word of the language, in any case. */
-  protected isWord(word: string, token: Token = this.next): boolean {
+  protected isKeyword(word: string, token: Token = this.next): boolean {
     return token.kind === 'name' && token.text.toLowerCase() === word
   }
 
   /** One item or more, with commas between them. */
-  protected list<T>(item: () => T): T[] {
-    const at = this.at()
+  protected commaSeparated<T>(item: () => T): T[] {
+    const at = this.position()
     const items = [item()]
-    while (this.skip(',')) {
-      this.budget.list(items.length + 1, at)
+    while (this.accept(',')) {
+      this.limiter.checkListLength(items.length + 1, at)
       items.push(item())
     }
     return items
   }
 
   /** Items up to a closing bracket. */
-  protected closing<T>(items: T, bracket = ')'): T {
+  protected expectClosing<T>(items: T, bracket = ')'): T {
     this.expect(bracket, `an operator or '${bracket}'`)
     return items
   }
 
-  protected call(fn: string, args: readonly Ast[], at: At): Ast {
-    return this.budget.node({ kind: 'call', fn, args, at }, at, args)
+  protected callNode(fn: string, args: readonly Ast[], at: SourceLocation): Ast {
+    return this.limiter.countNode({ kind: 'call', fn, args, at }, at, args)
   }
 
   protected unexpected(expected: string, token: Token = this.next): never {
     return fail({
       kind: 'Syntax',
-      expected: expected + this.advice(token, expected),
-      found: this.show(token),
-      at: this.at(token),
+      expected: expected + this.hintFor(token, expected),
+      found: this.describeToken(token),
+      at: this.position(token),
     })
   }
 
-  private advice(token: Token, expected: string): string {
+  private hintFor(token: Token, expected: string): string {
     const cut =
-      !token.blank && this.text[this.end - 1] === "'" && token.kind !== 'punctuation' && expected !== BLANK
+      !token.hasLeadingWhitespace &&
+      this.text[this.previousEnd - 1] === "'" &&
+      token.kind !== 'punctuation' &&
+      expected !== EXPECTED_BLANK
     if (token.text === "'" || cut) return ' (a quote inside a text is written twice)'
     if (token.kind === 'typed') return ' (blanks stand around operators)'
     if (token.text.startsWith('"')) return ' (texts stand in single quotes)'
-    const meant = MEANT.get(token.text.toLowerCase())
+    const meant = ODATA_EQUIVALENTS.get(token.text.toLowerCase())
     return meant === undefined ? '' : ` (OData writes '${meant}')`
   }
 
-  private show(token: Token): string {
-    if (token.kind === 'end') return token.blank ? 'blanks' : 'the end'
+  private describeToken(token: Token): string {
+    if (token.kind === 'end') return token.hasLeadingWhitespace ? 'blanks' : 'the end'
     if (token.text === "'") return 'a text without its closing quote'
     return token.kind === 'string' ? `the text ${token.text}` : `'${token.text}'`
   }
 
   private resume(offset: number): void {
-    this.end = offset
+    this.previousEnd = offset
     this.next = tokenAt(this.text, offset)
   }
 }

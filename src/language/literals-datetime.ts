@@ -1,69 +1,69 @@
 /** A literal that has the right shape and no value, with what is wrong with it. */
-export interface Flaw {
-  readonly flaw: 'impossible' | 'zone' | 'year'
+export interface DateTimeLiteralError {
+  readonly reason: 'impossible' | 'zone' | 'year'
 }
 
-interface Clock {
+interface TimeOfDayParts {
   /** Seconds since midnight; 86400 for the leap second at the end of a day. */
   readonly seconds: number
   /** `.f` without trailing zeros, or nothing. */
   readonly fraction: string
 }
 
-const IMPOSSIBLE: Flaw = { flaw: 'impossible' }
-const DAY = 86_400
+const INVALID_VALUE: DateTimeLiteralError = { reason: 'impossible' }
+const SECONDS_PER_DAY = 86_400
 const pad = (n: number, width = 2) => String(n).padStart(width, '0')
 
 /** A day as `YYYY-MM-DD`. The years are 0001 to 9999: every database and client can hold those. */
-export function readDate(text: string): string | Flaw {
-  const day = toDay(text)
-  return typeof day === 'number' ? writeDay(day) : day
+export function readDateLiteral(text: string): string | DateTimeLiteralError {
+  const day = parseEpochDay(text)
+  return typeof day === 'number' ? formatEpochDay(day) : day
 }
 
 /** A time of day as `hh:mm:ss[.f]`. A leap second is the first second of the next minute. */
-export function readTime(text: string): string | Flaw {
-  const clock = toClock(text)
-  return clock ? writeClock(clock) : IMPOSSIBLE
+export function readTimeOfDayLiteral(text: string): string | DateTimeLiteralError {
+  const clock = parseTimeOfDay(text)
+  return clock ? formatTimeOfDay(clock) : INVALID_VALUE
 }
 
 /** An instant in UTC as `YYYY-MM-DDThh:mm:ss[.f]Z`. */
-export function readTimestamp(text: string): string | Flaw {
+export function readDateTimeOffsetLiteral(text: string): string | DateTimeLiteralError {
   const [, date = '', time = '', zone] = /^(.+)T(.+?)(Z|[+-]\d\d:\d\d)?$/i.exec(text) ?? []
-  if (zone === undefined) return { flaw: 'zone' }
-  const day = toDay(date)
-  const clock = toClock(time)
-  const offset = toOffset(zone)
+  if (zone === undefined) return { reason: 'zone' }
+  const day = parseEpochDay(date)
+  const clock = parseTimeOfDay(time)
+  const offset = parseUtcOffset(zone)
   if (typeof day !== 'number') return day
-  if (!clock || offset === undefined) return IMPOSSIBLE
+  if (!clock || offset === undefined) return INVALID_VALUE
   const seconds = clock.seconds - offset
-  const shift = Math.floor(seconds / DAY)
-  const written = writeDay(day + shift)
+  const shift = Math.floor(seconds / SECONDS_PER_DAY)
+  const written = formatEpochDay(day + shift)
   return typeof written === 'string'
-    ? `${written}T${writeClock({ ...clock, seconds: seconds - shift * DAY })}Z`
+    ? `${written}T${formatTimeOfDay({ ...clock, seconds: seconds - shift * SECONDS_PER_DAY })}Z`
     : written
 }
 
 /** Days since 1970-01-01. */
-function toDay(text: string): number | Flaw {
+function parseEpochDay(text: string): number | DateTimeLiteralError {
   const [, year = '', month = '', day = ''] = /^(-?\d+)-(\d\d)-(\d\d)$/.exec(text) ?? []
-  if (/^-?0\d{4}/.test(year)) return IMPOSSIBLE
-  if (!/^\d{4}$/.test(year) || year === '0000') return { flaw: 'year' }
+  if (/^-?0\d{4}/.test(year)) return INVALID_VALUE
+  if (!/^\d{4}$/.test(year) || year === '0000') return { reason: 'year' }
   // setUTCFullYear: Date.UTC would read the years 0 to 99 as 1900 to 1999.
   const date = new Date(0)
   date.setUTCFullYear(Number(year), Number(month) - 1, Number(day))
   const same = date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day)
-  return same ? date.getTime() / 1000 / DAY : IMPOSSIBLE
+  return same ? date.getTime() / 1000 / SECONDS_PER_DAY : INVALID_VALUE
 }
 
-function writeDay(day: number): string | Flaw {
-  const date = new Date(day * DAY * 1000)
+function formatEpochDay(day: number): string | DateTimeLiteralError {
+  const date = new Date(day * SECONDS_PER_DAY * 1000)
   const year = date.getUTCFullYear()
   return year >= 1 && year <= 9999
     ? `${pad(year, 4)}-${pad(date.getUTCMonth() + 1)}-${pad(date.getUTCDate())}`
-    : { flaw: 'year' }
+    : { reason: 'year' }
 }
 
-function toClock(text: string): Clock | undefined {
+function parseTimeOfDay(text: string): TimeOfDayParts | undefined {
   const [, hour, minute, second = '0', fraction = ''] =
     /^(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,12}))?)?$/.exec(text) ?? []
   if (hour === undefined || Number(hour) > 23 || Number(minute) > 59 || Number(second) > 60) return undefined
@@ -73,11 +73,11 @@ function toClock(text: string): Clock | undefined {
   }
 }
 
-const writeClock = ({ seconds, fraction }: Clock) =>
+const formatTimeOfDay = ({ seconds, fraction }: TimeOfDayParts) =>
   `${pad(Math.floor(seconds / 3600))}:${pad(Math.floor(seconds / 60) % 60)}:${pad(seconds % 60)}${fraction}`
 
 /** Seconds that the local clock is ahead of UTC. */
-function toOffset(zone: string): number | undefined {
+function parseUtcOffset(zone: string): number | undefined {
   if (/^z$/i.test(zone)) return 0
   const [hours = 0, minutes = 0] = zone.slice(1).split(':').map(Number)
   if (hours > 23 || minutes > 59) return undefined

@@ -1,4 +1,4 @@
-import type { Random } from './random.js'
+import type { SeededRandom } from './random.js'
 
 /** A city of the sample market: real name, position and postal codes; money in US dollars. */
 export interface City {
@@ -10,7 +10,7 @@ export interface City {
   readonly latitude: number
   readonly longitude: number
   /** Degrees of latitude and longitude around the centre within which there are houses, and no lake. */
-  readonly reach: readonly [number, number]
+  readonly extent: readonly [number, number]
   readonly postalCodes: readonly string[]
   readonly phoneArea: string
   /** What a square foot of an ordinary house costs. */
@@ -168,14 +168,25 @@ const IDAHO: readonly CityRow[] = [
 
 const toCity =
   (state: City['state']) =>
-  ([name, county, area, latitude, longitude, up, across, phoneArea, pricePerFoot, codes]: CityRow): City => ({
+  ([
+    name,
+    county,
+    area,
+    latitude,
+    longitude,
+    latitudeReach,
+    longitudeReach,
+    phoneArea,
+    pricePerFoot,
+    codes,
+  ]: CityRow): City => ({
     name,
     state,
     county,
     area,
     latitude,
     longitude,
-    reach: [up, across],
+    extent: [latitudeReach, longitudeReach],
     postalCodes: codes.split(' '),
     phoneArea,
     pricePerFoot,
@@ -186,13 +197,13 @@ const CITIES: readonly City[] = WASHINGTON.flatMap((row, place) =>
 )
 
 // biome-ignore format: words
-const STREETS = [
+const STREET_NAMES = [
   'Main', 'Maple', 'Lincoln', 'Cedar', 'Pine', 'Lakeview', 'Division', 'Sherman', 'Washington', 'Garfield', 'Aspen', 'Ponderosa', 'River', 'Grandview',
   'Orchard', 'Sunset', 'Meadowlark', 'Fairview', 'Government', 'Ironwood', 'Tamarack', 'Huckleberry', 'Larch', 'Hawthorne', 'Overlook', 'Elk Ridge',
   "Chief Joseph's", "O'Malley", "Sportsman's Loop", "Pend d'Oreille", 'Señor Ángel', 'Café Row', '1st', '2nd', '3rd', '14th', '22nd', '101st',
 ]
 // biome-ignore format: words
-const SUFFIXES = ['Street', 'Avenue', 'Drive', 'Lane', 'Court', 'Road', 'Way', 'Place', 'Circle', 'Boulevard', 'Loop', 'Trail']
+const STREET_SUFFIXES = ['Street', 'Avenue', 'Drive', 'Lane', 'Court', 'Road', 'Way', 'Place', 'Circle', 'Boulevard', 'Loop', 'Trail']
 // biome-ignore format: words
 const SUBDIVISIONS = [
   'Coeur d’Alene Place', 'Garland', 'Prairie Trails', 'The Highlands', "Miner's Creek", 'Harris Ranch', 'Bridgetower', 'Montrose', 'Foothills East',
@@ -212,26 +223,26 @@ export interface Site {
   readonly subdivision: string | null
 }
 
-export const pickCity = (random: Random): City => random.pickUsual(CITIES)
+export const pickCity = (random: SeededRandom): City => random.pickWeighted(CITIES)
 
 /** Six decimals: about 0.1 m. */
-const toDegrees = (value: number) => Math.round(value * 1e6) / 1e6
+const roundDegrees = (value: number) => Math.round(value * 1e6) / 1e6
 
 /** Sums of two even draws: most houses stand towards the middle of the city. */
-const around = (random: Random, centre: number, reach: number) =>
-  toDegrees(centre + (reach * (random.between(-1, 1) + random.between(-1, 1))) / 2)
+const pickCoordinate = (random: SeededRandom, centre: number, extent: number) =>
+  roundDegrees(centre + (extent * (random.between(-1, 1) + random.between(-1, 1))) / 2)
 
-export function pickSite(random: Random, city: City): Site {
+export function pickSite(random: SeededRandom, city: City): Site {
   return {
     city,
     postalCode: random.pick(city.postalCodes),
-    latitude: around(random, city.latitude, city.reach[0]),
-    longitude: around(random, city.longitude, city.reach[1]),
+    latitude: pickCoordinate(random, city.latitude, city.extent[0]),
+    longitude: pickCoordinate(random, city.longitude, city.extent[1]),
     streetNumber: String(random.int(1, 199) * random.pick([1, 5, 12, 61])),
-    direction: random.chance(0.45) ? random.pickUsual(['N', 'W', 'E', 'S', 'NW', 'SE', 'NE', 'SW']) : null,
-    streetName: random.pickUsual(STREETS),
-    streetSuffix: random.pickUsual(SUFFIXES),
-    subdivision: random.maybe(0.35, random.pick(SUBDIVISIONS)),
+    direction: random.chance(0.45) ? random.pickWeighted(['N', 'W', 'E', 'S', 'NW', 'SE', 'NE', 'SW']) : null,
+    streetName: random.pickWeighted(STREET_NAMES),
+    streetSuffix: random.pickWeighted(STREET_SUFFIXES),
+    subdivision: random.orNull(0.35, random.pick(SUBDIVISIONS)),
   }
 }
 

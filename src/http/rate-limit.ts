@@ -1,0 +1,112 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { LRUCache } from 'lru-cache'
+import type { Config } from '../config/config.js'
+import { ProblemError } from '../errors/problem.js'
+import { readBearerToken, type TokenVerifier, tokenFingerprint, type VerifiedToken } from './auth/bearer.js'
+import { setRequestActor } from './auth/request-actor.js'
+
+const WINDOW_MS = 60_000
+const MAX_COUNTED_TOKENS = 100_000
+
+interface RateWindow {
+  readonly endsAt: number
+  count: number
+}
+
+type RateLimitMiddleware = (
+  req: IncomingMessage,
+  res: ServerResponse,
+  next: (error?: unknown) => void,
+) => void
+
+/** What is left of a window. */
+interface RateLimitState {
+  readonly remaining: number
+  /** Seconds to the end of the window. */
+  readonly resetSeconds: number
+  readonly isExceeded: boolean
+}
+
+/**
+ * Counts what tokens ask for, in windows of a minute that begin with the first request: HTTP and WebSockets
+ * share it.
+ */
+export interface RateLimiter {
+  readonly rateLimit: number
+  /** Counts one request of a valid token. */
+  consume(authorization: string): RateLimitState
+  /** The same by the token's name in memory. */
+  consumeFor(name: string): RateLimitState
+}
+
+export function createRateLimiter({ rateLimit }: Pick<Config, 'rateLimit'>): RateLimiter {
+  const windows = new LRUCache<string, RateWindow>({ max: MAX_COUNTED_TOKENS })
+  function openWindow(name: string, now: number): RateWindow {
+    const window = { endsAt: now + WINDOW_MS, count: 0 }
+    windows.set(name, window)
+    return window
+  }
+  function consumeFor(name: string): RateLimitState {
+    const now = Date.now()
+    const current = windows.get(name)
+    const window = current !== undefined && now < current.endsAt ? current : openWindow(name, now)
+    window.count++
+    const resetSeconds = Math.max(1, Math.ceil((window.endsAt - now) / 1000))
+    return {
+      remaining: Math.max(0, rateLimit - window.count),
+      resetSeconds,
+      isExceeded: rateLimit > 0 && window.count > rateLimit,
+    }
+  }
+  return {
+    rateLimit,
+    consumeFor,
+    consume: authorization => consumeFor(tokenFingerprint(readBearerToken(authorization))),
+  }
+}
+
+/**
+ * At most RATE_LIMIT requests per minute and token. What is left stands in the RateLimit headers. Only valid
+ * tokens count, so nobody fills the memory with invented ones or starves another behind the same address;
+ * requests without one go on to be refused by the adapters. Refused requests do not prolong the wait. The
+ * problem (TooManyRequests) goes to the error handler of the adapter behind.
+ */
+export function limitRate(
+  config: Pick<Config, 'rateLimit'>,
+  verifier: TokenVerifier,
+  limiter: RateLimiter = createRateLimiter(config),
+): RateLimitMiddleware {
+  return (req, res, next) => {
+    const { authorization } = req.headers
+    if (limiter.rateLimit === 0 || authorization === undefined) return next()
+    const cached = verifier.findCached(authorization)
+    if (cached) return consumeRequest(req, cached, limiter, res, next)
+    verifier.authenticate(authorization).then(
+      verified => consumeRequest(req, verified, limiter, res, next),
+      () => next(),
+    )
+  }
+}
+
+function consumeRequest(
+  req: IncomingMessage,
+  { actor, name }: VerifiedToken,
+  limiter: RateLimiter,
+  res: ServerResponse,
+  next: (error?: unknown) => void,
+): void {
+  setRequestActor(req, actor)
+  applyRateLimit(limiter.consumeFor(name), limiter.rateLimit, res, next)
+}
+
+function applyRateLimit(
+  { remaining, resetSeconds, isExceeded }: RateLimitState,
+  limit: number,
+  res: ServerResponse,
+  next: (error?: unknown) => void,
+): void {
+  res.setHeader('RateLimit-Limit', limit)
+  res.setHeader('RateLimit-Remaining', remaining)
+  res.setHeader('RateLimit-Reset', resetSeconds)
+  next(isExceeded ? new ProblemError({ kind: 'TooManyRequests', retryAfter: resetSeconds }) : undefined)
+}

@@ -1,0 +1,132 @@
+import { fail, type SourceLocation } from '../errors/problem.js'
+import type { Ast, SearchAst } from '../query/ast.js'
+import type { Token } from './lexer.js'
+import { parseSearchExpression } from './parser-search.js'
+import { TokenReader } from './token-reader.js'
+
+type Quantifier = 'any' | 'all'
+interface CollectionPrefix {
+  readonly names: readonly string[]
+  readonly filter?: Ast
+  readonly at: SourceLocation
+}
+
+const EXPECTED_MEMBER = 'a field, $count, any or all'
+
+/** Names that stand at the beginning of a path although they begin with `$`. */
+const IMPLICIT_VARIABLES: ReadonlySet<string> = new Set(['$it', '$this'])
+
+/**
+ * Paths and what can end them: `A/B`, `A/any(x:...)`, `A/$count(...)`, `A/$filter(...)/$count`,
+ * `$root/A('k')/B` (Part 2, 5.1.1.11 to 5.1.1.15).
+ */
+export abstract class MemberExpressionParser extends TokenReader {
+  /** Variables of the lambdas around, which hide fields and words of the language. */
+  protected readonly lambdaVariables: string[] = []
+
+  abstract expression(): Ast
+  protected abstract operand(): Ast
+
+  /** A path, from the first name on, which is taken already. */
+  protected pathExpression(first: Token): Ast {
+    if (first.text === '$root') return this.rootExpression(this.position(first))
+    if (first.text.startsWith('$') && !IMPLICIT_VARIABLES.has(first.text))
+      this.unexpected('a value or a field', first)
+    const names = [first.text]
+    while (this.acceptAdjacent('/')) {
+      const end = this.pathSuffix({ names, at: this.position(first) })
+      if (end) return end
+      names.push(this.memberName())
+    }
+    return this.limiter.countNode({ kind: 'path', names, at: this.position(first) }, this.position(first))
+  }
+
+  /** What stands behind a slash and is no name of a field. */
+  private pathSuffix(prefix: CollectionPrefix): Ast | undefined {
+    if (this.next.hasLeadingWhitespace) this.unexpected(EXPECTED_MEMBER)
+    const quantifier = this.next.text.toLowerCase()
+    if ((quantifier === 'any' || quantifier === 'all') && this.text[this.next.end] === '(')
+      return this.lambdaExpression(quantifier, prefix)
+    if (this.next.text === '$count') return this.countExpression(prefix)
+    if (this.next.text === '$filter') return this.filterSegment(prefix)
+    return undefined
+  }
+
+  private memberName(): string {
+    if (this.next.hasLeadingWhitespace || this.next.text.startsWith('$')) this.unexpected(EXPECTED_MEMBER)
+    return this.expectKind('name', EXPECTED_MEMBER).text
+  }
+
+  private lambdaExpression(quantifier: Quantifier, { names: over, filter, at }: CollectionPrefix): Ast {
+    if (filter) return fail({ kind: 'NotImplemented', feature: `${quantifier} behind /$filter()`, at })
+    this.advance()
+    this.expect('(')
+    if (quantifier === 'any' && this.accept(')'))
+      return this.limiter.countNode({ kind: 'lambda', quantifier, over, at }, at)
+    const variable = this.expectIdentifier('a variable')
+    this.expect(':')
+    this.lambdaVariables.push(variable)
+    const body = this.expectClosing(this.limiter.nested(at, () => this.expression()))
+    this.lambdaVariables.pop()
+    return this.limiter.countNode({ kind: 'lambda', quantifier, over, variable, body, at }, at, [body])
+  }
+
+  private countExpression({ names: over, filter: outer, at }: CollectionPrefix): Ast {
+    this.advance()
+    const { filter: inner, search } = this.acceptAdjacent('(')
+      ? this.limiter.nested(at, () => this.countOptions())
+      : {}
+    const filter = outer && inner ? this.callNode('and', [outer, inner], at) : (outer ?? inner)
+    const node: Ast = { kind: 'count', over, ...(filter && { filter }), ...(search && { search }), at }
+    return this.limiter.countNode(node, at, [...(filter ? [filter] : []), ...(search ? [search] : [])])
+  }
+
+  private countOptions(): { readonly filter?: Ast; readonly search?: SearchAst } {
+    const found: { filter?: Ast; search?: SearchAst } = {}
+    do {
+      const option = this.expectKind('name', '$filter or $search')
+      const name = option.text.replace(/^\$/, '').toLowerCase()
+      if (name !== 'filter' && name !== 'search') this.unexpected('$filter or $search', option)
+      if (found[name]) fail({ kind: 'DuplicateOption', option: `$${name}` })
+      this.expect('=')
+      if (name === 'filter') found.filter = this.expression()
+      else found.search = this.searchExpression()
+    } while (this.accept(';'))
+    return this.expectClosing(found)
+  }
+
+  private filterSegment(prefix: CollectionPrefix): Ast {
+    const { at } = prefix
+    this.advance()
+    this.expect('(')
+    const condition = this.expectClosing(this.limiter.nested(at, () => this.expression()))
+    const filter = prefix.filter ? this.callNode('and', [prefix.filter, condition], at) : condition
+    const end = this.acceptAdjacent('/') ? this.pathSuffix({ ...prefix, filter }) : undefined
+    return end ?? fail({ kind: 'NotImplemented', feature: '/$filter() without /$count behind it', at })
+  }
+
+  private rootExpression(at: SourceLocation): Ast {
+    this.expect('/')
+    const entity = this.memberName()
+    if (!this.acceptAdjacent('('))
+      return fail({ kind: 'NotImplemented', feature: 'collections behind $root', at })
+    const key = this.expectClosing(this.rootKeyPredicate())
+    const names: string[] = []
+    while (this.acceptAdjacent('/')) names.push(this.memberName())
+    return this.limiter.countNode({ kind: 'root', entity, key, names, at }, at, [key])
+  }
+
+  private rootKeyPredicate(): Ast {
+    if (this.next.kind === 'name' && this.text[this.next.end] === '=') {
+      this.advance()
+      this.expect('=')
+    }
+    const first = this.next
+    const key = this.operand()
+    return key.kind === 'literal' ? key : this.unexpected('a key', first)
+  }
+
+  searchExpression(): SearchAst {
+    return this.delegateTo((text, offset) => parseSearchExpression(text, offset, this.source, this.limiter))
+  }
+}

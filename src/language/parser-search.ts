@@ -1,0 +1,141 @@
+import { fail, type SourceLocation } from '../errors/problem.js'
+import type { SearchAst } from '../query/ast.js'
+import { unquote } from './literals.js'
+import type { ComplexityLimiter } from './parse-limits.js'
+
+const BLANK = /[ \t]/
+const BLANKS = /[ \t]*/y
+const PHRASE = /"([^"]*)"/y
+/** Everything but blanks, brackets, double quotes and semicolons (OData ABNF, searchWord). */
+const WORD = /[^\s()";]+/y
+/**
+ * A whole search in single quotes is one text, as an end user typed it (OData ABNF, searchExpr-incomplete).
+ */
+const QUOTED_SEARCH = /[ \t]*('[^']+(?:''[^']*)*')[ \t]*(?=$|[);])/y
+const SEARCH_OPERATORS = { and: /AND(?=[ \t])/y, or: /OR(?=[ \t])/y, not: /NOT(?=[ \t])/y } as const
+
+/**
+ * Reads a search expression from an offset on, up to the end, a semicolon or a closing bracket that it has
+ * not opened. NOT binds tighter than AND, which may be left out, and AND tighter than OR; they are operators
+ * in capitals only, between operands (Part 2, 5.1.8).
+ */
+export function parseSearchExpression(
+  text: string,
+  offset: number,
+  source: string,
+  budget: ComplexityLimiter,
+): { readonly value: SearchAst; readonly end: number } {
+  return new SearchParser(text, offset, source, budget).parse()
+}
+
+class SearchParser {
+  constructor(
+    private readonly text: string,
+    private offset: number,
+    private readonly source: string,
+    private readonly limiter: ComplexityLimiter,
+  ) {}
+
+  parse(): { readonly value: SearchAst; readonly end: number } {
+    const at = this.position()
+    const [typed, quoted] = this.match(QUOTED_SEARCH) ?? []
+    if (typed !== undefined && quoted !== undefined)
+      return { value: this.phraseNode(unquote(quoted), at), end: this.offset }
+    const value = this.orExpression()
+    this.match(BLANKS)
+    return { value, end: this.offset }
+  }
+
+  private orExpression(): SearchAst {
+    let left = this.andExpression()
+    while (this.acceptOperator('or')) left = this.binaryNode('or', left, this.andExpression())
+    return left
+  }
+
+  private andExpression(): SearchAst {
+    let left = this.operand()
+    while (!this.atEnd() && !this.isOperator('or')) {
+      if (!this.acceptOperator('and') && !BLANK.test(this.text[this.offset - 1] ?? ''))
+        this.unexpected('a blank')
+      left = this.binaryNode('and', left, this.operand())
+    }
+    return left
+  }
+
+  private operand(): SearchAst {
+    this.match(BLANKS)
+    const at = this.position()
+    if (this.text[this.offset] === '(') return this.limiter.nested(at, () => this.parenthesized())
+    if (this.acceptOperator('not')) {
+      const operand = this.limiter.nested(at, () => this.operand())
+      return this.limiter.countNode({ kind: 'not', operand }, at, [operand])
+    }
+    const [, phrase] = this.match(PHRASE) ?? []
+    if (phrase?.trim()) return this.phraseNode(phrase, at)
+    const [word] = this.match(WORD) ?? []
+    return word === undefined
+      ? this.unexpected('a word or a phrase in double quotes')
+      : this.phraseNode(word, at)
+  }
+
+  private parenthesized(): SearchAst {
+    this.offset++
+    const inner = this.orExpression()
+    this.match(BLANKS)
+    if (this.text[this.offset] !== ')') this.unexpected("a word or ')'")
+    this.offset++
+    return inner
+  }
+
+  private binaryNode(kind: 'and' | 'or', left: SearchAst, right: SearchAst): SearchAst {
+    return this.limiter.countNode({ kind, left, right }, this.position(), [left, right])
+  }
+
+  private phraseNode(text: string, at: SourceLocation): SearchAst {
+    return this.limiter.countNode({ kind: 'phrase', text, at }, at)
+  }
+
+  /** Takes an operator, if it stands here and an operand can follow. */
+  private acceptOperator(name: keyof typeof SEARCH_OPERATORS): boolean {
+    if (!this.isOperator(name)) return false
+    this.match(SEARCH_OPERATORS[name])
+    return true
+  }
+
+  private isOperator(name: keyof typeof SEARCH_OPERATORS): boolean {
+    this.match(BLANKS)
+    const pattern = SEARCH_OPERATORS[name]
+    pattern.lastIndex = this.offset
+    return (
+      pattern.test(this.text) &&
+      /[^\s);]/.test(this.text.slice(this.offset + name.length, this.offset + name.length + 64))
+    )
+  }
+
+  private atEnd(): boolean {
+    this.match(BLANKS)
+    const c = this.text[this.offset]
+    return c === undefined || c === ')' || c === ';'
+  }
+
+  private match(pattern: RegExp): RegExpExecArray | null {
+    pattern.lastIndex = this.offset
+    const found = pattern.exec(this.text)
+    if (found) this.offset = pattern.lastIndex
+    return found
+  }
+
+  private position(): SourceLocation {
+    return { source: this.source, offset: this.offset }
+  }
+
+  private unexpected(expected: string): never {
+    const found = this.text[this.offset]
+    return fail({
+      kind: 'Syntax',
+      expected,
+      found: found === undefined ? 'the end' : `'${found}'`,
+      at: this.position(),
+    })
+  }
+}

@@ -1,0 +1,226 @@
+import type { Actor } from '../../domain/actor.js'
+import { fail, ProblemError } from '../../errors/problem.js'
+import type { TokenVerifier } from '../../http/auth/bearer.js'
+import { type DispatchConfig, dispatchRequest, type ParsedODataRequest, parseRequest } from '../dispatch.js'
+import { negotiateJsonFormat } from '../protocol/negotiate.js'
+import type { ODataRequest, ODataServices } from '../protocol/request.js'
+import { type ODataResponse, toODataErrorResponse } from '../protocol/response.js'
+import { negotiateVersion } from '../protocol/version.js'
+import type { BatchRequest, BatchStep, BatchStepResult } from './batch-request.js'
+import {
+  checkDependencies,
+  type RequestReferences,
+  referenceOf,
+  registerFailure,
+  registerSuccess,
+  resolveETagReferences,
+  resolveRequestUrl,
+} from './request-references.js'
+
+/** What the requests of a batch are executed with. */
+export interface BatchContext extends ODataServices {
+  readonly config: DispatchConfig
+  readonly verifier: TokenVerifier
+  readonly report: (error: unknown) => string
+}
+
+/** The request that holds the batch. */
+type EnclosingRequest = Pick<ODataRequest, 'root' | 'headers' | 'actor'>
+
+/** A request of a batch with all that it has from the envelope. */
+interface AuthenticatedBatchRequest {
+  readonly request: BatchRequest
+  readonly headers: ODataRequest['headers']
+  readonly actor: Actor
+}
+
+const WRITE_METHODS: ReadonlySet<string> = new Set(['POST', 'PATCH', 'PUT', 'DELETE'])
+const DEPENDENCY_FAILED = new ProblemError({ kind: 'DependencyFailed' })
+
+/** Executes the steps of one batch. */
+export class BatchExecutor {
+  readonly #references: RequestReferences = new Map()
+  readonly #inheritedHeaders: ODataRequest['headers']
+
+  constructor(
+    private readonly enclosingRequest: EnclosingRequest,
+    private readonly context: BatchContext,
+  ) {
+    this.#inheritedHeaders = toInheritedHeaders(enclosingRequest.headers)
+  }
+
+  /**
+   * Executes one step after the other, each when its outcome is asked for. After one that failed nothing more
+   * is executed, unless `goOn`.
+   */
+  async *execute(steps: readonly BatchStep[], continueOnError: boolean): AsyncGenerator<BatchStepResult> {
+    let isStopped = false
+    for (const step of steps) {
+      const outcome: BatchStepResult = isStopped ? this.#skipStep(step) : await this.#executeStep(step)
+      if (outcome.failedIndex !== undefined) registerFailure(step, this.#references)
+      isStopped ||= outcome.failedIndex !== undefined && !continueOnError
+      yield outcome
+    }
+  }
+
+  #skipStep(step: BatchStep): BatchStepResult {
+    const responses = step.requests.map(request => this.#toErrorResponse(request, DEPENDENCY_FAILED))
+    return { step, responses, failedIndex: 0, skipped: true }
+  }
+
+  #executeStep(step: BatchStep): Promise<BatchStepResult> {
+    return step.atomic ? this.#executeAtomicityGroup(step) : this.#executeIndividualRequest(step)
+  }
+
+  async #executeIndividualRequest(step: BatchStep): Promise<BatchStepResult> {
+    const responses: ODataResponse[] = []
+    for (const request of step.requests) {
+      try {
+        responses.push(
+          await this.#executeRequest(await this.#authenticate(request), this.context, this.#references),
+        )
+      } catch (error) {
+        return { step, responses: [this.#toErrorResponse(request, error)], failedIndex: 0 }
+      }
+    }
+    return { step, responses }
+  }
+
+  /** A group is one transaction: what succeeded before the one that failed is taken back (Part 1, 11.7.4). */
+  async #executeAtomicityGroup(step: BatchStep): Promise<BatchStepResult> {
+    const { requests } = step
+    let index = 0
+    const each = async <F, T>(
+      items: readonly F[],
+      work: (item: F) => T | Promise<T>,
+    ): Promise<readonly T[]> => {
+      const results: T[] = []
+      for (index = 0; index < items.length; index++) results.push(await work(items[index] as F)) // within its length
+      return results
+    }
+    try {
+      const authenticated = await each(requests, request => this.#authenticate(request))
+      const keys = await each(authenticated, one => this.#keysToLock(one, step))
+      const { answers: responses, known } = await this.context.writing.transaction(
+        keys.flat(),
+        async writing => {
+          const attemptReferences = new Map(this.#references)
+          return {
+            answers: await each(authenticated, one =>
+              this.#executeRequest(one, { ...this.context, writing }, attemptReferences),
+            ),
+            known: attemptReferences,
+          }
+        },
+      )
+      for (const [name, reference] of known) this.#references.set(name, reference)
+      if (step.atomicityGroup !== undefined) this.#references.set(step.atomicityGroup, { succeeded: true })
+      return { step, responses }
+    } catch (error) {
+      // What fails after the last request, the end of the transaction, is told with that request.
+      const failedIndex = Math.min(index, requests.length - 1)
+      return {
+        step,
+        responses: requests.map((request, i) =>
+          this.#toErrorResponse(request, i === failedIndex ? error : DEPENDENCY_FAILED),
+        ),
+        failedIndex,
+      }
+    }
+  }
+
+  /**
+   * The key of the record that a write of a group names, if there is one before the group begins. A group
+   * holds nothing but writes (`BadRequest`).
+   */
+  #keysToLock(authenticated: AuthenticatedBatchRequest, { requests }: BatchStep): readonly string[] {
+    const { method, url } = authenticated.request
+    const reference = referenceOf(url)
+    if (!WRITE_METHODS.has(method)) failNotAWrite()
+    if (requests.some(({ id }) => id !== undefined && id === reference)) return []
+    const { path } = this.#parse(authenticated, this.#references)
+    if (path.kind === 'batch' || ('form' in path && path.form === 'query')) failNotAWrite()
+    return path.kind === 'record' && path.navigationPath.length === 0 && path.key !== undefined
+      ? [path.key]
+      : []
+  }
+
+  /**
+   * A request has from the envelope what it does not say itself. One with a token of its own is that of the
+   * token's owner.
+   */
+  async #authenticate(request: BatchRequest): Promise<AuthenticatedBatchRequest> {
+    const { authorization } = request.headers
+    const actor =
+      authorization === undefined
+        ? this.enclosingRequest.actor
+        : await this.context.verifier.verify(authorization)
+    return { request, actor, headers: { ...this.#inheritedHeaders, ...request.headers } }
+  }
+
+  #parse(
+    { request, headers, actor }: AuthenticatedBatchRequest,
+    references: RequestReferences,
+  ): ParsedODataRequest {
+    const { root } = this.enclosingRequest
+    const { method, url, readBody, readText } = request
+    return parseRequest(
+      { method, root, headers, actor, readBody, readText, ...resolveRequestUrl(url, root, references) },
+      this.context.config,
+    )
+  }
+
+  async #executeRequest(
+    authenticated: AuthenticatedBatchRequest,
+    service: ODataServices,
+    references: RequestReferences,
+  ): Promise<ODataResponse> {
+    const { request } = authenticated
+    checkDependencies(request, references)
+    const parsed = this.#parse(
+      { ...authenticated, headers: resolveETagReferences(authenticated.headers, references) },
+      references,
+    )
+    const { body, ...answer } = await dispatchRequest(parsed, service)
+    registerSuccess(request, parsed, answer, references)
+    const headers = { 'OData-Version': parsed.request.version, ...answer.headers }
+    return { ...answer, headers, ...(body !== undefined && request.method !== 'HEAD' && { body }) }
+  }
+
+  #toErrorResponse({ headers }: BatchRequest, error: unknown): ODataResponse {
+    const response = toODataErrorResponse(error, this.context.report)
+    return {
+      ...response,
+      headers: {
+        'OData-Version': negotiateVersion({ ...this.#inheritedHeaders, ...headers }),
+        ...response.headers,
+      },
+    }
+  }
+}
+
+const failNotAWrite = (): never =>
+  fail({ kind: 'BadRequest', reason: 'a group of a batch holds nothing but writes' })
+
+/**
+ * Preferences are left out: `return` is not for batches (Part 1, 8.2.8.7), and the size of a page is asked
+ * for where there are pages.
+ */
+function toInheritedHeaders({
+  accept,
+  'odata-maxversion': maxVersion,
+}: ODataRequest['headers']): ODataRequest['headers'] {
+  return {
+    ...(accept !== undefined && acceptsJson(accept) && { accept }),
+    ...(maxVersion !== undefined && { 'odata-maxversion': maxVersion }),
+  }
+}
+
+/** An Accept that is about the batch itself, `multipart/mixed`, says nothing about its parts. */
+function acceptsJson(accept: string): boolean {
+  try {
+    return negotiateJsonFormat({ accept, format: undefined }).contentType !== ''
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,27 @@
+import type { Actor } from '../../../src/domain/actor.js'
+import { authorize } from '../../../src/domain/authorize.js'
+import { DEFAULT_PARSE_LIMITS } from '../../../src/language/parse-limits.js'
+import { getEntity } from '../../../src/model/model.js'
+import { parseQuery, readQueryOptions } from '../../../src/odata/url/query-options.js'
+import { bind } from '../../../src/query/bind.js'
+import type { Plan } from '../../../src/query/plan.js'
+
+const LIMITS = { pageSize: 100, pageSizeMax: 1000, expandPageMax: 100, topIsTotal: false, expandDepth: 8 }
+/** Records with little beside their fields. */
+export const ODATA_REPRESENTATION = {
+  reference: '@odata.id',
+  countSuffix: '@odata.count',
+  numbersAsText: false,
+}
+
+/** The plan of options as a client writes them, for whoever asks. */
+export const toPlan = (text: string, of = 'Property'): Plan =>
+  bind(
+    parseQuery(readQueryOptions(encodeURI(text)), 'collection', DEFAULT_PARSE_LIMITS),
+    getEntity(of),
+    LIMITS,
+  )
+
+/** The same with what the reader may see. */
+export const toAuthorizedPlan = (reader: Actor, text: string, of = 'Property'): Plan =>
+  authorize(toPlan(text, of), reader, { nonDisclosure: false })

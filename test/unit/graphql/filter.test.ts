@@ -258,7 +258,7 @@ test('every overload that takes a value first has a field', () => {
   )
   const isThere = ({ fn, others }: (typeof overloads)[number]) =>
     fields.some(({ means }) => {
-      if (means.kind !== 'test' && means.kind !== 'function') return false
+      if (means.kind !== 'predicate' && means.kind !== 'function') return false
       const args = means.kind === 'predicate' ? [means.argument] : means.arguments
       return (
         means.fn === fn &&

@@ -41,7 +41,9 @@ export function authorize(plan: Plan, actor: Actor, policy: DisclosurePolicy): P
 const AUTHORIZED_PLANS = new LRUCache<string, Plan>({ max: 2000 })
 
 /** An actor is known as long as its token: its next requests find what was made for it. */
-const authorizerOf = memoize((actor: Actor, policy: DisclosurePolicy) => new PlanAuthorizer(actor, policy))
+const authorizerOf = memoize(function authorizerOf(actor: Actor, policy: DisclosurePolicy) {
+  return new PlanAuthorizer(actor, policy)
+})
 
 class PlanAuthorizer {
   constructor(
@@ -83,21 +85,26 @@ class PlanAuthorizer {
     }
   }
 
-  private readonly isVisible = memoize((of: Entity, { row }: RowSource) =>
-    isRecordVisible(of, row, this.actor),
-  )
+  private readonly isVisible = memoize(this.visibilityOf.bind(this))
+  private readonly authorizeOrderBy = memoize(this.authorizeOrderTerms.bind(this))
+  private readonly authorizeSelect = memoize(this.authorizeSelectItems.bind(this))
+  private readonly authorizeExpand = memoize(this.authorizeExpansions.bind(this))
 
-  private readonly authorizeOrderBy = memoize((orderBy: Plan['orderBy']) =>
-    orderBy.map(o => this.authorizeOrderTerm(o)),
-  )
+  private visibilityOf(of: Entity, { row }: RowSource) {
+    return isRecordVisible(of, row, this.actor)
+  }
 
-  private readonly authorizeSelect = memoize((select: Plan['select'], source: ColumnSource) =>
-    select.map(s => this.authorizeSelectItem(s, source)),
-  )
+  private authorizeOrderTerms(orderBy: Plan['orderBy']) {
+    return orderBy.map(o => this.authorizeOrderTerm(o))
+  }
 
-  private readonly authorizeExpand = memoize((expand: Plan['expand'], source: ColumnSource) =>
-    expand.map(e => this.authorizeExpansion(e, source)),
-  )
+  private authorizeSelectItems(select: Plan['select'], source: ColumnSource) {
+    return select.map(s => this.authorizeSelectItem(s, source))
+  }
+
+  private authorizeExpansions(expand: Plan['expand'], source: ColumnSource) {
+    return expand.map(e => this.authorizeExpansion(e, source))
+  }
 
   private authorizeExpansion(expansion: Expansion, from: ColumnSource): Expansion {
     const { navigation, plan } = expansion

@@ -58,13 +58,17 @@ export function parseRequest(raw: RawODataRequest, settings: DispatchConfig): Pa
 }
 
 /** One object for all requests: what is read of a query is known by it. */
-const parseLimitsOf = memoize(
-  ({ maxDepth, maxNodes, maxList }: DispatchConfig): ParseLimits => ({
+const parseLimitsOf = memoize(function parseLimitsOf({
+  maxDepth,
+  maxNodes,
+  maxList,
+}: DispatchConfig): ParseLimits {
+  return {
     maxDepth: maxDepth,
     maxNodes: maxNodes,
     maxListItems: maxList,
-  }),
-)
+  }
+})
 
 /** Does what a request asks for. */
 export async function dispatchRequest(

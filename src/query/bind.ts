@@ -13,7 +13,7 @@ import { failUnknownField, Scope } from './scope.js'
  * Resolves the names and types of a query against the model: the one place that validates queries, for every
  * adapter.
  */
-export const bind = memoize((query: Query, of: Entity, limits: QueryLimits): Plan => {
+export const bind = memoize(function bind(query: Query, of: Entity, limits: QueryLimits): Plan {
   if ((query.skip ?? 0) > MAX_SKIP) fail({ kind: 'SkipTooLarge', option: '$skip', limit: MAX_SKIP })
   return { ...bindQuery(query, transform(query.apply ?? [], of), limits, []), top: pageSize(query, limits) }
 })
@@ -75,10 +75,12 @@ const NO_COMPUTED_VALUES: ReadonlyMap<string, Expr> = new Map()
 /**
  * Lists of fields are remembered, and with them what others make of them: most queries ask for the same few.
  */
-const selectAllFields = memoize((of: Entity) => bindSelectItems(undefined, of, NO_COMPUTED_VALUES))
-const selectFields = memoize((select: readonly SelectAst[], of: Entity) =>
-  bindSelectItems(select, of, NO_COMPUTED_VALUES),
-)
+const selectAllFields = memoize(function selectAllFields(of: Entity) {
+  return bindSelectItems(undefined, of, NO_COMPUTED_VALUES)
+})
+const selectFields = memoize(function selectFields(select: readonly SelectAst[], of: Entity) {
+  return bindSelectItems(select, of, NO_COMPUTED_VALUES)
+})
 
 function bindSelectItems(
   select: readonly SelectAst[] | undefined,
@@ -120,9 +122,13 @@ const expandItemName = ({ name, as }: ExpandAst) => as ?? name
  * The expansions of a request, as far as nothing but the entity decides what they mean: names of `$compute`
  * do not reach into them.
  */
-const bindRootExpand = memoize((items: readonly ExpandAst[], of: Entity, limits: QueryLimits) =>
-  bindExpandItems(items, Scope.root(of), limits, []),
-)
+const bindRootExpand = memoize(function bindRootExpand(
+  items: readonly ExpandAst[],
+  of: Entity,
+  limits: QueryLimits,
+) {
+  return bindExpandItems(items, Scope.root(of), limits, [])
+})
 
 function bindExpand(
   { expand, apply }: Query,

@@ -42,7 +42,7 @@ const TAG_BYTES = 16
  */
 export function createCursorSeal(secret: string | KeyObject): CursorSeal {
   const key = Buffer.from(hkdfSync('sha256', secret, '', 'listing-service page token', 32))
-  return memoize((plan: Plan): PlanSeal => {
+  return memoize(function createPlanSeal(plan: Plan): PlanSeal {
     let digest: Buffer | undefined
     const associatedData = () => (digest ??= planDigest(plan))
     // Whoever asks the same again is mostly sent to the same place.

@@ -1,22 +1,25 @@
-/** What was made of the objects that led here, and where further ones lead. */
+/**
+ * A node of the memo trie: the cached result for the arguments so far, and the children by next argument.
+ */
 interface MemoNode<R> {
   cached?: { readonly value: R }
   children?: WeakMap<object, MemoNode<R>>
 }
 
 /**
- * The same function, which remembers what it made of the same objects for as long as those live. Queries and
- * plans never change, and requests share many parts of them: what is made of such a part is made once. It
- * must depend on nothing but the arguments, which are told apart by identity.
+ * Caches the results of a pure function by the identity of its arguments, for as long as those live. Queries
+ * and plans are immutable and requests share parts of them, so each part is computed once. The returned
+ * function has the name of `compute`.
  */
 export function memoize<A extends readonly object[], R>(compute: (...args: A) => R): (...args: A) => R {
   const root: MemoNode<R> = {}
-  return (...args) => {
+  const memoized = (...args: A): R => {
     let node = root
     for (const object of args) node = childNode(node, object)
     node.cached ??= { value: compute(...args) }
     return node.cached.value
   }
+  return Object.defineProperty(memoized, 'name', { value: compute.name })
 }
 
 function childNode<R>(parent: MemoNode<R>, object: object): MemoNode<R> {
@@ -29,16 +32,18 @@ function childNode<R>(parent: MemoNode<R>, object: object): MemoNode<R> {
 }
 
 let lastObjectId = 0
-/** A number for an object, by which texts can name it: its own as long as it lives. */
-export const objectId = memoize((_of: object) => ++lastObjectId)
+/** The id of an object, unique within the process, for use in the keys of caches. */
+export const objectId = memoize(function objectId(_of: object) {
+  return ++lastObjectId
+})
 
-/** A store by names, with or without bounds. */
+/** A map or an LRU cache with text keys. */
 interface KeyedStore<V> {
   get(name: string): V | undefined
   set(name: string, value: V): unknown
 }
 
-/** What is kept under a name; made and kept where there is nothing yet. */
+/** Returns the value stored under a key, or creates and stores it. */
 export function getOrCreate<V>(store: KeyedStore<NoInfer<V>>, key: string, create: () => V): V {
   const existing = store.get(key)
   if (existing !== undefined) return existing

@@ -21,7 +21,7 @@ export const placeholderIndex = (value: unknown): number | undefined =>
 export type PlaceholderValues = readonly unknown[]
 
 /** The plan of the record with the key that is given: one for all keys. */
-export const withKeyPlaceholder = memoize((plan: Plan): Plan => {
+export const withKeyPlaceholder = memoize(function withKeyPlaceholder(plan: Plan): Plan {
   const { key } = plan.entity
   // Keys are text, but for the log's numbers.
   const isKey = predicate('eq', columnOf(key, rowSource('r0')), {
@@ -49,4 +49,6 @@ export function afterCursor(plan: Plan, position: KeysetPosition): Plan {
   )
 }
 
-const plansAfterCursor = memoize((_plan: Plan) => new Map<string, Plan>())
+const plansAfterCursor = memoize(function plansAfterCursor(_plan: Plan) {
+  return new Map<string, Plan>()
+})

@@ -246,7 +246,9 @@ export class WriteService {
 }
 
 /** The condition on a record that the actor can see. */
-const visibilityConditionFor = memoize((actor: Actor) => isRecordVisible(PROPERTY, 'r0', actor))
+const visibilityConditionFor = memoize(function visibilityConditionFor(actor: Actor) {
+  return isRecordVisible(PROPERTY, 'r0', actor)
+})
 
 /** Whether the answer tells of more than the record that is written. */
 const needsSeparateRead = ({ query, isMinimal = false }: ReturnRequest): boolean =>

@@ -55,9 +55,9 @@ export async function readFirstRecord(
   return row && recordJsonOf(row)
 }
 
-const recordStatementOf = memoize((plan: Plan, representation: Representation) =>
-  toStatementTemplate(toRecordStatement(plan, representation), planCacheModeOfPage(plan)),
-)
+const recordStatementOf = memoize(function recordStatementOf(plan: Plan, representation: Representation) {
+  return toStatementTemplate(toRecordStatement(plan, representation), planCacheModeOfPage(plan))
+})
 
 /** One record more than the page holds is read, to know whether there is a next page. */
 async function readRecords(
@@ -99,28 +99,29 @@ interface KeysetRangeStatements {
   readonly escaped: () => KeysetRangeStatement
 }
 
-const keysetRangeStatementsOf = memoize(
-  (plan: Plan, representation: Representation): readonly KeysetRangeStatements[] => {
-    const limit = plan.top === undefined ? undefined : plan.top + 1
-    return keysetRanges(plan).map(range => {
-      const toRangeStatement = (escaping: StringEscaping): KeysetRangeStatement => {
-        const { statement, planCacheMode, toRecordPage } = toPageStatement(
-          plan,
-          representation,
-          range,
-          limit,
-          escaping,
-        )
-        return { statement: toStatementTemplate(statement, planCacheMode), toRecords: toRecordPage }
-      }
-      let escaped: KeysetRangeStatement | undefined
-      return {
-        verbatim: toRangeStatement('verbatim'),
-        escaped: () => (escaped ??= toRangeStatement('escaped')),
-      }
-    })
-  },
-)
+const keysetRangeStatementsOf = memoize(function keysetRangeStatementsOf(
+  plan: Plan,
+  representation: Representation,
+): readonly KeysetRangeStatements[] {
+  const limit = plan.top === undefined ? undefined : plan.top + 1
+  return keysetRanges(plan).map(range => {
+    const toRangeStatement = (escaping: StringEscaping): KeysetRangeStatement => {
+      const { statement, planCacheMode, toRecordPage } = toPageStatement(
+        plan,
+        representation,
+        range,
+        limit,
+        escaping,
+      )
+      return { statement: toStatementTemplate(statement, planCacheMode), toRecords: toRecordPage }
+    }
+    let escaped: KeysetRangeStatement | undefined
+    return {
+      verbatim: toRangeStatement('verbatim'),
+      escaped: () => (escaped ??= toRangeStatement('escaped')),
+    }
+  })
+})
 
 export async function countRecords(executor: StatementExecutor, plan: Plan): Promise<number> {
   if (plan.filter && isFalse(plan.filter)) return 0
@@ -128,9 +129,9 @@ export async function countRecords(executor: StatementExecutor, plan: Plan): Pro
   return row?.count ?? 0
 }
 
-const countStatementOf = memoize((plan: Plan) =>
-  toStatementTemplate(toCountStatement(plan), planCacheModeOfCount(plan)),
-)
+const countStatementOf = memoize(function countStatementOf(plan: Plan) {
+  return toStatementTemplate(toCountStatement(plan), planCacheModeOfCount(plan))
+})
 
 /** Runs a statement; faults of the database become problems that a client may be told. */
 async function runTemplate<T>(

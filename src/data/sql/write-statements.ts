@@ -70,7 +70,9 @@ export function toSelectStatement(
   return bindParameters(template, [key, [...Member], [...Office]])
 }
 
-const selectTemplatesOf = memoize((_condition: Expr) => new Map<string, StatementTemplate>())
+const selectTemplatesOf = memoize(function selectTemplatesOf(_condition: Expr) {
+  return new Map<string, StatementTemplate>()
+})
 
 /**
  * What finding statements differ in, beside the condition: which keys are asked for, and whether the record

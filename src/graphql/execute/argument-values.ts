@@ -62,14 +62,15 @@ interface ArgumentBinding {
  * request, and in each object of a filter all 140 fields of its type. Undefined: some are of another kind,
  * and graphql-js has to read them.
  */
-const argumentBindingsOf = memoize(
-  (node: FieldNode, { args }: GraphQLField<unknown, unknown>): readonly ArgumentBinding[] | undefined => {
-    const bindings = args.map(argument => toArgumentBinding(argument, node))
-    return bindings.includes('unsettled')
-      ? undefined
-      : bindings.filter(argument => typeof argument === 'object')
-  },
-)
+const argumentBindingsOf = memoize(function argumentBindingsOf(
+  node: FieldNode,
+  { args }: GraphQLField<unknown, unknown>,
+): readonly ArgumentBinding[] | undefined {
+  const bindings = args.map(argument => toArgumentBinding(argument, node))
+  return bindings.includes('unsettled')
+    ? undefined
+    : bindings.filter(argument => typeof argument === 'object')
+})
 
 function toArgumentBinding(
   { name, type, defaultValue }: GraphQLArgument,

@@ -58,22 +58,21 @@ interface VariableDefinition {
   readonly defaultValue: unknown
 }
 
-const variableDefinitionsOf = memoize(
-  (
-    schema: GraphQLSchema,
-    { variableDefinitions = [] }: OperationDefinitionNode,
-  ): readonly VariableDefinition[] =>
-    variableDefinitions.map(({ variable, type: node, defaultValue }) => {
-      const type = typeFromAST(schema, node)
-      if (!isInputType(type)) return fallBackToGraphQLJs()
-      return {
-        name: variable.name.value,
-        isRequired: isNonNullType(type),
-        coerce: toInputCoercer(type),
-        defaultValue: defaultValue && valueFromAST(defaultValue, type),
-      }
-    }),
-)
+const variableDefinitionsOf = memoize(function variableDefinitionsOf(
+  schema: GraphQLSchema,
+  { variableDefinitions = [] }: OperationDefinitionNode,
+): readonly VariableDefinition[] {
+  return variableDefinitions.map(({ variable, type: node, defaultValue }) => {
+    const type = typeFromAST(schema, node)
+    if (!isInputType(type)) return fallBackToGraphQLJs()
+    return {
+      name: variable.name.value,
+      isRequired: isNonNullType(type),
+      coerce: toInputCoercer(type),
+      defaultValue: defaultValue && valueFromAST(defaultValue, type),
+    }
+  })
+})
 
 function coerceVariable(
   { name, isRequired, coerce, defaultValue }: VariableDefinition,
@@ -85,7 +84,7 @@ function coerceVariable(
 }
 
 /** Made once for each type: a request then asks of no type what it is. */
-const toInputCoercer = memoize((type: GraphQLInputType): InputCoercer => {
+const toInputCoercer = memoize(function createInputCoercer(type: GraphQLInputType): InputCoercer {
   if (isNonNullType(type)) return toNonNullCoercer(toInputCoercer(type.ofType))
   if (isListType(type)) return toNullableCoercer(toListCoercer(toInputCoercer(type.ofType)))
   return toNullableCoercer(isInputObjectType(type) ? toInputObjectCoercer(type) : toLeafCoercer(type))

@@ -44,7 +44,12 @@ export function readConnectionSelection(
     requested: reader.requested,
     includesTotalCount: reader.includesTotalCount,
     render: window =>
-      render({ window, results: lazy(() => window.records.list.map(({ json }) => split(json))) }),
+      render({
+        window,
+        results: lazy(function buildSelectListV() {
+          return window.records.list.map(({ json }) => split(json))
+        }),
+      }),
   }
 }
 

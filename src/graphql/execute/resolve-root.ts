@@ -37,10 +37,14 @@ export function resolveRootField(rootField: RootFieldInfo): Promise<string> {
 }
 
 /** Kept with the frame, as `viewOf` keeps what is read of a record. */
-const connectionSelectionOf = memoize(
-  (collected: CollectedField, selectionContext: SelectionContext, port: ServicePort, of: Entity) =>
-    readConnectionSelection(selectionContext, port, of, collected.fieldNodes),
-)
+const connectionSelectionOf = memoize(function connectionSelectionOf(
+  collected: CollectedField,
+  selectionContext: SelectionContext,
+  port: ServicePort,
+  of: Entity,
+) {
+  return readConnectionSelection(selectionContext, port, of, collected.fieldNodes)
+})
 
 /** Null stands for a record that is not there, or that the actor cannot see. */
 async function resolveRecord(of: Entity, key: string, rootField: RootFieldContext): Promise<string> {

@@ -39,17 +39,17 @@ export interface RootFieldContext extends RootFieldInfo {
  * The selections of the same frame are read once, and with them is kept what others make of them: the plan's
  * parts, and their SQL.
  */
-const recordViewOf = memoize(
-  (
-    collected: CollectedField,
-    selectionContext: SelectionContext,
-    port: ServicePort,
-    of: Entity,
-  ): ReadRequest => ({
+const recordViewOf = memoize(function recordViewOf(
+  collected: CollectedField,
+  selectionContext: SelectionContext,
+  port: ServicePort,
+  of: Entity,
+): ReadRequest {
+  return {
     query: readSelection(selectionContext, port, of, collected.fieldNodes),
     representation: GRAPHQL_NOTATION,
-  }),
-)
+  }
+})
 
 /** What is read of a record, and how it is written. */
 export const viewOf = (

@@ -45,7 +45,11 @@ const lazy = <T>(compute: () => T): (() => T) => {
 }
 
 /** $metadata as CSDL JSON 4.01. It follows from the model alone, so it is written once. */
-export const renderMetadataJson: () => string = lazy(() => JSON.stringify(toCsdlJson()))
+export const renderMetadataJson: () => string = lazy(function renderMetadataJson() {
+  return JSON.stringify(toCsdlJson())
+})
 
 /** $metadata as CSDL XML, `Version="4.0"`: the same content as the JSON. */
-export const renderMetadataXml: () => string = lazy(() => renderXml(toCsdlXml()))
+export const renderMetadataXml: () => string = lazy(function renderMetadataXml() {
+  return renderXml(toCsdlXml())
+})

@@ -9,8 +9,11 @@ export type PayloadMember = string | undefined
  * How records are to be written. Control information has its prefix in every version: 4.01 allows it, and
  * clients look for it.
  */
-export const toRecordRepresentation = memoize(
-  ({ metadata, ieee754Compatible }: JsonFormat): Representation => ({
+export const toRecordRepresentation = memoize(function toRecordRepresentation({
+  metadata,
+  ieee754Compatible,
+}: JsonFormat): Representation {
+  return {
     ...(metadata !== 'none' && {
       etag: '@odata.etag',
       restricted: { suffix: '@Core.Permissions', value: 'None' },
@@ -18,8 +21,8 @@ export const toRecordRepresentation = memoize(
     reference: '@odata.id',
     countSuffix: '@odata.count',
     numbersAsText: ieee754Compatible,
-  }),
-)
+  }
+})
 
 /** The representation of parts of records: nothing but the values. */
 export const toValueRepresentation = ({

@@ -47,8 +47,12 @@ export const toSelectList = (query: Query, of: Entity, version: ODataVersion): s
   SELECT_LIST_BY_VERSION[version](query, of)
 
 const SELECT_LIST_BY_VERSION: { readonly [V in ODataVersion]: (query: Query, of: Entity) => string } = {
-  '4.0': memoize((query: Query, of: Entity) => buildSelectList(query, of, '4.0')),
-  '4.01': memoize((query: Query, of: Entity) => buildSelectList(query, of, '4.01')),
+  '4.0': memoize(function buildSelectListV40(query: Query, of: Entity) {
+    return buildSelectList(query, of, '4.0')
+  }),
+  '4.01': memoize(function buildSelectListV401(query: Query, of: Entity) {
+    return buildSelectList(query, of, '4.01')
+  }),
 }
 
 function buildSelectList(query: Query, of: Entity, version: ODataVersion): string {

@@ -180,7 +180,11 @@ export function parsePageQuery(
   }
 }
 
-const buildQuery = memoize((options: QueryOptions, place: AllowedOptions, limits: ParseLimits): Query => {
+const buildQuery = memoize(function buildQuery(
+  options: QueryOptions,
+  place: AllowedOptions,
+  limits: ParseLimits,
+): Query {
   checkAgainstAllowed(options, place)
   const { values, aliases } = options
   const context = { limits, aliases }
@@ -200,10 +204,9 @@ const buildQuery = memoize((options: QueryOptions, place: AllowedOptions, limits
  * everywhere.
  */
 const CACHEABLE_OPTIONS: ReadonlySet<SystemQueryOption> = new Set(['$select', '$expand', '$orderby'])
-const parsedOptionCacheOf = memoize(
-  (_limits: ParseLimits) =>
-    new LRUCache<string, Partial<Query>>({ maxSize: 2 ** 17, sizeCalculation: (_, text) => text.length }),
-)
+const parsedOptionCacheOf = memoize(function parsedOptionCacheOf(_limits: ParseLimits) {
+  return new LRUCache<string, Partial<Query>>({ maxSize: 2 ** 17, sizeCalculation: (_, text) => text.length })
+})
 
 function parseOptionCached(name: SystemQueryOption, text: string, context: ParseContext): Partial<Query> {
   if (!CACHEABLE_OPTIONS.has(name) || context.aliases.size > 0) return parseOption(name, text, context)

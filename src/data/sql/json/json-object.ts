@@ -13,7 +13,7 @@ import {
 } from './record-members.js'
 
 /** The JSON of one record of a plan, as PostgreSQL builds it. The plan's row must be in scope. */
-export const toRecordObject = memoizeByShape((shape, representation): Sql => {
+export const toRecordObject = memoizeByShape(function toRecordObject(shape, representation): Sql {
   const object = rowToJson(toRecordMembers(shape, representation).map(m => toObjectMember(m, representation)))
   const notes = toRestrictionAnnotations(shape, representation)
   // An object built by PostgreSQL cannot leave out a member: what is said of some records only is appended to

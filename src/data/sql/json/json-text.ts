@@ -34,7 +34,7 @@ export const toRecordText = (
 type NamedJsonExpression = JsonExpression & Pick<ValueMember, 'name'>
 
 const createToRecordText = (escaping: StringEscaping) =>
-  memoizeByShape((shape, representation): JsonTextExpression => {
+  memoizeByShape(function toRecordTextOfShape(shape, representation): JsonTextExpression {
     const members = toRecordMembers(shape, representation).map(
       (m): NamedJsonExpression =>
         m.kind === 'value' ? m : { name: m.name, ...jsonByToJson(toObjectMember(m, representation).value) },

@@ -51,17 +51,17 @@ export type RecordShape = Pick<Plan, 'entity' | 'row' | 'select' | 'expand'> &
 export function memoizeByShape<R>(
   compute: (shape: RecordShape, representation: Representation) => R,
 ): (plan: Plan, representation: Representation) => R {
-  const memoized = memoize(
-    (
-      entity: RecordShape['entity'],
-      { row }: RowSource,
-      select: RecordShape['select'],
-      expand: RecordShape['expand'],
-      metaFields: RecordShape['metaFields'],
-      memberOrder: RecordShape['memberOrder'],
-      representation: Representation,
-    ) => compute({ entity, row, select, expand, metaFields, memberOrder }, representation),
-  )
+  const memoized = memoize(function computeForShape(
+    entity: RecordShape['entity'],
+    { row }: RowSource,
+    select: RecordShape['select'],
+    expand: RecordShape['expand'],
+    metaFields: RecordShape['metaFields'],
+    memberOrder: RecordShape['memberOrder'],
+    representation: Representation,
+  ) {
+    return compute({ entity, row, select, expand, metaFields, memberOrder }, representation)
+  })
   return ({ entity, row, select, expand, metaFields = NO_MARKS, memberOrder = NO_LAYOUT }, representation) =>
     memoized(entity, rowSource(row), select, expand, metaFields, memberOrder, representation)
 }

@@ -27,7 +27,9 @@ export const STORED_FIELDS: readonly Scalar[] = PROPERTY.scalars.filter(
  * What is left to select beside the stored fields; undefined: not all of these are selected, or under other
  * names.
  */
-const selectBesideDocument = memoize((select: Plan['select']): readonly SelectItem[] | undefined => {
+const selectBesideDocument = memoize(function selectBesideDocument(
+  select: Plan['select'],
+): readonly SelectItem[] | undefined {
   const plain = new Set(
     select
       .filter(s => s.kind === 'field' && s.as === undefined && !s.readableIf)

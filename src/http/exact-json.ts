@@ -1,120 +1,19 @@
-import { JsonNumber, type JsonObject, type JsonValue } from '../domain/json.js'
+import { JsonSyntaxError, parseExactJson } from '../domain/exact-json.js'
+import type { JsonValue } from '../domain/json.js'
 import { fail } from '../errors/problem.js'
 
 /** The deepest record of this service, with a polygon in a list, needs six levels. */
 const MAX_DEPTH = 32
 
-const WHITESPACE = /[ \t\n\r]*/y
-/** From quote to quote; what may stand between them is checked when the text is read. */
-const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/sy
-/** RFC 8259, 6. */
-const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
-const LITERAL_NAME = /true|false|null/y
-
 /**
- * Reads a JSON text (RFC 8259) and keeps numbers as they are written, which `JSON.parse` of Node 20 cannot.
- * Refused beyond the standard: a member name that stands twice in one object (readers disagree on which one
- * counts) and nesting beyond `maxDepth` levels.
+ * Parses the JSON of a request; see `parseExactJson`.
  * @throws ProblemError MalformedBody, with the position of the fault and nothing of the text.
  */
-export const parseJson = (text: string, maxDepth = MAX_DEPTH): JsonValue =>
-  new JsonParser(text, maxDepth).parse()
-
-class JsonParser {
-  readonly #text: string
-  readonly #maxDepth: number
-  #offset = 0
-  #depth = 0
-
-  constructor(text: string, maxDepth: number) {
-    this.#text = text
-    this.#maxDepth = maxDepth
-  }
-
-  parse(): JsonValue {
-    const value = this.#value()
-    if (this.#offset < this.#text.length) this.#fail('something follows its end')
-    return value
-  }
-
-  /** A value and the blanks around it. */
-  #value(): JsonValue {
-    this.#match(WHITESPACE)
-    const value = this.#unpaddedValue()
-    this.#match(WHITESPACE)
-    return value
-  }
-
-  #unpaddedValue(): JsonValue {
-    if (this.#consume('{')) return this.#nested(() => this.#object())
-    if (this.#consume('[')) return this.#nested(() => this.#array())
-    if (this.#text[this.#offset] === '"') return this.#string()
-    const number = this.#match(NUMBER)
-    if (number !== undefined) return new JsonNumber(number)
-    const word = this.#match(LITERAL_NAME) ?? this.#fail('a value is missing')
-    return word === 'null' ? null : word === 'true'
-  }
-
-  #nested<T>(read: () => T): T {
-    if (++this.#depth > this.#maxDepth) this.#fail(`it is nested deeper than ${this.#maxDepth} levels`)
-    this.#match(WHITESPACE)
-    const value = read()
-    this.#depth--
-    return value
-  }
-
-  #object(): JsonObject {
-    const members: Record<string, JsonValue> = Object.create(null)
-    if (this.#consume('}')) return members
-    do this.#member(members)
-    while (this.#consume(','))
-    if (!this.#consume('}')) this.#fail("',' or '}' is missing")
-    return members
-  }
-
-  #member(members: Record<string, JsonValue>): void {
-    this.#match(WHITESPACE)
-    const name = this.#string()
-    if (name in members) this.#fail('a member name stands twice')
-    this.#match(WHITESPACE)
-    if (!this.#consume(':')) this.#fail("':' is missing")
-    members[name] = this.#value()
-  }
-
-  #array(): readonly JsonValue[] {
-    const items: JsonValue[] = []
-    if (this.#consume(']')) return items
-    do items.push(this.#value())
-    while (this.#consume(','))
-    if (!this.#consume(']')) this.#fail("',' or ']' is missing")
-    return items
-  }
-
-  #string(): string {
-    const text = this.#match(STRING) ?? this.#fail('a text is missing or does not end')
-    try {
-      return String(JSON.parse(text))
-    } catch {
-      return this.#fail('a text holds a control character or a wrong escape')
-    }
-  }
-
-  #consume(mark: string): boolean {
-    const found = this.#text[this.#offset] === mark
-    if (found) this.#offset++
-    return found
-  }
-
-  /** What the pattern finds here; it is passed over. */
-  #match(pattern: RegExp): string | undefined {
-    pattern.lastIndex = this.#offset
-    if (!pattern.test(this.#text)) return undefined
-    const found = this.#text.slice(this.#offset, pattern.lastIndex)
-    this.#offset = pattern.lastIndex
-    return found
-  }
-
-  #fail(reason: string): never {
-    return fail({ kind: 'MalformedBody', reason: `${reason} (at position ${this.#offset + 1})` })
+export function parseJson(text: string, maxDepth = MAX_DEPTH): JsonValue {
+  try {
+    return parseExactJson(text, maxDepth)
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error
+    return fail({ kind: 'MalformedBody', reason: error.message })
   }
 }

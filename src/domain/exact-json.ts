@@ -1,0 +1,130 @@
+import { JsonNumber, type JsonObject, type JsonValue } from './json.js'
+
+/** The text is not JSON, or not in the form that `parseExactJson` accepts. */
+export class JsonSyntaxError extends Error {
+  /**
+   * @param reason names the fault without any of the text.
+   * @param offset of the fault in UTF-16 code units, from 0.
+   */
+  constructor(
+    readonly reason: string,
+    readonly offset: number,
+  ) {
+    super(`${reason} (at position ${offset + 1})`)
+  }
+}
+
+const WHITESPACE = /[ \t\n\r]*/y
+/** From quote to quote; the characters between them are checked when the string is decoded. */
+const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/sy
+/** RFC 8259, 6. */
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
+const LITERAL_NAME = /true|false|null/y
+
+/**
+ * Parses a JSON text (RFC 8259) and keeps numbers as they are written, which `JSON.parse` of Node 20 cannot.
+ * Refuses two things that the standard allows: a member name that occurs twice in one object (readers
+ * disagree on which one counts) and nesting deeper than `maxDepth` levels.
+ * @throws JsonSyntaxError
+ */
+export const parseExactJson = (text: string, maxDepth: number): JsonValue =>
+  new JsonParser(text, maxDepth).parse()
+
+class JsonParser {
+  readonly #text: string
+  readonly #maxDepth: number
+  #offset = 0
+  #depth = 0
+
+  constructor(text: string, maxDepth: number) {
+    this.#text = text
+    this.#maxDepth = maxDepth
+  }
+
+  parse(): JsonValue {
+    const value = this.#value()
+    if (this.#offset < this.#text.length) this.#fail('something follows its end')
+    return value
+  }
+
+  /** A value and the blanks around it. */
+  #value(): JsonValue {
+    this.#match(WHITESPACE)
+    const value = this.#unpaddedValue()
+    this.#match(WHITESPACE)
+    return value
+  }
+
+  #unpaddedValue(): JsonValue {
+    if (this.#consume('{')) return this.#nested(() => this.#object())
+    if (this.#consume('[')) return this.#nested(() => this.#array())
+    if (this.#text[this.#offset] === '"') return this.#string()
+    const number = this.#match(NUMBER)
+    if (number !== undefined) return new JsonNumber(number)
+    const word = this.#match(LITERAL_NAME) ?? this.#fail('a value is missing')
+    return word === 'null' ? null : word === 'true'
+  }
+
+  #nested<T>(read: () => T): T {
+    if (++this.#depth > this.#maxDepth) this.#fail(`it is nested deeper than ${this.#maxDepth} levels`)
+    this.#match(WHITESPACE)
+    const value = read()
+    this.#depth--
+    return value
+  }
+
+  #object(): JsonObject {
+    const members: Record<string, JsonValue> = Object.create(null)
+    if (this.#consume('}')) return members
+    do this.#member(members)
+    while (this.#consume(','))
+    if (!this.#consume('}')) this.#fail("',' or '}' is missing")
+    return members
+  }
+
+  #member(members: Record<string, JsonValue>): void {
+    this.#match(WHITESPACE)
+    const name = this.#string()
+    if (name in members) this.#fail('a member name stands twice')
+    this.#match(WHITESPACE)
+    if (!this.#consume(':')) this.#fail("':' is missing")
+    members[name] = this.#value()
+  }
+
+  #array(): readonly JsonValue[] {
+    const items: JsonValue[] = []
+    if (this.#consume(']')) return items
+    do items.push(this.#value())
+    while (this.#consume(','))
+    if (!this.#consume(']')) this.#fail("',' or ']' is missing")
+    return items
+  }
+
+  #string(): string {
+    const text = this.#match(STRING) ?? this.#fail('a text is missing or does not end')
+    try {
+      return String(JSON.parse(text))
+    } catch {
+      return this.#fail('a text holds a control character or a wrong escape')
+    }
+  }
+
+  #consume(mark: string): boolean {
+    const found = this.#text[this.#offset] === mark
+    if (found) this.#offset++
+    return found
+  }
+
+  /** What the pattern finds here; it is passed over. */
+  #match(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.#offset
+    if (!pattern.test(this.#text)) return undefined
+    const found = this.#text.slice(this.#offset, pattern.lastIndex)
+    this.#offset = pattern.lastIndex
+    return found
+  }
+
+  #fail(reason: string): never {
+    throw new JsonSyntaxError(reason, this.#offset)
+  }
+}

@@ -54,6 +54,7 @@ const STEPS = [
     command: ['depcruise', '--output-type', 'err-long', 'src', 'prisma', 'test'],
     count: numberIn(/(\d+) modules/),
   },
+  { name: 'engines', command: ['node', '.ci/check-engines.mjs'], count: numberIn(/(\d+) packages/) },
   { name: 'names', command: ['node', '.ci/check-names.mjs'], count: numberIn(/(\d+) files/) },
   {
     name: 'dead code',

@@ -187,7 +187,7 @@ const createFieldResolver =
           context,
           parentType: parentType,
           field: fieldDefinitionOf(parentType, fieldName),
-          collected: { responseName, name: fieldName, fieldNodes: fieldNodes },
+          collected: { responseName, name: fieldName, fieldNodes },
         }),
       )
       return fieldName === 'node' && value !== null

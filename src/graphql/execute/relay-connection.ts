@@ -75,7 +75,7 @@ class ConnectionSelectionReader {
 
   read(fieldNodes: CollectedField['fieldNodes']): ConnectionRenderer {
     return this.#renderObject(connectionTypeNameOf(this.of), fieldNodes, {
-      fieldNodes: collected => this.#renderNodes(collected.fieldNodes),
+      nodes: collected => this.#renderNodes(collected.fieldNodes),
       edges: collected => this.#renderEdges(collected.fieldNodes),
       pageInfo: collected => this.#renderPageInfo(collected.fieldNodes),
       totalCount: () => {

@@ -6,8 +6,8 @@ import { delimiter, resolve } from 'node:path'
 import '../src/typescript.mjs'
 
 // TypeScript can be imported only now.
-const { readArguments } = await import('../src/cli/command.ts')
-readArguments('usage: npm run check', {})
+const { parseCommandLine } = await import('../src/cli/command.ts')
+parseCommandLine('usage: npm run check', {})
 
 const home = resolve(import.meta.dirname, '..')
 const MODEL = resolve(home, 'src/model/generated.ts')

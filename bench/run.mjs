@@ -13,11 +13,11 @@ import { changedBy, valuesOf, WORKLOADS } from './workloads.mjs'
 // it (--targets, --workloads) only prints. With --keep the cluster runs on.
 
 // TypeScript can be imported only now.
-const { readArguments } = await import('../src/cli/command.ts')
+const { parseCommandLine } = await import('../src/cli/command.ts')
 const USAGE =
   'usage: npm run bench [-- [--listings N] [--targets A,B] [--workloads A,B] [--rounds N] [--seconds N] [--warm N] [--connections N] [--keep]]'
 
-const { values: options } = readArguments(USAGE, {
+const { values: options } = parseCommandLine(USAGE, {
   options: {
     listings: { type: 'string', default: '200000' },
     targets: { type: 'string' },

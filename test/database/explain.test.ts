@@ -110,9 +110,9 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on a table of 40,000 listings
         (plan.top ?? 100) + 1,
         'verbatim',
       )
-      const [explained] = await database.prisma.$queryRaw<
-        { 'QUERY PLAN': readonly { Plan: Node }[] }[]
-      >`explain (format json) ${statement}`
+      const [explained] = await database.prisma.$queryRaw<{ 'QUERY PLAN': readonly { Plan: Node }[] }[]>(
+        sql`explain (format json) ${statement}`,
+      )
       const used = nodes(explained?.['QUERY PLAN'][0]?.Plan ?? { 'Node Type': 'none' })
       expect(used.map(n => n['Index Name']).filter(n => n !== undefined)).toContain(index)
       expect(used.map(n => n['Node Type'])).not.toContain('Seq Scan')

@@ -116,7 +116,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on PostgreSQL', () => {
       select t.relname as "table", array(select a.attname::text from unnest(i.indkey) with ordinality k(number, place)
         join pg_attribute a on a.attrelid = t.oid and a.attnum = k.number where k.place <= i.indnkeyatts order by k.place) as "keyColumns",
         array(select a.attname::text from unnest(i.indkey) with ordinality k(number, place)
-        join pg_attribute a on a.attrelid = t.oid and a.attnum = k.number where k.place > i.indnkeyatts order by k.place) as carried
+        join pg_attribute a on a.attrelid = t.oid and a.attnum = k.number where k.place > i.indnkeyatts order by k.place) as "includedColumns"
       from pg_index i join pg_class t on t.oid = i.indrelid join pg_class x on x.oid = i.indexrelid join pg_am m on m.oid = x.relam
       where t.relnamespace = 'public'::regnamespace and t.relname not like '\\_prisma%' and t.relname <> 'PropertyText' and m.amname = 'btree' and i.indpred is null and i.indexprs is null`
     const listed = Object.entries(INDEXES).flatMap(([table, indexes]) =>

@@ -46,7 +46,7 @@ export function readConnectionSelection(
     render: window =>
       render({
         window,
-        results: lazy(function buildSelectListV() {
+        results: lazy(function splitRecords() {
           return window.records.list.map(({ json }) => split(json))
         }),
       }),

@@ -12,6 +12,7 @@ import type { Config } from '../config/config.js'
 import type { Problem } from '../errors/problem.js'
 import { renderFailure } from './errors.js'
 import type { MessageClasses } from './express-prototypes.js'
+import { RequestPipeline, requestSize, type WaitingBytes } from './pipeline.js'
 
 /** The part of a request that Node reads before anyone else: times in milliseconds. */
 const TIMEOUTS = {
@@ -27,16 +28,6 @@ const LINGER_MS = 1000
 
 /** Headers of a request that offer another protocol, as `Connection` names them too. */
 const UPGRADE_HEADERS: ReadonlySet<string> = new Set(['upgrade', 'http2-settings'])
-
-/** On a connection: the answer that is made for it, and the requests that have come behind it. */
-const CURRENT_RESPONSE = Symbol('running')
-const PENDING_REQUESTS = Symbol('waiting')
-/** Nobody who reads the answers sends so many before the first one has come. */
-const MAX_PIPELINED_REQUESTS = 1000
-type ClientSocket = Duplex & {
-  [CURRENT_RESPONSE]?: ServerResponse | undefined
-  [PENDING_REQUESTS]?: (() => void)[] | undefined
-}
 
 type ServerSettings = Pick<Config, 'host' | 'port' | 'maxHeaderBytes' | 'shutdownTimeoutMs'>
 
@@ -66,14 +57,16 @@ export const createHttpServer = (
 export class HttpServer {
   readonly #config: ServerSettings
   readonly #server: Server
-  readonly #connections = new Set<ClientSocket>()
+  readonly #connections = new Set<RequestPipeline>()
+  readonly #waitingBytes: WaitingBytes = { total: 0 }
   readonly #longLived: LongLivedConnections | undefined
   #draining = false
 
   constructor(app: RequestListener, config: ServerSettings, { longLived, messages }: ServerExtras) {
     this.#config = config
     this.#longLived = longLived
-    const serve: RequestListener = (req, res) => this.#enqueue(app, req, res)
+    const serve: RequestListener = (req, res) =>
+      this.#pipelineOf(req.socket).add(req, () => this.#handle(app, req, res))
     // Node answers a missing Host with an empty body, so that check is ours.
     this.#server = createServer(
       { ...TIMEOUTS, ...messages, maxHeaderSize: config.maxHeaderBytes, requireHostHeader: false },
@@ -82,13 +75,16 @@ export class HttpServer {
     // An expectation that is unknown may be ignored (RFC 9110, 10.1.1); Node would answer 417 without a body.
     this.#server.on('checkExpectation', serve)
     this.#server.on('connect', (_req: IncomingMessage, socket: Duplex) =>
-      closeWithProblem(socket, { kind: 'BadRequest', reason: 'CONNECT is not possible here' }),
+      this.#closeAfterPipeline(socket, { kind: 'BadRequest', reason: 'CONNECT is not possible here' }),
     )
     this.#server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) =>
-      this.#upgrade(req, socket, head),
+      this.#pipelineOf(socket).addLast(
+        () => this.#upgrade(req, socket, head),
+        requestSize(req) + head.length,
+      ),
     )
-    this.#server.on('connection', (socket: ClientSocket) => this.#track(socket))
-    this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: ClientSocket) =>
+    this.#server.on('connection', (socket: Duplex) => this.#track(socket))
+    this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
       this.#handleClientError(error.code, socket),
     )
   }
@@ -125,36 +121,20 @@ export class HttpServer {
         resolve()
       })
       this.#server.closeIdleConnections()
-      for (const { [CURRENT_RESPONSE]: res } of this.#connections)
-        if (res && !res.headersSent) res.setHeader('Connection', 'close')
+      for (const { current } of this.#connections)
+        if (current && !current.headersSent) current.setHeader('Connection', 'close')
     })
   }
 
-  #track(socket: ClientSocket): void {
-    this.#connections.add(socket)
-    socket.once('close', () => {
-      this.#connections.delete(socket)
-      // What still waits behind another answer when the connection ends is never told that it has.
-      socket[CURRENT_RESPONSE] = undefined
-      socket[PENDING_REQUESTS] = undefined
-    })
+  /** A connection that was handed back after an upgrade comes here again. */
+  #track(socket: Duplex): void {
+    const pipeline = this.#pipelineOf(socket)
+    this.#connections.add(pipeline)
+    socket.once('close', () => this.#connections.delete(pipeline))
   }
 
-  /**
-   * Requests of one connection are served one after the other, as their answers go out: a client that sends
-   * many and reads none holds one answer.
-   */
-  #enqueue(
-    app: RequestListener,
-    req: IncomingMessage,
-    res: ServerResponse<IncomingMessage> & { req: IncomingMessage },
-  ): void {
-    const socket: ClientSocket = req.socket
-    const pending = socket[PENDING_REQUESTS] ?? []
-    socket[PENDING_REQUESTS] = pending
-    if (!socket[CURRENT_RESPONSE]) this.#handle(app, req, res)
-    else if (pending.length < MAX_PIPELINED_REQUESTS) pending.push(() => this.#handle(app, req, res))
-    else socket.destroy()
+  #pipelineOf(socket: Duplex): RequestPipeline {
+    return RequestPipeline.of(socket, this.#waitingBytes)
   }
 
   #handle(
@@ -162,12 +142,11 @@ export class HttpServer {
     req: IncomingMessage,
     res: ServerResponse<IncomingMessage> & { req: IncomingMessage },
   ): void {
-    const socket: ClientSocket = req.socket
-    socket[CURRENT_RESPONSE] = res
+    const pipeline = this.#pipelineOf(req.socket)
+    pipeline.start(res)
     if (this.#draining) res.setHeader('Connection', 'close')
     res.on('close', () => {
-      socket[CURRENT_RESPONSE] = undefined
-      if (!socket.destroyed) socket[PENDING_REQUESTS]?.shift()?.()
+      pipeline.next()
       // The socket is idle only after this event.
       if (this.#draining) setImmediate(() => this.#server.closeIdleConnections())
     })
@@ -207,13 +186,25 @@ export class HttpServer {
         head,
       ]),
     )
+    this.#pipelineOf(socket).reopen()
     this.#server.emit('connection', socket)
   }
 
-  /** Half an answer cannot be taken back: the connection ends without another word. */
-  #handleClientError(code: string | undefined, socket: ClientSocket): void {
-    if (!socket.writable || code === 'ECONNRESET' || socket[CURRENT_RESPONSE]?.headersSent) socket.destroy()
-    else closeWithProblem(socket, clientErrorProblem(code))
+  /**
+   * Answers bytes that are no request, after the requests before them. A response that has begun to a request
+   * that does not end as it should is cut.
+   */
+  #handleClientError(code: string | undefined, socket: Duplex): void {
+    const { current } = this.#pipelineOf(socket)
+    const problem = clientErrorProblem(code)
+    if (!socket.writable || code === 'ECONNRESET') socket.destroy()
+    else if (!current || current.req.complete) this.#closeAfterPipeline(socket, problem)
+    else if (current.headersSent) socket.destroy()
+    else closeWithProblem(socket, problem)
+  }
+
+  #closeAfterPipeline(socket: Duplex, problem: Problem): void {
+    this.#pipelineOf(socket).addLast(() => closeWithProblem(socket, problem))
   }
 }
 

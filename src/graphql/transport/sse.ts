@@ -5,6 +5,7 @@ import { fail } from '../../errors/problem.js'
 import type { TokenVerifier } from '../../http/auth/bearer.js'
 import { watchTokenExpiry } from '../../http/auth/token-expiry.js'
 import { createMediaTypeNegotiator } from '../../http/negotiate.js'
+import { markEndless } from '../../http/pipeline.js'
 import type { GraphQLContext } from '../context.js'
 import { toGraphQLError } from '../errors.js'
 import type { RawExecutionResult } from '../execute/executor.js'
@@ -99,6 +100,7 @@ class EventStream {
    * service, and the client may come again: nothing is complete.
    */
   async pipe(responseStream: ResponseStream): Promise<void> {
+    markEndless(this.#res)
     void this.#closed.then(() => responseStream.return?.())
     for await (const result of responseStream) {
       if (result.errors) return this.complete(result)

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import { connect } from 'node:net'
 import { afterEach } from 'vitest'
-import { createHttpServer, type HttpServer } from '../../../src/http/server.js'
+import { createHttpServer, type HttpServer, type ServerExtras } from '../../../src/http/server.js'
 
 export interface Answer {
   readonly status: number
@@ -19,14 +19,13 @@ afterEach(async () => {
 export async function serve(
   app: RequestListener,
   settings: { readonly maxHeaderBytes?: number; readonly shutdownTimeoutMs?: number } = {},
+  extras: ServerExtras = {},
 ) {
-  const server = createHttpServer(app, {
-    host: '127.0.0.1',
-    port: 0,
-    maxHeaderBytes: 65_536,
-    shutdownTimeoutMs: 200,
-    ...settings,
-  })
+  const server = createHttpServer(
+    app,
+    { host: '127.0.0.1', port: 0, maxHeaderBytes: 65_536, shutdownTimeoutMs: 200, ...settings },
+    extras,
+  )
   servers.push(server)
   return { server, port: (await server.listen()).port }
 }

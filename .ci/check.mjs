@@ -1,5 +1,5 @@
-// npm run check: everything that can be told about the code without running it. All steps run, also after one
-// has failed. A step that saw no files has failed: an empty pattern looks like perfect code.
+// npm run check: static checks of the code. Every step runs, also after another has failed. A step that read no
+// files fails: otherwise an empty pattern would pass as perfect code.
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { delimiter, resolve } from 'node:path'
@@ -18,15 +18,15 @@ const env = {
   CI: '1',
 }
 
-/** The number that a program says of itself, read from its output. */
+/** Reads the number of files from a program's output. */
 const numberIn = pattern => text => Number(pattern.exec(text)?.[1] ?? 0)
 const countOwn = text =>
   text.split('\n').filter(line => line.startsWith(home) && !line.includes('/node_modules/')).length
 const readModel = () => readFileSync(MODEL, 'utf8')
 
 /**
- * Each command, and how many files it looked at (generate: entities made). `compare`: a text it must leave as
- * it was. `show`: the lines of a failure to print.
+ * `count` returns the number of files that the command read (generate: the number of entities it wrote).
+ * `compare` returns a text that the command must not change. `show` selects the output lines of a failure.
  */
 const STEPS = [
   {
@@ -56,6 +56,7 @@ const STEPS = [
   },
   { name: 'engines', command: ['node', '.ci/check-engines.mjs'], count: numberIn(/(\d+) packages/) },
   { name: 'names', command: ['node', '.ci/check-names.mjs'], count: numberIn(/(\d+) files/) },
+  { name: 'wording', command: ['node', '.ci/check-wording.mjs'], count: numberIn(/(\d+) files/) },
   {
     name: 'dead code',
     command: ['knip', '--no-progress', '--performance-fn', 'parseFile'],
@@ -80,10 +81,12 @@ function run({ name, command, count, compare, show = () => true }) {
     ...(status === 0
       ? []
       : [output.split('\n').filter(show).join('\n').trim() || `${program} ended with ${status}`]),
-    ...(files > 0 ? [] : ['It saw no files.']),
+    ...(files > 0 ? [] : ['It read no files.']),
     ...(before === compare?.()
       ? []
-      : ['What is generated was not up to date; it is now: look at the difference and commit it.']),
+      : [
+          'The generated file was out of date. It has been regenerated: review the difference and commit it.',
+        ]),
   ]
   console.log(
     `${faults.length === 0 ? 'ok    ' : 'FAILED'} ${name.padEnd(13)} ${String(files).padStart(4)} files ${((Date.now() - started) / 1000).toFixed(1).padStart(6)} s`,

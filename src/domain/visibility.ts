@@ -124,35 +124,23 @@ const EVENTS_OF_LISTING: Navigation = {
 } // biome-ignore format: one row
 
 /**
- * The condition under which the actor is told of an event of a listing: it can see the event, or it was this
- * change that took the listing from its sight, as the event before shows. Of what happens to the listing
- * afterwards it hears nothing.
+ * The condition under which the actor is notified of an event of a listing: it can see the event, or this
+ * change took the listing from its sight, as the previous event of the listing shows. It is not notified of
+ * later changes of that listing.
  */
 export function isEventVisible(row: RowName, actor: Actor): Expr {
   const isVisibleNow = isRecordVisible(EVENT, row, actor)
   if (isVisibleNow === TRUE) return TRUE
-  const [before, between] = [nextRow(row), nextRow(nextRow(row))]
-  const sequence = (of: RowName) => columnOf(EVENT.key, rowSource(of))
-  const anyEvent = (of: RowName, body: Expr): Expr => ({
+  const previous = nextRow(row)
+  const wasVisible: Expr = {
     kind: 'lambda',
     quantifier: 'any',
-    over: { kind: 'records', navigation: EVENTS_OF_LISTING, source: rowSource(row) },
-    row: of,
-    body,
+    over: { kind: 'previous', navigation: EVENTS_OF_LISTING, source: rowSource(row) },
+    row: previous,
+    body: isVisibleListing(EVENT, rowSource(previous), actor),
     type: 'Boolean',
-  })
-  const isBetween = allOf(
-    predicate('gt', sequence(between), sequence(before)),
-    predicate('lt', sequence(between), sequence(row)),
-  )
-  const isBefore = allOf(
-    predicate('lt', sequence(before), sequence(row)),
-    predicate('not', anyEvent(between, isBetween)),
-  )
-  return anyOf(
-    isVisibleNow,
-    anyEvent(before, allOf(isBefore, isVisibleListing(EVENT, rowSource(before), actor))),
-  )
+  }
+  return anyOf(isVisibleNow, wasVisible)
 }
 
 const nextRow = (row: RowName): RowName => `r${Number(row.slice(1)) + 1}`

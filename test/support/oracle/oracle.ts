@@ -168,7 +168,8 @@ function collectionMembers(
   rows: RowBindings,
   world: Dataset,
 ): readonly (OracleRecord | OracleValue)[] {
-  if (over.kind === 'records')
-    return relatedRecords(over.navigation, recordAt(over.source, rows, world), world)
-  return (columnValue(over.scalar, over.source, rows, world) as readonly OracleValue[] | null) ?? []
+  if (over.kind === 'values')
+    return (columnValue(over.scalar, over.source, rows, world) as readonly OracleValue[] | null) ?? []
+  if (over.kind === 'previous') throw new Error('No query asks for the previous record')
+  return relatedRecords(over.navigation, recordAt(over.source, rows, world), world)
 }

@@ -154,7 +154,7 @@ function collectionCondition(over: Collection, next: number, fuel: number): fc.A
     () => fc.constantFrom(any, booleanCall('not', any)),
     () => valueCondition(count, fuel - 1),
   ]
-  if (over.kind === 'records')
+  if (over.kind !== 'values')
     return oneOfBranches([
       ...common,
       () => body(fuel - 1).chain(filter => valueCondition({ ...count, filter }, fuel - 1)),

@@ -106,19 +106,15 @@ describe.each(DATABASE_KINDS)('%s', kind => {
     })
   })
 
-  test.runIf(kind === 'server').each(['Property', 'Member', 'Office', 'Media', 'Rooms', 'OpenHouse'])(
-    'a statement that changes no %s waits for nobody and logs nothing',
+  test.each(['Property', 'Member', 'Office', 'Media', 'Rooms', 'OpenHouse'])(
+    'a statement that changes no %s logs nothing',
     async table => {
       const before = await database.prisma.entityEvent.count()
-      await database.withClient(async client => {
-        await client.query('begin; select lock_change_log()')
-        for (const statement of [
-          `update "${table}" set "ModificationTimestamp" = now() where false`,
-          `delete from "${table}" where false`,
-        ])
-          await database.prisma.$executeRawUnsafe(statement)
-        await client.query('rollback')
-      })
+      for (const statement of [
+        `update "${table}" set "ModificationTimestamp" = now() where false`,
+        `delete from "${table}" where false`,
+      ])
+        await database.prisma.$executeRawUnsafe(statement)
       expect(await database.prisma.entityEvent.count()).toBe(before)
     },
   )

@@ -31,7 +31,7 @@ const INDEXES_BEYOND_PRISMA = [
 const LOGGED = ['Property', 'Member', 'Office', 'Media', 'Rooms', 'OpenHouse']
 const TRIGGERS = [
   ...LOGGED.flatMap(table => ['log_delete', 'log_insert', 'log_update'].map(name => `${table}.${name}`)),
-  ...[...LOGGED, 'Lookup'].map(table => `${table}.stamp_record`),
+  ...[...LOGGED, 'Lookup'].flatMap(table => [`${table}.lock_change_log_first`, `${table}.stamp_record`]),
   ...['Property', 'Member', 'Office'].map(table => `${table}.adopt_media`),
   ...['write_document', 'write_position', 'write_search_text'].map(name => `Property.${name}`),
   ...['attach_media', 'photos_delete', 'photos_insert', 'photos_update'].map(name => `Media.${name}`),

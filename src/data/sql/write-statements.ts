@@ -20,6 +20,9 @@ const PROPERTY = getEntity('Property')
 const TABLE = raw('"Property" r0')
 const ROW = rowSource('r0')
 
+/** Takes the lock of the change log until the end of the transaction. */
+export const LOCK_CHANGE_LOG: Statement = sql`select lock_change_log()`
+
 /** A record as it was written, in the form of its reader: the plan reads nothing but its row. */
 export interface RecordRepresentation {
   readonly plan: Plan

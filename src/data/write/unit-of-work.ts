@@ -12,6 +12,7 @@ import type { Statement, StatementExecutor, StatementExecutors } from '../sql/st
 import {
   type ExistingKeysRow,
   type ListingRow,
+  LOCK_CHANGE_LOG,
   type RecordRepresentation,
   toDeleteStatement,
   toExistingKeysStatement,
@@ -87,8 +88,10 @@ export async function runOptimistically<T>(
 }
 
 /**
- * Runs work in one transaction: all of it is written, or nothing. Where the database itself gave up (a
- * deadlock), it is tried again, so the work must do nothing but what the transaction takes back.
+ * Runs work in one transaction: all of it is written, or nothing. The transaction takes the lock of the change
+ * log before it locks a row, as every statement that writes does, so no two writers wait for each other. A
+ * session of another program may still lock rows first; PostgreSQL ends one of the two, and the work runs
+ * again. So the work must do nothing but what the transaction takes back.
  * @throws ProblemError, also for what the database refuses or cannot do now.
  */
 export async function runInTransaction<T>(
@@ -97,7 +100,10 @@ export async function runInTransaction<T>(
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await transaction(executor => callback(new UnitOfWork(executor)))
+      return await transaction(async executor => {
+        await executor.query(LOCK_CHANGE_LOG, 'generic')
+        return callback(new UnitOfWork(executor))
+      })
     } catch (error) {
       if (attempt === MAX_TRANSACTION_ATTEMPTS || !isRetryable(error)) throw translateDatabaseError(error)
       await sleep(RETRY_DELAY_MS * attempt * (1 + Math.random()))

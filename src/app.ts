@@ -20,6 +20,7 @@ import { serveHealth } from './http/health.js'
 import { logRequests, logUpgrade, requestId, setFailureReason } from './http/log.js'
 import { createRateLimiter, limitRate } from './http/rate-limit.js'
 import { closeWithProblem, createHttpServer, type LongLivedConnections } from './http/server.js'
+import type { ReportStep } from './http/start-progress.js'
 import { ODATA_PATH } from './odata/protocol/request.js'
 import { negotiateVersion } from './odata/protocol/version.js'
 import { createODataHandler } from './odata/router.js'
@@ -51,23 +52,28 @@ const MAX_EXPAND_DEPTH = 8
 /** Listings of the sample market at the first start. */
 const SAMPLE_LISTING_COUNT = 500
 
-/** What the page at / leads to. */
+/** The links of the page at `/`. */
 const frontPageLinks = ({ introspection, graphiql }: Config): readonly FrontPageLink[] => [
-  { path: ODATA_PATH, about: 'OData 4.01, the service document' },
-  { path: `${ODATA_PATH}/$metadata`, about: 'the model, as XML or JSON' },
+  { path: ODATA_PATH, about: 'OData 4.01: the service document' },
+  { path: `${ODATA_PATH}/$metadata`, about: 'the OData model, as XML or JSON' },
   { path: GRAPHQL_PATH, about: 'GraphQL' },
-  ...(introspection ? [{ path: `${GRAPHQL_PATH}${SDL_PATH}`, about: 'its schema, as text' }] : []),
-  ...(graphiql ? [{ path: GRAPHIQL_PATH, about: 'GraphiQL, to write and run queries in the browser' }] : []),
-  { path: '/health/ready', about: 'whether the service can answer' },
+  ...(introspection ? [{ path: `${GRAPHQL_PATH}${SDL_PATH}`, about: 'the GraphQL schema, as text' }] : []),
+  ...(graphiql
+    ? [{ path: GRAPHIQL_PATH, about: 'GraphiQL: write and run GraphQL queries in the browser' }]
+    : []),
+  { path: '/health/ready', about: 'readiness, for load balancers' },
 ]
 
 /** Opens and prepares the database, then listens. If anything fails, what was opened is closed again. */
-export async function startServer(config: Config, logger: Logger): Promise<RunningServer> {
+export async function startServer(
+  config: Config,
+  logger: Logger,
+  reportStep: ReportStep,
+): Promise<RunningServer> {
+  reportStep(config.embedded ? 'Starting the embedded database' : 'Connecting to the database')
   const database = await openDatabase(config, 'service')
   try {
-    await migrate(database)
-    await loadLookups(database)
-    if (config.sampleData) await loadSampleIfEmpty(database, SAMPLE_LISTING_COUNT)
+    await prepareDatabase(database, config, reportStep)
     const app = createApp({ config, database, logger, isDraining: () => server.isDraining() })
     const server = createHttpServer(app.requestListener, config, app)
     const { port } = await server.listen()
@@ -76,6 +82,24 @@ export async function startServer(config: Config, logger: Logger): Promise<Runni
     await database.close()
     throw error
   }
+}
+
+/** Migrates the database, and fills it where that is asked for and it is empty. */
+async function prepareDatabase(
+  database: Database,
+  { sampleData }: Config,
+  reportStep: ReportStep,
+): Promise<void> {
+  await migrate(database, undefined, (index, count) =>
+    reportStep(`Migrating the database: ${index} of ${count}`),
+  )
+  await loadLookups(database)
+  if (!sampleData) return
+  let loadedCount = 0
+  await loadSampleIfEmpty(database, SAMPLE_LISTING_COUNT, count => {
+    loadedCount += count
+    reportStep(`Adding sample listings: ${loadedCount} of ${SAMPLE_LISTING_COUNT}`)
+  })
 }
 
 /** What a server is given to serve. */

@@ -1,11 +1,12 @@
 import cluster from 'node:cluster'
 import type { Logger } from 'pino'
-import { type RunningServer, startServer } from './app.js'
+import type { RunningServer } from './app.js'
 import { runWorkers } from './cluster.js'
 import { readConfig } from './config/config.js'
 import { signToken } from './http/auth/token.js'
 import { createLogger } from './http/log.js'
 import { renderStartBanner, START_GRANT } from './http/start-banner.js'
+import { createStepReporter, describeStart, isDeveloperConsole } from './http/start-progress.js'
 
 const IS_STARTED_BY_NPM = process.env['npm_lifecycle_event'] === 'start'
 const PARENT_CHECK_INTERVAL_MS = 500
@@ -18,12 +19,15 @@ async function main(): Promise<void> {
     if (IS_STARTED_BY_NPM) onParentExit(() => process.kill(process.pid, 'SIGTERM'))
     return runWorkers(config.workers, logger)
   }
-  logger.info('preparing the database')
-  const server = await startServer(config, logger)
+  const reportStep = createStepReporter(config, logger)
+  reportStep(describeStart(config))
+  // Loading the rest of the service takes seconds: the first step is reported before that.
+  const { startServer } = await import('./app.js')
+  const server = await startServer(config, logger, reportStep)
   stopOnSignals(server, logger)
   logger.info({ host: config.host, port: server.port }, 'listening')
-  // Whoever reads the output of a production service should not find a key to it there.
-  if (!config.embedded || config.production || !config.jwtSecret) return
+  // The log of a production service must not hold a key to it.
+  if (!isDeveloperConsole(config) || !config.jwtSecret) return
   process.stdout.write(
     renderStartBanner(signToken(START_GRANT, config.jwtSecret, config), config, server.port),
   )

@@ -1,7 +1,10 @@
-import { readConfig } from '../config/config.js'
+import { type Config, readConfig } from '../config/config.js'
 import { AUDIENCES, SCOPES } from '../domain/actor.js'
 import { type Grant, signToken } from '../http/auth/token.js'
 import { exitWithUsage, parseCommandLine, runCommand } from './command.js'
+
+// npm run -s token: prints a token and nothing else on standard output. Keys that the database does not hold
+// are a warning on standard error.
 
 const USAGE = `usage: npm run -s token -- [--scope "${SCOPES.slice(0, 2).join(' ')}"] [--member KEY] [--office KEY] [--class ${AUDIENCES.join('|')}] [--expires 8h]`
 
@@ -50,6 +53,46 @@ function readDurationSeconds(text: string, maxDays: number): number {
   )
 }
 
+/** Wait for the database that is asked for keys, in ms: a token can be made without it. */
+const KEY_CHECK_TIMEOUT_MS = 2000
+
+const describeUnknownKey = (kind: 'member' | 'office', key: string): string =>
+  `No ${kind} has the key '${key}'. The token works, but no listing belongs to that ${kind}.`
+
+/**
+ * Names the keys of a grant that the database does not hold. Asks a database only if it answers: the embedded
+ * one is not started for this. An office may be a member too, as the key of ListOfficeKey may be.
+ */
+async function findUnknownKeys(grant: Grant, config: Config): Promise<readonly string[]> {
+  // Loaded here, since a token without keys needs no database.
+  const { openDatabase } = await import('../data/database.js')
+  const { isEmbeddedDatabaseRunning } = await import('../data/embedded/embedded.js')
+  if (config.embedded && !(await isEmbeddedDatabaseRunning(config.dataDir))) return []
+  const database = await openDatabase({ ...config, poolWaitMs: KEY_CHECK_TIMEOUT_MS }, 'command')
+  const { member, office } = database.prisma
+  const isMember = async (key: string) => (await member.count({ where: { MemberKey: key } })) > 0
+  const isOffice = async (key: string) => (await office.count({ where: { OfficeKey: key } })) > 0
+  const { memberKey, officeKey } = grant
+  try {
+    return [
+      ...(memberKey === undefined || (await isMember(memberKey))
+        ? []
+        : [describeUnknownKey('member', memberKey)]),
+      ...(officeKey === undefined || (await isOffice(officeKey)) || (await isMember(officeKey))
+        ? []
+        : [describeUnknownKey('office', officeKey)]),
+    ]
+  } finally {
+    await database.close()
+  }
+}
+
+async function warnOfUnknownKeys(grant: Grant, config: Config): Promise<void> {
+  if (grant.memberKey === undefined && grant.officeKey === undefined) return
+  const warnings = await findUnknownKeys(grant, config).catch(() => [])
+  for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`)
+}
+
 async function main(): Promise<void> {
   const options = readOptions()
   const config = readConfig(process.env)
@@ -57,6 +100,7 @@ async function main(): Promise<void> {
   if (config.jwtSecret === undefined)
     throw new Error('There is no JWT_SECRET: tokens come from the issuer that JWKS_URL belongs to.')
   process.stdout.write(`${signToken(grant, config.jwtSecret, config)}\n`)
+  await warnOfUnknownKeys(grant, config)
 }
 
 runCommand(main)

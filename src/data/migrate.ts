@@ -44,6 +44,7 @@ export async function readMigrations(folder = MIGRATIONS_FOLDER): Promise<readon
 /**
  * Brings the database to the state of the code. Each migration and its row in the table of Prisma are one
  * transaction; several processes may call at once.
+ * @param onApply called before a migration is applied, with its number among all, from 1, and their count.
  * @returns the names of the migrations that were applied now.
  * @throws DatabaseError that names the migration: it failed, it was changed after it was applied, or the code
  * does not know it.
@@ -51,14 +52,15 @@ export async function readMigrations(folder = MIGRATIONS_FOLDER): Promise<readon
 export async function migrate(
   database: Database,
   migrations?: readonly Migration[],
+  onApply: (index: number, count: number) => void = () => undefined,
 ): Promise<{ readonly applied: readonly string[] }> {
   const known = migrations ?? (await readMigrations())
   return database.withClient(async client => {
     const applied: string[] = []
     for (
-      let name = await applyNextMigration(client, known);
+      let name = await applyNextMigration(client, known, onApply);
       name !== undefined;
-      name = await applyNextMigration(client, known)
+      name = await applyNextMigration(client, known, onApply)
     )
       applied.push(name)
     return { applied }
@@ -75,7 +77,11 @@ export async function isMigrated(database: Database, known: readonly Migration[]
 }
 
 /** The lock lasts as long as the transaction, and what is applied is read under it. */
-async function applyNextMigration(client: Client, known: readonly Migration[]): Promise<string | undefined> {
+async function applyNextMigration(
+  client: Client,
+  known: readonly Migration[],
+  onApply: (index: number, count: number) => void,
+): Promise<string | undefined> {
   // Whatever the role's default: under a snapshot from before the lock, what others have committed meanwhile
   // would not be seen.
   await client.query('begin isolation level read committed')
@@ -86,7 +92,10 @@ async function applyNextMigration(client: Client, known: readonly Migration[]): 
       known,
       (await client.query<AppliedMigrationRow>(SELECT_APPLIED_MIGRATIONS)).rows,
     )
-    if (next) await applyMigration(client, next)
+    if (next) {
+      onApply(known.indexOf(next) + 1, known.length)
+      await applyMigration(client, next)
+    }
     await client.query('commit')
     return next?.name
   } catch (error) {

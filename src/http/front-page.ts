@@ -1,17 +1,21 @@
 import type { RequestHandler } from 'express'
 
-/** A place of the service, for people. */
+/** A path of the service, with a description for people. */
 export interface FrontPageLink {
   readonly path: string
   readonly about: string
 }
 
 const STYLE =
-  'body{font:16px/1.5 system-ui,sans-serif;max-width:44rem;margin:3rem auto;padding:0 1rem}code{background:#8882;padding:.1em .3em}'
+  'body{font:16px/1.5 system-ui,sans-serif;max-width:44rem;margin:3rem auto;padding:0 1rem}code,pre{background:#8882;padding:.1em .3em}pre{overflow:auto}'
+
+/** Prints a token for an agent of the sample market: the one that the README uses. */
+const TOKEN_COMMAND =
+  'npm run -s token -- --scope "listings:read listings:write" --member M00000001 --class member --expires 8h'
 
 /**
- * The page at `/`: what is here and how to get in. Its links begin with `base`, for a proxy may strip a
- * prefix. It loads nothing and runs nothing.
+ * Serves the page at `/`: what the service offers and how to get in. Links begin with `base`, since a proxy may
+ * strip a prefix. The page loads nothing and runs no script.
  */
 export function serveFrontPage(links: readonly FrontPageLink[], base = ''): RequestHandler {
   const page = renderFrontPage(links, base)
@@ -27,12 +31,13 @@ const renderFrontPage = (links: readonly FrontPageLink[], base: string): string 
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Listing Service</title><style>${STYLE}</style></head>
 <body>
 <h1>Listing Service</h1>
-<p>Real-estate listings, to read and to write.</p>
+<p>Real-estate listings over OData and GraphQL.</p>
 <ul>
 ${links.map(({ path, about }) => `<li><a href="${base}${path}"><code>${path}</code></a>: ${about}</li>`).join('\n')}
 </ul>
-<p>All but the health checks and pages for people need a bearer token, so a browser alone gets 401 there: <code>npm run -s token -- --scope "listings:read listings:write" --member M00000001 --class member</code> prints one, here for an agent of the sample market.
-The README of the project tells the rest; the protocol is documented at <a href="https://www.odata.org/documentation/">odata.org</a>.</p>
+<p>OData and GraphQL need a bearer token; a browser that sends none gets 401. This command, run in the folder of the project, prints a token for an agent of the sample market:</p>
+<pre>${TOKEN_COMMAND}</pre>
+<p>The README of the project shows requests to begin with. The protocols are documented at <a href="https://www.odata.org/documentation/">odata.org</a> and <a href="https://graphql.org/learn/">graphql.org</a>.</p>
 </body>
 </html>
 `

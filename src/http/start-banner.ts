@@ -1,41 +1,55 @@
 import type { Config } from '../config/config.js'
 import type { Grant } from './auth/token.js'
 
-/** What the token shown at the start allows: everything, for a day. */
+/** The rights of the token printed at the start: everything, for a day. */
 export const START_GRANT: Grant = {
   scopes: ['listings:read', 'listings:write', 'listings:write:any'],
   audience: 'staff',
   expiresIn: 86_400,
 }
 
+/** The keys are those of the sample market. */
 const SAMPLE_DRAFT =
-  '{"ListAgentKey":"M00000001","ListOfficeKey":"O0000001","PropertyType":"Residential","StreetNumber":"12","StreetName":"Main St","City":"Boise"}'
+  '{"ListAgentKey":"M00000001","ListOfficeKey":"O0000001","PropertyType":"Residential","StreetNumber":"12","StreetName":"Main","City":"Boise"}'
 
 const SAMPLE_QUERY =
   '{"query":"{ properties(filter: {StandardStatus: {eq: \\"Active\\"}}, first: 3) { totalCount nodes { ListingKey City ListPrice } } }"}'
 
+const WILDCARD_HOSTS: readonly string[] = ['0.0.0.0', '::']
+
+function baseUrlOf({ publicUrl, host }: Pick<Config, 'publicUrl' | 'host'>, port: number): string {
+  if (publicUrl !== undefined) return publicUrl
+  if (WILDCARD_HOSTS.includes(host)) return `http://localhost:${port}`
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
 /**
- * A token and a few requests to paste into a shell, for whoever has just started the service. The keys of the
- * draft are those of the sample market.
+ * Renders the addresses of the service, a token and requests to paste into a shell. Options of OData are
+ * written without `$`, which a shell would take for a variable.
  */
 export function renderStartBanner(
   token: string,
-  { publicUrl, host, graphiql }: Pick<Config, 'publicUrl' | 'host' | 'graphiql'>,
+  config: Pick<Config, 'publicUrl' | 'host' | 'graphiql'>,
   port: number,
 ): string {
-  const base =
-    publicUrl ??
-    `http://${host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host}:${port}`
+  const base = baseUrlOf(config, port)
   const curl = 'curl -s -H "Authorization: Bearer $TOKEN"'
+  const json = "-H 'Content-Type: application/json'"
   return `
-The service answers at ${base}/odata and ${base}/graphql${graphiql ? `; ${base}/graphiql is a page for queries` : ''}. To try it, paste into a shell (the token is good for a day):
+Listing Service is running.
+  OData     ${base}/odata
+  GraphQL   ${base}/graphql
+${config.graphiql ? `  GraphiQL  ${base}/graphiql, to write queries in the browser\n` : ''}
+Paste these lines into another shell. The token may read and write every record, for 24 hours.
 
+export BASE=${base}
 export TOKEN=${token}
-${curl} '${base}/odata/Property?$filter=StandardStatus%20eq%20%27Active%27&$orderby=ListPrice&$select=ListingKey,City,ListPrice&$top=5&$count=true'
-${curl} '${base}/odata/Property?$expand=Media($select=MediaURL),Rooms&$top=1'
-${curl} '${base}/odata/$metadata'
-${curl} -H 'Content-Type: application/json' '${base}/odata/Property' -d '${SAMPLE_DRAFT}'
-${curl} -H 'Content-Type: application/json' '${base}/graphql' -d '${SAMPLE_QUERY}'
+${curl} "$BASE/odata/Property?filter=StandardStatus+eq+'Active'&orderby=ListPrice&select=ListingKey,City,ListPrice&top=5&count=true"
+${curl} "$BASE/odata/Property?expand=Media(select=MediaURL),Rooms&top=1"
+${curl} "$BASE/odata/Property" ${json} -d '${SAMPLE_DRAFT}'
+${curl} "$BASE/graphql" ${json} -d '${SAMPLE_QUERY}'
+
+The README explains them. Press Ctrl-C to stop the service.
 
 `
 }

@@ -7,11 +7,20 @@ const SELECT_HAS_RECORDS = `select exists (select from "Property") or exists (se
 /** Keys of the sample are `L` and nine digits; as text they sort like their numbers. */
 const SELECT_LAST_SAMPLE_KEY = `select max("ListingKey") as key from "Property" where "ListingKey" >= 'L0' and "ListingKey" < 'L:' and "ListingKey" ~ '^L[0-9]{9}$'`
 
-/** Fills a database that holds no listing, member or office yet, and says whether it did. */
-export async function loadSampleIfEmpty(database: Database, listings: number): Promise<boolean> {
+/**
+ * Fills a database that holds no listing, member or office yet, and returns true if it did. `onLoaded` gets
+ * the number of listings of each batch.
+ */
+export async function loadSampleIfEmpty(
+  database: Database,
+  listings: number,
+  onLoaded: (listings: number) => void = () => undefined,
+): Promise<boolean> {
   const [row] = await database.prisma.$queryRawUnsafe<{ found: boolean }[]>(SELECT_HAS_RECORDS)
   if (row?.found) return false
-  await loadBatches(database, generateSampleBatches({ listings }))
+  await loadBatches(database, generateSampleBatches({ listings }), batch =>
+    onLoaded(batch.Property?.length ?? 0),
+  )
   return true
 }
 

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ServiceProcess, spawnService } from '../support/process.js'
+import { runShell } from '../support/shell.js'
 
 let dataDir = ''
 const running: ChildProcess[] = []
@@ -24,6 +25,33 @@ function startService(env: Readonly<Record<string, string>>): ServiceProcess {
 }
 
 describe('the first start', () => {
+  test('prints what it is doing within 2 s, then each step', { timeout: 120_000, retry: 2 }, async () => {
+    const folder = await mkdtemp(join(dataDir, 'new-'))
+    const startTime = performance.now()
+    const { child, output, exit, waitForOutput } = startService({ DATA_DIR: folder })
+    await waitForOutput(/^(First start: creating a database in .+, with a sample market\.)/)
+    expect(performance.now() - startTime).toBeLessThan(2000)
+    await waitForOutput(/(listening)/)
+    const steps = [
+      /^Starting the embedded database$/m,
+      /^Migrating the database: 1 of \d+$/m,
+      /^Adding sample listings: 200 of 500$/m,
+      /^Adding sample listings: 500 of 500$/m,
+      /^Listing Service is running\.$/m,
+    ].map(step => output.out.search(step))
+    expect(steps).toEqual([...steps].sort((a, b) => a - b))
+    expect(steps).not.toContain(-1)
+    child.kill('SIGTERM')
+    expect(await exit).toBe(0)
+    // The second start says that the database is there.
+    const second = startService({ DATA_DIR: folder })
+    await second.waitForOutput(/^(Starting, with the database in )/)
+    await second.waitForOutput(/(listening)/)
+    expect(second.output.out).not.toMatch(/Migrating|Adding/)
+    second.child.kill('SIGTERM')
+    await second.exit
+  })
+
   test('fills the market, shows a token and requests that work, and ends in good order, with nothing left elsewhere', {
     timeout: 120_000,
   }, async () => {
@@ -35,20 +63,23 @@ describe('the first start', () => {
       TMPDIR: elsewhere,
     })
     const token = await waitForOutput(/TOKEN=(\S+)/)
-    const urls = await waitForOutput(/TOKEN"? '([^']*\$filter[^']*)'/)
-    const headers = { Authorization: `Bearer ${token}` }
-    const page = await fetch(urls, { headers })
-    expect(page.status).toBe(200)
-    expect(((await page.json()) as { value: unknown[] }).value).toHaveLength(5)
-    const [, url = '', draft = ''] = /'(\S+\/odata\/Property)' -d '(\{.*\})'/.exec(output.out) ?? []
-    const created = await fetch(url, {
-      method: 'POST',
-      headers: { ...headers, 'Content-Type': 'application/json' },
-      body: draft,
-    })
-    expect(created.status).toBe(201)
+    const base = await waitForOutput(/BASE=(\S+)/)
+    const [commands = ''] = /^export BASE=[\s\S]*?(?=\n\n)/m.exec(output.out) ?? []
+    const answers = (await runShell(commands)).map(answer => JSON.parse(answer))
+    expect(answers).toEqual([
+      expect.objectContaining({ '@odata.count': 230, value: expect.objectContaining({ length: 5 }) }),
+      {
+        '@odata.context': expect.any(String),
+        '@odata.nextLink': expect.any(String),
+        value: [expect.anything()],
+      },
+      expect.objectContaining({ ListingKey: expect.stringMatching(/^Draft/), City: 'Boise' }),
+      { data: { properties: { totalCount: 230, nodes: expect.objectContaining({ length: 3 }) } } },
+    ])
     // A request that is running when the signal comes is answered still.
-    const last = fetch(`${url}?$top=500`, { headers })
+    const last = fetch(`${base}/odata/Property?$top=500`, {
+      headers: { Authorization: `Bearer ${token}` },
+    })
     await new Promise(resolve => setTimeout(resolve, 20))
     child.kill('SIGTERM')
     expect((await last).status).toBe(200)

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { chmod, mkdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -60,6 +61,14 @@ export async function openEmbeddedDatabase(
     socketFolder.close()
     throw error
   }
+}
+
+/** Returns true if a process runs the embedded database of a folder. Creates and starts nothing. */
+export async function isEmbeddedDatabaseRunning(dataDir: string): Promise<boolean> {
+  const folder = resolve(dataDir)
+  if (!existsSync(folder)) return false
+  const socketFolder = openSocketFolder(folder)
+  return isSocketListening(join(socketFolder.path, SOCKET_NAME)).finally(socketFolder.close)
 }
 
 async function connectOrStart(

@@ -1,5 +1,4 @@
 import {
-  type ASTNode,
   type ConstValueNode,
   type FieldNode,
   type GraphQLArgument,
@@ -9,15 +8,14 @@ import {
   Kind,
   type ValueNode,
   valueFromAST,
-  visit,
 } from 'graphql'
-import { fail } from '../../errors/problem.js'
 import { memoize } from '../../query/memoize.js'
+import { checkAbsentVariables } from './absent-variables.js'
 import type { CollectedField, InputValues, SelectionContext } from './collect-fields.js'
 
 /**
- * The arguments of a field. A variable inside an argument must have a value: what is left out would widen
- * what the argument narrows.
+ * Returns the arguments of a field as graphql-js coerces them.
+ * @throws ProblemError as `checkAbsentVariables`
  */
 export function coerceArgumentValues(
   { variables }: SelectionContext,
@@ -34,19 +32,11 @@ function coerceWithGraphQLJs(
   field: GraphQLField<unknown, unknown>,
   variables: InputValues,
 ): InputValues {
-  for (const { value } of node.arguments ?? []) if (isListOrObject(value)) requireVariables(value, variables)
+  for (const { name, value } of node.arguments ?? []) {
+    const type = field.args.find(argument => argument.name === name.value)?.type
+    if (type && value.kind !== Kind.VARIABLE) checkAbsentVariables(value, type, variables)
+  }
   return getArgumentValues(field, node, { ...variables })
-}
-
-const isListOrObject = ({ kind }: ValueNode): boolean => kind === Kind.OBJECT || kind === Kind.LIST
-
-function requireVariables(value: ASTNode, variables: InputValues): void {
-  visit(value, {
-    Variable({ name: { value: name } }) {
-      if (!Object.hasOwn(variables, name))
-        fail({ kind: 'BadOptionValue', option: `$${name}`, expected: 'a value, null for one', found: '' })
-    },
-  })
 }
 
 /** An argument whose value is the same in every request, or that of a variable. */

@@ -140,6 +140,39 @@ describe.each(DATABASE_KINDS)('mutations: %s', kind => {
     expect((await stored(key))['ListPrice']).toBe(3)
   })
 
+  test('a variable that is not given leaves its field out of the input', async () => {
+    const create = `mutation ($price: Decimal, $city: String, $street: String) { createDraft(input: {
+      ListAgentKey: "M1", ListOfficeKey: "M4", PropertyType: "Residential", StreetNumber: "1",
+      StreetName: $street, City: $city, ListPrice: $price
+    }) { ListingKey City ListPrice } }`
+    const { createDraft } = await queryData<{ createDraft: Row }>(app, create, {
+      city: 'Waco',
+      street: 'Main',
+    })
+    expect(createDraft).toMatchObject({ City: 'Waco', ListPrice: null })
+    expect((await queryError(app, create, { city: 'Waco' })).extensions).toMatchObject({
+      serviceCode: '1111',
+      details: [{ code: '1101', target: 'StreetName' }],
+    })
+    const key = createDraft['ListingKey']
+    const update = `mutation ($key: String!, $price: Decimal, $city: String) {
+      updateProperty(ListingKey: $key, input: { ListPrice: $price, City: $city, ChangedByMemberKey: "M1" }) { City ListPrice }
+    }`
+    const of = async (variables: Row) =>
+      (await queryData<{ updateProperty: Row }>(app, update, { key, ...variables })).updateProperty
+    expect(await of({ price: '5.50' })).toEqual({ City: 'Waco', ListPrice: 5.5 })
+    expect(await of({ city: 'Austin' })).toEqual({ City: 'Austin', ListPrice: 5.5 })
+    expect(await of({})).toEqual({ City: 'Austin', ListPrice: 5.5 })
+    expect(await of({ price: null })).toEqual({ City: 'Austin', ListPrice: null })
+    const whole =
+      'mutation ($key: String!, $price: Decimal) { updateProperty(ListingKey: $key, input: { ListPrice: $price }) { ListPrice } }'
+    const asMember = withGrant(app, { memberKey: 'M1' })
+    expect(await queryData(app, whole, { key, price: 7 }, asMember)).toEqual({
+      updateProperty: { ListPrice: 7 },
+    })
+    expect(await queryData(app, whole, { key }, asMember)).toEqual({ updateProperty: { ListPrice: 7 } })
+  })
+
   test('GQL-09: large and exact numbers, as literals and as variables', async () => {
     for (const price of ['2400000000', '123456.78', '999999999999.99']) {
       const byText = await create({ ListPrice: price })

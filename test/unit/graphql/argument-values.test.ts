@@ -53,6 +53,15 @@ describe('arguments are those of graphql-js', () => {
       'query ($c: String, $o: PropertyOrder!) { properties(filter: { City: { in: [$c, "Vail"] } }, orderBy: [$o]) { totalCount } }',
       { c: 'Aspen', o: { City: 'ASC' } },
     ],
+    [
+      'query ($c: String, $p: Decimal) { properties(filter: { City: { eq: "Vail", ne: $c }, ListPrice: { gt: $p, lt: 5 } }) { totalCount } }',
+      {},
+    ],
+    [
+      'query ($f: StringFilter, $a: [PropertyFilter!]) { properties(filter: { City: $f, and: $a, ListPrice: { lt: 5 } }) { totalCount } }',
+      {},
+    ],
+    ['query ($d: Direction) { properties(orderBy: { ListPrice: $d }) { totalCount } }', {}],
     ['{ property(ListingKey: "P01") { City } }', {}],
     ['query ($k: String!) { property(ListingKey: $k) { City } }', { k: 'P01' }],
   ])('%s with %j', (text, sent) => {
@@ -63,10 +72,41 @@ describe('arguments are those of graphql-js', () => {
   })
 })
 
-test('a variable within an argument must have a value', () => {
-  const text = 'query ($c: String) { properties(filter: { City: { eq: $c } }) { totalCount } }'
-  expect(() => read(SCHEMA, text, {})).toThrow('BadOptionValue')
-  expect(read(SCHEMA, text, { c: null }).own).toEqual({ filter: { City: { eq: null } } })
+describe('a filter that only absent variables would fill is refused', () => {
+  test.each<[filter: string, declared: string, target: string]>([
+    ['{ City: { eq: $c } }', '$c: String', '$c'],
+    ['{ City: { eq: $c, ne: $d } }', '$c: String, $d: String', '$c'],
+    ['{ City: $c }', '$c: StringFilter', '$c'],
+    ['{ City: { eq: "Vail" }, ListPrice: { gt: $p } }', '$p: Decimal', '$p'],
+    ['{ and: [{ City: { eq: "Vail" } }, { City: { eq: $c } }] }', '$c: String', '$c'],
+    ['{ or: { City: { eq: $c } } }', '$c: String', '$c'],
+    ['{ not: { City: { eq: $c } } }', '$c: String', '$c'],
+    ['{ Media: { any: { MediaType: $t } } }', '$t: StringFilter', '$t'],
+    ['{ Media: { all: { MediaType: { eq: $t } } } }', '$t: String', '$t'],
+    ['{ Media: { countOf: { filter: { MediaType: { eq: $t } }, is: { gt: 1 } } } }', '$t: String', '$t'],
+    ['{ City: { substring: { start: 1, is: { eq: $c } } } }', '$c: String', '$c'],
+    // An item that is null would find records without a city, and under `not` all others.
+    ['{ City: { in: ["Vail", $c] } }', '$c: String', '$c'],
+    [
+      '{ GeoLocation: { geoDistance: { to: { type: "Point", coordinates: [$x, 39] }, is: { lt: 5 } } } }',
+      '$x: Float',
+      '$x',
+    ],
+  ])('%s without %s', (filter, declared, target) => {
+    const text = `query (${declared}) { properties(filter: ${filter}) { totalCount } }`
+    let refused: unknown
+    try {
+      read(SCHEMA, text, {})
+    } catch (error) {
+      refused = error
+    }
+    expect(refused).toMatchObject({ problems: [{ kind: 'BadOptionValue', option: target }] })
+  })
+
+  test('a variable that is null has a value', () => {
+    const text = 'query ($c: String) { properties(filter: { City: { eq: $c } }) { totalCount } }'
+    expect(read(SCHEMA, text, { c: null }).own).toEqual({ filter: { City: { eq: null } } })
+  })
 })
 
 describe('what the schema of the service has nothing of', () => {

@@ -4,15 +4,15 @@ import { type ConfigFacts, SETTINGS, type Setting, type Settings } from './setti
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** The settings of one run, frozen. Keys are KeyObjects: they do not show themselves in a log. */
+/** The settings of one process, frozen. Keys are KeyObjects, which a log does not print. */
 export interface Config extends Omit<Settings, 'jwtSecret' | 'tokenKey'>, ConfigFacts {
-  /** Key of HS256 tokens; absent where only JWKS_URL is set. */
+  /** Key of HS256 tokens. Undefined if only JWKS_URL is set. */
   readonly jwtSecret: KeyObject | undefined
-  /** 32 bytes, for page tokens only. */
+  /** 32 bytes, used for page tokens only. */
   readonly tokenKey: KeyObject
 }
 
-/** All that is wrong with the environment, one sentence each. */
+/** All faults of the environment, one sentence each. */
 export class ConfigError extends Error {
   readonly faults: readonly string[]
 
@@ -24,13 +24,13 @@ export class ConfigError extends Error {
 }
 
 const PAGE_TOKEN_LABEL = 'listing-service/page-token/1'
-/** Room for the other headers and the path beside the longest query string. */
+/** Space for the path and the other headers, besides the longest query string. */
 const HEADER_MARGIN_BYTES = 8192
 
 /**
- * Reads the environment; empty variables count as unset, unknown ones are ignored. With the embedded database
- * and no keys given a secret is made in DATA_DIR at the first call.
- * @throws ConfigError with every fault at once.
+ * Reads the settings from the environment. Empty variables count as unset; unknown ones are ignored. The
+ * embedded database needs no keys in the environment: a secret is created in DATA_DIR by the first call.
+ * @throws ConfigError with every fault
  */
 export function readConfig(env: Environment): Config {
   const settings = readSettings(env, findMissingKeys)
@@ -38,8 +38,8 @@ export function readConfig(env: Environment): Config {
 }
 
 /**
- * The settings alone, for commands that reach the database and answer nobody: they need no keys of tokens.
- * @throws ConfigError with every fault at once.
+ * Reads the settings without keys, for commands that use the database and serve no requests.
+ * @throws ConfigError with every fault
  */
 export function readSettings(
   env: Environment,
@@ -57,10 +57,10 @@ export function readSettings(
         ? setting.fallback(facts)
         : setting.read(setting.secret ? text : text.trim())
     if (value === undefined && !isUnset(text)) faults.push(describeInvalid(setting, text))
-    // A value that cannot be read is `undefined` here, but then the fault ends the reading below.
+    // An invalid value is undefined here. Its fault throws below.
     return value as T
   }
-  // Each value has the type of its row, which the type of `entries` cannot say.
+  // Each value has the type of its row, which the type of `entries` cannot express.
   const values = Object.fromEntries(
     Object.entries<Setting<unknown>>(SETTINGS).map(([key, setting]) => [key, read(setting)]),
   ) as Settings
@@ -73,8 +73,8 @@ export function readSettings(
 const isUnset = (text: string | undefined): boolean => text === undefined || text.trim() === ''
 
 function describeInvalid(setting: Setting<unknown>, text: string | undefined): string {
-  const shown = setting.secret ? 'cannot be used' : `is '${text?.trim()}'`
-  return `${setting.name} ${shown}; expected ${setting.expected}.`
+  const state = setting.secret ? 'cannot be used' : `is '${text?.trim()}'`
+  return `${setting.name} ${state}; expected ${setting.expected}.`
 }
 
 function findConflicts({
@@ -88,12 +88,12 @@ function findConflicts({
   return violatedRules(
     [
       workers === 1 || !embedded,
-      `WORKERS is '${workers}'; expected 1 without DATABASE_URL: the embedded database lives in the one process that serves.`,
+      `WORKERS is '${workers}'; expected 1 without DATABASE_URL: the embedded database runs in the one process that serves.`,
     ],
     [pageSize <= pageSizeMax, `PAGE_SIZE is '${pageSize}'; expected at most PAGE_SIZE_MAX (${pageSizeMax}).`],
     [
       maxHeaderBytes >= maxQueryLength + HEADER_MARGIN_BYTES,
-      `MAX_HEADER_BYTES is '${maxHeaderBytes}'; expected at least MAX_QUERY_LENGTH and ${HEADER_MARGIN_BYTES} (${maxQueryLength + HEADER_MARGIN_BYTES}).`,
+      `MAX_HEADER_BYTES is '${maxHeaderBytes}'; expected at least MAX_QUERY_LENGTH + ${HEADER_MARGIN_BYTES} (${maxQueryLength + HEADER_MARGIN_BYTES}).`,
     ],
   )
 }
@@ -121,8 +121,8 @@ const violatedRules = (...rules: readonly ConfigRule[]): readonly string[] =>
   rules.filter(([holds]) => !holds).map(([, fault]) => fault)
 
 /**
- * Where a key set is named, no secret of our own may open a second door: the kept one then serves page tokens
- * only.
+ * Returns the keys. If JWKS_URL is set, the generated secret serves page tokens only: tokens signed with it
+ * are not accepted.
  */
 function readKeys(settings: Settings, embedded: boolean): Pick<Config, 'jwtSecret' | 'tokenKey'> {
   const needsGenerated =

@@ -5,16 +5,16 @@ import { join } from 'node:path'
 const SECRET_FILE = 'secret'
 
 /**
- * The secret of the embedded database: kept in DATA_DIR (file mode 0600, folder mode 0700), made at the first
- * call. The service and a command may call at the same moment. The file gets its name by a hard link, which
- * only one of them can make and which shows it complete; both then read what stands there.
- * @throws Error with a sentence for the operator if the folder or the file cannot be used.
+ * Returns the secret of the embedded database, stored in DATA_DIR (file mode 0600, folder mode 0700). The
+ * first call creates it. The service and a command may create it at the same moment. A hard link gives the
+ * complete file its name: only one process can create the link, and both then read that file.
+ * @throws Error with a sentence for the operator if the folder or the file cannot be used
  */
 export function readOrCreateSecret(dataDir: string): string {
   const secret = readOrCreateFile(dataDir, join(dataDir, SECRET_FILE))
   if (Buffer.byteLength(secret) >= 32) return secret
   throw new Error(
-    `DATA_DIR holds a file '${SECRET_FILE}' of less than 32 bytes; remove it and a new one is made (all tokens then end).`,
+    `DATA_DIR contains a file '${SECRET_FILE}' of less than 32 bytes. Remove it to create a new one, which invalidates all tokens.`,
   )
 }
 
@@ -23,7 +23,7 @@ function readOrCreateFile(dataDir: string, path: string): string {
     if (!existsSync(path)) createSecretFile(dataDir, path)
     return readFileSync(path, 'utf8').trim()
   } catch (error) {
-    throw new Error(`DATA_DIR is '${dataDir}'; expected a folder that can be written (${reasonOf(error)}).`)
+    throw new Error(`DATA_DIR is '${dataDir}'; expected a writable folder (${reasonOf(error)}).`)
   }
 }
 

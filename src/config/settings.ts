@@ -1,26 +1,26 @@
-/** What the defaults of some settings depend on. */
+/** Facts that the defaults of some settings depend on. */
 export interface ConfigFacts {
   /** NODE_ENV is `production`. */
   readonly production: boolean
-  /** No DATABASE_URL: the database lives in DATA_DIR. */
+  /** DATABASE_URL is unset: the database is in DATA_DIR. */
   readonly embedded: boolean
 }
 
-/** Reads the text of a variable; `undefined` means that it is not what is expected. */
+/** Parses a variable. `read` returns undefined for text that is not as expected. */
 interface SettingReader<T> {
   readonly expected: string
   readonly read: (text: string) => T | undefined
 }
 
-/** One row of the table of settings. */
+/** One row of the settings table. */
 export interface Setting<T> extends SettingReader<T> {
   /** Name of the environment variable. */
   readonly name: string
   readonly fallback: (facts: ConfigFacts) => T
-  /** The default, in words. */
+  /** The default as the settings table shows it. */
   readonly defaultText: string
   readonly about: string
-  /** The value is never shown, not even in an error. */
+  /** The value is never printed, not even in an error. */
   readonly secret: boolean
 }
 
@@ -40,7 +40,7 @@ const flag: SettingReader<boolean> = {
   read: text => FLAGS.get(text.toLowerCase()),
 }
 
-const anyText: SettingReader<string> = { expected: 'a text', read: text => text }
+const anyText: SettingReader<string> = { expected: 'a string', read: text => text }
 
 const secretText: SettingReader<string> = {
   expected: 'a secret of at least 32 bytes',
@@ -52,7 +52,7 @@ const oneOf = <T extends string>(...values: readonly T[]): SettingReader<T> => (
   read: text => values.find(value => value === text.toLowerCase()),
 })
 
-/** An absolute http(s) address that holds neither a log-in nor a query, without a slash at its end. */
+/** Parses an absolute http or https URL without credentials, query and fragment. Removes a trailing slash. */
 function readHttpUrl(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash)
@@ -61,12 +61,12 @@ function readHttpUrl(text: string): string | undefined {
 }
 
 const httpUrl: SettingReader<string> = {
-  expected: 'an http or https address without log-in, query or fragment',
+  expected: 'an http or https URL without credentials, query or fragment',
   read: readHttpUrl,
 }
 
 const keySetUrl: SettingReader<string> = {
-  expected: 'the http or https address of a JSON Web Key Set',
+  expected: 'the http or https URL of a JSON Web Key Set',
   read: text => (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) ? text : undefined),
 }
 
@@ -75,7 +75,10 @@ const databaseUrl: SettingReader<string> = {
   read: text => (/^postgres(ql)?:\/\//.test(text) ? text : undefined),
 }
 
-/** Browsers send an origin as scheme, host and port; anything more would never be equal to it. */
+/**
+ * Parses a list of origins. Browsers send an origin as scheme, host and port, so anything longer would never
+ * match.
+ */
 function readOrigins(text: string): readonly string[] | undefined {
   if (text.toLowerCase() === 'none') return []
   if (text === '*') return ['*']
@@ -87,16 +90,16 @@ function readOrigins(text: string): readonly string[] | undefined {
 }
 
 const origins: SettingReader<readonly string[]> = {
-  expected: 'origins such as https://app.example, joined by commas, or * or none',
+  expected: 'a comma-separated list of origins such as https://app.example, or *, or none',
   read: readOrigins,
 }
 
-type Fallback<T> = T | { readonly shown: string; readonly of: (facts: ConfigFacts) => T }
+type Fallback<T> = T | { readonly description: string; readonly of: (facts: ConfigFacts) => T }
 
 const isConditional = <T>(
   fallback: Fallback<T>,
-): fallback is { readonly shown: string; readonly of: (facts: ConfigFacts) => T } =>
-  typeof fallback === 'object' && fallback !== null && 'of' in fallback && 'shown' in fallback
+): fallback is { readonly description: string; readonly of: (facts: ConfigFacts) => T } =>
+  typeof fallback === 'object' && fallback !== null && 'of' in fallback && 'description' in fallback
 
 function setting<T>(
   name: string,
@@ -105,7 +108,7 @@ function setting<T>(
   about: string,
 ): Setting<T> {
   const row = { ...reader, name, about, secret: false }
-  if (isConditional(fallback)) return { ...row, fallback: fallback.of, defaultText: fallback.shown }
+  if (isConditional(fallback)) return { ...row, fallback: fallback.of, defaultText: fallback.description }
   const defaultText = Array.isArray(fallback) ? fallback.join(', ') || 'none' : String(fallback)
   return { ...row, fallback: () => fallback, defaultText }
 }
@@ -125,16 +128,16 @@ const secret = <T>(name: string, reader: SettingReader<T>, about: string): Setti
 })
 
 const ON_OUTSIDE_PRODUCTION = {
-  shown: 'on unless NODE_ENV=production',
+  description: 'on unless NODE_ENV=production',
   of: (facts: ConfigFacts) => !facts.production,
 }
 const ON_IF_EMBEDDED = {
-  shown: 'on with the embedded database, off with DATABASE_URL',
+  description: 'on with the embedded database, off with DATABASE_URL',
   of: (facts: ConfigFacts) => facts.embedded,
 }
 const MINUTE_MS = 60_000
 
-/** Every setting of the service: the source of `Config` and of the README's table. */
+/** Every setting of the service. `Config` and the README's table are derived from it. */
 // biome-ignore format: table
 export const SETTINGS = {
   nodeEnv:       setting('NODE_ENV', oneOf('development', 'test', 'production'), 'development', '`production` turns off what only developers need: GraphiQL, introspection, the index page, the token at the start.'),

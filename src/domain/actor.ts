@@ -2,7 +2,7 @@ import { fail } from '../errors/problem.js'
 
 export type TokenScope = 'listings:read' | 'listings:write' | 'listings:write:any' | 'admin'
 
-/** Every scope that the service knows; none implies another. */
+/** Every scope of the service. No scope implies another. */
 export const SCOPES: readonly TokenScope[] = [
   'listings:read',
   'listings:write',
@@ -10,39 +10,39 @@ export const SCOPES: readonly TokenScope[] = [
   'admin',
 ]
 
-/** The class of reader a token stands for. */
+/** The class of reader that a token identifies. */
 export type Audience = 'public' | 'member' | 'staff'
 
 export const AUDIENCES: readonly Audience[] = ['public', 'member', 'staff']
 
-/** Who asks: what a verified token says, and nothing else. */
+/** The identity and permissions of a verified token. */
 export interface Actor {
-  /** Scopes of the token; unknown ones are kept and mean nothing. */
+  /** Scopes of the token. Unknown scopes are stored and have no effect. */
   readonly scopes: ReadonlySet<string>
   readonly memberKey?: string
   readonly officeKey?: string
   readonly audience: Audience
 }
 
-/** Refuses the request (403, ScopeMissing) unless the token holds the scope. */
+/** Refuses the request (403, ScopeMissing) unless the token has the scope. */
 export function requireScope(actor: Actor, scope: TokenScope): void {
   if (!actor.scopes.has(scope)) fail({ kind: 'ScopeMissing', scope })
 }
 
-/** Who lists a property. */
+/** The agent and the office that a listing belongs to. */
 export interface ListingOwners {
   readonly ListAgentKey: string | null
   readonly ListOfficeKey: string | null
 }
 
-/** Refuses the request (403, ScopeMissing) unless the token holds a scope to write at all. */
+/** Refuses the request (403, ScopeMissing) unless the token has a scope for writing. */
 export function requireWriteScope(actor: Actor): void {
   if (!actor.scopes.has('listings:write:any')) requireScope(actor, 'listings:write')
 }
 
 /**
- * The token may write a listing of these owners (decisions 6); `isWritable` in visibility.ts is the same rule
- * as a condition.
+ * Returns true if the token may write a listing of these owners (decisions 6). `isWritableListing` in
+ * visibility.ts is the same rule as a condition of a query.
  */
 export function canWriteListing(
   { scopes, memberKey, officeKey }: Actor,

@@ -22,10 +22,11 @@ import type { Actor } from './actor.js'
 import { type DisclosurePolicy, isFieldReadable, isRecordVisible, staysWithinListing } from './visibility.js'
 
 /**
- * Puts permissions into a plan, once, for every adapter and every part of it (decisions 6): what the actor
- * cannot see is not there; a record whose restricted field the filter mentions is left out, wherever in the
- * filter the field stands; an order sees null in place of a restricted value; a selected field knows when it
- * may be shown.
+ * Adds the actor's permissions to every part of a plan, for both adapters (decisions 6):
+ * - Records that the actor cannot see are filtered out.
+ * - If the filter uses a restricted field anywhere, records whose field the actor cannot read are filtered out.
+ * - An order sees null in place of a restricted value.
+ * - A selected field carries the condition under which it can be read.
  */
 export function authorize(plan: Plan, actor: Actor, policy: DisclosurePolicy): Plan {
   const restriction = authorizerOf(actor, policy)
@@ -35,12 +36,14 @@ export function authorize(plan: Plan, actor: Actor, policy: DisclosurePolicy): P
 }
 
 /**
- * With a plan lives all that is made of it. There are as many as there are queries times actors, so only so
- * many are kept.
+ * Cached authorized plans. Results that are memoized per plan live as long as the plan. There is one plan for
+ * each pair of query and actor, so the cache is bounded.
  */
 const AUTHORIZED_PLANS = new LRUCache<string, Plan>({ max: 2000 })
 
-/** An actor is known as long as its token: its next requests find what was made for it. */
+/**
+ * Memoized by actor. An actor is cached as long as its token, so its next requests find the same authorizer.
+ */
 const authorizerOf = memoize(function authorizerOf(actor: Actor, policy: DisclosurePolicy) {
   return new PlanAuthorizer(actor, policy)
 })
@@ -69,8 +72,8 @@ class PlanAuthorizer {
   }
 
   /**
-   * What transformations read is left out as what a filter mentions is, whatever they do with it: a group or
-   * a sum would tell of it.
+   * Filters out records with an unreadable field that a transformation uses, as a filter does: a group or a
+   * sum would disclose the value.
    */
   private authorizeDerived(derived: Derived): Derived {
     const { entity, from, row, filter } = derived
@@ -133,7 +136,7 @@ class PlanAuthorizer {
     return isTrue(readable) ? expr : { kind: 'nullUnless', when: readable, value: expr, type: expr.type }
   }
 
-  /** The filter, and the permission to read all that it mentions. */
+  /** Adds to a filter the permission to read every field that it uses. */
   private withReadConditions(filter: Expr): Expr {
     return allOf(...this.readConditions(filter), filter)
   }
@@ -142,14 +145,14 @@ class PlanAuthorizer {
     return isFieldReadable(scalar, source, this.actor, this.policy)
   }
 
-  /** For each restricted field that the expression mentions, the condition under which it may be read. */
+  /** Returns the condition for reading each restricted field that the expression uses. */
   private readConditions(expr: Expr): readonly Expr[] {
     switch (expr.kind) {
       case 'literal':
       case 'element':
-      // What it was made of is looked at in `derived`.
+      // `authorizeDerived` checks the expressions that the result is computed from.
       case 'result':
-      // The text that is searched holds only what everyone may read.
+      // The search column contains only text that everyone can read.
       case 'search':
         return []
       case 'column':
@@ -184,7 +187,10 @@ class PlanAuthorizer {
     )
   }
 
-  /** A path tells of the fields that it follows: who the buyer's agent is, by any field of that agent. */
+  /**
+   * A path discloses the fields that it joins by. A filter on any field of the buyer's agent discloses that
+   * agent.
+   */
   private pathReadConditions(source: ColumnSource): readonly Expr[] {
     if (source.kind !== 'via') return []
     const local = JOIN_FIELDS.get(source.navigation)
@@ -192,16 +198,16 @@ class PlanAuthorizer {
   }
 
   /**
-   * Conditions outside the lambda that hold for all its elements. A field of the elements themselves that
-   * depends on the element does not exist in the model (only listings have such fields, and no collection
-   * holds listings): then nothing is shown.
+   * Returns the conditions outside of a lambda. They must hold for all of its elements. A field of the
+   * elements with a condition that depends on the element does not exist in the model: only listings have
+   * such fields, and no collection contains listings. Such a condition becomes false.
    */
   private outerReadConditions(body: Expr | undefined, row: string): readonly Expr[] {
     return (body ? this.readConditions(body) : []).map(c => (isFalse(c) || dependsOnRow(c, row) ? FALSE : c))
   }
 }
 
-/** The field of this side of each navigation's join. */
+/** The field on the near side of each navigation's join. */
 const JOIN_FIELDS: ReadonlyMap<Navigation, Scalar> = new Map(
   [...ENTITIES.values()].flatMap(e => e.navigations.map(n => [n, getScalar(e, n.local)] as const)),
 )

@@ -15,47 +15,50 @@ import {
 } from './values.js'
 
 /**
- * `create`: a new record; `change`: what the body names; `replace`: every field, what the body leaves out is
- * emptied.
+ * `create` makes a new record. `change` writes the fields that the body names. `replace` writes every field
+ * and clears those that the body omits.
  */
 export type WriteMode = 'create' | 'change' | 'replace'
 
-/** A fault, and the member of the body where it stands (or the field that is missing there). */
+/** A fault and the name of its member in the body, or of the missing field. */
 export interface FieldFault {
   readonly at: string
   readonly problem: Problem
 }
 
-/** What a body asks for. If there are faults, the rest is what could be read beside them. */
+/**
+ * The changes that a body requests. If there are faults, the other members contain the valid part of the
+ * body.
+ */
 export interface ListingChanges {
-  /** Fields of clients as they are to be stored, StandardStatus aside. */
+  /** Values to store in fields that clients write, without StandardStatus. */
   readonly values: Values
-  /** The StandardStatus asked for. */
+  /** The requested StandardStatus. */
   readonly status?: ListingStatus
   readonly faults: readonly FieldFault[]
 }
 
-/** What reading a body depends on beside the model. */
+/** Data other than the model that reading a body depends on. */
 export interface WriteContext {
   readonly actor: Actor
-  /** The values a lookup is held to; undefined: any text will do. */
+  /** Returns the values that a lookup allows, or undefined if the lookup allows any text. */
   readonly lookupValues: (name: string) => ReadonlySet<string> | undefined
 }
 
 const PROPERTY = getEntity('Property')
 const STATUS = getScalar(PROPERTY, 'StandardStatus')
 const CHANGED_BY = getScalar(PROPERTY, 'ChangedByMemberKey')
-/** Fields that clients write as they are. */
+/** Fields that clients write without a conversion. */
 const WRITABLE_FIELDS: ReadonlySet<Scalar> = new Set(
   PROPERTY.scalars.filter(s => s.setBy === 'client' && !s.generated && s !== STATUS && s !== PROPERTY.key),
 )
-/** A body of garbage is not answered with an endless list. */
+/** Limit on the faults of one answer. */
 const MAX_FAULTS = 200
 
 /**
- * Reads the body of a write against the model, without I/O. Every fault is found (up to 200), in the order of
- * the body, what is missing behind that in the order of the model. References and the change of status are
- * looked at when the stored record is known: `judge`.
+ * Reads the body of a write against the model, without I/O. Finds every fault up to `MAX_FAULTS`, in the
+ * order of the body. Missing fields follow in the order of the model. References and the status transition
+ * depend on the stored record: `validateChanges` checks them.
  */
 export function readChanges(body: JsonObject, mode: WriteMode, context: WriteContext): ListingChanges {
   const reader = new BodyReader(body, mode, context)
@@ -76,7 +79,7 @@ class BodyReader {
   ) {}
 
   /**
-   * One member of the body. Control information and what the service sets itself is ignored (decisions 4).
+   * Reads one member of the body. Ignores control information and fields that the service sets (decisions 4).
    */
   readMember(name: string, json: JsonValue): void {
     if (this.#faults.length >= MAX_FAULTS) return
@@ -124,7 +127,7 @@ class BodyReader {
       : { problem: { kind: 'NotInLookup', field: field.name, value: String(wrong) } }
   }
 
-  /** A new record has no choice: the service sets its status. */
+  /** Reads StandardStatus. The status of a new record is fixed. */
   #readStatus(json: JsonValue): void {
     const creating = this.mode === 'create'
     if (creating && (json === null || json === DRAFT)) return
@@ -142,26 +145,29 @@ class BodyReader {
     Object.assign(this.#values, position)
   }
 
-  /** A field that a whole record must have, or that is empty in it. */
+  /** Handles a field that the body omits: it is required, or `replace` clears it. */
   #handleMissing(field: Scalar): void {
     if (field.name in this.body || field.name in this.#values) return
     if (field.required) this.#addFault(field.name, { kind: 'RequiredMissing', field: field.name })
     else if (this.mode === 'replace') this.#values[field.name] = emptyValue(field)
   }
 
-  /** Who changes the record: the member of the token, unless the token may write for any (decisions 4). */
+  /**
+   * Sets ChangedByMemberKey to the member of the token. A token that may write any listing may name another
+   * member (decisions 4).
+   */
   #setChangedBy(): void {
     const { name } = CHANGED_BY
     if (this.#faults.some(f => f.at === name)) return
     const { memberKey, scopes } = this.context.actor
-    const asked = isEmpty(this.body[name] ?? null) ? undefined : this.#values[name]
-    const member = asked ?? memberKey
+    const requested = isEmpty(this.body[name] ?? null) ? undefined : this.#values[name]
+    const member = requested ?? memberKey
     if (member !== undefined) this.#values[name] = member
     else if (this.mode !== 'create') this.#addFault(name, { kind: 'RequiredMissing', field: name })
     if (memberKey !== undefined && member !== memberKey && !scopes.has('listings:write:any'))
       this.#addFault(
         name,
-        badValue(CHANGED_BY, 'the member whom the token names', `'${String(member)}'`).problem,
+        badValue(CHANGED_BY, 'the member that the token identifies', `'${String(member)}'`).problem,
       )
   }
 
@@ -187,10 +193,13 @@ function unknownFieldProblem(field: string): Problem {
 
 const isEmpty = (json: JsonValue) => json === null || (typeof json === 'string' && json.trim() === '')
 
-/** Collections are never null. */
+/** Returns the value that clears a field. Collections are never null. */
 const emptyValue = (field: Scalar): FieldValue => (field.collection ? [] : null)
 
-/** The faults in the order of the body, what it does not hold behind that in the order of the model. */
+/**
+ * Sorts the faults in the order of the body. Faults of members that are not in the body follow in the order
+ * of the model.
+ */
 export function sortFaults(faults: readonly FieldFault[], body: JsonObject): readonly Problem[] {
   if (faults.length < 2) return faults.map(f => f.problem)
   const order = new Map(

@@ -1,6 +1,6 @@
 /**
- * An exact decimal number: `digits` times ten to the power of `exponent`. Digits have no zero at either end;
- * zero has none at all.
+ * An exact decimal number: `digits` × 10 ^ `exponent`. `digits` has no zero at either end and is empty for
+ * zero.
  */
 export interface Decimal {
   readonly negative: boolean
@@ -11,13 +11,14 @@ export interface Decimal {
 const NUMBER = /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 
 /**
- * Reads a number as JSON or OData writes it, whatever its length and exponent; undefined if the text is none.
+ * Parses a number in the syntax of JSON or OData, with any length and exponent. Returns undefined for other
+ * text.
  */
 export function readDecimal(text: string): Decimal | undefined {
   const [, sign, whole, fraction = '', power = '0'] = NUMBER.exec(text) ?? []
   if (whole === undefined) return undefined
   const all = (whole + fraction).replace(/^0+/, '')
-  // Not by a pattern: one that looks for zeros before the end takes quadratic time in a text of zeros.
+  // A pattern for trailing zeros would take quadratic time in a text of zeros.
   let end = all.length
   while (all[end - 1] === '0') end--
   const exponent = Number(power) - fraction.length + all.length - end
@@ -26,15 +27,15 @@ export function readDecimal(text: string): Decimal | undefined {
     : { negative: sign === '-', digits: all.slice(0, end), exponent }
 }
 
-/** Digits before the point. */
+/** Returns the number of digits before the decimal point. */
 export const wholeDigits = ({ digits, exponent }: Decimal) => Math.max(0, digits.length + exponent)
 
-/** Digits after the point. */
+/** Returns the number of digits after the decimal point. */
 export const fractionDigits = ({ exponent }: Decimal) => Math.max(0, -exponent)
 
 /**
- * The number without exponent and without needless zeros: equal numbers have equal texts. Only for numbers
- * that are known to be short.
+ * Renders the number without exponent and without redundant zeros, so that equal numbers have equal text. Use
+ * it only for numbers of bounded length: the exponent determines the length of the result.
  */
 export function renderDecimal({ negative, digits, exponent }: Decimal): string {
   const padded = digits

@@ -6,7 +6,7 @@ import type { FieldValue, Values } from './values.js'
 
 const toDate = (now: Date) => now.toISOString().slice(0, 10)
 
-/** What the service sets in a new record beside what follows from its values. */
+/** Returns the fields that the service sets in a new record, besides those derived from its values. */
 export function draftFields(key: string, system: string, now: Date): Values {
   return {
     OriginatingSystemName: system,
@@ -20,8 +20,8 @@ export function draftFields(key: string, system: string, now: Date): Values {
 }
 
 /**
- * What the service sets because of a change that is allowed (decisions 3). `stored` is the record before it;
- * ModificationTimestamp is the database's.
+ * Returns the fields that the service sets because of a valid change (decisions 3). `stored` is the record
+ * before the change. The database sets ModificationTimestamp.
  */
 export function derivedFields(stored: Listing, changes: ListingChanges, now: Date): Values {
   const status =
@@ -34,8 +34,8 @@ export function derivedFields(stored: Listing, changes: ListingChanges, now: Dat
 }
 
 /**
- * The first price is the original one, and no change if the record comes with it. A draft has no major
- * changes: nobody but its writers has seen it.
+ * Derives the price fields. The first price becomes OriginalListPrice. A price that is created with its
+ * record is not a price change. A draft has no major changes, since only its writers have seen it.
  */
 function priceFields(stored: Listing, { values, status }: ListingChanges, now: Date): Values {
   const price = values['ListPrice']
@@ -66,14 +66,14 @@ function statusChange(stored: Listing, status: ListingStatus, now: Date): Values
   }
 }
 
-/** The value of the lookup ChangeType for a change to that status. */
+/** Returns the value of the lookup ChangeType for a change to that status. */
 function majorChangeType({ StandardStatus: from }: Listing, status: ListingStatus): string {
   if (status === 'Sold') return 'Closed'
   if (status !== 'Active') return status
   return from === null || from === DRAFT || from === 'Coming Soon' ? 'New Listing' : 'Back On Market'
 }
 
-/** ClosePrice is SoldPrice once the listing is sold, also when that is corrected later. */
+/** Copies SoldPrice to ClosePrice when the listing is sold, and when SoldPrice is corrected later. */
 function saleFields(stored: Listing, { values, status }: ListingChanges): Values {
   const price = values['SoldPrice'] ?? stored.SoldPrice
   const sold = (status ?? stored.StandardStatus) === 'Sold'
@@ -81,7 +81,8 @@ function saleFields(stored: Listing, { values, status }: ListingChanges): Values
 }
 
 /**
- * Whose listing it is after the change. Both fields are texts, so a value that could be read is text or null.
+ * Returns the owners of the listing after the change. Both fields are strings, so a valid value is a string
+ * or null.
  */
 export const ownersAfter = (
   { ListAgentKey, ListOfficeKey }: ListingOwners,

@@ -1,10 +1,10 @@
 import { JsonNumber, type JsonObject, type JsonValue } from './json.js'
 
-/** The text is not JSON, or not in the form that `parseExactJson` accepts. */
+/** The text is not JSON, or `parseExactJson` does not accept its form. */
 export class JsonSyntaxError extends Error {
   /**
-   * @param reason names the fault without any of the text.
-   * @param offset of the fault in UTF-16 code units, from 0.
+   * @param reason names the fault without quoting the text
+   * @param offset of the fault in UTF-16 code units, from 0
    */
   constructor(
     readonly reason: string,
@@ -15,16 +15,16 @@ export class JsonSyntaxError extends Error {
 }
 
 const WHITESPACE = /[ \t\n\r]*/y
-/** From quote to quote; the characters between them are checked when the string is decoded. */
+/** Matches from quote to quote. The characters between them are checked when the string is decoded. */
 const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/sy
 /** RFC 8259, 6. */
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const LITERAL_NAME = /true|false|null/y
 
 /**
- * Parses a JSON text (RFC 8259) and keeps numbers as they are written, which `JSON.parse` of Node 20 cannot.
- * Refuses two things that the standard allows: a member name that occurs twice in one object (readers
- * disagree on which one counts) and nesting deeper than `maxDepth` levels.
+ * Parses a JSON text (RFC 8259) and preserves the text of numbers, which `JSON.parse` of Node 20 cannot do.
+ * Refuses two things that the standard allows: a duplicate member name in an object, since parsers disagree
+ * on which one counts, and nesting deeper than `maxDepth` levels.
  * @throws JsonSyntaxError
  */
 export const parseExactJson = (text: string, maxDepth: number): JsonValue =>
@@ -43,11 +43,11 @@ class JsonParser {
 
   parse(): JsonValue {
     const value = this.#value()
-    if (this.#offset < this.#text.length) this.#fail('something follows its end')
+    if (this.#offset < this.#text.length) this.#fail('unexpected text after the value')
     return value
   }
 
-  /** A value and the blanks around it. */
+  /** Parses a value and the white space around it. */
   #value(): JsonValue {
     this.#match(WHITESPACE)
     const value = this.#unpaddedValue()
@@ -61,12 +61,12 @@ class JsonParser {
     if (this.#text[this.#offset] === '"') return this.#string()
     const number = this.#match(NUMBER)
     if (number !== undefined) return new JsonNumber(number)
-    const word = this.#match(LITERAL_NAME) ?? this.#fail('a value is missing')
+    const word = this.#match(LITERAL_NAME) ?? this.#fail('expected a value')
     return word === 'null' ? null : word === 'true'
   }
 
   #nested<T>(read: () => T): T {
-    if (++this.#depth > this.#maxDepth) this.#fail(`it is nested deeper than ${this.#maxDepth} levels`)
+    if (++this.#depth > this.#maxDepth) this.#fail(`nesting is deeper than ${this.#maxDepth} levels`)
     this.#match(WHITESPACE)
     const value = read()
     this.#depth--
@@ -78,16 +78,16 @@ class JsonParser {
     if (this.#consume('}')) return members
     do this.#member(members)
     while (this.#consume(','))
-    if (!this.#consume('}')) this.#fail("',' or '}' is missing")
+    if (!this.#consume('}')) this.#fail("expected ',' or '}'")
     return members
   }
 
   #member(members: Record<string, JsonValue>): void {
     this.#match(WHITESPACE)
     const name = this.#string()
-    if (name in members) this.#fail('a member name stands twice')
+    if (name in members) this.#fail('duplicate member name')
     this.#match(WHITESPACE)
-    if (!this.#consume(':')) this.#fail("':' is missing")
+    if (!this.#consume(':')) this.#fail("expected ':'")
     members[name] = this.#value()
   }
 
@@ -96,16 +96,16 @@ class JsonParser {
     if (this.#consume(']')) return items
     do items.push(this.#value())
     while (this.#consume(','))
-    if (!this.#consume(']')) this.#fail("',' or ']' is missing")
+    if (!this.#consume(']')) this.#fail("expected ',' or ']'")
     return items
   }
 
   #string(): string {
-    const text = this.#match(STRING) ?? this.#fail('a text is missing or does not end')
+    const text = this.#match(STRING) ?? this.#fail('expected a string with an end')
     try {
       return String(JSON.parse(text))
     } catch {
-      return this.#fail('a text holds a control character or a wrong escape')
+      return this.#fail('a string contains a control character or an invalid escape')
     }
   }
 
@@ -115,7 +115,7 @@ class JsonParser {
     return found
   }
 
-  /** What the pattern finds here; it is passed over. */
+  /** Consumes and returns the text that the pattern matches at the current offset. */
   #match(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.#offset
     if (!pattern.test(this.#text)) return undefined

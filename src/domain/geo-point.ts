@@ -18,15 +18,15 @@ const PROPERTY = getEntity('Property')
 const LONGITUDE = getScalar(PROPERTY, 'Longitude')
 const LATITUDE = getScalar(PROPERTY, 'Latitude')
 
-/** Longitude and Latitude, from which the database makes the point. */
+/** Longitude and Latitude. The database derives the point from them. */
 const toCoordinates = (longitude: string | null, latitude: string | null): Values => ({
   Longitude: longitude,
   Latitude: latitude,
 })
 
 /**
- * Reads a GeoJSON point (RFC 7946, 3.1.2), exactly two coordinates, also with the `crs` that OData JSON 4.01,
- * 7.1 writes if it names WGS 84. Null takes the position away.
+ * Reads a GeoJSON point (RFC 7946, 3.1.2) with exactly two coordinates. A `crs` as in OData JSON 4.01, 7.1 is
+ * accepted if it names WGS 84. Null clears the position.
  */
 export function readPosition(field: Scalar, json: JsonValue): ReadResult<Values> {
   if (json === null) return { value: toCoordinates(null, null) }
@@ -42,7 +42,7 @@ export function readPosition(field: Scalar, json: JsonValue): ReadResult<Values>
 
 function coordinateLimit(coordinate: Scalar, number: Decimal): string | undefined {
   const limit = violatedPrecision(coordinate, number) ?? violatedRange(coordinate, number)
-  return limit === undefined ? undefined : `a ${coordinate.name} of ${limit}`
+  return limit === undefined ? undefined : `be valid: ${coordinate.name} must ${limit}`
 }
 
 function isWgs84Crs(crs: JsonValue | undefined): boolean {
@@ -53,8 +53,8 @@ function isWgs84Crs(crs: JsonValue | undefined): boolean {
 }
 
 /**
- * A body may name the position in both ways if they agree. `given` are the coordinates that stand in the body
- * themselves.
+ * Returns a fault if the body contains both the point and coordinates and they differ. `coordinates` are the
+ * values of Longitude and Latitude in the body.
  */
 export function pointConflict(
   field: Scalar,
@@ -69,8 +69,8 @@ export function pointConflict(
     other &&
     badValue(
       field,
-      `the point whose ${other.name} stands in the body too`,
-      json === null ? 'none' : 'another one',
+      `a point that matches ${other.name} in the body`,
+      json === null ? 'null' : 'another point',
     ).problem
   )
 }

@@ -1,7 +1,7 @@
 /**
- * A number of a JSON body, as it was written. A double holds about 16 digits, a price in the database any
- * number of them, so the text is kept: `1e2`, `0.10` and `12345678901234567.89` arrive unchanged. It always
- * has the form of a JSON number (RFC 8259, 6).
+ * A number of a JSON body with its original text, a JSON number as in RFC 8259, 6. A double holds about 16
+ * digits and a price in the database can have more. The text preserves them: `1e2`, `0.10` and
+ * `12345678901234567.89` arrive unchanged.
  */
 export class JsonNumber {
   readonly text: string
@@ -11,7 +11,10 @@ export class JsonNumber {
   }
 }
 
-/** A value of a JSON body. Objects have no prototype, so any member name is harmless, `__proto__` too. */
+/**
+ * A value of a JSON body. Objects have no prototype, so that every member name is safe, including
+ * `__proto__`.
+ */
 export type JsonValue = string | boolean | null | JsonNumber | readonly JsonValue[] | JsonObject
 
 export interface JsonObject {

@@ -1,17 +1,15 @@
 import { randomBytes } from 'node:crypto'
 
-/**
- * Digits of base 32 in the order of their code points, without letters that are taken for digits (Crockford).
- */
+/** Digits of base 32 in code point order, without letters that resemble digits (Crockford). */
 const BASE32_DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
-/** Digits of a key that hold its time, good until the year 10889, and those that hold chance. */
+/** Number of digits for the time, sufficient until the year 10889, and of random bytes. */
 const TIME_DIGITS = 10
 const RANDOM_BYTES = 10
 
 /**
- * Makes the keys of new listings: `Draft`, the time in milliseconds, 80 bits of chance, in base 32. They sort
- * by time of creation, and so do those that one process makes in one millisecond, or while its clock is set
- * back; other processes are kept apart by chance.
+ * Generates keys of new listings: `Draft`, the time in milliseconds and 80 random bits, in base 32. Keys sort
+ * by time of creation. The keys of one process also sort within a millisecond and while its clock is set
+ * back. Random bits separate the keys of several processes.
  */
 export class ListingKeyGenerator {
   #time = 0
@@ -26,7 +24,7 @@ export class ListingKeyGenerator {
   }
 }
 
-/** The first bit is left 0, so that counting up never runs over. */
+/** The first bit is 0, so that incrementing never overflows. */
 const randomBits = () => BigInt(`0x${randomBytes(RANDOM_BYTES).toString('hex')}`) >> 1n
 
 function toBase32(number: bigint, length: number): string {

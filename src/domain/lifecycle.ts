@@ -1,11 +1,11 @@
-/** The three fields that say where a listing stands. StandardStatus is asked for; the other two follow it. */
+/** The three status fields of a listing. Clients set StandardStatus; the other two are derived from it. */
 export interface StatusFields {
   readonly StandardStatus: ListingStatus
   readonly MlsStatus: string
   readonly ContractStatus: string
 }
 
-/** Every StandardStatus, with what MlsStatus and ContractStatus are in it (decisions 3). */
+/** Every StandardStatus with its MlsStatus and ContractStatus (decisions 3). */
 // biome-ignore format: table
 const DERIVED_STATUSES = {
   'Incomplete':            { MlsStatus: 'Draft',                 ContractStatus: 'Draft' },
@@ -26,7 +26,7 @@ export const STATUSES: ReadonlySet<string> = new Set(Object.keys(DERIVED_STATUSE
 
 export const isStatus = (text: string): text is ListingStatus => STATUSES.has(text)
 
-/** The status in which a listing is born. */
+/** The status of a new listing. */
 export const DRAFT: ListingStatus = 'Incomplete'
 
 export const statusFields = (status: ListingStatus): StatusFields => ({
@@ -34,19 +34,20 @@ export const statusFields = (status: ListingStatus): StatusFields => ({
   ...DERIVED_STATUSES[status],
 })
 
-/** A change of StandardStatus: from any of some statuses to one. */
+/** A change of StandardStatus from one of several statuses to another. */
 export interface Transition {
-  /** The GraphQL mutation that does this and nothing else. */
+  /** The GraphQL mutation for this transition. */
   readonly name: string
   readonly description: string
   readonly from: readonly ListingStatus[]
   readonly to: ListingStatus
-  /** Fields that must have a value, in the request or already stored. */
+  /** Fields that must have a value, in the request or in the stored record. */
   readonly requires: readonly 'SoldPrice'[]
 }
 
 /**
- * Every arrow of the diagram; nothing else changes a status (decisions 3). A draft begins by being created.
+ * Every arrow of the state diagram. No other change of status is possible (decisions 3). `createDraft` makes
+ * a draft.
  */
 // biome-ignore format: table
 export const TRANSITIONS: readonly Transition[] = [
@@ -71,8 +72,8 @@ export const TRANSITIONS: readonly Transition[] = [
 ]
 
 /**
- * What a request for a status does: a transition, nothing if the listing has that status, undefined if it is
- * refused.
+ * Returns the transition that a requested status causes, `stay` if the listing has that status already, or
+ * undefined if no transition leads to it.
  */
 export function findTransition(from: string, to: ListingStatus): Transition | 'stay' | undefined {
   return from === to ? 'stay' : TRANSITIONS.find(t => t.to === to && t.from.some(status => status === from))
@@ -80,7 +81,7 @@ export function findTransition(from: string, to: ListingStatus): Transition | 's
 
 const mermaidId = (status: ListingStatus) => status.replaceAll(' ', '')
 
-/** The state diagram in the representation of Mermaid. */
+/** Renders the state diagram as Mermaid text. */
 export function renderLifecycle(): string {
   const statuses = Object.keys(DERIVED_STATUSES).filter(isStatus)
   const names = statuses.filter(s => mermaidId(s) !== s).map(s => `state "${s}" as ${mermaidId(s)}`)

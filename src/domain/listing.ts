@@ -1,7 +1,4 @@
-/**
- * What the rules of a write must know of the record as it is stored. Decimals are exact texts, as in
- * `Values`.
- */
+/** The stored fields that the rules of a write read. Decimals are exact strings, as in `Values`. */
 export interface Listing {
   readonly StandardStatus: string | null
   readonly ContractStatus: string | null
@@ -13,7 +10,7 @@ export interface Listing {
   readonly ListOfficeKey: string | null
 }
 
-/** What a record is changed from when it is created. */
+/** The stored fields of a record that does not exist yet. */
 export const NO_LISTING: Listing = {
   StandardStatus: null,
   ContractStatus: null,

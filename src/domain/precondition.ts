@@ -1,16 +1,16 @@
 import { fail } from '../errors/problem.js'
 
-/** Versions of a record, as ETags name them; `*` is any. */
+/** Versions of a record as in ETags. `*` matches any version. */
 export type VersionCondition = '*' | readonly string[]
 
-/** The condition a client puts on a write. Undefined: no condition. */
+/** The preconditions of a write. Undefined means no condition. */
 export interface Precondition {
   readonly ifMatch?: VersionCondition | undefined
   readonly ifNoneMatch?: VersionCondition | undefined
 }
 
 /**
- * Refuses a write (412) of a record that is there in this version if the condition does not hold (RFC 9110,
+ * Refuses (412) a write of an existing record of this version if a precondition does not hold (RFC 9110,
  * 13.1).
  */
 export function checkPrecondition({ ifMatch, ifNoneMatch }: Precondition, version: string): void {

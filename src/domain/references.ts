@@ -2,7 +2,7 @@ import type { Problem } from '../errors/problem.js'
 import { getEntity } from '../model/model.js'
 import type { Values } from './values.js'
 
-/** The entities whose records a listing refers to. */
+/** Keys that a listing refers to, by entity. */
 export interface ReferencedKeys {
   readonly Member: ReadonlySet<string>
   readonly Office: ReadonlySet<string>
@@ -11,13 +11,13 @@ export interface ReferencedKeys {
 type ReferenceTarget = keyof ReferencedKeys
 
 /**
- * An office may be a member's own: interface 2.1 has ListOfficeKey name a Member, and decisions 4 takes an
- * Office too.
+ * An office field can refer to a Member or an Office: interface 2.1 has ListOfficeKey name a Member, and
+ * decisions 4 also accept an Office.
  */
 const targetsOf = (field: string): readonly ReferenceTarget[] =>
   field.endsWith('OfficeKey') ? ['Member', 'Office'] : ['Member']
 
-/** Fields that hold the key of another record, and whose key that may be. */
+/** Fields that contain the key of another record, and the entities it can belong to. */
 const REFERENCE_FIELDS: readonly (readonly [string, readonly ReferenceTarget[]])[] = getEntity('Property')
   .scalars.filter(s => s.setBy === 'client' && /(Agent|Member|Office)Key$/.test(s.name))
   .map(s => [s.name, targetsOf(s.name)])
@@ -29,7 +29,7 @@ const referencesIn = (values: Values) =>
     targets,
   }))
 
-/** The keys that the values refer to, by the entities that may have them. */
+/** Returns the keys that the values refer to, by the entities they can belong to. */
 export function referencedKeys(values: Values): ReferencedKeys {
   const references = referencesIn(values)
   return { Member: keysFor('Member', references), Office: keysFor('Office', references) }
@@ -38,7 +38,10 @@ export function referencedKeys(values: Values): ReferencedKeys {
 const keysFor = (target: ReferenceTarget, references: ReturnType<typeof referencesIn>) =>
   new Set(references.filter(r => r.targets.includes(target)).map(r => r.value))
 
-/** References that lead nowhere. `known` are those of `referencedKeys` that there are. */
+/**
+ * Returns a fault for each reference without a record. `existing` are those of the `referencedKeys` that
+ * exist.
+ */
 export function missingReferences(
   values: Values,
   existing: ReferencedKeys,

@@ -6,10 +6,10 @@ import type { Listing } from './listing.js'
 import { missingReferences, type ReferencedKeys } from './references.js'
 
 /**
- * Every fault of a write, in the order of its body: those that `readChanges` found, references that lead
- * nowhere (1107), and what the stored record does not allow (1108, 1101). A field has one kind of fault: what
- * cannot be read is not looked up.
- * @param existingKeys those of the keys the changes refer to that there are.
+ * Returns every fault of a write, in the order of its body: faults from `readChanges`, references without a
+ * record (1107), and conflicts with the stored record (1108, 1101). Each field has one kind of fault, so an
+ * unreadable value is not looked up.
+ * @param existingKeys the keys that exist, of those that the changes refer to
  */
 export function validateChanges(
   changes: ListingChanges,
@@ -26,7 +26,7 @@ export function validateChanges(
   return sortFaults([...changes.faults, ...faults.filter(f => !faultyFields.has(f.at))], body)
 }
 
-/** A record that was imported without a status starts where a draft does. */
+/** A record that was imported without a status counts as a draft. */
 const statusOf = ({ StandardStatus }: Listing) => StandardStatus ?? DRAFT
 
 function transitionFaults({ status }: ListingChanges, stored: Listing): readonly FieldFault[] {
@@ -37,8 +37,8 @@ function transitionFaults({ status }: ListingChanges, stored: Listing): readonly
 }
 
 /**
- * What a status requires must be there when the listing comes into it, and cannot be taken away while it is
- * in it.
+ * Checks that the fields a status requires have values. They are checked when the status changes and when a
+ * write clears one of them.
  */
 function requirementFaults({ status, values }: ListingChanges, stored: Listing): readonly FieldFault[] {
   const from = statusOf(stored)
@@ -49,7 +49,7 @@ function requirementFaults({ status, values }: ListingChanges, stored: Listing):
     if (value === null || value === undefined)
       return [{ at: field, problem: { kind: 'RequiredMissing', field } }]
     return value === '0'
-      ? [{ at: field, problem: { kind: 'OutOfRange', field, limit: 'a number greater than 0' } }]
+      ? [{ at: field, problem: { kind: 'OutOfRange', field, limit: 'be greater than 0' } }]
       : []
   })
 }

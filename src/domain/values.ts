@@ -4,25 +4,29 @@ import { type Decimal, fractionDigits, readDecimal, renderDecimal, wholeDigits }
 import { isList, isObject, JsonNumber, type JsonValue } from './json.js'
 
 /**
- * The value of a field as it is stored: decimals are exact texts without needless zeros, dates `YYYY-MM-DD`,
- * timestamps UTC with milliseconds.
+ * A field value in its stored form. Decimals are exact strings without redundant zeros, dates are
+ * `YYYY-MM-DD`, timestamps are UTC with milliseconds.
  */
 export type FieldValue = string | number | boolean | null | readonly string[]
 
-/** Values of fields by name. */
+/** Field values by name. */
 export type Values = { readonly [field: string]: FieldValue }
 
-/** What reading a value comes to. */
+/** The result of reading a value: the value or a fault. */
 export type ReadResult<T = FieldValue> = { readonly value: T } | { readonly problem: Problem }
 
 type ValueReader = (field: Scalar, json: JsonValue) => ReadResult
 
-/** Reads a value that is not null, and checks it against the facts of its field but for lookups. */
+/** Reads a value that is not null and checks the facets of its field. Lookups are not checked here. */
 export function readFieldValue(field: Scalar, json: JsonValue): ReadResult {
   const read = READERS[field.type]
   if (!field.collection) return read(field, json)
   if (!isList(json))
-    return badValue(field, `a list, each item ${EXPECTED_BY_TYPE[field.type]}`, describeJson(json))
+    return badValue(
+      field,
+      `an array in which each item is ${EXPECTED_BY_TYPE[field.type]}`,
+      describeJson(json),
+    )
   const items: string[] = []
   for (const item of json) {
     const outcome = read(field, item)
@@ -35,10 +39,10 @@ export function readFieldValue(field: Scalar, json: JsonValue): ReadResult {
 // biome-ignore format: table
 const EXPECTED_BY_TYPE: Readonly<Record<EdmType, string>> = {
   Boolean:        'true or false',
-  Int32:          'a whole number',
-  Int64:          'a whole number',
+  Int32:          'an integer',
+  Int64:          'an integer',
   Decimal:        'a number',
-  String:         'a text',
+  String:         'a string',
   Date:           'a date (YYYY-MM-DD)',
   DateTimeOffset: 'a timestamp with offset (YYYY-MM-DDThh:mm:ss.sssZ)',
   GeographyPoint: 'a GeoJSON point of longitude and latitude (WGS 84)',
@@ -53,11 +57,14 @@ const READERS: Readonly<Record<EdmType, ValueReader>> = {
   String:         (field, json) => readString(field, json),
   Date:           (field, json) => (typeof json === 'string' && isDate(json) ? { value: json } : wrongType(field, json)),
   DateTimeOffset: (field, json) => readTimestamp(field, json),
-  // Not a value of its own: `readPosition` turns it into coordinates.
+  // Not stored in this form: `readPosition` converts it to coordinates.
   GeographyPoint: (field, json) => wrongType(field, json),
 }
 
-/** A number, also as a text: clients whose numbers are binary send it so (OData JSON 4.01, 3.2). */
+/**
+ * Reads a number, also from a string: clients with binary numbers send decimals as strings (OData JSON 4.01,
+ * 3.2).
+ */
 export const readJsonNumber = (json: JsonValue | undefined): Decimal | undefined =>
   json instanceof JsonNumber
     ? readDecimal(json.text)
@@ -74,10 +81,9 @@ function readInteger(
 ): ReadResult {
   if (!number || fractionDigits(number) > 0) return wrongType(field, json)
   const limit = 2n ** bits
-  if (wholeDigits(number) > String(limit).length)
-    return outOfRange(field, `whole numbers of ${bits + 1n} bits`)
+  if (wholeDigits(number) > String(limit).length) return outOfRange(field, `fit into ${bits + 1n} bits`)
   const whole = BigInt(renderDecimal(number))
-  if (whole < -limit || whole >= limit) return outOfRange(field, `whole numbers of ${bits + 1n} bits`)
+  if (whole < -limit || whole >= limit) return outOfRange(field, `fit into ${bits + 1n} bits`)
   return number.negative ? outOfRange(field, NO_NEGATIVE) : { value: toValue(whole) }
 }
 
@@ -88,35 +94,38 @@ function readDecimalValue(field: Scalar, json: JsonValue): ReadResult {
   return limit === undefined ? { value: renderDecimal(number) } : outOfRange(field, limit)
 }
 
-/** The rule about digits that the number breaks, in words. */
+/** Returns the limit of precision or scale that the number exceeds, as text. */
 export function violatedPrecision(
   { precision = 38, scale = 0 }: Scalar,
   number: Decimal,
 ): string | undefined {
   return wholeDigits(number) > precision - scale || fractionDigits(number) > scale
-    ? `at most ${precision - scale} digits before the point and ${scale} after it`
+    ? `have at most ${precision - scale} digits before the decimal point and ${scale} after it`
     : undefined
 }
 
-const NO_NEGATIVE = 'no negative number'
+const NO_NEGATIVE = 'not be negative'
 
-/** Degrees from the equator and from Greenwich. */
+/** Bounds of the coordinates in degrees. */
 const COORDINATE_BOUNDS: Readonly<Record<string, number>> = { Latitude: 90, Longitude: 180 }
 
-/** Prices, areas, counts, years: no number of a listing is negative but its position. */
+/**
+ * Returns the range that the number violates, as text. Only coordinates can be negative: prices, areas,
+ * counts and years cannot.
+ */
 export function violatedRange({ name }: Scalar, number: Decimal): string | undefined {
   const bound = COORDINATE_BOUNDS[name]
   if (bound === undefined) return number.negative ? NO_NEGATIVE : undefined
-  return Math.abs(Number(renderDecimal(number))) > bound ? `numbers from -${bound} to ${bound}` : undefined
+  return Math.abs(Number(renderDecimal(number))) > bound ? `be between -${bound} and ${bound}` : undefined
 }
 
 function readString(field: Scalar, json: JsonValue): ReadResult {
   if (typeof json !== 'string') return wrongType(field, json)
   if (!isStorable(json))
-    return badValue(field, 'a text without NUL characters and unpaired surrogates', 'a text with them')
+    return badValue(field, 'a string without NUL characters and unpaired surrogates', 'a string with them')
   const { maxLength } = field
   if (maxLength !== undefined && json.length > maxLength && [...json].length > maxLength)
-    return outOfRange(field, `at most ${maxLength} characters`)
+    return outOfRange(field, `have at most ${maxLength} characters`)
   return { value: json }
 }
 
@@ -141,32 +150,35 @@ export const outOfRange = ({ name }: Scalar, limit: string): { readonly problem:
   problem: { kind: 'OutOfRange', field: name, limit },
 })
 
-/** A value of a body in the words of an error: texts in quotes, what is nested only by its kind. */
+/** Describes a value for an error message: strings in quotes, arrays and objects only by their kind. */
 export function describeJson(json: JsonValue): string {
   if (json instanceof JsonNumber) return json.text
   if (typeof json === 'string') return `'${json}'`
-  if (isList(json)) return 'a list'
+  if (isList(json)) return 'an array'
   return isObject(json) ? 'an object' : String(json)
 }
 
-// Forms of values that bodies and files have in common.
+// Formats that bodies and import files share.
 
-/** PostgreSQL holds no NUL and, its text being UTF-8, no half of a surrogate pair. */
+/**
+ * Returns true for text that PostgreSQL can store: without NUL and, since its text is UTF-8, without unpaired
+ * surrogates.
+ */
 export const isStorable = (text: string): boolean => !/\0|\p{Surrogate}/u.test(text)
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/
 const TIMESTAMP =
   /^(\d{4}-\d{2}-\d{2})T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,12})?)?(?:Z|[+-](?:0\d|1[0-4]):[0-5]\d)$/
 
-/** A day of the calendar, `YYYY-MM-DD`; PostgreSQL has no year 0. */
+/** Returns true for a calendar date `YYYY-MM-DD`. PostgreSQL has no year 0. */
 export function isDate(text: string): boolean {
   const time = DATE.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN
   return text >= '0001' && !Number.isNaN(time) && new Date(time).toISOString().startsWith(text)
 }
 
-/** A day with a time of day and an offset from UTC. */
+/** Returns true for a date with a time of day and an offset from UTC. */
 export const isTimestamp = (text: string): boolean => isDate(TIMESTAMP.exec(text)?.[1] ?? '')
 
-/** A name of the coordinate system of GeoJSON, as the `crs` of 2008 gives it. */
+/** Returns true for a name of WGS 84, the coordinate system of GeoJSON, in a `crs` member of GeoJSON 2008. */
 export const isWgs84 = (crs: string): boolean =>
   /^(EPSG:4326|urn:ogc:def:crs:(EPSG:[\d.]*:4326|OGC:1\.3:CRS84))$/i.test(crs)

@@ -16,9 +16,9 @@ import {
 import type { Actor } from './actor.js'
 import { DRAFT } from './lifecycle.js'
 
-/** What the market has decided about all readers. */
+/** Market-wide rules on disclosure to all readers. */
 export interface DisclosurePolicy {
-  /** NON_DISCLOSURE: prices paid and buyers are for members and staff only. */
+  /** NON_DISCLOSURE: only members and staff can read sold prices and buyers. */
   readonly nonDisclosure: boolean
 }
 
@@ -30,8 +30,8 @@ const isNotFalse = (column: Expr) =>
   predicate('ne', column, { kind: 'literal', value: false, type: 'Boolean' })
 
 /**
- * The listing is that of the actor's own agent or office (decisions 6). `of` is Property, or the log that
- * keeps the same columns.
+ * The listing belongs to the actor's agent or office (decisions 6). `of` is Property, or EntityEvent, which
+ * stores the same columns.
  */
 function isOwnListing(of: Entity, source: ColumnSource, { memberKey, officeKey }: Actor): Expr {
   const equals = (field: string, key: string | undefined) =>
@@ -43,7 +43,7 @@ function isOwnListing(of: Entity, source: ColumnSource, { memberKey, officeKey }
   )
 }
 
-/** The actor may change the listing: the condition that `mayWrite` in access.ts checks on one record. */
+/** The actor may change the listing. `canWriteListing` in actor.ts is the same rule for one record. */
 function isWritableListing(of: Entity, source: ColumnSource, actor: Actor): Expr {
   if (actor.scopes.has('listings:write:any')) return TRUE
   return actor.scopes.has('listings:write') ? isOwnListing(of, source, actor) : FALSE
@@ -58,12 +58,12 @@ function isVisibleListing(of: Entity, source: ColumnSource, actor: Actor): Expr 
   return anyOf(isWritableListing(of, source, actor), allOf(isPublished, isDisplayed))
 }
 
-/** The log has no relation to the listing, since it outlives it. */
+/** The log has no relation to the listing: events outlive it. */
 const LISTING_OF_EVENT: Navigation = {
   kind: 'navigation', name: 'Listing', collection: false, target: 'Property', description: '', local: 'PropertyKey', foreign: 'ListingKey', relation: false, hidden: true,
 } // biome-ignore format: one row
 
-/** From a record that belongs to a listing to that listing. */
+/** Navigation from a record of a listing to that listing. */
 const LISTING_NAVIGATIONS: Readonly<Record<string, Navigation | undefined>> = {
   Media: requireNavigation('Media', 'Property'),
   Rooms: requireNavigation('Rooms', 'Listing'),
@@ -77,16 +77,19 @@ function requireNavigation(of: string, name: string): Navigation {
   return found
 }
 
-/** Who may see a record may see the records at the other end: both belong to one listing. */
+/**
+ * Returns true if both ends of the navigation belong to one listing. An actor that can see one end can then
+ * see the other.
+ */
 export const staysWithinListing = ({ target, local, foreign }: Navigation) =>
   (foreign === LISTING_NAVIGATIONS[target]?.local && local === PROPERTY.key.name) ||
   (target === PROPERTY.name && local === PROPERTY.key.name)
 
 /**
- * The condition under which the actor can see a record: drafts are for those who may write them, listings
- * that the seller keeps from the internet are not for the public, and what belongs to a listing is there only
- * with it (decisions 6). An event of a listing that is gone is shown to those who could see the listing at
- * that moment.
+ * Returns the condition under which the actor can see a record (decisions 6). Drafts are visible to actors
+ * that may write them. Listings whose seller excludes the internet are hidden from the public. Records of a
+ * listing are visible with the listing. An event of a deleted listing is visible to actors that could see the
+ * listing at the time of the event.
  */
 export function isRecordVisible(of: Entity, row: RowName, actor: Actor): Expr {
   const source = rowSource(row)
@@ -118,15 +121,15 @@ export function isRecordVisible(of: Entity, row: RowName, actor: Actor): Expr {
 
 const EVENT = getEntity('EntityEvent')
 
-/** From an event to those of the same listing. */
+/** Navigation from an event to the events of the same listing. */
 const EVENTS_OF_LISTING: Navigation = {
   kind: 'navigation', name: 'Events', collection: true, target: 'EntityEvent', description: '', local: 'PropertyKey', foreign: 'PropertyKey', relation: false, hidden: true,
 } // biome-ignore format: one row
 
 /**
- * The condition under which the actor is notified of an event of a listing: it can see the event, or this
- * change took the listing from its sight, as the previous event of the listing shows. It is not notified of
- * later changes of that listing.
+ * Returns the condition under which a subscription of the actor receives an event of a listing. The actor can
+ * see the event, or could see the previous event of the listing: then this event hides the listing from the
+ * actor. The actor receives no later event of a hidden listing.
  */
 export function isEventVisible(row: RowName, actor: Actor): Expr {
   const isVisibleNow = isRecordVisible(EVENT, row, actor)
@@ -146,8 +149,8 @@ export function isEventVisible(row: RowName, actor: Actor): Expr {
 const nextRow = (row: RowName): RowName => `r${Number(row.slice(1)) + 1}`
 
 /**
- * The condition under which the actor may read a field of the record at `source` (fields.csv, readableBy;
- * decisions 6).
+ * Returns the condition under which the actor can read a field of the record at `source` (fields.csv,
+ * readableBy; decisions 6).
  */
 export function isFieldReadable(
   field: Scalar,

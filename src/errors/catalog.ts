@@ -3,13 +3,13 @@ import type { Problem, ProblemKind, ProblemOf, SourceLocation } from './problem.
 export interface CatalogEntry<K extends ProblemKind> {
   /** HTTP status. */
   readonly status: number
-  /** Sub-status of the service, independent of language; never reused for anything else. */
+  /** Error code of the service. A code is stable and is never reused for another error. */
   readonly code: string
   /** One English sentence for a person. */
   readonly message: (problem: ProblemOf<K>) => string
   /** The field, option or header at fault. */
   readonly target?: (problem: ProblemOf<K>) => string | undefined
-  /** A fault of a write: reported as a detail of "not saved" (1111). */
+  /** A fault of a write. It is reported as a detail of error 1111. */
   readonly detail?: true
 }
 
@@ -22,81 +22,81 @@ const positionText = (at: SourceLocation) =>
 const didYouMean = (p: { readonly suggestion?: string }) =>
   p.suggestion === undefined ? '' : ` Did you mean '${p.suggestion}'?`
 const hint = (p: { readonly hint?: string }) => (p.hint === undefined ? '' : ` ${p.hint}`)
-/** Text of a client, cut so that an answer cannot be made long. */
+/** Cuts text that came from the client, so that it cannot inflate the answer. */
 const truncate = (text: string) => (text.length > 80 ? `${text.slice(0, 77)}...` : text)
 
 const UNAVAILABLE = {
   database: 'The database cannot be reached. Try again shortly.',
   busy: 'The service is busy. Try again shortly.',
-  timeout: 'The request took too long and was stopped. Narrow it and try again.',
-  keys: 'The keys that tokens are checked with cannot be reached. Try again shortly.',
+  timeout: 'The request took too long and was canceled. Narrow it and try again.',
+  keys: 'The keys that verify tokens cannot be retrieved. Try again shortly.',
 } as const
 
 /**
- * Status, code and words of every problem. Both adapters read it; neither has words of its own.
- * Codes and statuses: the service's decisions on errors; the form of the body: OData JSON 4.01, 21.1.
+ * Status, code and message of every problem, for both adapters. The decisions on errors define codes and
+ * statuses. OData JSON 4.01, 21.1 defines the form of the body.
  */
 // biome-ignore format: table
 export const CATALOG: { readonly [K in ProblemKind]: CatalogEntry<K> } = {
   Syntax:               { status: 400, code: '2001', target: source, message: p => `Expected ${p.expected} but found ${truncate(p.found)}${positionText(p.at)}.` },
   UnknownField:         { status: 400, code: '2002', target: field,  message: p => `${p.entity} has no field '${truncate(p.field)}'${positionText(p.at)}.${didYouMean(p)}` },
   UnknownFunction:      { status: 400, code: '2003', target: source, message: p => `There is no function '${truncate(p.name)}'${positionText(p.at)}.${didYouMean(p)}` },
-  NoOverload:           { status: 400, code: '2004', target: source, message: p => `'${p.name}' does not take (${p.args.join(', ')})${positionText(p.at)}; it takes ${p.expected.join(' or ')}.${hint(p)}` },
+  NoOverload:           { status: 400, code: '2004', target: source, message: p => `'${p.name}' does not accept (${p.args.join(', ')})${positionText(p.at)}. It accepts ${p.expected.join(' or ')}.${hint(p)}` },
   WrongType:            { status: 400, code: '2005', target: source, message: p => `Expected ${p.expected}, not ${p.found}${positionText(p.at)}.` },
-  BadLiteral:           { status: 400, code: '2006', target: source, message: p => `'${truncate(p.text)}' is no value of type ${p.type}${positionText(p.at)}.${hint(p)}` },
+  BadLiteral:           { status: 400, code: '2006', target: source, message: p => `'${truncate(p.text)}' is not a valid value of type ${p.type}${positionText(p.at)}.${hint(p)}` },
   DivisionByZero:       { status: 400, code: '2007', target: source, message: p => `Division by zero${positionText(p.at)}.` },
   UnknownOption:        { status: 400, code: '2008', target: option, message: p => `There is no query option '${truncate(p.option)}'.${didYouMean(p)}` },
-  DuplicateOption:      { status: 400, code: '2009', target: option, message: p => `The query option '${truncate(p.option)}' is given twice.` },
-  OptionNotAllowed:     { status: 400, code: '2010', target: option, message: p => `The query option '${p.option}' has no meaning for ${p.context}.` },
-  BadOptionValue:       { status: 400, code: '2011', target: option, message: p => `${p.option} takes ${p.expected}${p.found === '' ? '' : `, not '${truncate(p.found)}'`}.` },
-  DuplicateItem:        { status: 400, code: '2012', target: source, message: p => `'${truncate(p.item)}' stands twice${positionText(p.at)}.` },
-  NotSortable:          { status: 400, code: '2013', target: field,  message: p => `'${p.field}' cannot be sorted by${positionText(p.at)}.` },
-  NotReadable:          { status: 400, code: '2014', target: field,  message: p => `'${p.field}' can be written but never read${positionText(p.at)}.` },
-  UndefinedAlias:       { status: 400, code: '2015', target: source, message: p => `The parameter alias '${truncate(p.alias)}' has no value that can stand here${positionText(p.at)}.` },
-  BadPageToken:         { status: 400, code: '2016', target: option, message: () => 'The page token is not one of this service, or it belongs to another query. Start again without it.' },
-  SkipTooLarge:         { status: 400, code: '2017', target: option, message: p => `${p.option} reaches at most ${p.limit} records. Follow @odata.nextLink (in GraphQL a cursor) to read further.` },
+  DuplicateOption:      { status: 400, code: '2009', target: option, message: p => `The query option '${truncate(p.option)}' is specified more than once.` },
+  OptionNotAllowed:     { status: 400, code: '2010', target: option, message: p => `The query option '${p.option}' cannot be used for ${p.context}.` },
+  BadOptionValue:       { status: 400, code: '2011', target: option, message: p => `${p.option} must be ${p.expected}${p.found === '' ? '' : `, not '${truncate(p.found)}'`}.` },
+  DuplicateItem:        { status: 400, code: '2012', target: source, message: p => `'${truncate(p.item)}' is specified more than once${positionText(p.at)}.` },
+  NotSortable:          { status: 400, code: '2013', target: field,  message: p => `Records cannot be sorted by '${p.field}'${positionText(p.at)}.` },
+  NotReadable:          { status: 400, code: '2014', target: field,  message: p => `'${p.field}' can be written but not read${positionText(p.at)}.` },
+  UndefinedAlias:       { status: 400, code: '2015', target: source, message: p => `The parameter alias '${truncate(p.alias)}' has no value that can be used here${positionText(p.at)}.` },
+  BadPageToken:         { status: 400, code: '2016', target: option, message: () => 'The page token is invalid or belongs to another query. Start again without it.' },
+  SkipTooLarge:         { status: 400, code: '2017', target: option, message: p => `${p.option} cannot go beyond ${p.limit} records. Follow @odata.nextLink, or a cursor in GraphQL, to read further.` },
   QueryTooComplex:      { status: 400, code: '2018', target: source, message: p => `The query has too many ${p.what}: the limit is ${p.limit}${positionText(p.at)}.` },
-  BadEncoding:          { status: 400, code: '2019', message: p => `The URL is not well encoded at '${truncate(p.found)}'.` },
-  BadKey:               { status: 400, code: '2020', message: p => `'${truncate(p.found)}' is no key of ${p.entity}.` },
-  BadHeader:            { status: 400, code: '2021', target: p => p.header, message: p => `The header ${p.header} cannot be '${truncate(p.found)}'.` },
-  NameTaken:            { status: 400, code: '2022', target: source, message: p => `'${truncate(p.name)}' is the name of a field or of another computed value${positionText(p.at)}.` },
-  LinkTooLong:          { status: 400, code: '2023', message: p => `The link to the next page would have more than ${p.limit} characters: ask for larger pages or in fewer words.` },
+  BadEncoding:          { status: 400, code: '2019', message: p => `The URL is not correctly percent-encoded at '${truncate(p.found)}'.` },
+  BadKey:               { status: 400, code: '2020', message: p => `'${truncate(p.found)}' is not a valid key of ${p.entity}.` },
+  BadHeader:            { status: 400, code: '2021', target: p => p.header, message: p => `The header ${p.header} does not accept the value '${truncate(p.found)}'.` },
+  NameTaken:            { status: 400, code: '2022', target: source, message: p => `'${truncate(p.name)}' is already the name of a field or of another computed value${positionText(p.at)}.` },
+  LinkTooLong:          { status: 400, code: '2023', message: p => `The link to the next page would exceed ${p.limit} characters. Request larger pages or shorten the query.` },
   NotImplemented:       { status: 501, code: '2101', target: p => p.at?.source, message: p => `The service does not implement ${p.feature}${p.at ? positionText(p.at) : ''}.` },
 
-  MalformedBody:        { status: 400, code: '2001', message: p => `The request body is no JSON object: ${p.reason}.` },
-  RequiredMissing:      { status: 400, code: '1101', detail: true, target: field, message: p => `${p.field} is required and may not be empty.` },
+  MalformedBody:        { status: 400, code: '2001', message: p => `The request body is not a valid JSON object: ${p.reason}.` },
+  RequiredMissing:      { status: 400, code: '1101', detail: true, target: field, message: p => `${p.field} is required and cannot be empty.` },
   UnknownBodyField:     { status: 400, code: '1102', detail: true, target: field, message: p => `${p.entity} has no field '${truncate(p.field)}'.${didYouMean(p)}` },
-  BadValue:             { status: 400, code: '1103', detail: true, target: field, message: p => `${p.field} takes ${p.expected}, not ${truncate(p.found)}.` },
-  OutOfRange:           { status: 400, code: '1104', detail: true, target: field, message: p => `${p.field} takes ${p.limit}.` },
-  NotInLookup:          { status: 400, code: '1105', detail: true, target: field, message: p => `'${truncate(p.value)}' is no valid value of ${p.field}.` },
+  BadValue:             { status: 400, code: '1103', detail: true, target: field, message: p => `${p.field} must be ${p.expected}, not ${truncate(p.found)}.` },
+  OutOfRange:           { status: 400, code: '1104', detail: true, target: field, message: p => `${p.field} must ${p.limit}.` },
+  NotInLookup:          { status: 400, code: '1105', detail: true, target: field, message: p => `'${truncate(p.value)}' is not a valid value for ${p.field}.` },
   NotWritable:          { status: 400, code: '1106', detail: true, target: field, message: p => `${truncate(p.field)} cannot be written.` },
-  NoSuchReference:      { status: 400, code: '1107', detail: true, target: field, message: p => `${p.field}: there is no ${p.target} with the key '${truncate(p.value)}'.` },
-  TransitionNotAllowed: { status: 400, code: '1108', detail: true, target: () => 'StandardStatus', message: p => `StandardStatus cannot go from '${p.from}' to '${p.to}'.` },
+  NoSuchReference:      { status: 400, code: '1107', detail: true, target: field, message: p => `${p.field}: no ${p.target} has the key '${truncate(p.value)}'.` },
+  TransitionNotAllowed: { status: 400, code: '1108', detail: true, target: () => 'StandardStatus', message: p => `StandardStatus cannot change from '${p.from}' to '${p.to}'.` },
 
-  TokenMissing:         { status: 401, code: '3001', message: () => 'The request carries no bearer token.' },
-  TokenRefused:         { status: 401, code: '3002', message: p => `The token is refused: ${p.reason}.` },
-  ScopeMissing:         { status: 403, code: '3003', message: p => `The token lacks the scope ${p.scope}.` },
-  NotYours:             { status: 403, code: '3003', message: p => `The token may not write this ${p.entity}: it is the listing of another agent and office.` },
+  TokenMissing:         { status: 401, code: '3001', message: () => 'The request has no bearer token.' },
+  TokenRefused:         { status: 401, code: '3002', message: p => `The token was rejected: ${p.reason}.` },
+  ScopeMissing:         { status: 403, code: '3003', message: p => `The token does not have the scope ${p.scope}.` },
+  NotYours:             { status: 403, code: '3003', message: p => `The token cannot write this ${p.entity}: the listing belongs to another agent and office.` },
   NotFound:             { status: 404, code: '4004', message: p => `There is no ${truncate(p.what)}.` },
-  MethodNotAllowed:     { status: 405, code: '4005', message: p => `${p.method} is not possible here; possible: ${p.allow.join(', ')}.` },
-  NotAcceptable:        { status: 406, code: '4006', target: p => p.wish, message: p => `The answer is offered as ${p.offered} only.` },
+  MethodNotAllowed:     { status: 405, code: '4005', message: p => `${p.method} is not allowed here. Allowed: ${p.allow.join(', ')}.` },
+  NotAcceptable:        { status: 406, code: '4006', target: p => p.wish, message: p => `The response is available only as ${p.offered}.` },
   Conflict:             { status: 409, code: '4009', message: p => `${p.what}` },
-  PreconditionFailed:   { status: 412, code: '4012', target: p => p.header, message: p => `The record is in a version that ${p.header} does not allow: it may have changed since it was read.` },
-  IsolationNotOffered:  { status: 412, code: '4012', target: () => 'Isolation', message: p => `The isolation '${truncate(p.found)}' is not offered.` },
+  PreconditionFailed:   { status: 412, code: '4012', target: p => p.header, message: p => `The version of the record does not satisfy ${p.header}. The record may have changed since it was read.` },
+  IsolationNotOffered:  { status: 412, code: '4012', target: () => 'Isolation', message: p => `The isolation level '${truncate(p.found)}' is not supported.` },
   BodyTooLarge:         { status: 413, code: '4013', message: p => `The request body is larger than ${p.limit} bytes.` },
   UrlTooLong:           { status: 414, code: '4014', message: p => `The URL is longer than ${p.limit} characters.` },
   UnsupportedMediaType: { status: 415, code: '4015', target: () => 'Content-Type', message: p => `The request body must be ${p.expected}.` },
-  DependencyFailed:     { status: 424, code: '4024', message: () => 'Not executed, or taken back: another request of the batch failed.' },
+  DependencyFailed:     { status: 424, code: '4024', message: () => 'Not executed, or rolled back, because another request of the batch failed.' },
   TooManyRequests:      { status: 429, code: '4029', message: p => `Too many requests. Try again in ${p.retryAfter} s.` },
   HeadersTooLarge:      { status: 431, code: '4031', message: () => 'The URL and headers of the request are too large.' },
   BadRequest:           { status: 400, code: '2001', message: p => `The request cannot be read: ${p.reason}.` },
-  ImpossibleValue:      { status: 400, code: '2001', message: () => 'A value in the request is too large for the database, or has no meaning there.' },
+  ImpossibleValue:      { status: 400, code: '2001', message: () => 'A value in the request is too large for the database or invalid there.' },
 
   Unavailable:          { status: 503, code: '5003', message: p => UNAVAILABLE[p.reason] },
-  Internal:             { status: 500, code: '5000', message: p => `Something went wrong. The id of this fault is ${p.id}.` },
+  Internal:             { status: 500, code: '5000', message: p => `An internal error occurred. Its id is ${p.id}.` },
 }
 
-/** A problem in the words of the catalogue, as both adapters send it. */
+/** A problem with the texts of the catalog, as both adapters send it. */
 export interface Failure {
   readonly status: number
   readonly code: string
@@ -116,10 +116,7 @@ const NOT_SAVED = {
   message: 'The record was not saved because of bad data.',
 } as const
 
-/**
- * Turns the problems of one refused request into the one failure that is answered; write faults become its
- * details.
- */
+/** Merges the problems of one refused request into one failure. Faults of a write become its details. */
 export function toFailure(problems: readonly [Problem, ...Problem[]]): Failure {
   const entry = CATALOG[problems[0].kind]
   if (entry.detail) return { ...NOT_SAVED, details: problems.map(toDetail) }

@@ -1,18 +1,15 @@
 /**
- * Where in the request a fault stands: a query option, argument or body, and an offset (characters, from 0)
- * into its text.
+ * The place of a fault in the request. `source` names a query option, an argument or the body. `offset`
+ * counts characters from 0 in its text.
  */
 export interface SourceLocation {
   readonly source: string
   readonly offset?: number
 }
 
-/**
- * Everything that can be wrong with a request, in the words of the domain. Status, code and text stand in
- * `catalog.ts`.
- */
+/** A fault of a request or of the service. `catalog.ts` gives each kind its status, code and message. */
 export type Problem =
-  // A query that cannot be read or has no meaning.
+  // Queries that cannot be parsed or bound.
   | {
       readonly kind: 'Syntax'
       readonly expected: string
@@ -81,7 +78,7 @@ export type Problem =
   | { readonly kind: 'BadKey'; readonly entity: string; readonly found: string }
   | { readonly kind: 'BadHeader'; readonly header: string; readonly found: string }
   | { readonly kind: 'NotImplemented'; readonly feature: string; readonly at?: SourceLocation }
-  // A body that cannot be read, and the faults of a write: all of them are reported at once.
+  // Bodies that cannot be parsed, and faults of a write. All faults of a write are reported at once.
   | { readonly kind: 'MalformedBody'; readonly reason: string }
   | { readonly kind: 'RequiredMissing'; readonly field: string }
   | {
@@ -101,7 +98,7 @@ export type Problem =
       readonly target: string
     }
   | { readonly kind: 'TransitionNotAllowed'; readonly from: string; readonly to: string }
-  // Who asks, and what for.
+  // Authentication, permissions and the protocol.
   | { readonly kind: 'TokenMissing' }
   | { readonly kind: 'TokenRefused'; readonly reason: string }
   | { readonly kind: 'ScopeMissing'; readonly scope: string }
@@ -119,9 +116,9 @@ export type Problem =
   | { readonly kind: 'HeadersTooLarge' }
   | { readonly kind: 'TooManyRequests'; readonly retryAfter: number }
   | { readonly kind: 'BadRequest'; readonly reason: string }
-  /** The database can neither hold nor compare it: a text with a NUL, a result beyond all numbers. */
+  /** The database can neither store nor compare a value: a string with a NUL, a result out of range. */
   | { readonly kind: 'ImpossibleValue' }
-  // The service itself.
+  // Failures of the service.
   | { readonly kind: 'Unavailable'; readonly reason: 'database' | 'busy' | 'timeout' | 'keys' }
   | { readonly kind: 'Internal'; readonly id: string }
 
@@ -129,8 +126,8 @@ export type ProblemKind = Problem['kind']
 export type ProblemOf<K extends ProblemKind> = Extract<Problem, { kind: K }>
 
 /**
- * A refused request. It holds every problem that was found, in the order of the request; there is at least
- * one. `cause`: what stands behind it, for the log alone.
+ * A refused request. Holds every problem that was found, at least one, in the order of the request. `cause`
+ * is written to the log and never sent to the client.
  */
 export class ProblemError extends Error {
   readonly problems: readonly [Problem, ...Problem[]]
@@ -145,24 +142,24 @@ export const fail = (problem: Problem): never => {
   throw new ProblemError(problem)
 }
 
-/** The error for a problem of the service: those who run it will want to know why, clients are not told. */
+/** Returns the error for a problem. The cause of an unavailable service is attached for the log. */
 export const withCause = (problem: Problem, cause: unknown): ProblemError =>
   Object.assign(new ProblemError(problem), problem.kind === 'Unavailable' && { cause })
 
 /**
- * What a request failed of. `report` is told of every error, and logs what clients are not told: anything but
- * a problem stands there under the id that it gives.
+ * Returns the problems to send for an error. `logError` receives every error and returns the id of its log
+ * entry. The client gets only that id for an error that is not a `ProblemError`.
  */
-export function problemsOf(error: unknown, report: (error: unknown) => string): ProblemError['problems'] {
-  const id = report(error)
+export function problemsOf(error: unknown, logError: (error: unknown) => string): ProblemError['problems'] {
+  const id = logError(error)
   return error instanceof ProblemError ? error.problems : [{ kind: 'Internal', id }]
 }
 
-/** What an error says in words; some of Node have only a code. */
+/** Returns the message of an error. Some errors of Node have only a code. */
 export const messageOf = (error: unknown): string =>
   (error instanceof Error && error.message) || String(error)
 
-/** Refuses the request if there is any problem. */
+/** Throws a `ProblemError` if the list is not empty. */
 export function failIfAny(problems: readonly Problem[]): void {
   const [first, ...others] = problems
   if (first) throw new ProblemError(first, ...others)

@@ -1,16 +1,13 @@
 import { CATALOG } from './catalog.js'
 import type { ProblemKind, ProblemOf } from './problem.js'
 
-/** Facts that only some problems of a kind have: their words are left out of the table. */
+/** Optional facts. The table shows each message without them. */
 const OPTIONAL_FACTS: ReadonlySet<string> = new Set(['suggestion', 'hint'])
 
-/** Facts that choose between sentences, and so cannot be anything. */
+/** Facts that select a message, so that the table needs a real value. */
 const FIXED_FACTS: Readonly<Record<string, unknown>> = { reason: 'busy' }
 
-/**
- * All problems as a table of Markdown, ordered by code: what a client program can rest on, and the words a
- * person reads.
- */
+/** Renders all problems as a Markdown table, ordered by code. */
 export function renderErrorTable(): string {
   const rows = Object.keys(CATALOG).filter(isKind).map(toRow).sort()
   return `${TABLE_HEADER}\n${rows.join('\n')}\n`
@@ -19,8 +16,8 @@ export function renderErrorTable(): string {
 const TABLE_HEADER = `# Errors
 
 Generated from \`src/errors/catalog.ts\`. OData answers \`{"error": {"code", "message", "target", "details"}}\`, GraphQL the same in \`extensions\`.
-Codes and statuses stay; the words may change. What stands in \`{braces}\` comes from the request. A write with bad data is answered with
-status 400 and code 1111, its faults (1101 to 1108) in \`details\`, all at once.
+Codes and statuses are stable; messages may change. Text in \`{braces}\` comes from the request. A write with bad data is answered with
+status 400 and code 1111. Its \`details\` list all faults (1101 to 1108).
 
 | Code | Status | Kind | Message | Target |
 |---|---|---|---|---|`
@@ -33,10 +30,10 @@ function toRow<K extends ProblemKind>(kind: K): string {
   return `| ${[code, status, kind, message(sample), target?.(sample) ?? ''].join(' | ')} |`
 }
 
-/** A problem whose every fact is its own name, so that a sentence shows where it stands. */
+/** Returns a problem in which every fact is its own name in braces. */
 function sampleProblem<K extends ProblemKind>(kind: K): ProblemOf<K> {
   const facts = new Proxy({}, { get: (_, name) => sampleFact(kind, String(name)) })
-  // The catalogue only puts facts into sentences; what it gets for each does that.
+  // The catalog only inserts facts into messages, and every value of the proxy can be inserted.
   return facts as ProblemOf<K>
 }
 
@@ -44,7 +41,7 @@ function sampleFact(kind: ProblemKind, name: string): unknown {
   if (name === 'at') return { source: '{option}' }
   if (OPTIONAL_FACTS.has(name)) return undefined
   if (kind === 'Unavailable' && name in FIXED_FACTS) return FIXED_FACTS[name]
-  // A fact that the catalogue joins or cuts is a list or a text: this one can do both.
+  // The catalog joins lists and cuts strings. This value works as either.
   const text = `{${name}}`
   return Object.assign([text], { slice: () => text, toString: () => text })
 }

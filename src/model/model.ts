@@ -1,6 +1,6 @@
 import generated from './generated.js'
 
-/** Types of columns. Names are those of Edm without the prefix (OData CSDL 4.01, 4.4). */
+/** Types of columns, named as in Edm without the prefix (OData CSDL 4.01, 4.4). */
 export type EdmType =
   | 'Boolean'
   | 'Int32'
@@ -11,7 +11,7 @@ export type EdmType =
   | 'Date'
   | 'GeographyPoint'
 
-/** Who may read a field: `disclosed` depends on NON_DISCLOSURE, `own` on whose listing it is. */
+/** The readers of a field. `disclosed` depends on NON_DISCLOSURE, `own` on the owners of the listing. */
 export type ReadAccess = 'everyone' | 'member' | 'disclosed' | 'own' | 'nobody'
 
 export interface Scalar {
@@ -24,19 +24,19 @@ export interface Scalar {
   readonly maxLength?: number
   readonly precision?: number
   readonly scale?: number
-  /** The name of its Lookup, and whether other text is taken too. */
+  /** The name of the field's lookup. An `open` lookup accepts other text too. */
   readonly lookup?: { readonly name: string; readonly policy: 'open' | 'locked' }
   readonly setBy: 'client' | 'service'
-  /** A client must give it when it creates a record. */
+  /** A client must provide the field when it creates a record. */
   readonly required: boolean
   readonly readableBy: ReadAccess
-  /** Part of where the property stands: hidden from the public where the seller wishes so. */
+  /** Part of the property's address: hidden from the public if the seller wishes so. */
   readonly address: boolean
-  /** A column for the service's own use: no adapter shows it, no client can name it. */
+  /** Internal column: no adapter exposes it and no client can name it. */
   readonly hidden: boolean
-  /** Computed by the database: never written. */
+  /** Computed by the database and never written. */
   readonly generated: boolean
-  /** Why clients should no longer use the field, and what instead. */
+  /** The reason to stop using the field, and its replacement. */
   readonly deprecated?: string
 }
 
@@ -46,10 +46,10 @@ export interface Navigation {
   readonly collection: boolean
   readonly target: string
   readonly description: string
-  /** The join: `this.local = target.foreign`. */
+  /** The join condition: `this.local = target.foreign`. */
   readonly local: string
   readonly foreign: string
-  /** A Prisma relation with a foreign key; otherwise a free reference, whose target may be missing. */
+  /** True for a Prisma relation with a foreign key. Otherwise the target may be missing. */
   readonly relation: boolean
   readonly hidden: boolean
 }
@@ -61,16 +61,16 @@ export interface Entity {
   readonly name: string
   /** Name of the entity type in $metadata. */
   readonly typeName: string
-  /** Other path of the entity set. */
+  /** A second path of the entity set. */
   readonly alias?: string
   readonly description: string
   readonly key: Scalar
   readonly writable: boolean
-  /** What clients can name, in the order of the model. */
+  /** Fields that clients can name, in the order of the model. */
   readonly fields: ReadonlyMap<string, Field>
   readonly scalars: readonly Scalar[]
   readonly navigations: readonly Navigation[]
-  /** Columns and relations for the service's own use. */
+  /** Internal columns and relations. */
   readonly hidden: ReadonlyMap<string, Field>
 }
 
@@ -90,22 +90,28 @@ function toEntity(raw: (typeof generated.entities)[number]): Entity {
   }
 }
 
-/** Where all types stand. One schema only: clients of the RESO family read no second one. */
+/**
+ * The namespace of all types. There is only one schema, since clients of the RESO family do not read a second
+ * one.
+ */
 export const NAMESPACE = 'org.reso.metadata'
 
-/** Every entity, by name, in the order of the model. */
+/** Every entity by name, in the order of the model. */
 export const ENTITIES: ReadonlyMap<string, Entity> = new Map(
   generated.entities.map(e => [e.name, toEntity(e)]),
 )
 
-/** The entity of that name. Only for names that the model itself holds. */
+/** Returns the entity of that name. Throws if the model has none, so the name must not come from a client. */
 export function getEntity(name: string): Entity {
   const found = ENTITIES.get(name)
   if (!found) throw new Error(`No entity ${name} in the model`)
   return found
 }
 
-/** A scalar of an entity by name, hidden ones included. Only for names that the model itself holds. */
+/**
+ * Returns a scalar of an entity by name, hidden ones included. Throws if there is none, so the name must not
+ * come from a client.
+ */
 export function getScalar(of: Entity, name: string): Scalar {
   const found = of.fields.get(name) ?? of.hidden.get(name)
   if (found?.kind !== 'scalar') throw new Error(`No scalar ${of.name}.${name} in the model`)

@@ -218,11 +218,11 @@ describe.each(TRANSPORTS)('%s', transport => {
     if (transport === 'event stream')
       expect(await end).toMatchObject({
         errors: [
-          { message: 'The token is refused: it has expired.', extensions: { code: 'UNAUTHENTICATED' } },
+          { message: 'The token was rejected: it has expired.', extensions: { code: 'UNAUTHENTICATED' } },
         ],
       })
     else
-      await expect(end).rejects.toMatchObject({ code: 4403, reason: 'The token is refused: it has expired.' })
+      await expect(end).rejects.toMatchObject({ code: 4403, reason: 'The token was rejected: it has expired.' })
   })
 
   test('the service ends at once, whatever is subscribed, and nothing is called complete', async () => {

@@ -105,7 +105,7 @@ describe.each(DATABASE_KINDS)('traps of errors on the %s database', kind => {
       const answer = await send(target, parts)
       expect(answer.status).toBe(500)
       expect(bodyOf(answer)).toEqual({
-        error: { code: '5000', message: `Something went wrong. The id of this fault is ${answer.headers['x-request-id']}.`, details: [] },
+        error: { code: '5000', message: `An internal error occurred. Its id is ${answer.headers['x-request-id']}.`, details: [] },
       })
     }
     await rename('Moved', 'Property')

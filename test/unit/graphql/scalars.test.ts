@@ -35,22 +35,22 @@ test.each([
 })
 
 test.each([
-  ['Decimal', '"abc"', "'abc' is no value of type Decimal."],
-  ['Decimal', '""', "'' is no value of type Decimal."],
-  ['Decimal', '"INF"', "'INF' is no value of type Decimal."],
-  ['Decimal', 'true', "'true' is no value of type Decimal."],
-  ['Decimal', '[1]', 'is no value of type Decimal.'],
-  ['Long', '1.5', "'1.5' is no value of type Long."],
-  ['Long', '"9223372036854775808"', "'9223372036854775808' is no value of type Long."],
+  ['Decimal', '"abc"', "'abc' is not a valid value of type Decimal."],
+  ['Decimal', '""', "'' is not a valid value of type Decimal."],
+  ['Decimal', '"INF"', "'INF' is not a valid value of type Decimal."],
+  ['Decimal', 'true', "'true' is not a valid value of type Decimal."],
+  ['Decimal', '[1]', 'is not a valid value of type Decimal.'],
+  ['Long', '1.5', "'1.5' is not a valid value of type Long."],
+  ['Long', '"9223372036854775808"', "'9223372036854775808' is not a valid value of type Long."],
   ['DateTime', '"2024-05-01T00:00:00"', 'A timestamp ends with Z or an offset like +02:00.'],
   ['DateTime', '"2023-02-29T00:00:00Z"', 'There is no such day or time.'],
   ['DateTime', '"2024-05-01"', 'A timestamp ends with Z or an offset like +02:00.'],
-  ['DateTime', '5', "'5' is no value of type DateTime."],
+  ['DateTime', '5', "'5' is not a valid value of type DateTime."],
   ['Date', '"2024-02-30"', 'There is no such day or time.'],
   ['Date', '"12024-02-28"', 'The years are 0001 to 9999.'],
   ['TimeOfDay', '"24:01"', 'There is no such day or time.'],
   ['Duration', '"P1Y"', 'Write it like P1DT2H30M.'],
-  ['GeoPoint', '"POINT(1 2)"', 'is no value of type GeoPoint.'],
+  ['GeoPoint', '"POINT(1 2)"', 'is not a valid value of type GeoPoint.'],
 ])('%s refuses %s in words', (scalar, text, words) => {
   for (const read of BOTH) {
     expect(() => read(scalar, text)).toThrow(words)
@@ -90,7 +90,7 @@ test.each([
   ['another coordinate system', '{ type: "Point", coordinates: [0, 1], crs: { type: "name" } }'],
   ['another shape', '{ type: "LineString", coordinates: [[0, 1], [1, 2]] }'],
 ])('no point: %s', (_, text) => {
-  expect(() => fromLiteral('GeoPoint', text)).toThrow('is no value of type GeoPoint')
+  expect(() => fromLiteral('GeoPoint', text)).toThrow('is not a valid value of type GeoPoint')
 })
 
 test('a polygon is closed', () => {
@@ -98,7 +98,7 @@ test('a polygon is closed', () => {
     fromLiteral('GeoPolygon', '{ type: "Polygon", coordinates: [[[0, 0], [1, 0], [1, 1], [0, 1]]] }'),
   ).toThrow('Each ring ends where it begins')
   expect(() => fromLiteral('GeoPolygon', '{ type: "Polygon", coordinates: [] }')).toThrow(
-    'is no value of type GeoPolygon',
+    'is not a valid value of type GeoPolygon',
   )
 })
 

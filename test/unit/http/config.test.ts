@@ -173,7 +173,7 @@ describe('keys with the embedded database', () => {
   test('a folder that cannot be used is a clear fault', () => {
     writeFileSync(join(folder, 'file'), '')
     expect(faultsOf({ DATA_DIR: join(folder, 'file') })).toEqual([
-      expect.stringMatching(/^DATA_DIR is '.*file'; expected a folder/),
+      expect.stringMatching(/^DATA_DIR is '.*file'; expected a writable folder/),
     ])
   })
 })

@@ -22,20 +22,20 @@ import { BARE_REPRESENTATION, type Representation } from '../query/representatio
 import type { ReadRequest, ServiceDependencies } from './reading.js'
 
 /**
- * What following is made of. `poolSize`: connections to the database; following takes a quarter of them at
- * most, so that it never keeps a request waiting.
+ * Dependencies of the change service. `poolSize` is the number of connections to the database. Subscriptions
+ * use at most a quarter of them, so that requests need not wait.
  */
 export interface ChangeServiceDependencies extends ServiceDependencies {
   readonly feed: ChangeFeed
   readonly poolSize: number
 }
 
-/** An entry of the change log, as far as it concerns a listing. */
+/** An event of the change log with its listing. */
 export interface ListingEvent {
   readonly sequence: string
-  /** The listing that the changed record is or belongs to; null: none. */
+  /** The listing that the changed record is or belongs to, or null. */
   readonly listingKey: string | null
-  /** Whether the actor may know of it. */
+  /** True if the actor may receive the event. */
   readonly isVisible: boolean
 }
 
@@ -58,7 +58,7 @@ const LOG_PLAN: Plan = {
   count: false,
 }
 
-/** The third part of the port: what happens to listings, in the order in which it became visible. */
+/** Changes of listings, in the order in which they became visible. */
 export class ChangeService {
   readonly #dependencies: ChangeServiceDependencies
   readonly #semaphore: Semaphore
@@ -68,12 +68,12 @@ export class ChangeService {
     this.#semaphore = new Semaphore(Math.max(1, Math.floor(dependencies.poolSize / 4)))
   }
 
-  /** Calls `wake` whenever there may be new events. Returns what ends it. */
+  /** Calls `listener` when there may be new events. Returns a function that removes the listener. */
   subscribe(listener: () => void): () => void {
     return this.#dependencies.feed.subscribe(listener)
   }
 
-  /** The number of the newest event; `0` while there is none. */
+  /** Returns the sequence number of the newest event, or `0` if the log is empty. */
   async latestSequence(actor: Actor): Promise<string> {
     requireScope(actor, 'listings:read')
     const [event] = await this.#readLog({ ...LOG_PLAN, orderBy: orderBySequence(true), top: 1 })
@@ -81,8 +81,8 @@ export class ChangeService {
   }
 
   /**
-   * The events behind a number, at most `most`. All of them are named, so that the next call can go on behind
-   * the last one, however few concern the actor: only what `isVisible` says of them may leave the service.
+   * Returns at most `limit` events after a sequence number. Events that the actor cannot see are included, so
+   * that the next call can continue after the last one. Only events with `isVisible` may leave the service.
    */
   async eventsAfter(sequence: string, limit: number, actor: Actor): Promise<readonly ListingEvent[]> {
     requireScope(actor, 'listings:read')
@@ -100,8 +100,8 @@ export class ChangeService {
   }
 
   /**
-   * Those of the listings that the actor can see and the query's filter selects, by their keys. The query has
-   * no order of its own.
+   * Returns the listings with these keys that the actor can see and that the query's filter selects, by key.
+   * The query must have no order.
    */
   async findListings(
     keys: readonly string[],
@@ -121,7 +121,7 @@ export class ChangeService {
     const { records } = await this.#semaphore.run(() =>
       readPage(this.#dependencies.database.reader, plan, NUMBERS_AS_TEXT),
     )
-    return records.list.map(({ json }) => JSON.parse(json) as EventLogRow) // what the plan selects
+    return records.list.map(({ json }) => JSON.parse(json) as EventLogRow) // the fields that the plan selects
   }
 }
 

@@ -36,7 +36,7 @@ import {
 } from '../query/plan.js'
 import { BARE_REPRESENTATION, type Representation } from '../query/representation.js'
 
-/** What the service is made of. */
+/** Dependencies of the services. */
 export interface ServiceDependencies {
   readonly database: Database
   readonly limits: QueryLimits
@@ -44,32 +44,32 @@ export interface ServiceDependencies {
   readonly seal: CursorSeal
 }
 
-/** A page as an adapter sends it on. */
+/** A page of records. */
 export interface CollectionPage {
   readonly records: RecordPage
-  /** Opaque token of the next page; absent: this is the last one. */
+  /** Opaque token of the next page. Undefined on the last page. */
   readonly nextToken?: string
   readonly count?: number
 }
 
-/** A query that an adapter has read, and how it wants the records written. */
+/** A parsed query and the representation of its records. */
 export interface ReadRequest {
   readonly query: Query
   readonly representation: Representation
 }
 
-/** A query whose pages are walked. */
+/** A query that is read page by page. */
 export interface PageRequest extends ReadRequest {
   /**
-   * Where the page begins, apart from the query: so all pages of a walk have one. Absent: the query says it,
-   * or the page is the first one.
+   * The token of the page, separate from the query so that all pages share one query. Undefined on the first
+   * page, or if the query contains the token.
    */
   readonly pageToken?: string
 }
 
 /**
- * A window on the records in their order: the first or the last of those between two cursors. The size of a
- * page where neither says how many.
+ * Pagination arguments of a connection: the first or the last records between two cursors. Without `first`
+ * and `last` the size is that of a page.
  */
 export interface ConnectionArguments {
   readonly first?: number
@@ -78,25 +78,25 @@ export interface ConnectionArguments {
   readonly before?: string
 }
 
-/** What of a window is looked at. Without `records` none are read. */
+/** The parts of a connection that the client requested. Records are fetched only if `records` is true. */
 export interface WindowSelection extends PageInfo {
   readonly records: boolean
 }
 
 export interface WindowResult extends CursorWindow {
-  /** Opaque token of a record's place in this order and filter. */
+  /** Returns the opaque cursor of a record in this filter and order. */
   readonly cursorOf: (record: RecordWithCursor) => string
-  /** The same of a place. */
+  /** Returns the opaque cursor of a position. */
   readonly cursorAt: (position: KeysetPosition) => string
 }
 
-/** The reading part of the port that both adapters use. */
+/** Reads records, for both adapters. */
 export class ReadService {
   constructor(private readonly dependencies: ServiceDependencies) {}
 
   /**
-   * A page of an entity set; of the records that belong to another one if `within` says so. `pageSize`:
-   * records of a page when the query names no number.
+   * Returns a page of an entity set. `parentFilter` restricts it to the records related to another record.
+   * `pageSize` is the size of the page if the query does not limit it.
    */
   async findPage(
     entityType: Entity,
@@ -138,10 +138,10 @@ export class ReadService {
   }
 
   /**
-   * A window on an entity set, in the terms of Relay (Cursor Connections, 4): what is around it is said
-   * exactly. Beside the statement that reads the window each of `wanted` costs one at most, and none where it
-   * is known.
-   * @throws ProblemError BadOptionValue if the window is larger than a page, BadPageToken.
+   * Returns a window of an entity set as defined by Relay (Cursor Connections, 4). Its page info is exact.
+   * Besides the statement that reads the window, each requested part of `selection` takes at most one
+   * statement, and none if it is known already.
+   * @throws ProblemError BadOptionValue if the window is larger than a page, BadPageToken
    */
   async findWindow(
     entityType: Entity,
@@ -154,7 +154,7 @@ export class ReadService {
     const { limits, database, policy } = this.dependencies
     const size = checkWindowSize(query, args, limits)
     const top = selection.records ? size : 0
-    // A query that says so itself is known again, and its plan with it.
+    // Reusing an unchanged query object finds its memoized plan.
     const plan = bind(
       top === query.top ? query : { ...query, ...(top !== undefined && { top }) },
       entityType,
@@ -172,7 +172,7 @@ export class ReadService {
     return { ...window, cursorOf: record => cursorAt(parseCursor(record)), cursorAt }
   }
 
-  /** How many records the query's filter selects. */
+  /** Returns the number of records that the query's filter selects. */
   async count(entityType: Entity, query: Query, actor: Actor, parentFilter?: ParentFilter): Promise<number> {
     requireScope(actor, 'listings:read')
     const plan = withParentFilter(bind(query, entityType, this.dependencies.limits), parentFilter)
@@ -180,8 +180,8 @@ export class ReadService {
   }
 
   /**
-   * The record with that key, or without a key the one that `within` selects; undefined if there is none that
-   * the actor can see.
+   * Returns the record with the key, or without a key the one that `parentFilter` selects. Returns undefined
+   * if the actor can see no such record.
    */
   async get(
     entityType: Entity,
@@ -194,7 +194,7 @@ export class ReadService {
     return this.readRecord(this.dependencies.database.reader, entityType, key, request, actor, parentFilter)
   }
 
-  /** Like `get`, without asking for a scope: also for the answer to a write, in its transaction. */
+  /** Like `get`, without checking the scope. Also reads the response to a write in its transaction. */
   async readRecord(
     executor: StatementExecutor,
     entityType: Entity,
@@ -213,15 +213,15 @@ export class ReadService {
     )
   }
 
-  /** The plan by which the actor reads what the query selects. */
+  /** Returns the plan by which the actor reads the fields that the query selects. */
   toAuthorizedPlan(entityType: Entity, query: Query, actor: Actor): Plan {
     return authorize(bind(query, entityType, this.dependencies.limits), actor, this.dependencies.policy)
   }
 
   /**
-   * The condition on the records that the last of some steps leads to; undefined without steps. Each step
-   * reads a record: the actor must see it (NotFound), and where the actor may not see the field that refers
-   * to others, it leads to none.
+   * Returns the condition on the records at the end of a path, or undefined for an empty path. Each step
+   * reads a record and fails with NotFound if the actor cannot see it. If the actor cannot read the field
+   * that a step joins by, the path selects no record.
    */
   resolvePath(steps: readonly NavigationStep[], actor: Actor): Promise<ParentFilter | undefined> | undefined {
     return steps.length > 0 ? this.resolveSteps(steps, actor) : undefined
@@ -258,7 +258,7 @@ export class ReadService {
         what:
           key === undefined ? `record before ${navigation.name}` : `${entityType.name} with the key '${key}'`,
       })
-    const value = (JSON.parse(found.json) as Readonly<Record<string, string | null>>)[local] ?? null // fields that refer to others are text
+    const value = (JSON.parse(found.json) as Readonly<Record<string, string | null>>)[local] ?? null // fields that refer to other records are strings
     return value === null
       ? FALSE
       : predicate('eq', columnOf(getScalar(getEntity(target), foreign), rowSource('r0')), textLiteral(value))
@@ -266,8 +266,8 @@ export class ReadService {
 }
 
 /**
- * One step on the way to related records: from a record, with its key or as the one that the steps before
- * lead to, along a navigation.
+ * One step of a path to related records: from the record with `key`, or from the record of the previous
+ * steps, along a navigation.
  */
 export interface NavigationStep {
   readonly entity: Entity
@@ -275,10 +275,10 @@ export interface NavigationStep {
   readonly navigation: Navigation
 }
 
-/** Narrows a query to the records that belong to another record: a condition on the rows of `r0`. */
+/** A condition on `r0` that restricts a query to the records related to another record. */
 export type ParentFilter = Expr
 
-/** The number of records asked for. */
+/** Returns the requested number of records, after checking the arguments. */
 function checkWindowSize(
   query: Query,
   { first, last, after, before }: ConnectionArguments,
@@ -290,13 +290,13 @@ function checkWindowSize(
       fail({
         kind: 'BadOptionValue',
         option,
-        expected: `a whole number from 0 to ${maxSize}`,
+        expected: `an integer from 0 to ${maxSize}`,
         found: String(size),
       })
   if (first !== undefined && last !== undefined)
-    fail({ kind: 'OptionNotAllowed', option: 'last', context: 'a window that has first' })
+    fail({ kind: 'OptionNotAllowed', option: 'last', context: 'a connection with first' })
   if (query.skip && (after ?? before ?? last) !== undefined)
-    fail({ kind: 'OptionNotAllowed', option: 'skip', context: 'a window that has a cursor or last' })
+    fail({ kind: 'OptionNotAllowed', option: 'skip', context: 'a connection with a cursor or last' })
   return first ?? last
 }
 

@@ -23,54 +23,55 @@ import { getEntity } from '../model/model.js'
 import { memoize } from '../query/memoize.js'
 import type { ReadRequest, ReadService, ServiceDependencies } from './reading.js'
 
-/** What writing needs beside the database. */
+/** Dependencies of the write service. */
 export interface WriteServiceDependencies extends Pick<ServiceDependencies, 'database'> {
   readonly reading: ReadService
   readonly config: {
     /** OriginatingSystemName of new listings. */
     readonly originatingSystemName: string
-    /** Every lookup field takes only the values of Lookup. */
+    /** Every lookup field accepts only the values in Lookup. */
     readonly strictLookups: boolean
   }
-  /** The clock; without one, that of the machine. */
+  /** The clock. Defaults to the system clock. */
   readonly now?: () => Date
 }
 
-/** How a record is answered that was written; `brief`: by its version alone, its JSON is an empty object. */
+/**
+ * The requested response to a write. With `isMinimal` the response has only the version, and its JSON is an
+ * empty object.
+ */
 export interface ReturnRequest extends ReadRequest {
   readonly isMinimal?: boolean
 }
 
-/**
- * A record as it was written: its JSON as the view asked for it, and the version from which its ETag is made.
- */
+/** A written record: its JSON in the requested representation, and the version for its ETag. */
 export interface WriteResult {
   readonly key: string
   readonly version: string | null
   readonly json: string
 }
 
-/** What all writes share, those of a group too. */
+/** Resources that all writes share, including those of a group. */
 interface WriteResources {
   readonly keyGenerator: ListingKeyGenerator
   readonly loadLookup: () => Promise<WriteContext['lookupValues']>
-  /** Runs a write that is one by its last statement. */
+  /** Runs a write whose last statement is the only one that changes data. */
   readonly runOptimistically: WriteRunner
-  /** Runs work in a transaction of its own. In a group both are that of the group. */
+  /** Runs a write in a transaction. Within a group both runners use the transaction of the group. */
   readonly runInTransaction: WriteRunner
 }
 
 type WriteRunner = <T>(callback: (unit: UnitOfWork) => Promise<T>) => Promise<T>
 
-/** Only this entity is written by clients (interface 1). */
+/** The only entity that clients write (interface 1). */
 const PROPERTY = getEntity('Property')
 const NO_KEYS: ReferencedKeys = { Member: new Set(), Office: new Set() }
 
 /**
- * The writing part of the port that both adapters use. A record is judged as it is stored, and changed only
- * if it still is that when it is written; the statement that writes it also answers. A refused write changes
- * nothing. Refused in this order: no scope (403), not there or not to be seen (404), another's (403),
- * condition not met (412), faults of the body, all at once (400).
+ * Writes records, for both adapters. The rules are checked against the stored record, and it is changed only
+ * if it has the same version when it is written. The statement that writes it also returns it. A refused
+ * write changes nothing. The order of refusals: missing scope (403), not found or not visible (404), listing
+ * of another agent (403), precondition (412), all faults of the body together (400).
  */
 export class WriteService {
   readonly #resources: WriteResources
@@ -83,12 +84,12 @@ export class WriteService {
   }
 
   /**
-   * Runs writes as one: all of them are written, or none. `keys` are those of the records that they will
-   * change: locked before anything else and in one order, so that two groups never wait for each other. The
-   * work may be run again where the database gave up, so it must do nothing but write with what it is given.
+   * Runs several writes in one transaction. `keys` are the keys of the records to change. They are locked
+   * first and in one order, so that two groups cannot deadlock. `callback` may run again after a conflict in
+   * the database, so it must have no effects besides its writes.
    */
   async transaction<T>(keys: readonly string[], callback: (service: WriteService) => Promise<T>): Promise<T> {
-    // Read before the transaction: the embedded database has one connection, and the transaction will hold
+    // Loaded before the transaction: the embedded database has one connection, and the transaction occupies
     // it.
     const lookup = await this.#resources.loadLookup()
     return this.#resources.runInTransaction(async unit => {
@@ -137,7 +138,7 @@ export class WriteService {
     return this.#applyChanges(key, body, 'change', actor, precondition, returnRequest)
   }
 
-  /** Replaces every field that clients write; StandardStatus stays if the body leaves it out. */
+  /** Replaces every field that clients write. StandardStatus is unchanged if the body omits it. */
   replace(
     key: string,
     body: JsonObject,
@@ -148,7 +149,7 @@ export class WriteService {
     return this.#applyChanges(key, body, 'replace', actor, precondition, returnRequest)
   }
 
-  /** Removes the record with its media, rooms and open houses. */
+  /** Deletes the record with its media, rooms and open houses. */
   async remove(key: string, actor: Actor, precondition: Precondition): Promise<void> {
     requireWriteScope(actor)
     await this.#resources.runOptimistically(async unit => {
@@ -175,7 +176,7 @@ export class WriteService {
         precondition,
       )
       failIfAny(validateChanges(changes, listing, existingKeys, body))
-      // What a create may not do, a change may not do either: put a listing on somebody else.
+      // A change must not assign the listing to another agent or office, as a create must not.
       this.#requireOwnership(actor, ownersAfter(listing, changes))
       const values = { ...changes.values, ...derivedFields(listing, changes, currentTime(this.dependencies)) }
       return this.#writeAndReturn(unit, key, actor, returnRequest, representation =>
@@ -189,7 +190,7 @@ export class WriteService {
     return readChanges(body, mode, { actor, lookupValues: await this.#resources.loadLookup() })
   }
 
-  /** A record that the actor may write. */
+  /** Returns a record that the actor may write. */
   async #findWritable(
     unit: UnitOfWork,
     key: string,
@@ -209,8 +210,8 @@ export class WriteService {
   }
 
   /**
-   * An answer of more than the record itself takes statements of its own, and tells of the same moment only
-   * in a transaction.
+   * Returns the runner for a write. A response with more than the written record needs its own statements,
+   * which read a consistent state only in a transaction.
    */
   #runnerFor(returnRequest: ReturnRequest): WriteRunner {
     return needsSeparateRead(returnRequest)
@@ -219,8 +220,8 @@ export class WriteService {
   }
 
   /**
-   * The query is read before anything is written. Who may write a listing sees it, so that there always is an
-   * answer.
+   * Writes the record and returns it. The query is bound before anything is written. An actor that may write
+   * a listing can see it, so there is always a record to return.
    */
   async #writeAndReturn(
     unit: UnitOfWork,
@@ -234,23 +235,23 @@ export class WriteService {
     if (!needsSeparateRead(returnRequest))
       return { key, ...(await write(isMinimal ? undefined : { plan, representation })) }
     await write()
-    const found = await this.dependencies.reading.readRecord(
+    const record = await this.dependencies.reading.readRecord(
       unit.executor,
       PROPERTY,
       key,
       returnRequest,
       actor,
     )
-    return found ? { key, ...found } : failNotFound(key)
+    return record ? { key, ...record } : failNotFound(key)
   }
 }
 
-/** The condition on a record that the actor can see. */
+/** Returns the condition under which the actor can see a listing. */
 const visibilityConditionFor = memoize(function visibilityConditionFor(actor: Actor) {
   return isRecordVisible(PROPERTY, 'r0', actor)
 })
 
-/** Whether the answer tells of more than the record that is written. */
+/** Returns true if the response contains more than the written record. */
 const needsSeparateRead = ({ query, isMinimal = false }: ReturnRequest): boolean =>
   !isMinimal && [query.expand, query.compute].some(items => items !== undefined && items.length > 0)
 
@@ -259,8 +260,8 @@ const failNotFound = (key: string): never =>
 
 function createWriteResources(dependencies: WriteServiceDependencies): WriteResources {
   const lookups = new LookupCache(dependencies.database.prisma)
-  // The only locked lookup, StandardStatus, has its values in the code; the others are held to theirs only if
-  // the market wishes so.
+  // The values of the only locked lookup, StandardStatus, are in the code. Other lookups are enforced only
+  // with STRICT_LOOKUPS.
   const loadLookup = async (): Promise<WriteContext['lookupValues']> => {
     if (!dependencies.config.strictLookups) return () => undefined
     const values = await lookups.get(currentTime(dependencies))

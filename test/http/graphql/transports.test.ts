@@ -222,7 +222,10 @@ describe.each(TRANSPORTS)('%s', transport => {
         ],
       })
     else
-      await expect(end).rejects.toMatchObject({ code: 4403, reason: 'The token was rejected: it has expired.' })
+      await expect(end).rejects.toMatchObject({
+        code: 4403,
+        reason: 'The token was rejected: it has expired.',
+      })
   })
 
   test('the service ends at once, whatever is subscribed, and nothing is called complete', async () => {

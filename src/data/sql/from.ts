@@ -2,7 +2,7 @@ import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
 import type { AggregateMethod, ExprType } from '../../query/functions.js'
 import type { Aggregate, Derived, GroupByTransform, Plan, WindowTransform } from '../../query/plan.js'
 import { computedPgType, quoteIdentifier } from './columns.js'
-import { toCondition, toSql } from './expression.js'
+import { type RowEstimate, toCondition, toSql } from './expression.js'
 import { toOrderBy } from './limit-offset.js'
 
 /**
@@ -12,9 +12,22 @@ import { toOrderBy } from './limit-offset.js'
 export const toFrom = ({ entity, from, row }: Pick<Plan, 'entity' | 'from' | 'row'>): Sql =>
   from ? sql`from (${toSubquery(from)}) ${raw(row)}` : sql`from ${quoteIdentifier(entity.name)} ${raw(row)}`
 
+/**
+ * The same with the conditions under which a row is selected.
+ * @param bounds beside the filter.
+ */
+export function toFromWhere(
+  plan: Pick<Plan, 'entity' | 'from' | 'row' | 'filter'>,
+  rowEstimate: RowEstimate,
+  bounds: readonly Sql[] = [],
+): Sql {
+  const conditions = [...(plan.filter ? [toCondition(plan.filter, false, rowEstimate)] : []), ...bounds]
+  return sql`${toFrom(plan)}${conditions.length > 0 ? sql` where ${join(conditions, ' and ')}` : empty}`
+}
+
 function toSubquery(derived: Derived): Sql {
-  const { filter, row, transform } = derived
-  const rows = sql`${toFrom(derived)}${filter ? sql` where ${toCondition(filter, false, 'all')}` : empty}`
+  const { row, transform } = derived
+  const rows = toFromWhere(derived, 'all')
   return transform.kind === 'groups'
     ? toGroupBy(transform, rows)
     : sql`select ${raw(row)}.* ${rows} ${toOrderLimitOffset(transform)}`

@@ -5,12 +5,17 @@ import { isNonNullable, toSql } from './expression.js'
 /**
  * Null sorts below every value (decisions 2): first ascending, last descending. Of what is never null nothing
  * is said, so that more indexes serve it.
+ *
+ * @param toValue gives the value of a term where it has a name already.
  */
-export function toOrderBy({ orderBy }: Pick<Plan, 'orderBy'>): Sql {
+export function toOrderBy(
+  { orderBy }: Pick<Plan, 'orderBy'>,
+  toValue: (term: number) => Sql | undefined = () => undefined,
+): Sql {
   return join(
-    orderBy.map(({ expr, descending }) => {
+    orderBy.map(({ expr, descending }, i) => {
       const nulls = isNonNullable(expr) ? '' : descending ? ' nulls last' : ' nulls first'
-      return sql`${toSql(expr)}${raw(`${descending ? ' desc' : ' asc'}${nulls}`)}`
+      return sql`${toValue(i) ?? toSql(expr)}${raw(`${descending ? ' desc' : ' asc'}${nulls}`)}`
     }),
   )
 }

@@ -1,28 +1,52 @@
 import sql, { join, raw, type Sql } from 'sql-template-tag'
-import type { FunctionName } from '../../query/functions.js'
-import { type Expr, isRowColumn, type Plan } from '../../query/plan.js'
+import { type Derived, type Expr, isRowColumn, type Plan } from '../../query/plan.js'
 import { quoteIdentifier } from './columns.js'
 import { toCondition, toSql } from './expression.js'
-import { toFrom } from './from.js'
+import { toFrom, toFromWhere } from './from.js'
 import { equalityValuesOf } from './indexable.js'
-import { INDEXES } from './indexes.js'
 import { toLimitOffset, toOrderBy } from './limit-offset.js'
-import { conjuncts, isIndexRangePerValue, readColumnComparison, toIndexOrder } from './plan-cache-policy.js'
-
-/** Keys of more records than these are not looked up one by one. */
-const MAX_KEYSET_SKIP = 10_000
+import { conjuncts, isIndexRangePerValue } from './plan-cache-policy.js'
 
 /** The key of a plan's record, as its rows name it. */
-export const keyColumnOf = ({ entity, row }: Plan): Sql =>
-  sql`${raw(row)}.${quoteIdentifier(entity.key.name)}`
+const keyColumnOf = ({ entity, row }: Plan): Sql => sql`${raw(row)}.${quoteIdentifier(entity.key.name)}`
 
-/** How many keys a page and what is skipped before it take, if it may be found as keys first. */
-export const keyLimitOf = ({ from, skip }: Plan, limit: number | undefined): number | undefined =>
-  limit === undefined || from || skip > MAX_KEYSET_SKIP ? undefined : limit + skip
+/** The rows are records of the entity's table, all of them or some: no groups. */
+export const hasKeys = ({ from }: Pick<Derived, 'from'>): boolean =>
+  from === undefined || (from.transform.kind === 'window' && hasKeys(from))
 
-/** The records whose keys a subquery finds. */
-export const toKeyInSubquery = (plan: Plan, keySubquery: Sql): Sql =>
-  sql`(${keyColumnOf(plan)} = any(array(${keySubquery})))`
+/** The name of an order value in a query of keys: `o0` for the first term of the order, and so on. */
+const orderValueName = (term: number) => `o${term}`
+
+/**
+ * The records of a page whose rows may have to be sorted: first their keys and order values, then the rest of
+ * these records alone. A row that is sorted carries nothing else. PostgreSQL would read the document of every
+ * row that it sorts, not of the page alone (docs/performance.md).
+ *
+ * `$orderby=OnMarketDate&$top=20` → `select record.* from (select r0."ListingKey" as key, r0."OnMarketDate" as
+ * o0, … order by o0 … limit 21) keys, lateral (select … from "Property" r0 where r0."ListingKey" = keys.key
+ * limit 1) record order by keys.o0 …`
+ *
+ * @param toColumns makes the columns of a record from the order values, which need not be computed again.
+ */
+export function selectByKeys(
+  plan: Plan,
+  bounds: readonly Sql[],
+  limit: number,
+  toColumns: (orderValues: readonly Sql[]) => Sql,
+): Sql {
+  const orderValues = plan.orderBy.map((_, i) => raw(`keys.${orderValueName(i)}`))
+  // The limit says that there is one record, and has PostgreSQL look each of them up in the order of the keys.
+  const record = sql`select ${toColumns(orderValues)} ${toFrom({ entity: plan.entity, row: plan.row })} where ${keyColumnOf(plan)} = keys.key limit 1`
+  const keys =
+    toKeyScanPerValue(plan, bounds, limit) ?? toKeyQuery(plan, toFromWhere(plan, 'few', bounds), limit)
+  return sql`select record.* from (${keys}) keys, lateral (${record}) record order by ${toOrderBy(plan, i => orderValues[i])}`
+}
+
+/** The keys and order values of a page, from the rows of the plan. */
+function toKeyQuery(plan: Plan, rows: Sql, limit: number): Sql {
+  const orderValues = plan.orderBy.map(({ expr }, i) => sql`${toSql(expr)} as ${raw(orderValueName(i))}`)
+  return sql`select ${keyColumnOf(plan)} as key, ${join(orderValues)} ${rows} order by ${toOrderBy(plan, i => raw(orderValueName(i)))}${toLimitOffset(plan.skip, limit)}`
+}
 
 /** A column of texts that has one of several values, and what else the filter says. */
 interface InListCondition {
@@ -34,32 +58,30 @@ interface InListCondition {
 /** Beyond these so many scans cost more than they may save. */
 const MAX_INDEX_SCANS = 20
 
+/** Each scan reads what is skipped too: of more records than these the order is sorted once. */
+const MAX_SKIP_PER_SCAN = 10_000
+
 /**
- * The page of a plan whose records have one of several values of a column, where an index has those of each
- * value in the order of the plan: as the keys that are found by one scan for each value, none longer than the
- * page. PostgreSQL would read the order until it has met enough of them, which for rare values is all of the
- * table (18 s of two million listings). Undefined for other plans.
+ * The same for a plan whose records have one of several values of a column, where an index has those of each
+ * value in the order of the plan: by one scan for each value, none longer than the page. PostgreSQL would read
+ * the order until it has met enough of them, which for rare values is all of the table (18 s of two million
+ * listings). Undefined for other plans.
  */
-export function keysByIndexScanPerValue(
-  plan: Plan,
-  bounds: readonly Sql[],
-  limit: number | undefined,
-): Sql | undefined {
-  const keyLimit = keyLimitOf(plan, limit)
-  const inList = keyLimit === undefined ? undefined : findInListCondition(plan)
+function toKeyScanPerValue(plan: Plan, bounds: readonly Sql[], limit: number): Sql | undefined {
+  const inList = plan.from || plan.skip > MAX_SKIP_PER_SCAN ? undefined : findInListCondition(plan)
   if (!inList) return undefined
   const { column, values, otherConjuncts } = inList
   const row = raw(plan.row)
-  const orderAndLimit = sql`order by ${toOrderBy(plan)}${toLimitOffset(0, keyLimit)}`
   const conditions = [
     sql`${row}.${quoteIdentifier(column)} = (choice.value collate "C")`,
     ...otherConjuncts.map(term => toCondition(term)),
     ...bounds,
   ]
-  const scanOfOneValue = sql`select ${join(orderByColumns(plan))} ${toFrom(plan)} where ${join(conditions, ' and ')} ${orderAndLimit}`
-  return toKeyInSubquery(
+  const scanOfOneValue = sql`select ${join(orderByColumns(plan))} ${toFrom(plan)} where ${join(conditions, ' and ')} order by ${toOrderBy(plan)}${toLimitOffset(0, limit + plan.skip)}`
+  return toKeyQuery(
     plan,
-    sql`select ${keyColumnOf(plan)} from unnest(${values}::text[]) choice(value), lateral (${scanOfOneValue}) ${row} ${orderAndLimit}`,
+    sql`from unnest(${values}::text[]) choice(value), lateral (${scanOfOneValue}) ${row}`,
+    limit,
   )
 }
 
@@ -103,87 +125,4 @@ function firstArgumentColumnOf(expr: Expr | undefined): string | undefined {
     : isRowColumn(expr)
       ? expr.scalar.name
       : undefined
-}
-
-/** Functions that look for something in a text: few records have it. */
-const STRING_MATCH_FUNCTIONS: ReadonlySet<FunctionName> = new Set([
-  'contains',
-  'startswith',
-  'endswith',
-  'matchespattern',
-])
-
-/**
- * The page of a plan that looks for something in texts, where an index has its order and all that it asks: as
- * the keys that are found in the index alone. PostgreSQL would look at each record on the way, or first
- * collect all that may match and sort them (docs/performance.md). Undefined for other plans: what most
- * records meet is quicker found without a second look.
- */
-export function keysByIndexOnlyScan(
-  plan: Plan,
-  bounds: readonly Sql[],
-  limit: number | undefined,
-): Sql | undefined {
-  const { filter } = plan
-  const keyLimit = keyLimitOf(plan, limit)
-  if (keyLimit === undefined || !filter || !isStringMatch(filter) || !isCoveredByIndex(plan, filter))
-    return undefined
-  const conditions = join([toCondition(filter), ...bounds], ' and ')
-  return toKeyInSubquery(
-    plan,
-    sql`select ${keyColumnOf(plan)} ${toFrom(plan)} where ${conditions} order by ${toOrderBy(plan)}${toLimitOffset(0, keyLimit)}`,
-  )
-}
-
-function isStringMatch(expr: Expr): boolean {
-  if (expr.kind !== 'call') return false
-  if (expr.fn === 'or') return expr.args.every(isStringMatch)
-  return expr.fn === 'and' ? expr.args.some(isStringMatch) : STRING_MATCH_FUNCTIONS.has(expr.fn)
-}
-
-/**
- * Whether an index has the order of the plan, but for columns that have one value, and all columns of the
- * filter.
- */
-function isCoveredByIndex({ entity, orderBy }: Plan, filter: Expr): boolean {
-  const filterColumns = rowColumnsOf(filter)
-  const equalityColumns = new Set(
-    conjuncts(filter)
-      .map(readColumnComparison)
-      .flatMap(term => (term?.operator === 'eq' ? [term.column] : [])),
-  )
-  const remainingOrder = toIndexOrder(orderBy)?.filter(name => !equalityColumns.has(name))
-  if (!filterColumns || !remainingOrder) return false
-  return (INDEXES[entity.name] ?? []).some(({ keyColumns: columns, includedColumns }) => {
-    const remainingColumns = columns.filter(name => !equalityColumns.has(name))
-    return (
-      remainingOrder.every((name, i) => remainingColumns[i] === name) &&
-      filterColumns.every(name => columns.includes(name) || includedColumns.includes(name))
-    )
-  })
-}
-
-/** The columns of the record that an expression reads; undefined: it reads something else too. */
-function rowColumnsOf(expr: Expr): readonly string[] | undefined {
-  switch (expr.kind) {
-    case 'literal':
-      return []
-    case 'column':
-      return isRowColumn(expr) ? [expr.scalar.name] : undefined
-    case 'list':
-      return rowColumnsOfAll(expr.items)
-    case 'call':
-      return rowColumnsOfAll(expr.args)
-    case 'cast':
-      return rowColumnsOf(expr.arg)
-    case 'nullUnless':
-      return rowColumnsOfAll([expr.when, expr.value])
-    default:
-      return undefined
-  }
-}
-
-function rowColumnsOfAll(exprs: readonly Expr[]): readonly string[] | undefined {
-  const columnLists = exprs.map(rowColumnsOf)
-  return columnLists.every(columns => columns !== undefined) ? columnLists.flat() : undefined
 }

@@ -1,8 +1,8 @@
-import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
+import sql, { join, raw, type Sql } from 'sql-template-tag'
 import { type Plan, reverseOrder } from '../../query/plan.js'
 import type { Representation } from '../../query/representation.js'
-import { type RowEstimate, toCondition } from './expression.js'
-import { toFrom } from './from.js'
+import { toSql } from './expression.js'
+import { toFromWhere } from './from.js'
 import { toRecordObject } from './json/json-object.js'
 import {
   type StringEscaping,
@@ -16,7 +16,7 @@ import { RecordPage, type StoredDocumentRow } from './json/records.js'
 import { mergeStoredDocument, type StoredDocumentPlan, toStoredDocumentPlan } from './json/stored-document.js'
 import { toLimitOffset, toOrderBy } from './limit-offset.js'
 import { keysetRanges } from './order.js'
-import { keysByIndexOnlyScan, keysByIndexScanPerValue } from './page-by-keys.js'
+import { hasKeys, selectByKeys } from './page-by-keys.js'
 import { planCacheModeOfPage } from './plan-cache-policy.js'
 import type { PlanCacheMode } from './statement.js'
 
@@ -53,29 +53,50 @@ export function toPageStatement(
   limit: number | undefined,
   escaping: StringEscaping,
 ): PageStatement {
-  const rows = sql`${toPageFromWhere(plan, [...(keysetRange ? [keysetRange] : []), ...toBeforeConditions(plan)], limit)} order by ${toOrderBy(plan)}${toLimitOffset(plan.skip, limit)}`
-  const stored = toStoredDocumentPlan(plan, representation)
   const planCacheMode = planCacheModeOfPage(plan)
+  const bounds = [...(keysetRange ? [keysetRange] : []), ...toBeforeConditions(plan)]
+  const select: PageQuery = toColumns => selectPage(plan, bounds, limit, toColumns)
+  const stored = toStoredDocumentPlan(plan, representation)
   return stored
-    ? toStoredDocumentStatement(stored, plan, representation, rows, planCacheMode)
-    : toAggregatedPageStatement(plan, representation, rows, planCacheMode, escaping)
+    ? toStoredDocumentStatement(stored, plan, representation, select, planCacheMode)
+    : toAggregatedPageStatement(plan, representation, select, planCacheMode, escaping)
+}
+
+/** Makes the query of a page from the columns of its records, which are made from their order values. */
+type PageQuery = (toColumns: (orderValues: readonly Sql[]) => Sql) => Sql
+
+/** No statement that sorts carries more than keys and order values, or what transformations have made. */
+function selectPage(
+  plan: Plan,
+  bounds: readonly Sql[],
+  limit: number | undefined,
+  toColumns: (orderValues: readonly Sql[]) => Sql,
+): Sql {
+  if (limit !== undefined && hasKeys(plan) && planCacheModeOfPage(plan) === 'custom')
+    return selectByKeys(plan, bounds, limit, toColumns)
+  const window = sql`order by ${toOrderBy(plan)}${toLimitOffset(plan.skip, limit)}`
+  const columns = toColumns(plan.orderBy.map(({ expr }) => toSql(expr)))
+  const rows = toFromWhere(plan, 'few', bounds)
+  return plan.from
+    ? sql`select ${columns} from (select ${raw(plan.row)}.* ${rows} ${window}) ${raw(plan.row)} order by ${toOrderBy(plan)}`
+    : sql`select ${columns} ${rows} ${window}`
 }
 
 function toAggregatedPageStatement(
   plan: Plan,
   representation: Representation,
-  rows: Sql,
+  select: PageQuery,
   planCacheMode: PlanCacheMode,
   escaping: StringEscaping,
 ): PageStatement {
   const record = toRecordText(plan, representation, escaping)
-  const cursor = toCursorText(plan, escaping)
-  const parts = [record.json, cursor.json, toConcat([...record.escaping, ...cursor.escaping])] as const
-  const { selectList, columns } =
-    planCacheMode === 'generic' ? projectAsColumns(parts) : projectAsArray(parts)
-  const [json, cursorColumn, verbatimTexts] = columns
+  const page = select(orderValues => {
+    const cursor = toCursorText(plan, orderValues, escaping)
+    const texts = toConcat([...record.escaping, ...cursor.escaping])
+    return sql`${record.json} as json, ${cursor.json} as cursor, ${texts} as texts`
+  })
   return typedPageStatement<AggregatedPageRow>(
-    sql`select string_agg(${json}, E',\\n') as "records", string_agg(${cursorColumn}, E'\\n') as "cursors", ${toNeedsNoEscaping(verbatimTexts)} as "isExact" from (select ${selectList} ${rows}) page`,
+    sql`select string_agg(page.json, E',\\n') as "records", string_agg(page.cursor, E'\\n') as "cursors", ${toNeedsNoEscaping(raw('page.texts'))} as "isExact" from (${page}) page`,
     planCacheMode,
     ([row]) =>
       row?.isExact === false
@@ -86,37 +107,16 @@ function toAggregatedPageStatement(
   )
 }
 
-/** JSON, place and checked texts of a record: what PostgreSQL makes, and how that is named. */
-type RecordParts = readonly [Sql, Sql, Sql]
-interface RecordPartsProjection {
-  readonly selectList: Sql
-  readonly columns: RecordParts
-}
-
-const projectAsColumns = ([json, cursor, texts]: RecordParts): RecordPartsProjection => ({
-  selectList: sql`${json} as json, ${cursor} as cursor, ${texts} as texts`,
-  columns: [raw('page.json'), raw('page.cursor'), raw('page.texts')],
-})
-
-/**
- * Where records are sorted: what PostgreSQL takes for cheap it makes of all that it sorts, not of the records
- * of the page alone. One array of all three is dear enough.
- */
-const projectAsArray = (parts: RecordParts): RecordPartsProjection => ({
-  selectList: sql`array[${join([...parts])}] as made`,
-  columns: [raw('page.made[1]'), raw('page.made[2]'), raw('page.made[3]')],
-})
-
 function toStoredDocumentStatement(
   stored: StoredDocumentPlan,
   plan: Plan,
   representation: Representation,
-  rows: Sql,
+  select: PageQuery,
   planCacheMode: PlanCacheMode,
 ): PageStatement {
-  const cursor = toCursorText(plan, 'escaped').json
+  const columns = toStoredDocumentColumns(stored, representation)
   return typedPageStatement<StoredDocumentRow>(
-    sql`select ${toStoredDocumentColumns(stored, representation)}, ${cursor} as "cursor" ${rows}`,
+    select(orderValues => sql`${columns}, ${toCursorText(plan, orderValues, 'escaped').json} as "cursor"`),
     planCacheMode,
     documentRows =>
       RecordPage.of(
@@ -162,14 +162,3 @@ const toBeforeConditions = ({ orderBy, before }: Plan): readonly Sql[] =>
         )})`,
       ]
     : []
-
-function toPageFromWhere(plan: Plan, bounds: readonly Sql[], limit: number | undefined): Sql {
-  const keys = keysByIndexScanPerValue(plan, bounds, limit) ?? keysByIndexOnlyScan(plan, bounds, limit)
-  return keys ? sql`${toFrom(plan)} where ${keys}` : toFromWhere(plan, 'few', ...bounds)
-}
-
-function toFromWhere({ filter, ...plan }: Plan, rowEstimate: RowEstimate, ...bounds: readonly Sql[]): Sql {
-  const conditions = [...(filter ? [toCondition(filter, false, rowEstimate)] : []), ...bounds]
-  const where = conditions.length > 0 ? sql` where ${join(conditions, ' and ')}` : empty
-  return sql`${toFrom(plan)}${where}`
-}

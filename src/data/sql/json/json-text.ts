@@ -1,7 +1,6 @@
 import sql, { join, raw, type Sql } from 'sql-template-tag'
 import type { Plan } from '../../../query/plan.js'
 import type { Representation } from '../../../query/representation.js'
-import { toSql } from '../expression.js'
 import { nestByPath, rowToJson, toObjectMember } from './json-object.js'
 import { type JsonExpression, jsonByToJson, jsonString, jsonStringWithoutEscapes } from './json-value.js'
 import {
@@ -60,14 +59,18 @@ const RECORD_TEXT_BY_ESCAPING = {
   escaped: createToRecordText('escaped'),
 } as const
 
-/** The place of a record in the order of a plan, as a JSON array of texts. */
+/**
+ * The place of a record in the order of a plan, as a JSON array of texts.
+ * @param orderValues of the record, one for each term of the order.
+ */
 export function toCursorText(
   { orderBy }: Pick<Plan, 'orderBy'>,
+  orderValues: readonly Sql[],
   escaping: StringEscaping,
 ): JsonTextExpression {
-  const values = orderBy.map(({ expr }) => {
-    const value = sql`(${toSql(expr)})::text`
-    return expr.type === 'String' ? jsonString(value) : jsonStringWithoutEscapes(value)
+  const values = orderValues.map((orderValue, i) => {
+    const value = sql`(${orderValue})::text`
+    return orderBy[i]?.expr.type === 'String' ? jsonString(value) : jsonStringWithoutEscapes(value)
   })
   const parts = values.flatMap((value, i) => [
     quoteLiteral(i === 0 ? '[' : ','),

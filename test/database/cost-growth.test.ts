@@ -37,6 +37,29 @@ const FILL = [
   sql`insert into "OpenHouse" ("OpenHouseKey", "ListingKey", "OpenHouseDate", "ModificationTimestamp") select "ListingKey" || '-O', "ListingKey", '2026-01-01', "ModificationTimestamp" from "Property"`,
 ] // biome-ignore format: one row
 
+/** The last record that a client has read, in the middle of the market: it goes on after that one. */
+const LAST = { time: '2020-05-05T00:00:00Z', key: 'K00003000', price: 500000 }
+
+/** Clients that go on after a record by a filter of their own: a walk over the index begins there. */
+const REPLICATION_PAGES: readonly (readonly [of: string, options: string])[] = [
+  [
+    'Property',
+    `$filter=ModificationTimestamp gt ${LAST.time} or (ModificationTimestamp eq ${LAST.time} and ListingKey gt '${LAST.key}')&$orderby=ModificationTimestamp,ListingKey`,
+  ],
+  [
+    'Property',
+    `$filter=StandardStatus ne 'Hold' and (ModificationTimestamp lt ${LAST.time} or ModificationTimestamp eq ${LAST.time} and ListingKey lt '${LAST.key}') and ListingKey ne 'K'&$orderby=ModificationTimestamp desc,ListingKey desc`,
+  ],
+  [
+    'Property',
+    `$filter=(ListPrice eq ${LAST.price} and ListingKey gt '${LAST.key}') or ListPrice gt ${LAST.price}&$orderby=ListPrice,ListingKey`,
+  ],
+  [
+    'Media',
+    `$filter=ModificationTimestamp gt ${LAST.time} or (ModificationTimestamp eq ${LAST.time} and MediaKey gt '${LAST.key}')&$orderby=ModificationTimestamp,MediaKey`,
+  ],
+]
+
 /**
  * Of records that belong to a listing each page looks at the listing too; some of what it looks at is not for
  * the reader.
@@ -62,6 +85,7 @@ const PAGES: readonly (readonly [of: string, options: string])[] = [
     'EntityEvent',
     "$filter=ResourceName eq 'Property' and EntityEventSequence gt 2000&$orderby=EntityEventSequence",
   ],
+  ...REPLICATION_PAGES,
 ]
 const ROWS_OF_A_PAGE = 3.5 * 100
 

@@ -5,105 +5,145 @@
 -- $2 = "500000"
 -- $3 = "L1"
 select
-  string_agg(page.made[1], E',\n') as "records",
-  string_agg(page.made[2], E'\n') as "cursors",
-  octet_length(to_json(string_agg(page.made[3], ''))::text) = octet_length(string_agg(page.made[3], '')) + 2 as "isExact"
+  string_agg(page.json, E',\n') as "records",
+  string_agg(page.cursor, E'\n') as "cursors",
+  octet_length(to_json(string_agg(page.texts, ''))::text) = octet_length(string_agg(page.texts, '')) + 2 as "isExact"
 from
   (
     select
-      array[
-        concat(
-          '{',
-          '"ListingKey":',
-          coalesce('"' || (r0."ListingKey") || '"', 'null'),
-          ',"City":',
-          coalesce('"' || (r0."City") || '"', 'null'),
-          ',"ListPrice":',
-          coalesce(
-            case
-              when trim_scale(r0."ListPrice") in ('NaN', 'Infinity', '-Infinity') then '"' || (trim_scale(r0."ListPrice"))::text || '"'
-              else (trim_scale(r0."ListPrice"))::text
-            end,
-            'null'
-          ),
-          '}'
-        ),
-        concat(
-          '[',
-          coalesce('"' || ((r0."CloseDate")::text) || '"', 'null'),
-          ',',
-          coalesce('"' || ((r0."ListPrice")::text) || '"', 'null'),
-          ',',
-          coalesce('"' || ((r0."ListingKey")::text) || '"', 'null'),
-          ']'
-        ),
-        concat(r0."ListingKey", r0."City", (r0."ListingKey")::text)
-      ] as made
+      record.*
     from
-      "Property" r0
-    where
       (
-        r0."CloseDate" is null
-        and (
-          (r0."ListPrice" > $1::numeric)
-          or (
-            (r0."ListPrice" = $2::numeric)
-            and (r0."ListingKey" > $3::text)
+        select
+          r0."ListingKey" as key,
+          r0."CloseDate" as o0,
+          r0."ListPrice" as o1,
+          r0."ListingKey" as o2
+        from
+          "Property" r0
+        where
+          (
+            r0."CloseDate" is null
+            and (
+              (r0."ListPrice" > $1::numeric)
+              or (
+                (r0."ListPrice" = $2::numeric)
+                and (r0."ListingKey" > $3::text)
+              )
+            )
           )
-        )
-      )
+        order by
+          o0 asc nulls first,
+          o1 asc nulls first,
+          o2 asc
+        limit
+          51
+      ) keys,
+      lateral (
+        select
+          concat(
+            '{',
+            '"ListingKey":',
+            coalesce('"' || (r0."ListingKey") || '"', 'null'),
+            ',"City":',
+            coalesce('"' || (r0."City") || '"', 'null'),
+            ',"ListPrice":',
+            coalesce(
+              case
+                when trim_scale(r0."ListPrice") in ('NaN', 'Infinity', '-Infinity') then '"' || (trim_scale(r0."ListPrice"))::text || '"'
+                else (trim_scale(r0."ListPrice"))::text
+              end,
+              'null'
+            ),
+            '}'
+          ) as json,
+          concat(
+            '[',
+            coalesce('"' || ((keys.o0)::text) || '"', 'null'),
+            ',',
+            coalesce('"' || ((keys.o1)::text) || '"', 'null'),
+            ',',
+            coalesce('"' || ((keys.o2)::text) || '"', 'null'),
+            ']'
+          ) as cursor,
+          concat(r0."ListingKey", r0."City", (keys.o2)::text) as texts
+        from
+          "Property" r0
+        where
+          r0."ListingKey" = keys.key
+        limit
+          1
+      ) record
     order by
-      r0."CloseDate" asc nulls first,
-      r0."ListPrice" asc nulls first,
-      r0."ListingKey" asc
-    limit
-      51
+      keys.o0 asc nulls first,
+      keys.o1 asc nulls first,
+      keys.o2 asc
   ) page
 
 -- plan_cache_mode: custom
 select
-  string_agg(page.made[1], E',\n') as "records",
-  string_agg(page.made[2], E'\n') as "cursors",
-  octet_length(to_json(string_agg(page.made[3], ''))::text) = octet_length(string_agg(page.made[3], '')) + 2 as "isExact"
+  string_agg(page.json, E',\n') as "records",
+  string_agg(page.cursor, E'\n') as "cursors",
+  octet_length(to_json(string_agg(page.texts, ''))::text) = octet_length(string_agg(page.texts, '')) + 2 as "isExact"
 from
   (
     select
-      array[
-        concat(
-          '{',
-          '"ListingKey":',
-          coalesce('"' || (r0."ListingKey") || '"', 'null'),
-          ',"City":',
-          coalesce('"' || (r0."City") || '"', 'null'),
-          ',"ListPrice":',
-          coalesce(
-            case
-              when trim_scale(r0."ListPrice") in ('NaN', 'Infinity', '-Infinity') then '"' || (trim_scale(r0."ListPrice"))::text || '"'
-              else (trim_scale(r0."ListPrice"))::text
-            end,
-            'null'
-          ),
-          '}'
-        ),
-        concat(
-          '[',
-          coalesce('"' || ((r0."CloseDate")::text) || '"', 'null'),
-          ',',
-          coalesce('"' || ((r0."ListPrice")::text) || '"', 'null'),
-          ',',
-          coalesce('"' || ((r0."ListingKey")::text) || '"', 'null'),
-          ']'
-        ),
-        concat(r0."ListingKey", r0."City", (r0."ListingKey")::text)
-      ] as made
+      record.*
     from
-      "Property" r0
-    where
-      (r0."CloseDate" is not null)
+      (
+        select
+          r0."ListingKey" as key,
+          r0."CloseDate" as o0,
+          r0."ListPrice" as o1,
+          r0."ListingKey" as o2
+        from
+          "Property" r0
+        where
+          (r0."CloseDate" is not null)
+        order by
+          o0 asc nulls first,
+          o1 asc nulls first,
+          o2 asc
+        limit
+          51
+      ) keys,
+      lateral (
+        select
+          concat(
+            '{',
+            '"ListingKey":',
+            coalesce('"' || (r0."ListingKey") || '"', 'null'),
+            ',"City":',
+            coalesce('"' || (r0."City") || '"', 'null'),
+            ',"ListPrice":',
+            coalesce(
+              case
+                when trim_scale(r0."ListPrice") in ('NaN', 'Infinity', '-Infinity') then '"' || (trim_scale(r0."ListPrice"))::text || '"'
+                else (trim_scale(r0."ListPrice"))::text
+              end,
+              'null'
+            ),
+            '}'
+          ) as json,
+          concat(
+            '[',
+            coalesce('"' || ((keys.o0)::text) || '"', 'null'),
+            ',',
+            coalesce('"' || ((keys.o1)::text) || '"', 'null'),
+            ',',
+            coalesce('"' || ((keys.o2)::text) || '"', 'null'),
+            ']'
+          ) as cursor,
+          concat(r0."ListingKey", r0."City", (keys.o2)::text) as texts
+        from
+          "Property" r0
+        where
+          r0."ListingKey" = keys.key
+        limit
+          1
+      ) record
     order by
-      r0."CloseDate" asc nulls first,
-      r0."ListPrice" asc nulls first,
-      r0."ListingKey" asc
-    limit
-      51
+      keys.o0 asc nulls first,
+      keys.o1 asc nulls first,
+      keys.o2 asc
   ) page

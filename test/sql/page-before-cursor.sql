@@ -4,48 +4,66 @@
 -- $1 = "500000"
 -- $2 = "L1"
 select
-  string_agg(page.made[1], E',\n') as "records",
-  string_agg(page.made[2], E'\n') as "cursors",
-  octet_length(to_json(string_agg(page.made[3], ''))::text) = octet_length(string_agg(page.made[3], '')) + 2 as "isExact"
+  string_agg(page.json, E',\n') as "records",
+  string_agg(page.cursor, E'\n') as "cursors",
+  octet_length(to_json(string_agg(page.texts, ''))::text) = octet_length(string_agg(page.texts, '')) + 2 as "isExact"
 from
   (
     select
-      array[
-        concat(
-          '{',
-          '"ListingKey":',
-          coalesce('"' || (r0."ListingKey") || '"', 'null'),
-          ',"City":',
-          coalesce('"' || (r0."City") || '"', 'null'),
-          ',"ListPrice":',
-          coalesce(
-            case
-              when trim_scale(r0."ListPrice") in ('NaN', 'Infinity', '-Infinity') then '"' || (trim_scale(r0."ListPrice"))::text || '"'
-              else (trim_scale(r0."ListPrice"))::text
-            end,
-            'null'
-          ),
-          '}'
-        ),
-        concat(
-          '[',
-          coalesce('"' || ((r0."ListPrice")::text) || '"', 'null'),
-          ',',
-          coalesce('"' || ((r0."ListingKey")::text) || '"', 'null'),
-          ']'
-        ),
-        concat(r0."ListingKey", r0."City", (r0."ListingKey")::text)
-      ] as made
+      record.*
     from
-      "Property" r0
-    where
       (
-        ((r0."ListPrice", r0."ListingKey") < ($1::numeric, $2::text))
-        or (r0."ListPrice" is null)
-      )
+        select
+          r0."ListingKey" as key,
+          r0."ListPrice" as o0,
+          r0."ListingKey" as o1
+        from
+          "Property" r0
+        where
+          (
+            ((r0."ListPrice", r0."ListingKey") < ($1::numeric, $2::text))
+            or (r0."ListPrice" is null)
+          )
+        order by
+          o0 asc nulls first,
+          o1 asc
+        limit
+          51
+      ) keys,
+      lateral (
+        select
+          concat(
+            '{',
+            '"ListingKey":',
+            coalesce('"' || (r0."ListingKey") || '"', 'null'),
+            ',"City":',
+            coalesce('"' || (r0."City") || '"', 'null'),
+            ',"ListPrice":',
+            coalesce(
+              case
+                when trim_scale(r0."ListPrice") in ('NaN', 'Infinity', '-Infinity') then '"' || (trim_scale(r0."ListPrice"))::text || '"'
+                else (trim_scale(r0."ListPrice"))::text
+              end,
+              'null'
+            ),
+            '}'
+          ) as json,
+          concat(
+            '[',
+            coalesce('"' || ((keys.o0)::text) || '"', 'null'),
+            ',',
+            coalesce('"' || ((keys.o1)::text) || '"', 'null'),
+            ']'
+          ) as cursor,
+          concat(r0."ListingKey", r0."City", (keys.o1)::text) as texts
+        from
+          "Property" r0
+        where
+          r0."ListingKey" = keys.key
+        limit
+          1
+      ) record
     order by
-      r0."ListPrice" asc nulls first,
-      r0."ListingKey" asc
-    limit
-      51
+      keys.o0 asc nulls first,
+      keys.o1 asc
   ) page

@@ -1,9 +1,8 @@
 -- Property?$filter=ModificationTimestamp gt 2026-01-01T00:00:00Z or (ModificationTimestamp eq 2026-01-01T00:00:00Z and ListingKey gt 'L1')&$orderby=ModificationTimestamp,ListingKey&$top=1000
 
--- plan_cache_mode: custom
+-- plan_cache_mode: generic
 -- $1 = "2026-01-01T00:00:00Z"
--- $2 = "2026-01-01T00:00:00Z"
--- $3 = "L1"
+-- $2 = "L1"
 select
   concat(
     '{',
@@ -132,13 +131,7 @@ select
 from
   "Property" r0
 where
-  (
-    (r0."ModificationTimestamp" > $1::timestamptz)
-    or (
-      (r0."ModificationTimestamp" = $2::timestamptz)
-      and (r0."ListingKey" > ($3::text collate "C"))
-    )
-  )
+  ((r0."ModificationTimestamp", r0."ListingKey") > ($1::timestamptz, ($2::text collate "C")))
 order by
   r0."ModificationTimestamp" asc,
   r0."ListingKey" asc

@@ -4,41 +4,57 @@
 -- $1 = "Incomplete"
 -- $2 = false
 select
-  string_agg(page.made[1], E',\n') as "records",
-  string_agg(page.made[2], E'\n') as "cursors",
-  octet_length(to_json(string_agg(page.made[3], ''))::text) = octet_length(string_agg(page.made[3], '')) + 2 as "isExact"
+  string_agg(page.json, E',\n') as "records",
+  string_agg(page.cursor, E'\n') as "cursors",
+  octet_length(to_json(string_agg(page.texts, ''))::text) = octet_length(string_agg(page.texts, '')) + 2 as "isExact"
 from
   (
     select
-      array[
-        concat('{', '"MediaKey":', coalesce('"' || (r0."MediaKey") || '"', 'null'), '}'),
-        concat('[', coalesce('"' || ((r0."MediaKey")::text) || '"', 'null'), ']'),
-        concat(r0."MediaKey", (r0."MediaKey")::text)
-      ] as made
+      record.*
     from
-      "Media" r0
-    where
       (
-        (r0."PropertyKey" is null)
-        or (
-          coalesce(
-            (
-              select
+        select
+          r0."MediaKey" as key,
+          r0."MediaKey" as o0
+        from
+          "Media" r0
+        where
+          (
+            (r0."PropertyKey" is null)
+            or (
+              coalesce(
                 (
-                  (r1."StandardStatus" is distinct from ($1::text collate "C"))
-                  and (r1."InternetEntireListingDisplayYN" is distinct from $2::boolean)
-                )
-              from
-                "Property" r1
-              where
-                r1."ListingKey" = r0."PropertyKey"
-            ),
-            false
+                  select
+                    (
+                      (r1."StandardStatus" is distinct from ($1::text collate "C"))
+                      and (r1."InternetEntireListingDisplayYN" is distinct from $2::boolean)
+                    )
+                  from
+                    "Property" r1
+                  where
+                    r1."ListingKey" = r0."PropertyKey"
+                ),
+                false
+              )
+            )
           )
-        )
-      )
+        order by
+          o0 asc
+        limit
+          51
+      ) keys,
+      lateral (
+        select
+          concat('{', '"MediaKey":', coalesce('"' || (r0."MediaKey") || '"', 'null'), '}') as json,
+          concat('[', coalesce('"' || ((keys.o0)::text) || '"', 'null'), ']') as cursor,
+          concat(r0."MediaKey", (keys.o0)::text) as texts
+        from
+          "Media" r0
+        where
+          r0."MediaKey" = keys.key
+        limit
+          1
+      ) record
     order by
-      r0."MediaKey" asc
-    limit
-      51
+      keys.o0 asc
   ) page

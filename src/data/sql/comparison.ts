@@ -7,6 +7,15 @@ export const COMMUTATORS = { eq: 'eq', ne: 'ne', gt: 'lt', ge: 'le', lt: 'gt', l
 
 export type ComparisonOperator = keyof typeof NEGATORS
 
+export const SQL_OPERATORS: Readonly<Record<ComparisonOperator, string>> = {
+  eq: '=',
+  ne: '<>',
+  gt: '>',
+  ge: '>=',
+  lt: '<',
+  le: '<=',
+}
+
 export const isComparisonOperator = (fn: FunctionName): fn is ComparisonOperator =>
   Object.hasOwn(NEGATORS, fn)
 /** Whether it asks for more or less, and not for sameness: of null it is always false. */

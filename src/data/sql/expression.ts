@@ -5,7 +5,13 @@ import { toPostgresRegex } from '../../query/pattern.js'
 import { type Expr, isNull, predicate } from '../../query/plan.js'
 import { toCast } from './casts.js'
 import { pgType, toCollectionRows, toColumn, toSqlLiteral } from './columns.js'
-import { type ComparisonOperator, isComparisonOperator, isOrderingOperator, NEGATORS } from './comparison.js'
+import {
+  type ComparisonOperator,
+  isComparisonOperator,
+  isOrderingOperator,
+  NEGATORS,
+  SQL_OPERATORS,
+} from './comparison.js'
 import { SQL_FUNCTIONS } from './functions.js'
 import { toArrayOverlap, toIndexablePredicate, toIndexPrefilter } from './indexable.js'
 
@@ -92,15 +98,6 @@ function toCountSubquery({ over, row, filter }: Expr & { kind: 'count' }): Sql {
   if (over.kind === 'values') return sql`coalesce(cardinality(${toColumn(over.scalar, over.source)}), 0)`
   const { from, join } = toCollectionRows(over, row)
   return sql`(select count(*) from ${from} where ${join}${filter ? sql` and ${toCondition(filter)}` : empty})`
-}
-
-const SQL_OPERATORS: Readonly<Record<ComparisonOperator, string>> = {
-  eq: '=',
-  ne: '<>',
-  gt: '>',
-  ge: '>=',
-  lt: '<',
-  le: '<=',
 }
 
 /**

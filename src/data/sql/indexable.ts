@@ -1,10 +1,11 @@
-import sql, { join, type Sql } from 'sql-template-tag'
+import sql, { join, raw, type Sql } from 'sql-template-tag'
 import type { FunctionName } from '../../query/functions.js'
 import { type Expr, isNonNullLiteral, isRowColumn } from '../../query/plan.js'
 import { boundingBoxesAround } from './bounding-box.js'
 import { escapeLike, polygonRingsOf, toColumn, toSqlLiteral } from './columns.js'
-import { COMMUTATORS, isComparisonOperator } from './comparison.js'
+import { COMMUTATORS, isComparisonOperator, SQL_OPERATORS } from './comparison.js'
 import { SQL_FUNCTIONS } from './functions.js'
+import { type RowComparison, readRowComparison } from './row-comparison.js'
 
 type CallExpr = Expr & { kind: 'call' }
 type ColumnExpr = Expr & { kind: 'column' }
@@ -18,6 +19,8 @@ const isCall = (expr: Expr | undefined, fn: FunctionName): expr is CallExpr =>
  * counts; undefined where there are none. No function stands on a column that has such a form.
  */
 export function toIndexablePredicate(expr: CallExpr): Sql | undefined {
+  const rows = readRowComparison(expr)
+  if (rows) return toRowComparisonPredicate(rows)
   const [left, right] = expr.args
   if (isCall(left, 'year') || isCall(left, 'date'))
     return isNonNullLiteral(right) ? toDateRangePredicate(expr.fn, left, right) : undefined
@@ -26,6 +29,10 @@ export function toIndexablePredicate(expr: CallExpr): Sql | undefined {
     return toIndexablePredicate({ ...expr, fn: commutator, args: [right, left] })
   return isCall(expr, 'contains') ? toTrigramPredicate(left, right) : undefined
 }
+
+/** `(a, b) > (1, 2)`: PostgreSQL begins to read an index at that place. */
+const toRowComparisonPredicate = ({ columns, values, operator }: RowComparison): Sql =>
+  sql`((${join(columns.map(c => toColumn(c.scalar, c.source)))}) ${raw(SQL_OPERATORS[operator])} (${join(values.map(v => toSqlLiteral(v.value, v.type)))}))`
 
 const commutatorOf = (fn: FunctionName) => (isComparisonOperator(fn) ? COMMUTATORS[fn] : undefined)
 

@@ -7,7 +7,8 @@ import {
   type Plan,
 } from '../../query/plan.js'
 import { type ComparisonOperator, isComparisonOperator, isOrderingOperator } from './comparison.js'
-import { INDEXES } from './indexes.js'
+import { INDEXES, type Index } from './indexes.js'
+import { readRowComparison } from './row-comparison.js'
 import type { PlanCacheMode } from './statement.js'
 
 // Which plans PostgreSQL may keep: those for which one way is best whatever the values are. That is so where
@@ -25,19 +26,16 @@ export const planCacheModeOfCount = ({ from, ...plan }: Plan): PlanCacheMode => 
 }
 
 /**
- * Whether an index holds the records that meet the conditions and have one value of the column side by side,
- * in the order of the plan.
+ * An index holds the records that meet the conditions and have one value of the column side by side, in the
+ * order of the plan; records with another value of what the index carries beside its key may be among them.
  */
 export function isIndexRangePerValue(plan: Plan, conditions: readonly Expr[], column: string): boolean {
   const constraints = readColumnConstraints(conditions)
-  return (
-    constraints !== undefined &&
-    isIndexRange(
-      plan,
-      { ...constraints, equalityColumns: new Set([...constraints.equalityColumns, column]) },
-      plan.orderBy,
-    )
-  )
+  if (!constraints) return false
+  return (INDEXES[plan.entity.name] ?? []).some(index => {
+    const ofKey = [...constraints.equalityColumns].filter(name => !index.includedColumns.includes(name))
+    return isRangeOf(index, { ...constraints, equalityColumns: new Set([...ofKey, column]) }, plan.orderBy)
+  })
 }
 
 function isGenericPlanSafe({ from, before, expand, ...plan }: Plan): boolean {
@@ -71,7 +69,7 @@ interface ColumnConstraints {
 }
 
 function readColumnConstraints(conditions: readonly Expr[]): ColumnConstraints | undefined {
-  const comparisons = conditions.filter(term => !isNonSelective(term)).map(readColumnComparison)
+  const comparisons = conditions.filter(term => !isNonSelective(term)).map(readConstraint)
   if (!comparisons.every(term => term !== undefined)) return undefined
   const columns = (isRange: boolean) =>
     new Set(
@@ -80,6 +78,13 @@ function readColumnConstraints(conditions: readonly Expr[]): ColumnConstraints |
         .map(({ column }) => column),
     )
   return { equalityColumns: columns(false), rangeColumns: columns(true) }
+}
+
+/** A comparison of rows is one range of its first column, like a comparison of that column alone. */
+function readConstraint(term: Expr): ColumnComparison | undefined {
+  const rows = readRowComparison(term)
+  const [first] = rows?.columns ?? []
+  return rows && first ? { column: first.scalar.name, operator: rows.operator } : readColumnComparison(term)
 }
 
 /** The conditions that must all hold. */
@@ -105,7 +110,7 @@ interface ColumnComparison {
 }
 
 /** A column that is compared with a value that is there. */
-export function readColumnComparison(expr: Expr): ColumnComparison | undefined {
+function readColumnComparison(expr: Expr): ColumnComparison | undefined {
   if (expr.kind !== 'call' || !isComparisonOperator(expr.fn)) return undefined
   const [left, right] = expr.args
   return isRowColumn(left) && isNonNullLiteral(right)
@@ -113,30 +118,34 @@ export function readColumnComparison(expr: Expr): ColumnComparison | undefined {
     : undefined
 }
 
-/** Whether an index holds what the terms select side by side, and in that order. */
-function isIndexRange(
+/** An index holds what the terms select side by side, and in that order. */
+const isIndexRange = (
   { entity }: Pick<Plan, 'entity'>,
+  constraints: ColumnConstraints,
+  orderBy: readonly OrderByTerm[],
+): boolean => (INDEXES[entity.name] ?? []).some(index => isRangeOf(index, constraints, orderBy))
+
+function isRangeOf(
+  { keyColumns }: Index,
   { equalityColumns, rangeColumns }: ColumnConstraints,
   orderBy: readonly OrderByTerm[],
 ): boolean {
   const remainingOrder = toIndexOrder(orderBy)?.filter(name => !equalityColumns.has(name))
   if (!remainingOrder || rangeColumns.size > 1) return false
   const [rangeColumn] = rangeColumns
-  return (INDEXES[entity.name] ?? []).some(index => {
-    const remainingColumns = index.keyColumns.slice(equalityColumns.size)
-    const isPrefix =
-      index.keyColumns.slice(0, equalityColumns.size).every(name => equalityColumns.has(name)) &&
-      index.keyColumns.length >= equalityColumns.size
-    return (
-      isPrefix &&
-      remainingOrder.every((name, i) => remainingColumns[i] === name) &&
-      (rangeColumn === undefined || remainingColumns[0] === rangeColumn)
-    )
-  })
+  const remainingColumns = keyColumns.slice(equalityColumns.size)
+  const isPrefix =
+    keyColumns.slice(0, equalityColumns.size).every(name => equalityColumns.has(name)) &&
+    keyColumns.length >= equalityColumns.size
+  return (
+    isPrefix &&
+    remainingOrder.every((name, i) => remainingColumns[i] === name) &&
+    (rangeColumn === undefined || remainingColumns[0] === rangeColumn)
+  )
 }
 
 /** The columns of an order that an index can have, read from one end or the other. */
-export function toIndexOrder(orderBy: readonly OrderByTerm[]): readonly string[] | undefined {
+function toIndexOrder(orderBy: readonly OrderByTerm[]): readonly string[] | undefined {
   const names = orderBy.map(({ expr, descending }) =>
     isRowColumn(expr) && descending === orderBy[0]?.descending ? expr.scalar.name : undefined,
   )

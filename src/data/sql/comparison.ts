@@ -1,4 +1,8 @@
 import type { FunctionName } from '../../query/functions.js'
+import type { Expr } from '../../query/plan.js'
+
+export type ColumnExpr = Expr & { kind: 'column' }
+export type LiteralExpr = Expr & { kind: 'literal' }
 
 /** The comparisons of the language, each with that which holds where it does not. */
 export const NEGATORS = { eq: 'ne', ne: 'eq', gt: 'le', ge: 'lt', lt: 'ge', le: 'gt' } as const

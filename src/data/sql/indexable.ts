@@ -3,13 +3,17 @@ import type { FunctionName } from '../../query/functions.js'
 import { type Expr, isNonNullLiteral, isRowColumn } from '../../query/plan.js'
 import { boundingBoxesAround } from './bounding-box.js'
 import { escapeLike, polygonRingsOf, toColumn, toSqlLiteral } from './columns.js'
-import { COMMUTATORS, isComparisonOperator, SQL_OPERATORS } from './comparison.js'
+import {
+  COMMUTATORS,
+  type ColumnExpr,
+  isComparisonOperator,
+  type LiteralExpr,
+  SQL_OPERATORS,
+} from './comparison.js'
 import { SQL_FUNCTIONS } from './functions.js'
 import { type RowComparison, readRowComparison } from './row-comparison.js'
 
 type CallExpr = Expr & { kind: 'call' }
-type ColumnExpr = Expr & { kind: 'column' }
-type LiteralExpr = Expr & { kind: 'literal' }
 
 const isCall = (expr: Expr | undefined, fn: FunctionName): expr is CallExpr =>
   expr?.kind === 'call' && expr.fn === fn

@@ -1,13 +1,12 @@
 import { type Expr, isNonNullLiteral, isRowColumn } from '../../query/plan.js'
 import {
   COMMUTATORS,
+  type ColumnExpr,
   type ComparisonOperator,
   isComparisonOperator,
   isOrderingOperator,
+  type LiteralExpr,
 } from './comparison.js'
-
-type ColumnExpr = Expr & { kind: 'column' }
-type LiteralExpr = Expr & { kind: 'literal' }
 
 /** Columns of one record that are compared with values as one row: `(a, b) > (1, 2)`. */
 export interface RowComparison {

@@ -120,7 +120,7 @@ export function createApp({
   isDraining,
   useReferenceExecutor = false,
 }: AppDependencies): Application {
-  const verifier = createTokenVerifier(config)
+  const verifier = createTokenVerifier(config, logger)
   const reportError = (error: unknown, req: IncomingMessage): string => {
     if (error instanceof ProblemError) setFailureReason(req, error)
     else logger.error({ id: requestId(req), err: error }, 'fault')

@@ -1,11 +1,12 @@
 import { hash, type KeyObject } from 'node:crypto'
 import jwt, { type JwtPayload } from 'jsonwebtoken'
 import { LRUCache } from 'lru-cache'
+import type { Logger } from 'pino'
 import type { Config } from '../../config/config.js'
 import { type Actor, AUDIENCES } from '../../domain/actor.js'
 import { isStorable } from '../../domain/values.js'
 import { fail } from '../../errors/problem.js'
-import { type Algorithm, KeySet, type SigningKeys } from './jwks.js'
+import { KeySet, type KeySetListeners } from './jwks.js'
 
 export interface TokenVerifier {
   /**
@@ -44,13 +45,21 @@ const CLOCK_TOLERANCE_S = 30
 const DAY_S = 86_400
 const MAX_CACHED_TOKENS = 10_000
 
+const SILENT_LOGGER = { warn: () => undefined }
+
 /**
  * Checks tokens by the settings and remembers those it has checked, until they or the keys they rest on grow
  * old.
  */
-export function createTokenVerifier(config: VerifierSettings): TokenVerifier {
+export function createTokenVerifier(
+  config: VerifierSettings,
+  logger: Pick<Logger, 'warn'> = SILENT_LOGGER,
+): TokenVerifier {
   const cache = new LRUCache<string, VerifiedToken>({ max: MAX_CACHED_TOKENS })
-  const keySet = createKeySet(config, () => cache.clear())
+  const keySet = createKeySet(config, {
+    onChange: () => cache.clear(),
+    onUnusable: keys => logger.warn({ keys }, 'keys of JWKS_URL that cannot be used'),
+  })
   function findCached(name: string): VerifiedToken | undefined {
     const cached = cache.get(name)
     return cached !== undefined && Date.now() < cached.validUntil ? cached : undefined
@@ -76,13 +85,13 @@ export function createTokenVerifier(config: VerifierSettings): TokenVerifier {
   }
 }
 
-function createKeySet(config: VerifierSettings, onChange: () => void): KeySet | undefined {
+function createKeySet(config: VerifierSettings, listeners: KeySetListeners): KeySet | undefined {
   const { jwksUrl, jwksMaxAgeMs, jwksCooldownMs, jwksTimeoutMs } = config
   return jwksUrl === undefined
     ? undefined
     : new KeySet(
         { url: jwksUrl, maxAgeMs: jwksMaxAgeMs, cooldownMs: jwksCooldownMs, timeoutMs: jwksTimeoutMs },
-        onChange,
+        listeners,
       )
 }
 
@@ -130,41 +139,42 @@ function decodeHeader(token: string): jwt.JwtHeader | undefined {
 }
 
 interface JoseHeader {
-  readonly alg: Algorithm
+  readonly alg: 'RS256' | 'ES256'
   readonly kid: string | undefined
 }
 
 async function verifyWithKeySet(
   token: string,
-  header: JoseHeader,
+  { alg, kid }: JoseHeader,
   keySet: KeySet,
   config: VerifierSettings,
 ): Promise<VerifiedClaims> {
-  const current = await keySet.current()
-  const keys = hasCandidateKey(header, current) ? current : await keySet.refresh()
-  return toVerifiedClaims(verifyWithAnyKey(token, header, keys, config), config, keys.freshUntil)
+  const header = { alg, ...(kid !== undefined && { kid }) }
+  let current = await keySet.current()
+  let keys = await current.select(header)
+  if (keys.length === 0) {
+    current = await keySet.refresh()
+    keys = await current.select(header)
+  }
+  return toVerifiedClaims(verifyWithAnyKey(token, alg, keys, config), config, current.freshUntil)
 }
-
-const candidateKeys = ({ alg, kid }: JoseHeader, { keys }: SigningKeys) =>
-  keys.filter(k => k.algorithm === alg && (kid === undefined || k.id === kid))
-const hasCandidateKey = (header: JoseHeader, keys: SigningKeys) => candidateKeys(header, keys).length > 0
 
 /** A token that names no key is tried with each key that could have signed it. */
 function verifyWithAnyKey(
   token: string,
-  header: JoseHeader,
-  keys: SigningKeys,
+  algorithm: jwt.Algorithm,
+  keys: readonly KeyObject[],
   config: VerifierSettings,
 ): JwtPayload {
-  const [last, ...others] = candidateKeys(header, keys).reverse()
-  for (const { key } of others) {
+  const last = keys.at(-1)
+  for (const key of keys.slice(0, -1)) {
     try {
-      return verifyWithKey(key, token, header.alg, config)
+      return verifyWithKey(key, token, algorithm, config)
     } catch {
       // The last key says what is wrong with the token.
     }
   }
-  return last ? verifyWithKey(last.key, token, header.alg, config) : refuseToken('its key is unknown')
+  return last ? verifyWithKey(last, token, algorithm, config) : refuseToken('its key is unknown')
 }
 
 /** Checks signature, times, issuer and audience (RFC 7519, 7.2). */

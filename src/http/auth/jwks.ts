@@ -1,5 +1,5 @@
-import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
 import { messageOf, withCause } from '../../errors/problem.js'
+import { type KeySelector, readSigningKeys, type SigningKeys, type UnusableKey } from './signing-keys.js'
 
 export interface KeySetOptions {
   readonly url: string
@@ -10,26 +10,24 @@ export interface KeySetOptions {
   readonly timeoutMs: number
 }
 
-export type Algorithm = 'RS256' | 'ES256'
-
-/** A public key for signatures; it verifies the one algorithm that its type allows. */
-interface SigningKey {
-  readonly id: string | undefined
-  readonly algorithm: Algorithm
-  readonly key: KeyObject
+/** What becomes of a key set. */
+export interface KeySetListeners {
+  /** The keys were read again: answers that rest on older ones do not count any more. */
+  readonly onChange: () => void
+  /** Some keys of the set cannot be used. Called when these are others than before. */
+  readonly onUnusable: (keys: readonly UnusableKey[]) => void
 }
 
-/**
- * The keys in force now, and until when an answer that rests on them may be kept (milliseconds of the clock).
- */
-export interface SigningKeys {
-  readonly keys: readonly SigningKey[]
+/** The keys in force, and until when an answer that rests on them may be kept (milliseconds of the clock). */
+export interface CurrentKeys {
+  readonly select: KeySelector
   readonly freshUntil: number
 }
 
-/**
- * An outage of the key server is bridged for a day: a removed key must not live for ever by cutting the line.
- */
+const MAX_ANSWER_BYTES = 1_048_576
+/** Least time for which an answer that rests on old keys is kept during an outage. */
+const MIN_OUTAGE_CHECK_MS = 1000
+/** An outage of the key server is bridged for a day: cutting the line must not keep a removed key in force. */
 const MAX_STALE_MS = 86_400_000
 
 /**
@@ -39,36 +37,49 @@ const MAX_STALE_MS = 86_400_000
  */
 export class KeySet {
   readonly #options: KeySetOptions
-  readonly #onChange: () => void
-  #keys: SigningKeys | undefined
+  readonly #listeners: KeySetListeners
+  #keys: CurrentKeys | undefined
+  /** The keys that could not be used at the last reading, as JSON. */
+  #unusable = '[]'
   #lastFetchAt = Number.NEGATIVE_INFINITY
   #reachable = true
   /** Why the last reading failed. */
   #lastError: unknown
   #pendingFetch: Promise<void> | undefined
 
-  constructor(options: KeySetOptions, onChange: () => void) {
+  constructor(options: KeySetOptions, listeners: KeySetListeners) {
     this.#options = options
-    this.#onChange = onChange
+    this.#listeners = listeners
   }
 
-  /** @throws ProblemError Unavailable 'keys' if there are none. */
-  async current(): Promise<SigningKeys> {
+  /**
+   * The keys in force. During an outage an answer that rests on them holds until the key server may be asked
+   * again.
+   * @throws ProblemError Unavailable 'keys' if there are none.
+   */
+  async current(): Promise<CurrentKeys> {
     const isOld = Date.now() >= (this.#keys?.freshUntil ?? 0)
     if (isOld && (this.#reachable || this.#mayFetch())) {
       const pendingFetch = this.#fetchOnce()
       // While the key server is away nobody waits for it who can go on with the keys at hand.
       if (this.#reachable || this.#keys === undefined) await pendingFetch
     }
-    const isUsable = this.#keys !== undefined && Date.now() < this.#keys.freshUntil + MAX_STALE_MS
-    return this.#keys !== undefined && isUsable ? this.#keys : this.#failUnavailable()
+    const now = Date.now()
+    if (this.#keys === undefined) return this.#failUnavailable()
+    const { select, freshUntil } = this.#keys
+    if (now < freshUntil) return this.#keys
+    const usableUntil = freshUntil + MAX_STALE_MS
+    const nextCheckAt = now + Math.max(this.#options.cooldownMs, MIN_OUTAGE_CHECK_MS)
+    return now < usableUntil
+      ? { select, freshUntil: Math.min(nextCheckAt, usableUntil) }
+      : this.#failUnavailable()
   }
 
   /**
    * The keys after a look for one that `current` did not hold.
    * @throws ProblemError Unavailable 'keys' if the key server does not answer, since the key may exist.
    */
-  async refresh(): Promise<SigningKeys> {
+  async refresh(): Promise<CurrentKeys> {
     if (this.#mayFetch()) await this.#fetchOnce()
     return this.#reachable ? await this.current() : this.#failUnavailable()
   }
@@ -91,9 +102,10 @@ export class KeySet {
   async #fetchAndStore(): Promise<void> {
     this.#lastFetchAt = Date.now()
     try {
-      const keys = await fetchKeys(this.#options)
+      const { select, unusable } = await fetchKeys(this.#options)
       this.#reachable = true
-      this.#keys = { keys, freshUntil: Date.now() + this.#options.maxAgeMs }
+      this.#keys = { select, freshUntil: Date.now() + this.#options.maxAgeMs }
+      this.#reportUnusable(unusable)
     } catch (error) {
       // Whatever it is, it says nothing about the token.
       this.#reachable = false
@@ -103,40 +115,44 @@ export class KeySet {
       )
       return
     }
-    this.#onChange()
+    this.#listeners.onChange()
+  }
+
+  #reportUnusable(keys: readonly UnusableKey[]): void {
+    const text = JSON.stringify(keys)
+    if (text !== this.#unusable && keys.length > 0) this.#listeners.onUnusable(keys)
+    this.#unusable = text
   }
 }
 
 /** @throws Error if the key server does not answer with a key set. */
-async function fetchKeys({ url, timeoutMs }: KeySetOptions): Promise<readonly SigningKey[]> {
-  const response = await fetch(url, {
-    headers: { accept: 'application/json' },
+async function fetchKeys({ url, timeoutMs }: KeySetOptions): Promise<SigningKeys> {
+  const set: unknown = JSON.parse(await fetchText(url, timeoutMs))
+  const entries = typeof set === 'object' && set !== null && 'keys' in set ? set.keys : undefined
+  if (!Array.isArray(entries)) throw new Error('the key server answers with no key set')
+  return await readSigningKeys(entries)
+}
+
+/** The body of an answer. The timeout covers all of it. */
+async function fetchText(url: string, timeoutMs: number): Promise<string> {
+  const { ok, status, body } = await fetch(url, {
+    headers: { accept: 'application/json, application/jwk-set+json' },
     redirect: 'error',
     signal: AbortSignal.timeout(timeoutMs),
   })
-  if (!response.ok) throw new Error(`the key server answers ${response.status}`)
-  const set: unknown = await response.json()
-  const keys = typeof set === 'object' && set !== null && 'keys' in set ? set.keys : undefined
-  if (!Array.isArray(keys)) throw new Error('the key server answers with no key set')
-  return keys.flatMap(toSigningKey)
+  if (ok) return await readBounded(body)
+  await body?.cancel()
+  throw new Error(`the key server answers ${status}`)
 }
 
-/** A key that is for something else, or that this service cannot use, is passed over (RFC 7517, 5). */
-function toSigningKey(
-  jwk: JsonWebKey & { readonly kid?: unknown; readonly use?: unknown; readonly alg?: unknown },
-): readonly SigningKey[] {
-  const algorithm =
-    jwk.kty === 'RSA' ? 'RS256' : jwk.kty === 'EC' && jwk.crv === 'P-256' ? 'ES256' : undefined
-  if (!algorithm || (jwk.use ?? 'sig') !== 'sig' || (jwk.alg ?? algorithm) !== algorithm) return []
-  try {
-    return [
-      {
-        id: typeof jwk.kid === 'string' ? jwk.kid : undefined,
-        algorithm,
-        key: createPublicKey({ key: jwk, format: 'jwk' }),
-      },
-    ]
-  } catch {
-    return []
+async function readBounded(body: Response['body']): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of body ?? []) {
+    size += chunk.length
+    if (size > MAX_ANSWER_BYTES)
+      throw new Error(`the answer of the key server has more than ${MAX_ANSWER_BYTES} bytes`)
+    chunks.push(chunk)
   }
+  return Buffer.concat(chunks).toString('utf8')
 }

@@ -2,10 +2,12 @@ import type { TokenVerifier, VerifiedToken } from './bearer.js'
 
 /** The longest time that a timer of Node takes is some 24 days. */
 const MAX_TIMER_MS = 86_400_000
+/** Time to the next check of a token that is accepted although its time is over. */
+const MIN_CHECK_INTERVAL_MS = 1000
 
 /**
- * Calls `end` with the problem when a token that was verified is accepted no longer: it has expired, or its
- * key is gone. Returns what ends the watch.
+ * Calls `onExpired` with the problem when a token that was verified is no longer accepted: the token has
+ * expired, or its key is gone. Returns a function that ends the watch.
  */
 export function watchTokenExpiry(
   verifier: TokenVerifier,
@@ -20,7 +22,8 @@ export function watchTokenExpiry(
       if (!isStopped) schedule(verified.validUntil)
     }, expire)
   const schedule = (next: number) => {
-    timer = setTimeout(check, Math.min(Math.max(next - Date.now(), 0), MAX_TIMER_MS))
+    const delay = next - Date.now()
+    timer = setTimeout(check, delay > 0 ? Math.min(delay, MAX_TIMER_MS) : MIN_CHECK_INTERVAL_MS)
     timer.unref()
   }
   const expire = (error: unknown) => {

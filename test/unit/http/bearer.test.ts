@@ -1,12 +1,21 @@
-import { createHmac, createSecretKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
-import { createServer, type Server } from 'node:http'
+import {
+  createHmac,
+  createSecretKey,
+  createSign,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { exportJWK, type JWK, type JWTPayload, SignJWT } from 'jose'
+import type { Logger } from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Config, readConfig } from '../../../src/config/config.js'
 import { ProblemError } from '../../../src/errors/problem.js'
 import { createTokenVerifier, type TokenVerifier } from '../../../src/http/auth/bearer.js'
 import { signToken } from '../../../src/http/auth/token.js'
+import { watchTokenExpiry } from '../../../src/http/auth/token-expiry.js'
 import { bearerChallenge } from '../../../src/http/errors.js'
 
 const SECRET = 'a secret of the test, long enough for HS256'
@@ -176,6 +185,8 @@ describe('HS256', () => {
   })
 })
 
+const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
+
 interface Signer {
   readonly kid: string
   readonly alg: 'RS256' | 'ES256'
@@ -183,11 +194,11 @@ interface Signer {
   readonly publicKey: KeyObject
 }
 
-const makeSigner = (alg: Signer['alg'] = 'ES256'): Signer => {
+const makeSigner = (alg: Signer['alg'] = 'ES256', modulusLength = 2048): Signer => {
   const pair =
     alg === 'ES256'
       ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
-      : generateKeyPairSync('rsa', { modulusLength: 2048 })
+      : generateKeyPairSync('rsa', { modulusLength })
   return { kid: randomBytes(4).toString('hex'), alg, ...pair }
 }
 
@@ -198,15 +209,20 @@ describe('JWKS_URL', () => {
   let server: Server
   let url: string
   let published: readonly JWK[]
-  let state: 'up' | 'down' | 'hanging'
+  let state: 'up' | 'down' | 'hanging' | 'endless' | 'slow'
   let readings: number
+  /** Bytes of the body that the service took. */
+  let sentBytes: number
 
   beforeEach(async () => {
     published = []
     state = 'up'
     readings = 0
+    sentBytes = 0
     server = createServer((_req, res) => {
       readings++
+      if (state === 'endless') writeEndlessly(res, 100_000, 0)
+      if (state === 'slow') writeEndlessly(res, 1, 50)
       if (state === 'up')
         res.setHeader('Content-Type', 'application/json').end(JSON.stringify({ keys: published }))
       if (state === 'down') res.writeHead(500).end('<html>')
@@ -220,6 +236,14 @@ describe('JWKS_URL', () => {
     server.close()
   })
 
+  /** Blanks, which may stand before any JSON. */
+  const writeEndlessly = async (res: ServerResponse, bytes: number, pauseMs: number) => {
+    while (!res.destroyed) {
+      await new Promise(resolve => res.write(' '.repeat(bytes), resolve))
+      sentBytes += bytes
+      await pause(pauseMs)
+    }
+  }
   const publish = async (...signers: readonly Signer[]) => {
     published = await Promise.all(
       signers.map(async ({ kid, alg, publicKey }) => ({
@@ -230,17 +254,17 @@ describe('JWKS_URL', () => {
       })),
     )
   }
-  const verifierOf = (env: Readonly<Record<string, string>> = {}) =>
+  const verifierOf = (env: Readonly<Record<string, string>> = {}, logger?: Pick<Logger, 'warn'>) =>
     createTokenVerifier(
       configOf({
         JWKS_URL: url,
         JWKS_MAX_AGE_MS: '60000',
         JWKS_COOLDOWN_MS: '0',
-        JWKS_TIMEOUT_MS: '200',
+        JWKS_TIMEOUT_MS: '5000',
         ...env,
       }),
+      logger,
     )
-  const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
 
   test('RS256 and ES256 are accepted, and the set is read once for many requests', async () => {
     const signers = [makeSigner('RS256'), makeSigner('ES256')]
@@ -314,7 +338,7 @@ describe('JWKS_URL', () => {
     async outage => {
       const [known, unknown] = [makeSigner(), makeSigner()]
       await publish(known)
-      const verifier = verifierOf({ JWKS_MAX_AGE_MS: '100' })
+      const verifier = verifierOf({ JWKS_MAX_AGE_MS: '100', JWKS_TIMEOUT_MS: '200' })
       expect(await outcome(verifier, await sign(known))).toBe('accepted')
       state = outage
       await pause(150)
@@ -342,4 +366,103 @@ describe('JWKS_URL', () => {
     await publish(signer)
     expect(await outcome(verifier, await sign(signer))).toBe('accepted')
   })
+
+  test.each([[null], [1], ['a key'], [[]], [{}], [{ kty: 'RSA' }], [{ kty: 'EC', crv: 'P-256', x: 1 }]])(
+    'an entry that is no key leaves the others alone: %j',
+    async entry => {
+      const signer = makeSigner()
+      await publish(signer)
+      published = [entry as JWK, ...published] // what a key server sends has no type
+      expect(await outcome(verifierOf(), await sign(signer))).toBe('accepted')
+    },
+  )
+
+  test('keys that cannot verify tokens are dropped with a log line, once', async () => {
+    const signers = [makeSigner('RS256', 1024), makeSigner(), makeSigner(), makeSigner()] as const
+    const [short, encrypting, leaked, good] = signers
+    await publish(...signers)
+    published = published.map(jwk => ({
+      ...jwk,
+      key_ops: jwk.kid === encrypting.kid ? ['encrypt'] : ['verify'],
+      ...(jwk.kid === leaked.kid && { d: jwk.x ?? '' }),
+    }))
+    const lines: unknown[] = []
+    const verifier = verifierOf({ JWKS_MAX_AGE_MS: '100' }, { warn: (line: unknown) => lines.push(line) })
+    // Libraries do not sign with so short a key.
+    const shortToken = signWithoutLibrary(short)
+    expect(await outcome(verifier, shortToken)).toBe('TokenRefused: its key is unknown')
+    for (const signer of [encrypting, leaked])
+      expect(await outcome(verifier, await sign(signer))).toBe('TokenRefused: its key is unknown')
+    expect(await outcome(verifier, await sign(good))).toBe('accepted')
+    await pause(150)
+    expect(await outcome(verifier, await sign(good))).toBe('accepted')
+    expect(lines).toEqual([
+      {
+        keys: [
+          { kid: short.kid, reason: 'its 1024 bits are fewer than 2048' },
+          { kid: encrypting.kid, reason: 'its key_ops exclude verifying' },
+          { kid: leaked.kid, reason: expect.any(String) },
+        ],
+      },
+    ])
+  })
+
+  test('an answer without an end is read up to 1 MB', async () => {
+    state = 'endless'
+    const verifier = verifierOf({ JWKS_TIMEOUT_MS: '20000' })
+    expect(await outcome(verifier, await sign(makeSigner()))).toBe('Unavailable: keys')
+    await pause(50)
+    const sent = sentBytes
+    expect(sent).toBeLessThan(8_000_000)
+    await pause(50)
+    expect(sentBytes).toBe(sent)
+  })
+
+  test('an answer that arrives too slowly is given up', async () => {
+    state = 'slow'
+    const startedAt = performance.now()
+    const verifier = verifierOf({ JWKS_TIMEOUT_MS: '200' })
+    expect(await outcome(verifier, await sign(makeSigner()))).toBe('Unavailable: keys')
+    expect(performance.now() - startedAt).toBeLessThan(4000)
+  })
+
+  test.each(['0', '2000'])(
+    'during an outage an open connection checks its token once per cooldown (%s ms), at most once a second',
+    async cooldown => {
+      const signer = makeSigner()
+      await publish(signer)
+      const verifier = verifierOf({ JWKS_MAX_AGE_MS: '100', JWKS_COOLDOWN_MS: cooldown })
+      const authorization = await sign(signer)
+      let checks = 0
+      const stop = watchTokenExpiry(
+        {
+          ...verifier,
+          authenticate(text) {
+            checks++
+            return verifier.authenticate(text)
+          },
+        },
+        authorization,
+        await verifier.authenticate(authorization),
+        () => undefined,
+      )
+      state = 'down'
+      await pause(1500)
+      stop()
+      expect(checks).toBeGreaterThan(0)
+      expect(checks).toBeLessThanOrEqual(3)
+      expect(readings).toBeLessThanOrEqual(4)
+    },
+  )
 })
+
+/** A token by a key that libraries refuse to sign with. */
+function signWithoutLibrary({ kid, privateKey }: Signer): string {
+  const signed = [
+    { alg: 'RS256', kid },
+    { exp: now() + 600, scope: 'listings:read' },
+  ]
+    .map(part => Buffer.from(JSON.stringify(part)).toString('base64url'))
+    .join('.')
+  return `Bearer ${signed}.${createSign('sha256').update(signed).sign(privateKey, 'base64url')}`
+}

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import type { Config } from '../config/config.js'
 import { ProblemError } from '../errors/problem.js'
+import { authorizationOf } from './auth/authorization.js'
 import { readBearerToken, type TokenVerifier, tokenFingerprint, type VerifiedToken } from './auth/bearer.js'
 import { setRequestActor } from './auth/request-actor.js'
 
@@ -77,8 +78,9 @@ export function limitRate(
   limiter: RateLimiter = createRateLimiter(config),
 ): RateLimitMiddleware {
   return (req, res, next) => {
-    const { authorization } = req.headers
-    if (limiter.rateLimit === 0 || authorization === undefined) return next()
+    if (limiter.rateLimit === 0) return next()
+    const authorization = authorizationOf(req)
+    if (authorization === undefined) return next()
     const cached = verifier.findCached(authorization)
     if (cached) return consumeRequest(req, cached, limiter, res, next)
     verifier.authenticate(authorization).then(

@@ -12,6 +12,7 @@ import type { Config } from '../config/config.js'
 import type { Problem } from '../errors/problem.js'
 import { renderFailure } from './errors.js'
 import type { MessageClasses } from './express-prototypes.js'
+import { rawHeaderValues } from './headers.js'
 import { RequestPipeline, requestSize, type WaitingBytes } from './pipeline.js'
 
 /** The part of a request that Node reads before anyone else: times in milliseconds. */
@@ -151,7 +152,7 @@ export class HttpServer {
       if (this.#draining) setImmediate(() => this.#server.closeIdleConnections())
     })
     // Of two hosts a proxy may believe one and this service the other (RFC 9112, 3.2).
-    const hosts = hostHeadersOf(req)
+    const hosts = rawHeaderValues(req, 'host')
     if (hosts.length > 1 || (hosts.length === 0 && req.httpVersion === '1.1'))
       sendProblem(res, { kind: 'BadHeader', header: 'Host', found: hosts.join(', ') })
     else app(req, res)
@@ -207,16 +208,6 @@ export class HttpServer {
     this.#pipelineOf(socket).addLast(() => closeWithProblem(socket, problem))
   }
 }
-
-/** All values of Host: Node keeps the first one in `headers`. */
-function hostHeadersOf({ rawHeaders }: IncomingMessage): readonly string[] {
-  const hosts: string[] = []
-  for (let i = 0; i < rawHeaders.length; i += 2)
-    if (isHostHeader(rawHeaders[i])) hosts.push(rawHeaders[i + 1] ?? '')
-  return hosts
-}
-
-const isHostHeader = (name = ''): boolean => name.length === 4 && name.toLowerCase() === 'host'
 
 function clientErrorProblem(code: string | undefined): Problem {
   if (code === 'HPE_HEADER_OVERFLOW') return { kind: 'HeadersTooLarge' }

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Request } from 'express'
 import type { Config } from '../config/config.js'
+import { authorizationOf } from '../http/auth/authorization.js'
 import type { TokenVerifier } from '../http/auth/bearer.js'
 import { requestActorOf } from '../http/auth/request-actor.js'
 import { baseUrl } from '../http/base-url.js'
@@ -57,10 +58,11 @@ async function handleRequest(
 ): Promise<ODataResponse | StreamedODataResponse> {
   const { config } = options
   const { method, headers } = req
+  const authorization = authorizationOf(req)
   const actor =
     requestActorOf(req) ??
-    options.verifier.findCached(headers.authorization)?.actor ??
-    (await options.verifier.verify(headers.authorization))
+    options.verifier.findCached(authorization)?.actor ??
+    (await options.verifier.verify(authorization))
   const root = `${baseUrl(req, config)}${ODATA_PATH}/`
   const { rawPath, rawQuery } = parseRequestTarget(req.originalUrl)
   const body = requestBodyOf(req, config.maxBodyBytes)

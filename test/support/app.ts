@@ -48,6 +48,8 @@ export interface TestAppSettings {
   /** A file of records to import, in test/cases. */
   readonly fixture?: 'fixture.json' | 'fixture-large.json'
   readonly grant?: Partial<Grant>
+  /** Takes the lines of the log in place of standard output. */
+  readonly onLogLine?: (line: string) => void
 }
 
 export const FULL_GRANT: Grant = {
@@ -73,6 +75,7 @@ export async function startTestApp({
   env = {},
   fixture,
   grant,
+  onLogLine,
 }: TestAppSettings = {}): Promise<TestApp> {
   const database = await openTestDatabase(kind)
   await loadLookups(database)
@@ -81,7 +84,7 @@ export async function startTestApp({
   const app = createApp({
     config,
     database,
-    logger: pino({ level: config.logLevel }),
+    logger: pino({ level: config.logLevel }, ...(onLogLine ? [{ write: onLogLine }] : [])),
     isDraining: () => server.isDraining(),
     useReferenceExecutor: USES_GRAPHQL_JS,
   })

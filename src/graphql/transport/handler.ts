@@ -2,6 +2,7 @@ import type { ErrorRequestHandler, Request, RequestHandler } from 'express'
 import type { GraphQLSchema } from 'graphql'
 import type { Config } from '../../config/config.js'
 import { fail } from '../../errors/problem.js'
+import { authorizationOf } from '../../http/auth/authorization.js'
 import type { TokenVerifier } from '../../http/auth/bearer.js'
 import type { GraphQLContext } from '../context.js'
 import { createExecutor, type Executor } from '../execute/executor.js'
@@ -84,7 +85,7 @@ export function serveGraphQL({
 
   /** The order of the checks is that of what they tell: without a token nobody learns what there is. */
   async function respond(req: Request): Promise<GraphQLHttpResponse> {
-    const actor = await verifier.verify(req.headers.authorization)
+    const actor = await verifier.verify(authorizationOf(req))
     if (req.path === SDL_PATH && config.introspection) return toSdlResponse(req, sdl)
     if (req.path !== '/') fail({ kind: 'NotFound', what: `resource ${GRAPHQL_PATH}${req.path}` })
     const apolloRequest = await readApolloRequest(req, config)

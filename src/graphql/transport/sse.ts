@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { Request, RequestHandler } from 'express'
 import type { Config } from '../../config/config.js'
 import { fail } from '../../errors/problem.js'
+import { authorizationOf } from '../../http/auth/authorization.js'
 import type { TokenVerifier } from '../../http/auth/bearer.js'
 import { watchTokenExpiry } from '../../http/auth/token-expiry.js'
 import { createMediaTypeNegotiator } from '../../http/negotiate.js'
@@ -46,7 +47,7 @@ async function sendEventStream(
   res: ServerResponse,
   { operations, verifier, config, report }: EventStreamParts,
 ): Promise<void> {
-  const { authorization } = req.headers
+  const authorization = authorizationOf(req)
   const verifiedToken = await verifier.authenticate(authorization)
   const context: GraphQLContext = { actor: verifiedToken.actor, report: error => report(error, req) }
   const params = await readRequestParams(req, config)

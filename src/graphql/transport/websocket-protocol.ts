@@ -14,6 +14,7 @@ import type { WebSocket } from 'ws'
 import type { Config } from '../../config/config.js'
 import { toFailure } from '../../errors/catalog.js'
 import { fail, ProblemError, problemsOf } from '../../errors/problem.js'
+import { authorizationInPayload, authorizationOf } from '../../http/auth/authorization.js'
 import type { TokenVerifier } from '../../http/auth/bearer.js'
 import { watchTokenExpiry } from '../../http/auth/token-expiry.js'
 import type { RateLimiter } from '../../http/rate-limit.js'
@@ -98,7 +99,7 @@ async function authenticate(
       toCloseReason(error, fault => report(fault, req)),
     )
   try {
-    const authorization = readAuthorization(connectionParams) ?? req.headers.authorization ?? ''
+    const authorization = authorizationInPayload(connectionParams) ?? authorizationOf(req) ?? ''
     const verifiedToken = await verifier.authenticate(authorization)
     const stopTokenWatch = watchTokenExpiry(verifier, authorization, verifiedToken, closeWithError)
     if (extra.socket.readyState !== extra.socket.OPEN) stopTokenWatch()
@@ -112,12 +113,6 @@ async function authenticate(
     closeWithError(error)
     return false
   }
-}
-
-/** Browsers send no header with a WebSocket. */
-function readAuthorization(params: Readonly<Record<string, unknown>>): string | undefined {
-  const [, value] = Object.entries(params).find(([name]) => name.toLowerCase() === 'authorization') ?? []
-  return typeof value === 'string' ? value : undefined
 }
 
 function prepareOperation(

@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { CloseCode, handleProtocols, type Server } from 'graphql-ws'
+import { CloseCode, handleProtocols, MessageType, type Server } from 'graphql-ws'
 import { type WebSocket, WebSocketServer } from 'ws'
 import type { Config } from '../../config/config.js'
+import { isObject, type JsonValue } from '../../domain/json.js'
 import type { Problem } from '../../errors/problem.js'
 import { parseJson } from '../../http/exact-json.js'
 import { maxJsonDepthOf } from './http.js'
@@ -96,8 +97,12 @@ export class GraphQLWebSocketServer {
     handle: (text: string) => Promise<void>,
   ): void {
     if (socket.bufferedAmount > MAX_BUFFERED_BYTES) socket.pause()
-    if (!isParsableJson(text, maxJsonDepthOf(this.#parts.config)))
+    const message = tryParseJson(text, maxJsonDepthOf(this.#parts.config))
+    if (message === undefined)
       closeWithTimeout(socket, CloseCode.BadRequest, 'The message is no JSON, or too deep')
+    // The package would take them for a fault of the service.
+    else if (isServerMessage(message))
+      closeWithTimeout(socket, CloseCode.BadRequest, 'Only a server sends messages of this type')
     else
       handle(text).catch((error: unknown) =>
         closeWithTimeout(
@@ -109,14 +114,22 @@ export class GraphQLWebSocketServer {
   }
 }
 
-function isParsableJson(text: string, maxDepth: number): boolean {
+function tryParseJson(text: string, maxDepth: number): JsonValue | undefined {
   try {
-    parseJson(text, maxDepth)
-    return true
+    return parseJson(text, maxDepth)
   } catch {
-    return false
+    return undefined
   }
 }
+
+const SERVER_MESSAGE_TYPES: ReadonlySet<unknown> = new Set([
+  MessageType.ConnectionAck,
+  MessageType.Next,
+  MessageType.Error,
+])
+
+const isServerMessage = (message: JsonValue): boolean =>
+  isObject(message) && SERVER_MESSAGE_TYPES.has(message['type'])
 
 /**
  * Done when the system has taken it: whoever waits for it makes nothing more for a client that does not read.

@@ -83,6 +83,8 @@ function readHeaders(value: JsonValue, id: string): Readonly<Record<string, stri
   for (const [name, text] of Object.entries(value ?? {})) {
     if (typeof text !== 'string' || CONTROL.test(text))
       return failMalformedBatch(`'headers' of request '${id}' holds texts only`)
+    if (name.toLowerCase() in headers)
+      return failMalformedBatch(`'headers' of request '${id}' holds '${name}' more than once`)
     headers[name.toLowerCase()] = text.trim()
   }
   return headers

@@ -17,8 +17,12 @@ afterEach(async () => {
 })
 
 /** What is asked here is the same for every database: the one that starts faster. */
-async function start(env: Readonly<Record<string, string>> = {}): Promise<TestApp> {
-  const app = await startTestApp({ kind: DATABASE_KINDS.at(-1) ?? 'embedded', env, fixture: 'fixture.json' })
+async function start(
+  env: Readonly<Record<string, string>> = {},
+  onLogLine?: (line: string) => void,
+): Promise<TestApp> {
+  const kind = DATABASE_KINDS.at(-1) ?? 'embedded'
+  const app = await startTestApp({ kind, env, fixture: 'fixture.json', ...(onLogLine && { onLogLine }) })
   apps.push(app)
   return app
 }
@@ -118,6 +122,33 @@ describe('a WebSocket', () => {
     const raw = new RawSocket(app)
     await raw.send(message)
     expect(await raw.closed).toEqual({ code, reason: expect.stringMatching(reason) })
+  })
+
+  test.each([
+    { type: 'next', id: '1', payload: {} },
+    { type: 'error', id: '1', payload: [{ message: 'x' }] },
+    { type: 'connection_ack' },
+  ])('a message that only a server sends ends it, and is no fault of the service: $type', async message => {
+    const lines: string[] = []
+    const app = await start({ LOG_LEVEL: 'error' }, line => lines.push(line))
+    const raw = new RawSocket(app, { headers: { Authorization: `Bearer ${app.tokenFor()}` } })
+    await raw.send({ type: 'connection_init' })
+    await raw.message()
+    await raw.send(message)
+    expect(await raw.closed).toEqual({ code: 4400, reason: expect.stringMatching(/Only a server/) })
+    expect(lines).toEqual([])
+  })
+
+  test.each([
+    ['two members of the payload', {}, { authorization: 'Bearer x', Authorization: '' }],
+    ['two headers', { authorization: ['', 'Bearer x'] }, undefined],
+  ])('takes no token from %s', async (_name, headers, payload) => {
+    const app = await start()
+    const token = `Bearer ${app.tokenFor()}`
+    const fill = (parts: object) => JSON.parse(JSON.stringify(parts).replaceAll('""', JSON.stringify(token)))
+    const raw = new RawSocket(app, { headers: fill(headers) })
+    await raw.send({ type: 'connection_init', ...(payload && { payload: fill(payload) }) })
+    expect(await raw.closed).toEqual({ code: 4403, reason: expect.stringMatching(/several/) })
   })
 
   test('another protocol, another path, no WebSocket', async () => {

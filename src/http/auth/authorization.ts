@@ -1,0 +1,28 @@
+import type { IncomingMessage } from 'node:http'
+import { fail } from '../../errors/problem.js'
+import { rawHeaderValues } from '../headers.js'
+
+/**
+ * The `Authorization` header of a request.
+ * @throws ProblemError TokenRefused if there are several: a proxy may have checked another one than this service
+ * would.
+ */
+export function authorizationOf(req: IncomingMessage): string | undefined {
+  const { authorization } = req.headers
+  return authorization === undefined || rawHeaderValues(req, 'authorization').length === 1
+    ? authorization
+    : refuseSeveral('the request has several Authorization headers')
+}
+
+/**
+ * The same in the payload of a `connection_init`, since browsers send no header with a WebSocket. The name is
+ * taken in any case.
+ */
+export function authorizationInPayload(payload: Readonly<Record<string, unknown>>): string | undefined {
+  const values = Object.entries(payload).filter(([name]) => name.toLowerCase() === 'authorization')
+  if (values.length > 1) refuseSeveral('the payload has several members authorization')
+  const [[, value] = []] = values
+  return typeof value === 'string' ? value : undefined
+}
+
+const refuseSeveral = (reason: string): never => fail({ kind: 'TokenRefused', reason })

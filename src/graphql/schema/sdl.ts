@@ -2,6 +2,7 @@ import { makeExecutableSchema } from '@graphql-tools/schema'
 import type { GraphQLSchema } from 'graphql'
 import { TRANSITIONS } from '../../domain/lifecycle.js'
 import { ENTITIES, type Entity, getEntity, getScalar } from '../../model/model.js'
+import { withSpecifiedLocations } from './directive-locations.js'
 import {
   argumentTypeOf,
   FILTER_INPUTS,
@@ -245,4 +246,4 @@ const renderScalarDefinition = ({
  * resolver.
  */
 export const createSchema = (sdl: string): GraphQLSchema =>
-  makeExecutableSchema({ typeDefs: sdl, resolvers: { ...SCALARS } })
+  withSpecifiedLocations(makeExecutableSchema({ typeDefs: sdl, resolvers: { ...SCALARS } }))

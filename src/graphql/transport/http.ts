@@ -79,22 +79,25 @@ export function checkMethod({ method }: Request, allow: readonly string[]): void
   if (!allow.includes(method)) fail({ kind: 'MethodNotAllowed', method, allow })
 }
 
+/** Methods of operations. HEAD is answered as GET, and Node sends no body. */
+export const OPERATION_METHODS = ['GET', 'HEAD', 'POST'] as const
+
 /**
- * A request as Apollo takes it: GET with its query string, or POST with JSON. Of the headers it gets what it
- * looks at: the media type that we have chosen, so that both agree, and for its check against forged requests
- * that there is a token, not which. The type of a body we have checked.
- * @throws ProblemError MethodNotAllowed, NotAcceptable, UrlTooLong, and those of `readJson`
+ * Returns the request as Apollo reads it: GET with a query string, or POST with JSON. Of the headers Apollo
+ * gets the negotiated media type and the fact that there is a token, which its check against forged requests
+ * asks for. The media type of the body is checked here.
+ * @throws ProblemError MethodNotAllowed, NotAcceptable, UrlTooLong, and those of `readJsonBody`
  */
 export async function readApolloRequest(
   req: Request,
   limits: Pick<Config, 'maxQueryLength' | 'maxBodyBytes' | 'maxDepth'>,
 ): Promise<HTTPGraphQLRequest> {
-  checkMethod(req, ['GET', 'POST'])
+  checkMethod(req, OPERATION_METHODS)
   const accept =
     negotiateMediaType(req) ??
     fail({ kind: 'NotAcceptable', offered: MEDIA_TYPES.join(' and '), wish: 'Accept' })
   checkQueryLength(req, limits)
-  const { method } = req
+  const method = req.method === 'POST' ? 'POST' : 'GET'
   return {
     method,
     headers: toHeaders(accept, req),
@@ -110,7 +113,7 @@ const HEADERS_BY_MEDIA_TYPE: ReadonlyMap<string, HeaderMap> = new Map(
 )
 
 function toHeaders(accept: string, { method, headers }: Request): HeaderMap {
-  const type = method === 'GET' ? headers['content-type'] : undefined
+  const type = method === 'POST' ? undefined : headers['content-type']
   const known = type === undefined ? HEADERS_BY_MEDIA_TYPE.get(accept) : undefined
   return (
     known ??
@@ -157,7 +160,7 @@ export async function readRequestParams(
   req: Request,
   limits: Pick<Config, 'maxQueryLength' | 'maxBodyBytes' | 'maxDepth'>,
 ): Promise<RequestParams> {
-  checkMethod(req, ['GET', 'POST'])
+  checkMethod(req, OPERATION_METHODS)
   checkQueryLength(req, limits)
   if (req.method === 'POST') {
     const body = await readJsonBody(req, limits)

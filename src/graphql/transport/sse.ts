@@ -53,9 +53,11 @@ async function sendEventStream(
   const params = await readRequestParams(req, config)
   const prepared = operations.prepare(() => params, context)
   const isPrepared = 'document' in prepared
-  if (isPrepared && req.method === 'GET' && prepared.operation.operation === 'mutation')
-    fail({ kind: 'MethodNotAllowed', method: 'GET', allow: ['POST'] })
+  if (isPrepared && req.method !== 'POST' && prepared.operation.operation === 'mutation')
+    fail({ kind: 'MethodNotAllowed', method: req.method, allow: ['POST'] })
   const stream = new EventStream(res, config.keepAliveMs)
+  // The headers are the whole response: nothing is executed.
+  if (req.method === 'HEAD') return void res.end()
   if (!isPrepared) return stream.complete({ errors: prepared })
   const stopTokenWatch = watchTokenExpiry(verifier, authorization, verifiedToken, error =>
     stream.complete({ errors: [withoutHttpStatus(toGraphQLError(error, context))] }),

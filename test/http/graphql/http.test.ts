@@ -138,9 +138,9 @@ describe('tokens', () => {
 
 describe('what HTTP may carry', () => {
   test('methods', async () => {
-    for (const method of ['HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+    for (const method of ['PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
       const answer = await app.send('/graphql', { method })
-      expect([method, answer.status, answer.headers['allow']]).toEqual([method, 405, 'GET, POST'])
+      expect([method, answer.status, answer.headers['allow']]).toEqual([method, 405, 'GET, HEAD, POST'])
     }
     const mutation = await get({ query: 'mutation { deleteProperty(ListingKey: "L1") { id } }' })
     expect([mutation.status, mutation.headers['allow'], codeOf(mutation)]).toEqual([
@@ -148,6 +148,31 @@ describe('what HTTP may carry', () => {
       'POST',
       'BAD_REQUEST',
     ])
+  })
+
+  test('HEAD is answered as GET, without a body', async () => {
+    const mutation = 'mutation { deleteProperty(ListingKey: "P01") { id } }'
+    for (const Accept of [OLD, NEW, 'text/event-stream'])
+      for (const query of [
+        '{ __typename }',
+        '{ nothing }',
+        mutation,
+        '{ properties(where: "City eq") { totalCount } }',
+      ]) {
+        const [byGet, byHead] = [
+          await get({ query }, accepting(Accept)),
+          await get({ query }, { ...accepting(Accept), method: 'HEAD' }),
+        ]
+        expect([query, byHead.status, byHead.text]).toEqual([query, byGet.status, ''])
+        for (const name of ['content-type', 'cache-control', 'vary', 'allow'])
+          expect([name, byHead.headers[name]]).toEqual([name, byGet.headers[name]])
+      }
+    const stream = await get(
+      { query: 'subscription { propertyChanged { ListingKey } }' },
+      { ...accepting('text/event-stream'), method: 'HEAD' },
+    )
+    expect([stream.status, stream.headers['content-type']]).toEqual([200, 'text/event-stream; charset=utf-8'])
+    expect((await app.send("/odata/Property('P01')")).status).toBe(200)
   })
 
   test('other paths', async () => {
@@ -228,6 +253,20 @@ describe('persisted queries', () => {
   })
 })
 
+/** GraphQL specification of September 2025, 3.13. */
+const DIRECTIVE_LOCATIONS = [
+  'QUERY', 'MUTATION', 'SUBSCRIPTION', 'FIELD', 'FRAGMENT_DEFINITION', 'FRAGMENT_SPREAD', 'INLINE_FRAGMENT',
+  'VARIABLE_DEFINITION', 'SCHEMA', 'SCALAR', 'OBJECT', 'FIELD_DEFINITION', 'ARGUMENT_DEFINITION', 'INTERFACE',
+  'UNION', 'ENUM', 'ENUM_VALUE', 'INPUT_OBJECT', 'INPUT_FIELD_DEFINITION',
+] // biome-ignore format: as many to a line as fit
+
+interface Introspected {
+  readonly __schema: {
+    readonly directives: readonly { readonly name: string; readonly locations: readonly string[] }[]
+  }
+  readonly __type: { readonly enumValues: readonly { readonly name: string }[] }
+}
+
 describe('the schema', () => {
   test('as text', async () => {
     const answer = await app.send('/graphql/schema.graphql')
@@ -235,6 +274,20 @@ describe('the schema', () => {
     expect(answer.text).toMatch(/^type Query \{/m)
     expect((await app.send('/graphql/schema.graphql', { method: 'HEAD' })).status).toBe(200)
     expect((await app.send('/graphql/schema.graphql', { method: 'POST' })).headers['allow']).toBe('GET, HEAD')
+  })
+
+  test('introspection lists the locations of directives that the specification of September 2025 has', async () => {
+    const { json } = await post({
+      query:
+        '{ __schema { directives { name locations } } __type(name: "__DirectiveLocation") { enumValues { name } } }',
+    })
+    const { __schema, __type } = (json as { data: Introspected }).data
+    expect(__type.enumValues.map(({ name }) => name)).toEqual(DIRECTIVE_LOCATIONS)
+    expect(__schema.directives.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['include', 'skip', 'deprecated', 'specifiedBy', 'oneOf']),
+    )
+    for (const { name, locations } of __schema.directives)
+      for (const location of locations) expect(DIRECTIVE_LOCATIONS, name).toContain(location)
   })
 
   test('is not there where introspection is off, and the front page does not name it', async () => {

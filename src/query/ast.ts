@@ -2,31 +2,31 @@ import type { SourceLocation } from '../errors/problem.js'
 import type { AggregateMethod } from './functions.js'
 
 /**
- * A query as a client wrote it, from either door: names are still text, nothing has a type yet, and every
- * node knows where it stands. `bind` turns it into a `Plan`.
+ * A parsed query of either adapter. Names are text, nothing has a type yet, and every node carries its
+ * position. `bind` converts it to a `Plan`.
  */
 export interface Query {
-  /** Transformations, in sequence: the other options work on their result. */
+  /** Transformations in sequence. The other options apply to their result. */
   readonly apply?: readonly TransformationAst[]
   readonly filter?: Ast
   readonly search?: SearchAst
   readonly compute?: readonly ComputeAst[]
   readonly orderBy?: readonly OrderAst[]
-  /** Absent: every field. */
+  /** Undefined selects every field. */
   readonly select?: readonly SelectAst[]
   readonly expand?: readonly ExpandAst[]
-  /** What is told of each record beside its fields. */
+  /** Facts about each record to return besides its fields. */
   readonly metaFields?: readonly MetaField[]
-  /** Names of the members of a record in their order; absent: fields, then related records. */
+  /** Names of a record's members in their order. By default fields come before related records. */
   readonly memberOrder?: readonly string[]
   readonly top?: number
   readonly skip?: number
   readonly count?: boolean
-  /** Opaque token of the page that comes next. */
+  /** Opaque token of the requested page. */
   readonly skipToken?: string
 }
 
-/** A value with a name of its own. */
+/** A named expression. */
 export interface ComputeAst {
   readonly expr: Ast
   readonly name: string
@@ -39,8 +39,8 @@ export interface OrderAst {
 }
 
 /**
- * One step of `$apply` (OData Data Aggregation 4.0, 3). `group` without `by` makes one record of all; `other`
- * is well known and not built.
+ * One step of `$apply` (OData Data Aggregation 4.0, 3). `group` without `by` puts all records into one group.
+ * `other` is a standard transformation that the service does not implement.
  */
 export type TransformationAst =
   | { readonly kind: 'filter'; readonly filter: Ast }
@@ -52,20 +52,20 @@ export type TransformationAst =
   | { readonly kind: 'group'; readonly by: readonly GroupAst[]; readonly aggregates: readonly AggregateAst[] }
   | { readonly kind: 'other'; readonly feature: string; readonly at: SourceLocation }
 
-/** What records are grouped by: a field, also one behind single-valued navigations, or a computed value. */
+/** A grouping property: a field, also at the end of single-valued navigations, or a computed value. */
 export interface GroupAst {
   readonly names: readonly string[]
   readonly at: SourceLocation
 }
 
-/** A value of all records of a group. Without an expression: how many there are. */
+/** An aggregate of each group. Without `of` it counts the records. */
 export interface AggregateAst {
   readonly of?: { readonly expr: Ast; readonly method: AggregateMethod }
   readonly name: string
   readonly at: SourceLocation
 }
 
-/** `name` is a field or a navigation, or `*`. `as`: the name of the member, if it is another. */
+/** A selected field, navigation, or `*`. `as` renames the member. */
 export interface SelectAst {
   readonly name: string
   readonly as?: string
@@ -73,8 +73,8 @@ export interface SelectAst {
 }
 
 /**
- * A fact about a record that is none of its fields, as the member `as`: its global id (base64url of
- * `Type:key`), the name of its type, its ETag.
+ * A fact about a record that is not a field, written as the member `as`: its global id (base64url of
+ * `Type:key`), its type name or its ETag.
  */
 export interface MetaField {
   readonly meta: 'id' | 'type' | 'etag'
@@ -82,8 +82,8 @@ export interface MetaField {
 }
 
 /**
- * `name` is a navigation, or `*`. `as`: the name of the member, if it is another. `form`: whole records,
- * references to them, or how many there are.
+ * An expanded navigation, or `*`. `as` renames the member. `form` selects whole records, references or the
+ * number of records.
  */
 export interface ExpandAst {
   readonly name: string
@@ -99,8 +99,7 @@ export type SearchAst =
   | { readonly kind: 'not'; readonly operand: SearchAst }
 
 /**
- * What a literal of a URL can be. `Null` fits every type; `Integer` is read as Int32, Int64 or Decimal by its
- * size.
+ * Types of literals. `Null` fits every type. An integer is Int32, Int64 or Decimal, depending on its size.
  */
 export type LiteralType =
   | 'Null'
@@ -125,20 +124,26 @@ export type LiteralType =
   | 'GeometryOther'
 
 /**
- * A literal's value. Numbers other than Int32 and all dates and times stay text, so that nothing is rounded.
- * Dates `YYYY-MM-DD`; times `hh:mm:ss[.f]` (up to `24:00:00`, a leap second at the end of the day);
- * timestamps in UTC, `YYYY-MM-DDThh:mm:ss[.f]Z`; durations in seconds, as decimal text. No exponents, no
- * fractions that end with zero in times. Guids are lower case, binaries base64url without padding. A point is
- * `longitude latitude`; a polygon its rings, `lon lat,lon lat,...;lon lat,...`, each closed; other shapes
- * their well-known text.
+ * The value of a literal. Numbers other than Int32, dates and times are text, so that nothing is rounded.
+ * Formats:
+ * - date: `YYYY-MM-DD`
+ * - time of day: `hh:mm:ss[.f]`, up to `24:00:00`, a leap second at the end of the day
+ * - timestamp: UTC, `YYYY-MM-DDThh:mm:ss[.f]Z`
+ * - duration: seconds as decimal text
+ * - GUID: lower case; binary: base64url without padding
+ * - point: `longitude latitude`
+ * - polygon: closed rings, `lon lat,lon lat,...;lon lat,...`
+ * - other shapes: well-known text
+ * Times have no exponents and no fractions that end with zero.
  */
 export type Value = string | number | boolean | null
 
 /**
- * A path is a chain of names as written (`ListAgent/MemberFullName`, `$it/City`, `m/Order`): the binder knows
- * what they are. Operators are calls (`eq`, `and`, `add`, `not`, `in`, `has`, `negate`); all names of
- * operators and functions are lower case. A chain of `and`, or of `or`, is one call with two arguments or
- * more. `case` has its conditions and values in turn. Types of `cast` and `isof` are their last argument.
+ * An expression. Paths are chains of names as written (`ListAgent/MemberFullName`, `$it/City`, `m/Order`),
+ * which the binder resolves. Operators are calls (`eq`, `and`, `add`, `not`, `in`, `has`, `negate`). Names of
+ * operators and functions are lower case. A chain of `and`, or of `or`, is one call with two or more
+ * arguments. `case` has conditions and values as alternating arguments. `cast` and `isof` have the type as
+ * their last argument.
  */
 export type Ast =
   | {
@@ -158,10 +163,7 @@ export type Ast =
       readonly body?: Ast
       readonly at: SourceLocation
     }
-  /**
-   * `over/$count`, with the options a client may put behind it; `over/$filter(f)/$count` is the same as
-   * `over/$count($filter=f)`.
-   */
+  /** `over/$count` with its options. `over/$filter(f)/$count` is the same as `over/$count($filter=f)`. */
   | {
       readonly kind: 'count'
       readonly over: readonly string[]
@@ -169,7 +171,7 @@ export type Ast =
       readonly search?: SearchAst
       readonly at: SourceLocation
     }
-  /** A type by its name, as the last argument of `cast` and `isof`. */
+  /** A type name, the last argument of `cast` and `isof`. */
   | { readonly kind: 'type'; readonly name: string; readonly at: SourceLocation }
   /** `$root/Member('M1')/MemberKey`. */
   | {

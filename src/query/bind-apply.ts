@@ -23,9 +23,9 @@ import {
 import { Scope } from './scope.js'
 
 /**
- * What the transformations of `$apply` make of the records of an entity (OData Data Aggregation 4.0, 3). What
- * commutes stays part of the one plan; a window and a grouping close what was read so far, and the rest reads
- * from that.
+ * Applies the transformations of `$apply` to the records of an entity (OData Data Aggregation 4.0, 3).
+ * Transformations that commute are merged into one plan. A window and a grouping become a derived table,
+ * which later steps read.
  */
 export const transform = (steps: readonly TransformationAst[], of: Entity): Stage =>
   steps.reduce(applyTransformation, initialStage(Scope.root(of)))
@@ -39,7 +39,7 @@ function applyTransformation(stage: Stage, step: TransformationAst): Stage {
     case 'compute':
       return bindCompute(stage, step.items)
     case 'orderby':
-      // A new order keeps the one before where it does not decide.
+      // The previous order decides between records that are equal in the new one.
       return { ...stage, order: [...step.terms.map(t => bindOrder(t, stage.scope)), ...stage.order] }
     case 'top':
     case 'skip':
@@ -53,7 +53,7 @@ function applyTransformation(stage: Stage, step: TransformationAst): Stage {
   }
 }
 
-/** All columns go through a window, so that every bound expression means the same behind it. */
+/** Appends a window. A window passes all columns through, so bound expressions remain valid after it. */
 function applyTopSkip(stage: Stage, window: Pick<WindowTransform, 'top' | 'skip'>): Stage {
   const { filter: _, ...rest } = stage
   return {
@@ -81,7 +81,7 @@ interface ResultColumn<T> {
   readonly value: T
 }
 
-/** Records of groups have the groups' fields and the aggregates, and nothing else. */
+/** Appends a grouping. The resulting records have the grouping properties and the aggregates only. */
 function applyGroupBy(stage: Stage, { by, aggregates: items }: TransformationAst & { kind: 'group' }): Stage {
   const groups = by.map(g => bindGroup(g, stage.scope))
   const duplicate = by.find((g, i) => groups.findIndex(other => other.name === g.names.join('/')) < i)
@@ -112,12 +112,12 @@ function applyGroupBy(stage: Stage, { by, aggregates: items }: TransformationAst
     from: toDerived(stage, transformation),
     computed: new Map(columns),
     order: [],
-    // Without groups there is one record only.
+    // Without grouping properties there is only one record.
     tieBreakers: (keys.length > 0 ? keys : columns.slice(0, 1)).map(([, value]) => value),
   }
 }
 
-/** A record of a group is of no entity: it has computed values only. */
+/** Returns the entity of grouped records. It has no fields: groups and aggregates are computed values. */
 function resultEntity(of: Entity): Entity {
   return {
     ...of,
@@ -160,7 +160,10 @@ function bindAggregate(
   return { name, value: { of: { expr, method }, type } }
 }
 
-/** The standard also adds up the records behind a collection. */
+/**
+ * Refuses to aggregate the records of a collection, which the standard allows and the service does not
+ * implement.
+ */
 function checkNoCollectionPath(
   [first = '', ...rest]: readonly string[],
   { entity }: Scope,
@@ -168,5 +171,5 @@ function checkNoCollectionPath(
 ): void {
   const field = entity.fields.get(first)
   if (rest.length > 0 && field?.kind === 'navigation' && field.collection)
-    fail({ kind: 'NotImplemented', feature: `aggregation of the records behind ${first}`, at })
+    fail({ kind: 'NotImplemented', feature: `aggregation of the related records ${first}`, at })
 }

@@ -6,22 +6,19 @@ import { MAX_NAME_BYTES, SEARCHABLE_ENTITIES } from './limits.js'
 import { columnOf, type Derived, type Expr, type OrderByTerm, rowSource } from './plan.js'
 import type { Scope } from './scope.js'
 
-/** Records that options work on: those of an entity, or what transformations have made of them so far. */
+/** A set of records that options apply to: the records of an entity, or the result of transformations. */
 export interface Stage {
   readonly scope: Scope
   readonly from?: Derived
   readonly filter?: Expr
-  /** Values that have names beside the fields of the entity, in their order. */
+  /** Computed values by name, in their order. */
   readonly computed: ReadonlyMap<string, Expr>
   readonly order: readonly OrderByTerm[]
-  /**
-   * What makes each record different from all others: at the end of an order they make it total. At least
-   * one.
-   */
+  /** The expressions that make a record unique, at least one. They complete an order to a total order. */
   readonly tieBreakers: readonly Expr[]
 }
 
-/** All records of the scope's entity. */
+/** Returns the stage of all records of the scope's entity. */
 export const initialStage = (scope: Scope): Stage => ({
   scope,
   computed: new Map(),
@@ -29,9 +26,7 @@ export const initialStage = (scope: Scope): Stage => ({
   tieBreakers: [columnOf(scope.entity.key, rowSource(scope.row))],
 })
 
-/**
- * Computed values get names that the other options, and later values, may use (OData 4.01 Part 2, 5.1.3.1).
- */
+/** Adds named computed values, which other options and later values can use (OData 4.01 Part 2, 5.1.3.1). */
 export const bindCompute = (stage: Stage, items: readonly ComputeAst[]): Stage =>
   items.reduce(bindComputeItem, stage)
 
@@ -40,15 +35,12 @@ function bindComputeItem(stage: Stage, { expr, name, at }: ComputeAst): Stage {
   checkComputedName(name, stage, computed.keys(), at)
   const value = bindValue(expr, scope)
   if (value.type.startsWith('Geography'))
-    fail({ kind: 'WrongType', expected: 'a value that can be computed with', found: value.type, at: expr.at })
+    fail({ kind: 'WrongType', expected: 'a value that can be computed', found: value.type, at: expr.at })
   checkComplexity(value, expr.at)
   return { ...stage, scope: scope.withComputed(name, value), computed: new Map([...computed, [name, value]]) }
 }
 
-/**
- * A new name is none of the fields, and none of those given already, nor the beginning of a path that has
- * been.
- */
+/** Refuses a name that is a field, another computed value, or the first segment of a grouping path. */
 export function checkComputedName(
   name: string,
   { scope }: Stage,
@@ -89,15 +81,15 @@ export function bindOrder({ expr, descending }: OrderAst, scope: Scope): OrderBy
 const isSortable = ({ type }: Expr) => !type.startsWith('Collection') && !type.startsWith('Geography')
 
 /**
- * The key makes every order total. It follows the direction of the last term, so that one index serves both
- * directions.
+ * Appends the tie-breakers to make the order total. They follow the direction of the last term, so that one
+ * index serves both directions.
  */
 export function totalOrder(
   requested: readonly OrderByTerm[],
   tieBreakers: readonly Expr[],
 ): readonly OrderByTerm[] {
   const positions = tieBreakers.map(tie => requested.findIndex(({ expr }) => isSameColumn(expr, tie)))
-  // What follows the last of them cannot matter any more.
+  // Terms after the last tie-breaker have no effect.
   if (!positions.includes(-1)) return requested.slice(0, Math.max(...positions) + 1)
   const descending = requested.at(-1)?.descending ?? false
   return [

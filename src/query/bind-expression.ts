@@ -15,14 +15,14 @@ import { type PathTarget, resolvePath, Scope } from './scope.js'
 import { checkTypeName, requireLiteralPattern, SPECIAL_FUNCTIONS } from './special-functions.js'
 import { suggestName } from './suggest.js'
 
-/** Binds an expression that must be true or false. */
+/** Binds an expression that must be Boolean. */
 export function bindCondition(ast: Ast, scope: Scope): Expr {
   const arg = bindArgument(ast, scope)
   const isNull = arg.kind === 'literal' && arg.ast.type === 'Null'
   if (!isNull && naturalType(arg) !== 'Boolean')
     return fail({
       kind: 'WrongType',
-      expected: 'a condition that is true or false',
+      expected: 'a Boolean expression',
       found: `a value of type ${naturalType(arg)}`,
       at: ast.at,
     })
@@ -34,7 +34,7 @@ export function bindValue(ast: Ast, scope: Scope): Expr {
   const arg = bindArgument(ast, scope)
   const type = naturalType(arg)
   if (type === 'Null') return coerceArgument(arg, 'String')
-  return coerceArgument(arg, type as ExprType) // literal types that are no value types never settle: they fail as no overload takes them
+  return coerceArgument(arg, type as ExprType) // literal types without a value type fail later, since no overload accepts them
 }
 
 function bindArgument(ast: Ast, scope: Scope): CallArgument {
@@ -84,8 +84,8 @@ function targetToExpr(target: PathTarget, names: readonly string[], at: SourceLo
 }
 
 /**
- * A field of a record that is named by its key, wherever the expression stands (OData 4.01 Part 2,
- * 5.1.1.14.5). Listings are not for all readers, so they are not reached this way.
+ * Binds a field of a record that is addressed by key from the root (OData 4.01 Part 2, 5.1.1.14.5). Listings
+ * are not visible to all readers, so `$root` does not reach them.
  */
 function bindRoot({ entity: name, key, names, at }: Ast & { kind: 'root' }): Expr {
   const of = ENTITIES.get(name) ?? fail({ kind: 'NotFound', what: `resource ${name}` })
@@ -95,7 +95,7 @@ function bindRoot({ entity: name, key, names, at }: Ast & { kind: 'root' }): Exp
   return targetToExpr(resolvePath({ kind: 'key', entity: of, key: bound }, of, names, at), names, at)
 }
 
-/** Entities whose every record may be seen by every reader. */
+/** Entities whose records are all visible to all readers. */
 const PUBLIC_ENTITIES: ReadonlySet<string> = new Set(['Member', 'Office', 'Lookup'])
 
 function bindCall(ast: Ast & { kind: 'call' }, scope: Scope): Expr {
@@ -121,7 +121,7 @@ function bindCall(ast: Ast & { kind: 'call' }, scope: Scope): Expr {
   return ast.fn === 'matchespattern' ? requireLiteralPattern(bound, ast.args[1]?.at ?? ast.at) : bound
 }
 
-/** `cast` and `isof` of a record: its type is known, and there is no other. */
+/** Refuses `cast` and `isof` of a record: no record has another type than its entity's. */
 function checkNoRecordCast({ fn, args: [value, type] }: Ast & { kind: 'call' }, scope: Scope): void {
   if (
     value?.kind !== 'path' ||
@@ -141,8 +141,8 @@ function failUnknownFunction(name: string, at: SourceLocation): never {
 }
 
 /**
- * `X eq null`, also of what compares with null only: a position, and a single navigation, which leads nowhere
- * if the key of its record is null (OData 4.01 Part 2, 5.1.1.1.1).
+ * Binds `X eq null` and `X ne null`, also for positions and single-valued navigations, which can be compared
+ * only with null. A navigation is null if the key of its record is null (OData 4.01 Part 2, 5.1.1.1.1).
  */
 function bindNullTest(fn: 'eq' | 'ne', args: readonly Ast[], scope: Scope): Expr | undefined {
   const isNull = (a: Ast | undefined) => a?.kind === 'literal' && a.type === 'Null'
@@ -158,7 +158,7 @@ function bindNullTest(fn: 'eq' | 'ne', args: readonly Ast[], scope: Scope): Expr
     : predicate(fn, value, nullLiteral(value.type as ValueType)) // not a collection
 }
 
-/** What the literals of a call show to be wrong, whatever the records hold. */
+/** Refuses literal arguments that are invalid for every record. */
 function checkLiteralArguments(fn: FunctionName, bound: Expr, ast: Ast & { kind: 'call' }): void {
   if (bound.kind !== 'call') return
   const last = bound.args.at(-1)
@@ -170,12 +170,12 @@ function checkLiteralArguments(fn: FunctionName, bound: Expr, ast: Ast & { kind:
       kind: 'BadLiteral',
       type: 'length',
       text: String(value),
-      hint: 'A length is not negative.',
+      hint: 'A length cannot be negative.',
       at: ast.args.at(-1)?.at ?? ast.at,
     })
 }
 
-/** The collection that a lambda or a count runs over. */
+/** Returns the collection that a lambda or a count iterates over. */
 function bindCollection(names: readonly string[], at: SourceLocation, scope: Scope): Collection {
   const target = scope.resolve(names, at)
   if (target.kind === 'records') return target

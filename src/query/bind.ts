@@ -10,23 +10,25 @@ import { allOf, type Expansion, type Expr, isTrue, type Plan, type SelectItem } 
 import { failUnknownField, Scope } from './scope.js'
 
 /**
- * Resolves the names and types of a query against the model: the one place that validates queries, for every
- * adapter.
+ * Resolves the names and types of a query against the model. Both adapters use it, and no other code
+ * validates queries.
  */
 export const bind = memoize(function bind(query: Query, of: Entity, limits: QueryLimits): Plan {
   if ((query.skip ?? 0) > MAX_SKIP) fail({ kind: 'SkipTooLarge', option: '$skip', limit: MAX_SKIP })
   return { ...bindQuery(query, transform(query.apply ?? [], of), limits, []), top: pageSize(query, limits) }
 })
 
-/** A larger `$top` is cut, and the rule for nextLink compares with the cut value (decisions 5). */
+/**
+ * Returns the page size. A larger `$top` is reduced, and nextLink depends on the reduced value (decisions 5).
+ */
 const pageSize = (query: Query, limits: QueryLimits): number =>
   Math.min(query.top ?? limits.pageSize, maxPageSize(query, limits))
 
-/** Most records that a page of the query may have. */
+/** Returns the maximum number of records per page of the query. */
 export const maxPageSize = ({ expand }: Query, limits: QueryLimits): number =>
   expand?.length ? Math.min(limits.expandPageMax, limits.pageSizeMax) : limits.pageSizeMax
 
-/** `way`: the navigations expanded so far, from the request's entity to this one. */
+/** `navigationPath`: the expanded navigations from the entity of the request to this one. */
 function bindQuery(
   query: Query,
   start: Stage,
@@ -72,9 +74,7 @@ function bindSelect(
 }
 
 const NO_COMPUTED_VALUES: ReadonlyMap<string, Expr> = new Map()
-/**
- * Lists of fields are remembered, and with them what others make of them: most queries ask for the same few.
- */
+/** Memoized, so that the few common selections share one list and everything that is cached by it. */
 const selectAllFields = memoize(function selectAllFields(of: Entity) {
   return bindSelectItems(undefined, of, NO_COMPUTED_VALUES)
 })
@@ -107,7 +107,7 @@ const toComputed = ([name, value]: readonly [string, Expr]): SelectItem => ({ ki
 const selectItemName = (selected: SelectItem) =>
   selected.kind === 'field' ? (selected.as ?? selected.scalar.name) : selected.name
 
-/** A navigation may be selected: it adds a link at most, and its records only if it is expanded too. */
+/** Binds a selected item. A selected navigation adds a link at most; its records need `$expand`. */
 function bindSelectItem({ name, as, at }: SelectAst, of: Entity): readonly SelectItem[] {
   const field = of.fields.get(name) ?? failUnknownField(of, name, at)
   if (field.kind === 'navigation') return []
@@ -119,8 +119,8 @@ function bindSelectItem({ name, as, at }: SelectAst, of: Entity): readonly Selec
 const expandItemName = ({ name, as }: ExpandAst) => as ?? name
 
 /**
- * The expansions of a request, as far as nothing but the entity decides what they mean: names of `$compute`
- * do not reach into them.
+ * Memoized for the expansions of a request that depend only on the entity. Names of `$compute` are not
+ * visible in them.
  */
 const bindRootExpand = memoize(function bindRootExpand(
   items: readonly ExpandAst[],
@@ -144,7 +144,10 @@ function bindExpand(
 
 const NO_EXPANSIONS: readonly Expansion[] = []
 
-/** `*` stands for every navigation that is not named beside it (OData 4.01 Part 2, 5.1.3). */
+/**
+ * Binds a list of expansions. `*` means every navigation that the list does not name (OData 4.01 Part 2,
+ * 5.1.3).
+ */
 function bindExpandItems(
   items: readonly ExpandAst[],
   scope: Scope,
@@ -162,7 +165,7 @@ function bindExpandItems(
   if (duplicate) fail({ kind: 'DuplicateItem', item: duplicate.name, at: duplicate.at })
   const star = items.find(i => i.name === '*')
   const others = star ? scope.entity.navigations.filter(n => !named.some(i => i.name === n.name)) : []
-  const all = [...named, ...others.map(n => ({ ...star, name: n.name }) as ExpandAst)] // others is empty without star
+  const all = [...named, ...others.map(n => ({ ...star, name: n.name }) as ExpandAst)] // `others` is empty if `star` is undefined
   return all.map(item => bindExpansion(item, scope, limits, navigationPath))
 }
 
@@ -192,7 +195,7 @@ function bindExpansion(
   return { navigation, ...(as !== undefined && { as }), form, plan }
 }
 
-/** Options that arrange many records, and how they are written. */
+/** Options that apply only to collections, with their OData names. */
 const COLLECTION_OPTIONS = {
   orderBy: '$orderby',
   top: '$top',
@@ -202,7 +205,7 @@ const COLLECTION_OPTIONS = {
   readonly [option in keyof Query]: string
 }
 
-/** A single record has no order and no part (OData 4.01 Part 2, 5.1.3.1). */
+/** Refuses collection options for a single record (OData 4.01 Part 2, 5.1.3.1). */
 function checkNoCollectionOptions(query: Query, name: string): void {
   for (const [option, written] of Object.entries(COLLECTION_OPTIONS))
     if (option in query)

@@ -5,8 +5,8 @@ import { type Expr, MODEL_MEMBERS } from './plan.js'
 const PART_COUNTS = new WeakMap<object, number>()
 
 /**
- * How many parts a value has when it is written out; what it names of the model costs nothing. Parts that
- * several others share are looked at once.
+ * Returns the number of parts of a value when it is written out. Objects of the model are not counted. Shared
+ * parts are traversed once and counted each time.
  */
 function countParts(part: unknown): number {
   if (typeof part !== 'object' || part === null) return 0
@@ -20,7 +20,9 @@ function countParts(part: unknown): number {
   return weight
 }
 
-/** Refuses a computed value (`QueryTooComplex`) that is too large together with those that it is made of. */
+/**
+ * Refuses a computed value (`QueryTooComplex`) that is too large together with the computed values it uses.
+ */
 export function checkComplexity(value: Expr, at: SourceLocation): void {
   if (countParts(value) > MAX_COMPUTED_PARTS)
     fail({ kind: 'QueryTooComplex', what: 'parts in a computed value', limit: MAX_COMPUTED_PARTS, at })

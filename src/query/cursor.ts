@@ -11,22 +11,22 @@ import { memoize } from './memoize.js'
 import { type KeysetPosition, MODEL_MEMBERS, type Plan } from './plan.js'
 
 /**
- * Where a page ended: the order values of its last record, as text, and how many records of a total `$top`
- * are still wanted.
+ * The end of a page: the order values of its last record, as text, and the remaining records if `$top` limits
+ * the total.
  */
 export interface Cursor {
   readonly after: KeysetPosition
   readonly remaining?: number
 }
 
-/** Turns cursors of one filter and order into opaque page tokens and back. */
+/** Encrypts cursors of one filter and order into opaque page tokens, and decrypts them. */
 export interface PlanSeal {
   seal(cursor: Cursor): string
-  /** Fails with BadPageToken on anything that this service did not seal for the same filter and order. */
+  /** Fails with BadPageToken for a token that was not sealed for the same filter and order. */
   open(token: string, option: string): Cursor
 }
 
-/** The seal for the filter and the order of a plan, as the client asked for them: before any restriction. */
+/** Returns the seal for the filter and order of a plan. The plan must not contain permissions yet. */
 export type CursorSeal = (plan: Plan) => PlanSeal
 
 const CIPHER = 'aes-256-gcm'
@@ -34,18 +34,19 @@ const IV_BYTES = 12
 const TAG_BYTES = 16
 
 /**
- * Tokens are encrypted, so that they tell no value a reader may not see, and authenticated together with
- * filter and order, so that a token of another query is refused. They depend on nothing but the key, so they
- * outlive restarts. The initialisation vector is a digest of what is sealed: a record has one token in one
- * order, as caches of clients want it, and two different contents never share a vector. The text is base64url
- * without padding: some clients keep only letters, digits, `-` and `_` of a token.
+ * Creates the seals of page tokens with AES-256-GCM.
+ * - Tokens are encrypted, so that they do not disclose values that the reader cannot see.
+ * - Filter and order are authenticated with the token, so that a token of another query is refused.
+ * - Tokens depend only on the key, so they outlive restarts.
+ * - The initialization vector is a digest of the content. A record therefore has one token per order, which client caches need, and different contents never share a vector.
+ * - The text is base64url without padding, since some clients preserve only letters, digits, `-` and `_`.
  */
 export function createCursorSeal(secret: string | KeyObject): CursorSeal {
   const key = Buffer.from(hkdfSync('sha256', secret, '', 'listing-service page token', 32))
   return memoize(function createPlanSeal(plan: Plan): PlanSeal {
     let digest: Buffer | undefined
     const associatedData = () => (digest ??= planDigest(plan))
-    // Whoever asks the same again is mostly sent to the same place.
+    // A repeated query usually has the same next page.
     let lastSealed: SealedCursor | undefined
     return {
       seal(cursor) {
@@ -54,7 +55,7 @@ export function createCursorSeal(secret: string | KeyObject): CursorSeal {
         return lastSealed.token
       },
       open: (token, option) => {
-        // What was sealed last is what a walk opens next.
+        // The token sealed last is usually the next to be opened.
         if (token === lastSealed?.token) return JSON.parse(lastSealed.text) as Cursor
         return decrypt(token, key, associatedData()) ?? fail({ kind: 'BadPageToken', option })
       },
@@ -77,22 +78,22 @@ function encrypt(text: string, key: Buffer, associatedData: Buffer): string {
 
 function decrypt(token: string, key: Buffer, associatedData: Buffer): Cursor | undefined {
   const bytes = Buffer.from(token, 'base64url')
-  // Buffer.from skips what is not base64url; only the exact text that was sealed counts.
+  // Buffer.from ignores characters that are not base64url. Only the exact token is accepted.
   if (bytes.length <= IV_BYTES + TAG_BYTES || bytes.toString('base64url') !== token) return undefined
   try {
     const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, IV_BYTES))
       .setAAD(associatedData)
       .setAuthTag(bytes.subarray(-TAG_BYTES))
     const body = Buffer.concat([decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()])
-    return JSON.parse(body.toString('utf8')) as Cursor // authenticated: we wrote it
+    return JSON.parse(body.toString('utf8')) as Cursor // authenticated, so sealed here
   } catch {
     return undefined
   }
 }
 
 /**
- * What a token is bound to: the entity, its transformations, the filter and the order as the client asked for
- * them, whoever asks.
+ * Returns the digest that a token is bound to: the entity, its transformations, the filter and the order,
+ * without the permissions of the actor.
  */
 function planDigest({ entity, from, filter, orderBy }: Plan): Buffer {
   const text = JSON.stringify(

@@ -1,12 +1,12 @@
 const DURATION =
   /^([+-]?)P(?=\d|T\d)(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d{1,12}))?S)?)?$/i
 const MAX_LENGTH = 64
-/** Above this a timestamp of the years 1 to 9999 can never be reached. */
+/** Durations above this move every timestamp out of the years 1 to 9999. */
 const MAX_SECONDS = 10n ** 12n
 
 /**
- * Seconds, as exact decimal text, of a duration like `P1DT2H3M4.5S` (93784.5); undefined if the text is none.
- * Years and months have no place in it (OData ABNF, durationValue): they have no fixed length.
+ * Converts a duration like `P1DT2H3M4.5S` to seconds as exact decimal text (93784.5). Returns undefined for
+ * other text. Years and months are not allowed (OData ABNF, durationValue), since their length varies.
  */
 export function toDurationSeconds(text: string): string | undefined {
   const match = text.length <= MAX_LENGTH ? DURATION.exec(text) : null

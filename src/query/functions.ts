@@ -1,6 +1,6 @@
 import type { EdmType } from '../model/model.js'
 
-/** Types of expressions: those of columns, and those that only functions and literals have. */
+/** Types of expressions: column types, and types that only functions and literals have. */
 export type ValueType = EdmType | 'Double' | 'TimeOfDay' | 'Duration' | 'GeographyPolygon'
 export type ExprType = ValueType | `Collection(${ValueType})`
 
@@ -13,7 +13,7 @@ const sig = (args: readonly ExprType[], returns: ValueType): Signature => ({ arg
 const forEachType = (types: readonly ValueType[], make: (t: ValueType) => Signature) => types.map(make)
 const collectionOf = (t: ValueType) => `Collection(${t})` as const
 
-// From narrow to wide: the first signature that takes all arguments is the one with the least promotion.
+// From narrow to wide: the first signature that accepts all arguments needs the least promotion.
 const INTEGER_TYPES = ['Int32', 'Int64'] as const
 const FRACTIONAL_TYPES = ['Decimal', 'Double'] as const
 const NUMERIC_TYPES = [...INTEGER_TYPES, ...FRACTIONAL_TYPES] as const
@@ -42,11 +42,10 @@ const collectionPredicates = forEachType(ORDERED_TYPES, t =>
 const durationScaling = [sig(['Duration', 'Decimal'], 'Duration')]
 
 /**
- * The whole language: every operator and function with the types it takes (OData 4.01 Part 2, 5.1.1).
- *
- * This table is the only place that knows them. The parser takes any name, the binder finds its overloads
- * here, the GraphQL schema its filter inputs; `data/render.ts` has a rendering for each, or the build fails,
- * and so has the oracle of the tests.
+ * Every operator and function of the language with its signatures (OData 4.01 Part 2, 5.1.1). The parser
+ * accepts any name, the binder finds the overloads here, and the GraphQL schema derives its filter inputs
+ * from them. The types require `SQL_FUNCTIONS` in data/sql/functions.ts and the oracle of the tests to
+ * implement each.
  */
 // biome-ignore format: table
 export const FUNCTIONS = {
@@ -96,11 +95,11 @@ export const FUNCTIONS = {
   mindatetime:        [sig([], 'DateTimeOffset')],
   maxdatetime:        [sig([], 'DateTimeOffset')],
 
-  // Conditions and values by turns: the value behind the first condition that is true.
+  // Alternating conditions and values. The result is the value after the first true condition.
   case:               forEachType(ORDERED_TYPES, t => sig(['Boolean', t], t)),
   hassubset:          collectionPredicates,
   hassubsequence:     collectionPredicates,
-  // The pattern is a literal: it is translated when the query is bound.
+  // The pattern must be a literal: it is translated when the query is bound.
   matchespattern:     ofTexts('Boolean'),
   'geo.distance':     [sig(['GeographyPoint', 'GeographyPoint'], 'Double')],
   'geo.intersects':   [sig(['GeographyPoint', 'GeographyPolygon'], 'Boolean')],
@@ -115,12 +114,15 @@ export type FunctionName = keyof typeof FUNCTIONS
 export const isFunction = (name: string): name is FunctionName => Object.hasOwn(FUNCTIONS, name)
 
 /**
- * Functions of the standard that the service knows and does not offer: 501 instead of "no such function". No
- * field holds a line.
+ * Standard functions that the service does not implement. They get 501 instead of an unknown function. No
+ * field contains a line.
  */
 export const UNSUPPORTED_FUNCTIONS: ReadonlySet<string> = new Set(['geo.length'])
 
-/** What `cast` can turn into what. A value that does not fit gives null (OData 4.01 Part 2, 5.1.1.10.1). */
+/**
+ * Source types of each target type of `cast`. A value that does not fit becomes null (OData 4.01 Part 2,
+ * 5.1.1.10.1).
+ */
 // biome-ignore format: table
 export const CASTS: { readonly [to in ValueType]?: readonly ValueType[] } = {
   String:         ['String', 'Boolean', ...NUMERIC_TYPES, 'DateTimeOffset', 'Date', 'TimeOfDay', 'Duration'],
@@ -137,12 +139,12 @@ export const CASTS: { readonly [to in ValueType]?: readonly ValueType[] } = {
 
 const resultTypes = (types: readonly ValueType[], returns: (type: ValueType) => ValueType) =>
   Object.fromEntries(types.map(t => [t, returns(t)]))
-/** Integers are added up as decimals: no sum of theirs overflows. */
+/** Sums of integers are decimals, so that no sum overflows. */
 const totals = resultTypes(NUMERIC_TYPES, t => (t === 'Double' ? t : 'Decimal'))
 
 /**
- * Methods of `aggregate`: what each makes of values of which type (OData Data Aggregation 4.0, 3.1.3).
- * `data/derived.ts` has a rendering for each.
+ * Methods of `aggregate`: the result type for each type of value (OData Data Aggregation 4.0, 3.1.3).
+ * data/sql/from.ts has the SQL of each.
  */
 // biome-ignore format: table
 export const AGGREGATES = {

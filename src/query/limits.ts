@@ -1,25 +1,25 @@
-/** How much one query may ask for. The values are settings (config.ts). */
+/** Limits of a query. The values are settings (config.ts). */
 export interface QueryLimits {
-  /** Records of a page when the client names no number, and at most. */
+  /** Default and maximum number of records per page. */
   readonly pageSize: number
   readonly pageSizeMax: number
-  /** At most this many records of a page when related records are expanded. */
+  /** Maximum number of records per page with expanded records. */
   readonly expandPageMax: number
-  /** `$top` is the number of records over all pages, as OData has it, and not the size of each. */
+  /** `$top` limits the records of all pages together, as in OData, instead of those of each page. */
   readonly topIsTotal: boolean
-  /** Levels of $expand in $expand. */
+  /** Maximum nesting of `$expand`. */
   readonly expandDepth: number
 }
 
-/** Largest `$skip` (interface 4.6, 8). */
+/** Maximum `$skip` (interface 4.6, 8). */
 export const MAX_SKIP = 100_000
 
-/** Longest name of a computed value, in bytes: columns of PostgreSQL are named no longer. */
+/** Maximum length of the name of a computed value in bytes: the limit of column names in PostgreSQL. */
 export const MAX_NAME_BYTES = 63
 
 /**
- * Parts of one computed value, with all the computed values in it: each of these may stand there twice, so
- * that a short text could grow without end.
+ * Maximum number of parts of a computed value, including the computed values it uses. A value can use another
+ * one twice, so a short text could otherwise grow exponentially.
  */
 export const MAX_COMPUTED_PARTS = 1000
 
@@ -27,7 +27,7 @@ export const MAX_COMPUTED_PARTS = 1000
 export const SEARCHABLE_ENTITIES: ReadonlySet<string> = new Set(['Property'])
 
 /**
- * Collections that one expansion may hold within each other. Each multiplies the answer: rooms of the
+ * Maximum number of nested collections in an expansion. Each multiplies the size of the answer: rooms of the
  * listings of rooms and so on made 88 MB of one page of 100.
  */
 export const MAX_NESTED_COLLECTIONS = 2

@@ -1,9 +1,9 @@
 import { fail, type SourceLocation } from '../errors/problem.js'
 
-// Regular expressions of ECMAScript (OData 4.01 Part 2, 5.1.1.7.1) in the words of PostgreSQL's. They agree
-// but for what is translated here; what PostgreSQL cannot say is refused, never guessed.
+// Translation of ECMAScript regular expressions (OData 4.01 Part 2, 5.1.1.7.1) to those of PostgreSQL. The
+// two agree except for the constructs translated here. Constructs that PostgreSQL does not have are refused.
 
-/** White space of ECMAScript, which counts more characters than PostgreSQL does. */
+/** White space in ECMAScript, which has more characters than in PostgreSQL. */
 const WHITESPACE = String.raw`\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff`
 const CONTROL_ESCAPES = {
   n: String.raw`\n`,
@@ -13,7 +13,7 @@ const CONTROL_ESCAPES = {
   v: String.raw`\v`,
 }
 
-/** What stands behind a backslash, outside a character class and inside. */
+/** Translation of the character after a backslash, outside and inside a character class. */
 // biome-ignore format: table
 const ESCAPES_OUTSIDE_CLASS: Readonly<Record<string, string>> = {
   d: '[0-9]', D: '[^0-9]', w: '[A-Za-z0-9_]', W: '[^A-Za-z0-9_]', s: `[${WHITESPACE}]`, S: `[^${WHITESPACE}]`,
@@ -25,22 +25,22 @@ const ESCAPES_IN_CLASS: Readonly<Record<string, string>> = {
   s: WHITESPACE,
   ...CONTROL_ESCAPES,
 }
-/** `.` is every character but the ends of lines. */
+/** `.` matches every character except line terminators. */
 const ANY_CHARACTER = String.raw`[^\n\r\u2028\u2029]`
 
 const TOKEN = /\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\.|\(\?(?:[:=!])?|[\s\S]/gu
 
 /**
- * Characters that a pattern may have with its repetitions written out. PostgreSQL calls itself for each of
- * them; the embedded one does not notice the end of its stack: 13,000 of them, `(x{120}){120}`, left it with
- * damaged memory, of which it hung or died at a later statement.
+ * Maximum length of a pattern with its repetitions expanded. PostgreSQL recurses for each character. The
+ * embedded database does not detect the end of its stack: 13,000 characters, `(x{120}){120}`, damaged its
+ * memory, and a later statement hung or crashed.
  */
 const MAX_EXPANDED_LENGTH = 1000
 
-/** A character class, an escape, a number of repetitions, or a single sign. */
+/** A character class, an escape, a repetition count, or a single character. */
 const REPETITION_TOKEN = /\[(?:\\.|[^\]\\])*\]|\\.|\{(\d+)(?:,(\d*))?\}|[\s\S]/gsu
 
-/** Refuses a pattern that is none, that is too large, or that the database cannot say. */
+/** Refuses a pattern that is invalid, too large, or not available in PostgreSQL. */
 export function checkPattern(pattern: string, at: SourceLocation): void {
   try {
     new RegExp(pattern, 'u')
@@ -53,11 +53,11 @@ export function checkPattern(pattern: string, at: SourceLocation): void {
     fail({ kind: 'NotImplemented', feature: `the pattern '${pattern.slice(0, 40)}'`, at })
 }
 
-/** How many characters a pattern has with its repetitions written out, signs among them. */
+/** Returns the length of a pattern with its repetitions expanded. Punctuation counts. */
 function expandedLength(pattern: string): number {
   const outerLengths: number[] = []
   let size = 0
-  // What a number of repetitions behind it would repeat.
+  // The length that a following repetition count multiplies.
   let last = 0
   for (const [part, min, max] of pattern.matchAll(REPETITION_TOKEN)) {
     if (part === '(') outerLengths.push(size)
@@ -68,7 +68,7 @@ function expandedLength(pattern: string): number {
   return size
 }
 
-/** The pattern for PostgreSQL's `~`; undefined if it has no words for it. */
+/** Translates the pattern for PostgreSQL's `~`, or returns undefined if PostgreSQL has no equivalent. */
 export function toPostgresRegex(pattern: string): string | undefined {
   let inClass = false
   const parts = (pattern.match(TOKEN) ?? []).map(token => {
@@ -81,20 +81,20 @@ export function toPostgresRegex(pattern: string): string | undefined {
 
 function translateOutsideClass(token: string): string | undefined {
   if (token === '.') return ANY_CHARACTER
-  // Named groups and looking back have other words there, or none.
+  // Named groups and lookbehind have another syntax in PostgreSQL or do not exist.
   if (token === '(?') return undefined
   return token.startsWith('\\') ? translateEscape(token, ESCAPES_OUTSIDE_CLASS) : token
 }
 
-/** A bracket in a class would begin one of PostgreSQL's named classes. */
+/** An unescaped bracket inside a class would begin one of PostgreSQL's named classes. */
 function translateInClass(token: string): string | undefined {
   if (token === '[') return String.raw`\[`
   return token.startsWith('\\') ? translateEscape(token, ESCAPES_IN_CLASS) : token
 }
 
 /**
- * Numbers of characters, known letters, and signs that stand for themselves; any other letter or digit means
- * something else there.
+ * Translates a character code, a known letter, or an escaped punctuation mark. Other letters and digits have
+ * another meaning in PostgreSQL.
  */
 function translateEscape(token: string, known: Readonly<Record<string, string>>): string | undefined {
   const rest = token.slice(1)

@@ -2,28 +2,28 @@ import { randomUUID } from 'node:crypto'
 import { getOrCreate, memoize } from './memoize.js'
 import { allOf, columnOf, type KeysetPosition, type Plan, predicate, rowSource } from './plan.js'
 
-/** PostgreSQL has no text with NUL, and nobody else knows the rest. */
+/** Text that no value can have: PostgreSQL has no text with NUL, and the rest is random. */
 const PLACEHOLDER_PREFIX = `\0${randomUUID()} `
 
 /**
- * Stands in a plan or a statement for what each request gives: so requests that are otherwise the same share
- * it, and all that is made of it.
+ * Returns a text that marks the place of a request's value in a plan or statement. Requests that differ only
+ * in such values share the plan and everything that is cached by it.
  */
 export const placeholder = (index: number): string => PLACEHOLDER_PREFIX + index
 
-/** Which of what is given a value stands for; undefined: it is a value. */
+/** Returns the index of the placeholder, or undefined for an ordinary value. */
 export const placeholderIndex = (value: unknown): number | undefined =>
   typeof value === 'string' && value.startsWith(PLACEHOLDER_PREFIX)
     ? Number(value.slice(PLACEHOLDER_PREFIX.length))
     : undefined
 
-/** What a request gives, by index. */
+/** The values of a request, by placeholder index. */
 export type PlaceholderValues = readonly unknown[]
 
-/** The plan of the record with the key that is given: one for all keys. */
+/** Returns the plan that reads the record with the key of placeholder 0, shared by all keys. */
 export const withKeyPlaceholder = memoize(function withKeyPlaceholder(plan: Plan): Plan {
   const { key } = plan.entity
-  // Keys are text, but for the log's numbers.
+  // Keys are text, except in the log.
   const isKey = predicate('eq', columnOf(key, rowSource('r0')), {
     kind: 'literal',
     value: placeholder(0),
@@ -33,8 +33,8 @@ export const withKeyPlaceholder = memoize(function withKeyPlaceholder(plan: Plan
 })
 
 /**
- * The plan of the records behind a place whose values are given: one for all places with nulls in the same
- * terms.
+ * Returns the plan that reads the records after a position. Positions with nulls in the same terms share the
+ * plan.
  */
 export function afterCursor(plan: Plan, position: KeysetPosition): Plan {
   const nulls = position.map(value => (value === null ? 'n' : 'v')).join('')

@@ -2,34 +2,34 @@ import type { Entity, Navigation, Scalar } from '../model/model.js'
 import type { MetaField, SearchAst, Value } from './ast.js'
 import type { AggregateMethod, ExprType, FunctionName, ValueType } from './functions.js'
 
-/** A query that is known to make sense: every name is a model object, every expression has a type. */
+/** A validated query: every name is a model object and every expression has a type. */
 export interface Plan {
   readonly entity: Entity
-  /** What it reads instead of the entity's table. */
+  /** The derived table to read instead of the entity's table. */
   readonly from?: Derived
-  /** The name by which expressions speak of this plan's record. */
+  /** The name of this plan's record in expressions. */
   readonly row: RowName
   readonly filter?: Expr
-  /** Always ends with the key, so that the order is total. */
+  /** Ends with the key, so that the order is total. */
   readonly orderBy: readonly OrderByTerm[]
   readonly select: readonly SelectItem[]
   readonly expand: readonly Expansion[]
   readonly metaFields?: readonly MetaField[]
   readonly memberOrder?: readonly string[]
-  /** Size of the page; absent: every record (inside an expansion). */
+  /** Size of the page. Undefined in an expansion that has no limit. */
   readonly top?: number
   readonly skip: number
   readonly count: boolean
-  /** Order values of the last record of the page before, one for each term of `orderBy`. */
+  /** Order values of the last record of the previous page, one for each term of `orderBy`. */
   readonly after?: KeysetPosition
-  /** The same of the first record of the page behind: only records before it. */
+  /** Order values of the first record of the next page. Only records before it are read. */
   readonly before?: KeysetPosition
 }
 
-/** Where a record stands in an order: its value of each term, as text. */
+/** The position of a record in an order: its value of each term, as text. */
 export type KeysetPosition = readonly (string | null)[]
 
-/** The records that transformations make of others: a window on them, or groups. */
+/** A derived table: a window on other records, or groups of them. */
 export interface Derived {
   readonly entity: Entity
   readonly from?: Derived
@@ -38,7 +38,7 @@ export interface Derived {
   readonly transform: WindowTransform | GroupByTransform
 }
 
-/** Some of the records, as they are. */
+/** A part of the records, unchanged. */
 export interface WindowTransform {
   readonly kind: 'window'
   readonly orderBy: readonly OrderByTerm[]
@@ -47,8 +47,8 @@ export interface WindowTransform {
 }
 
 /**
- * One record of each group, or of all records if there are no groups. Its columns are named by place: `g0`,
- * `g1`, and so on, and `a0`, `a1`.
+ * One record per group, or one of all records if there are no groups. The columns are named by position:
+ * `g0`, `g1` and so on for groups, `a0`, `a1` and so on for aggregates.
  */
 export interface GroupByTransform {
   readonly kind: 'groups'
@@ -56,15 +56,15 @@ export interface GroupByTransform {
   readonly aggregates: readonly Aggregate[]
 }
 
-/** Without `of`: how many records there are. */
+/** An aggregate. Without `of` it counts the records. */
 export interface Aggregate {
   readonly of?: { readonly expr: Expr; readonly method: AggregateMethod }
   readonly type: ValueType
 }
 
 /**
- * `r0` is the record of the request, deeper rows are those of lambdas and expansions: equal questions have
- * equal names.
+ * The name of a row. `r0` is the record of the request. Lambdas and expansions have higher numbers. Names
+ * depend only on the nesting, so equal queries have equal names.
  */
 export type RowName = `r${number}`
 
@@ -74,7 +74,7 @@ export interface OrderByTerm {
 }
 
 export type SelectItem =
-  /** `readableIf` absent: the reader may see the field in every record. */
+  /** `readableIf` undefined: the reader can read the field of every record. */
   | { readonly kind: 'field'; readonly scalar: Scalar; readonly as?: string; readonly readableIf?: Expr }
   | { readonly kind: 'computed'; readonly name: string; readonly value: Expr }
 
@@ -86,21 +86,21 @@ export interface Expansion {
 }
 
 /**
- * Where a column is read: in a row, in the one record that a navigation leads to from there, or in a record
- * named by its key; all null if there is none.
+ * The source of a column: a row, the single record that a navigation leads to, or a record with a key.
+ * Columns are null if there is no such record.
  */
 export type ColumnSource =
   | { readonly kind: 'row'; readonly row: RowName }
   | { readonly kind: 'via'; readonly navigation: Navigation; readonly from: ColumnSource }
   | { readonly kind: 'key'; readonly entity: Entity; readonly key: Expr }
 
-/** What a lambda or a count runs over. */
+/** The collection that a lambda or a count iterates over. */
 export type Collection =
   | { readonly kind: 'values'; readonly scalar: Scalar; readonly source: ColumnSource }
   | { readonly kind: 'records'; readonly navigation: Navigation; readonly source: ColumnSource }
   /**
-   * Of the records that a navigation leads to, the one with the next lower key than the row's own: at most
-   * one. The navigation leads back to the row's entity.
+   * The record before this one: among the records that a navigation leads to, the one with the next lower key
+   * than the row's own key, if any. The navigation must lead back to the row's entity.
    */
   | { readonly kind: 'previous'; readonly navigation: Navigation; readonly source: RowSource }
 
@@ -120,7 +120,7 @@ export type Expr =
       readonly row: RowName
       readonly type: ExprType
     }
-  /** The value that a lambda over a collection of values stands at. */
+  /** The current value of a lambda over a collection of values. */
   | { readonly kind: 'element'; readonly row: RowName; readonly type: ValueType }
   | {
       readonly kind: 'call'
@@ -128,10 +128,10 @@ export type Expr =
       readonly args: readonly Expr[]
       readonly type: ValueType
     }
-  /** The value where the condition is true, elsewhere null: how a field is kept from a reader. */
+  /** The value if the condition is true, otherwise null. Hides a field from a reader. */
   | { readonly kind: 'nullUnless'; readonly when: Expr; readonly value: Expr; readonly type: ExprType }
   | { readonly kind: 'cast'; readonly arg: Expr; readonly type: ValueType }
-  /** The record's text matches what `$search` asks for. */
+  /** True if the record's text matches a `$search` expression. */
   | {
       readonly kind: 'search'
       readonly search: SearchAst
@@ -158,10 +158,10 @@ export type Expr =
 export const TRUE: Expr = { kind: 'literal', value: true, type: 'Boolean' }
 export const FALSE: Expr = { kind: 'literal', value: false, type: 'Boolean' }
 
-/** Members of a plan that hold objects of the model, and not parts of the plan. */
+/** Members of a plan that refer to objects of the model instead of parts of the plan. */
 export const MODEL_MEMBERS: ReadonlySet<string> = new Set(['entity', 'scalar', 'navigation'])
 
-/** All of them hold; true of none. */
+/** Returns the conjunction of the terms, true for none. */
 export function allOf(...terms: readonly (Expr | undefined)[]): Expr {
   const undecided = terms.filter(t => t !== undefined).filter(t => !isTrue(t))
   if (undecided.some(isFalse)) return FALSE
@@ -170,7 +170,7 @@ export function allOf(...terms: readonly (Expr | undefined)[]): Expr {
     : (undecided[0] ?? TRUE)
 }
 
-/** At least one of them holds; false of none. */
+/** Returns the disjunction of the terms, false for none. */
 export function anyOf(...terms: readonly Expr[]): Expr {
   const undecided = terms.filter(t => !isFalse(t))
   if (undecided.some(isTrue)) return TRUE
@@ -181,10 +181,10 @@ export function anyOf(...terms: readonly Expr[]): Expr {
 
 export const isTrue = (expr: Expr) => expr.kind === 'literal' && expr.value === true
 export const isFalse = (expr: Expr) => expr.kind === 'literal' && expr.value === false
-/** A column of the record itself, not of one that it leads to. */
+/** Returns true for a column of the record itself, as opposed to a related record. */
 export const isRowColumn = (expr: Expr | undefined): expr is Expr & { kind: 'column' } =>
   expr?.kind === 'column' && expr.source.kind === 'row'
-/** A literal that is not null. */
+/** Returns true for a literal that is not null. */
 export const isNonNullLiteral = (expr: Expr | undefined): expr is Expr & { kind: 'literal' } =>
   expr?.kind === 'literal' && expr.value !== null
 export const isNull = (expr: Expr) => expr.kind === 'literal' && expr.value === null
@@ -194,12 +194,12 @@ export type RowSource = ColumnSource & { readonly kind: 'row' }
 const ROW_SOURCES = new Map<RowName, RowSource>()
 
 /**
- * The source that is this row: one object for all, since what is made of rows is known by it. There are as
- * many rows as levels of a query.
+ * Returns the source for a row. There is one object per row, since results that depend on rows are memoized
+ * by it. The number of rows is bounded by the nesting of a query.
  */
 export function rowSource(row: RowName): RowSource {
-  const known = ROW_SOURCES.get(row)
-  if (known) return known
+  const existing = ROW_SOURCES.get(row)
+  if (existing) return existing
   const source: RowSource = { kind: 'row', row }
   ROW_SOURCES.set(row, source)
   return source
@@ -223,16 +223,13 @@ export const predicate = (fn: FunctionName, ...args: readonly Expr[]): Expr => (
   type: 'Boolean',
 })
 
-/** The same records from the other end. Nulls, which are below every value, change ends too. */
+/** Returns the plan with its order reversed. Nulls, which sort below every value, change ends too. */
 export const reverseOrder = <P extends Pick<Plan, 'orderBy'>>(plan: P): P => ({
   ...plan,
   orderBy: plan.orderBy.map(o => ({ ...o, descending: !o.descending })),
 })
 
-/**
- * The plan, or what it reads from, of those records only for which the condition holds: before any
- * transformation.
- */
+/** Adds a condition to a plan. If the plan has transformations, the condition applies before them. */
 export function withFilter<P extends { readonly filter?: Expr; readonly from?: Derived }>(
   plan: P,
   condition: Expr,

@@ -1,23 +1,22 @@
 /**
- * How an adapter writes records beside their fields. The JSON of a record is finished where it is read, so
- * what an adapter adds to it (an ETag, how many related records there are) is part of the reading and has its
- * name here.
+ * The JSON members that an adapter adds to each record. The database builds the JSON of a record, so these
+ * members are part of the statement and an adapter chooses their names here.
  */
 export interface Representation {
-  /** Member that holds the ETag of a record; absent: none. */
+  /** Member for the ETag of a record. Undefined: no ETag. */
   readonly etag?: string
-  /** Member that holds the address of a record that is only referred to, relative to the service root. */
+  /** Member for the URL of a reference, relative to the service root. */
   readonly reference: string
-  /** Behind the name of a navigation: how many related records there are. */
+  /** Suffix of a navigation name in the member that counts the related records. */
   readonly countSuffix: string
   /**
-   * Behind the name of a field that the reader may not see, with what is said about it; absent: nothing is
-   * said.
+   * Suffix and value of the member that marks a field as unreadable. Undefined: unreadable fields are not
+   * marked.
    */
   readonly restricted?: { readonly suffix: string; readonly value: string }
-  /** Decimals and 64-bit integers as JSON strings, for readers whose numbers are binary. */
+  /** Writes decimals and 64-bit integers as JSON strings, for readers with binary numbers. */
   readonly numbersAsText: boolean
 }
 
-/** Nothing beside the fields: for records that the service reads for itself. */
+/** No additional members, for records that the service itself reads. */
 export const BARE_REPRESENTATION: Representation = { reference: '', countSuffix: '', numbersAsText: false }

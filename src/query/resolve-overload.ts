@@ -4,10 +4,7 @@ import { toDurationSeconds } from './duration.js'
 import { type ExprType, FUNCTIONS, type FunctionName, type Signature, type ValueType } from './functions.js'
 import type { Expr } from './plan.js'
 
-/**
- * An argument before its overload is known: a literal has no type yet, since its place decides (`null`, `5`
- * for a Decimal).
- */
+/** An argument before overload resolution. A literal (`null`, `5`) has no type yet: the parameter decides. */
 export type CallArgument =
   | { readonly kind: 'literal'; readonly ast: Ast & { kind: 'literal' } }
   | { readonly kind: 'list'; readonly ast: Ast & { kind: 'list' }; readonly items: readonly CallArgument[] }
@@ -19,13 +16,13 @@ const NUMERIC_PROMOTIONS: { readonly [type in ValueType]?: readonly ValueType[] 
   Decimal: ['Double'],
 }
 
-/** Literals of these types may stand for another type too (OData 4.01 Part 2, 5.1.1.1.1 and 5.1.1.14.1). */
+/** Other types that a literal can have (OData 4.01 Part 2, 5.1.1.1.1 and 5.1.1.14.1). */
 const LITERAL_CONVERSIONS: { readonly [type in LiteralType]?: readonly ValueType[] } = {
   Enum: ['String'],
   String: ['Duration'],
 }
 
-/** Finds the overload for the arguments and gives each literal the type that its place asks for. */
+/** Finds the overload for the arguments and converts each literal to the type of its parameter. */
 export function resolveOverload(fn: FunctionName, args: readonly CallArgument[], at: SourceLocation): Expr {
   const signatures: readonly Signature[] = FUNCTIONS[fn]
   const found = signatures.find(
@@ -34,7 +31,7 @@ export function resolveOverload(fn: FunctionName, args: readonly CallArgument[],
       args.every((arg, i) => acceptsArgument(parameterType(s, i), arg)),
   )
   if (!found) return failNoOverload(fn, signatures, args, at)
-  // A collection that is null makes the whole null: no rendering needs to know of it.
+  // A null collection makes the result null, so that no SQL function has to handle it.
   if (args.some((arg, i) => arg.kind === 'literal' && isCollectionType(parameterType(found, i))))
     return { kind: 'literal', value: null, type: found.returns }
   return {
@@ -45,7 +42,7 @@ export function resolveOverload(fn: FunctionName, args: readonly CallArgument[],
   }
 }
 
-/** `and` and `or` take any number of arguments, `case` any number of pairs. */
+/** `and` and `or` accept any number of arguments, `case` any number of pairs. */
 function matchesArity(fn: FunctionName, argumentCount: number, parameterCount: number): boolean {
   if (fn === 'and' || fn === 'or') return argumentCount >= parameterCount
   return fn === 'case'
@@ -80,7 +77,7 @@ export const isCollectionType = (type: ExprType | LiteralType) => type.startsWit
 const itemType = (type: ExprType): ValueType | undefined =>
   /^Collection\((\w+)\)$/.exec(type)?.[1] as ValueType | undefined // the name of a type, by construction of Type
 
-/** The bound form of an argument whose place wants `type`. */
+/** Binds an argument to a parameter of type `type`. */
 export function coerceArgument(arg: CallArgument, type: ExprType): Expr {
   if (arg.kind === 'bound') return arg.expr
   if (arg.kind === 'list') {
@@ -93,16 +90,16 @@ export function coerceArgument(arg: CallArgument, type: ExprType): Expr {
 function coerceLiteral({ type: own, value }: Ast & { kind: 'literal' }, type: ExprType): Value {
   if (value === null) return null
   if (own === 'String' && type === 'Duration') return toDurationSeconds(String(value)) ?? null
-  // Everything wider than Int32 is text, so that no digit is lost.
+  // Numbers wider than Int32 are text, so that no digit is lost.
   return own === 'Int32' && type !== 'Int32' ? String(value) : value
 }
 
-/** The type an argument has when no place asks for another one. */
+/** Returns the type of an argument without a parameter. */
 export function naturalType(arg: CallArgument): ExprType | LiteralType {
   if (arg.kind === 'bound') return arg.expr.type
   if (arg.kind === 'literal') return arg.ast.type
   const [first] = arg.items
-  return first ? `Collection(${naturalType(first) as ValueType})` : 'Collection(String)' // shown in messages only
+  return first ? `Collection(${naturalType(first) as ValueType})` : 'Collection(String)' // used in messages only
 }
 
 function failNoOverload(
@@ -135,7 +132,10 @@ function failNoOverload(
   })
 }
 
-/** The standard has these for collections too, where they are for texts (OData 4.01 Part 2, 5.1.1.5). */
+/**
+ * Functions that the standard also defines for collections, not only for strings (OData 4.01 Part 2,
+ * 5.1.1.5).
+ */
 const COLLECTION_FUNCTIONS: ReadonlySet<FunctionName> = new Set([
   'concat',
   'contains',

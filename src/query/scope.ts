@@ -5,13 +5,13 @@ import { type Collection, type ColumnSource, type Expr, type RowName, rowSource 
 import { suggestName } from './suggest.js'
 import { hasTypeCastSegment } from './types.js'
 
-/** What a name of a lambda or of the request stands for. */
+/** The meaning of a name in a scope. */
 type Binding =
   | { readonly kind: 'record'; readonly source: ColumnSource; readonly entity: Entity }
   | { readonly kind: 'element'; readonly row: RowName; readonly type: ValueType }
   | { readonly kind: 'computed'; readonly value: Expr }
 
-/** What a path leads to. */
+/** The end of a path. */
 export type PathTarget =
   | { readonly kind: 'scalar'; readonly scalar: Scalar; readonly source: ColumnSource }
   | { readonly kind: 'element'; readonly row: RowName; readonly type: ValueType }
@@ -20,12 +20,12 @@ export type PathTarget =
   | { readonly kind: 'computed'; readonly value: Expr }
 
 /**
- * The names an expression may use: the fields of one record, `$it`, `$this`, and the variables of the lambdas
- * around it.
+ * The names that an expression can use: the fields of one record, `$it`, `$this`, and the variables of the
+ * surrounding lambdas.
  */
 export class Scope {
   private constructor(
-    /** Unprefixed names are fields of this record. */
+    /** The record whose fields are used without a prefix. */
     readonly entity: Entity,
     readonly row: RowName,
     private readonly bindings: ReadonlyMap<string, Binding>,
@@ -46,8 +46,8 @@ export class Scope {
   }
 
   /**
-   * The scope of the options of an expansion: its own records, and `$it` of the request (OData 4.01 Part 2,
-   * 5.1.1.14.4).
+   * Returns the scope of an expansion's options: the fields of its records, and `$it` of the request (OData
+   * 4.01 Part 2, 5.1.1.14.4).
    */
   forExpansion(of: Entity): Scope {
     const row = this.nextRow()
@@ -60,7 +60,10 @@ export class Scope {
     )
   }
 
-  /** The scope of a lambda's predicate. Its variable hides fields and outer variables of the same name. */
+  /**
+   * Returns the scope of a lambda's predicate. Its variable hides fields and outer variables of the same
+   * name.
+   */
   forLambda(variable: string | undefined, over: Collection): Scope {
     const row = this.nextRow()
     const binding: Binding =
@@ -75,7 +78,7 @@ export class Scope {
     )
   }
 
-  /** This scope with one more name, for a value of `$compute`. */
+  /** Returns this scope with the name of a computed value. */
   withComputed(name: string, value: Expr): Scope {
     return new Scope(
       this.entity,
@@ -85,12 +88,14 @@ export class Scope {
     )
   }
 
-  /** The scope of a filter behind a counted collection: unprefixed names are fields of its records. */
+  /**
+   * Returns the scope of a filter on a counted collection. Names without a prefix are fields of its records.
+   */
   forCount(navigation: Navigation): Scope {
     return this.forExpansion(getEntity(navigation.target))
   }
 
-  /** Name of the row that the next lambda or expansion in this scope brings. */
+  /** Returns the row name of the next lambda or expansion in this scope. */
   nextRow(): RowName {
     return `r${this.depth + 1}`
   }
@@ -110,7 +115,7 @@ export class Scope {
   }
 }
 
-/** What a path leads to from a record. */
+/** Resolves a path that begins at a record. */
 export function resolvePath(
   source: ColumnSource,
   of: Entity,
@@ -130,7 +135,7 @@ export function resolvePath(
     ? { kind: 'records', navigation: field, source }
     : fail({
         kind: 'WrongType',
-        expected: 'any, all or $count behind a collection',
+        expected: 'any, all or $count after a collection',
         found: rest.join('/'),
         at,
       })
@@ -148,6 +153,6 @@ export function failUnknownField(of: Entity, name: string, at: SourceLocation): 
   })
 }
 
-/** Every type of the model stands alone: there is none below it that a path could choose. */
+/** Refuses a type cast segment. No type of the model has derived types. */
 const failTypeCastSegment = (path: string, at: SourceLocation): never =>
-  fail({ kind: 'NotImplemented', feature: `types in paths (${path})`, at })
+  fail({ kind: 'NotImplemented', feature: `type casts in paths (${path})`, at })

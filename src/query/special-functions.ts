@@ -14,17 +14,17 @@ import {
 import { isEntityTypeName, isTypeName } from './types.js'
 
 /**
- * Operators whose arguments are not all values: a type, a lookup's value, a pattern. Each is one call of the
- * language, with bound arguments.
+ * A call of an operator with arguments that are not values: a type, a lookup value, a pattern. Other
+ * arguments are bound.
  */
 export interface SpecialCall {
   readonly at: SourceLocation
   readonly args: readonly (CallArgument | TypeArgument)[]
-  /** The entity whose record an expression without a path speaks of. */
+  /** The entity of the record that an expression without a path refers to. */
   readonly entity: Entity
 }
 
-/** A type by its name, as `cast` and `isof` take it. */
+/** A type name, as an argument of `cast` or `isof`. */
 export interface TypeArgument {
   readonly kind: 'type'
   readonly ast: Ast & { kind: 'type' }
@@ -32,8 +32,8 @@ export interface TypeArgument {
 
 const isTypeArgument = (arg: CallArgument | TypeArgument | undefined): arg is TypeArgument =>
   arg?.kind === 'type'
-/** A literal keeps its own type. */
-const coerceToOwnType = (arg: CallArgument): Expr => coerceArgument(arg, naturalType(arg) as ExprType) // literal types that are no value types fit no cast
+/** Binds an argument with its own type, also if it is a literal. */
+const coerceToOwnType = (arg: CallArgument): Expr => coerceArgument(arg, naturalType(arg) as ExprType) // literal types without a value type fit no cast
 
 function failNoSignature(name: string, { at, args }: SpecialCall, ...expected: readonly string[]): never {
   return fail({
@@ -62,13 +62,13 @@ function bindCast(special: SpecialCall): Expr {
   return isNull(arg) ? nullLiteral(to) : { kind: 'cast', arg, type: to }
 }
 
-/** Literals whose text is the value of another type, beside those that CASTS knows. */
+/** Literal types whose text is a value of the target type, in addition to `CASTS`. */
 const LITERAL_CASTS: { readonly [to in ValueType]?: readonly (ExprType | LiteralType)[] } = {
   String: ['Guid', 'Binary', 'Enum'],
   Duration: ['String'],
 }
 
-/** What cannot become a value of the type is null, and no fault. */
+/** Casts between unrelated types. The result is null instead of an error. */
 function castOtherType(
   value: CallArgument,
   from: ExprType | LiteralType,
@@ -77,7 +77,7 @@ function castOtherType(
 ): Expr {
   if (value.kind === 'literal' && LITERAL_CASTS[to]?.includes(from)) return coerceArgument(value, to)
   if (to === 'String' && from.startsWith('Geo'))
-    return fail({ kind: 'NotImplemented', feature: 'positions and shapes as text', at })
+    return fail({ kind: 'NotImplemented', feature: 'casts of geographic values to strings', at })
   return nullLiteral(to)
 }
 
@@ -86,22 +86,22 @@ function castTarget(type: Ast & { kind: 'type' }): ValueType {
   const short = name.startsWith('Edm.') ? name.slice('Edm.'.length) : undefined
   if (short !== undefined && Object.hasOwn(CASTS, short)) return short as ValueType // a key of CASTS
   if (COLLECTION_TYPE.test(name))
-    return fail({ kind: 'WrongType', expected: 'a type that is no collection', found: name, at })
+    return fail({ kind: 'WrongType', expected: 'a type other than a collection', found: name, at })
   checkTypeName(type)
   return fail({ kind: 'NotImplemented', feature: `casts to ${name}`, at })
 }
 
 const COLLECTION_TYPE = /^Collection\((.+)\)$/
 
-/** Refuses a name that no type has. */
+/** Refuses the name of an unknown type. */
 export function checkTypeName({ name, at }: Ast & { kind: 'type' }): void {
   if (!isTypeName(COLLECTION_TYPE.exec(name)?.[1] ?? name))
     fail({ kind: 'WrongType', expected: 'a type like Edm.String', found: name, at })
 }
 
 /**
- * Fields have one type each, so the question is answered here, but for null, which is of no type (OData 4.01
- * Part 2, 5.1.1.10.2).
+ * Binds `isof`. Every field has one type, so the result is known here, except for null, which has no type
+ * (OData 4.01 Part 2, 5.1.1.10.2).
  */
 function bindIsOf(special: SpecialCall): Expr {
   const [value] = special.args
@@ -114,13 +114,15 @@ function bindIsOf(special: SpecialCall): Expr {
     return failNoSignature('isof', special, '(value, type)', '(type)')
   if (isNullLiteral(value)) return FALSE
   const own = naturalType(value)
-  if (name !== `Edm.${own}` && (name !== 'Edm.PrimitiveType' || isCollectionType(own))) return FALSE // a collection is no Edm.X
+  if (name !== `Edm.${own}` && (name !== 'Edm.PrimitiveType' || isCollectionType(own))) return FALSE // a collection is not of type Edm.X
   return value.kind === 'literal'
     ? TRUE
     : predicate('ne', coerceToOwnType(value), nullLiteral(own as ValueType)) // only literals have other types
 }
 
-/** `Field has 'Value'` on a lookup: equality, or membership of every value named (decisions 2). */
+/**
+ * Binds `Field has 'Value'` on a lookup field: equality, or membership of every named value (decisions 2).
+ */
 function bindHas(special: SpecialCall): Expr {
   const [left, right] = special.args
   const field = left?.kind === 'bound' ? left.expr : undefined
@@ -143,11 +145,11 @@ export const SPECIAL_FUNCTIONS: Readonly<Record<string, (special: SpecialCall) =
   has: bindHas,
 }
 
-/** The pattern is one of ECMAScript; only a literal can be translated for the database. */
+/** Refuses a pattern that is not a literal: an ECMAScript pattern is translated when the query is bound. */
 export function requireLiteralPattern(bound: Expr, at: SourceLocation): Expr {
   const pattern = bound.kind === 'call' ? bound.args[1] : undefined
   if (pattern?.kind !== 'literal')
-    return fail({ kind: 'NotImplemented', feature: 'a pattern that is no literal', at })
+    return fail({ kind: 'NotImplemented', feature: 'a pattern that is not a literal', at })
   if (!isNull(pattern)) checkPattern(String(pattern.value), at)
   return bound
 }

@@ -1,8 +1,8 @@
 import { closest, distance } from 'fastest-levenshtein'
 
 /**
- * The known name that was probably meant, for a "did you mean"; undefined when none is near. Letter case
- * counts little.
+ * Returns the name that the client probably meant, or undefined if none is similar. A name that differs only
+ * in case comes first.
  */
 export function suggestName(name: string, known: Iterable<string>): string | undefined {
   const names = [...known]

@@ -15,8 +15,8 @@ const SHAPES = [
   'Collection',
 ]
 /**
- * Types of the standard, abstract ones too (CSDL 4.01, 4.4 and 4.5). The language has values of some of them
- * only.
+ * Types of the standard, including abstract types (CSDL 4.01, 4.4 and 4.5). The language has values of only
+ * some of them.
  */
 // biome-ignore format: table
 const EDM_TYPES: ReadonlySet<string> = new Set([
@@ -25,16 +25,16 @@ const EDM_TYPES: ReadonlySet<string> = new Set([
   'PrimitiveType', 'ComplexType', 'EntityType', 'Untyped',
 ].map(name => `Edm.${name}`))
 
-/** Whether there is a type of this name. */
+/** Returns true if a type of this name exists. */
 export const isTypeName = (name: string): boolean => EDM_TYPES.has(name) || MODEL_TYPES.has(name)
 
 /**
- * Whether a path goes through a type of the model, which narrows what stands before it (OData 4.01 Part 2,
- * 4.11); `.*` stands for all of the namespace.
+ * Returns true if a path contains a type cast segment (OData 4.01 Part 2, 4.11). `.*` matches every type of
+ * the namespace.
  */
 export const hasTypeCastSegment = (path: string): boolean =>
   path === `${NAMESPACE}.*` || path.split('/').some(name => MODEL_TYPES.has(name))
 
-/** Whether the type is that of the entity's records. */
+/** Returns true if the name is that of the entity's type. */
 export const isEntityTypeName = (name: string, typeName: string): boolean =>
   name === `${NAMESPACE}.${typeName}`

@@ -195,6 +195,7 @@ export const SETTINGS = {
   rateLimit:     setting('RATE_LIMIT', integer(0, 1_000_000), 0, 'Requests per minute and token; above it 429. 0: no limit.'),
   compressMinBytes: setting('COMPRESS_MIN_BYTES', integer(0, 104_857_600), 1024, 'Minimum size of a response that is compressed, if the client accepts compression.'),
 
+  readEngine:    setting('READ_ENGINE', oneOf('sql', 'prisma'), 'sql', '`prisma`: reads by Prisma what its arguments can express, with the same responses (docs/prisma.md). Slower.'),
   poolSize:      setting('POOL_SIZE', integer(1, 500), 10, 'Connections to PostgreSQL. Half of them cache generic plans, for reads that one index answers.'),
   poolWaitMs:    setting('POOL_WAIT_MS', integer(50, 60_000), 5000, 'Maximum wait for a connection; after it 503.'),
   statementTimeoutMs: setting('STATEMENT_TIMEOUT_MS', integer(50, 600_000), 15_000, 'Maximum duration of one SQL statement; after it 503.'),

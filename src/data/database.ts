@@ -15,6 +15,7 @@ import {
 import { StatementNames } from './postgres/statement-names.js'
 import { createTransactionRunner } from './postgres/transaction.js'
 import { PrismaClient } from './prisma/client/client.js'
+import { PrismaRecordFinder } from './prisma/find-records.js'
 import type { StatementExecutors } from './sql/statement.js'
 
 /**
@@ -118,7 +119,10 @@ async function connectWithPools(
   }
   return {
     prisma,
-    reader: createReadExecutor(pools, statementNameOf),
+    reader: {
+      ...createReadExecutor(pools, statementNameOf),
+      ...(settings.readEngine === 'prisma' && { finder: new PrismaRecordFinder(prisma) }),
+    },
     writer: createWriteExecutor(pools, statementNameOf),
     transaction: createTransactionRunner(pool, statementNameOf, 2 * settings.statementTimeoutMs),
     kind,

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { importFile } from '../../src/data/import/import.js'
+import { toPrismaWhere } from '../../src/data/prisma/where.js'
 import { readPage } from '../../src/data/read/read.js'
 import { ProblemError } from '../../src/errors/problem.js'
 import { getEntity } from '../../src/model/model.js'
@@ -16,7 +17,6 @@ import {
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 import { readDataset } from '../support/oracle/dataset.js'
 import { type Dataset, expandRecord, selectRecords } from '../support/oracle/oracle.js'
-import { toPrismaWhere } from '../support/oracle/prisma-where.js'
 import {
   arbitraryExpression,
   generatorScope,

@@ -28,7 +28,7 @@ from
       ) as json,
       concat(
         '[',
-        coalesce('"' || ((r0."ListPrice")::text) || '"', 'null'),
+        coalesce('"' || (trim_scale((r0."ListPrice")::numeric)::text) || '"', 'null'),
         ',',
         coalesce('"' || ((r0."ListingKey")::text) || '"', 'null'),
         ']'
@@ -71,7 +71,7 @@ from
       ) as json,
       concat(
         '[',
-        coalesce('"' || ((r0."ListPrice")::text) || '"', 'null'),
+        coalesce('"' || (trim_scale((r0."ListPrice")::numeric)::text) || '"', 'null'),
         ',',
         coalesce('"' || ((r0."ListingKey")::text) || '"', 'null'),
         ']'

@@ -18,6 +18,9 @@ export const DATABASE_KINDS: readonly DatabaseKind[] =
       ? ['server']
       : ['embedded', 'server']
 
+/** `TEST_READ_ENGINE=prisma` reads by Prisma what it can express, in every test. */
+const READ_ENGINE = process.env['TEST_READ_ENGINE'] === 'prisma' ? { readEngine: 'prisma' as const } : {}
+
 /** A migrated, empty database of its own, that closes without leaving anything. */
 export interface TestDatabase extends Database {
   readonly settings: DatabaseSettings
@@ -37,7 +40,7 @@ export async function copyDataDir(): Promise<string> {
 }
 
 async function openEmbeddedCopy(limits: Partial<DatabaseSettings>): Promise<TestDatabase> {
-  const settings = { ...DATABASE_LIMITS, dataDir: await copyDataDir(), ...limits }
+  const settings = { ...DATABASE_LIMITS, ...READ_ENGINE, dataDir: await copyDataDir(), ...limits }
   return withRemoval(settings, await openDatabase(settings, 'service'), () =>
     rm(settings.dataDir, { recursive: true, force: true }),
   )
@@ -50,7 +53,7 @@ async function openServerCopy(limits: Partial<DatabaseSettings>): Promise<TestDa
   await executeSql(serverUrl, `create database ${name} template ${TEMPLATE_DATABASE}`)
   const url = new URL(serverUrl)
   url.pathname = `/${name}`
-  const settings = { ...DATABASE_LIMITS, dataDir: '', databaseUrl: url.href, ...limits }
+  const settings = { ...DATABASE_LIMITS, ...READ_ENGINE, dataDir: '', databaseUrl: url.href, ...limits }
   return withRemoval(settings, await openDatabase(settings, 'service'), () =>
     executeSql(serverUrl, `drop database ${name} with (force)`),
   )

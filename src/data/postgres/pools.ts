@@ -20,6 +20,8 @@ export interface DatabaseSettings {
   readonly poolWaitMs: number
   /** How long one statement may take, in ms. */
   readonly statementTimeoutMs: number
+  /** What reads plans; absent: statements of ours. */
+  readonly readEngine?: 'sql' | 'prisma'
 }
 
 export const APPLICATION_NAME = 'listing-service'

@@ -51,6 +51,8 @@ export async function readFirstRecord(
   parameters = NO_PARAMETERS,
 ): Promise<RecordJson | undefined> {
   if (plan.filter && isFalse(plan.filter)) return undefined
+  const found = await findByEngine(executor, plan, representation, parameters, 1)
+  if (found) return found[0]
   const [row] = await runTemplate<RecordRow>(executor, recordStatementOf(plan, representation), parameters)
   return row && recordJsonOf(row)
 }
@@ -66,11 +68,13 @@ async function readRecords(
   representation: Representation,
   parameters: PlaceholderValues,
 ): Promise<RecordPage> {
-  const limit = plan.top === undefined ? Number.POSITIVE_INFINITY : plan.top + 1
+  const limit = plan.top === undefined ? undefined : plan.top + 1
+  const found = await findByEngine(executor, plan, representation, parameters, limit)
+  if (found) return RecordPage.of(found)
   let records = RecordPage.EMPTY
   for (const range of keysetRangeStatementsOf(plan, representation)) {
     records = records.concat(await readKeysetRange(executor, range, parameters))
-    if (records.length >= limit) break
+    if (limit !== undefined && records.length >= limit) break
   }
   return records
 }
@@ -125,6 +129,8 @@ const keysetRangeStatementsOf = memoize(function keysetRangeStatementsOf(
 
 export async function countRecords(executor: StatementExecutor, plan: Plan): Promise<number> {
   if (plan.filter && isFalse(plan.filter)) return 0
+  const found = await toProblemOnError(async () => executor.finder?.countRecords(plan))
+  if (found !== undefined) return found
   const [row] = await runTemplate<{ readonly count: number }>(executor, countStatementOf(plan), NO_PARAMETERS)
   return row?.count ?? 0
 }
@@ -133,14 +139,25 @@ const countStatementOf = memoize(function countStatementOf(plan: Plan) {
   return toStatementTemplate(toCountStatement(plan), planCacheModeOfCount(plan))
 })
 
-/** Runs a statement; faults of the database become problems that a client may be told. */
-async function runTemplate<T>(
+const runTemplate = <T>(
   executor: StatementExecutor,
   template: StatementTemplate,
   parameters: PlaceholderValues,
-): Promise<readonly T[]> {
+): Promise<readonly T[]> =>
+  toProblemOnError(() => executor.query<T>(bindParameters(template, parameters), template.planCacheMode))
+
+const findByEngine = (
+  { finder }: StatementExecutor,
+  plan: Plan,
+  representation: Representation,
+  parameters: PlaceholderValues,
+  limit: number | undefined,
+) => toProblemOnError(async () => finder?.findRecords(plan, representation, parameters, limit))
+
+/** Maps errors of the database to the problems that clients are told of. */
+async function toProblemOnError<T>(read: () => Promise<T>): Promise<T> {
   try {
-    return await executor.query<T>(bindParameters(template, parameters), template.planCacheMode)
+    return await read()
   } catch (error) {
     const problem = toProblem(error)
     throw problem ? withCause(problem, error) : error

@@ -1,3 +1,8 @@
+import type { PlaceholderValues } from '../../query/placeholder.js'
+import type { Plan } from '../../query/plan.js'
+import type { Representation } from '../../query/representation.js'
+import type { RecordJson, RecordWithCursor } from './json/records.js'
+
 /** A statement with its values, which are never part of its text. */
 export interface Statement {
   readonly text: string
@@ -16,6 +21,24 @@ export type PlanCacheMode = 'custom' | 'generic'
  */
 export interface StatementExecutor {
   query<T>(statement: Statement, planCacheMode?: PlanCacheMode): Promise<readonly T[]>
+  /** Asked before a statement is made; absent: every plan is read by a statement. */
+  readonly finder?: RecordFinder
+}
+
+/** A record with its version and its place in the order of the plan. */
+export type FoundRecord = RecordJson & RecordWithCursor
+
+/** Reads plans without a statement of ours: Prisma, with READ_ENGINE=prisma. */
+export interface RecordFinder {
+  /** The records of a plan, at most `limit`; undefined if the finder cannot read the plan. */
+  findRecords(
+    plan: Plan,
+    representation: Representation,
+    parameters: PlaceholderValues,
+    limit: number | undefined,
+  ): Promise<readonly FoundRecord[] | undefined>
+  /** The number of records that the filter of a plan selects; undefined if the finder cannot count them. */
+  countRecords(plan: Plan): Promise<number | undefined>
 }
 
 /**

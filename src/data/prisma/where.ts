@@ -1,17 +1,14 @@
-import { escapeLike } from '../../../src/data/sql/columns.js'
+import type { Navigation, Scalar } from '../../model/model.js'
+import type { Value } from '../../query/ast.js'
+import { type ColumnSource, type Expr, isNull, predicate, type RowName } from '../../query/plan.js'
+import { escapeLike } from '../sql/columns.js'
 import {
   COMMUTATORS,
   type ComparisonOperator,
   isComparisonOperator,
   isOrderingOperator,
   NEGATORS,
-} from '../../../src/data/sql/comparison.js'
-import type { Navigation, Scalar } from '../../../src/model/model.js'
-import type { Value } from '../../../src/query/ast.js'
-import { type ColumnSource, type Expr, isNull, predicate, type RowName } from '../../../src/query/plan.js'
-
-// What Prisma can say of the language, in its own words: a second voice beside our SQL, which random
-// expressions are asked of.
+} from '../sql/comparison.js'
 
 /** A Prisma `where`. */
 export type PrismaWhere = { readonly [name: string]: unknown }
@@ -107,10 +104,15 @@ function comparisonWhere(
   return atSource(left.source, row, test)
 }
 
+/** A position is null where one of its two numbers is. Prisma tells JSON null from the null of a column. */
+const WITHOUT_POSITION: PrismaWhere = { OR: [{ Longitude: null }, { Latitude: null }] }
+const WITH_POSITION: PrismaWhere = { AND: [{ Longitude: { not: null } }, { Latitude: { not: null } }] }
+
 /** A comparison with null is false in OData, so its complement holds for every record. */
-function nullTest(fn: ComparisonOperator, { name, nullable }: Scalar, negated: boolean): PrismaWhere {
+function nullTest(fn: ComparisonOperator, { name, type, nullable }: Scalar, negated: boolean): PrismaWhere {
   if (isOrderingOperator(fn)) return negated ? MATCH_ALL : MATCH_NONE
   const asked = negated ? NEGATORS[fn] : fn
+  if (type === 'GeographyPoint') return asked === 'eq' ? WITHOUT_POSITION : WITH_POSITION
   if (!nullable) return asked === 'ne' ? MATCH_ALL : MATCH_NONE
   return { [name]: { [PRISMA_OPERATORS[asked]]: null } }
 }

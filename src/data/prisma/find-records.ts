@@ -1,0 +1,96 @@
+import type { Entity } from '../../model/model.js'
+import type { PlaceholderValues } from '../../query/placeholder.js'
+import { isTrue, type Plan } from '../../query/plan.js'
+import type { Representation } from '../../query/representation.js'
+import type { FoundRecord, RecordFinder } from '../sql/statement.js'
+import type { PrismaClient } from './client/client.js'
+import { type FindArgs, NotExpressibleError, toFindArgs, toWhere } from './find-args.js'
+import { type PrismaRecord, toCursorText, toRecordText, versionOf } from './record-json.js'
+import type { PrismaWhere } from './where.js'
+
+/** The part of a model's delegate that reads. */
+interface ReadDelegate {
+  findMany(args: FindArgs): Promise<readonly PrismaRecord[]>
+  count(args: { readonly where?: PrismaWhere }): Promise<number>
+}
+
+type ReadClient = Pick<PrismaClient, 'property'>
+
+const delegateOf = (client: ReadClient, { name }: Entity): ReadDelegate =>
+  (client as unknown as Readonly<Record<string, ReadDelegate>>)[
+    `${name[0]?.toLowerCase()}${name.slice(1)}`
+  ] ?? failWithoutDelegate(name)
+
+function failWithoutDelegate(name: string): never {
+  throw new Error(`Prisma has no model ${name}`)
+}
+
+/** How many plans were read by Prisma, and how many were not, by entity and reason. */
+export type ReadStatistics = ReadonlyMap<string, number>
+
+/**
+ * The read engine of `READ_ENGINE=prisma`: reads the plans that Prisma has arguments for by `findMany` and
+ * `count`, and leaves the others to SQL. Related records are read in one repeatable-read transaction with
+ * theirs, so that a page shows one moment.
+ */
+export class PrismaRecordFinder implements RecordFinder {
+  readonly #client: PrismaClient
+  readonly #statistics = new Map<string, number>()
+
+  constructor(client: PrismaClient) {
+    this.#client = client
+  }
+
+  get statistics(): ReadStatistics {
+    return this.#statistics
+  }
+
+  /** The records of a plan, `limit` at most; undefined if Prisma has no arguments for the plan. */
+  async findRecords(
+    plan: Plan,
+    representation: Representation,
+    parameters: PlaceholderValues,
+    limit: number | undefined,
+  ): Promise<readonly FoundRecord[] | undefined> {
+    const args = this.#translate(plan, () => toFindArgs(plan, representation, parameters, limit))
+    if (!args) return undefined
+    const records = await this.#findMany(plan, args)
+    return records.map(record => ({
+      json: toRecordText(plan, representation, record),
+      cursor: toCursorText(plan.orderBy, record),
+      version: versionOf(record),
+    }))
+  }
+
+  /** The number of records that the filter of a plan selects; undefined if Prisma has no `where` for it. */
+  async countRecords(plan: Plan): Promise<number | undefined> {
+    const args = this.#translate(plan, () => {
+      if (plan.from) throw new NotExpressibleError('$apply')
+      return plan.filter && !isTrue(plan.filter) ? { where: toWhere(plan.filter, plan.row, []) } : {}
+    })
+    return args && delegateOf(this.#client, plan.entity).count(args)
+  }
+
+  #findMany(plan: Plan, args: FindArgs): Promise<readonly PrismaRecord[]> {
+    if (plan.expand.length === 0) return delegateOf(this.#client, plan.entity).findMany(args)
+    return this.#client.$transaction(client => delegateOf(client, plan.entity).findMany(args), {
+      isolationLevel: 'RepeatableRead',
+    })
+  }
+
+  #translate<A>({ entity }: Plan, translate: () => A): A | undefined {
+    try {
+      const args = translate()
+      this.#countPlan(`${entity.name}: Prisma`)
+      return args
+    } catch (error) {
+      if (!(error instanceof NotExpressibleError)) throw error
+      this.#countPlan(`${entity.name}: SQL, ${error.reason}`)
+      return undefined
+    }
+  }
+
+  #countPlan(name: string): void {
+    this.#statistics.set(name, (this.#statistics.get(name) ?? 0) + 1)
+  }
+}

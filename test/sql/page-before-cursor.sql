@@ -10,36 +10,7 @@ select
 from
   (
     select
-<<<<<<< HEAD
       record.*
-=======
-      array[
-        concat(
-          '{',
-          '"ListingKey":',
-          coalesce('"' || (r0."ListingKey") || '"', 'null'),
-          ',"City":',
-          coalesce('"' || (r0."City") || '"', 'null'),
-          ',"ListPrice":',
-          coalesce(
-            case
-              when trim_scale(r0."ListPrice") in ('NaN', 'Infinity', '-Infinity') then '"' || (trim_scale(r0."ListPrice"))::text || '"'
-              else (trim_scale(r0."ListPrice"))::text
-            end,
-            'null'
-          ),
-          '}'
-        ),
-        concat(
-          '[',
-          coalesce('"' || (trim_scale((r0."ListPrice")::numeric)::text) || '"', 'null'),
-          ',',
-          coalesce('"' || ((r0."ListingKey")::text) || '"', 'null'),
-          ']'
-        ),
-        concat(r0."ListingKey", r0."City", (r0."ListingKey")::text)
-      ] as made
->>>>>>> 58c0ce8 (READ_ENGINE=prisma: plans are read by Prisma's findMany where its arguments can express them)
     from
       (
         select
@@ -79,7 +50,7 @@ from
           ) as json,
           concat(
             '[',
-            coalesce('"' || ((keys.o0)::text) || '"', 'null'),
+            coalesce('"' || (trim_scale((keys.o0)::numeric)::text) || '"', 'null'),
             ',',
             coalesce('"' || ((keys.o1)::text) || '"', 'null'),
             ']'

@@ -1,11 +1,7 @@
 import sql, { join, raw, type Sql } from 'sql-template-tag'
 import type { Plan } from '../../../query/plan.js'
 import type { Representation } from '../../../query/representation.js'
-<<<<<<< HEAD
-=======
 import { toDecimalText } from '../casts.js'
-import { toSql } from '../expression.js'
->>>>>>> 58c0ce8 (READ_ENGINE=prisma: plans are read by Prisma's findMany where its arguments can express them)
 import { nestByPath, rowToJson, toObjectMember } from './json-object.js'
 import { type JsonExpression, jsonByToJson, jsonString, jsonStringWithoutEscapes } from './json-value.js'
 import {
@@ -73,16 +69,11 @@ export function toCursorText(
   orderValues: readonly Sql[],
   escaping: StringEscaping,
 ): JsonTextExpression {
-<<<<<<< HEAD
   const values = orderValues.map((orderValue, i) => {
-    const value = sql`(${orderValue})::text`
-    return orderBy[i]?.expr.type === 'String' ? jsonString(value) : jsonStringWithoutEscapes(value)
-=======
-  const values = orderBy.map(({ expr }) => {
+    const type = orderBy[i]?.expr.type
     // Without trailing zeros, so that a position has one text whatever engine reads it.
-    const value = expr.type === 'Decimal' ? toDecimalText(toSql(expr)) : sql`(${toSql(expr)})::text`
-    return expr.type === 'String' ? jsonString(value) : jsonStringWithoutEscapes(value)
->>>>>>> 58c0ce8 (READ_ENGINE=prisma: plans are read by Prisma's findMany where its arguments can express them)
+    const value = type === 'Decimal' ? toDecimalText(orderValue) : sql`(${orderValue})::text`
+    return type === 'String' ? jsonString(value) : jsonStringWithoutEscapes(value)
   })
   const parts = values.flatMap((value, i) => [
     quoteLiteral(i === 0 ? '[' : ','),

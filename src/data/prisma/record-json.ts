@@ -35,6 +35,22 @@ export function toRecordText(plan: Plan, representation: Representation, record:
   return `{${[...inOrder, ...notes].map(([name, json]) => `${JSON.stringify(name)}:${json}`).join(',')}}`
 }
 
+/** The selected fields and related records, with null in the fields that the plan hides from its reader. */
+export function maskRecord(plan: Plan, record: PrismaRecord): PrismaRecord {
+  const fields = plan.select.map(item => {
+    if (item.kind === 'computed') return [item.name, null] as const
+    const { scalar, readableIf, as: name = scalar.name } = item
+    const isReadable = !readableIf || evaluateCondition(readableIf, record)
+    return [name, isReadable ? record[scalar.name] : scalar.collection ? [] : null] as const
+  })
+  const related = plan.expand.map(({ navigation, plan: inner }): readonly [string, unknown] => {
+    const value = record[navigation.name] as readonly PrismaRecord[] | PrismaRecord | null | undefined // by the schema
+    if (Array.isArray(value)) return [navigation.name, value.map(row => maskRecord(inner, row))]
+    return [navigation.name, value ? maskRecord(inner, value as PrismaRecord) : null]
+  })
+  return Object.fromEntries([...fields, ...related])
+}
+
 function sortByOrder(members: readonly JsonMember[], order: readonly string[]): readonly JsonMember[] {
   const byName = new Map(members.map(member => [member[0], member]))
   return order.map(name => byName.get(name)).filter(member => member !== undefined)

@@ -38,7 +38,8 @@ const TAG_BYTES = 16
  * - Tokens are encrypted, so that they do not disclose values that the reader cannot see.
  * - Filter and order are authenticated with the token, so that a token of another query is refused.
  * - Tokens depend only on the key, so they outlive restarts.
- * - The initialization vector is a digest of the content. A record therefore has one token per order, which client caches need, and different contents never share a vector.
+ * - The initialization vector is a digest of the content. A record therefore has one token per order, which
+ *   client caches need, and different contents never share a vector.
  * - The text is base64url without padding, since some clients preserve only letters, digits, `-` and `_`.
  */
 export function createCursorSeal(secret: string | KeyObject): CursorSeal {

@@ -1,4 +1,4 @@
-/** A rectangle of longitudes and latitudes, in degrees. */
+/** A rectangle of longitudes and latitudes in degrees. */
 export interface BoundingBox {
   readonly west: number
   readonly south: number
@@ -6,15 +6,18 @@ export interface BoundingBox {
   readonly north: number
 }
 
-/** That of geo_distance in the migrations. */
+/** The radius that geo_distance of the migrations uses. */
 const EARTH_RADIUS_M = 6_371_008.8
 const DEGREES_PER_RADIAN = 180 / Math.PI
-/** Some ten metres, more than all rounding: a box may be too large, never too small. */
+/** About ten meters, more than all rounding errors: a box can be too large but never too small. */
 const MARGIN_DEGREES = 1e-4
 
 /**
- * Boxes that hold every point within `metres` of a point: one, or two where the circle crosses the date line;
- * all longitudes where it holds a pole. Empty if no distance is that short.
+ * Returns boxes that contain every point within a distance of a point. There are two boxes if the circle
+ * crosses the date line, and one box of all longitudes if the circle contains a pole. Returns none for a
+ * negative distance.
+ *   (-106.37, 39.64, 5000) → [{ west: -106.4285, south: 39.5949, east: -106.3115, north: 39.6851 }]
+ *     (rounded)
  */
 export function boundingBoxesAround(
   longitude: number,
@@ -25,9 +28,9 @@ export function boundingBoxesAround(
   const angularDistance = metres / EARTH_RADIUS_M
   const latitudeDelta = angularDistance * DEGREES_PER_RADIAN + MARGIN_DEGREES
   const [south, north] = [latitude - latitudeDelta, latitude + latitudeDelta]
-  const holdsPole = south <= -90 || north >= 90
+  const containsPole = south <= -90 || north >= 90
   // The meridians that touch the circle: sin(difference) = sin(angle) / cos(latitude).
-  const longitudeDelta = holdsPole
+  const longitudeDelta = containsPole
     ? 180
     : Math.asin(Math.min(1, Math.sin(angularDistance) / Math.cos(latitude / DEGREES_PER_RADIAN))) *
         DEGREES_PER_RADIAN +

@@ -3,12 +3,18 @@ import type { ExprType, ValueType } from '../../query/functions.js'
 
 const TIMESTAMP_FORMAT = `'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'`
 
-/** A timestamp as answers show it: UTC, milliseconds, `Z`. The session's time zone is UTC. */
+/**
+ * Renders a timestamp as text in UTC with milliseconds and `Z`. The session's time zone must be UTC.
+ *   `r0."X"` → `to_char(r0."X", 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+ */
 export const toTimestampText = (a: Sql) => sql`to_char(${a}, ${raw(TIMESTAMP_FORMAT)})`
-/** An exact number without zeros that mean nothing. */
+/**
+ * Renders an exact number as text without trailing zeros.
+ *   `r0."ListPrice"` → `trim_scale((r0."ListPrice")::numeric)::text`
+ */
 export const toDecimalText = (a: Sql) => sql`trim_scale((${a})::numeric)::text`
 
-/** Text that PostgreSQL would refuse gives null, as OData has it: it is looked at before it is converted. */
+/** Checks text before it is converted. Text that PostgreSQL would refuse becomes null, as in OData. */
 const ifMatches = (a: Sql, pattern: string, then: Sql) => sql`(case when ${a} ~ ${pattern} then ${then} end)`
 const NUMBER = String.raw`^[+-]?\d+(\.\d+)?([eE][+-]?\d{1,3})?$`
 const INTEGER = String.raw`^[+-]?\d+$`
@@ -19,7 +25,7 @@ const nullUnlessBetween = (n: Sql, low: string, high: string) =>
   sql`(case when ${n} between ${raw(low)} and ${raw(high)} then ${n} end)`
 const nullUnlessInt32 = (n: Sql) => nullUnlessBetween(n, '-2147483648', '2147483647')
 const nullUnlessInt64 = (n: Sql) => nullUnlessBetween(n, '-9223372036854775808', '9223372036854775807')
-/** A day that the month has; to_date would roll over. */
+/** A date that exists. to_date would accept 31 April as 1 May. */
 const toDateOrNull = (a: Sql) =>
   sql`(case when substr(${a}, 9, 2)::int <= extract(day from (substr(${a}, 1, 7) || '-01')::date + interval '1 month - 1 day') then substr(${a}, 1, 10)::date end)`
 
@@ -32,7 +38,8 @@ const CASTS_TO_STRING: { readonly [from in ExprType]?: (a: Sql) => Sql } = {
 }
 
 /**
- * How a value of one type becomes one of another, or null where it cannot (OData 4.01 Part 2, 5.1.1.10.1).
+ * Converts a value to another type, or to null if it does not fit (OData 4.01 Part 2, 5.1.1.10.1).
+ *   `cast(ListPrice,Edm.String)` → `(trim_scale((r0."ListPrice")::numeric)::text collate "C")`
  */
 export function toCast(a: Sql, from: ExprType, to: ValueType): Sql {
   if (from === to) return a

@@ -9,40 +9,51 @@ const PG_TYPE: Readonly<Record<ValueType, string>> = {
   DateTimeOffset: 'timestamptz', Date: 'date', TimeOfDay: 'time', Duration: 'numeric', GeographyPoint: 'jsonb', GeographyPolygon: 'polygon[]',
 } // biome-ignore format: table
 
+/** Returns the PostgreSQL type of a column. `Collection(String)` → `text[]` */
 export const pgType = (type: ExprType): string =>
-  PG_TYPE[type as ValueType] ?? `${PG_TYPE[type.slice('Collection('.length, -1) as ValueType]}[]` // a Type is one or the other
+  PG_TYPE[type as ValueType] ?? `${PG_TYPE[type.slice('Collection('.length, -1) as ValueType]}[]` // every type is a value type or a collection of one
 
 /**
- * The type of what an expression comes to: integers are computed as numeric, and may be larger than their own
- * type holds.
+ * Returns the PostgreSQL type of an expression. Integers are computed as numeric and can exceed their own
+ * type. `Int32` → `numeric`
  */
 export const computedPgType = (type: ExprType): string =>
   type === 'Int32' || type === 'Int64' ? PG_TYPE.Decimal : pgType(type)
 
-/** A name of the model, or that of a computed value: clients choose the latter. */
+/**
+ * Quotes an identifier: a name of the model, or of a computed value, which clients choose. `City` → `"City"`
+ */
 export const quoteIdentifier = (name: string) => raw(`"${name.replaceAll('"', '""')}"`)
 const qualifiedColumn = (row: string, name: string) => raw(`${row}."${name}"`)
 
-/** The text as LIKE finds it, sign for sign. */
+/** Escapes the wildcards of LIKE. `50%` → `50\%` */
 export const escapeLike = (text: string) => text.replaceAll(/[\\%_]/g, String.raw`\$&`)
 
+/**
+ * Renders a literal as a bound parameter.
+ *   `'Vail'` → `($1::text collate "C")`, `5` as Decimal → `$1::numeric`
+ */
 export function toSqlLiteral(value: Value, type: ValueType): Sql {
   if (value === null) return raw(`null::${PG_TYPE[type]}`)
   if (type === 'GeographyPoint') return toPointLiteral(String(value))
   if (type === 'GeographyPolygon') return toPolygonLiteral(String(value))
-  // Literals compare by code point too, also with one another.
+  // Literals use code point order, also when compared with each other.
   return type === 'String' ? sql`(${value}::text collate "C")` : sql`${value}::${raw(PG_TYPE[type])}`
 }
 
-/** `value` is "longitude latitude", as the parser leaves it. */
+/**
+ * Renders a point. `value` is "longitude latitude", as the parser returns it. `-106.37 39.64` →
+ * `geo_json($1::numeric, $2::numeric)`
+ */
 function toPointLiteral(value: string): Sql {
   const [longitude, latitude] = value.split(' ')
   return sql`geo_json(${longitude}::numeric, ${latitude}::numeric)`
 }
 
 /**
- * The rings of a polygon, the outer one first; `value` is "lon lat,lon lat,...;ring", as the parser leaves
- * it.
+ * Returns the rings of a polygon in PostgreSQL's syntax, the outer ring first. `value` is "lon lat,lon
+ * lat,...;ring", as the parser returns it.
+ *   `0 0,1 0,1 1,0 0` → `((0,0),(1,0),(1,1),(0,0))`
  */
 export const polygonRingsOf = (value: string): readonly string[] =>
   value.split(';').map(
@@ -55,7 +66,12 @@ export const polygonRingsOf = (value: string): readonly string[] =>
 const toPolygonLiteral = (value: string) =>
   sql`array[${join(polygonRingsOf(value).map(ring => sql`${ring}::polygon`))}]`
 
-/** The record that a source leads to is the one row of `via`. */
+/**
+ * Renders a column. A related record is the single row of a subquery named `via`.
+ *   `City` → `r0."City"`
+ *   `ListOffice/OfficeName` → `(select via."OfficeName" from "Office" via where via."OfficeKey" =
+ *     r0."ListOfficeKey")`
+ */
 export function toColumn({ name }: Scalar, source: ColumnSource): Sql {
   if (source.kind === 'row') return qualifiedColumn(source.row, name)
   if (source.kind === 'key')
@@ -63,7 +79,7 @@ export function toColumn({ name }: Scalar, source: ColumnSource): Sql {
   return sql`(select ${qualifiedColumn('via', name)} from ${quoteIdentifier(source.navigation.target)} via where ${qualifiedColumn('via', source.navigation.foreign)} = ${localJoinColumn(source.navigation, source.from)})`
 }
 
-/** The column of this side of a navigation's join. */
+/** Returns the column on the near side of a navigation's join. */
 function localJoinColumn(navigation: Navigation, from: ColumnSource): Sql {
   const sourceEntity =
     from.kind === 'via' ? getEntity(from.navigation.target) : from.kind === 'key' ? from.entity : undefined
@@ -72,7 +88,10 @@ function localJoinColumn(navigation: Navigation, from: ColumnSource): Sql {
     : qualifiedColumn(from.kind === 'row' ? from.row : '', navigation.local)
 }
 
-/** `from` and join condition of the rows or values of a collection, under the given name. */
+/**
+ * Returns `from` item and join condition of a collection, named `row`.
+ *   `Media` → `"Media" r1` and `r1."PropertyKey" = r0."ListingKey"`
+ */
 export function toCollectionRows(over: Collection, row: RowName): { readonly from: Sql; readonly join: Sql } {
   if (over.kind === 'values')
     return {
@@ -88,9 +107,9 @@ export function toCollectionRows(over: Collection, row: RowName): { readonly fro
 }
 
 /**
- * The previous record as a row, read from an index on the join column and the key: `(select r1.* from
- * "EntityEvent" r1 where r1."PropertyKey" = r0."PropertyKey" and r1."EntityEventSequence" <
- * r0."EntityEventSequence" order by r1."EntityEventSequence" desc limit 1) r1`.
+ * Renders the previous record as a row. An index on the join column and the key serves the subquery.
+ *   → `(select r1.* from "EntityEvent" r1 where r1."PropertyKey" = r0."PropertyKey" and
+ *     r1."EntityEventSequence" < r0."EntityEventSequence" order by r1."EntityEventSequence" desc limit 1) r1`
  */
 function toPreviousRow({ navigation, source }: Collection & { kind: 'previous' }, row: RowName): Sql {
   const { key } = getEntity(navigation.target)
@@ -99,5 +118,5 @@ function toPreviousRow({ navigation, source }: Collection & { kind: 'previous' }
   return sql`(select ${raw(row)}.* from ${quoteIdentifier(navigation.target)} ${raw(row)} where ${isRelated} and ${candidateKey} < ${ownKey} order by ${candidateKey} desc limit 1) ${raw(row)}`
 }
 
-/** A key is a literal: the binder takes no other. */
+/** A key is always a literal: the binder accepts nothing else. */
 const toKeyLiteral = (key: Expr) => (key.kind === 'literal' ? toSqlLiteral(key.value, key.type) : raw('null'))

@@ -4,9 +4,9 @@ import type { Expr } from '../../query/plan.js'
 export type ColumnExpr = Expr & { kind: 'column' }
 export type LiteralExpr = Expr & { kind: 'literal' }
 
-/** The comparisons of the language, each with that which holds where it does not. */
+/** The comparison operators, each with its negation. */
 export const NEGATORS = { eq: 'ne', ne: 'eq', gt: 'le', ge: 'lt', lt: 'ge', le: 'gt' } as const
-/** Each with that which says the same when the sides are exchanged. */
+/** The operator for exchanged operands. */
 export const COMMUTATORS = { eq: 'eq', ne: 'ne', gt: 'lt', ge: 'le', lt: 'gt', le: 'ge' } as const
 
 export type ComparisonOperator = keyof typeof NEGATORS
@@ -22,5 +22,5 @@ export const SQL_OPERATORS: Readonly<Record<ComparisonOperator, string>> = {
 
 export const isComparisonOperator = (fn: FunctionName): fn is ComparisonOperator =>
   Object.hasOwn(NEGATORS, fn)
-/** Whether it asks for more or less, and not for sameness: of null it is always false. */
+/** Returns true for `gt`, `ge`, `lt` and `le`, which are false for null. */
 export const isOrderingOperator = (fn: ComparisonOperator) => fn !== 'eq' && fn !== 'ne'

@@ -17,7 +17,10 @@ import { toArrayOverlap, toIndexablePredicate, toIndexPrefilter } from './indexa
 
 type ListExpr = Expr & { kind: 'list' }
 
-/** An expression as a value: exactly as OData defines it, nulls included. */
+/**
+ * Renders an expression as a value, exactly as OData defines it for nulls too.
+ *   `City eq 'Vail'` → `(r0."City" is not distinct from ($1::text collate "C"))`
+ */
 export function toSql(expr: Expr): Sql {
   switch (expr.kind) {
     case 'literal':
@@ -60,7 +63,10 @@ const toPostgresPattern = (pattern: Expr): Expr =>
     ? { ...pattern, value: toPostgresRegex(String(pattern.value)) ?? null }
     : pattern
 
-/** What `$search` asks for: a phrase matches its words in this order (OData 4.01 Part 2, 5.1.8). */
+/**
+ * Renders a `$search` expression. A phrase matches its words in this order (OData 4.01 Part 2, 5.1.8).
+ *   `lake OR "mountain view"` → `(phraseto_tsquery('simple', $1) || phraseto_tsquery('simple', $2))`
+ */
 function toTsQuery(search: SearchAst): Sql {
   switch (search.kind) {
     case 'phrase':
@@ -73,7 +79,7 @@ function toTsQuery(search: SearchAst): Sql {
   }
 }
 
-/** Where a Double meets an exact number, both are compared and computed as Double. */
+/** Casts exact numbers to double precision if another argument is a Double. */
 const numericPromotionOf = (expr: Expr & { kind: 'call' }) => {
   const isDouble = expr.args.some(a => a.type === 'Double')
   return (arg: Expr) =>
@@ -82,7 +88,7 @@ const numericPromotionOf = (expr: Expr & { kind: 'call' }) => {
 
 const EXACT_NUMERIC_TYPES: ReadonlySet<ExprType> = new Set(['Int32', 'Int64', 'Decimal'])
 
-/** The types that the overload works on: the widest numeric one of all arguments. */
+/** Returns the types of the overload. The widest numeric type replaces the others. */
 function operandTypes({ args }: Expr & { kind: 'call' }): readonly ExprType[] {
   const widest = (['Double', 'Decimal'] as const).find(t => args.some(a => a.type === t))
   return args.map(a => (widest && EXACT_NUMERIC_TYPES.has(a.type) ? widest : a.type))
@@ -101,16 +107,18 @@ function toCountSubquery({ over, row, filter }: Expr & { kind: 'count' }): Sql {
 }
 
 /**
- * How many records a statement looks at. Whether the one related record meets something, PostgreSQL may find
- * out by reading all of the other table at once. It cannot know that a page needs few of them, and read two
- * million listings for a page of a hundred photos: for `some`, records are looked up one by one.
+ * The expected number of rows that a condition is evaluated for. `few` makes a condition on a single related
+ * record a scalar subquery, which looks up one record per row. An EXISTS lets PostgreSQL scan the related
+ * table once, which suits `all` rows. For a page it read two million listings to return a hundred photos.
  */
 export type RowEstimate = 'few' | 'all'
 
 /**
- * A condition for `where`, in which only true counts, so null may stand for false: that allows the plain
- * comparisons that indexes serve. `negated` is the condition under a `not`, which is pushed inward by De
- * Morgan's laws (they hold for three values too); at the leaves the complement is exact, nulls included.
+ * Renders a condition for WHERE. Only true counts there, so null may replace false, which allows comparisons
+ * that indexes serve. `negated` renders the negation: De Morgan's laws push it inward, which is valid for
+ * three-valued logic, and at the leaves the complement is exact, including nulls.
+ *   `City eq 'Vail'` → `(r0."City" = ($1::text collate "C"))`
+ *   negated → `(r0."City" is distinct from ($1::text collate "C"))`
  */
 export function toCondition(expr: Expr, negated = false, rowEstimate: RowEstimate = 'few'): Sql {
   switch (expr.kind) {
@@ -156,12 +164,12 @@ function toUnrewrittenCondition(
 }
 
 /**
- * `fn` is already the complement where the condition is negated. The complement of an order comparison holds
- * for nulls too, of which the comparison itself is false.
+ * Renders a comparison. If it is negated, `fn` is already the complement. The complement of an ordering
+ * comparison is true for null, and the comparison is false for it.
  */
 function toComparison(fn: ComparisonOperator, left: Expr, right: Expr, negated: boolean): Sql {
   if (isNull(left) || isNull(right)) return toNullComparison(fn, isNull(right) ? left : right, negated)
-  // Of floating numbers the full form knows NaN.
+  // The general form handles NaN.
   if (left.type === 'Double' || right.type === 'Double') return toNullSafeComparison(fn, left, right, negated)
   if (isNonNullable(left) && isNonNullable(right)) return toOperatorComparison(fn, left, right)
   if (isOrderingOperator(fn))
@@ -169,7 +177,7 @@ function toComparison(fn: ComparisonOperator, left: Expr, right: Expr, negated: 
       ? sql`(${toOperatorComparison(NEGATORS[fn], left, right)} is not true)`
       : toOperatorComparison(fn, left, right)
   if (fn === 'ne') return sql`(${toSql(left)} is distinct from ${toSql(right)})`
-  // An index serves "=", never "is not distinct from"; they differ only where both sides can be null.
+  // An index serves `=` but not `is not distinct from`. The two differ only if both sides can be null.
   return isNonNullable(left) || isNonNullable(right)
     ? toOperatorComparison(fn, left, right)
     : sql`(${toSql(left)} is not distinct from ${toSql(right)})`
@@ -189,20 +197,20 @@ function toNullSafeComparison(fn: ComparisonOperator, left: Expr, right: Expr, n
   return negated ? sql`(not ${toSql(comparison)})` : toSql(comparison)
 }
 
-/** Whether a value is there in every record. */
+/** Returns true if an expression has a value in every record. */
 export function isNonNullable(expr: Expr): boolean {
   if (expr.kind === 'literal') return expr.value !== null
   if (expr.kind === 'column') return !expr.scalar.nullable && expr.source.kind === 'row'
   return expr.kind === 'element' || expr.kind === 'count' || (expr.kind === 'call' && expr.fn === 'now')
 }
 
-/** `in` is `eq` of any item, so null finds null (OData 4.01 Part 2, 5.1.1.1.12). */
+/** `in` is `eq` of any item, so null equals null (OData 4.01 Part 2, 5.1.1.1.12). */
 function toInCondition(left: Expr, list: Expr, negated: boolean): Sql {
   const items = list.kind === 'list' ? list.items : undefined
-  // What is computed can be null, and larger than the type of the list.
+  // A computed item can be null, and can exceed the type of the list.
   if (items?.some(i => i.kind !== 'literal'))
     return toCondition(predicate('or', ...items.map(i => predicate('eq', left, i))), negated)
-  // Without the cast PostgreSQL would take a subquery for the rows to compare with.
+  // Without the cast PostgreSQL would compare with the rows of the subquery.
   const values =
     list.kind === 'list' ? toArray(withoutNullAndNaN(list)) : sql`(${toSql(list)})::${raw(pgType(list.type))}`
   const equalsAny = sql`${toSql(left)} = any(${values})`
@@ -210,7 +218,7 @@ function toInCondition(left: Expr, list: Expr, negated: boolean): Sql {
   return negated ? sql`((${equalsAny}${orIsNull}) is not true)` : sql`(${equalsAny}${orIsNull})`
 }
 
-/** Null is asked for apart; NaN equals nothing, itself included. */
+/** Null has its own condition. NaN equals nothing, including itself. */
 const withoutNullAndNaN = (list: ListExpr): ListExpr => ({
   ...list,
   items: list.items.filter(i => !isNull(i) && !isNaNLiteral(i)),
@@ -218,8 +226,10 @@ const withoutNullAndNaN = (list: ListExpr): ListExpr => ({
 const isNaNLiteral = (expr: Expr) => expr.kind === 'literal' && expr.type === 'Double' && expr.value === 'NaN'
 
 /**
- * `any` of nothing is false, `all` of nothing true; a predicate that is null is not true (OData 4.01 Part 2,
- * 5.1.1.13).
+ * Renders a lambda. `any` of no elements is false and `all` is true. A null predicate counts as false (OData
+ * 4.01 Part 2, 5.1.1.13).
+ *   `Media/any(m:m/Order eq 1)` → `(exists (select from "Media" r1 where r1."PropertyKey" = r0."ListingKey"
+ *     and (r1."Order" = $1::int)))`
  */
 function toLambdaCondition(expr: Expr & { kind: 'lambda' }, negated: boolean, rowEstimate: RowEstimate): Sql {
   const { quantifier, over, row, body } = expr

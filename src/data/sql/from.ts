@@ -6,15 +6,17 @@ import { type RowEstimate, toCondition, toSql } from './expression.js'
 import { toOrderBy } from './limit-offset.js'
 
 /**
- * `from` with all that a plan selects from, under the name of its row: the entity's table, or what
- * transformations make of it.
+ * Renders FROM, named by the plan's row: the entity's table, or a subquery for transformations.
+ *   `groupby((City),aggregate(ListPrice with average as Mean))` → `from (select r0."City" as
+ *     "g0",(avg(r0."ListPrice"))::numeric as "a0" from "Property" r0 group by 1) r0`
  */
 export const toFrom = ({ entity, from, row }: Pick<Plan, 'entity' | 'from' | 'row'>): Sql =>
   from ? sql`from (${toSubquery(from)}) ${raw(row)}` : sql`from ${quoteIdentifier(entity.name)} ${raw(row)}`
 
 /**
- * The same with the conditions under which a row is selected.
- * @param bounds beside the filter.
+ * Renders FROM and WHERE.
+ *   `$filter=City eq 'Vail'` → `from "Property" r0 where (r0."City" = ($1::text collate "C"))`
+ * @param bounds further conditions
  */
 export function toFromWhere(
   plan: Pick<Plan, 'entity' | 'from' | 'row' | 'filter'>,
@@ -33,14 +35,14 @@ function toSubquery(derived: Derived): Sql {
     : sql`select ${raw(row)}.* ${rows} ${toOrderLimitOffset(transform)}`
 }
 
-/** The numbers are written out: they are whole, and may be larger than what a bound limit can be. */
+/** The numbers are part of the text: they are integers and can exceed the range of a bound LIMIT. */
 function toOrderLimitOffset({ orderBy, top, skip }: WindowTransform): Sql {
   return sql`order by ${toOrderBy({ orderBy })}${raw(top === undefined ? '' : ` limit ${top}`)}${raw(skip === undefined ? '' : ` offset ${skip}`)}`
 }
 
 /**
- * Groups are named by their place in the list: an expression that is written twice has parameters of its own
- * each time.
+ * Groups are referenced by position: a repeated expression would have different parameters and not match its
+ * group.
  */
 function toGroupBy({ groups, aggregates }: GroupByTransform, rows: Sql): Sql {
   const columns = [
@@ -56,13 +58,13 @@ const toAggregate = ({ of, type }: Aggregate): Sql =>
     : raw('count(*)')
 
 const aggregateFunction = (f: string) => (a: Sql) => sql`${raw(f)}(${a})`
-/** False is below true, which PostgreSQL's min and max do not know. */
+/** PostgreSQL's min and max do not accept Boolean values. False sorts before true. */
 const minOrMax = (f: string, booleanAggregate: string) => (a: Sql, type: ExprType) =>
   sql`${raw(type === 'Boolean' ? booleanAggregate : f)}(${a})`
 
 /**
- * How PostgreSQL says each method: nulls do not count, and of nothing there is null, but for how many (OData
- * Data Aggregation 4.0, 3.1.3).
+ * The SQL of each aggregate method. Nulls do not count. The aggregate of no values is null, except for a
+ * count (OData Data Aggregation 4.0, 3.1.3).
  */
 const SQL_AGGREGATES: Readonly<Record<AggregateMethod, (value: Sql, type: ExprType) => Sql>> = {
   sum: aggregateFunction('sum'),

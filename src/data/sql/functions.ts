@@ -1,7 +1,7 @@
 import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
 import type { ExprType, FunctionName } from '../../query/functions.js'
 
-/** Renders one function; `types` are those of its arguments. */
+/** Renders a function call. `types` are the types of the arguments. */
 type SqlFunction = (args: readonly Sql[], types: readonly ExprType[]) => Sql
 
 const MISSING_ARGUMENT = empty
@@ -15,7 +15,7 @@ const binary =
     f(a, b)
 const infix = (operator: string) => binary((a, b) => sql`(${a} ${raw(operator)} ${b})`)
 
-/** Picks the rendering by the type of the first argument. */
+/** Selects the SQL by the type of the first argument. */
 const overloadByType =
   (otherwise: SqlFunction, byOperandType: { readonly [type in ExprType]?: SqlFunction }): SqlFunction =>
   (args, types) =>
@@ -24,21 +24,21 @@ const overloadByType =
 const toInterval = (n: Sql) => sql`make_interval(secs => (${n})::double precision)`
 const toWholeDays = (n: Sql) => sql`trunc(${n} / 86400)::int`
 const toEpochSeconds = (t: Sql) => sql`extract(epoch from ${t})`
-/** A number as PostgreSQL's int, kept within bounds that no text reaches; null stays null. */
+/** Casts a number to int, clamped to bounds beyond the length of any text. Null remains null. */
 const clampToInt = (n: Sql) =>
   sql`(case when ${n} > 1000000000 then 1000000000 when ${n} < -1000000000 then -1000000000 else ${n} end)::int`
 /**
- * Case of all letters of all scripts, compared by code point afterwards: lower() under "C" changes ASCII
- * only.
+ * Maps the case of the letters of all scripts. The result compares by code point again. lower() under
+ * collation "C" changes only ASCII letters.
  */
 const caseMapping = (f: string) => unary(a => sql`(${raw(f)}(${a} collate "und-x-icu") collate "C")`)
-/** The characters with the Unicode property White_Space. */
+/** Characters with the Unicode property White_Space. */
 const UNICODE_WHITE_SPACE =
   '\t\n\v\f\r \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000'
 
 /**
- * Comparison is never null (OData 4.01 Part 2, 5.1.1.1): with null, `eq` and `ne` tell sameness, the others
- * are false. NaN equals nothing.
+ * Comparisons are never null (OData 4.01 Part 2, 5.1.1.1). `eq` and `ne` compare nulls as values, the others
+ * are false for null. NaN equals nothing.
  */
 const equality = overloadByType(
   binary((a, b) => sql`(${a} is not distinct from ${b})`),
@@ -61,9 +61,7 @@ const orderComparison = (operator: string) =>
 
 const toDivisionByZero = (a: Sql, b: Sql) =>
   sql`(case when ${a} = 0 or ${a} = 'NaN'::double precision then 'NaN' when (${b})::text = '-0' then sign(${a}) * '-Infinity'::double precision else sign(${a}) * 'Infinity'::double precision end)`
-/**
- * Floating division by zero has a value (IEEE 754); that of a field which is zero in some record has none.
- */
+/** Division of doubles by zero has a value (IEEE 754). Other division by zero is null. */
 const division = overloadByType(
   binary((a, b) => sql`(${a} / nullif(${b}, 0))`),
   {
@@ -75,12 +73,12 @@ const division = overloadByType(
   },
 )
 const decimalDivision = binary((a, b) => sql`((${a})::numeric / nullif(${b}, 0))`)
-// Integers are computed as numeric: no product or sum of theirs overflows.
+// Integers are computed as numeric, so that products and sums do not overflow.
 const integerArithmetic = (operator: string) => {
   const integers = binary((a, b) => sql`((${a})::numeric ${raw(operator)} (${b})::numeric)`)
   return { Int32: integers, Int64: integers } as const
 }
-/** Of an integer PostgreSQL's own functions would make a floating number, where OData has a decimal. */
+/** PostgreSQL's functions return a double for an integer. OData requires a decimal. */
 const integerAsNumeric = unary(a => sql`(${a})::numeric`)
 const rounding = (f: string) =>
   overloadByType(
@@ -94,8 +92,9 @@ const rounding = (f: string) =>
 const extractField = (field: string) => unary(a => sql`extract(${raw(field)} from ${a})`)
 
 /**
- * How PostgreSQL says each function as a value: true, false or null as OData has it. `toCondition` in sql.ts
- * has shorter forms for filters, and the only one of `in`, which looks into its list.
+ * The SQL of each function as a value: true, false or null as in OData. `toCondition` in expression.ts has
+ * shorter forms for filters, and the only form of `in`, which depends on the list.
+ *   `length(City)` → `length(r0."City")`
  */
 // biome-ignore format: table
 export const SQL_FUNCTIONS: Readonly<Record<Exclude<FunctionName, 'in'>, SqlFunction>> = {
@@ -169,6 +168,9 @@ const SUBTRACT = overloadByType(infix('-'), {
 const whenThenPairs = (args: readonly Sql[]) =>
   args.flatMap((a, i) => (i % 2 === 0 ? [[a, args[i + 1] ?? MISSING_ARGUMENT] as const] : []))
 const toNonNegative = (n: Sql) => sql`(case when ${n} < 0 then 0 else ${n} end)`
-/** Zero-based to one-based; a negative start counts from the end (OData 4.01 Part 2, 5.1.1.5.7). */
+/**
+ * Converts a zero-based start to one-based. A negative start counts from the end (OData 4.01 Part 2,
+ * 5.1.1.5.7).
+ */
 const toSubstrStart = (text: Sql, start: Sql) =>
   sql`(case when ${start} < 0 then greatest(length(${text}) + ${clampToInt(start)}, 0) else ${clampToInt(start)} end + 1)`

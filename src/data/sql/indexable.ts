@@ -19,8 +19,9 @@ const isCall = (expr: Expr | undefined, fn: FunctionName): expr is CallExpr =>
   expr?.kind === 'call' && expr.fn === fn
 
 /**
- * A condition in other words that an index can serve and that select exactly the same records where only true
- * counts; undefined where there are none. No function stands on a column that has such a form.
+ * Rewrites a predicate into an equivalent form that an index serves, or returns undefined. The two are
+ * equivalent in WHERE, where null counts as false.
+ *   `year(OnMarketDate) eq 2024` → `(r0."OnMarketDate" >= $1::date and r0."OnMarketDate" < $2::date)`
  */
 export function toIndexablePredicate(expr: CallExpr): Sql | undefined {
   const rows = readRowComparison(expr)
@@ -34,13 +35,13 @@ export function toIndexablePredicate(expr: CallExpr): Sql | undefined {
   return isCall(expr, 'contains') ? toTrigramPredicate(left, right) : undefined
 }
 
-/** `(a, b) > (1, 2)`: PostgreSQL begins to read an index at that place. */
+/** Renders `(a, b) > (1, 2)`, the start of an index scan. */
 const toRowComparisonPredicate = ({ columns, values, operator }: RowComparison): Sql =>
   sql`((${join(columns.map(c => toColumn(c.scalar, c.source)))}) ${raw(SQL_OPERATORS[operator])} (${join(values.map(v => toSqlLiteral(v.value, v.type)))}))`
 
 const commutatorOf = (fn: FunctionName) => (isComparisonOperator(fn) ? COMMUTATORS[fn] : undefined)
 
-/** `year(x) eq 2024` is a range of x; so is each other comparison but `ne`. */
+/** Rewrites a comparison of `year(x)` or `date(x)` as a range of x. `ne` is not a range. */
 function toDateRangePredicate(
   fn: FunctionName,
   { fn: period, args: [subject] }: CallExpr,
@@ -69,7 +70,7 @@ function toDateRangePredicate(
   }
 }
 
-/** Years that have a date before and after them in OData. */
+/** Years whose next year exists in OData. */
 function yearBounds(year: number): { readonly start: Sql; readonly end: Sql } | undefined {
   const firstDay = (y: number) => sql`${`${String(y).padStart(4, '0')}-01-01`}::date`
   return Number.isInteger(year) && year >= 1 && year <= 9998
@@ -77,7 +78,10 @@ function yearBounds(year: number): { readonly start: Sql; readonly end: Sql } | 
     : undefined
 }
 
-/** What front ends send while somebody types; the trigram indexes are on this expression. */
+/**
+ * Rewrites `contains(tolower(x),'text')`, which front ends send while a user types. The trigram indexes are
+ * on this expression.
+ */
 function toTrigramPredicate(text: Expr | undefined, part: Expr | undefined): Sql | undefined {
   const column = isCall(text, 'tolower') ? text.args[0] : undefined
   if (!isRowColumn(column) || !isNonNullLiteral(part)) return undefined
@@ -85,7 +89,11 @@ function toTrigramPredicate(text: Expr | undefined, part: Expr | undefined): Sql
   return sql`(${SQL_FUNCTIONS.tolower([toColumn(column.scalar, column.source)], ['String'])} like ${pattern})`
 }
 
-/** A condition that is true wherever `expr` is, and that the index on positions serves. */
+/**
+ * Returns a condition that is true wherever `expr` is true and that the index on positions serves, or
+ * undefined.
+ *   `geo.distance(GeoLocation,…) le 5000` → `(geo_point(r0."GeoLocation") <@ $1::box)`
+ */
 export function toIndexPrefilter(expr: CallExpr): Sql | undefined {
   const [left, right] = expr.args
   if (expr.fn === 'geo.intersects' && isRowColumn(left) && isNonNullLiteral(right))
@@ -117,8 +125,10 @@ function toBoundingBoxPredicate({ args: [a, b] }: CallExpr, metres: number): Sql
 }
 
 /**
- * `any(m: m eq 'a')` and `any(m: m in ('a','b'))` on a collection of values, as an index on the collection
- * serves them.
+ * Rewrites `any(m:m eq 'a')` and `any(m:m in ('a','b'))` on a collection of values into a form that a GIN
+ * index serves.
+ *   `ConstructionMaterials/any(m:m eq 'Log')` → `(r0."ConstructionMaterials" && array[($1::text collate
+ *     "C")])`
  */
 export function toArrayOverlap({ over, row, body }: Expr & { kind: 'lambda' }): Sql | undefined {
   if (over.kind !== 'values' || over.source.kind !== 'row') return undefined
@@ -130,8 +140,8 @@ export function toArrayOverlap({ over, row, body }: Expr & { kind: 'lambda' }): 
 }
 
 /**
- * The values of which the subject has one, if that is what an expression says: `s eq 'a'`, `s in ('a','b')`,
- * and such joined by `or`.
+ * Returns the values of a condition of the form `s eq 'a'`, `s in ('a','b')`, or such conditions joined by
+ * `or`.
  */
 export function equalityValuesOf(
   expr: Expr | undefined,

@@ -1,4 +1,4 @@
-/** The columns that an index is ordered by, and what it carries beside them. */
+/** The key columns of an index in their order, and the columns that it includes. */
 export interface Index {
   readonly keyColumns: readonly string[]
   readonly includedColumns: readonly string[]
@@ -10,10 +10,10 @@ const including = (index: Index, ...includedColumns: readonly string[]): Index =
   includedColumns,
 })
 
-/** What decides who may see a listing, beside its status. */
+/** Columns that determine the visibility of a listing, besides its status. */
 const VISIBILITY_COLUMNS = ['InternetEntireListingDisplayYN', 'ListAgentKey', 'ListOfficeKey'] as const
 
-/** The ordered indexes of the tables: tests hold them against the catalog of the database. */
+/** The ordered indexes of the tables. A test compares them with the catalog of the database. */
 export const INDEXES: Readonly<Record<string, readonly Index[]>> = {
   Property: [
     indexOn('ListingKey'),

@@ -3,10 +3,11 @@ import type { Plan } from '../../query/plan.js'
 import { isNonNullable, toSql } from './expression.js'
 
 /**
- * Null sorts below every value (decisions 2): first ascending, last descending. Of what is never null nothing
- * is said, so that more indexes serve it.
- *
- * @param toValue gives the value of a term where it has a name already.
+ * Renders the terms of ORDER BY. Null sorts below every value (decisions 2): first in ascending order, last
+ * in descending order. NULLS FIRST or LAST is omitted for terms that are never null, so that more indexes
+ * match.
+ *   `$orderby=City desc` → `r0."City" desc nulls last,r0."ListingKey" desc`
+ * @param toValue returns the name of a term's value if the query has one
  */
 export function toOrderBy(
   { orderBy }: Pick<Plan, 'orderBy'>,
@@ -21,8 +22,9 @@ export function toOrderBy(
 }
 
 /**
- * At most so many of the records, behind those that are skipped. The size is written out, so that a plan for
- * all values knows it; places to begin at are too many for that.
+ * Renders LIMIT and OFFSET. The limit is part of the text, so that a generic plan takes it into account.
+ * Offsets vary too much for that and are bound.
+ *   (20, 11) → ` limit 11 offset $1`
  */
 export const toLimitOffset = (skip: number, limit: number | undefined): Sql =>
   sql`${raw(limit === undefined ? '' : ` limit ${limit}`)}${skip > 0 ? sql` offset ${skip}` : empty}`

@@ -4,10 +4,11 @@ import { computedPgType, pgType } from './columns.js'
 import { isNonNullable, toSql } from './expression.js'
 
 /**
- * The records that come after the last one read, as conditions to be asked one after the other until the page
- * is full. Each is one stretch of an index on the order, so the thousandth page costs what the first costs:
- * null stands below every value, and no single comparison finds both what is beyond a value and the nulls
- * after it.
+ * Returns the conditions on the records after the cursor, to be read one after the other until the page is
+ * full. Each condition is one range of an index on the order, so every page costs the same. Null sorts below
+ * every value, so no single comparison finds the values after the cursor together with the nulls after them.
+ *   `$orderby=City desc` after ('Vail', 'L1') → `((r0."City",r0."ListingKey") < ($1::text,$2::text))` and
+ *     `(r0."City" is null)`
  */
 export function keysetRanges({
   orderBy,
@@ -28,14 +29,14 @@ export function keysetRanges({
   return first.descending && !isNonNullable(first.expr) ? [values, sql`(${isNull})`] : [values]
 }
 
-/** One term of the order, with its value in the last record read. */
+/** A term of the order with its value in the cursor. */
 interface OrderTerm {
   readonly expr: Expr
   readonly descending: boolean
   readonly cursorValue: string | null
   readonly expression: Sql
   readonly boundValue: Sql
-  /** `>` or `<`: where the next records are. */
+  /** `>` or `<`: the direction of the next records. */
   readonly operator: Sql
 }
 
@@ -44,14 +45,14 @@ const toOrderTerm = (expr: Expr, descending: boolean, cursorValue: string | null
   descending,
   cursorValue,
   expression: toSql(expr),
-  // A column is compared in its own type, which its index serves.
+  // A column is compared in its own type, which the index has.
   boundValue: sql`${cursorValue}::${raw((expr.kind === 'column' ? pgType : computedPgType)(expr.type))}`,
   operator: raw(descending ? '<' : '>'),
 })
 
 /**
- * Terms of one direction are one comparison of rows, which an index serves whole. Only the first may have
- * nulls, since they are another stretch.
+ * Terms of one direction form one row comparison, which an index serves. Only the first term can be nullable,
+ * since nulls are a separate range.
  */
 const isSingleRowComparison = ([first, ...rest]: readonly OrderTerm[]) =>
   rest.every(t => t.descending === first?.descending && isNonNullable(t.expr))
@@ -59,7 +60,7 @@ const isSingleRowComparison = ([first, ...rest]: readonly OrderTerm[]) =>
 const toRowComparison = (terms: readonly OrderTerm[], { operator }: OrderTerm) =>
   sql`((${join(terms.map(t => t.expression))}) ${operator} (${join(terms.map(t => t.boundValue))}))`
 
-/** Beyond the first term's value, or at it and beyond the rest. */
+/** Renders: after the value of the first term, or equal to it and after the rest. */
 function toAfterTerms([first, ...rest]: readonly OrderTerm[]): Sql {
   if (!first) return raw('false')
   return rest.length === 0

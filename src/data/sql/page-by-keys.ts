@@ -7,10 +7,10 @@ import { equalityValuesOf } from './indexable.js'
 import { toLimitOffset, toOrderBy } from './limit-offset.js'
 import { conjuncts, isIndexRangePerValue } from './plan-cache-policy.js'
 
-/** The key of a plan's record, as its rows name it. */
+/** The key column of a plan's record. */
 const keyColumnOf = ({ entity, row }: Plan): Sql => sql`${raw(row)}.${quoteIdentifier(entity.key.name)}`
 
-/** The rows are records of the entity's table, all of them or some: no groups. */
+/** Returns true if the rows are records of the entity's table, as opposed to groups. */
 export const hasKeys = ({ from }: Pick<Derived, 'from'>): boolean =>
   from === undefined || (from.transform.kind === 'window' && hasKeys(from))
 
@@ -18,15 +18,14 @@ export const hasKeys = ({ from }: Pick<Derived, 'from'>): boolean =>
 const orderValueName = (term: number) => `o${term}`
 
 /**
- * The records of a page whose rows may have to be sorted: first their keys and order values, then the rest of
- * these records alone. A row that is sorted carries nothing else. PostgreSQL would read the document of every
- * row that it sorts, not of the page alone (docs/performance.md).
- *
- * `$orderby=OnMarketDate&$top=20` → `select record.* from (select r0."ListingKey" as key, r0."OnMarketDate" as
- * o0, … order by o0 … limit 21) keys, lateral (select … from "Property" r0 where r0."ListingKey" = keys.key
- * limit 1) record order by keys.o0 …`
- *
- * @param toColumns makes the columns of a record from the order values, which need not be computed again.
+ * Selects a page whose rows may need sorting. The query first finds keys and order values, then reads the
+ * other columns of these records only. PostgreSQL would otherwise read the document of every row that it
+ * sorts (docs/performance.md).
+ *   `$orderby=OnMarketDate&$top=20` → `select record.* from (select r0."ListingKey" as key,
+ *     r0."OnMarketDate" as o0, … order by o0 … limit 21) keys, lateral (select … from "Property" r0 where
+ *     r0."ListingKey" = keys.key limit 1) record order by keys.o0 …`
+ * @param toColumns returns the columns of a record. It receives the order values, which need not be computed
+ * again.
  */
 export function selectByKeys(
   plan: Plan,
@@ -35,37 +34,40 @@ export function selectByKeys(
   toColumns: (orderValues: readonly Sql[]) => Sql,
 ): Sql {
   const orderValues = plan.orderBy.map((_, i) => raw(`keys.${orderValueName(i)}`))
-  // The limit says that there is one record, and has PostgreSQL look each of them up in the order of the keys.
+  // The limit tells the planner that there is one record, so that it looks up the records in the order of the
+  // keys.
   const record = sql`select ${toColumns(orderValues)} ${toFrom({ entity: plan.entity, row: plan.row })} where ${keyColumnOf(plan)} = keys.key limit 1`
   const keys =
     toKeyScanPerValue(plan, bounds, limit) ?? toKeyQuery(plan, toFromWhere(plan, 'few', bounds), limit)
   return sql`select record.* from (${keys}) keys, lateral (${record}) record order by ${toOrderBy(plan, i => orderValues[i])}`
 }
 
-/** The keys and order values of a page, from the rows of the plan. */
+/** Renders the query of a page's keys and order values. */
 function toKeyQuery(plan: Plan, rows: Sql, limit: number): Sql {
   const orderValues = plan.orderBy.map(({ expr }, i) => sql`${toSql(expr)} as ${raw(orderValueName(i))}`)
   return sql`select ${keyColumnOf(plan)} as key, ${join(orderValues)} ${rows} order by ${toOrderBy(plan, i => raw(orderValueName(i)))}${toLimitOffset(plan.skip, limit)}`
 }
 
-/** A column of texts that has one of several values, and what else the filter says. */
+/** A text column with a list of values, and the other conditions of the filter. */
 interface InListCondition {
   readonly column: string
   readonly values: readonly string[]
   readonly otherConjuncts: readonly Expr[]
 }
 
-/** Beyond these so many scans cost more than they may save. */
+/** Above this number the scans cost more than they save. */
 const MAX_INDEX_SCANS = 20
 
-/** Each scan reads what is skipped too: of more records than these the order is sorted once. */
+/** Each scan also reads the skipped records. Above this number sorting once is cheaper. */
 const MAX_SKIP_PER_SCAN = 10_000
 
 /**
- * The same for a plan whose records have one of several values of a column, where an index has those of each
- * value in the order of the plan: by one scan for each value, none longer than the page. PostgreSQL would read
- * the order until it has met enough of them, which for rare values is all of the table (18 s of two million
- * listings). Undefined for other plans.
+ * Renders the query of keys for a plan whose filter has a list of values for a column, if an index has the
+ * records of each value in the order of the plan. The query has one index scan per value, limited to the
+ * page. PostgreSQL alone would scan the order until it has found enough records: for rare values that is the
+ * whole table (18 s with two million listings). Returns undefined for other plans.
+ *   `ResourceRecordKey in ('L1','L2')` → `… from unnest($1::text[]) choice(value), lateral (select … where
+ *     r0."ResourceRecordKey" = (choice.value collate "C") order by … limit 1001) r0 …`
  */
 function toKeyScanPerValue(plan: Plan, bounds: readonly Sql[], limit: number): Sql | undefined {
   const inList = plan.from || plan.skip > MAX_SKIP_PER_SCAN ? undefined : findInListCondition(plan)
@@ -85,7 +87,10 @@ function toKeyScanPerValue(plan: Plan, bounds: readonly Sql[], limit: number): S
   )
 }
 
-/** The columns of the order, the key among them, each once: an index that serves the order holds them all. */
+/**
+ * The columns of the order, including the key, without duplicates. An index that serves the order contains
+ * all of them.
+ */
 const orderByColumns = ({ orderBy }: Plan): readonly Sql[] => [
   ...new Map(orderBy.map(({ expr }) => toSql(expr)).map(column => [column.text, column])).values(),
 ]
@@ -103,7 +108,7 @@ function findInListCondition(plan: Plan): InListCondition | undefined {
   return undefined
 }
 
-/** A term on one column of texts, whose values are known. */
+/** Reads a list of values for one text column from a conjunct. */
 function readInListCondition(term: Expr): Pick<InListCondition, 'column' | 'values'> | undefined {
   const column = firstArgumentColumnOf(term)
   const literals =
@@ -118,7 +123,7 @@ function readInListCondition(term: Expr): Pick<InListCondition, 'column' | 'valu
     : { column, values: [...new Set(literals.map(({ value }) => String(value)))] }
 }
 
-/** The column that a term begins with. */
+/** Returns the column that is the first argument of a conjunct. */
 function firstArgumentColumnOf(expr: Expr | undefined): string | undefined {
   return expr?.kind === 'call'
     ? firstArgumentColumnOf(expr.args[0])

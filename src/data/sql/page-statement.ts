@@ -20,21 +20,24 @@ import { hasKeys, selectByKeys } from './page-by-keys.js'
 import { planCacheModeOfPage } from './plan-cache-policy.js'
 import type { PlanCacheMode } from './statement.js'
 
-/** A statement that reads records, and how its rows are read; undefined: the text is not right. */
+/**
+ * A statement that reads a page, and the conversion of its rows. The conversion returns undefined if the JSON
+ * text would be wrong because a string needs escaping.
+ */
 export interface PageStatement {
   readonly statement: Sql
   readonly planCacheMode: PlanCacheMode
   readonly toRecordPage: (rows: readonly object[]) => RecordPage | undefined
 }
 
-/** The rows of a statement are what it says that they are. */
+/** Creates a page statement whose rows have a known type. */
 const typedPageStatement = <Row>(
   statement: Sql,
   planCacheMode: PlanCacheMode,
   toRecordPage: (rows: readonly Row[]) => RecordPage | undefined,
 ): PageStatement => ({ statement, planCacheMode, toRecordPage: rows => toRecordPage(rows as readonly Row[]) })
 
-/** A page in one row; null where there are no records. */
+/** A page in one row. Null if there are no records. */
 interface AggregatedPageRow {
   readonly records: string | null
   readonly cursors: string | null
@@ -42,9 +45,12 @@ interface AggregatedPageRow {
 }
 
 /**
- * The statement that reads a page, or what a stretch of the order has of it: the records, and the order
- * values from which the next page goes on. Full records have a row each, with their stored document: copying
- * them into one text would cost more. With `texts` as they are some pages cannot be read.
+ * Renders the statement that reads a page, or one range of its order: the records and their cursors. Whole
+ * records have a row each with their stored document, since aggregating them would copy the documents. With
+ * `verbatim` escaping some pages must be read again.
+ *   `$select=City` → `select string_agg(page.json, E',\n') as "records", string_agg(page.cursor, E'\n') as
+ *     "cursors", … as "isExact" from (select concat('{','"City":',…) as json, … from "Property" r0 order by
+ *     r0."ListingKey" asc limit 101) page`
  */
 export function toPageStatement(
   plan: Plan,
@@ -62,10 +68,15 @@ export function toPageStatement(
     : toAggregatedPageStatement(plan, representation, select, planCacheMode, escaping)
 }
 
-/** Makes the query of a page from the columns of its records, which are made from their order values. */
+/**
+ * Renders the query of a page from the columns of its records. The columns are derived from the order values.
+ */
 type PageQuery = (toColumns: (orderValues: readonly Sql[]) => Sql) => Sql
 
-/** No statement that sorts carries more than keys and order values, or what transformations have made. */
+/**
+ * Selects the rows of a page. A query that sorts carries only keys and order values, or the columns of a
+ * transformation.
+ */
 function selectPage(
   plan: Plan,
   bounds: readonly Sql[],
@@ -128,13 +139,21 @@ function toStoredDocumentStatement(
   )
 }
 
-/** The statement that reads one record, with its version: the first one of the plan. */
+/**
+ * Renders the statement that reads the first record of a plan, with its version.
+ *   `$select=City` → `select (select row_to_json(record) from (select r0."City" as "City") record)::text as
+ *     "json", (r0."RecordVersion")::text as "version" from "Property" r0 order by r0."ListingKey" asc limit
+ *     1`
+ */
 export function toRecordStatement(plan: Plan, representation: Representation): Sql {
   return sql`select ${toRecordColumns(plan, representation)} ${toFromWhere(plan, 'few')} order by ${toOrderBy(plan)} limit 1`
 }
 
 /**
- * What is said of one record: its JSON, or what is to be joined with its stored document, and its version.
+ * Renders the columns of one record: its JSON, or the JSON to merge with its stored document, and its
+ * version.
+ *   `$select=City` → `(select row_to_json(record) from (select r0."City" as "City") record)::text as
+ *     "json", (r0."RecordVersion")::text as "version"`
  */
 export function toRecordColumns(plan: Plan, representation: Representation): Sql {
   const stored = toStoredDocumentPlan(plan, representation)
@@ -147,12 +166,16 @@ export function toRecordColumns(plan: Plan, representation: Representation): Sql
 const toStoredDocumentColumns = ({ plan, document }: StoredDocumentPlan, representation: Representation) =>
   sql`${toRecordText(plan, representation, 'escaped').json} as "json", ${document} as "document"`
 
-/** How many records the filter selects, whatever the page. */
+/**
+ * Renders the statement that counts the records of a filter, regardless of the page.
+ *   `$filter=City eq 'Vail'` → `select count(*)::int as "count" from "Property" r0 where (r0."City" =
+ *     ($1::text collate "C"))`
+ */
 export function toCountStatement(plan: Plan): Sql {
   return sql`select count(*)::int as "count" ${toFromWhere(plan, 'all')}`
 }
 
-/** What is before a record is what comes after it from the other end. */
+/** The records before a record are those after it in the reversed order. */
 const toBeforeConditions = ({ orderBy, before }: Plan): readonly Sql[] =>
   before
     ? [

@@ -11,23 +11,23 @@ import { INDEXES, type Index } from './indexes.js'
 import { readRowComparison } from './row-comparison.js'
 import type { PlanCacheMode } from './statement.js'
 
-// Which plans PostgreSQL may keep: those for which one way is best whatever the values are. That is so where
-// an index holds the records asked for side by side and in their order, so that reading a page is reading a
-// stretch of it.
+// Decides which statements may use a generic plan: those for which one plan is best for all values. That is
+// the case if an index contains the requested records next to each other and in their order, so that reading
+// a page is one range scan.
 
-/** How the statement that reads a page or a record of the plan is planned. */
+/** Returns the plan cache mode of the statement that reads a page or a record. */
 export const planCacheModeOfPage = (plan: Plan): PlanCacheMode =>
   isGenericPlanSafe(plan) ? 'generic' : 'custom'
 
-/** How the statement that counts the records of the plan is planned. */
+/** Returns the plan cache mode of the statement that counts the records. */
 export const planCacheModeOfCount = ({ from, ...plan }: Plan): PlanCacheMode => {
   const constraints = readColumnConstraints(conjuncts(plan.filter))
   return !from && constraints && isIndexRange(plan, constraints, []) ? 'generic' : 'custom'
 }
 
 /**
- * An index holds the records that meet the conditions and have one value of the column side by side, in the
- * order of the plan; records with another value of what the index carries beside its key may be among them.
+ * Returns true if an index has the records that meet the conditions and have one value of the column next to
+ * each other, in the order of the plan. Conditions on included columns are allowed: the scan filters them.
  */
 export function isIndexRangePerValue(plan: Plan, conditions: readonly Expr[], column: string): boolean {
   const constraints = readColumnConstraints(conditions)
@@ -47,8 +47,8 @@ function isGenericPlanSafe({ from, before, expand, ...plan }: Plan): boolean {
 }
 
 /**
- * Related records are found by their record, whatever is asked; other conditions could be a better way to
- * them.
+ * Related records are found by their record with any plan. Further conditions on them could have a better
+ * plan.
  */
 const isGenericPlanSafeForExpansion = ({ plan }: Expansion): boolean => {
   const constraints = readColumnConstraints(conjuncts(plan.filter))
@@ -60,11 +60,11 @@ const isGenericPlanSafeForExpansion = ({ plan }: Expansion): boolean => {
   )
 }
 
-/** What a filter says of columns, if all that it says is of this kind. */
+/** The conditions of a filter, if all of them are comparisons of columns. */
 interface ColumnConstraints {
-  /** Columns that have one value. */
+  /** Columns with one value. */
   readonly equalityColumns: ReadonlySet<string>
-  /** Columns whose values lie within bounds. */
+  /** Columns with a range of values. */
   readonly rangeColumns: ReadonlySet<string>
 }
 
@@ -80,23 +80,20 @@ function readColumnConstraints(conditions: readonly Expr[]): ColumnConstraints |
   return { equalityColumns: columns(false), rangeColumns: columns(true) }
 }
 
-/** A comparison of rows is one range of its first column, like a comparison of that column alone. */
+/** A row comparison is one range of its first column, like a comparison of that column alone. */
 function readConstraint(term: Expr): ColumnComparison | undefined {
   const rows = readRowComparison(term)
   const [first] = rows?.columns ?? []
   return rows && first ? { column: first.scalar.name, operator: rows.operator } : readColumnComparison(term)
 }
 
-/** The conditions that must all hold. */
+/** Returns the conditions that `and` joins. */
 export const conjuncts = (expr: Expr | undefined): readonly Expr[] => {
   if (expr === undefined) return []
   return expr.kind === 'call' && expr.fn === 'and' ? expr.args.flatMap(conjuncts) : [expr]
 }
 
-/**
- * What most records meet is no way to find them: that something is not one value, or one of several things of
- * which that is one.
- */
+/** Returns true for a condition that most records meet, such as `ne`. No index is used for it. */
 function isNonSelective(expr: Expr): boolean {
   if (expr.kind !== 'call') return false
   if (expr.fn === 'or') return expr.args.some(isNonSelective)
@@ -109,7 +106,7 @@ interface ColumnComparison {
   readonly operator: ComparisonOperator
 }
 
-/** A column that is compared with a value that is there. */
+/** Reads a comparison of a column with a value that is not null. */
 function readColumnComparison(expr: Expr): ColumnComparison | undefined {
   if (expr.kind !== 'call' || !isComparisonOperator(expr.fn)) return undefined
   const [left, right] = expr.args
@@ -118,7 +115,7 @@ function readColumnComparison(expr: Expr): ColumnComparison | undefined {
     : undefined
 }
 
-/** An index holds what the terms select side by side, and in that order. */
+/** Returns true if an index contains the selected records next to each other and in this order. */
 const isIndexRange = (
   { entity }: Pick<Plan, 'entity'>,
   constraints: ColumnConstraints,
@@ -144,7 +141,7 @@ function isRangeOf(
   )
 }
 
-/** The columns of an order that an index can have, read from one end or the other. */
+/** Returns the columns of an order that an index can have, scanned in either direction. */
 function toIndexOrder(orderBy: readonly OrderByTerm[]): readonly string[] | undefined {
   const names = orderBy.map(({ expr, descending }) =>
     isRowColumn(expr) && descending === orderBy[0]?.descending ? expr.scalar.name : undefined,

@@ -8,14 +8,14 @@ import {
   type LiteralExpr,
 } from './comparison.js'
 
-/** Columns of one record that are compared with values as one row: `(a, b) > (1, 2)`. */
+/** A comparison of columns of one record with values: `(a, b) > (1, 2)`. */
 export interface RowComparison {
   readonly columns: readonly ColumnExpr[]
   readonly values: readonly LiteralExpr[]
   readonly operator: ComparisonOperator
 }
 
-/** A column of a record, compared with a value that is not null. */
+/** A comparison of a column with a value that is not null. */
 interface Comparison {
   readonly column: ColumnExpr
   readonly value: LiteralExpr
@@ -23,10 +23,11 @@ interface Comparison {
 }
 
 /**
- * The condition by which clients go on after the last record that they have read, as the one comparison of
- * rows that an index serves: `a gt 1 or (a eq 1 and b gt 2)` → `(a, b) > (1, 2)`. The same for more columns,
- * for `lt`, and with `ge` or `le` in the last place. Both forms are true of the same records, nulls included.
- * Undefined for other conditions.
+ * Recognizes the condition that clients send to continue after the last record they have read, and returns it
+ * as a row comparison, which an index serves. It also accepts more columns, `lt`, and `ge` or `le` in the
+ * last position. Both forms are true for the same records, including those with nulls. Returns undefined for
+ * other conditions.
+ *   `a gt 1 or (a eq 1 and b gt 2)` → `(a, b) > (1, 2)`
  */
 export function readRowComparison(expr: Expr): RowComparison | undefined {
   return expr.kind === 'call' && expr.fn === 'or'
@@ -34,7 +35,7 @@ export function readRowComparison(expr: Expr): RowComparison | undefined {
     : undefined
 }
 
-/** @param alternatives of which one must hold, each as the terms that it joins by `and`. */
+/** @param alternatives the operands of `or`, each as the operands of its `and` */
 function readAlternatives(alternatives: readonly (readonly Expr[])[]): RowComparison | undefined {
   const [terms = [], ...others] = alternatives
   if (others.length === 0) return terms.length === 1 && terms[0] ? readLastTerm(terms[0]) : undefined
@@ -48,7 +49,10 @@ function readAlternatives(alternatives: readonly (readonly Expr[])[]): RowCompar
   return undefined
 }
 
-/** What alternatives compare where the first column has its value; undefined: not all of them say that. */
+/**
+ * Returns the comparison that the alternatives add for an equal first column, or undefined if some do not
+ * compare it.
+ */
 function readAfterEquality(
   first: Comparison,
   alternatives: readonly (readonly Expr[])[],
@@ -85,7 +89,7 @@ function readOrdering(term: Expr): Comparison | undefined {
   return comparison && isOrderingOperator(comparison.operator) ? comparison : undefined
 }
 
-/** Floating numbers are left out: among them NaN compares in its own way. */
+/** Reads a comparison. Doubles are excluded because of NaN. */
 function readComparison(expr: Expr): Comparison | undefined {
   if (expr.kind !== 'call' || !isComparisonOperator(expr.fn)) return undefined
   const [left, right] = expr.args

@@ -1,10 +1,10 @@
 import { type PlaceholderValues, placeholderIndex } from '../../query/placeholder.js'
 import type { PlanCacheMode, Statement } from './statement.js'
 
-/** A statement that is made once for all requests that differ in what they give. */
+/** A statement with placeholders, shared by requests that differ only in their values. */
 export interface StatementTemplate extends Statement {
   readonly planCacheMode: PlanCacheMode
-  /** The values that are given. */
+  /** Positions of the placeholders. */
   readonly slots: readonly ParameterSlot[]
 }
 
@@ -13,6 +13,7 @@ interface ParameterSlot {
   readonly parameterIndex: number
 }
 
+/** Finds the placeholders of a statement. */
 export function toStatementTemplate(
   { text, values }: Statement,
   planCacheMode: PlanCacheMode,
@@ -24,12 +25,16 @@ export function toStatementTemplate(
   return { text, values, planCacheMode, slots }
 }
 
-/** The statement with what a request gives. */
+/**
+ * Returns the statement with the values of a request.
+ *   values `['Vail', placeholder(0)]` with `['L1']` → `['Vail', 'L1']`
+ */
 export function bindParameters(template: StatementTemplate, parameters: PlaceholderValues): Statement {
   if (template.slots.length === 0) return template
   const values = [...template.values]
   for (const { valueIndex, parameterIndex } of template.slots) {
-    if (parameterIndex >= parameters.length) throw new Error('A statement lacks what is given')
+    if (parameterIndex >= parameters.length)
+      throw new Error(`A statement has no value for placeholder ${parameterIndex}`)
     values[valueIndex] = parameters[parameterIndex]
   }
   return { text: template.text, values }

@@ -1,21 +1,29 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
+/** Written after each answer. It is blank, since commands may parse an answer as JSON. */
+const SEPARATOR = '\t\t\t\n'
+
+/** `curl` fails if the HTTP status is 400 or above, and ends a stream (`-N`) after six seconds. */
+const CURL = String.raw`
+curl() {
+  case " $* " in *" -N "*) set -- --max-time 6 "$@";; esac
+  command curl --fail-with-body "$@" || [ $? -eq 28 ]
+  printf '\t\t\t\n'
+}`
+
 /**
  * Runs lines of documentation in a shell and returns the body of each answer that `curl` prints. A command that
- * fails, and an HTTP status of 400 or above, is an error.
+ * fails is an error.
  */
 export async function runShell(
   lines: string,
   env: Readonly<Record<string, string | undefined>> = {},
 ): Promise<readonly string[]> {
-  const script = `set -e -o pipefail
-curl() { command curl --fail-with-body "$@"; printf '\\0'; }
-${lines}
-`
+  const script = `set -e -o pipefail${CURL}\n${lines}\n`
   const { stdout } = await promisify(execFile)('bash', ['-c', script], { env: { ...process.env, ...env } })
   return stdout
-    .split('\0')
+    .split(SEPARATOR)
     .map(body => body.trim())
     .filter(body => body !== '')
 }

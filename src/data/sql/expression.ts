@@ -137,9 +137,9 @@ function toCallCondition(expr: Expr & { kind: 'call' }, negated: boolean, rowEst
   const indexable = negated ? undefined : toIndexablePredicate(expr)
   if (indexable) return indexable
   const prefilter = negated ? undefined : toIndexPrefilter(expr)
-  return prefilter
-    ? sql`(${prefilter} and ${toUnrewrittenCondition(expr, negated, rowEstimate)})`
-    : toUnrewrittenCondition(expr, negated, rowEstimate)
+  const condition = toUnrewrittenCondition(expr, negated, rowEstimate)
+  // Of two that cost the same PostgreSQL computes the first one first: few records meet the condition.
+  return prefilter ? sql`(${condition} and ${prefilter})` : condition
 }
 
 function toUnrewrittenCondition(

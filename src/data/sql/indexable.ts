@@ -1,4 +1,5 @@
 import sql, { join, raw, type Sql } from 'sql-template-tag'
+import { getEntity, getScalar, type Scalar } from '../../model/model.js'
 import type { FunctionName } from '../../query/functions.js'
 import { type Expr, isNonNullLiteral, isRowColumn } from '../../query/plan.js'
 import { boundingBoxesAround } from './bounding-box.js'
@@ -11,6 +12,7 @@ import {
   SQL_OPERATORS,
 } from './comparison.js'
 import { SQL_FUNCTIONS } from './functions.js'
+import { TRIGRAM_INDEXES } from './indexes.js'
 import { type RowComparison, readRowComparison } from './row-comparison.js'
 
 type CallExpr = Expr & { kind: 'call' }
@@ -85,13 +87,14 @@ function yearBounds(year: number): { readonly start: Sql; readonly end: Sql } | 
 function toTrigramPredicate(text: Expr | undefined, part: Expr | undefined): Sql | undefined {
   const column = isCall(text, 'tolower') ? text.args[0] : undefined
   if (!isRowColumn(column) || !isNonNullLiteral(part)) return undefined
-  const pattern = `%${escapeLike(String(part.value))}%`
-  return sql`(${SQL_FUNCTIONS.tolower([toColumn(column.scalar, column.source)], ['String'])} like ${pattern})`
+  return sql`(${toLowercase(column)} like ${`%${escapeLike(String(part.value))}%`})`
 }
 
+const toLowercase = ({ scalar, source }: ColumnExpr) =>
+  SQL_FUNCTIONS.tolower([toColumn(scalar, source)], ['String'])
+
 /**
- * Returns a condition that is true wherever `expr` is true and that the index on positions serves, or
- * undefined.
+ * Returns a condition that is true wherever `expr` is true and that an index serves, or undefined.
  *   `geo.distance(GeoLocation,…) le 5000` → `(geo_point(r0."GeoLocation") <@ $1::box)`
  */
 export function toIndexPrefilter(expr: CallExpr): Sql | undefined {
@@ -99,12 +102,44 @@ export function toIndexPrefilter(expr: CallExpr): Sql | undefined {
   if (expr.fn === 'geo.intersects' && isRowColumn(left) && isNonNullLiteral(right))
     return sql`${toGeoPoint(left)} <@ ${polygonRingsOf(String(right.value))[0] ?? ''}::polygon`
   const commutator = commutatorOf(expr.fn)
-  if (commutator && isNonNullLiteral(left) && isCall(right, 'geo.distance'))
+  if (commutator && right && isNonNullLiteral(left) && !isNonNullLiteral(right))
     return toIndexPrefilter({ ...expr, fn: commutator, args: [right, left] })
   return (expr.fn === 'lt' || expr.fn === 'le') && isCall(left, 'geo.distance') && isNonNullLiteral(right)
     ? toBoundingBoxPredicate(left, Number(right.value))
-    : undefined
+    : toTrigramPrefilter(expr.fn, left, right)
 }
+
+/** The patterns of what a text must be like, by the function that looks for a part of it. */
+const LIKE_PATTERNS: { readonly [fn in FunctionName]?: (part: string) => string } = {
+  contains: part => `%${part}%`,
+  startswith: part => `${part}%`,
+  endswith: part => `%${part}`,
+  eq: part => part,
+}
+
+/**
+ * A text that contains another one contains it in lower case too: `contains(UnparsedAddress,'Pine')` →
+ * `lower("UnparsedAddress") like lower('%Pine%')`, which the trigram index serves. The small sigma depends on
+ * its place in the word, so a capital one stands for any character.
+ */
+function toTrigramPrefilter(
+  fn: FunctionName,
+  text: Expr | undefined,
+  part: Expr | undefined,
+): Sql | undefined {
+  const column = isCall(text, 'tolower') ? text.args[0] : text
+  const toPattern = LIKE_PATTERNS[fn]
+  if (!toPattern || !isRowColumn(column) || !TRIGRAM_SCALARS.has(column.scalar) || !isNonNullLiteral(part))
+    return undefined
+  const pattern = toPattern(escapeLike(String(part.value)).replaceAll('Σ', '_'))
+  return sql`(${toLowercase(column)} like ${SQL_FUNCTIONS.tolower([sql`${pattern}::text`], ['String'])})`
+}
+
+const TRIGRAM_SCALARS: ReadonlySet<Scalar> = new Set(
+  Object.entries(TRIGRAM_INDEXES).flatMap(([entity, names]) =>
+    names.map(name => getScalar(getEntity(entity), name)),
+  ),
+)
 
 const toGeoPoint = ({ scalar, source }: ColumnExpr) => sql`geo_point(${toColumn(scalar, source)})`
 

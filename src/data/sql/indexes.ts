@@ -62,3 +62,8 @@ export const INDEXES: Readonly<Record<string, readonly Index[]>> = {
     indexOn('PropertyKey', 'EntityEventSequence'),
   ],
 }
+
+/** The columns whose lower-case text has an index of its trigrams. */
+export const TRIGRAM_INDEXES: Readonly<Record<string, readonly string[]>> = {
+  Property: ['UnparsedAddress', 'StreetName'],
+}

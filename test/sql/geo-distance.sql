@@ -3,13 +3,13 @@
 -- plan_cache_mode: custom
 -- $1 = "-106.37"
 -- $2 = "39.64"
--- $3 = "(-106.42849226988314,39.594933981813774),(-106.31150773011687,39.68506601818623)"
--- $4 = "-106.37"
--- $5 = "39.64"
--- $6 = "5000"
--- $7 = "-106.37"
--- $8 = "39.64"
--- $9 = "5000"
+-- $3 = "-106.37"
+-- $4 = "39.64"
+-- $5 = "5000"
+-- $6 = "-106.37"
+-- $7 = "39.64"
+-- $8 = "5000"
+-- $9 = "(-106.42849226988314,39.594933981813774),(-106.31150773011687,39.68506601818623)"
 select
   string_agg(page.json, E',\n') as "records",
   string_agg(page.cursor, E'\n') as "cursors",
@@ -28,13 +28,13 @@ from
           "Property" r0
         where
           (
-            (geo_point (r0."GeoLocation") <@ $3::box)
-            and coalesce(
-              geo_distance (geo_point (r0."GeoLocation"), geo_point (geo_json ($4::numeric, $5::numeric))) <= $6::double precision
-              and geo_distance (geo_point (r0."GeoLocation"), geo_point (geo_json ($7::numeric, $8::numeric))) <> 'NaN'::double precision
-              and $9::double precision <> 'NaN'::double precision,
+            coalesce(
+              geo_distance (geo_point (r0."GeoLocation"), geo_point (geo_json ($3::numeric, $4::numeric))) <= $5::double precision
+              and geo_distance (geo_point (r0."GeoLocation"), geo_point (geo_json ($6::numeric, $7::numeric))) <> 'NaN'::double precision
+              and $8::double precision <> 'NaN'::double precision,
               false
             )
+            and (geo_point (r0."GeoLocation") <@ $9::box)
           )
         order by
           o0 asc nulls first,

@@ -20,8 +20,8 @@ from
           "Property" r0
         where
           (
-            geo_point (r0."GeoLocation") <@ $1::polygon
-            and geo_inside (geo_point (r0."GeoLocation"), array[$2::polygon])
+            geo_inside (geo_point (r0."GeoLocation"), array[$1::polygon])
+            and geo_point (r0."GeoLocation") <@ $2::polygon
           )
         order by
           o0 asc

@@ -131,7 +131,7 @@ function readString(field: Scalar, json: JsonValue): ReadResult {
 
 function readTimestamp(field: Scalar, json: JsonValue): ReadResult {
   return typeof json === 'string' && isTimestamp(json)
-    ? { value: new Date(json).toISOString() }
+    ? { value: new Date(cutToMilliseconds(json)).toISOString() }
     : wrongType(field, json)
 }
 
@@ -178,6 +178,12 @@ export function isDate(text: string): boolean {
 
 /** Returns true for a date with a time of day and an offset from UTC. */
 export const isTimestamp = (text: string): boolean => isDate(TIMESTAMP.exec(text)?.[1] ?? '')
+
+/**
+ * The text of a timestamp without the digits of a second that no column holds. `Date` and PostgreSQL round
+ * them, and `Date` reads ten digits wrong.
+ */
+export const cutToMilliseconds = (timestamp: string): string => timestamp.replace(/(\.\d{3})\d+/, '$1')
 
 /** Returns true for a name of WGS 84, the coordinate system of GeoJSON, in a `crs` member of GeoJSON 2008. */
 export const isWgs84 = (crs: string): boolean =>

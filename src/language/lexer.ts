@@ -44,7 +44,8 @@ const PATTERNS: readonly (readonly [TokenKind, string])[] = [
   ['guid', String.raw`[\dA-Fa-f]{8}-(?:[\dA-Fa-f]{4}-){3}[\dA-Fa-f]{12}`],
   ['datetime', String.raw`-?\d{4,}-\d\d-\d\d[Tt]${TIME}(?:[Zz]|[+-]\d\d:\d\d)?`],
   ['date', String.raw`-?\d{4,}-\d\d-\d\d`],
-  ['time', TIME],
+  // No digit, point or exponent follows: `30:1969-12-31` is a number, a colon and a date.
+  ['time', String.raw`${TIME}(?![\d.]|[eE][+-]?\d)`],
   ['number', String.raw`[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|-INF(?![\p{L}\d_])`],
   ['alias', `@${DOTTED}`],
   ['name', String.raw`\$?${DOTTED}`],
@@ -82,4 +83,10 @@ export function tokenAt(text: string, start: number): Token {
     end: offset + lexeme.length,
     hasLeadingWhitespace: offset > start,
   }
+}
+
+/** A token that looks like a time of day, read as the number before its first colon: `10:20` -> `10`. */
+export function numberBeforeColon({ text, offset, hasLeadingWhitespace }: Token): Token {
+  const digits = text.slice(0, text.indexOf(':'))
+  return { kind: 'number', text: digits, offset, end: offset + digits.length, hasLeadingWhitespace }
 }

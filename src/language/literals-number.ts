@@ -9,8 +9,9 @@ const INT32 = 2n ** 31n
 const INT64 = 2n ** 63n
 
 /**
- * A number of a URL: Int32 as a number, Int64 and Decimal as text, by its size and form. Exponents are
- * written out, so that `2.5e5` stays exact. `undefined` if no type can hold it.
+ * A number of a URL: Int32 as a number, the other types as text, by its size and form. Exponents are written
+ * out, so that `2.5e5` stays exact; an exponent beyond the digits of a Decimal makes a Double, like
+ * `1.7976931348623157e308`. `undefined` if no type can hold it.
  */
 export function readNumberLiteral(
   text: string,
@@ -18,13 +19,19 @@ export function readNumberLiteral(
   if (text === '-INF') return { type: 'Double', value: text }
   if (!/^[+-]?\d+$/.test(text)) {
     const value = toPlainDecimal(text)
-    return value === undefined ? undefined : { type: 'Decimal', value }
+    return value === undefined ? readDoubleLiteral(text) : { type: 'Decimal', value }
   }
   if (text.length > MAX_DIGITS) return undefined
   const whole = BigInt(text.replace(/^\+/, ''))
   const fits = (limit: bigint) => whole >= -limit && whole < limit
   if (fits(INT32)) return { type: 'Int32', value: Number(whole) }
   return { type: fits(INT64) ? 'Int64' : 'Decimal', value: whole.toString() }
+}
+
+/** A number with an exponent that a Double can hold: neither infinite nor rounded to zero. */
+function readDoubleLiteral(text: string): { readonly type: LiteralType; readonly value: Value } | undefined {
+  const number = /e/i.test(text) ? Number(text) : Number.NaN
+  return Number.isFinite(number) && number !== 0 ? { type: 'Double', value: String(number) } : undefined
 }
 
 /**

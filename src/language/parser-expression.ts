@@ -1,6 +1,6 @@
 import { fail, type SourceLocation } from '../errors/problem.js'
 import type { Ast } from '../query/ast.js'
-import type { Token } from './lexer.js'
+import { type Token, tokenAt } from './lexer.js'
 import { toJsonStringLiteral, toLiteralAst } from './literals.js'
 import { MemberExpressionParser } from './parser-member-expression.js'
 import { EXPECTED_BLANK } from './token-reader.js'
@@ -25,6 +25,9 @@ const UNARY_BINDING_POWER = BINDING_POWER.get('mul') ?? 0
 const VARIADIC_OPERATORS: ReadonlySet<string> = new Set(['and', 'or'])
 /** Functions whose last argument is a type. */
 const TYPE_FUNCTIONS: ReadonlySet<string> = new Set(['cast', 'isof'])
+
+/** Tokens of a condition of `case` that are searched for the colon after it. */
+const MAX_SEARCHED_TOKENS = 200
 
 const EXPECTED_OPERAND = 'a value, a field or a function'
 const EXPECTED_LIST = "a list like ('a','b')"
@@ -106,11 +109,39 @@ export class ExpressionParser extends MemberExpressionParser {
     )
   }
 
-  /** One `condition:value` of `case`. */
+  /** One `condition:value` of `case`. In `DaysOnMarket gt 10:20` the colon ends the number. */
   private caseBranch(): readonly [Ast, Ast] {
+    const ambiguous = this.timeThatHoldsColon()
+    if (ambiguous !== undefined) this.splitTimeAt(ambiguous)
     const condition = this.expression()
     this.expect(':')
     return [condition, this.expression()]
+  }
+
+  /**
+   * The offset of the last time of day in this condition of `case`, if the condition has no other colon: the
+   * colon between condition and value is in that token. A condition that compares with a time of day has a
+   * colon of its own: `time(X) gt 10:20:'late'`.
+   */
+  private timeThatHoldsColon(): number | undefined {
+    let found: number | undefined
+    for (const { kind, text, offset } of this.tokensOfThisLevel()) {
+      if (kind === 'punctuation' && text === ':') return undefined
+      if (kind === 'punctuation' && (text === ',' || text === ')')) return found
+      if (kind === 'time') found = offset
+    }
+    return undefined
+  }
+
+  /** The tokens from here on, without those that are in brackets of their own. */
+  private *tokensOfThisLevel(): Generator<Token> {
+    let depth = 0
+    let token = this.next
+    for (let searched = 0; searched < MAX_SEARCHED_TOKENS && token.kind !== 'end'; searched++) {
+      if (depth === 0) yield token
+      depth += bracketDepthChange(token)
+      token = tokenAt(this.text, token.end)
+    }
   }
 
   /** A type stands where a path could: `Edm.String`, `Collection(Edm.String)`; clients quote it too. */
@@ -189,4 +220,9 @@ export class ExpressionParser extends MemberExpressionParser {
       new ExpressionParser(text, `@${name}`, this.limiter).parseToEnd(read),
     )
   }
+}
+
+function bracketDepthChange({ kind, text }: Token): number {
+  if (kind !== 'punctuation') return 0
+  return Number('([{'.includes(text)) - Number(')]}'.includes(text))
 }

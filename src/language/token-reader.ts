@@ -1,6 +1,6 @@
 import { fail, type SourceLocation } from '../errors/problem.js'
 import type { Ast } from '../query/ast.js'
-import { type Token, type TokenKind, tokenAt } from './lexer.js'
+import { numberBeforeColon, type Token, type TokenKind, tokenAt } from './lexer.js'
 import type { ComplexityLimiter } from './parse-limits.js'
 
 /** What people write who come from SQL or JavaScript, and how OData says it. */
@@ -21,6 +21,8 @@ export class TokenReader {
   protected next: Token
   /** End of the token that was taken last. */
   private previousEnd = 0
+  /** Offsets of tokens that look like a time of day and are a number with a colon after it. */
+  private readonly numbersBeforeColon = new Set<number>()
 
   constructor(
     protected readonly text: string,
@@ -48,8 +50,19 @@ export class TokenReader {
   protected advance(): Token {
     const token = this.next
     this.previousEnd = token.end
-    this.next = tokenAt(this.text, token.end)
+    this.next = this.tokenFrom(token.end)
     return token
+  }
+
+  private tokenFrom(offset: number): Token {
+    const token = tokenAt(this.text, offset)
+    return this.numbersBeforeColon.has(token.offset) ? numberBeforeColon(token) : token
+  }
+
+  /** Reads the time of day at this offset, which is `next` or a later token, as a number and a colon. */
+  protected splitTimeAt(offset: number): void {
+    this.numbersBeforeColon.add(offset)
+    this.next = this.tokenFrom(this.previousEnd)
   }
 
   /** The characters from here that match a sticky expression, not as tokens; blanks count. */
@@ -161,6 +174,6 @@ export class TokenReader {
 
   private resume(offset: number): void {
     this.previousEnd = offset
-    this.next = tokenAt(this.text, offset)
+    this.next = this.tokenFrom(offset)
   }
 }

@@ -13,6 +13,7 @@ import { type Collection, columnOf, type Expr, nullLiteral, predicate } from './
 import { type CallArgument, coerceArgument, naturalType, resolveOverload } from './resolve-overload.js'
 import { type PathTarget, resolvePath, Scope } from './scope.js'
 import { checkTypeName, requireLiteralPattern, SPECIAL_FUNCTIONS } from './special-functions.js'
+import { compareInMicroseconds } from './sub-microsecond.js'
 import { suggestName } from './suggest.js'
 
 /** Binds an expression that must be Boolean. */
@@ -118,7 +119,8 @@ function bindCall(ast: Ast & { kind: 'call' }, scope: Scope): Expr {
     ast.at,
   )
   checkLiteralArguments(ast.fn, bound, ast)
-  return ast.fn === 'matchespattern' ? requireLiteralPattern(bound, ast.args[1]?.at ?? ast.at) : bound
+  if (ast.fn === 'matchespattern') return requireLiteralPattern(bound, ast.args[1]?.at ?? ast.at)
+  return bound.kind === 'call' ? compareInMicroseconds(bound) : bound
 }
 
 /** Refuses `cast` and `isof` of a record: no record has another type than its entity's. */

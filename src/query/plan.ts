@@ -155,6 +155,9 @@ export type Expr =
       readonly type: 'Int64'
     }
 
+export type CallExpr = Expr & { readonly kind: 'call' }
+export type LiteralExpr = Expr & { readonly kind: 'literal' }
+
 export const TRUE: Expr = { kind: 'literal', value: true, type: 'Boolean' }
 export const FALSE: Expr = { kind: 'literal', value: false, type: 'Boolean' }
 

@@ -239,7 +239,7 @@ describe.each(DATABASE_KINDS)('with the %s database', kind => {
     test('takes records as they are: keys, exact numbers, timestamps, points', async () => {
       const { counts, skipped } = await load(`{ "note": "x", "Property": [{
       "ListingKey": "P'/00", "ListPrice": 12345678901234567890.10, "SoldPrice": "0.1", "TaxYear": "2020", "DaysOnMarket": -3.0, "City": " \\u00e9 ", "@odata.etag": "W/1",
-      "ModificationTimestamp": "2023-12-31T23:59:59.999Z", "StandardStatus": "Odd", "Roof": null, "GeoLocation":
+      "ModificationTimestamp": "2023-12-31T23:59:59.9996Z", "StandardStatus": "Odd", "Roof": null, "GeoLocation":
       { "type": "Point", "coordinates": [-105.10, 39.70], "crs": { "type": "name", "properties": { "name": "EPSG:4326" } } } }, { "ListingKey": "P02", "Latitude": 1.50, "Longitude": "2",
       "GeoLocation": { "type": "Point", "coordinates": [2.0, 1.5] } }] }`)
       expect({ counts, skipped }).toEqual({ counts: { Property: 2 }, skipped: ['note'] })

@@ -150,7 +150,7 @@ const show = (expr: Expr | undefined) =>
 
 /** A value that no column holds (the year 12,000) refuses the request; the oracle has no such bounds. */
 const isOutOfRange = (error: unknown) =>
-  error instanceof ProblemError && error.problems[0].kind === 'BadRequest'
+  error instanceof ProblemError && error.problems[0].kind === 'ImpossibleValue'
 
 async function compare(
   { prisma, reader }: TestDatabase,

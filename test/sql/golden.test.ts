@@ -85,6 +85,7 @@ const READS: readonly ReadCase[] = [
   { file: 'filter-null', query: `${FEW}&$filter=CloseDate eq null and City ne null` },
   { file: 'filter-in', query: `${FEW}&$filter=StandardStatus eq 'Active' and City in ('Austin','Vail')&$orderby=ListPrice&$top=50` },
   { file: 'filter-year', query: `${FEW}&$filter=year(OnMarketDate) eq 2024` },
+  { file: 'filter-below-microseconds', query: `${FEW}&$filter=ModificationTimestamp gt 2026-01-01T00:00:00.0009999999Z and ModificationTimestamp add duration'PT0.0000001S' lt 2026-02-01T00:00:00Z` },
   { file: 'filter-contains', query: `${FEW}&$filter=contains(tolower(UnparsedAddress),'pine')&$orderby=UnparsedAddress&$top=20` },
   { file: 'filter-functions', query: `${FEW}&$filter=round(ListPrice div LivingArea) gt 200 and length(trim(City)) lt 8 and DaysOnMarket mod 7 eq 1` },
   { file: 'filter-any-of-values', query: `${FEW}&$filter=ConstructionMaterials/any(m:m eq 'Log')` },

@@ -1,5 +1,5 @@
 import { JsonNumber } from '../../domain/json.js'
-import { isDate, isStorable, isTimestamp, isWgs84 } from '../../domain/values.js'
+import { cutToMilliseconds, isDate, isStorable, isTimestamp, isWgs84 } from '../../domain/values.js'
 import type { EdmType, Scalar } from '../../model/model.js'
 import type { ImportJsonValue } from './json-stream.js'
 import type { ColumnValue, TableRow } from './upsert.js'
@@ -47,7 +47,7 @@ const VALUE_READERS: Readonly<Record<EdmType, ColumnValueReader>> = {
   },
   DateTimeOffset: {
     expected: 'a timestamp (YYYY-MM-DDThh:mm:ss.sssZ)',
-    read: json => (typeof json === 'string' && isTimestamp(json) ? json : undefined),
+    read: json => (typeof json === 'string' && isTimestamp(json) ? cutToMilliseconds(json) : undefined),
   },
   GeographyPoint: { expected: 'a GeoJSON point', read: () => undefined },
 }

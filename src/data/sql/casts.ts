@@ -1,5 +1,6 @@
 import sql, { raw, type Sql } from 'sql-template-tag'
 import type { ExprType, ValueType } from '../../query/functions.js'
+import { evaluateOnce } from './evaluate-once.js'
 
 const TIMESTAMP_FORMAT = `'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'`
 
@@ -14,6 +15,9 @@ export const toTimestampText = (a: Sql) => sql`to_char(${a}, ${raw(TIMESTAMP_FOR
  */
 export const toDecimalText = (a: Sql) => sql`trim_scale((${a})::numeric)::text`
 
+/** A double with all its digits: a direct cast would keep 15 of them. */
+export const doubleToNumeric = (a: Sql) => sql`(${a})::text::numeric`
+
 /** Checks text before it is converted. Text that PostgreSQL would refuse becomes null, as in OData. */
 const ifMatches = (a: Sql, pattern: string, then: Sql) => sql`(case when ${a} ~ ${pattern} then ${then} end)`
 const NUMBER = String.raw`^[+-]?\d+(\.\d+)?([eE][+-]?\d{1,3})?$`
@@ -22,9 +26,14 @@ const DATE = String.raw`^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])`
 const TIME_OF_DAY = String.raw`([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,12})?)?`
 
 const nullUnlessBetween = (n: Sql, low: string, high: string) =>
-  sql`(case when ${n} between ${raw(low)} and ${raw(high)} then ${n} end)`
+  evaluateOnce([n], x => sql`(case when ${x} between ${raw(low)} and ${raw(high)} then ${x} end)`)
 const nullUnlessInt32 = (n: Sql) => nullUnlessBetween(n, '-2147483648', '2147483647')
 const nullUnlessInt64 = (n: Sql) => nullUnlessBetween(n, '-9223372036854775808', '9223372036854775807')
+/** PostgreSQL refuses texts beyond the range of a double, and those so small that they would be zero. */
+const toDoubleOrNull = (a: Sql) =>
+  sql`(case when ${a} ~ ${NUMBER} then (case when (${a})::numeric = 0 or abs((${a})::numeric) between '4.95e-324' and '1.7976931348623157e308' then (${a})::numeric::double precision end) end)`
+/** The text of a point in time with microseconds: PostgreSQL would round further digits. */
+const cutFraction = (a: Sql) => sql`regexp_replace(${a}, '(\\.\\d{6})\\d+', '\\1')`
 /** A date that exists. to_date would accept 31 April as 1 May. */
 const toDateOrNull = (a: Sql) =>
   sql`(case when substr(${a}, 9, 2)::int <= extract(day from (substr(${a}, 1, 7) || '-01')::date + interval '1 month - 1 day') then substr(${a}, 1, 10)::date end)`
@@ -34,6 +43,8 @@ const CASTS_TO_STRING: { readonly [from in ExprType]?: (a: Sql) => Sql } = {
   Int32: toDecimalText,
   Int64: toDecimalText,
   Decimal: toDecimalText,
+  Double: a =>
+    sql`(case (${a})::text when 'Infinity' then 'INF' when '-Infinity' then '-INF' else (${a})::text end)`,
   DateTimeOffset: toTimestampText,
 }
 
@@ -43,9 +54,13 @@ const CASTS_TO_STRING: { readonly [from in ExprType]?: (a: Sql) => Sql } = {
  */
 export function toCast(a: Sql, from: ExprType, to: ValueType): Sql {
   if (from === to) return a
+  return evaluateOnce([a], operand => renderCast(operand, from, to))
+}
+
+function renderCast(a: Sql, from: ExprType, to: ValueType): Sql {
   if (to === 'String') return sql`(${(CASTS_TO_STRING[from] ?? (x => sql`(${x})::text`))(a)} collate "C")`
   if (from === 'String') return (CASTS_FROM_STRING[to] ?? (() => sql`null`))(a)
-  return (CASTS_BY_TARGET[to] ?? (x => x))(a)
+  return (CASTS_BY_TARGET[to] ?? (x => x))(from === 'Double' ? doubleToNumeric(a) : a)
 }
 
 const CASTS_FROM_STRING: { readonly [to in ValueType]?: (a: Sql) => Sql } = {
@@ -53,14 +68,15 @@ const CASTS_FROM_STRING: { readonly [to in ValueType]?: (a: Sql) => Sql } = {
   Int32: a => nullUnlessInt32(ifMatches(a, INTEGER, sql`(${a})::numeric`)),
   Int64: a => nullUnlessInt64(ifMatches(a, INTEGER, sql`(${a})::numeric`)),
   Decimal: a => ifMatches(a, NUMBER, sql`(${a})::numeric`),
-  Double: a => ifMatches(a, NUMBER, sql`(${a})::numeric::double precision`),
+  Double: a =>
+    sql`(case ${a} when 'INF' then 'Infinity' when '-INF' then '-Infinity' when 'NaN' then 'NaN' else ${toDoubleOrNull(a)} end)`,
   Date: a => ifMatches(a, `${DATE}$`, toDateOrNull(a)),
-  TimeOfDay: a => ifMatches(a, `^${TIME_OF_DAY}$`, sql`(${a})::time`),
+  TimeOfDay: a => ifMatches(a, `^${TIME_OF_DAY}$`, sql`(${cutFraction(a)})::time`),
   DateTimeOffset: a =>
     ifMatches(
       a,
       `${DATE}T${TIME_OF_DAY}(Z|[+-]([01]\\d|2[0-3]):[0-5]\\d)$`,
-      sql`(case when ${toDateOrNull(a)} is not null then (${a})::timestamptz end)`,
+      sql`(case when ${toDateOrNull(a)} is not null then (${cutFraction(a)})::timestamptz end)`,
     ),
 }
 

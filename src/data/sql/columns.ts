@@ -3,6 +3,7 @@ import { getEntity, getScalar, type Navigation, type Scalar } from '../../model/
 import type { Value } from '../../query/ast.js'
 import type { ExprType, ValueType } from '../../query/functions.js'
 import type { Collection, ColumnSource, Expr, RowName } from '../../query/plan.js'
+import { cutToMicroseconds, isPointInTime } from '../../query/sub-microsecond.js'
 
 const PG_TYPE: Readonly<Record<ValueType, string>> = {
   Boolean: 'boolean', Int32: 'int', Int64: 'bigint', Decimal: 'numeric', Double: 'double precision', String: 'text',
@@ -38,8 +39,14 @@ export function toSqlLiteral(value: Value, type: ValueType): Sql {
   if (type === 'GeographyPoint') return toPointLiteral(String(value))
   if (type === 'GeographyPolygon') return toPolygonLiteral(String(value))
   // Literals use code point order, also when compared with each other.
-  return type === 'String' ? sql`(${value}::text collate "C")` : sql`${value}::${raw(PG_TYPE[type])}`
+  return type === 'String'
+    ? sql`(${value}::text collate "C")`
+    : sql`${toParameter(value, type)}::${raw(PG_TYPE[type])}`
 }
+
+/** A value as a parameter. PostgreSQL would round a point in time to microseconds. */
+export const toParameter = (value: Value, type: ExprType): Value =>
+  isPointInTime(type) && typeof value === 'string' ? cutToMicroseconds(value) : value
 
 /**
  * Renders a point. `value` is "longitude latitude", as the parser returns it. `-106.37 39.64` →

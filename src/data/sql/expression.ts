@@ -4,7 +4,7 @@ import type { ExprType } from '../../query/functions.js'
 import { toPostgresRegex } from '../../query/pattern.js'
 import { type Expr, isNull, predicate } from '../../query/plan.js'
 import { toCast } from './casts.js'
-import { pgType, toCollectionRows, toColumn, toSqlLiteral } from './columns.js'
+import { pgType, toCollectionRows, toColumn, toParameter, toSqlLiteral } from './columns.js'
 import {
   type ComparisonOperator,
   isComparisonOperator,
@@ -12,6 +12,7 @@ import {
   NEGATORS,
   SQL_OPERATORS,
 } from './comparison.js'
+import { compareAsDurations, toExactTimeSql } from './exact-time.js'
 import { SQL_FUNCTIONS } from './functions.js'
 import { toArrayOverlap, toIndexablePredicate, toIndexPrefilter } from './indexable.js'
 
@@ -48,14 +49,18 @@ export function toSql(expr: Expr): Sql {
   }
 }
 
-function toFunctionCall(expr: Expr & { kind: 'call' }): Sql {
+function toFunctionCall(call: Expr & { kind: 'call' }): Sql {
+  const expr = compareAsDurations(call)
   if (expr.fn === 'in') return sql`coalesce(${toCondition(expr)}, false)`
   if (expr.fn === 'matchespattern')
     return SQL_FUNCTIONS.matchespattern(
       expr.args.map((a, i) => toSql(i === 1 ? toPostgresPattern(a) : a)),
       operandTypes(expr),
     )
-  return SQL_FUNCTIONS[expr.fn](expr.args.map(numericPromotionOf(expr)), operandTypes(expr))
+  return (
+    toExactTimeSql(expr, toSql) ??
+    SQL_FUNCTIONS[expr.fn](expr.args.map(numericPromotionOf(expr)), operandTypes(expr))
+  )
 }
 
 const toPostgresPattern = (pattern: Expr): Expr =>
@@ -95,7 +100,7 @@ function operandTypes({ args }: Expr & { kind: 'call' }): readonly ExprType[] {
 }
 
 function toArray({ items, type }: ListExpr): Sql {
-  const values = items.map(i => (i.kind === 'literal' ? i.value : undefined))
+  const values = items.map(i => (i.kind === 'literal' ? toParameter(i.value, i.type) : undefined))
   if (values.every(v => v !== undefined)) return sql`${values}::${raw(pgType(type))}`
   return sql`array[${join(items.map(toSql))}]::${raw(pgType(type))}`
 }
@@ -133,7 +138,8 @@ export function toCondition(expr: Expr, negated = false, rowEstimate: RowEstimat
   }
 }
 
-function toCallCondition(expr: Expr & { kind: 'call' }, negated: boolean, rowEstimate: RowEstimate): Sql {
+function toCallCondition(call: Expr & { kind: 'call' }, negated: boolean, rowEstimate: RowEstimate): Sql {
+  const expr = compareAsDurations(call)
   const indexable = negated ? undefined : toIndexablePredicate(expr)
   if (indexable) return indexable
   const prefilter = negated ? undefined : toIndexPrefilter(expr)
@@ -204,12 +210,19 @@ export function isNonNullable(expr: Expr): boolean {
   return expr.kind === 'element' || expr.kind === 'count' || (expr.kind === 'call' && expr.fn === 'now')
 }
 
+/** Expressions that may be written several times. Others are evaluated once. */
+const SIMPLE_KINDS: ReadonlySet<Expr['kind']> = new Set(['literal', 'column', 'element', 'result'])
+
 /** `in` is `eq` of any item, so null equals null (OData 4.01 Part 2, 5.1.1.1.12). */
 function toInCondition(left: Expr, list: Expr, negated: boolean): Sql {
   const items = list.kind === 'list' ? list.items : undefined
   // A computed item can be null, and can exceed the type of the list.
-  if (items?.some(i => i.kind !== 'literal'))
-    return toCondition(predicate('or', ...items.map(i => predicate('eq', left, i))), negated)
+  if (items?.some(i => i.kind !== 'literal')) {
+    const equals = (value: Expr) => predicate('or', ...items.map(i => predicate('eq', value, i)))
+    if (SIMPLE_KINDS.has(left.kind)) return toCondition(equals(left), negated)
+    const once: Expr = { kind: 'result', row: 'r99', name: 'g0', type: left.type }
+    return sql`(select ${toCondition(equals(once), negated)} from (select ${toSql(left)} as g0) r99)`
+  }
   // Without the cast PostgreSQL would compare with the rows of the subquery.
   const values =
     list.kind === 'list' ? toArray(withoutNullAndNaN(list)) : sql`(${toSql(list)})::${raw(pgType(list.type))}`

@@ -1,5 +1,8 @@
 import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
 import type { ExprType, FunctionName } from '../../query/functions.js'
+import { doubleToNumeric } from './casts.js'
+import { evaluateOnce } from './evaluate-once.js'
+import { toInterval } from './exact-time.js'
 
 /** Renders a function call. `types` are the types of the arguments. */
 type SqlFunction = (args: readonly Sql[], types: readonly ExprType[]) => Sql
@@ -13,6 +16,8 @@ const binary =
   (f: (a: Sql, b: Sql) => Sql): SqlFunction =>
   ([a = MISSING_ARGUMENT, b = MISSING_ARGUMENT]) =>
     f(a, b)
+/** The same for a rendering that names an operand more than once. */
+const binaryOnce = (f: (a: Sql, b: Sql) => Sql): SqlFunction => binary((a, b) => evaluateOnce([a, b], f))
 const infix = (operator: string) => binary((a, b) => sql`(${a} ${raw(operator)} ${b})`)
 
 /** Selects the SQL by the type of the first argument. */
@@ -21,12 +26,15 @@ const overloadByType =
   (args, types) =>
     (byOperandType[types[0] ?? 'String'] ?? otherwise)(args, types)
 
-const toInterval = (n: Sql) => sql`make_interval(secs => (${n})::double precision)`
 const toWholeDays = (n: Sql) => sql`trunc(${n} / 86400)::int`
 const toEpochSeconds = (t: Sql) => sql`extract(epoch from ${t})`
 /** Casts a number to int, clamped to bounds beyond the length of any text. Null remains null. */
 const clampToInt = (n: Sql) =>
-  sql`(case when ${n} > 1000000000 then 1000000000 when ${n} < -1000000000 then -1000000000 else ${n} end)::int`
+  evaluateOnce(
+    [n],
+    x =>
+      sql`(case when ${x} > 1000000000 then 1000000000 when ${x} < -1000000000 then -1000000000 else ${x} end)::int`,
+  )
 /**
  * Maps the case of the letters of all scripts. The result compares by code point again. lower() under
  * collation "C" changes only ASCII letters.
@@ -43,7 +51,7 @@ const UNICODE_WHITE_SPACE =
 const equality = overloadByType(
   binary((a, b) => sql`(${a} is not distinct from ${b})`),
   {
-    Double: binary(
+    Double: binaryOnce(
       (a, b) => sql`(${a} is not distinct from ${b} and ${a} is distinct from 'NaN'::double precision)`,
     ),
   },
@@ -52,7 +60,7 @@ const orderComparison = (operator: string) =>
   overloadByType(
     binary((a, b) => sql`coalesce(${a} ${raw(operator)} ${b}, false)`),
     {
-      Double: binary(
+      Double: binaryOnce(
         (a, b) =>
           sql`coalesce(${a} ${raw(operator)} ${b} and ${a} <> 'NaN'::double precision and ${b} <> 'NaN'::double precision, false)`,
       ),
@@ -67,7 +75,7 @@ const division = overloadByType(
   {
     Int32: binary((a, b) => sql`div((${a})::numeric, nullif(${b}, 0)::numeric)`),
     Int64: binary((a, b) => sql`div((${a})::numeric, nullif(${b}, 0)::numeric)`),
-    Double: binary(
+    Double: binaryOnce(
       (a, b) => sql`(case when ${b} <> 0 then ${a} / ${b} when ${b} = 0 then ${toDivisionByZero(a, b)} end)`,
     ),
   },
@@ -86,7 +94,7 @@ const rounding = (f: string) =>
     {
       Int32: integerAsNumeric,
       Int64: integerAsNumeric,
-      Double: unary(a => sql`${raw(f)}((${a})::numeric)::double precision`),
+      Double: unary(a => sql`${raw(f)}(${doubleToNumeric(a)})::double precision`),
     },
   )
 const extractField = (field: string) => unary(a => sql`extract(${raw(field)} from ${a})`)
@@ -114,15 +122,15 @@ export const SQL_FUNCTIONS: Readonly<Record<Exclude<FunctionName, 'in'>, SqlFunc
   mul:        overloadByType(infix('*'), integerArithmetic('*')),
   div:        division,
   divby:      overloadByType(division, { Int32: decimalDivision, Int64: decimalDivision }),
-  mod:        overloadByType(binary((a, b) => sql`mod((${a})::numeric, nullif(${b}, 0)::numeric)`), { Double: binary((a, b) => sql`(case when ${b} = 0 then 'NaN'::double precision + ${a} else mod((${a})::numeric, (${b})::numeric)::double precision end)`) }),
+  mod:        overloadByType(binary((a, b) => sql`mod((${a})::numeric, nullif(${b}, 0)::numeric)`), { Double: binaryOnce((a, b) => sql`(case when ${b} = 0 then 'NaN'::double precision + ${a} else mod(${doubleToNumeric(a)}, ${doubleToNumeric(b)})::double precision end)`) }),
   negate:     overloadByType(unary(a => sql`(- ${a})`), { Int32: unary(a => sql`(- (${a})::numeric)`), Int64: unary(a => sql`(- (${a})::numeric)`) }),
 
   contains:   binary((a, b) => sql`(strpos(${a}, ${b}) > 0)`),
   startswith: binary((a, b) => sql`starts_with(${a}, ${b})`),
-  endswith:   binary((a, b) => sql`(right(${a}, length(${b})) = ${b})`),
+  endswith:   binaryOnce((a, b) => sql`(right(${a}, length(${b})) = ${b})`),
   length:     overloadByType(unary(a => sql`length(${a})`), { 'Collection(String)': unary(a => sql`cardinality(${a})`) }),
   indexof:    binary((a, b) => sql`(strpos(${a}, ${b}) - 1)`),
-  substring:  ([a = MISSING_ARGUMENT, start = MISSING_ARGUMENT, length]) => length ? sql`substr(${a}, ${toSubstrStart(a, start)}, ${toNonNegative(clampToInt(length))})` : sql`substr(${a}, ${toSubstrStart(a, start)})`,
+  substring:  ([a = MISSING_ARGUMENT, start = MISSING_ARGUMENT, length]) => evaluateOnce([a, start], (text, from) => length ? sql`substr(${text}, ${toSubstrStart(text, from)}, ${toNonNegative(clampToInt(length))})` : sql`substr(${text}, ${toSubstrStart(text, from)})`),
   concat:     binary((a, b) => sql`(${a} || ${b})`),
   tolower:    caseMapping('lower'),
   toupper:    caseMapping('upper'),
@@ -167,7 +175,7 @@ const SUBTRACT = overloadByType(infix('-'), {
 
 const whenThenPairs = (args: readonly Sql[]) =>
   args.flatMap((a, i) => (i % 2 === 0 ? [[a, args[i + 1] ?? MISSING_ARGUMENT] as const] : []))
-const toNonNegative = (n: Sql) => sql`(case when ${n} < 0 then 0 else ${n} end)`
+const toNonNegative = (n: Sql) => evaluateOnce([n], x => sql`(case when ${x} < 0 then 0 else ${x} end)`)
 /**
  * Converts a zero-based start to one-based. A negative start counts from the end (OData 4.01 Part 2,
  * 5.1.1.5.7).

@@ -1,21 +1,19 @@
 import sql, { join, raw, type Sql } from 'sql-template-tag'
 import { getEntity, getScalar, type Scalar } from '../../model/model.js'
 import type { FunctionName } from '../../query/functions.js'
-import { type Expr, isNonNullLiteral, isRowColumn } from '../../query/plan.js'
+import {
+  type CallExpr,
+  type Expr,
+  isNonNullLiteral,
+  isRowColumn,
+  type LiteralExpr,
+} from '../../query/plan.js'
 import { boundingBoxesAround } from './bounding-box.js'
 import { escapeLike, polygonRingsOf, toColumn, toSqlLiteral } from './columns.js'
-import {
-  COMMUTATORS,
-  type ColumnExpr,
-  isComparisonOperator,
-  type LiteralExpr,
-  SQL_OPERATORS,
-} from './comparison.js'
+import { COMMUTATORS, type ColumnExpr, isComparisonOperator, SQL_OPERATORS } from './comparison.js'
 import { SQL_FUNCTIONS } from './functions.js'
 import { TRIGRAM_INDEXES } from './indexes.js'
 import { type RowComparison, readRowComparison } from './row-comparison.js'
-
-type CallExpr = Expr & { kind: 'call' }
 
 const isCall = (expr: Expr | undefined, fn: FunctionName): expr is CallExpr =>
   expr?.kind === 'call' && expr.fn === fn

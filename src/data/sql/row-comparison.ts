@@ -1,11 +1,10 @@
-import { type Expr, isNonNullLiteral, isRowColumn } from '../../query/plan.js'
+import { type Expr, isNonNullLiteral, isRowColumn, type LiteralExpr } from '../../query/plan.js'
 import {
   COMMUTATORS,
   type ColumnExpr,
   type ComparisonOperator,
   isComparisonOperator,
   isOrderingOperator,
-  type LiteralExpr,
 } from './comparison.js'
 
 /** A comparison of columns of one record with values: `(a, b) > (1, 2)`. */

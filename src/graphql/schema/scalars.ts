@@ -9,7 +9,7 @@ import {
   readDateTimeOffsetLiteral,
   readTimeOfDayLiteral,
 } from '../../language/literals-datetime.js'
-import { readNumberLiteral, toPlainDecimal } from '../../language/literals-number.js'
+import { readNumberLiteral } from '../../language/literals-number.js'
 import { toDurationSeconds } from '../../query/duration.js'
 import { readGeoJsonPoint, readGeoJsonPolygon } from './geojson.js'
 
@@ -37,7 +37,7 @@ export const SCALAR_DEFINITIONS: readonly ScalarDefinition[] = [
     name: 'Decimal',
     description:
       'An exact decimal number. It is written as a number with all its digits, and read from a string or a number.',
-    coerceInput: (json, type) => readNumberText(json, type, text => toPlainDecimal(text) !== undefined),
+    coerceInput: (json, type) => readNumberText(json, type, text => readNumberLiteral(text) !== undefined),
   },
   {
     name: 'Long',

@@ -2,14 +2,7 @@ import { getEntity, type Navigation, type Scalar } from '../../../src/model/mode
 import type { Value } from '../../../src/query/ast.js'
 import type { ExprType, ValueType } from '../../../src/query/functions.js'
 import type { Collection, ColumnSource, Expansion, Expr, Plan, RowName } from '../../../src/query/plan.js'
-import {
-  castValue,
-  compareValues,
-  ExactDecimal,
-  type OracleValue,
-  SEMANTICS,
-  toTimeOfDay,
-} from './reference-semantics.js'
+import { castValue, compareValues, ExactDecimal, type OracleValue, SEMANTICS } from './reference-semantics.js'
 
 /** A record as the tests know it: columns by name. */
 export type OracleRecord = Readonly<Record<string, unknown>>
@@ -49,11 +42,17 @@ function evaluatePlan(
   const chosen = candidates.filter(k => !plan.filter || evaluate(plan.filter, rows(k), world) === true)
   const keyed = chosen.map(known => ({
     known,
-    values: plan.orderBy.map(o => evaluate(o.expr, rows(known), world)),
+    values: plan.orderBy.map(o => toSortValue(evaluate(o.expr, rows(known), world), o.expr.type)),
   }))
   keyed.sort((a, b) => compareRows(a.values, b.values, plan))
   return keyed.map(k => k.known).slice(plan.skip, plan.top === undefined ? undefined : plan.skip + plan.top)
 }
+
+/** Points in time are sorted by microseconds. */
+const toSortValue = (value: OracleValue, type: ExprType): OracleValue =>
+  value instanceof ExactDecimal && (type === 'DateTimeOffset' || type === 'TimeOfDay')
+    ? value.times(1e6).floor()
+    : value
 
 /** Null is below every value. */
 function compareRows(a: readonly OracleValue[], b: readonly OracleValue[], { orderBy }: Plan): number {
@@ -112,19 +111,19 @@ function fromLiteral(value: Value, type: ValueType): OracleValue {
     case 'Double':
       return Number(value === 'INF' ? 'Infinity' : value === '-INF' ? '-Infinity' : value)
     case 'DateTimeOffset':
-      return toMicroseconds(String(value))
+      return toSeconds(String(value))
     case 'Date':
       return Date.parse(String(value)) / 86_400_000
     case 'TimeOfDay':
-      return toTimeOfDay(toMicroseconds(`1970-01-01T${value}Z`))
+      return toSeconds(`1970-01-01T${value}Z`)
     default:
       return String(value)
   }
 } // biome-ignore format: one case a group
 
-function toMicroseconds(text: string): bigint {
-  const [, start = '', fraction = ''] = /^(.*?)(?:\.(\d+))?Z$/.exec(text) ?? []
-  return BigInt(Date.parse(`${start}Z`)) * 1000n + BigInt(fraction.padEnd(6, '0').slice(0, 6))
+function toSeconds(text: string): OracleValue {
+  const [, start = '', fraction = ''] = /^(.*?)(\.\d+)?Z$/.exec(text) ?? []
+  return new ExactDecimal(Date.parse(`${start}Z`)).div(1000).plus(`0${fraction}`)
 }
 
 function columnValue(scalar: Scalar, source: ColumnSource, rows: RowBindings, world: Dataset): OracleValue {
@@ -134,7 +133,7 @@ function columnValue(scalar: Scalar, source: ColumnSource, rows: RowBindings, wo
   if (Array.isArray(value)) return value as OracleValue[] // collections hold text only
   switch (scalar.type) {
     case 'DateTimeOffset':
-      return BigInt((value as Date).getTime()) * 1000n
+      return new ExactDecimal((value as Date).getTime()).div(1000)
     case 'Date':
       return (value as Date).getTime() / 86_400_000
     case 'Int32': case 'Int64': case 'Decimal':

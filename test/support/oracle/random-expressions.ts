@@ -8,6 +8,7 @@ import {
   type Signature,
   type ValueType,
 } from '../../../src/query/functions.js'
+import { toPostgresRegex } from '../../../src/query/pattern.js'
 import {
   type Collection,
   type ColumnSource,
@@ -37,12 +38,12 @@ export const LITERALS: { readonly [type in ValueType]?: readonly (string | numbe
   Int32:          [-7, -1, 0, 1, 2, 3, 7, 30, 2020, 2024],
   Int64:          ['-1', '0', '2', '5000000000'],
   Decimal:        ['-1.5', '0', '0.1', '0.5', '1', '2.25', '1000', '250000', '1999.99'],
-  Double:         ['-0.5', '0', '2.5', 'INF', '-INF', 'NaN'],
-  String:         ['', 'a', 'A', 'Denver', 'den', 'Vail', '%', '_', '\\', "O'", 'M1', 'Brick', 'Wood', 'ß', 'é', '🏠', ' ', '2020'],
-  DateTimeOffset: ['2024-01-01T00:00:00Z', '2024-05-01T00:00:00Z', '2023-12-31T23:59:59.999Z', '2024-02-29T12:30:15.5Z'],
+  Double:         ['-0.5', '0', '2.5', '1.7976931348623157e+308', 'INF', '-INF', 'NaN'],
+  String:         ['', 'a', 'A', 'Denver', 'den', 'Vail', '%', '_', '\\', "O'", 'M1', 'Brick', 'Wood', 'ß', 'é', '🏠', ' ', '2020', 'INF', '-INF', 'NaN', '1e400', '-1e-400', '2023-12-31T23:59:59.9989999999Z', '2024-02-30', '11:59:59.9999995'],
+  DateTimeOffset: ['2024-01-01T00:00:00Z', '2024-05-01T00:00:00Z', '2023-12-31T23:59:59.999Z', '2023-12-31T23:59:59.9989999Z', '2023-12-31T23:59:59.9999999Z', '2024-02-29T12:30:15.5Z', '2024-05-01T00:00:00.000000000001Z', '1969-12-31T23:59:59.9999995Z'],
   Date:           ['2024-02-29', '2023-12-31', '2024-05-01'],
-  TimeOfDay:      ['00:00:00', '12:30:00', '23:59:59.999'],
-  Duration:       ['0', '-3600', '86400', '0.5', '90061'],
+  TimeOfDay:      ['00:00:00', '12:30:00', '23:59:59.999', '23:59:59.9989999999', '11:59:59.9999995', '00:00:00.000000000001'],
+  Duration:       ['0', '-3600', '86400', '0.5', '90061', '0.0000001', '-0.0000009', '59.9999995', '6000000000.0000015'],
 }
 
 const NULL_FREQUENCY = 12
@@ -140,9 +141,13 @@ function allowsPromotion(fn: FunctionName, args: readonly ExprType[], index: num
   return args[index] === 'Decimal' && (!takesIntegers || (args.length > 1 && index === 0))
 }
 
-/** What the binder refuses: division by a literal zero, a literal length below zero. */
+/** What the binder refuses: division by a literal zero, a literal length below zero, a pattern that is none. */
 function isRefusedByBinder(fn: FunctionName, args: readonly Expr[]): boolean {
   const last = args.at(-1)
+  if (fn === 'matchespattern')
+    return (
+      last?.kind !== 'literal' || (last.value !== null && toPostgresRegex(String(last.value)) === undefined)
+    )
   if (last?.kind !== 'literal') return false
   return ['div', 'divby', 'mod'].includes(fn)
     ? Number(last.value) === 0
@@ -153,8 +158,9 @@ function castBranches(type: ExprType, inner: GeneratorScope): readonly Branch[] 
   const from = (CASTS[type as ValueType] ?? []).filter(
     t =>
       hasLeaf(t) &&
-      !['TimeOfDay', 'Duration', 'Double'].includes(t) &&
-      !(t === 'String' && !['Boolean', 'Int32', 'Int64', 'Decimal'].includes(type)),
+      !['TimeOfDay', 'Duration'].includes(t) &&
+      !(t === 'Double' && type === 'String') &&
+      !(t === 'String' && type === 'String'),
   )
   return from.map(
     t => () =>

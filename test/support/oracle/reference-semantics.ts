@@ -3,10 +3,10 @@ import type { ExprType, FunctionName, ValueType } from '../../../src/query/funct
 
 /**
  * What each function of the language means, in plain TypeScript: slow, obvious, and the judge of every lane.
- * Integers, decimals and durations (seconds) are exact decimals, doubles numbers, timestamps and times of day
- * microseconds, dates days since 1970, points `lon lat`.
+ * Integers, decimals, durations, timestamps and times of day (seconds) are exact decimals, doubles numbers,
+ * dates days since 1970, points `lon lat`.
  */
-export type OracleValue = boolean | string | number | bigint | Decimal | null | readonly OracleValue[]
+export type OracleValue = boolean | string | number | Decimal | null | readonly OracleValue[]
 
 /** Enough digits for every product of a test, and for the quotients that PostgreSQL rounds. */
 export const ExactDecimal = Decimal.clone({
@@ -46,14 +46,15 @@ const comparison =
   ([a = null, b = null]) =>
     a !== null && b !== null && !Number.isNaN(a) && !Number.isNaN(b) && holds(compareValues(a, b))
 
-const MICROSECONDS = 1_000_000n
-const DAY = 86_400n * MICROSECONDS
-const floorDiv = (a: bigint, b: bigint) => (a % b < 0n ? a / b - 1n : a / b)
-export const toEpochDay = (t: bigint) => Number(floorDiv(t, DAY))
-export const toTimeOfDay = (t: bigint) => t - floorDiv(t, DAY) * DAY
-const toUtcDate = (v: bigint | number) => new Date((typeof v === 'bigint' ? toEpochDay(v) : v) * 86_400_000)
-const toMicroseconds = (seconds: Decimal) => BigInt(seconds.times(1e6).toFixed(0, Decimal.ROUND_HALF_EVEN))
-const toSeconds = (microseconds: bigint) => new ExactDecimal(microseconds.toString()).div(1e6)
+const SECONDS_PER_DAY = 86_400
+export const toEpochDay = (t: Decimal) => t.div(SECONDS_PER_DAY).floor().toNumber()
+export const toTimeOfDay = (t: Decimal) => t.minus(t.div(SECONDS_PER_DAY).floor().times(SECONDS_PER_DAY))
+const toUtcDate = (v: Decimal | number) =>
+  new Date((v instanceof Decimal ? toEpochDay(v) : v) * SECONDS_PER_DAY * 1000)
+/** Unit of a time of day, in seconds, and how many of them the next larger unit has. */
+const clockPart = (seconds: number, count: number) =>
+  strict(t => toTimeOfDay(t).div(seconds).floor().mod(count))
+const milliseconds = (text: string) => new ExactDecimal(Date.parse(text)).div(1000)
 const toDays = (seconds: Decimal) => seconds.div(86_400).trunc().toNumber()
 
 const isDouble = (types: readonly ExprType[]) => types.includes('Double')
@@ -72,11 +73,9 @@ const quotient = numeric(
   (a, b, types) => (b.isZero() ? null : isInteger(types) ? a.divToInt(b) : a.div(b)),
   (a, b) => a / b,
 )
-/** PostgreSQL has no remainder of doubles: they become decimals of 15 digits. */
+/** PostgreSQL has no remainder of doubles: they become decimals with their shortest digits. */
 const modDouble = (a: number, b: number) =>
-  Number.isFinite(a) && Number.isFinite(b) && b !== 0
-    ? new ExactDecimal(a.toPrecision(15)).mod(b.toPrecision(15)).toNumber()
-    : a % b
+  Number.isFinite(a) && Number.isFinite(b) && b !== 0 ? new ExactDecimal(a).mod(b).toNumber() : a % b
 /** In a collection every value is itself, NaN too. */
 const isSameItem = (a: OracleValue, b: OracleValue) => isEqual(a, b) || (Number.isNaN(a) && Number.isNaN(b))
 const occurrences = (list: readonly OracleValue[], v: OracleValue) =>
@@ -103,7 +102,7 @@ const add: FunctionSemantics = (args, types) =>
         (a, b) => a + b,
       )(args, types)
 const addDuration = (sign: 1 | -1) =>
-  strict((a, b) => (typeof a === 'bigint' ? a + BigInt(sign) * toMicroseconds(b) : a + sign * toDays(b)))
+  strict((a, b) => (a instanceof Decimal ? a.plus(b.times(sign)) : a + sign * toDays(b)))
 const subtract: FunctionSemantics = (args, types) => {
   if (types[0] === 'Duration' || types[0] === undefined || !['DateTimeOffset', 'Date'].includes(types[0]))
     return numeric(
@@ -112,7 +111,7 @@ const subtract: FunctionSemantics = (args, types) => {
     )(args, types)
   if (types[1] === 'Duration') return addDuration(-1)(args, types)
   return strict((a, b) =>
-    typeof a === 'bigint' ? toSeconds(a - b) : new ExactDecimal(a).minus(b).times(86_400),
+    a instanceof Decimal ? a.minus(b) : new ExactDecimal(a).minus(b).times(SECONDS_PER_DAY),
   )(args, types)
 }
 
@@ -120,7 +119,7 @@ const subtract: FunctionSemantics = (args, types) => {
 const round = (mode: Decimal.Rounding) =>
   strict((a, types) => (isDouble(types) ? roundDouble(a, mode) : new ExactDecimal(a).toDP(0, mode)))
 const roundDouble = (a: number, mode: Decimal.Rounding) =>
-  Number.isFinite(a) ? new ExactDecimal(a.toPrecision(15)).toDP(0, mode).toNumber() + 0 : a
+  Number.isFinite(a) ? new ExactDecimal(a).toDP(0, mode).toNumber() + 0 : a
 
 // biome-ignore format: table
 export const SEMANTICS: Readonly<Record<FunctionName, FunctionSemantics>> = {
@@ -158,17 +157,17 @@ export const SEMANTICS: Readonly<Record<FunctionName, FunctionSemantics>> = {
   year:       strict(a => new ExactDecimal(toUtcDate(a).getUTCFullYear())),
   month:      strict(a => new ExactDecimal(toUtcDate(a).getUTCMonth() + 1)),
   day:        strict(a => new ExactDecimal(toUtcDate(a).getUTCDate())),
-  hour:       strict(a => new ExactDecimal((toTimeOfDay(a) / 3_600_000_000n).toString())),
-  minute:     strict(a => new ExactDecimal(((toTimeOfDay(a) / 60_000_000n) % 60n).toString())),
-  second:     strict(a => new ExactDecimal(((toTimeOfDay(a) / MICROSECONDS) % 60n).toString())),
-  fractionalseconds: strict(a => toSeconds(toTimeOfDay(a) % MICROSECONDS)),
+  hour:       clockPart(3600, 24),
+  minute:     clockPart(60, 60),
+  second:     clockPart(1, 60),
+  fractionalseconds: strict(t => toTimeOfDay(t).mod(1)),
   totaloffsetminutes: strict(() => new ExactDecimal(0)),
   totalseconds: strict(a => a),
   date:       strict(toEpochDay),
   time:       strict(toTimeOfDay),
-  now:        () => BigInt(Date.now()) * 1000n,
-  mindatetime: () => BigInt(Date.UTC(0, 0, 1)) * 1000n + (BigInt(Date.parse('0001-01-01T00:00:00Z')) - BigInt(Date.UTC(0, 0, 1))) * 1000n,
-  maxdatetime: () => BigInt(Date.parse('9999-12-31T23:59:59.999Z')) * 1000n + 999n,
+  now:        () => milliseconds(new Date().toISOString()),
+  mindatetime: () => milliseconds('0001-01-01T00:00:00Z'),
+  maxdatetime: () => milliseconds('9999-12-31T23:59:59.999Z').plus('0.000999'),
 
   case:       args => args.find((_, i) => i % 2 === 1 && args[i - 1] === true) ?? null,
   hassubset:  strict((a, b) => b.every((v: OracleValue) => occurrences(b, v) <= occurrences(a, v))),
@@ -191,12 +190,49 @@ export function castValue(value: OracleValue, from: ExprType, to: ValueType): Or
 }
 
 function toText(value: OracleValue, from: ExprType): string {
-  if (from === 'DateTimeOffset') return new Date(Number((value as bigint) / 1000n)).toISOString()
+  if (from === 'DateTimeOffset')
+    return new Date((value as Decimal).times(1000).floor().toNumber()).toISOString()
+  if (from === 'Double')
+    return value === Number.POSITIVE_INFINITY
+      ? 'INF'
+      : value === Number.NEGATIVE_INFINITY
+        ? '-INF'
+        : String(value)
   if (from === 'Date')
     return toUtcDate(value as number)
       .toISOString()
       .slice(0, 10)
   return value instanceof Decimal ? value.toFixed() : String(value)
+}
+
+const NUMBER = /^[+-]?\d+(\.\d+)?([eE][+-]?\d{1,3})?$/
+
+function toDouble(text: string): number | null {
+  if (text === 'INF' || text === '-INF') return Number(text.replace('INF', 'Infinity'))
+  if (text === 'NaN') return Number.NaN
+  const number = Number(text)
+  const isOutOfRange = !Number.isFinite(number) || (number === 0 && /[1-9]/.test(text.split(/e/i)[0] ?? ''))
+  return NUMBER.test(text) && !isOutOfRange ? number : null
+}
+
+const DATE = String.raw`(\d{4}-\d\d-\d\d)`
+const TIME = String.raw`((?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d)?)(\.\d{1,12})?`
+const POINTS_IN_TIME = {
+  Date: new RegExp(`^${DATE}()()()$`),
+  TimeOfDay: new RegExp(`^()${TIME}()$`),
+  DateTimeOffset: new RegExp(`^${DATE}T${TIME}(Z|[+-](?:[01]\\d|2[0-3]):[0-5]\\d)$`),
+}
+
+function toPointInTime(text: string, to: keyof typeof POINTS_IN_TIME): OracleValue {
+  const found = POINTS_IN_TIME[to].exec(text)
+  if (!found) return null
+  const [, date = '', time = '', fraction = '', zone = ''] = found
+  const day = Date.parse(date || '1970-01-01')
+  if (Number.isNaN(day) || (date !== '' && !new Date(day).toISOString().startsWith(date))) return null
+  if (to === 'Date') return day / 1000 / SECONDS_PER_DAY
+  return new ExactDecimal(Date.parse(`${date || '1970-01-01'}T${time}${zone || 'Z'}`))
+    .div(1000)
+    .plus(`0${fraction}`)
 }
 
 function fromText(text: string, to: ValueType): OracleValue {
@@ -206,24 +242,31 @@ function fromText(text: string, to: ValueType): OracleValue {
     case 'Int32': case 'Int64':
       return /^[+-]?\d+$/.test(text) ? nullUnlessInRange(new ExactDecimal(text), to) : null
     case 'Decimal':
-      return /^[+-]?\d+(\.\d+)?([eE][+-]?\d{1,3})?$/.test(text) ? new ExactDecimal(text) : null
+      return NUMBER.test(text) ? new ExactDecimal(text) : null
+    case 'Double':
+      return toDouble(text)
+    case 'DateTimeOffset': case 'TimeOfDay': case 'Date':
+      return toPointInTime(text, to)
     default:
       return null
   }
 } // biome-ignore format: one case for integers
 
 function convert(value: OracleValue, to: ValueType): OracleValue {
+  if (typeof value === 'number' && !Number.isFinite(value)) return to === 'Double' ? value : null
   switch (to) {
     case 'Int32': case 'Int64':
       return nullUnlessInRange(new ExactDecimal(value as Decimal).trunc(), to)
     case 'Double':
       return Number(value)
     case 'Date':
-      return toEpochDay(value as bigint)
+      return toEpochDay(value as Decimal)
     case 'TimeOfDay':
-      return toTimeOfDay(value as bigint)
+      return toTimeOfDay(value as Decimal)
     case 'DateTimeOffset':
-      return BigInt(value as number) * DAY
+      return new ExactDecimal(value as number).times(SECONDS_PER_DAY)
+    case 'Decimal':
+      return new ExactDecimal(value as Decimal | number)
     default:
       return value
   }

@@ -69,6 +69,32 @@ describe('expressions', () => {
     ['isof(org.reso.metadata.Property)', '(isof <org.reso.metadata.Property>)'],
     ['cast(a,Collection(Edm.String))', '(cast a <Collection(Edm.String)>)'],
     ['case( a gt 0 : 1 , true : 0 )', '(case (gt a 0) 1 true 0)'],
+    // A colon after a number in a condition of `case` ends the number.
+    ['case(a gt 10:20,true:30)', '(case (gt a 10) 20 true 30)'],
+    ['case(a gt 10:20,b gt 10:30,true:40)', '(case (gt a 10) 20 (gt b 10) 30 true 40)'],
+    ['case(a gt 10:20 add c,true:1)', '(case (gt a 10) (add 20 c) true 1)'],
+    ['case(a gt 10:-20.5,true:20.5)', '(case (gt a 10) Decimal:-20.5 true Decimal:20.5)'],
+    ['case(a gt 10:20.5,true:1)', '(case (gt a 10) Decimal:20.5 true 1)'],
+    ['case(a gt 10:20e1,true:1)', '(case (gt a 10) Decimal:200 true 1)'],
+    ['case(a gt 10:10:20,true:11:30)', '(case (gt a 10) TimeOfDay:10:20:00 true TimeOfDay:11:30:00)'],
+    [
+      'case(a gt 30:1969-12-31T10:20:00Z,true:b)',
+      '(case (gt a 30) DateTimeOffset:1969-12-31T10:20:00Z true b)',
+    ],
+    ['case(a gt 12:2024-06-15,true:b)', '(case (gt a 12) Date:2024-06-15 true b)'],
+    [
+      'case(case(a gt 10:20,true:30) gt 10:20,true:30)',
+      '(case (gt (case (gt a 10) 20 true 30) 10) 20 true 30)',
+    ],
+    ['(case(a gt 10:20,true:30)) eq 20', '(eq (case (gt a 10) 20 true 30) 20)'],
+    // A condition with a colon of its own compares with a time of day.
+    ['case(time(a) gt 10:20:1,true:0)', '(case (gt (time a) TimeOfDay:10:20:00) 1 true 0)'],
+    ["case(time(a) gt 10:20:30:'x',true:'y')", "(case (gt (time a) TimeOfDay:10:20:30) 'x' true 'y')"],
+    [
+      'case(time(a) gt 10:20 and b gt 10:30,true:0)',
+      '(case (and (gt (time a) TimeOfDay:10:20:00) (gt b 10)) 30 true 0)',
+    ],
+    ['case((time(a) gt 10:20):1,true:0)', '(case (gt (time a) TimeOfDay:10:20:00) 1 true 0)'],
     // Lists.
     ["City in ( 'a' ,'b, c')", "(in City ['a' 'b, c'])"],
     ['City in ()', '(in City [])'],

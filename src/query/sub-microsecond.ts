@@ -1,0 +1,94 @@
+import type { ExprType, FunctionName } from './functions.js'
+import { memoize } from './memoize.js'
+import { type CallExpr, type Expr, isNull, type LiteralExpr, predicate } from './plan.js'
+
+// Columns hold instants in milliseconds and PostgreSQL computes with microseconds. Literals have up to twelve
+// digits of a second; they are compared with all of them.
+
+const SUB_MICROSECOND_DIGITS = /\.\d{7}/
+
+/** True for the types of points in time, of which PostgreSQL rounds what is below a microsecond. */
+export const isPointInTime = (type: ExprType): boolean => type === 'DateTimeOffset' || type === 'TimeOfDay'
+
+/** True if a value may have digits below a microsecond. */
+export function isSubMicrosecond(expr: Expr): boolean {
+  switch (expr.kind) {
+    case 'literal':
+      return isTemporal(expr.type) && SUB_MICROSECOND_DIGITS.test(String(expr.value))
+    case 'list':
+      return expr.items.some(isSubMicrosecond)
+    case 'nullUnless':
+      return isSubMicrosecond(expr.value)
+    case 'cast':
+      return isSubMicrosecondCast(expr)
+    case 'call':
+      return isTemporal(expr.type) && isSubMicrosecondCall(expr)
+    default:
+      return false
+  }
+}
+
+const isTemporal = (type: ExprType): boolean => isPointInTime(type) || type === 'Duration'
+
+function isSubMicrosecondCast({ arg, type }: Expr & { readonly kind: 'cast' }): boolean {
+  if (!isPointInTime(type)) return false
+  if (arg.type !== 'String') return isSubMicrosecond(arg)
+  return arg.kind !== 'literal' || SUB_MICROSECOND_DIGITS.test(String(arg.value))
+}
+
+const isSubMicrosecondCall = memoize(function isSubMicrosecondCall({ fn, args }: CallExpr): boolean {
+  if (fn === 'div' || fn === 'divby') return true
+  return args.some(arg => isSubMicrosecond(arg) || (fn === 'mul' && !isWholeNumber(arg)))
+})
+
+/** The factor of a duration, or the duration itself. */
+const isWholeNumber = (expr: Expr): boolean =>
+  expr.type === 'Decimal' ? expr.kind === 'literal' && /^-?\d+$/.test(String(expr.value)) : true
+
+/** `2024-06-15T10:00:00.0009999Z` -> `2024-06-15T10:00:00.000999Z`. */
+export const cutToMicroseconds = (text: string): string =>
+  text.replace(/\.(\d{6})\d+/, (_, digits: string) => `.${digits}`.replace(/\.?0+$/, ''))
+
+/** The operator with which a value of microseconds is compared with a literal that was cut to microseconds. */
+const OPERATORS_AFTER_CUT: { readonly [fn in FunctionName]?: FunctionName } = {
+  gt: 'gt',
+  ge: 'gt',
+  lt: 'le',
+  le: 'le',
+}
+const COMMUTED: { readonly [fn in FunctionName]?: FunctionName } = { gt: 'lt', ge: 'le', lt: 'gt', le: 'ge' }
+
+/**
+ * Rewrites the comparison of a value of microseconds with a finer literal into an equal one whose literal has
+ * microseconds, which an index serves: `x gt 10:00:00.0009999` -> `x gt 10:00:00.000999`, `x lt …` -> `x le …`,
+ * `x eq …` -> `x in ()`. The value stays part of it, since permissions ask which fields a filter names. Other
+ * calls are returned as they are.
+ */
+export function compareInMicroseconds(call: CallExpr): Expr {
+  const [left, right] = call.args
+  if (!left || !right || !isPointInTime(left.type) || isNull(left) || isNull(right)) return call
+  if (call.fn === 'in') return isSubMicrosecond(left) ? call : withoutFinerItems(call, left, right)
+  if (isFineLiteral(left) && !isSubMicrosecond(right))
+    return compareWithCut({ ...call, fn: COMMUTED[call.fn] ?? call.fn }, right, left)
+  return isFineLiteral(right) && !isSubMicrosecond(left) ? compareWithCut(call, left, right) : call
+}
+
+const isFineLiteral = (expr: Expr): expr is LiteralExpr => expr.kind === 'literal' && isSubMicrosecond(expr)
+
+function compareWithCut(call: CallExpr, value: Expr, literal: LiteralExpr): Expr {
+  if (call.fn === 'eq' || call.fn === 'ne') {
+    const isEqual = predicate('in', value, { kind: 'list', items: [], type: `Collection(${literal.type})` })
+    return call.fn === 'eq' ? isEqual : predicate('not', isEqual)
+  }
+  const fn = OPERATORS_AFTER_CUT[call.fn]
+  return fn
+    ? { ...call, fn, args: [value, { ...literal, value: cutToMicroseconds(String(literal.value)) }] }
+    : call
+}
+
+/** No value of microseconds equals a finer one. */
+function withoutFinerItems(call: CallExpr, left: Expr, list: Expr): Expr {
+  return list.kind === 'list' && list.items.some(isFineLiteral)
+    ? { ...call, args: [left, { ...list, items: list.items.filter(i => !isFineLiteral(i)) }] }
+    : call
+}

@@ -6,55 +6,71 @@
 -- $3 = "1970-01-01T00:00:00Z"
 -- $4 = "1769904000.000000000000"
 select
-  string_agg(page.made[1], E',\n') as "records",
-  string_agg(page.made[2], E'\n') as "cursors",
-  octet_length(to_json(string_agg(page.made[3], ''))::text) = octet_length(string_agg(page.made[3], '')) + 2 as "isExact"
+  string_agg(page.json, E',\n') as "records",
+  string_agg(page.cursor, E'\n') as "cursors",
+  octet_length(to_json(string_agg(page.texts, ''))::text) = octet_length(string_agg(page.texts, '')) + 2 as "isExact"
 from
   (
     select
-      array[
-        concat(
-          '{',
-          '"ListingKey":',
-          coalesce('"' || (r0."ListingKey") || '"', 'null'),
-          ',"City":',
-          coalesce('"' || (r0."City") || '"', 'null'),
-          ',"ListPrice":',
-          coalesce(
-            case
-              when trim_scale(r0."ListPrice") in ('NaN', 'Infinity', '-Infinity') then '"' || (trim_scale(r0."ListPrice"))::text || '"'
-              else (trim_scale(r0."ListPrice"))::text
-            end,
-            'null'
-          ),
-          '}'
-        ),
-        concat('[', coalesce('"' || ((r0."ListingKey")::text) || '"', 'null'), ']'),
-        concat(r0."ListingKey", r0."City", (r0."ListingKey")::text)
-      ] as made
+      record.*
     from
-      "Property" r0
-    where
       (
-        (r0."ModificationTimestamp" > $1::timestamptz)
-        and (
+        select
+          r0."ListingKey" as key,
+          r0."ListingKey" as o0
+        from
+          "Property" r0
+        where
           (
-            (
-              extract(
-                epoch
-                from
-                  r0."ModificationTimestamp"
-              ) + $2::numeric
-            ) - extract(
-              epoch
-              from
-                $3::timestamptz
+            (r0."ModificationTimestamp" > $1::timestamptz)
+            and (
+              (
+                (
+                  extract(
+                    epoch
+                    from
+                      r0."ModificationTimestamp"
+                  ) + $2::numeric
+                ) - extract(
+                  epoch
+                  from
+                    $3::timestamptz
+                )
+              ) < $4::numeric
             )
-          ) < $4::numeric
-        )
-      )
+          )
+        order by
+          o0 asc
+        limit
+          101
+      ) keys,
+      lateral (
+        select
+          concat(
+            '{',
+            '"ListingKey":',
+            coalesce('"' || (r0."ListingKey") || '"', 'null'),
+            ',"City":',
+            coalesce('"' || (r0."City") || '"', 'null'),
+            ',"ListPrice":',
+            coalesce(
+              case
+                when trim_scale(r0."ListPrice") in ('NaN', 'Infinity', '-Infinity') then '"' || (trim_scale(r0."ListPrice"))::text || '"'
+                else (trim_scale(r0."ListPrice"))::text
+              end,
+              'null'
+            ),
+            '}'
+          ) as json,
+          concat('[', coalesce('"' || ((keys.o0)::text) || '"', 'null'), ']') as cursor,
+          concat(r0."ListingKey", r0."City", (keys.o0)::text) as texts
+        from
+          "Property" r0
+        where
+          r0."ListingKey" = keys.key
+        limit
+          1
+      ) record
     order by
-      r0."ListingKey" asc
-    limit
-      101
+      keys.o0 asc
   ) page

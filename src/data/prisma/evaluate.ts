@@ -2,9 +2,10 @@ import { type Expr, isRowColumn } from '../../query/plan.js'
 import type { PrismaRecord } from './record-json.js'
 
 /**
- * Whether a read permission holds for a record: a condition of comparisons of the record's own fields with
- * literals, as `isFieldReadable` makes it. Null equals null and nothing else (OData 4.01 Part 2, 5.1.1.1).
- * @throws Error for any other expression.
+ * Returns true if a read permission holds for a record. The condition consists of comparisons of the record's
+ * own fields with literals, as `isFieldReadable` builds it. Null equals only null (OData 4.01 Part 2,
+ * 5.1.1.1).
+ * @throws Error for any other expression
  */
 export function evaluateCondition(expr: Expr, record: PrismaRecord): boolean {
   if (expr.kind === 'literal') return expr.value === true

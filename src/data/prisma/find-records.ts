@@ -25,13 +25,13 @@ function failWithoutDelegate(name: string): never {
   throw new Error(`Prisma has no model ${name}`)
 }
 
-/** How many plans were read by Prisma, and how many were not, by entity and reason. */
+/** Counts of the plans that Prisma read and did not read, by entity and reason. */
 export type ReadStatistics = ReadonlyMap<string, number>
 
 /**
- * The read engine of `READ_ENGINE=prisma`: reads the plans that Prisma has arguments for by `findMany` and
- * `count`, and leaves the others to SQL. Related records are read in one repeatable-read transaction with
- * theirs, so that a page shows one moment.
+ * The read engine of `READ_ENGINE=prisma`. Plans that Prisma has arguments for are read by `findMany` and
+ * `count`, the others by SQL. Related records are read in the same repeatable-read transaction, so that a
+ * page shows one moment.
  */
 export class PrismaRecordFinder implements RecordFinder {
   readonly #client: PrismaClient
@@ -45,7 +45,7 @@ export class PrismaRecordFinder implements RecordFinder {
     return this.#statistics
   }
 
-  /** The records of a plan, `limit` at most; undefined if Prisma has no arguments for the plan. */
+  /** Returns at most `limit` records of a plan, or undefined if Prisma has no arguments for it. */
   async findRecords(
     plan: Plan,
     representation: Representation,
@@ -62,7 +62,7 @@ export class PrismaRecordFinder implements RecordFinder {
     }))
   }
 
-  /** The number of records that the filter of a plan selects; undefined if Prisma has no `where` for it. */
+  /** Returns the number of records that the filter selects, or undefined if Prisma has no `where` for it. */
   async countRecords(plan: Plan): Promise<number | undefined> {
     const args = this.#translate(plan, () => {
       if (plan.from) throw new NotExpressibleError('$apply')

@@ -9,7 +9,7 @@ import { type RecordLayout, toRecordLayout } from './record-layout.js'
 /** A record as Prisma returns it: fields, related records, and `_count`. */
 export type PrismaRecord = Readonly<Record<string, unknown>>
 
-/** What prints a Decimal of Prisma. */
+/** A value with the methods of a Prisma Decimal. */
 interface DecimalValue {
   toFixed(): string
 }
@@ -56,7 +56,7 @@ function sortByOrder(members: readonly JsonMember[], order: readonly string[]): 
   return order.map(name => byName.get(name)).filter(member => member !== undefined)
 }
 
-/** The version of a record, as `RecordJson` has it; null for entities without one. */
+/** Returns the version of a record as `RecordJson` has it, or null for entities without versions. */
 export const versionOf = (record: PrismaRecord): string | null =>
   record['RecordVersion'] === undefined ? null : String(record['RecordVersion'])
 
@@ -175,7 +175,7 @@ function toPointText({ Longitude, Latitude }: PrismaRecord): string {
   return `{"type": "Point", "coordinates": [${longitude}, ${latitude}]}`
 }
 
-/** The place of a record in the order of a plan: a JSON array of PostgreSQL's texts of the order values. */
+/** Returns the cursor of a record: a JSON array of the order values in PostgreSQL's text format. */
 export const toCursorText = (orderBy: readonly OrderByTerm[], record: PrismaRecord): string =>
   JSON.stringify(
     orderBy.map(({ expr }) =>

@@ -5,7 +5,7 @@ import { toStoredDocumentPlan } from '../sql/json/stored-document.js'
 
 type FieldItem = SelectItem & { readonly kind: 'field' }
 
-/** What the JSON of a record consists of, in its order: the same as the SQL engine writes. */
+/** The members of a record's JSON in their order, which is that of the SQL engine. */
 export interface RecordLayout {
   readonly plan: Plan
   /** Fields before the expansions. */
@@ -31,7 +31,10 @@ function onlyFields(select: readonly SelectItem[]): readonly FieldItem[] | undef
   return fields.length === select.length ? fields : undefined
 }
 
-/** The names of the fields that the JSON of a record needs: its own, the key, and those of its conditions. */
+/**
+ * Returns the names of the fields that the JSON of a record needs: its own, the key, and those of its
+ * conditions.
+ */
 export function recordFieldsOf({ plan: { entity }, fields, storedFields }: RecordLayout): readonly string[] {
   const items = [...fields, ...storedFields]
   return [
@@ -42,11 +45,11 @@ export function recordFieldsOf({ plan: { entity }, fields, storedFields }: Recor
   ]
 }
 
-/** A position is read from its two exact numbers: JSON numbers in JavaScript are binary. */
+/** A point is derived from its two exact numbers, since JSON numbers are binary in JavaScript. */
 const storageFieldsOf = ({ name, type }: Scalar): readonly string[] =>
   type === 'GeographyPoint' ? ['Longitude', 'Latitude'] : [name]
 
-/** The columns of the record itself that a condition mentions. */
+/** Returns the columns of the record itself that a condition uses. */
 function columnsOf(expr: Expr): readonly string[] {
   if (expr.kind === 'call') return expr.args.flatMap(columnsOf)
   if (expr.kind === 'list') return expr.items.flatMap(columnsOf)

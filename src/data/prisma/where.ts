@@ -30,7 +30,10 @@ const PRISMA_TEXT_OPERATORS = {
   endswith: 'endsWith',
 } as const
 
-/** The Prisma `where` of a condition on the records of `row`, or undefined if Prisma has no words for it. */
+/**
+ * Returns the Prisma `where` of a condition on the records of `row`, or undefined if Prisma cannot express
+ * it.
+ */
 export function toPrismaWhere(expr: Expr, row: RowName, negated = false): PrismaWhere | undefined {
   switch (expr.kind) {
     case 'literal':
@@ -74,7 +77,7 @@ function combine(operator: 'AND' | 'OR', terms: readonly PrismaWhere[]): PrismaW
   return open.length === 0 ? changesNothing : { [operator]: open }
 }
 
-/** The `where` of a column of the row itself or of a record that a relation leads to. */
+/** Returns the `where` of a column of the row itself, or of a record that a relation leads to. */
 function atSource(source: ColumnSource, row: RowName, where: PrismaWhere): PrismaWhere | undefined {
   if (source.kind === 'key') return undefined
   if (source.kind === 'row') return source.row === row ? where : undefined
@@ -104,7 +107,7 @@ function comparisonWhere(
   return atSource(left.source, row, test)
 }
 
-/** A position is null where one of its two numbers is. Prisma tells JSON null from the null of a column. */
+/** A point is null if one of its coordinates is null. Prisma distinguishes JSON null from a null column. */
 const WITHOUT_POSITION: PrismaWhere = { OR: [{ Longitude: null }, { Latitude: null }] }
 const WITH_POSITION: PrismaWhere = { AND: [{ Longitude: { not: null } }, { Latitude: { not: null } }] }
 
@@ -164,7 +167,7 @@ function textWhere(
     right.kind !== 'literal'
   )
     return undefined
-  // Of null these are null, and so is their negation.
+  // For null the condition and its negation are null.
   if (isNull(right)) return MATCH_NONE
   // Prisma passes the text to LIKE as it is.
   const test = { [left.scalar.name]: { [PRISMA_TEXT_OPERATORS[fn]]: escapeLike(String(right.value)) } }
@@ -191,8 +194,8 @@ function valuesWhere(
 }
 
 /**
- * A quantifier over related records. `all` is "none for which the predicate is not true", which Prisma says
- * only where it is never null.
+ * Translates a quantifier over related records. `all` means that no record has a predicate that is not true.
+ * Prisma can express that only if the predicate is never null.
  */
 function recordsWhere(
   { quantifier, over, row: inner, body }: Expr & { kind: 'lambda' },
@@ -210,7 +213,7 @@ function recordsWhere(
 const relationTest = ({ collection }: Navigation, some: boolean) =>
   collection ? (some ? 'some' : 'none') : some ? 'is' : 'isNot'
 
-/** Whether a condition is true or false in every record: comparisons are, whatever they compare. */
+/** Returns true if a condition is never null. Comparisons are never null. */
 function isTwoValued(expr: Expr): boolean {
   if (expr.kind === 'lambda') return true
   if (expr.kind !== 'call') return expr.kind === 'literal' && expr.value !== null

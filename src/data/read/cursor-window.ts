@@ -5,21 +5,21 @@ import { RecordPage } from '../sql/json/records.js'
 import type { StatementExecutor } from '../sql/statement.js'
 import { readPage } from './read.js'
 
-/** Where a window lies: between two records, and at which end it begins. */
+/** The bounds of a window, and the end at which it begins. */
 export interface CursorBounds {
   readonly after?: KeysetPosition
   readonly before?: KeysetPosition
-  /** The last records between the bounds, not the first. */
+  /** True for the last records between the bounds instead of the first. */
   readonly backward: boolean
 }
 
-/** What is to be found out about a window beside its records. */
+/** The requested facts about the records around a window. */
 export interface PageInfo {
   readonly hasNext: boolean
   readonly hasPrevious: boolean
 }
 
-/** A window on the records of a plan. What was not to be found out is false. */
+/** A window of a plan's records. Facts that were not requested are false. */
 export interface CursorWindow extends PageInfo {
   readonly records: RecordPage
   readonly count?: number
@@ -27,7 +27,7 @@ export interface CursorWindow extends PageInfo {
 
 /**
  * Reads the first or the last `plan.top` records between two bounds, in the order of the plan. A window of no
- * records still knows what is around it: one record is read to find its place.
+ * records also has page info: one record is read to find its position.
  */
 export async function readCursorWindow(
   executor: StatementExecutor,
@@ -59,7 +59,7 @@ export async function readCursorWindow(
   }
 }
 
-/** The plan that is read, and what its statement is given: all pages of a walk forward have one plan. */
+/** Returns the plan to read and its parameters. All pages of a forward traversal share one plan. */
 function toWindowPlan(
   plan: Plan,
   { after, before, backward }: CursorBounds,
@@ -79,13 +79,13 @@ function toWindowPlan(
 interface WindowProbe {
   readonly bounds: CursorBounds
   readonly requested: PageInfo
-  /** There are more records between the bounds, in the direction of the walk. */
+  /** There are more records between the bounds in the direction of reading. */
   readonly hasMore: boolean
 }
 
 /**
- * Beyond a bound there may be records or none: its own record may be gone. Where nothing bounds the window,
- * nothing lies beyond its end.
+ * Checks for records outside of the window. A cursor does not prove that its record still exists. Without a
+ * bound on a side there are no records beyond the last one.
  */
 async function probeNeighbours(
   executor: StatementExecutor,
@@ -106,7 +106,7 @@ async function probeNeighbours(
   return { hasNext, hasPrevious }
 }
 
-/** Whether the plan has a record after that place; without a place, whether it has any. */
+/** Returns true if the plan has a record after the position, or any record without a position. */
 async function hasRecordAfter(
   executor: StatementExecutor,
   plan: Plan,

@@ -1,12 +1,9 @@
 import type { PrismaClient } from '../prisma/client/client.js'
 
-/** The values of every lookup that has any, by the lookup's name. */
+/** The values of each lookup that has values, by name. */
 export type LookupValues = ReadonlyMap<string, ReadonlySet<string>>
 
-/**
- * The rows of Lookup, read again when they are older than a minute: they change seldom, and every write needs
- * them.
- */
+/** Caches the rows of Lookup for a minute. They seldom change, and every write needs them. */
 export class LookupCache {
   static readonly MAX_AGE_MS = 60_000
   #values: Promise<LookupValues> | undefined

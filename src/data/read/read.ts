@@ -12,20 +12,17 @@ import { planCacheModeOfCount, planCacheModeOfPage } from '../sql/plan-cache-pol
 import type { StatementExecutor } from '../sql/statement.js'
 import { bindParameters, type StatementTemplate, toStatementTemplate } from '../sql/statement-template.js'
 
-/** A page of finished records. */
+/** A page of records. */
 export interface Page {
   readonly records: RecordPage
-  /** Place of the last record; absent: there is no record after this page. */
+  /** Position of the last record. Undefined if no record follows this page. */
   readonly next?: KeysetPosition
   readonly count?: number
 }
 
 const NO_PARAMETERS: PlaceholderValues = []
 
-/**
- * Reads a page of a plan in the JSON lane: whatever the language can say, PostgreSQL answers as finished
- * JSON.
- */
+/** Reads a page of a plan. PostgreSQL builds its JSON. */
 export async function readPage(
   executor: StatementExecutor,
   plan: Plan,
@@ -43,7 +40,7 @@ export async function readPage(
   return { records, ...(next && { next }), ...(count !== undefined && { count }) }
 }
 
-/** The first record of a plan. */
+/** Reads the first record of a plan. */
 export async function readFirstRecord(
   executor: StatementExecutor,
   plan: Plan,
@@ -61,7 +58,7 @@ const recordStatementOf = memoize(function recordStatementOf(plan: Plan, represe
   return toStatementTemplate(toRecordStatement(plan, representation), planCacheModeOfPage(plan))
 })
 
-/** One record more than the page holds is read, to know whether there is a next page. */
+/** Reads one record more than the page has, to detect a next page. */
 async function readRecords(
   executor: StatementExecutor,
   plan: Plan,
@@ -95,8 +92,8 @@ interface KeysetRangeStatement {
 }
 
 /**
- * What reads a stretch of the order, a whole page of it, whatever was found before: with texts as they are,
- * and if that is not right, with texts escaped.
+ * The statements that read one range of the order, up to a whole page: with verbatim strings first, and with
+ * escaped strings if one of them needs escaping.
  */
 interface KeysetRangeStatements {
   readonly verbatim: KeysetRangeStatement
@@ -127,6 +124,7 @@ const keysetRangeStatementsOf = memoize(function keysetRangeStatementsOf(
   })
 })
 
+/** Counts the records that the filter of a plan selects. */
 export async function countRecords(executor: StatementExecutor, plan: Plan): Promise<number> {
   if (plan.filter && isFalse(plan.filter)) return 0
   const found = await toProblemOnError(async () => executor.finder?.countRecords(plan))
@@ -154,7 +152,7 @@ const findByEngine = (
   limit: number | undefined,
 ) => toProblemOnError(async () => finder?.findRecords(plan, representation, parameters, limit))
 
-/** Maps errors of the database to the problems that clients are told of. */
+/** Maps database errors to the problems that clients receive. */
 async function toProblemOnError<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read()

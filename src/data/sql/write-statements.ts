@@ -20,15 +20,16 @@ const PROPERTY = getEntity('Property')
 const TABLE = raw('"Property" r0')
 const ROW = rowSource('r0')
 
-/** Takes the lock of the change log until the end of the transaction. */
+/** Locks the change log until the end of the transaction. */
 export const LOCK_CHANGE_LOG: Statement = sql`select lock_change_log()`
 
-/** A record as it was written, in the form of its reader: the plan reads nothing but its row. */
+/** The representation in which a written record is returned. Its plan reads only the record's row. */
 export interface RecordRepresentation {
   readonly plan: Plan
   readonly representation: Representation
 }
 
+/** The existing keys among the referenced ones. */
 export interface ExistingKeysRow {
   readonly members?: readonly string[]
   readonly offices?: readonly string[]
@@ -38,27 +39,34 @@ export interface ListingRow extends Listing, ExistingKeysRow {
   readonly version: string
 }
 
-/** A row of what was written: the record as it is shown, and what the next write must know of it. */
+/** A row that a write returns: the record's JSON, and the fields that the next write checks. */
 export interface WriteResultRow extends RecordRow, Listing {
   readonly version: string
 }
 
-/** What a write takes for granted, so that the statement that writes must find it so. */
+/** Facts that a write assumes. The writing statement must find them true. */
 export interface WritePrecondition {
-  /** What the record meets. */
+  /** A condition that the record meets. */
   readonly condition: Expr
   readonly listing: Listing
-  /** Keys of members that there are. */
+  /** Keys of members that exist. */
   readonly memberKeys: ReadonlySet<string>
 }
 
-/** Those of the keys that there are. */
+/**
+ * Renders the statement that returns the existing keys among the given ones.
+ *   Member {'M1'} → `select array(select "MemberKey" from "Member" where "MemberKey" = any($1::text[])) as
+ *     "members"`
+ */
 export const toExistingKeysStatement = ({ Member, Office }: ReferencedKeys): Sql =>
   sql`select ${join(toExistingKeyColumns({ Member: [...Member], Office: [...Office] }))}`
 
 /**
- * What a write must know of a record, if the condition holds for it, and on the way which of the keys there
- * are.
+ * Renders the statement that reads the fields a write checks, if the record meets the condition. It also
+ * returns the existing keys among the given ones.
+ *   ('L1', TRUE, no keys, true) → `select r0."StandardStatus" as
+ *     "StandardStatus",…,r0."RecordVersion"::text as "version" from "Property" r0 where r0."ListingKey" = $1
+ *     and true for update`
  */
 export function toSelectStatement(
   key: string,
@@ -78,8 +86,8 @@ const selectTemplatesOf = memoize(function selectTemplatesOf(_condition: Expr) {
 })
 
 /**
- * What finding statements differ in, beside the condition: which keys are asked for, and whether the record
- * is locked.
+ * Variants of the statement, besides its condition: the entities whose keys it looks up, and whether it locks
+ * the record.
  */
 type SelectVariant = Readonly<Record<keyof ReferencedKeys | 'isLocking', boolean>>
 
@@ -99,10 +107,20 @@ function buildSelectTemplate(
   )
 }
 
-/** Locks those of the records that there are, in one order for all. */
+/**
+ * Renders the statement that locks the existing records among the given keys. The order is the same for all
+ * transactions, so that they cannot deadlock.
+ *   ['L1'] → `select 1 from "Property" where "ListingKey" = any($1::text[]) order by "ListingKey" for
+ *     update`
+ */
 export const toLockStatement = (keys: readonly string[]): Sql =>
   sql`select 1 from "Property" where "ListingKey" = any(${[...keys]}::text[]) order by "ListingKey" for update`
 
+/**
+ * Renders an INSERT that returns the record.
+ *   { ListingKey: 'L1', City: 'Austin' } → `insert into "Property" as r0 ("ListingKey","City") values
+ *     ($1::text,$2::text) returning …`
+ */
 export function toInsertStatement(values: Values, representation: RecordRepresentation | undefined): Sql {
   const fields = toFieldsInModelOrder(values)
   const names = join(fields.map(({ name }) => quoteIdentifier(name)))
@@ -110,8 +128,10 @@ export function toInsertStatement(values: Values, representation: RecordRepresen
 }
 
 /**
- * Writes nothing, and returns no row, if the record is no longer of that version, or something that was
- * assumed is not so.
+ * Renders an UPDATE that returns the record. It changes nothing and returns no row if the record has another
+ * version or a precondition does not hold.
+ *   ('L1', '7', { City: 'Austin' }) → `update "Property" r0 set "City" = $1::text where r0."ListingKey" =
+ *     $2 and r0."RecordVersion" = $3::bigint returning …`
  */
 export function toUpdateStatement(
   key: string,
@@ -136,7 +156,7 @@ export function toUpdateStatement(
   ])
 }
 
-/** Clients mostly write the same few sets of fields. */
+/** Clients usually write the same few sets of fields. */
 const UPDATE_TEMPLATES = new LRUCache<string, StatementTemplate>({ max: 500 })
 
 function buildUpdateTemplate(
@@ -157,8 +177,10 @@ function buildUpdateTemplate(
 }
 
 /**
- * Removes nothing, and returns no row, if the record is no longer of that version, or something that was
- * assumed is not so.
+ * Renders a DELETE. It deletes nothing and returns no row if the record has another version or a precondition
+ * does not hold.
+ *   ('L1', '7') → `delete from "Property" r0 where r0."ListingKey" = $1 and r0."RecordVersion" = $2::bigint
+ *     returning true as "removed"`
  */
 export function toDeleteStatement(key: string, version: string, precondition?: WritePrecondition): Statement {
   const template = getOrCreate(
@@ -177,14 +199,14 @@ const buildDeleteTemplate = (precondition: WritePrecondition | undefined): State
     'generic',
   )
 
-/** What `isAsFound` differs in. */
+/** Returns the cache key of a precondition: equal keys have equal SQL from `toPreconditionPredicate`. */
 const preconditionCacheKey = (precondition: WritePrecondition | undefined) =>
   precondition && [objectId(precondition.condition), precondition.memberKeys.size > 0]
 
-/** The fields of a listing that its next write must know. */
+/** The fields of a listing that its next write checks. */
 const SNAPSHOT_FIELDS: readonly Scalar[] = Object.keys(NO_LISTING).map(name => getScalar(PROPERTY, name))
 
-/** What `isAsFound` stands for, in the order of its marks. */
+/** Returns the values of the placeholders of `toPreconditionPredicate`, in their order. */
 const toPreconditionParameters = (
   key: string,
   version: string,
@@ -202,8 +224,8 @@ const FIRST_SNAPSHOT_PARAMETER = 3
 const FIRST_VALUE_PARAMETER = FIRST_SNAPSHOT_PARAMETER + SNAPSHOT_FIELDS.length
 
 /**
- * The same version is the same record, unless the database was set back or somebody writes without triggers:
- * so what was remembered of it is compared too.
+ * Renders the precondition of a write. The snapshot is compared too: the version alone does not identify the
+ * record's state if the database was restored or a program wrote without triggers.
  */
 function toPreconditionPredicate(precondition: WritePrecondition | undefined): Sql {
   const versionMatches = sql`r0."ListingKey" = ${placeholder(0)} and r0."RecordVersion" = ${placeholder(1)}::bigint`
@@ -230,8 +252,8 @@ const FIELD_ORDER: ReadonlyMap<string, number> = new Map(
 const fieldIndexOf = (name: string) => FIELD_ORDER.get(name) ?? FIELD_ORDER.size
 
 /**
- * In the order of the model, so that the same fields make the same statement, which PostgreSQL knows by its
- * text.
+ * Returns the fields in the order of the model, so that the same fields give the same statement text, by
+ * which PostgreSQL caches the plan.
  */
 const toFieldsInModelOrder = (values: Values): readonly Scalar[] =>
   Object.keys(values)
@@ -242,7 +264,7 @@ function toTypedParameter({ type, collection }: Scalar, value: Values[string] | 
   return sql`${value}::${raw(collection ? `${pgType(type)}[]` : pgType(type))}`
 }
 
-/** Exact numbers and times as the texts that `Listing` has. */
+/** Columns of the snapshot. Decimals and timestamps have the text form of `Listing`. */
 const SNAPSHOT_COLUMNS: readonly Sql[] = SNAPSHOT_FIELDS.map(field => {
   const column = toColumn(field, ROW)
   const text =
@@ -256,7 +278,7 @@ const SNAPSHOT_COLUMNS: readonly Sql[] = SNAPSHOT_FIELDS.map(field => {
 
 const VERSION_COLUMN = sql`r0."RecordVersion"::text as "version"`
 
-/** What the statement has written, triggers included: there is no need to read it again. */
+/** Renders the RETURNING list: the record after the triggers, and the snapshot for the next write. */
 const toReturningList = (representation: RecordRepresentation | undefined) =>
   join([
     ...(representation
@@ -267,7 +289,7 @@ const toReturningList = (representation: RecordRepresentation | undefined) =>
 
 const EMPTY_KEY_LIST: readonly string[] = []
 
-/** @param keys of each entity, or what is given for them. */
+/** @param keys by entity, or their placeholders */
 function toExistingKeyColumns({
   Member,
   Office,

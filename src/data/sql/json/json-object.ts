@@ -12,23 +12,31 @@ import {
   type ValueMember,
 } from './record-members.js'
 
-/** The JSON of one record of a plan, as PostgreSQL builds it. The plan's row must be in scope. */
+/**
+ * Renders the JSON object of one record. The plan's row must be in scope.
+ *   `$select=City,ListPrice` → `(select row_to_json(record) from (select r0."City" as "City",
+ *     trim_scale(r0."ListPrice") as "ListPrice") record)`
+ */
 export const toRecordObject = memoizeByShape(function toRecordObject(shape, representation): Sql {
   const object = rowToJson(toRecordMembers(shape, representation).map(m => toObjectMember(m, representation)))
   const notes = toRestrictionAnnotations(shape, representation)
-  // An object built by PostgreSQL cannot leave out a member: what is said of some records only is appended to
-  // the text of just those.
+  // row_to_json cannot omit a member. Annotations of some records are therefore appended to the text.
   return notes.length === 0 ? object : sql`concat(left(${object}::text, -1), ${join(notes)}, '}')::json`
 })
 
-/** A member as a value that PostgreSQL turns into JSON. */
+/** A member with a value that PostgreSQL converts to JSON. */
 type JsonObjectMember = Pick<ValueMember, 'name' | 'value'>
 
+/** Returns a member with its value: related records become one JSON value. */
 export const toObjectMember = (member: RecordMember, representation: Representation): JsonObjectMember =>
   member.kind === 'value'
     ? member
     : { name: member.name, value: toExpansionJson(member.expansion, representation) }
 
+/**
+ * Renders a JSON object.
+ *   City → `(select row_to_json(record) from (select r0."City" as "City") record)`
+ */
 export function rowToJson(members: readonly JsonObjectMember[]): Sql {
   const columns = nestByPath(members, (name, inner) => ({ name, value: rowToJson(inner) })).map(
     m => sql`${m.value} as ${quoteIdentifier(m.name)}`,
@@ -36,7 +44,10 @@ export function rowToJson(members: readonly JsonObjectMember[]): Sql {
   return sql`(select row_to_json(record) from (select ${columns.length === 0 ? empty : join(columns)}) record)`
 }
 
-/** A value of a path, as groups have it, stands where the path leads: `A/B` is `B` in the object `A`. */
+/**
+ * Groups members with a path as their name: `A/B` becomes `B` in an object `A`. Grouped records have such
+ * names.
+ */
 export function nestByPath<M extends { readonly name: string }>(
   members: readonly M[],
   toInner: (name: string, inner: readonly M[]) => M,
@@ -55,7 +66,12 @@ export function nestByPath<M extends { readonly name: string }>(
   })
 }
 
-/** The related records as one JSON value. */
+/**
+ * Renders the related records of an expansion as one JSON value.
+ *   `$expand=Media($select=MediaKey;$top=3)` → `(select coalesce(json_agg(listed.record), '[]') from
+ *     (select (select row_to_json(record) from (select r1."MediaKey" as "MediaKey") record) as record from
+ *     "Media" r1 where r1."PropertyKey" = r0."ListingKey" order by r1."MediaKey" asc limit 3) listed)`
+ */
 export function toExpansionJson(expansion: Expansion, representation: Representation): Sql {
   const { navigation, form, plan } = expansion
   const record =

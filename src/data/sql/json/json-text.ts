@@ -11,20 +11,28 @@ import {
   type ValueMember,
 } from './record-members.js'
 
-// The JSON of records joined from its parts. The functions by which PostgreSQL makes JSON ask the catalog for
-// the type of every member of every record, and look for what is to be escaped in each text by itself: a
-// third of all that a page cost. So texts are taken as they are, and the page says whether it was right to.
+// Renders the JSON of records by concatenation. PostgreSQL's JSON functions look up the type of every member
+// of every record in the catalog and search each string for characters to escape, which took a third of the
+// cost of a page. Strings are therefore first written without escaping, and the statement reports whether one
+// of them needed it.
 
-/** How texts are written: as they are between quotation marks, or with all that JSON escapes. */
+/**
+ * `verbatim` writes strings between quotation marks without escaping, `escaped` escapes them as JSON
+ * requires.
+ */
 export type StringEscaping = 'verbatim' | 'escaped'
 
-/** JSON text, and the texts in it in which there must be nothing to escape. */
+/** JSON text, and the strings in it that must not need escaping. */
 export interface JsonTextExpression {
   readonly json: Sql
   readonly escaping: readonly Sql[]
 }
 
-/** The JSON text of one record of a plan. The plan's row must be in scope. */
+/**
+ * Renders the JSON text of one record. The plan's row must be in scope.
+ *   `$select=City`, verbatim → `concat('{','"City":',coalesce('"' || (r0."City") || '"', 'null'),'}')`
+ *   `$select=City`, escaped → `concat('{','"City":',coalesce(to_json(r0."City")::text, 'null'),'}')`
+ */
 export const toRecordText = (
   plan: Plan,
   representation: Representation,
@@ -61,8 +69,10 @@ const RECORD_TEXT_BY_ESCAPING = {
 } as const
 
 /**
- * The place of a record in the order of a plan, as a JSON array of texts.
- * @param orderValues of the record, one for each term of the order.
+ * Renders the cursor of a record: a JSON array of its order values as strings.
+ *   `$orderby=City` → `concat('[',coalesce('"' || ((r0."City")::text) || '"', 'null'),',',coalesce('"' ||
+ *     ((r0."ListingKey")::text) || '"', 'null'),']')`
+ * @param orderValues the order values of the record, one for each term
  */
 export function toCursorText(
   { orderBy }: Pick<Plan, 'orderBy'>,
@@ -71,7 +81,7 @@ export function toCursorText(
 ): JsonTextExpression {
   const values = orderValues.map((orderValue, i) => {
     const type = orderBy[i]?.expr.type
-    // Without trailing zeros, so that a position has one text whatever engine reads it.
+    // Without trailing zeros, so that both read engines write the same cursor.
     const value = type === 'Decimal' ? toDecimalText(orderValue) : sql`(${orderValue})::text`
     return type === 'String' ? jsonString(value) : jsonStringWithoutEscapes(value)
   })
@@ -83,8 +93,10 @@ export function toCursorText(
 }
 
 /**
- * Whether nothing is to be escaped in any of the texts of some rows: as JSON they are longer by no more than
- * their quotation marks.
+ * Renders the check that no string of the rows needs escaping: its JSON is then longer by two quotation
+ * marks.
+ *   `page.texts` → `octet_length(to_json(string_agg(page.texts, ''))::text) =
+ *     octet_length(string_agg(page.texts, '')) + 2`
  */
 export function toNeedsNoEscaping(column: Sql): Sql {
   const all = sql`string_agg(${column}, '')`
@@ -98,10 +110,13 @@ const verbatimTextsOf = (values: readonly JsonExpression[], escaping: StringEsca
 const orJsonNull = (json: Sql) => sql`coalesce(${json}, 'null')`
 const quoteLiteral = (text: string) => raw(`'${text.replaceAll("'", "''")}'`)
 
-/** PostgreSQL takes 100 arguments of a function. */
+/** PostgreSQL accepts 100 arguments of a function. */
 const MAX_FUNCTION_ARGUMENTS = 90
 
-/** Texts in one, without those that are null. */
+/**
+ * Concatenates texts and skips nulls.
+ *   → `concat('{','"City":',…)`
+ */
 export const toConcat = (texts: readonly Sql[]): Sql =>
   texts.length === 0
     ? raw("''")

@@ -6,33 +6,36 @@ import type { Representation } from '../../../query/representation.js'
 import { toDecimalText, toTimestampText } from '../casts.js'
 import { toColumn } from '../columns.js'
 
-/** A value as JSON. */
+/** A value and its JSON text. */
 export interface JsonExpression {
-  /** What PostgreSQL turns into the right JSON by itself. */
+  /** A value that PostgreSQL converts to the correct JSON. */
   readonly value: Sql
-  /** The text of that JSON; null for null. */
+  /** The JSON text, null for null. */
   readonly json: Sql
-  /** What must hold nothing that JSON escapes for `json` to be right. */
+  /** The string that must not need escaping. Undefined if `json` is always correct. */
   readonly verbatimText?: Sql
 }
 
 const quoteAsJson = (value: Sql) => sql`'"' || (${value}) || '"'`
+/** A string, which may need escaping. `r0."City"` → `'"' || (r0."City") || '"'` */
 export const jsonString = (value: Sql): JsonExpression => ({
   value,
   json: quoteAsJson(value),
   verbatimText: value,
 })
-/** A text in which JSON escapes nothing. */
+/** A string that never needs escaping. */
 export const jsonStringWithoutEscapes = (value: Sql): JsonExpression => ({ value, json: quoteAsJson(value) })
-/** A value whose text is its JSON: a whole number, true or false. */
+/** A value whose text is its JSON: an integer or a Boolean. `r0."Order"` → `(r0."Order")::text` */
 export const jsonByTextCast = (value: Sql): JsonExpression => ({ value, json: sql`(${value})::text` })
+/** A value that `to_json` converts. `r0."Roof"` → `to_json(r0."Roof")::text` */
 export const jsonByToJson = (value: Sql): JsonExpression => ({ value, json: sql`to_json(${value})::text` })
-/** An exact number of a column: for what is not finite JSON has no number. */
+/** A decimal. JSON has no number for values that are not finite. */
 const jsonDecimal = (value: Sql): JsonExpression => ({
   value,
   json: sql`case when ${value} in ('NaN', 'Infinity', '-Infinity') then '"' || (${value})::text || '"' else (${value})::text end`,
 })
 
+/** Renders a value that is null unless the condition is true: `case when … then … end`. */
 export function jsonIf(condition: Sql, { value, json, verbatimText }: JsonExpression): JsonExpression {
   const caseWhen = (text: Sql) => sql`case when ${condition} then ${text} end`
   return {
@@ -42,11 +45,17 @@ export function jsonIf(condition: Sql, { value, json, verbatimText }: JsonExpres
   }
 }
 
-/** Prose has line feeds and quotation marks: to take it as it is would seldom be right. */
+/**
+ * Long texts usually contain line feeds and quotation marks, so that an attempt without escaping would fail.
+ */
 const isLongText = ({ maxLength }: Scalar): boolean =>
   maxLength === undefined || maxLength > MAX_VERBATIM_LENGTH
 const MAX_VERBATIM_LENGTH = 1024
 
+/**
+ * Renders a column as JSON.
+ *   `City` → `'"' || (r0."City") || '"'`, `Order` of Media → `(r0."Order")::text`
+ */
 export function toColumnJson(
   scalar: Scalar,
   row: Plan['row'],
@@ -71,7 +80,10 @@ export function toColumnJson(
   }
 }
 
-/** A value in the form that PostgreSQL turns into the right JSON (OData JSON 4.01, 7.1). */
+/**
+ * Renders a value in a form that PostgreSQL converts to the correct JSON (OData JSON 4.01, 7.1).
+ *   `ListPrice` → `trim_scale(r0."ListPrice")`
+ */
 export function toJsonInput(value: Sql, type: ExprType, { numbersAsText }: Representation): Sql {
   switch (type) {
     case 'DateTimeOffset':
@@ -91,6 +103,6 @@ export function toJsonInput(value: Sql, type: ExprType, { numbersAsText }: Repre
   }
 }
 
-/** JSON has no numbers for what is not finite. */
+/** Renders a double. JSON has no number for values that are not finite. */
 const jsonDouble = (value: Sql) =>
   sql`(case (${value})::text when 'Infinity' then '"INF"'::json when '-Infinity' then '"-INF"'::json when 'NaN' then '"NaN"'::json else to_json(${value}) end)`

@@ -24,13 +24,13 @@ import {
   toJsonInput,
 } from './json-value.js'
 
-/** A value of a record's JSON. */
+/** A member with a value. */
 export interface ValueMember extends JsonExpression {
   readonly kind: 'value'
   readonly name: string
 }
 
-/** Records in a record: a list of them, or one or null. */
+/** A member with related records: an array, an object or null. */
 export interface ExpansionMember {
   readonly kind: 'records'
   readonly name: string
@@ -41,13 +41,13 @@ export interface ExpansionMember {
 export type RecordMember = ValueMember | ExpansionMember
 
 /**
- * What a record consists of: nothing of which records there are, so that queries that select the same share
- * what is made of it.
+ * The parts of a plan that determine the JSON of its records. Queries that select the same parts share cached
+ * SQL.
  */
 export type RecordShape = Pick<Plan, 'entity' | 'row' | 'select' | 'expand'> &
   Required<Pick<Plan, 'metaFields' | 'memberOrder'>>
 
-/** The same for a plan, remembered for the parts of it that make its shape. */
+/** Memoizes a function of a plan by the parts of the plan that are its shape. */
 export function memoizeByShape<R>(
   compute: (shape: RecordShape, representation: Representation) => R,
 ): (plan: Plan, representation: Representation) => R {
@@ -67,12 +67,12 @@ export function memoizeByShape<R>(
 }
 
 const NO_MARKS: readonly MetaField[] = []
-/** The members in their own order. */
+/** No explicit order of members. */
 const NO_LAYOUT: readonly string[] = []
 
 /**
- * The members of a record: control information, fields in the order of the plan, related records. `row` must
- * be in scope.
+ * Returns the members of a record: control information, fields in the order of the plan, related records. The
+ * plan's row must be in scope.
  */
 export function toRecordMembers(shape: RecordShape, representation: Representation): readonly RecordMember[] {
   const members = [
@@ -99,7 +99,10 @@ const toValueMember = (name: string, value: JsonExpression): ValueMember => ({
   ...value,
 })
 
-/** The version of a record; absent in the log, whose entries never change. */
+/**
+ * Returns the version column of a record. The log has none, since its entries never change. Property →
+ * `r0."RecordVersion"`
+ */
 export const toVersionColumn = ({ entity, row }: Pick<Plan, 'entity' | 'row'>): Sql | undefined =>
   entity.hidden.has('RecordVersion') ? raw(`${row}."RecordVersion"`) : undefined
 
@@ -127,7 +130,7 @@ function toMarkMember({ meta, as }: MetaField, shape: RecordShape): RecordMember
 
 const JSON_NULL_TEXT = jsonStringWithoutEscapes(raw('null::text'))
 
-/** PostgreSQL breaks lines of base64, and ends it with padding. */
+/** PostgreSQL's base64 has line feeds and padding. */
 const toBase64Url = (value: Sql) =>
   sql`translate(encode(convert_to(${value}, 'UTF8'), 'base64'), E'+/=\n', '-_')`
 
@@ -169,7 +172,10 @@ function toExpansionMembers(expansion: Expansion, representation: Representation
   return form === 'count' ? [count] : [count, records]
 }
 
-/** `from` and `where` of the records that an expansion leads to. */
+/**
+ * Renders FROM and WHERE of an expansion's records.
+ *   `$expand=Media` → `from "Media" r1 where r1."PropertyKey" = r0."ListingKey"`
+ */
 export function toExpansionRows({ navigation, plan: { row, filter } }: Expansion): Sql {
   const { from, join: on } = toCollectionRows(
     { kind: 'records', navigation, source: rowSource(outerRowOf(row)) },
@@ -178,12 +184,14 @@ export function toExpansionRows({ navigation, plan: { row, filter } }: Expansion
   return sql`from ${from} where ${on}${filter ? sql` and ${toCondition(filter)}` : empty}`
 }
 
-/** Rows are numbered by depth: an expansion stands in the row one above its own. */
+/** Rows are numbered by depth, so the outer row has the number below. */
 const outerRowOf = (row: Plan['row']): Plan['row'] => `r${Number(row.slice(1)) - 1}`
 
 /**
- * What stands beside a record of which the reader may not see all fields: for each reason one text, to be
- * appended to its members, or null where they are shown.
+ * Renders annotations for fields that are hidden in some records: one text per condition, appended to the
+ * members, or null if the fields are readable.
+ *   `UnparsedAddress` → `case when (r0."InternetAddressDisplayYN" is distinct from $1::boolean) then null
+ *     else $2::text end` with $2 = `,"UnparsedAddress@Core.Permissions":"None"`
  */
 export function toRestrictionAnnotations(
   { select }: RecordShape,
@@ -199,8 +207,8 @@ export function toRestrictionAnnotations(
 }
 
 /**
- * The fields that only some records show, by the condition under which they do: a record is asked once for
- * all that hang on one.
+ * Groups fields by the condition under which they are readable, so that each condition is evaluated once per
+ * record.
  */
 function groupByReadableIf(
   select: Plan['select'],

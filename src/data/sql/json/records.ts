@@ -1,39 +1,34 @@
 import type { KeysetPosition } from '../../../query/plan.js'
 import { mergeStoredDocument } from './stored-document.js'
 
-/** A finished record: its JSON text, and its version, from which ETags are made. */
+/** The JSON text of a record, and the version for its ETag. */
 export interface RecordJson {
   readonly json: string
   readonly version: string | null
 }
 
-/** A finished record with its place in the order of the plan: a JSON text that `toPosition` reads. */
+/** The JSON text of a record, and its cursor: a JSON text that `parseCursor` reads. */
 export interface RecordWithCursor {
   readonly json: string
   readonly cursor: string
 }
 
-/** The place of a record, from the text that toPageStatement has written. */
+/** Parses the cursor that `toPageStatement` selected. */
 export const parseCursor = ({ cursor }: Pick<RecordWithCursor, 'cursor'>): KeysetPosition =>
   JSON.parse(cursor) as KeysetPosition
 
 /**
- * Between the JSON texts of records. PostgreSQL sets line feeds only between the elements of json_agg, behind
- * ", ": so this parts records and nothing within them.
+ * Separator of the JSON texts of records. PostgreSQL inserts line feeds only between the elements of
+ * json_agg, after ", ", so this text occurs only between records.
  */
 const RECORD_SEPARATOR = ',\n'
 
-/**
- * Finished records in their order: one text for those who pass them on, and one by one for those who look at
- * each.
- */
+/** The records of a page in their order, as one JSON text and as a list. */
 export class RecordPage {
   static readonly EMPTY = new RecordPage('', [])
   #list: readonly RecordWithCursor[] | undefined
 
-  /**
-   * @param json the records with SEPARATOR between them: what stands between the brackets of a JSON array.
-   */
+  /** @param json the records with `RECORD_SEPARATOR` between them: a JSON array without its brackets */
   constructor(
     readonly json: string,
     private readonly cursors: readonly string[],
@@ -52,12 +47,12 @@ export class RecordPage {
     return this.cursors.length
   }
 
-  /** The place of the first record. */
+  /** The position of the first record. */
   get startPosition(): KeysetPosition | undefined {
     return this.#positionAt(0)
   }
 
-  /** The place of the last record. */
+  /** The position of the last record. */
   get endPosition(): KeysetPosition | undefined {
     return this.#positionAt(-1)
   }
@@ -69,7 +64,7 @@ export class RecordPage {
 
   take(count: number): RecordPage {
     if (count >= this.length) return this
-    // The record that was read to know whether there are more.
+    // Fast path: removes the one record that was read to detect a next page.
     if (count === this.length - 1 && count > 0)
       return new RecordPage(
         this.json.slice(0, this.json.lastIndexOf(RECORD_SEPARATOR)),
@@ -99,7 +94,7 @@ export class RecordPage {
   }
 }
 
-/** A row of a statement that reads stored documents: `toStoredColumns`, and the order values. */
+/** A row of a statement that reads stored documents. */
 export interface StoredDocumentRow {
   readonly json: string
   readonly document: string

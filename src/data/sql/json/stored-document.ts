@@ -7,8 +7,8 @@ import type { Representation } from '../../../query/representation.js'
 const PROPERTY = getEntity('Property')
 
 /**
- * What changes of price and status write. A document that held it would be made anew each time, which cost
- * more than all else of such a change.
+ * Fields that changes of price and status write. They are not in the stored document, since rebuilding it
+ * would cost more than the rest of such a change.
  */
 const VOLATILE_FIELDS: ReadonlySet<string> = new Set([
   'StandardStatus', 'MlsStatus', 'ContractStatus', 'ListPrice', 'OriginalListPrice', 'PreviousListPrice', 'ModificationTimestamp', 'StatusChangeTimestamp',
@@ -16,16 +16,16 @@ const VOLATILE_FIELDS: ReadonlySet<string> = new Set([
 ]) // biome-ignore format: words
 
 /**
- * The fields that stand as finished JSON in the column Document, in the order of the model: what every reader
- * may see in every listing, and what seldom changes.
+ * Fields in the column Document, which stores their JSON in the order of the model: fields that every reader
+ * can read in every listing and that seldom change.
  */
 export const STORED_FIELDS: readonly Scalar[] = PROPERTY.scalars.filter(
   s => s.readableBy === 'everyone' && !s.address && !VOLATILE_FIELDS.has(s.name),
 )
 
 /**
- * What is left to select beside the stored fields; undefined: not all of these are selected, or under other
- * names.
+ * Returns the items to select besides the stored fields, or undefined if some stored fields are not selected
+ * or are renamed.
  */
 const selectBesideDocument = memoize(function selectBesideDocument(
   select: Plan['select'],
@@ -41,18 +41,17 @@ const selectBesideDocument = memoize(function selectBesideDocument(
 })
 const STORED_FIELD_SET: ReadonlySet<Scalar> = new Set(STORED_FIELDS)
 
-/**
- * A plan that reads the stored JSON: what is still to be built of each record, and the column with the rest.
- */
+/** A plan for the part of the JSON that is not stored, and the column with the stored part. */
 export interface StoredDocumentPlan {
   readonly plan: Plan
   readonly document: Sql
 }
 
 /**
- * Full records are read rather than built, which was the larger part of their cost (docs/performance.md).
- * Undefined for plans that the text does not serve: those that leave a field out, rename or arrange fields,
- * or want numbers as text.
+ * Returns the plan that reads whole records from their stored document, since building the JSON was the
+ * larger part of their cost (docs/performance.md). Returns undefined for plans that omit, rename or reorder
+ * fields, or write numbers as text.
+ *   → `coalesce(r0."Document", listing_document(r0))`
  */
 export function toStoredDocumentPlan(
   plan: Plan,
@@ -61,7 +60,7 @@ export function toStoredDocumentPlan(
   if (plan.entity !== PROPERTY || plan.from || plan.metaFields || plan.memberOrder || numbersAsText)
     return undefined
   const select = selectBesideDocument(plan.select)
-  // Only a writer that switches triggers off leaves the column empty.
+  // The column is empty only after a write without triggers.
   return (
     select && {
       plan: { ...plan, select },
@@ -70,6 +69,9 @@ export function toStoredDocumentPlan(
   )
 }
 
-/** The JSON of a record out of its two parts. Control information stands in the first. */
+/**
+ * Merges the two parts of a record's JSON. Control information is in the first.
+ *   `{"ListPrice":1}`, `{"City":"Vail"}` → `{"ListPrice":1,"City":"Vail"}`
+ */
 export const mergeStoredDocument = (recordJson: string, document: string): string =>
   recordJson === '{}' ? document : `${recordJson.slice(0, -1)},${document.slice(1)}`

@@ -9,6 +9,11 @@ export class JsonNumber {
   constructor(text: string) {
     this.text = text
   }
+
+  /** Lets messages show the digits. `renderJson` writes them as a number. */
+  toJSON(): string {
+    return this.text
+  }
 }
 
 /**
@@ -25,3 +30,12 @@ export const isList = (json: JsonValue | undefined): json is readonly JsonValue[
 
 export const isObject = (json: JsonValue | undefined): json is JsonObject =>
   typeof json === 'object' && json !== null && !isList(json) && !(json instanceof JsonNumber)
+
+/** Renders a value as JSON, its numbers as they were written. */
+export function renderJson(json: JsonValue): string {
+  if (json instanceof JsonNumber) return json.text
+  if (isList(json)) return `[${json.map(renderJson).join(',')}]`
+  if (!isObject(json)) return JSON.stringify(json)
+  const members = Object.entries(json).map(([name, value]) => `${JSON.stringify(name)}:${renderJson(value)}`)
+  return `{${members.join(',')}}`
+}

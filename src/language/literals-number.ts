@@ -5,6 +5,11 @@ import type { LiteralType, Value } from '../query/ast.js'
  */
 const MAX_DIGITS = 308
 
+const NUMBER = /^([+-]?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i
+
+/** Returns true for a number in any range, such as `1e-400`. */
+export const isNumber = (text: string): boolean => NUMBER.test(text)
+
 const INT32 = 2n ** 31n
 const INT64 = 2n ** 63n
 
@@ -38,7 +43,7 @@ function readDoubleLiteral(text: string): { readonly type: LiteralType; readonly
  * Decimal text without exponent, plus sign and leading zeros; `undefined` for no number, or one out of range.
  */
 export function toPlainDecimal(text: string): string | undefined {
-  const parts = /^([+-]?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(text)
+  const parts = NUMBER.exec(text)
   if (!parts) return undefined
   const [, sign, whole = '', fraction = '', exponent = '0'] = parts
   const point = whole.length + Number(exponent)

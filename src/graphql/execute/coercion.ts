@@ -10,10 +10,13 @@ import {
   isListType,
   isNonNullType,
   isRequiredInputField,
+  Kind,
   type OperationDefinitionNode,
   typeFromAST,
   valueFromAST,
 } from 'graphql'
+import { CATALOG } from '../../errors/catalog.js'
+import { type Problem, ProblemError } from '../../errors/problem.js'
 import { memoize } from '../../query/memoize.js'
 import type { InputValues } from './collect-fields.js'
 
@@ -189,8 +192,24 @@ const truncateMiddle = (message: string): string =>
     ? `${message.slice(0, MAX_VARIABLE_MESSAGE_LENGTH / 2)} ... ${message.slice(-MAX_VARIABLE_MESSAGE_LENGTH / 2)}`
     : message
 
-const toVariableError = ({ message, nodes }: GraphQLError) =>
-  new GraphQLError(truncateMiddle(message), {
+/** The error of a variable. Its target is the variable; the message says where in its value the fault is. */
+function toVariableError({ message, nodes, originalError }: GraphQLError): GraphQLError {
+  const name = nodes?.map(node => (node.kind === Kind.VARIABLE_DEFINITION ? node.variable.name.value : ''))[0]
+  const problem = problemBehind(originalError)
+  return new GraphQLError(truncateMiddle(message), {
     ...(nodes && { nodes }),
-    extensions: { code: 'BAD_USER_INPUT', http: { status: 400 } },
+    extensions: {
+      code: 'BAD_USER_INPUT',
+      serviceCode: CATALOG[problem?.kind ?? 'BadOptionValue'].code,
+      ...(name && { target: `$${name}` }),
+      details: [],
+      http: { status: 400 },
+    },
   })
+}
+
+/** The problem that a scalar of ours has found, below the errors that graphql-js makes of it. */
+function problemBehind(error: Error | undefined | null): Problem | undefined {
+  if (error instanceof ProblemError) return error.problems[0]
+  return error instanceof GraphQLError ? problemBehind(error.originalError) : undefined
+}

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../domain/json.js'
+import { type JsonValue, renderJson } from '../../domain/json.js'
 import { fail } from '../../errors/problem.js'
 import { readNumberLiteral } from '../../language/literals-number.js'
 import { ComplexityLimiter, type ParseLimits } from '../../language/parse-limits.js'
@@ -12,7 +12,7 @@ import {
   type FunctionArgument,
 } from '../schema/filter-inputs.js'
 import { readGeoJsonPoint, readGeoJsonPolygon } from '../schema/geojson.js'
-import { filterInputNameOf } from '../schema/names.js'
+import { filterInputNameOf, SCALAR_OF } from '../schema/names.js'
 import type { InputValues } from './collect-fields.js'
 
 type FilterOperatorOf<K extends FilterOperator['kind']> = Extract<FilterOperator, { kind: K }>
@@ -254,8 +254,19 @@ const toScalarLiteral =
   (type: LiteralType): LiteralReader =>
   value => [type, value as Value] // by the type of the argument in the schema
 const toGeographyLiteral =
-  (type: LiteralType, read: (json: JsonValue) => string | undefined): LiteralReader =>
-  value => [type, read(value as JsonValue) ?? null] // by the scalar, which has looked at it
+  (
+    type: 'GeographyPoint' | 'GeographyPolygon',
+    read: (json: JsonValue) => string | undefined,
+    hint: string,
+  ): LiteralReader =>
+  value => {
+    const json = value as JsonValue // by the scalar, which has checked its shape
+    const text = read(json)
+    return text === undefined
+      ? fail({ kind: 'BadLiteral', type: SCALAR_OF[type], text: renderJson(json), hint, at: FILTER_LOCATION })
+      : [type, text]
+  }
+const POSITION_HINT = 'The longitude is between -180 and 180, the latitude between -90 and 90.'
 
 // biome-ignore format: table
 const LITERAL_READERS: Readonly<Record<ValueType, LiteralReader>> = {
@@ -269,6 +280,6 @@ const LITERAL_READERS: Readonly<Record<ValueType, LiteralReader>> = {
   Date:             toScalarLiteral('Date'),
   TimeOfDay:        toScalarLiteral('TimeOfDay'),
   Duration:         toScalarLiteral('Duration'),
-  GeographyPoint:   toGeographyLiteral('GeographyPoint', readGeoJsonPoint),
-  GeographyPolygon: toGeographyLiteral('GeographyPolygon', readGeoJsonPolygon),
+  GeographyPoint:   toGeographyLiteral('GeographyPoint', readGeoJsonPoint, POSITION_HINT),
+  GeographyPolygon: toGeographyLiteral('GeographyPolygon', readGeoJsonPolygon, `Each ring ends where it begins and has four positions or more. ${POSITION_HINT}`),
 }

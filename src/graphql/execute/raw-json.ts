@@ -1,5 +1,3 @@
-import { isList, isObject, JsonNumber, type JsonValue } from '../../domain/json.js'
-
 /** JSON that is finished: it goes out as it is. */
 export class RawJson {
   constructor(readonly text: string) {}
@@ -28,13 +26,4 @@ export function renderResult({
   const errorsMember = errors && `"errors":${JSON.stringify(errors)}`
   const text = data instanceof RawJson ? data.text : JSON.stringify(data)
   return `{${[errorsMember, text === undefined ? undefined : `"data":${text}`].filter(part => part !== undefined).join(',')}}`
-}
-
-/** A value as JSON, its numbers as they were written. */
-export function renderJson(value: JsonValue): string {
-  if (value instanceof JsonNumber) return value.text
-  if (isList(value)) return renderRawList(value.map(renderJson))
-  return isObject(value)
-    ? renderRawObject(Object.entries(value).map(([name, member]) => [name, renderJson(member)]))
-    : JSON.stringify(value)
 }

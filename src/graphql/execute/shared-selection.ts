@@ -1,10 +1,11 @@
+import { renderJson } from '../../domain/json.js'
 import { toJsonObject } from '../../http/body.js'
 import { parseJson } from '../../http/exact-json.js'
 import type { Entity } from '../../model/model.js'
 import type { Query } from '../../query/ast.js'
 import type { CollectedField, SelectionContext } from './collect-fields.js'
 import type { FilterParseOptions } from './query-arguments.js'
-import { renderJson, renderRawObject } from './raw-json.js'
+import { renderRawObject } from './raw-json.js'
 import { readSelection } from './selection.js'
 
 /** A record as each of the places that show it wants it. */

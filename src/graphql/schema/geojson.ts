@@ -1,6 +1,27 @@
 import { isList, isObject, JsonNumber, type JsonValue } from '../../domain/json.js'
 import { readGeoLiteral } from '../../language/literals-geo.js'
-import { toPlainDecimal } from '../../language/literals-number.js'
+import { isNumber, toPlainDecimal } from '../../language/literals-number.js'
+
+/**
+ * Returns true for the shape of a GeoJSON Point: a longitude and a latitude. Readers check the range, since a
+ * write reports it with the other faults of its body.
+ */
+export const isGeoJsonPoint = (json: JsonValue): boolean => isPosition(coordinatesOf(json, 'Point'))
+
+/** Returns true for the shape of a GeoJSON Polygon: rings of positions. */
+export const isGeoJsonPolygon = (json: JsonValue): boolean => {
+  const rings = itemsOf(coordinatesOf(json, 'Polygon'))
+  return rings.length > 0 && rings.every(ring => isList(ring) && ring.every(isPosition))
+}
+
+const isPosition = (json: JsonValue | undefined): boolean => {
+  const numbers = itemsOf(json).map(toNumberText)
+  return numbers.length >= 2 && numbers.every(text => text !== undefined && isNumber(text))
+}
+
+/** Numbers may be texts, as those of Decimal are. */
+const toNumberText = (json: JsonValue): string | undefined =>
+  json instanceof JsonNumber ? json.text : typeof json === 'string' ? json : undefined
 
 /**
  * The value of a literal (`Value` in query/ast.ts) for a GeoJSON Point (RFC 7946, 3.1.2) in WGS 84;
@@ -31,10 +52,8 @@ function coordinatesOf(json: JsonValue, type: string): JsonValue | undefined {
 
 const itemsOf = (json: JsonValue | undefined): readonly JsonValue[] => (isList(json) ? json : [])
 
-/** `longitude latitude`, in digits. Numbers may be texts, as those of Decimal are. */
+/** `longitude latitude`, in digits. */
 function toWktPosition(json: JsonValue | undefined): string | undefined {
-  const numbers = itemsOf(json).map(n =>
-    n instanceof JsonNumber ? toPlainDecimal(n.text) : typeof n === 'string' ? toPlainDecimal(n) : undefined,
-  )
+  const numbers = itemsOf(json).map(item => toPlainDecimal(toNumberText(item) ?? ''))
   return numbers.length < 2 || numbers.includes(undefined) ? undefined : numbers.join(' ')
 }

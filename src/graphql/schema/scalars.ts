@@ -1,5 +1,5 @@
 import { GraphQLError, GraphQLScalarType, Kind, type ValueNode } from 'graphql'
-import { JsonNumber, type JsonValue } from '../../domain/json.js'
+import { JsonNumber, type JsonValue, renderJson } from '../../domain/json.js'
 import { toFailure } from '../../errors/catalog.js'
 import { fail, ProblemError } from '../../errors/problem.js'
 import { DATE_TIME_LITERAL_HINTS } from '../../language/literals.js'
@@ -9,9 +9,9 @@ import {
   readDateTimeOffsetLiteral,
   readTimeOfDayLiteral,
 } from '../../language/literals-datetime.js'
-import { readNumberLiteral } from '../../language/literals-number.js'
+import { isNumber, readNumberLiteral } from '../../language/literals-number.js'
 import { toDurationSeconds } from '../../query/duration.js'
-import { readGeoJsonPoint, readGeoJsonPolygon } from './geojson.js'
+import { isGeoJsonPoint, isGeoJsonPolygon } from './geojson.js'
 
 type VariableValues = { readonly [name: string]: unknown }
 
@@ -37,7 +37,7 @@ export const SCALAR_DEFINITIONS: readonly ScalarDefinition[] = [
     name: 'Decimal',
     description:
       'An exact decimal number. It is written as a number with all its digits, and read from a string or a number.',
-    coerceInput: (json, type) => readNumberText(json, type, text => readNumberLiteral(text) !== undefined),
+    coerceInput: (json, type) => readNumberText(json, type, isNumber),
   },
   {
     name: 'Long',
@@ -79,18 +79,22 @@ export const SCALAR_DEFINITIONS: readonly ScalarDefinition[] = [
       'A position as a Point of GeoJSON, the longitude first: { type: "Point", coordinates: [-105, 39.7] }.',
     specifiedBy: `${RFC_7946}.2`,
     coerceInput: (json, type) =>
-      readGeoJsonPoint(json) === undefined
-        ? failInvalidScalar(type, json, 'Write it like {"type":"Point","coordinates":[-105,39.7]}.')
-        : json,
+      isGeoJsonPoint(json)
+        ? json
+        : failInvalidScalar(type, json, 'Write it like {"type":"Point","coordinates":[-105,39.7]}.'),
   },
   {
     name: 'GeoPolygon',
     description: 'An area as a Polygon of GeoJSON: rings of positions, of which the last is the first again.',
     specifiedBy: `${RFC_7946}.6`,
     coerceInput: (json, type) =>
-      readGeoJsonPolygon(json) === undefined
-        ? failInvalidScalar(type, json, 'Each ring ends where it begins, and has four positions or more.')
-        : json,
+      isGeoJsonPolygon(json)
+        ? json
+        : failInvalidScalar(
+            type,
+            json,
+            'Write it like {"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]}.',
+          ),
   },
 ]
 
@@ -123,18 +127,22 @@ function toScalarType({ name, description, specifiedBy, coerceInput }: ScalarDef
     parseLiteral: (node, variables) =>
       !variables && hasVariable(node)
         ? null
-        : withGraphQLErrors(() => coerceInput(literalToJson(node, variables ?? {}), name)),
+        : withGraphQLErrors(() => coerceInput(literalToJson(node, variables ?? {}), name), node),
   })
 }
 
-/** Turns a problem into the error that graphql-js reports, in the words of the catalogue. */
-function withGraphQLErrors<T>(read: () => T): T {
+/** Turns a problem into the error that graphql-js reports, with code and message of the catalogue. */
+function withGraphQLErrors<T>(read: () => T, node?: ValueNode): T {
   try {
     return read()
   } catch (error) {
-    throw error instanceof ProblemError
-      ? new GraphQLError(toFailure(error.problems).message, { originalError: error })
-      : error
+    if (!(error instanceof ProblemError)) throw error
+    const { code, message, details } = toFailure(error.problems)
+    throw new GraphQLError(message, {
+      ...(node && { nodes: node }),
+      originalError: error,
+      extensions: { serviceCode: code, details },
+    })
   }
 }
 
@@ -147,8 +155,7 @@ const failInvalidScalar = (type: string, json: JsonValue, hint?: string): never 
     ...(hint !== undefined && { hint }),
   })
 
-const toDisplayText = (json: JsonValue) =>
-  json instanceof JsonNumber ? json.text : typeof json === 'string' ? json : JSON.stringify(json)
+const toDisplayText = (json: JsonValue) => (typeof json === 'string' ? json : renderJson(json))
 
 function readNumberText(json: JsonValue, type: string, isValid: (text: string) => boolean): string {
   const text = json instanceof JsonNumber ? json.text : json
@@ -169,22 +176,27 @@ function readTemporal(
   )
 }
 
-/**
- * Any decimal number of 15 digits comes through a double unharmed; with more, other numbers come out as the
- * same double.
- */
+/** A double holds every decimal number of 15 digits. With more digits several numbers become one double. */
 const MAX_EXACT_DOUBLE_DIGITS = 15
+/** Below it a double has fewer digits, down to zero. */
+const MIN_NORMAL_DOUBLE = 2.2250738585072014e-308
 
-/** Whether the number is one of those, as JSON writes it. */
+/** Returns true if a double holds the number without a change; `text` is a number of JSON. */
 export function fitsDouble(text: string): boolean {
-  const [digits = ''] = text.split(/e/i)
-  return digits.replace(/^-?0*\.?0*|\./g, '').length <= MAX_EXACT_DOUBLE_DIGITS
+  const double = Number(text)
+  if (String(double) === text) return true
+  const digits = digitsOf(text)
+  const isNormal = Number.isFinite(double) && Math.abs(double) >= MIN_NORMAL_DOUBLE
+  return digits.length <= MAX_EXACT_DOUBLE_DIGITS && (isNormal || /^0*$/.test(digits))
 }
+
+/** The digits of a number without sign, point, exponent and leading zeros. */
+const digitsOf = (text: string): string => (text.split(/e/i)[0] ?? '').replace(/^-?0*\.?0*|\./g, '')
 
 const isExactNumber = (value: unknown): boolean =>
   typeof value !== 'number' ||
   Number.isSafeInteger(value) ||
-  (Number.isFinite(value) && fitsDouble(String(value)))
+  (Number.isFinite(value) && digitsOf(String(value)).length <= MAX_EXACT_DOUBLE_DIGITS)
 
 /** A value of a variable, which has been JSON, with the text of each number. */
 function variableToJson(value: unknown): JsonValue {

@@ -199,12 +199,15 @@ function withCode(error: GraphQLError, code: string): GraphQLError {
     ...(nodes && { nodes }),
     ...(source && { source }),
     ...(positions && { positions }),
-    extensions: { code },
+    extensions: { ...error.extensions, code },
   })
 }
 
 const toErrorWithoutSuggestions = (error: GraphQLError): GraphQLError =>
-  new GraphQLError(withoutSuggestions(error.toJSON()).message, { ...(error.nodes && { nodes: error.nodes }) })
+  new GraphQLError(withoutSuggestions(error.toJSON()).message, {
+    ...(error.nodes && { nodes: error.nodes }),
+    extensions: error.extensions,
+  })
 
 /** Here no HTTP status goes with an error. What graphql-js says without a code is said of the request. */
 export function withoutHttpStatus(error: GraphQLError): GraphQLError {

@@ -5,8 +5,8 @@ import { parseJson } from '../../http/exact-json.js'
 import { fitsDouble } from '../schema/scalars.js'
 
 /**
- * JSON as graphql-js takes it. A number stays what was written if JavaScript would write it otherwise: the
- * scalar of decimals then reads its digits.
+ * Parses JSON into the values that graphql-js coerces. A number that a double cannot hold exactly stays a
+ * `JsonNumber`: the scalars read its digits or refuse it.
  * @param maxDepth most levels of nesting
  * @throws ProblemError MalformedBody
  */
@@ -38,8 +38,7 @@ const isWithinDepth = (maxDepth: number, value: unknown): boolean =>
   (maxDepth > 0 && Object.values(value).every(member => isWithinDepth(maxDepth - 1, member)))
 
 function toJavaScriptValue(value: JsonValue): unknown {
-  if (value instanceof JsonNumber)
-    return String(Number(value.text)) === value.text || fitsDouble(value.text) ? Number(value.text) : value
+  if (value instanceof JsonNumber) return fitsDouble(value.text) ? Number(value.text) : value
   if (isList(value)) return value.map(toJavaScriptValue)
   return isObject(value)
     ? Object.fromEntries(Object.entries(value).map(([name, member]) => [name, toJavaScriptValue(member)]))

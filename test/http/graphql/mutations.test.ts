@@ -173,6 +173,40 @@ describe.each(DATABASE_KINDS)('mutations: %s', kind => {
     expect(await queryData(app, whole, { key }, asMember)).toEqual({ updateProperty: { ListPrice: 7 } })
   })
 
+  test('a position out of range is one of the faults of the input, as in OData', async () => {
+    const { ListingKey: key } = await create()
+    const update = (input: string, variables = '') =>
+      app.send('/graphql', {
+        method: 'POST',
+        rawBody: `{"query":${JSON.stringify(`mutation ($k: String!${variables && ', $p: GeoPoint'}) { updateProperty(ListingKey: $k, input: { ListPrice: -1, ${input}, ChangedByMemberKey: "M1" }) { id } }`)},"variables":{"k":"${key}"${variables}}}`,
+        headers: { 'Content-Type': 'application/json' },
+      })
+    for (const coordinates of [
+      '[181,0]',
+      '[0,"91"]',
+      '[1e-400,0]',
+      '[0,1,2]',
+      '[181.000000000000000000001,0]',
+    ]) {
+      const body = `{"ListPrice":-1,"GeoLocation":{"type":"Point","coordinates":${coordinates}},"ChangedByMemberKey":"M1"}`
+      const odata = await app.send(`/odata/Property('${key}')`, {
+        method: 'PATCH',
+        rawBody: body,
+        headers: { 'Content-Type': 'application/json' },
+      })
+      const { details } = (odata.json as { error: { details: readonly Row[] } }).error
+      expect(details.map(detail => detail['target'])).toEqual(['ListPrice', 'GeoLocation'])
+      for (const answer of [
+        await update(`GeoLocation: { type: "Point", coordinates: ${coordinates} }`),
+        await update('GeoLocation: $p', `,"p":{"type":"Point","coordinates":${coordinates}}`),
+      ])
+        expect(answer.json, coordinates).toMatchObject({
+          data: { updateProperty: null },
+          errors: [{ extensions: { code: 'BAD_USER_INPUT', serviceCode: '1111', details } }],
+        })
+    }
+  })
+
   test('GQL-09: large and exact numbers, as literals and as variables', async () => {
     for (const price of ['2400000000', '123456.78', '999999999999.99']) {
       const byText = await create({ ListPrice: price })

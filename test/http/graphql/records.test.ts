@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestApp, type TestApp } from '../../support/app.js'
 import { bodyOf } from '../../support/assertions.js'
-import { postQuery, queryData, queryError, withGrant } from '../../support/clients/graphql-client.js'
+import {
+  type GraphQLTestResponse,
+  postQuery,
+  queryData,
+  queryError,
+  withGrant,
+} from '../../support/clients/graphql-client.js'
 import { DATABASE_KINDS } from '../../support/database.js'
 
 type Row = Readonly<Record<string, unknown>>
@@ -204,6 +210,16 @@ describe.each(DATABASE_KINDS)('records by GraphQL: %s', kind => {
     })
   })
 
+  /** Sends variables as they are written: JavaScript would change some numbers. */
+  const postText = async (query: string, variables: string) => {
+    const { status, json } = await app.send('/graphql', {
+      method: 'POST',
+      rawBody: `{"query":${JSON.stringify(query)},"variables":${variables}}`,
+      headers: { 'Content-Type': 'application/json', Accept: 'application/graphql-response+json' },
+    })
+    return { status, ...(json as Omit<GraphQLTestResponse<Row>, 'status'>) }
+  }
+
   test('GQL-03: null and absence never mean everything', async () => {
     const count = async (filter: string, variables = {}, declared = '') =>
       postQuery<{ properties: { totalCount: number } }>(
@@ -248,6 +264,107 @@ describe.each(DATABASE_KINDS)('records by GraphQL: %s', kind => {
     expect((await count('{ or: [] }')).data?.properties.totalCount).toBe(0)
     expect((await count('{ City: { in: [] } }')).data?.properties.totalCount).toBe(0)
     expect((await count('{ and: [] }')).data?.properties.totalCount).toBe(whole)
+  })
+
+  test('a number that no type holds is refused, however it is sent', async () => {
+    const TYPED = 'query ($n: Decimal) { properties(filter: { ListPrice: { gt: $n } }) { totalCount } }'
+    const whole = 'query ($n: PropertyFilter) { properties(filter: $n) { totalCount } }'
+    for (const number of ['1e-400', '1e400', '-1e400']) {
+      const sent: readonly (readonly [query: string, variables: string])[] = [
+        [TYPED, `{"n":${number}}`],
+        [TYPED, `{"n":"${number}"}`],
+        [whole, `{"n":{"ListPrice":{"gt":${number}}}}`],
+        [`{ properties(filter: { ListPrice: { gt: ${number} } }) { totalCount } }`, '{}'],
+      ]
+      for (const [query, variables] of sent) {
+        const { errors } = await postText(query, variables)
+        expect(errors?.[0], `${query} ${variables}`).toMatchObject({
+          message: `'${number}' is not a valid value of type number. The number is out of range.`,
+          extensions: { code: 'BAD_USER_INPUT', serviceCode: '2006', target: 'filter' },
+        })
+      }
+      const int = await postText(
+        'query ($n: Int) { properties(first: $n) { totalCount } }',
+        `{"n":${number}}`,
+      )
+      expect(int.errors?.[0]?.message).toContain(`Int cannot represent non-integer value: ${number}`)
+      expect(int.errors?.[0]?.extensions).toMatchObject({ code: 'BAD_USER_INPUT', target: '$n' })
+    }
+  })
+
+  test('a position out of range is refused with code, target and its numbers', async () => {
+    const near = (point: string) =>
+      `{ properties(filter: { GeoLocation: { geoDistance: { to: ${point}, is: { lt: 5 } } } }) { totalCount } }`
+    const within = (polygon: string) =>
+      `{ properties(filter: { GeoLocation: { geoIntersects: ${polygon} } }) { totalCount } }`
+    const [POINT, POLYGON] = [
+      '{ type: "Point", coordinates: [181, 0] }',
+      '{ type: "Polygon", coordinates: [[[0, 0], [181, 0], [1, 1], [0, 0]]] }',
+    ]
+    const OPEN = '{ type: "Polygon", coordinates: [[[0, 0], [1, 0], [1, 1], [0, 1]]] }'
+    const sent: readonly (readonly [query: string, variables: string, found: string])[] = [
+      [near(POINT), '{}', '[181,0]'],
+      [`query ($p: GeoPoint!) ${near('$p')}`, '{"p":{"type":"Point","coordinates":[181,0]}}', '[181,0]'],
+      [
+        `query ($p: GeoPoint!) ${near('$p')}`,
+        '{"p":{"type":"Point","coordinates":["0","91"]}}',
+        '["0","91"]',
+      ],
+      [
+        `query ($p: GeoPoint!) ${near('$p')}`,
+        '{"p":{"type":"Point","coordinates":[1e-400,0]}}',
+        '[1e-400,0]',
+      ],
+      [within(POLYGON), '{}', '[181,0]'],
+      [within(OPEN), '{}', '[0,1]]]'],
+    ]
+    for (const [query, variables, found] of sent) {
+      const { errors } = await postText(query, variables)
+      expect(errors?.[0]?.extensions, query).toMatchObject({
+        code: 'BAD_USER_INPUT',
+        serviceCode: '2006',
+        target: 'filter',
+      })
+      expect(errors?.[0]?.message).toContain(found)
+      expect(errors?.[0]?.message).toContain('The longitude is between -180 and 180')
+      expect(errors?.[0]?.message).not.toContain('"text"')
+    }
+  })
+
+  test('a variable of another type is refused with code and target', async () => {
+    for (const [type, value, serviceCode] of [
+      ['Decimal', '"x"', '2006'],
+      ['Decimal', '[1]', '2006'],
+      ['GeoPoint', '{"type":"Point"}', '2006'],
+      ['Int', '"x"', '2011'],
+    ]) {
+      const { status, errors } = await postText(
+        `query ($v: ${type}) { property(ListingKey: "P01") { ListingKey Rooms(where: "true", first: ${type === 'Int' ? '$v' : 1}) { RoomKey } } properties(filter: { ${type === 'Decimal' ? 'ListPrice: { gt: $v }' : ''} ${type === 'GeoPoint' ? 'GeoLocation: { geoDistance: { to: $v, is: { lt: 1 } } }' : ''} }) { totalCount } }`.replace(
+          '$v: GeoPoint',
+          '$v: GeoPoint!',
+        ),
+        `{"v":${value}}`,
+      )
+      expect([status, errors?.[0]?.extensions]).toEqual([
+        400,
+        { code: 'BAD_USER_INPUT', serviceCode, target: '$v', details: [] },
+      ])
+      expect(errors?.[0]?.message).not.toContain('"text"')
+    }
+  })
+
+  test('a literal of another type is refused with code and location', async () => {
+    const { errors } = await postText(
+      '{ properties(filter: { ListPrice: { gt: "x" } }) { totalCount } }',
+      '{}',
+    )
+    expect(errors).toEqual([
+      {
+        message: "'x' is not a valid value of type Decimal.",
+        locations: [{ line: 1, column: 41 }],
+        extensions: { code: 'GRAPHQL_VALIDATION_FAILED', serviceCode: '2006', details: [] },
+      },
+    ])
   })
 
   test('filter, where and search narrow together', async () => {

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { migrate } from '../../../src/data/migrate.js'
 import { bodyOf, type Row } from '../../support/assertions.js'
-import { TimestampReplica } from '../../support/clients/replica.js'
+import { SweepReplica, TimestampKeyReplica, TimestampReplica } from '../../support/clients/replica.js'
 import { DATABASE_KINDS } from '../../support/database.js'
 import { startTestService, type TestService } from '../../support/test-service.js'
 
@@ -76,6 +76,49 @@ describe.each(DATABASE_KINDS)('traps of replication on the %s database', kind =>
   })
   const readEvents = async (query: string) =>
     (bodyOf(await send(`/odata/EntityEvent?${query}`))['value'] ?? []) as readonly Row[] // a collection
+
+  test('docs/replication.md: a copy by timestamp and key has every record of a timestamp that many share', async () => {
+    const shared = '2024-06-15T10:00:00Z'
+    await given(Array.from({ length: 25 }, () => ({ ModificationTimestamp: shared })))
+    // A page ends between records of one timestamp: by the timestamp alone the rest would be lost.
+    const replica = new TimestampKeyReplica(market, 10)
+    await replica.poll()
+    await patch('L007', { City: 'Changed' })
+    await replica.poll()
+    expect(replica.records()).toEqual(await rows('$select=ListingKey,City,ModificationTimestamp'))
+  })
+
+  test('docs/replication.md: a sweep by key and ETag finds changes, imports of older records and deletions', async () => {
+    await given(Array.from({ length: 30 }, () => ({ ModificationTimestamp: '2024-06-15T10:00:00Z' })))
+    const replica = new SweepReplica(market, 'Property', 'ListingKey')
+    await replica.sweep()
+    expect(await replica.sweep()).toEqual([])
+    await patch('L003', { City: 'Changed' })
+    await remove('L004')
+    await market.database.withClient(client =>
+      client.query(
+        `begin; set local listing.import = 'on'; update "Property" set "City" = 'Imported', "ModificationTimestamp" = '2020-01-01' where "ListingKey" = 'L005'; commit`,
+      ),
+    )
+    expect(await replica.sweep()).toEqual(['L003', 'L005'])
+    expect(replica.records()).toEqual(await rows(''))
+  })
+
+  test('docs/replication.md: a sweep keeps Lookup', async () => {
+    const replica = new SweepReplica(market, 'Lookup', 'LookupKey')
+    expect((await replica.sweep()).length).toBeGreaterThan(1000)
+    const change = (value: string) =>
+      market.database.prisma.lookup.update({
+        where: { LookupKey: 'StandardStatus-Active' },
+        data: { StandardLookupValue: value },
+      })
+    const { StandardLookupValue: original } = await market.database.prisma.lookup.findUniqueOrThrow({
+      where: { LookupKey: 'StandardStatus-Active' },
+    })
+    await change('On the market')
+    expect(await replica.sweep()).toEqual(['StandardStatus-Active'])
+    await change(original ?? 'Active')
+  })
 
   test('REP-07 leaving the filter', async () => {
     await given([{ SoldPrice: 5 }, {}])

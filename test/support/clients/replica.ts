@@ -73,3 +73,70 @@ export class ChangeLogReplica {
     return sortedByKey(this.#records)
   }
 }
+
+/** A copy kept by timestamp and key (docs/replication.md), which asks for each page by its own filter. */
+export class TimestampKeyReplica {
+  readonly #records = new Map<string, Row>()
+  #last: Row | undefined
+
+  constructor(
+    private readonly service: Sender,
+    private readonly pageSize: number,
+  ) {}
+
+  async poll(): Promise<void> {
+    for (let rows = await this.#readPage(); rows.length > 0; rows = await this.#readPage()) {
+      for (const row of rows) this.#records.set(String(row['ListingKey']), row)
+      this.#last = rows.at(-1)
+    }
+  }
+
+  async #readPage(): Promise<readonly Row[]> {
+    const { ModificationTimestamp: time, ListingKey: key } = this.#last ?? {}
+    const filter = this.#last
+      ? `$filter=ModificationTimestamp gt ${time} or (ModificationTimestamp eq ${time} and ListingKey gt '${key}')&`
+      : ''
+    const order = '$orderby=ModificationTimestamp,ListingKey'
+    const select = '$select=ListingKey,City,ModificationTimestamp'
+    return rowsOf(
+      await this.service.send(`/odata/Property?${filter}${order}&${select}&$top=${this.pageSize}`),
+    )
+  }
+
+  records(): readonly Row[] {
+    return sortedByKey(this.#records)
+  }
+}
+
+/** A copy of any set that is compared with the service by key and ETag (docs/replication.md). */
+export class SweepReplica {
+  readonly #records = new Map<string, Row>()
+
+  constructor(
+    private readonly service: Sender,
+    private readonly set: string,
+    private readonly key: string,
+  ) {}
+
+  /** Returns the keys that had to be fetched. */
+  async sweep(): Promise<readonly string[]> {
+    const seen = new Map<string, unknown>()
+    for await (const rows of iteratePages(this.service, `/odata/${this.set}?$select=${this.key}&$top=1000`))
+      for (const row of rows) seen.set(String(row[this.key]), row['@odata.etag'])
+    for (const key of this.#records.keys()) if (!seen.has(key)) this.#records.delete(key)
+    const changed = [...seen].filter(([key, etag]) => this.#records.get(key)?.['@odata.etag'] !== etag)
+    const keys = changed.map(([key]) => key)
+    for (let i = 0; i < keys.length; i += 100) await this.#fetch(keys.slice(i, i + 100))
+    return keys
+  }
+
+  async #fetch(keys: readonly string[]): Promise<void> {
+    const filter = `${this.key} in (${keys.map(key => `'${key}'`)})`
+    for await (const rows of iteratePages(this.service, `/odata/${this.set}?$filter=${filter}`))
+      for (const row of rows) this.#records.set(String(row[this.key]), row)
+  }
+
+  records(): readonly Row[] {
+    return sortedByKey(this.#records)
+  }
+}

@@ -1,10 +1,28 @@
-import { rm, writeFile } from 'node:fs/promises'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { openDatabase } from '../../src/data/database.js'
 import { toProblem } from '../../src/data/postgres/errors.js'
 import { copyDataDir, openTestDatabase, type TestDatabase } from '../support/database.js'
+
+const HAS_STRACE = spawnSync('strace', ['-V']).status === 0
+
+/** Counts the calls of fsync that this process makes, in all its threads, while `callback` runs. */
+async function countFsyncs(callback: () => Promise<void>): Promise<number> {
+  const log = join(tmpdir(), `fsync-${process.pid}.log`)
+  const strace = spawn('strace', ['-f', '-p', String(process.pid), '-e', 'trace=fsync', '-o', log])
+  await once(strace.stderr, 'data')
+  await callback()
+  strace.kill('SIGINT')
+  await once(strace, 'exit')
+  const calls = (await readFile(log, 'utf8')).split('\n').filter(line => line.includes(' fsync('))
+  await rm(log)
+  return calls.length
+}
 
 describe('sessions of the embedded database', () => {
   let database: TestDatabase
@@ -33,6 +51,21 @@ describe('sessions of the embedded database', () => {
     )
     return row?.n ?? -1
   }
+
+  it('asks PostgreSQL to force writes to the disk', async () => {
+    const [settings] = await database.prisma.$queryRawUnsafe<object[]>(
+      `select current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit, current_setting('wal_sync_method') as method`,
+    )
+    expect(settings).toEqual({ fsync: 'on', commit: 'on', method: 'fsync' })
+  })
+
+  it.skipIf(!HAS_STRACE)('forces each commit to the disk', async () => {
+    const client = await connect()
+    const fsyncs = await countFsyncs(async () => {
+      for (let id = 1; id <= 10; id++) await client.query('insert into note values ($1)', [id])
+    })
+    expect(fsyncs).toBeGreaterThanOrEqual(10)
+  })
 
   it('keeps a transaction of a client apart from the queries of the service', async () => {
     const client = await connect()

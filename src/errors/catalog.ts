@@ -77,7 +77,7 @@ export const CATALOG: { readonly [K in ProblemKind]: CatalogEntry<K> } = {
   TokenRefused:         { status: 401, code: '3002', message: p => `The token was rejected: ${p.reason}.` },
   ScopeMissing:         { status: 403, code: '3003', message: p => `The token does not have the scope ${p.scope}.` },
   NotYours:             { status: 403, code: '3003', message: p => `The token cannot write this ${p.entity}: the listing belongs to another agent and office.` },
-  NotFound:             { status: 404, code: '4004', message: p => `There is no ${truncate(p.what)}.` },
+  NotFound:             { status: 404, code: '4004', message: p => `There is no ${truncate(p.what)}.${didYouMean(p)}` },
   MethodNotAllowed:     { status: 405, code: '4005', message: p => `${p.method} is not allowed here. Allowed: ${p.allow.join(', ')}.` },
   NotAcceptable:        { status: 406, code: '4006', target: p => p.wish, message: p => `The response is available only as ${p.offered}.` },
   Conflict:             { status: 409, code: '4009', message: p => `${p.what}` },

@@ -103,7 +103,7 @@ export type Problem =
   | { readonly kind: 'TokenRefused'; readonly reason: string }
   | { readonly kind: 'ScopeMissing'; readonly scope: string }
   | { readonly kind: 'NotYours'; readonly entity: string }
-  | { readonly kind: 'NotFound'; readonly what: string }
+  | { readonly kind: 'NotFound'; readonly what: string; readonly suggestion?: string }
   | { readonly kind: 'MethodNotAllowed'; readonly method: string; readonly allow: readonly string[] }
   | { readonly kind: 'NotAcceptable'; readonly offered: string; readonly wish: 'Accept' | '$format' }
   | { readonly kind: 'UnsupportedMediaType'; readonly expected: string }

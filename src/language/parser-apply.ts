@@ -23,7 +23,18 @@ const UNSUPPORTED_TRANSFORMATIONS: ReadonlySet<string> = new Set([
   'ancestors', 'descendants', 'traverse',
 ])
 
+/** Methods that other services and databases have, and neither the standard nor this service. */
+const UNSUPPORTED_METHODS: ReadonlySet<string> = new Set([
+  'median', 'mode', 'percentile', 'stdev', 'stdevp', 'stddev', 'stddev_pop', 'stddev_samp', 'var', 'varp', 'variance', 'var_pop', 'var_samp', 'first', 'last',
+]) // biome-ignore format: words
+
+/** Hierarchies in groupby: lists of levels in brackets. */
+const ROLLUPS = ['rollup', 'rolluprecursive']
+
 const EXPECTED_TRANSFORMATION = `a transformation (identity, ${[...TRANSFORMATION_RULES.keys()].join(', ')})`
+/** `groupby((year(X)))`: groups are fields and values with a name. */
+const EXPECTED_END_OF_GROUP =
+  "',' or ')' (to group by a value, compute it first: compute(year(ListingContractDate) as Year)/groupby((Year)))"
 const EXPECTED_AGGREGATE_METHOD = `a method (${Object.keys(AGGREGATES).join(', ')})`
 
 /** `$apply`: transformations with slashes between them (OData Data Aggregation 4.0, 3). */
@@ -96,10 +107,11 @@ export class ApplyParser extends ItemParser {
       this.markUnsupported('$all in groupby', at)
       return { names: [this.advance().text], at }
     }
-    const isRollup = this.isKeyword('rollup')
+    const rollup = ROLLUPS.find(word => this.isKeyword(word))
     const names = [this.expectQualifiedName('a field to group by')]
-    if (isRollup && this.acceptAdjacent('(')) this.expectClosing(this.skipBalanced('rollup', at))
+    if (rollup && this.acceptAdjacent('(')) this.expectClosing(this.skipBalanced(rollup, at))
     while (this.acceptAdjacent('/')) names.push(this.expectQualifiedName('a field'))
+    if (!this.isPunctuation(',') && !this.isPunctuation(')')) this.unexpected(EXPECTED_END_OF_GROUP)
     return { names, at }
   }
 
@@ -129,7 +141,8 @@ export class ApplyParser extends ItemParser {
     const token = this.expectKind('name', EXPECTED_AGGREGATE_METHOD)
     const name = token.text.toLowerCase()
     if (isAggregateMethod(name)) return name
-    if (!name.includes('.')) this.unexpected(EXPECTED_AGGREGATE_METHOD, token)
+    if (!name.includes('.') && !UNSUPPORTED_METHODS.has(name))
+      this.unexpected(EXPECTED_AGGREGATE_METHOD, token)
     this.markUnsupported(`the method ${token.text}`, this.position(token))
     return undefined
   }

@@ -210,7 +210,8 @@ export class ExpressionParser extends MemberExpressionParser {
   private parameterAlias(read: (parser: ExpressionParser) => Ast): Ast {
     const at = this.position()
     const name = this.advance().text.slice(1)
-    if (name.includes('.')) return fail({ kind: 'NotImplemented', feature: 'annotations in expressions', at })
+    if (name.includes('.'))
+      return fail({ kind: 'NotImplemented', feature: `the annotation @${name} in an expression`, at })
     if (this.isPunctuation('/'))
       return fail({ kind: 'NotImplemented', feature: 'paths behind a parameter alias', at })
     const text = this.limiter.context.aliases.get(name)

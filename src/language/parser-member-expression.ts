@@ -30,6 +30,8 @@ export abstract class MemberExpressionParser extends TokenReader {
   /** A path, from the first name on, which is taken already. */
   protected pathExpression(first: Token): Ast {
     if (first.text === '$root') return this.rootExpression(this.position(first))
+    if (first.text === '$these')
+      return fail({ kind: 'NotImplemented', feature: '$these', at: this.position(first) })
     if (first.text.startsWith('$') && !IMPLICIT_VARIABLES.has(first.text))
       this.unexpected('a value or a field', first)
     const names = [first.text]
@@ -38,18 +40,33 @@ export abstract class MemberExpressionParser extends TokenReader {
       if (end) return end
       names.push(this.memberName())
     }
+    if (!this.next.hasLeadingWhitespace) this.refuseAnnotation()
     return this.limiter.countNode({ kind: 'path', names, at: this.position(first) }, this.position(first))
   }
 
   /** What stands behind a slash and is no name of a field. */
   private pathSuffix(prefix: CollectionPrefix): Ast | undefined {
     if (this.next.hasLeadingWhitespace) this.unexpected(EXPECTED_MEMBER)
+    this.refuseAnnotation()
     const quantifier = this.next.text.toLowerCase()
     if ((quantifier === 'any' || quantifier === 'all') && this.text[this.next.end] === '(')
       return this.lambdaExpression(quantifier, prefix)
+    if (quantifier === 'aggregate' && this.text[this.next.end] === '(')
+      return fail({ kind: 'NotImplemented', feature: 'aggregate in an expression', at: this.position() })
     if (this.next.text === '$count') return this.countExpression(prefix)
     if (this.next.text === '$filter') return this.filterSegment(prefix)
     return undefined
+  }
+
+  /** `City@Core.Permissions`, `City/@Core.Permissions`: a term of a vocabulary instead of a field. */
+  private refuseAnnotation(): void {
+    const { kind, text } = this.next
+    if (kind === 'alias')
+      fail({
+        kind: 'NotImplemented',
+        feature: `the annotation ${text} in an expression`,
+        at: this.position(),
+      })
   }
 
   private memberName(): string {
@@ -127,6 +144,9 @@ export abstract class MemberExpressionParser extends TokenReader {
   }
 
   searchExpression(): SearchAst {
-    return this.delegateTo((text, offset) => parseSearchExpression(text, offset, this.source, this.limiter))
+    const place = this.source === '$search' ? 'alone' : 'inBrackets'
+    return this.delegateTo((text, offset) =>
+      parseSearchExpression(text, offset, this.source, this.limiter, place),
+    )
   }
 }

@@ -86,7 +86,7 @@ export class OptionParser extends ApplyParser {
     const at = this.position()
     if (this.accept('*')) return { name: '*', at }
     if (this.next.kind === 'alias')
-      return fail({ kind: 'NotImplemented', feature: 'annotations in $select', at })
+      return fail({ kind: 'NotImplemented', feature: `the annotation ${this.next.text} in $select`, at })
     const names = [this.expectQualifiedName('a field or *')]
     while (this.acceptAdjacent('/')) names.push(this.expectQualifiedName('a field'))
     if (names.length === 1 && this.acceptAllOperations()) return { name: `${names[0]}.*`, at }
@@ -151,6 +151,8 @@ export class OptionParser extends ApplyParser {
       fail({ kind: 'UnknownOption', option: written, ...(suggestion && { suggestion }) })
     if (seen.has(name)) fail({ kind: 'DuplicateOption', option: name })
     seen.add(name)
+    if (name === '$apply' && context === 'records')
+      fail({ kind: 'NotImplemented', feature: '$apply in $expand', at })
     if (!NESTED_OPTIONS[context].includes(name))
       fail({ kind: 'OptionNotAllowed', option: name, context: NESTED_CONTEXT_NAMES[context] })
     this.expect('=')

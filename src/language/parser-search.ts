@@ -6,8 +6,14 @@ import type { ComplexityLimiter } from './parse-limits.js'
 const BLANK = /[ \t]/
 const BLANKS = /[ \t]*/y
 const PHRASE = /"([^"]*)"/y
-/** Everything but blanks, brackets, double quotes and semicolons (OData ABNF, searchWord). */
-const WORD = /[^\s()";]+/y
+/**
+ * Everything but blanks, brackets and double quotes (OData ABNF, searchWord). Inside the brackets of another
+ * option a semicolon ends the search; in $search itself it is part of a word, where a URL has it as %3B.
+ */
+const WORD = /[^\s()"]+/y
+const WORD_IN_BRACKETS = /[^\s()";]+/y
+/** Words that are operators, and search for themselves only in double quotes. */
+const RESERVED_WORD = /^(?:AND|OR|NOT)$/
 /**
  * A whole search in single quotes is one text, as an end user typed it (OData ABNF, searchExpr-incomplete).
  */
@@ -15,17 +21,18 @@ const QUOTED_SEARCH = /[ \t]*('[^']+(?:''[^']*)*')[ \t]*(?=$|[);])/y
 const SEARCH_OPERATORS = { and: /AND(?=[ \t])/y, or: /OR(?=[ \t])/y, not: /NOT(?=[ \t])/y } as const
 
 /**
- * Reads a search expression from an offset on, up to the end, a semicolon or a closing bracket that it has
- * not opened. NOT binds tighter than AND, which may be left out, and AND tighter than OR; they are operators
- * in capitals only, between operands (Part 2, 5.1.8).
+ * Reads a search expression from an offset on, up to the end or a closing bracket that it has not opened;
+ * `inBrackets` also up to a semicolon. NOT binds tighter than AND, which may be left out, and AND tighter than
+ * OR; they are operators in capitals only (Part 2, 5.1.8).
  */
 export function parseSearchExpression(
   text: string,
   offset: number,
   source: string,
   budget: ComplexityLimiter,
+  place: 'inBrackets' | 'alone',
 ): { readonly value: SearchAst; readonly end: number } {
-  return new SearchParser(text, offset, source, budget).parse()
+  return new SearchParser(text, offset, source, budget, place === 'inBrackets').parse()
 }
 
 class SearchParser {
@@ -34,6 +41,7 @@ class SearchParser {
     private offset: number,
     private readonly source: string,
     private readonly limiter: ComplexityLimiter,
+    private readonly isInBrackets: boolean,
   ) {}
 
   parse(): { readonly value: SearchAst; readonly end: number } {
@@ -72,10 +80,9 @@ class SearchParser {
     }
     const [, phrase] = this.match(PHRASE) ?? []
     if (phrase?.trim()) return this.phraseNode(phrase, at)
-    const [word] = this.match(WORD) ?? []
-    return word === undefined
-      ? this.unexpected('a word or a phrase in double quotes')
-      : this.phraseNode(word, at)
+    const [word = ''] = this.match(this.isInBrackets ? WORD_IN_BRACKETS : WORD) ?? []
+    if (RESERVED_WORD.test(word)) return this.failReservedWord(word, at)
+    return word === '' ? this.unexpected('a word or a phrase in double quotes') : this.phraseNode(word, at)
   }
 
   private parenthesized(): SearchAst {
@@ -115,7 +122,7 @@ class SearchParser {
   private atEnd(): boolean {
     this.match(BLANKS)
     const c = this.text[this.offset]
-    return c === undefined || c === ')' || c === ';'
+    return c === undefined || c === ')' || (c === ';' && this.isInBrackets)
   }
 
   private match(pattern: RegExp): RegExpExecArray | null {
@@ -127,6 +134,15 @@ class SearchParser {
 
   private position(): SourceLocation {
     return { source: this.source, offset: this.offset }
+  }
+
+  private failReservedWord(word: string, at: SourceLocation): never {
+    return fail({
+      kind: 'Syntax',
+      expected: `a word or a phrase (AND, OR and NOT are operators; to find the word, write "${word}" in double quotes)`,
+      found: `'${word}'`,
+      at,
+    })
   }
 
   private unexpected(expected: string): never {

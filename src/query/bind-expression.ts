@@ -109,6 +109,8 @@ function bindCall(ast: Ast & { kind: 'call' }, scope: Scope): Expr {
       args: ast.args.map(a => (a.kind === 'type' ? { kind: 'type', ast: a } : bindArgument(a, scope))),
     })
   if (!isFunction(ast.fn)) return failUnknownFunction(ast.fn, ast.at)
+  if (ast.fn === 'in' && ast.args[0]?.kind === 'list')
+    return fail({ kind: 'NotImplemented', feature: 'a list of fields before in', at: ast.args[0].at })
   if (ast.fn === 'eq' || ast.fn === 'ne') {
     const test = bindNullTest(ast.fn, ast.args, scope)
     if (test) return test

@@ -118,9 +118,7 @@ function failNoOverload(
     )
   )
     return fail({ kind: 'NotImplemented', feature: `${fn} of collections`, at })
-  const hint = UNQUOTED_LITERAL_HINTS.find(
-    ([quoted]) => types.includes('String') && types.includes(quoted),
-  )?.[1]
+  const hint = literalHint(fn, args, types)
   const expected = [...new Set(signatures.map(s => `(${s.args.join(', ')})`))]
   return fail({
     kind: 'NoOverload',
@@ -149,8 +147,60 @@ const acceptsCollection = (type: ExprType, arg: CallArgument) =>
 
 export const isNullLiteral = (arg: CallArgument) => arg.kind === 'literal' && arg.ast.type === 'Null'
 
-const UNQUOTED_LITERAL_HINTS: readonly (readonly [ValueType, string])[] = [
-  ['DateTimeOffset', 'Write a timestamp without quotes: 2024-05-01T00:00:00Z.'],
-  ['Date', 'Write a date without quotes: 2024-05-01.'],
-  ['TimeOfDay', 'Write a time without quotes: 08:30:00.'],
+/** How to write the literal of a call whose other argument has another type. */
+function literalHint(
+  fn: FunctionName,
+  args: readonly CallArgument[],
+  types: readonly (ExprType | LiteralType)[],
+): string | undefined {
+  for (const [wanted, written, toHint] of LITERAL_HINTS) {
+    const index = args.findIndex((arg, i) => arg.kind === 'literal' && types[i] === written)
+    const literal = args[index]
+    if (literal?.kind !== 'literal' || !types.includes(wanted)) continue
+    const field = toFieldName(args[1 - index])
+    const write = (value: string, other: string) =>
+      index === 0 ? `${value} ${fn} ${other}` : `${other} ${fn} ${value}`
+    return toHint(String(literal.ast.value), COMPARISONS.has(fn) ? { field, write } : undefined)
+  }
+  return undefined
+}
+
+const COMPARISONS: ReadonlySet<FunctionName> = new Set(['eq', 'ne', 'gt', 'ge', 'lt', 'le'])
+
+const toFieldName = (arg: CallArgument | undefined): string =>
+  arg?.kind === 'bound' && arg.expr.kind === 'column' ? arg.expr.scalar.name : '…'
+
+/** The other side of a comparison, and how the comparison is written with another literal. */
+interface ComparedField {
+  readonly field: string
+  readonly write: (literal: string, field: string) => string
+}
+type LiteralHint = readonly [
+  wanted: ValueType,
+  written: LiteralType,
+  toHint: (literal: string, compared: ComparedField | undefined) => string,
+]
+
+const NUMBER_HINTS = (['Int32', 'Int64', 'Decimal', 'Double'] as const).flatMap(
+  (type): readonly LiteralHint[] => [
+    [type, 'String', () => 'Write a number without quotes.'],
+    ['String', type, literal => `Write a text in quotes: '${literal}'.`],
+  ],
+)
+
+function timestampHint(day: string, compared: ComparedField | undefined): string {
+  const timestamp = `${day}T00:00:00Z`
+  if (!compared) return `Write a timestamp: ${timestamp}.`
+  const { field, write } = compared
+  return `Write ${write(timestamp, field)}, or compare days: ${write(day, `date(${field})`)}.`
+}
+
+const LITERAL_HINTS: readonly LiteralHint[] = [
+  ['DateTimeOffset', 'String', () => 'Write a timestamp without quotes: 2024-05-01T00:00:00Z.'],
+  ['Date', 'String', () => 'Write a date without quotes: 2024-05-01.'],
+  ['TimeOfDay', 'String', () => 'Write a time without quotes: 08:30:00.'],
+  ['Boolean', 'String', () => 'Write true or false without quotes.'],
+  ['DateTimeOffset', 'Date', timestampHint],
+  ['Date', 'DateTimeOffset', literal => `Write a date: ${literal.slice(0, 10)}.`],
+  ...NUMBER_HINTS,
 ]

@@ -3,6 +3,7 @@ import type { ParseContext } from '../../language/parse-limits.js'
 import { parseFilter } from '../../language/parser.js'
 import { ENTITIES, type Entity, type Navigation, type Scalar } from '../../model/model.js'
 import type { Ast } from '../../query/ast.js'
+import { suggestName } from '../../query/suggest.js'
 import { decodeUrlComponent } from './encoding.js'
 import { type EntityKey, isKeyOf, readKey } from './key.js'
 import type { ResourceKind } from './query-options.js'
@@ -106,7 +107,7 @@ function resolveFirstSegment(segment: PathSegment, context: ParseContext): Resou
   const entity = ENTITY_SETS_BY_NAME.get(segment.name)
   return entity
     ? resolveKeyPredicate({ navigationPath: [], entity }, segment, context)
-    : failUnknownSegment(segment)
+    : failUnknownSegment(segment, [...ENTITY_SETS_BY_NAME.keys(), ...ROOT_RESOURCES.keys()])
 }
 
 /** A collection, or the one record of it whose key stands in the brackets. */
@@ -133,7 +134,7 @@ function resolveNextSegment(path: ResourcePath, segment: PathSegment, context: P
         : path.kind === 'value' && path.form === 'value'
           ? resolveValueSegment(path, segment)
           : undefined
-  return next ?? failUnknownSegment(segment)
+  return next ?? failUnknownSegment(segment, path.kind === 'record' ? path.entity.fields.keys() : [])
 }
 
 function resolveCollectionSegment(
@@ -193,7 +194,7 @@ function resolveNavigationSegment(
 ): ResourcePath | undefined {
   const location: ResourceLocation = {
     navigationPath: [...before, navigationSegment],
-    entity: ENTITY_SETS_BY_NAME.get(navigationSegment.navigation.target) ?? failUnknownSegment(segment),
+    entity: ENTITY_SETS_BY_NAME.get(navigationSegment.navigation.target) ?? failUnknownSegment(segment, []),
   }
   if (navigationSegment.navigation.collection) return resolveKeyPredicate(location, segment, context)
   return segment.parenthesized === undefined ? { kind: 'record', form: 'record', ...location } : undefined
@@ -210,10 +211,14 @@ function resolveValueSegment(path: ValuePath, { text }: PathSegment): ResourcePa
   return text === '$count' ? { ...path, form: 'count' } : undefined
 }
 
-function failUnknownSegment({ text }: PathSegment): never {
-  return UNSUPPORTED_SEGMENT.test(text)
-    ? fail({ kind: 'NotImplemented', feature: text })
-    : fail({ kind: 'NotFound', what: `resource '${text}'` })
+function failUnknownSegment({ text, name }: PathSegment, knownNames: Iterable<string>): never {
+  if (UNSUPPORTED_SEGMENT.test(text)) return fail({ kind: 'NotImplemented', feature: text })
+  const suggestion = suggestName(name, knownNames)
+  return fail({
+    kind: 'NotFound',
+    what: `resource '${text}'`,
+    ...(suggestion !== undefined && { suggestion }),
+  })
 }
 
 /** One segment of a path, decoded: `Property('P01')` has the name `Property` and the brackets `'P01'`. */

@@ -371,17 +371,35 @@ describe('$search', () => {
     ['denver vail', '(and "denver" "vail")'],
     ['a OR b AND NOT c', '(or "a" (and "b" (not "c")))'],
     ['(a OR b) "main  street"', '(and (or "a" "b") "main  street")'],
-    ['NOT', '"NOT"'],
-    ['a AND', '(and "a" "AND")'],
+    ['"NOT" "AND"', '(and "NOT" "AND")'],
+    ['a not', '(and "a" "not")'],
+    ['ANDES NOTE', '(and "ANDES" "NOTE")'],
+    ['a;b', '"a;b"'],
+    ['x; y', '(and "x;" "y")'],
     ['a or b', '(and (and "a" "or") "b")'],
     ["'it''s \"here'", '"it\'s "here"'],
     ["O'Neil 3.14", '(and "O\'Neil" "3.14")'],
     ['NOT NOT a', '(not (not "a"))'],
   ])('%s', (text, expected) => expect(show(parseSearch(text, context))).toBe(expected))
 
-  test.each([['"open'], ['""'], ['(a'], ['a)'], ['()'], ['a"b"'], [' '], ['a;b']])('%s is refused', text =>
-    expect(problem(() => parseSearch(text, context)).kind).toBe('Syntax'),
-  )
+  test.each([
+    ['"open'],
+    ['""'],
+    ['(a'],
+    ['a)'],
+    ['()'],
+    ['a"b"'],
+    [' '],
+    ['foo AND'],
+    ['foo OR'],
+    ['foo NOT'],
+    ['NOT'],
+    ['AND foo'],
+    ['OR'],
+    ['(foo AND)'],
+    ['foo AND AND bar'],
+    ['NOT(foo)'],
+  ])('%s is refused', text => expect(problem(() => parseSearch(text, context)).kind).toBe('Syntax'))
   test('it has limits', () => {
     expect(problem(() => parseSearch('('.repeat(3000), context)).kind).toBe('QueryTooComplex')
     expect(problem(() => parseSearch('NOT '.repeat(3000), context)).kind).toBe('QueryTooComplex')

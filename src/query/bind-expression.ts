@@ -1,5 +1,6 @@
 import { fail, type SourceLocation } from '../errors/problem.js'
 import { ENTITIES } from '../model/model.js'
+import { splitAtAntimeridian } from './antimeridian.js'
 import type { Ast } from './ast.js'
 import {
   type ExprType,
@@ -9,7 +10,7 @@ import {
   UNSUPPORTED_FUNCTIONS,
   type ValueType,
 } from './functions.js'
-import { type Collection, columnOf, type Expr, nullLiteral, predicate } from './plan.js'
+import { anyOf, type Collection, columnOf, type Expr, nullLiteral, predicate } from './plan.js'
 import { type CallArgument, coerceArgument, naturalType, resolveOverload } from './resolve-overload.js'
 import { type PathTarget, resolvePath, Scope } from './scope.js'
 import { checkTypeName, requireLiteralPattern, SPECIAL_FUNCTIONS } from './special-functions.js'
@@ -121,6 +122,7 @@ function bindCall(ast: Ast & { kind: 'call' }, scope: Scope): Expr {
     ast.at,
   )
   checkLiteralArguments(ast.fn, bound, ast)
+  if (ast.fn === 'geo.intersects') return intersectAcrossAntimeridian(bound, ast.args[1]?.at ?? ast.at)
   if (ast.fn === 'matchespattern') return requireLiteralPattern(bound, ast.args[1]?.at ?? ast.at)
   return bound.kind === 'call' ? compareInMicroseconds(bound) : bound
 }
@@ -160,6 +162,17 @@ function bindNullTest(fn: 'eq' | 'ne', args: readonly Ast[], scope: Scope): Expr
   return value.type.startsWith('Collection')
     ? undefined
     : predicate(fn, value, nullLiteral(value.type as ValueType)) // not a collection
+}
+
+/** Replaces a polygon across the antimeridian by polygons on both sides of it. */
+function intersectAcrossAntimeridian(bound: Expr, at: SourceLocation): Expr {
+  const [point, polygon] = bound.kind === 'call' ? bound.args : []
+  if (!point || polygon?.kind !== 'literal' || polygon.value === null) return bound
+  const text = String(polygon.value)
+  const parts =
+    splitAtAntimeridian(text) ??
+    fail({ kind: 'BadLiteral', type: 'Edm.GeographyPolygon', text, hint: 'It goes around a pole.', at })
+  return anyOf(...parts.map(value => predicate('geo.intersects', point, { ...polygon, value })))
 }
 
 /** Refuses literal arguments that are invalid for every record. */

@@ -26,7 +26,7 @@ from
               from
                 "PropertyText"
               where
-                "SearchText" @@ (phraseto_tsquery('simple', $1) || phraseto_tsquery('simple', $2))
+                "SearchText" @@ (search_phrase ($1) || search_phrase ($2))
             )
           )
         order by

@@ -75,7 +75,7 @@ const toPostgresPattern = (pattern: Expr): Expr =>
 function toTsQuery(search: SearchAst): Sql {
   switch (search.kind) {
     case 'phrase':
-      return sql`phraseto_tsquery('simple', ${search.text})`
+      return sql`search_phrase(${search.text})`
     case 'not':
       return sql`!! ${toTsQuery(search.operand)}`
     case 'and':

@@ -105,6 +105,46 @@ describe.each(DATABASE_KINDS)('literals on the %s database', kind => {
     })
   })
 
+  test('the holes of a polygon, whose border belongs to the polygon', async () => {
+    const points = [
+      [0.5, 0.5],
+      [2, 2],
+      [1.5, 2],
+      [1, 1],
+      [4, 4],
+    ]
+    await given(points.map(([Longitude, Latitude]) => ({ Longitude, Latitude })))
+    const polygon = 'POLYGON((0 0,3 0,3 3,0 3,0 0),(1 1,2.5 1,2.5 2.5,1 2.5,1 1))'
+    await select({ [`geo.intersects(GeoLocation,geography'SRID=4326;${polygon}')`]: [1, 4] })
+  })
+
+  test('a polygon across the antimeridian takes the short way', async () => {
+    const points = [
+      [179, 0],
+      [-179, 0],
+      [180, 2],
+      [-180, -2],
+      [0, 0],
+      [169, 0],
+      [-169, 0],
+      [-170.1234567, 1],
+    ]
+    await given([...points.map(([Longitude, Latitude]) => ({ Longitude, Latitude })), {}])
+    const box = (west: number, east: number) =>
+      `POLYGON((${west} -5,${east} -5,${east} 5,${west} 5,${west} -5))`
+    const inside = (polygon: string) => `geo.intersects(GeoLocation,geography'SRID=4326;${polygon}')`
+    await select({
+      [inside(box(170, -170))]: [1, 2, 3, 4, 8],
+      [inside(box(-170, 170))]: [1, 2, 3, 4, 8],
+      [inside(box(170, -170.1234567))]: [1, 2, 3, 4, 8],
+      [`not ${inside(box(170, -170))}`]: [5, 6, 7],
+      [inside(box(-180, 180))]: [1, 2, 3, 4, 5, 6, 7, 8],
+      [inside('POLYGON((170 -5,-170 -5,-170 5,170 5,170 -5),(-179.5 -1,-178 -1,-178 1,-179.5 1,-179.5 -1))')]:
+        [1, 3, 4, 8],
+    })
+    await service.refused(`$filter=${encodeURIComponent(inside('POLYGON((0 80,120 80,-120 80,0 80))'))}`)
+  })
+
   test('numbers beyond the digits of a decimal are doubles, and texts are cast to all doubles', async () => {
     await given([5, 250000].map(ListPrice => ({ ListPrice })))
     await select({

@@ -56,6 +56,7 @@ function bindQuery(
     orderBy: totalOrder([...(query.orderBy ?? []).map(t => bindOrder(t, scope)), ...order], tieBreakers),
     select: bindSelect(query, scope.entity, computed),
     expand: bindExpand(query, scope, limits, navigationPath),
+    links: bindLinks(query.select ?? NO_SELECT, query.expand ?? NO_EXPAND, scope.entity),
     ...(query.metaFields && { metaFields: query.metaFields }),
     ...(query.memberOrder && { memberOrder: query.memberOrder }),
     ...(query.top !== undefined && { top: query.top }),
@@ -115,6 +116,21 @@ function bindSelectItem({ name, as, at }: SelectAst, of: Entity): readonly Selec
     ? fail({ kind: 'NotReadable', field: name, at })
     : [{ ...toField(field), ...(as !== undefined && { as }) }]
 }
+
+const NO_SELECT: readonly SelectAst[] = []
+const NO_EXPAND: readonly ExpandAst[] = []
+
+/** All navigations, or those that are selected or expanded beside a list of fields (OData 4.01 Part 2, 5.1.4). */
+const bindLinks = memoize(function bindLinks(
+  select: readonly SelectAst[],
+  expand: readonly ExpandAst[],
+  of: Entity,
+): readonly Navigation[] {
+  if (select.length === 0) return of.navigations
+  const isNamed = ({ name }: Navigation) =>
+    select.some(s => s.name === name) || expand.some(e => e.name === name || e.name === '*')
+  return of.navigations.filter(isNamed)
+})
 
 const expandItemName = ({ name, as }: ExpandAst) => as ?? name
 

@@ -14,6 +14,8 @@ export interface Plan {
   readonly orderBy: readonly OrderByTerm[]
   readonly select: readonly SelectItem[]
   readonly expand: readonly Expansion[]
+  /** Navigations whose links belong to the record, if the representation has links. */
+  readonly links?: readonly Navigation[]
   readonly metaFields?: readonly MetaField[]
   readonly memberOrder?: readonly string[]
   /** Size of the page. Undefined in an expansion that has no limit. */

@@ -14,8 +14,28 @@ export interface Representation {
    * marked.
    */
   readonly restricted?: { readonly suffix: string; readonly value: string }
+  /** Types and links of every record and field. Undefined: clients derive them from the model. */
+  readonly full?: FullMetadata
   /** Writes decimals and 64-bit integers as JSON strings, for readers with binary numbers. */
   readonly numbersAsText: boolean
+}
+
+/** The names of the members for types and links, and what their values begin with. */
+export interface FullMetadata {
+  /** Member for the type of a record, and suffix of a field's name in the member for its type. */
+  readonly type: string
+  /** Member for the URL of a record. */
+  readonly id: string
+  /** Member for the URL by which a record is changed. */
+  readonly editLink: string
+  /** Suffixes of a navigation name in the members for the URLs of the related records and of references. */
+  readonly navigationLink: string
+  readonly associationLink: string
+  /** What the URLs begin with: the service root. */
+  readonly root: string
+  /** Prefix of the names of entity types, and of those of primitive types. */
+  readonly entityTypePrefix: string
+  readonly primitiveTypePrefix: string
 }
 
 /** No additional members, for records that the service itself reads. */

@@ -56,6 +56,7 @@ export function toFindArgs(
   limit: number | undefined,
 ): FindArgs {
   if (plan.from) notExpressible('$apply')
+  if (representation.full) notExpressible('links of records')
   const conditions = [
     ...(plan.filter && !isTrue(plan.filter) ? [toWhere(plan.filter, plan.row, parameters)] : []),
     ...(plan.after ? [toKeysetWhere(plan.orderBy, toPosition(plan.after, parameters))] : []),

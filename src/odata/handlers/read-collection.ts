@@ -29,7 +29,7 @@ export async function getCollection(
   const pageQuery = readCollectionQuery(request, path, 'collection')
   const { page, headers } = await fetchPage(request, path, reading, {
     ...pageQuery,
-    representation: toRecordRepresentation(format),
+    representation: toRecordRepresentation(format, request),
   })
   const url = `${request.root}$metadata#${path.entity.name}${toSelectList(pageQuery.query, path.entity, request.version)}`
   return jsonResponse(

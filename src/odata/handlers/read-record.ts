@@ -11,6 +11,7 @@ import {
   toRawValue,
   toRecordRepresentation,
   toValueRepresentation,
+  typeMember,
 } from '../protocol/json-body.js'
 import { checkAcceptsText, negotiateJsonFormat } from '../protocol/negotiate.js'
 import {
@@ -42,7 +43,7 @@ export async function getRecord(
   const query = parseQuery(request.options, resourceKind, request.limits)
   const found = await fetchRecord(request, path, reading, {
     query,
-    representation: toRecordRepresentation(format),
+    representation: toRecordRepresentation(format, request),
   })
   if (!found) return path.key === undefined ? noContent() : failRecordNotFound(path, path.key)
   // The version is that of the record alone: it does not tell whether what is expanded has changed.
@@ -107,7 +108,11 @@ export async function getPropertyValue(
   const url = `${request.root}$metadata#${toContextPath(entity, key, navigationPath)}/${scalar.name}`
   return jsonResponse(
     format,
-    renderPayloadObject([contextMember(format, url), payloadMember('value', value)]),
+    renderPayloadObject([
+      contextMember(format, url),
+      typeMember(format, request, scalar),
+      payloadMember('value', value),
+    ]),
     tag,
   )
 }

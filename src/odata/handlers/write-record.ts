@@ -86,7 +86,7 @@ function readWriteResponseOptions(request: ODataRequest): WriteResponseOptions {
     returnPreference,
     view: {
       query,
-      representation: toRecordRepresentation(format),
+      representation: toRecordRepresentation(format, request),
       isMinimal: returnPreference === 'minimal',
     },
   }
@@ -118,7 +118,7 @@ function toWriteResponse(
   // links.
   const isRelative = status === 201 && returnPreference === undefined
   const links =
-    returnPreference === 'representation' && format.metadata !== 'none'
+    returnPreference === 'representation' && format.metadata === 'minimal'
       ? [stringMember('@odata.id', url), stringMember('@odata.editLink', url)]
       : []
   return jsonResponse(

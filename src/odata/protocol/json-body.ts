@@ -1,15 +1,36 @@
-import { memoize } from '../../query/memoize.js'
-import type { Representation } from '../../query/representation.js'
+import { LRUCache } from 'lru-cache'
+import { NAMESPACE, type Scalar } from '../../model/model.js'
+import { getOrCreate, memoize } from '../../query/memoize.js'
+import type { FullMetadata, Representation } from '../../query/representation.js'
 import type { JsonFormat } from './negotiate.js'
+import type { ODataRequest } from './request.js'
+import type { ODataVersion } from './version.js'
 
 /** A member of a JSON object, as JSON text. Absent members are left out. */
 export type PayloadMember = string | undefined
 
 /**
- * How records are to be written. Control information has its prefix in every version: 4.01 allows it, and
- * clients look for it.
+ * Returns the representation of records in an answer. Control information has its prefix in every version: 4.01
+ * allows it, and clients look for it.
  */
-export const toRecordRepresentation = memoize(function toRecordRepresentation({
+export function toRecordRepresentation(format: JsonFormat, { root, version }: ResponseBase): Representation {
+  const representation = toPlainRepresentation(format)
+  return format.metadata === 'full'
+    ? getOrCreate(
+        FULL_REPRESENTATIONS,
+        `${version} ${format.ieee754Compatible} ${root}`,
+        (): Representation => ({
+          ...representation,
+          full: toFullMetadata(root, version),
+        }),
+      )
+    : representation
+}
+
+/** What the links of an answer begin with, and the version of the protocol that it follows. */
+type ResponseBase = Pick<ODataRequest, 'root' | 'version'>
+
+const toPlainRepresentation = memoize(function toPlainRepresentation({
   metadata,
   ieee754Compatible,
 }: JsonFormat): Representation {
@@ -23,6 +44,32 @@ export const toRecordRepresentation = memoize(function toRecordRepresentation({
     numbersAsText: ieee754Compatible,
   }
 })
+
+/** One object for all requests to a host, since statements are cached by it. A client may send any host. */
+const FULL_REPRESENTATIONS = new LRUCache<string, Representation>({ max: 20 })
+
+/** Of types of the standard, 4.0 has the name with a hash and 4.01 without (OData JSON 4.01, 4.6.3). */
+const toFullMetadata = (root: string, version: ODataVersion): FullMetadata => ({
+  type: '@odata.type',
+  id: '@odata.id',
+  editLink: '@odata.editLink',
+  navigationLink: '@odata.navigationLink',
+  associationLink: '@odata.associationLink',
+  root,
+  entityTypePrefix: `#${NAMESPACE}.`,
+  primitiveTypePrefix: version === '4.0' ? '#' : '',
+})
+
+/** The type of a single value, where its JSON does not tell it. */
+export function typeMember(
+  { metadata }: JsonFormat,
+  { version }: ResponseBase,
+  { type, collection }: Scalar,
+): PayloadMember {
+  if (metadata !== 'full' || (!collection && (type === 'String' || type === 'Boolean'))) return undefined
+  const name = collection ? `Collection(${type})` : type
+  return stringMember('@odata.type', `${version === '4.0' ? '#' : ''}${name}`)
+}
 
 /** The representation of parts of records: nothing but the values. */
 export const toValueRepresentation = ({

@@ -10,10 +10,10 @@ export interface RequestedFormat {
 /** The form of a JSON answer. */
 export interface JsonFormat {
   /**
-   * `none` leaves out all control information but counts and next links. `full` is not offered: it is
-   * answered with `minimal`, which the Content-Type says.
+   * Control information: `none` leaves out all but counts and next links, `full` adds the types and links that
+   * clients derive from the model otherwise.
    */
-  readonly metadata: 'minimal' | 'none'
+  readonly metadata: 'minimal' | 'none' | 'full'
   /** IEEE754Compatible: decimals, 64-bit integers and counts as JSON strings. */
   readonly ieee754Compatible: boolean
   readonly contentType: string
@@ -70,7 +70,8 @@ const MAX_CACHED_LENGTH = 500
 function selectJsonFormat(requested: RequestedFormat): JsonFormat {
   const [best] = acceptedRanges(readMediaRanges(requested), JSON_TYPE)
   if (!best) return failNotAcceptable(requested, JSON_TYPE)
-  const metadata = best.parameters.get('metadata')?.toLowerCase() === 'none' ? 'none' : 'minimal'
+  const wanted = best.parameters.get('metadata')?.toLowerCase()
+  const metadata = wanted === 'none' || wanted === 'full' ? wanted : 'minimal'
   const ieee754Compatible = best.parameters.get('ieee754compatible')?.toLowerCase() === 'true'
   const charset = best.parameters.get('charset')?.toLowerCase() === 'utf-8'
   const contentType = `${JSON_TYPE};odata.metadata=${metadata}${ieee754Compatible ? ';IEEE754Compatible=true' : ''}${charset ? ';charset=utf-8' : ''}`

@@ -37,7 +37,7 @@ describe('Accept of a data request', () => {
     [DEVEXTREME,                                           'minimal'],
     [SYNCFUSION,                                           'minimal'],
     [BROWSER,                                              'minimal'],
-    ['application/json;odata.metadata=full',               'minimal'],
+    ['application/json;odata.metadata=full',               'full'],
     ['application/json;odata.metadata=none',               'none'],
     ['application/json;metadata=none',                     'none'],
     ['application/json; odata.metadata = "none"',          'none'],

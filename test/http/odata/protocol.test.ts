@@ -213,14 +213,14 @@ describe('the form of data', () => {
 describe('a refusal names what is at fault', () => {
   // biome-ignore format: table
   test.each([
-    ['PATCH',  "Property('P01')",                           { 'If-None-Match': '*' },      412, 'If-None-Match', 'allow'],
-    ['DELETE', "Property('P01')",                           { 'If-None-Match': '*' },      412, 'If-None-Match', 'allow'],
-    ['PATCH',  "Property('P01')",                           { 'If-Match': '"0"' },         412, 'If-Match',      'allow'],
-    ['GET',    "Property('P01')",                           { 'If-Match': '"0"' },         412, 'If-Match',      'allow'],
-    ['GET',    'Property?$format=xml',                      {},                            406, '$format',       'offered'],
-    ['GET',    'Property/$count?$format=image/png',         {},                            406, '$format',       'offered'],
-    ['GET',    '$metadata?$format=text/csv',                {},                            406, '$format',       'offered'],
-    ['GET',    'Property',                                  { Accept: 'application/xml' }, 406, 'Accept',        'offered'],
+    ['PATCH',  "Property('P01')",                           { 'If-None-Match': '*' },      412, 'If-None-Match', 'satisfy'],
+    ['DELETE', "Property('P01')",                           { 'If-None-Match': '*' },      412, 'If-None-Match', 'satisfy'],
+    ['PATCH',  "Property('P01')",                           { 'If-Match': '"0"' },         412, 'If-Match',      'satisfy'],
+    ['GET',    "Property('P01')",                           { 'If-Match': '"0"' },         412, 'If-Match',      'satisfy'],
+    ['GET',    'Property?$format=xml',                      {},                            406, '$format',       'available'],
+    ['GET',    'Property/$count?$format=image/png',         {},                            406, '$format',       'available'],
+    ['GET',    '$metadata?$format=text/csv',                {},                            406, '$format',       'available'],
+    ['GET',    'Property',                                  { Accept: 'application/xml' }, 406, 'Accept',        'available'],
     ['GET',    'Property?$deltatoken=x',                    {},                            501, '$deltatoken',   'implement'],
     ['GET',    'Property?$index=1',                         {},                            501, '$index',        'implement'],
     ['GET',    'Property?$skip=100001',                     {},                            400, '$skip',         '@odata.nextLink'],

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import sql, { empty, raw, type Sql } from 'sql-template-tag'
+import type { Navigation } from '../../../model/model.js'
 import type { MetaField } from '../../../query/ast.js'
 import { memoize } from '../../../query/memoize.js'
 import {
@@ -11,9 +12,10 @@ import {
   rowSource,
   type SelectItem,
 } from '../../../query/plan.js'
-import type { Representation } from '../../../query/representation.js'
+import type { FullMetadata, Representation } from '../../../query/representation.js'
 import { toCollectionRows, toColumn } from '../columns.js'
 import { toCondition, toSql } from '../expression.js'
+import { toEditLink, toIdentity, toNavigationLinks, toTypeAnnotation } from './full-metadata.js'
 import {
   type JsonExpression,
   jsonByTextCast,
@@ -45,7 +47,7 @@ export type RecordMember = ValueMember | ExpansionMember
  * SQL.
  */
 export type RecordShape = Pick<Plan, 'entity' | 'row' | 'select' | 'expand'> &
-  Required<Pick<Plan, 'metaFields' | 'memberOrder'>>
+  Required<Pick<Plan, 'links' | 'metaFields' | 'memberOrder'>>
 
 /** Memoizes a function of a plan by the parts of the plan that are its shape. */
 export function memoizeByShape<R>(
@@ -56,15 +58,22 @@ export function memoizeByShape<R>(
     { row }: RowSource,
     select: RecordShape['select'],
     expand: RecordShape['expand'],
+    links: RecordShape['links'],
     metaFields: RecordShape['metaFields'],
     memberOrder: RecordShape['memberOrder'],
     representation: Representation,
   ) {
-    return compute({ entity, row, select, expand, metaFields, memberOrder }, representation)
+    return compute({ entity, row, select, expand, links, metaFields, memberOrder }, representation)
   })
-  return ({ entity, row, select, expand, metaFields = NO_MARKS, memberOrder = NO_LAYOUT }, representation) =>
-    memoized(entity, rowSource(row), select, expand, metaFields, memberOrder, representation)
+  return (plan, representation) => {
+    const { entity, row, select, expand, metaFields = NO_MARKS, memberOrder = NO_LAYOUT } = plan
+    // Without links in the representation, plans that differ in them share their SQL.
+    const links = (representation.full && plan.links) ?? NO_LINKS
+    return memoized(entity, rowSource(row), select, expand, links, metaFields, memberOrder, representation)
+  }
 }
+
+const NO_LINKS: readonly Navigation[] = []
 
 const NO_MARKS: readonly MetaField[] = []
 /** No explicit order of members. */
@@ -78,7 +87,11 @@ export function toRecordMembers(shape: RecordShape, representation: Representati
   const members = [
     ...toControlInformation(shape, representation),
     ...shape.metaFields.map(m => toMarkMember(m, shape)),
-    ...shape.select.flatMap(s => toFieldMembers(s, shape, representation)),
+    ...shape.select.flatMap(s => [
+      ...toFullMembers(representation, full => toTypeAnnotation(s, full)),
+      ...toFieldMembers(s, shape, representation),
+    ]),
+    ...toFullMembers(representation, full => toNavigationLinks(shape, full)),
     ...shape.expand.flatMap(e => toExpansionMembers(e, representation)),
   ]
   return sortByLayout(members, shape.memberOrder)
@@ -106,10 +119,21 @@ const toValueMember = (name: string, value: JsonExpression): ValueMember => ({
 export const toVersionColumn = ({ entity, row }: Pick<Plan, 'entity' | 'row'>): Sql | undefined =>
   entity.hidden.has('RecordVersion') ? raw(`${row}."RecordVersion"`) : undefined
 
-function toControlInformation(shape: RecordShape, { etag }: Representation): readonly RecordMember[] {
+function toControlInformation(shape: RecordShape, representation: Representation): readonly RecordMember[] {
+  const { etag } = representation
   const value = toEtagJson(shape)
-  return etag !== undefined && value ? [toValueMember(etag, value)] : []
+  return [
+    ...toFullMembers(representation, full => toIdentity(shape, full)),
+    ...(etag !== undefined && value ? [toValueMember(etag, value)] : []),
+    ...toFullMembers(representation, full => toEditLink(shape, full)),
+  ]
 }
+
+/** Returns the members of `odata.metadata=full`, if the representation has them. */
+const toFullMembers = (
+  { full }: Representation,
+  render: (full: FullMetadata) => readonly (readonly [name: string, value: JsonExpression])[],
+): readonly RecordMember[] => (full ? render(full).map(([name, value]) => toValueMember(name, value)) : [])
 
 function toEtagJson(shape: RecordShape): JsonExpression | undefined {
   const version = toVersionColumn(shape)

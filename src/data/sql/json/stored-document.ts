@@ -55,9 +55,9 @@ export interface StoredDocumentPlan {
  */
 export function toStoredDocumentPlan(
   plan: Plan,
-  { numbersAsText }: Representation,
+  { numbersAsText, full }: Representation,
 ): StoredDocumentPlan | undefined {
-  if (plan.entity !== PROPERTY || plan.from || plan.metaFields || plan.memberOrder || numbersAsText)
+  if (plan.entity !== PROPERTY || plan.from || plan.metaFields || plan.memberOrder || numbersAsText || full)
     return undefined
   const select = selectBesideDocument(plan.select)
   // The column is empty only after a write without triggers.

@@ -8,9 +8,9 @@ import type { StreamedODataResponse } from '../protocol/response.js'
 import { checkAllowedOptions } from '../url/query-options.js'
 import { type BatchContext, BatchExecutor } from './batch-executor.js'
 import type { BatchFormat, BatchStepResult, ParsedBatch } from './batch-request.js'
-import { readJsonBatch } from './json.js'
+import { EMPTY_JSON_BATCH, readJsonBatch } from './json.js'
 import { mediaTypeOf } from './mime.js'
-import { readMultipartBatch } from './multipart-format.js'
+import { emptyMultipartBatch, readMultipartBatch } from './multipart-format.js'
 
 export type BatchConfig = DispatchConfig & Pick<Config, 'maxBatchBytes' | 'maxBatchRequests'>
 
@@ -61,11 +61,16 @@ function checkBatchRequest({ options, headers }: ODataRequest): void {
 
 async function readBatch({ headers }: ODataRequest, body: BatchBodyReader): Promise<ParsedBatch> {
   const type = mediaTypeOf(headers['content-type'])
+  if (hasNoContent(headers)) return type === 'multipart/mixed' ? emptyMultipartBatch() : EMPTY_JSON_BATCH
   if (type === 'application/json') return readJsonBatch(await body.json())
   if (type !== 'multipart/mixed')
     return fail({ kind: 'UnsupportedMediaType', expected: 'application/json or multipart/mixed' })
   return readMultipartBatch(await body.bytes(), headers['content-type'])
 }
+
+/** A request without content is a batch of no requests, whatever its Content-Type. */
+const hasNoContent = (headers: ODataRequest['headers']): boolean =>
+  headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
 
 async function* renderBatchResponse(
   results: AsyncIterable<BatchStepResult>,

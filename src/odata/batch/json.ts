@@ -153,6 +153,8 @@ const JSON_BATCH_FORMAT: BatchFormat = {
     responses.map((answer, i) => renderAnswer(answer, step, i)).join(','),
 }
 
+export const EMPTY_JSON_BATCH: ParsedBatch = { steps: [], format: JSON_BATCH_FORMAT }
+
 function renderAnswer(
   { status, headers, body }: ODataResponse,
   { atomicityGroup, requests }: BatchStep,

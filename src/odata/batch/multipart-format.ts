@@ -25,6 +25,8 @@ export function readMultipartBatch(bytes: Buffer, contentType: string | undefine
   return { steps: parts.map(readBatchStep), format: createMultipartFormat() }
 }
 
+export const emptyMultipartBatch = (): ParsedBatch => ({ steps: [], format: createMultipartFormat() })
+
 function readBatchStep(text: string): BatchStep {
   const part = readMimePart(text)
   const contentType = part.headers['content-type']

@@ -43,6 +43,23 @@ describe.each(DATABASE_KINDS)('a batch on the database %s', kind => {
   const get = (id: string, url: string, more = {}) => ({ id, method: 'get', url, ...more })
   const GO_ON = { Prefer: 'continue-on-error' }
 
+  test('without content it is a batch of no requests', async () => {
+    for (const headers of [{}, { 'Content-Type': 'application/json' }, { 'Content-Type': 'text/plain' }]) {
+      const answer = await app.send('/odata/$batch', { method: 'POST', headers })
+      expect([answer.status, answer.json]).toEqual([200, { responses: [] }])
+    }
+    for (const type of ['multipart/mixed; boundary=b', 'multipart/mixed']) {
+      const answer = await app.send('/odata/$batch', {
+        method: 'POST',
+        headers: { 'Content-Type': type, 'Content-Length': '0' },
+      })
+      const [, boundary] =
+        /^multipart\/mixed; boundary=(\S+)$/.exec(answer.headers['content-type'] ?? '') ?? []
+      expect([answer.status, answer.text]).toEqual([200, `--${boundary}--\r\n`])
+    }
+    expect((await app.send('/odata/$batch', { method: 'POST', rawBody: ' ' })).status).toBe(415)
+  })
+
   describe('in JSON', () => {
     test('answers each request as if it had come alone', async () => {
       const [record, count, metadata, none] = await run([
@@ -393,7 +410,7 @@ describe.each(DATABASE_KINDS)('a batch on the database %s', kind => {
     const write = writeTo('POST', 'Property', DRAFT, '1')
     // biome-ignore format: table
     test.each([
-      ['nothing',                      ''],
+      ['blanks',                       ' '],
       ['a batch that was cut off',     joined([write]).slice(0, -8)],
       ['a part without a type',        joined([write, "\r\nGET Property('P01') HTTP/1.1"])],
       ['a part of another type',       joined([write, 'Content-Type: application/json\r\n\r\n{}'])],

@@ -66,6 +66,23 @@ describe.each(DATABASE_KINDS)('%s', kind => {
     expect(await expectSame()).toHaveLength(60)
   })
 
+  test('a full record begins with its control information and its key, and has each member once', async () => {
+    const key = String.raw`a,"ListingId":\"{`
+    await database.prisma.property.create({ data: { ListingKey: key, City: 'Vail' } })
+    const { list } = (await readPage(database.reader, ALL, REPRESENTATION)).records
+    expect(list).toHaveLength(61)
+    for (const { json } of list) {
+      const record = JSON.parse(json) as Readonly<Record<string, unknown>>
+      expect(Object.keys(record).slice(0, 2)).toEqual(['@odata.etag', 'ListingKey'])
+      expect(json.startsWith(`{"@odata.etag":${JSON.stringify(record['@odata.etag'])},"ListingKey":`)).toBe(
+        true,
+      )
+      expect(json.split(',"ListingKey":')).toHaveLength(2)
+    }
+    expect(list.map(({ json }) => JSON.parse(json).ListingKey)).toContain(key)
+    await database.prisma.property.delete({ where: { ListingKey: key } })
+  })
+
   test('odd values keep their form', async () => {
     await database.prisma
       .$executeRaw`update "Property" set "PublicRemarks" = E'a "b" \\\\ \\n\\t \\u2028 ü', "LivingArea" = 1234.500, "LotSizeArea" = 12345678901234567890.10,

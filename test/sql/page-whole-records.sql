@@ -4,7 +4,9 @@
 select
   concat(
     '{',
-    '"StandardStatus":',
+    '"ListingKey":',
+    coalesce(to_json(r0."ListingKey")::text, 'null'),
+    ',"StandardStatus":',
     coalesce(to_json(r0."StandardStatus")::text, 'null'),
     ',"MlsStatus":',
     coalesce(to_json(r0."MlsStatus")::text, 'null'),

@@ -25,7 +25,7 @@ export const STORED_FIELDS: readonly Scalar[] = PROPERTY.scalars.filter(
 
 /**
  * Returns the items to select besides the stored fields, or undefined if some stored fields are not selected
- * or are renamed.
+ * or are renamed. The key is among them, although it is stored: records begin with it.
  */
 const selectBesideDocument = memoize(function selectBesideDocument(
   select: Plan['select'],
@@ -36,7 +36,7 @@ const selectBesideDocument = memoize(function selectBesideDocument(
       .map(s => s.kind === 'field' && s.scalar),
   )
   return STORED_FIELDS.every(scalar => plain.has(scalar))
-    ? select.filter(s => s.kind !== 'field' || !STORED_FIELD_SET.has(s.scalar))
+    ? select.filter(s => s.kind !== 'field' || s.scalar === PROPERTY.key || !STORED_FIELD_SET.has(s.scalar))
     : undefined
 })
 const STORED_FIELD_SET: ReadonlySet<Scalar> = new Set(STORED_FIELDS)
@@ -69,9 +69,14 @@ export function toStoredDocumentPlan(
   )
 }
 
+/** The stored member after the key. Within a string the first quote would be escaped. */
+const SECOND_MEMBER = `,${JSON.stringify(STORED_FIELDS[1]?.name)}:`
+
 /**
- * Merges the two parts of a record's JSON. Control information is in the first.
- *   `{"ListPrice":1}`, `{"City":"Vail"}` → `{"ListPrice":1,"City":"Vail"}`
+ * Merges the two parts of a record's JSON. Control information and the key are in the first, and the key is
+ * cut off the second.
+ *   `{"ListingKey":"K","ListPrice":1}`, `{"ListingKey":"K","ListingId":"5"}` →
+ *   `{"ListingKey":"K","ListPrice":1,"ListingId":"5"}`
  */
 export const mergeStoredDocument = (recordJson: string, document: string): string =>
-  recordJson === '{}' ? document : `${recordJson.slice(0, -1)},${document.slice(1)}`
+  recordJson.slice(0, -1) + document.slice(document.indexOf(SECOND_MEMBER))

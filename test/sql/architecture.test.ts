@@ -10,7 +10,7 @@ import { startTestApp, type TestApp } from '../support/app.js'
 import { describePlan, describeQuery } from '../support/plan-notation.js'
 
 // The values in docs/architecture.md are those of two requests that this test sends.
-// `npx vitest run test/http/architecture.test.ts -u` writes them anew.
+// `npx vitest run test/sql -u` writes them again, together with the golden SQL.
 
 const PAGE = 'docs/architecture.md'
 const PUBLIC_URL = 'https://listings.example.org'

@@ -2,7 +2,7 @@ import { fail } from '../errors/problem.js'
 import { getCollection, getCollectionCount, getCollectionReferences } from './handlers/read-collection.js'
 import { getEntityById, getPropertyValue, getRecord, getRecordReference } from './handlers/read-record.js'
 import { createRecord, deleteRecord, patchRecord, replaceRecord } from './handlers/write-record.js'
-import { getMetadataDocument, getServiceDocument } from './metadata/service-document.js'
+import { getMetadataDocument, getOpenApiDocument, getServiceDocument } from './metadata/service-document.js'
 import type { ODataRequest, ODataServices } from './protocol/request.js'
 import type { ODataResponse } from './protocol/response.js'
 import { readQueryOptions } from './url/query-options.js'
@@ -23,6 +23,8 @@ export function withRoutes<R>(path: ResourcePath, callback: <P>(routes: Resource
       return callback(SERVICE_DOCUMENT_ROUTES, path)
     case 'metadata':
       return callback(METADATA_ROUTES, path)
+    case 'openapi':
+      return callback(OPENAPI_ROUTES, path)
     case 'batch':
       return callback(NESTED_BATCH_ROUTES, path)
     case 'entityId':
@@ -45,6 +47,7 @@ const withOptionsInBody =
 
 const SERVICE_DOCUMENT_ROUTES: ResourceRoutes<unknown> = { GET: getServiceDocument }
 const METADATA_ROUTES: ResourceRoutes<unknown> = { GET: getMetadataDocument }
+const OPENAPI_ROUTES: ResourceRoutes<unknown> = { GET: getOpenApiDocument }
 /** A batch of its own is served before there are routes; this is one inside of another (Part 1, 11.7). */
 const NESTED_BATCH_ROUTES: ResourceRoutes<unknown> = {
   POST: () => fail({ kind: 'BadRequest', reason: 'a batch can hold no other batch' }),

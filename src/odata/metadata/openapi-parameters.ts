@@ -34,6 +34,11 @@ export const OPENAPI_PARAMETERS = {
     STRING_SCHEMA,
     'Values to compute, each with a name: ListPrice div LivingArea as PricePerFoot.',
   ),
+  apply: queryParameter(
+    '$apply',
+    STRING_SCHEMA,
+    'Groups and aggregates: groupby((City),aggregate($count as N)).',
+  ),
   select: queryParameter('$select', STRING_SCHEMA, 'Which fields, joined by commas; * for all.'),
   orderby: queryParameter(
     '$orderby',
@@ -58,9 +63,13 @@ export const OPENAPI_PARAMETERS = {
     'Where the next page begins. It comes with @odata.nextLink and is not made by clients.',
   ),
   format: queryParameter('$format', STRING_SCHEMA, 'json or xml; stands above the header Accept.'),
-  ifMatch: headerParameter('If-Match', 'Write only if the record still has this ETag.'),
-  ifNoneMatch: headerParameter('If-None-Match', 'Answer 304 if the record still has this ETag.'),
+  ifMatch: headerParameter('If-Match', 'The request fails with 412 unless the record has this ETag.'),
+  ifNoneMatch: headerParameter(
+    'If-None-Match',
+    'If the record has this ETag, a read is answered with 304 and a write fails with 412.',
+  ),
   preferPage: headerParameter('Prefer', 'maxpagesize=n: records of a page where $top is absent.'),
+  preferContinue: headerParameter('Prefer', 'continue-on-error: execute the requests after one that failed.'),
   preferReturn: headerParameter(
     'Prefer',
     'return=minimal for 204 without a body, return=representation for the record with absolute links.',

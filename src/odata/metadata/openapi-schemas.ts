@@ -40,33 +40,125 @@ export function toRecordSchema(of: Entity): OpenApiObject {
   return {
     type: 'object',
     description: of.description,
-    properties: Object.fromEntries([...of.fields.values()].map(f => [f.name, toPropertySchema(of, f)])),
+    properties: {
+      ...(of.hidden.has('RecordVersion') && { '@odata.etag': ETAG_SCHEMA }),
+      ...Object.fromEntries([...of.fields.values()].map(f => [f.name, toPropertySchema(of, f)])),
+    },
   }
 }
 
-/** The body that creates a record: a record with the fields that a draft cannot do without. */
-export function toCreateSchema(of: Entity): OpenApiObject {
+const ETAG_SCHEMA: OpenApiObject = {
+  type: 'string',
+  description: 'The version of the record, for If-Match and If-None-Match.',
+  readOnly: true,
+}
+
+const WRITE_DESCRIPTIONS = {
+  create: 'A new record. Fields that the service sets are ignored.',
+  replace: 'All fields that clients write. ChangedByMemberKey is required unless the token names a member.',
+  update: 'The fields to change. ChangedByMemberKey is required unless the token names a member.',
+} as const
+
+/**
+ * Returns the body of a write. A new record and a replacement need the required fields; no write may clear one,
+ * and a blank text counts as none.
+ */
+export function toWriteSchema(of: Entity, mode: keyof typeof WRITE_DESCRIPTIONS): OpenApiObject {
+  const required = of.scalars.filter(s => s.required)
+  const signature = mode === 'create' ? [] : of.scalars.filter(s => s.readableBy === 'nobody')
+  const properties = Object.fromEntries([...required, ...signature].map(s => [s.name, NOT_BLANK]))
   return {
+    description: WRITE_DESCRIPTIONS[mode],
     allOf: [
       toComponentRef('schemas', of.typeName),
-      { type: 'object', required: of.scalars.filter(s => s.required).map(s => s.name) },
+      {
+        type: 'object',
+        properties,
+        ...(mode !== 'update' && { required: required.map(s => s.name) }),
+      },
     ],
   }
 }
 
+const NOT_BLANK: OpenApiObject = { type: 'string', minLength: 1, pattern: String.raw`\S` }
+
 /** A page of records (interface 2.5). */
 export function toPageSchema(of: Entity): OpenApiObject {
   const properties: OpenApiObject = {
-    '@odata.context': { type: 'string' },
-    '@odata.count': { type: 'integer', description: 'Only with $count=true.' },
-    value: { type: 'array', items: toComponentRef('schemas', of.typeName) },
+    '@odata.context': {
+      type: 'string',
+      description: 'The URL of the description of the records in $metadata.',
+    },
+    '@odata.count': { type: 'integer', description: 'The number of all records, with $count=true.' },
+    value: {
+      type: 'array',
+      description: 'The records of the page.',
+      items: toComponentRef('schemas', of.typeName),
+    },
     '@odata.nextLink': {
       type: 'string',
       format: 'uri',
-      description: 'Address of the next page; absent on the last one.',
+      description: 'The URL of the next page. The last page has none.',
     },
   }
-  return { type: 'object', properties, required: ['@odata.context', 'value'] }
+  return {
+    type: 'object',
+    description: `A page of ${of.name}.`,
+    properties,
+    required: ['@odata.context', 'value'],
+  }
+}
+
+const text = (description: string): OpenApiObject => ({ type: 'string', description })
+const HEADERS_SCHEMA: OpenApiObject = {
+  type: 'object',
+  description: 'Headers by their names.',
+  additionalProperties: { type: 'string' },
+}
+const BATCH_ITEM: OpenApiObject = {
+  id: { type: 'string', minLength: 1, description: 'Name of the request, unique in the batch.' },
+  atomicityGroup: text('Name of the group of writes that all succeed or all fail.'),
+  headers: HEADERS_SCHEMA,
+}
+
+/** The bodies of $batch in JSON (OData JSON 4.01, 19). */
+export const BATCH_SCHEMAS: OpenApiObject = {
+  BatchRequest: toListSchema('requests', 'The requests of a batch.', ['id', 'method', 'url'], {
+    ...BATCH_ITEM,
+    method: {
+      enum: ['GET', 'HEAD', 'OPTIONS', 'POST', 'PATCH', 'PUT', 'DELETE'],
+      description: 'Its method.',
+    },
+    url: text(
+      'Its URL, relative to the service root. `$1` at its beginning is the record that request `1` created.',
+    ),
+    dependsOn: {
+      type: 'array',
+      description: 'Earlier requests and groups that must have succeeded.',
+      items: { type: 'string' },
+    },
+    body: { description: 'Its body: JSON, or a string for other types.' },
+  }),
+  BatchResponse: toListSchema('responses', 'The responses to a batch.', ['id', 'status'], {
+    ...BATCH_ITEM,
+    status: { type: 'integer', description: 'The HTTP status.' },
+    body: { description: 'The body: JSON, or a string for other types.' },
+  }),
+}
+
+function toListSchema(
+  name: string,
+  description: string,
+  required: readonly string[],
+  properties: OpenApiObject,
+): OpenApiObject {
+  const items = { type: 'object', properties, required }
+  return {
+    type: 'object',
+    description,
+    properties: { [name]: { type: 'array', description, items } },
+    required: [name],
+  }
 }
 
 function toPropertySchema(of: Entity, field: Field): OpenApiObject {

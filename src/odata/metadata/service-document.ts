@@ -1,4 +1,6 @@
+import { LRUCache } from 'lru-cache'
 import { ENTITIES } from '../../model/model.js'
+import { getOrCreate } from '../../query/memoize.js'
 import { contextMember, payloadMember, renderPayloadObject, stringMember } from '../protocol/json-body.js'
 import { negotiateJsonFormat, negotiateMetadataFormat } from '../protocol/negotiate.js'
 import { type ODataRequest, requestedFormatOf } from '../protocol/request.js'
@@ -6,6 +8,7 @@ import { jsonResponse, type ODataResponse } from '../protocol/response.js'
 import { checkAllowedOptions } from '../url/query-options.js'
 import { toCsdlJson } from './csdl-json.js'
 import { toCsdlXml } from './csdl-xml.js'
+import { toOpenApi } from './openapi.js'
 import { renderXml } from './xml.js'
 
 /** The service document: what there is to read (OData JSON 4.01, 5). */
@@ -35,6 +38,18 @@ export function getMetadataDocument(request: ODataRequest): ODataResponse {
   const body = format === 'xml' ? renderMetadataXml() : renderMetadataJson()
   return { status: 200, headers: { 'Content-Type': `application/${format}` }, body }
 }
+
+/** Returns the description in OpenAPI, whose server is the service root that the client called. */
+export function getOpenApiDocument(request: ODataRequest): ODataResponse {
+  negotiateJsonFormat(requestedFormatOf(request))
+  checkAllowedOptions(request.options, 'openapi')
+  const serviceRoot = request.root.replace(/\/$/, '')
+  const body = getOrCreate(OPENAPI_DOCUMENTS, serviceRoot, () => JSON.stringify(toOpenApi(serviceRoot)))
+  return { status: 200, headers: { 'Content-Type': 'application/json' }, body }
+}
+
+/** One document for each host. A client may send any host. */
+const OPENAPI_DOCUMENTS = new LRUCache<string, string>({ max: 4 })
 
 const lazy = <T>(compute: () => T): (() => T) => {
   let made: { readonly value: T } | undefined

@@ -26,6 +26,7 @@ export interface QueryOptions {
 export type ResourceKind =
   | 'service'
   | 'metadata'
+  | 'openapi'
   | 'batch'
   | 'entityId'
   | 'collection'
@@ -59,6 +60,7 @@ interface AllowedOptions {
 const ALLOWED_OPTIONS: { readonly [K in ResourceKind]: AllowedOptions } = {
   service: { name: 'the service document', options: [] },
   metadata: { name: '$metadata', options: [] },
+  openapi: { name: 'openapi.json', options: [] },
   batch: { name: '$batch', options: [] },
   entityId: { name: '$entity', options: ['$id', ...PROJECTION_OPTIONS] },
   collection: {

@@ -53,13 +53,14 @@ export interface ValuePath extends ResourceLocation {
  * What a path below the service root names. `entityId` is `$entity`: its record stands in the option `$id`.
  */
 export type ResourcePath =
-  | { readonly kind: 'service' | 'metadata' | 'batch' | 'entityId' }
+  | { readonly kind: 'service' | 'metadata' | 'openapi' | 'batch' | 'entityId' }
   | CollectionPath
   | RecordPath
   | ValuePath
 
 const ROOT_RESOURCES: ReadonlyMap<string, ResourcePath> = new Map<string, ResourcePath>([
   ['$metadata', { kind: 'metadata' }],
+  ['openapi.json', { kind: 'openapi' }],
   ['$batch', { kind: 'batch' }],
   ['$entity', { kind: 'entityId' }],
 ])

@@ -1,0 +1,184 @@
+import { type Entity, getEntity, type Navigation } from '../../model/model.js'
+import { SEARCHABLE_ENTITIES } from '../../query/limits.js'
+import type { OpenApiParameterName } from './openapi-parameters.js'
+import { jsonContent, noContentResponse, type OperationKind, toErrorRefs } from './openapi-responses.js'
+import { type OpenApiObject, type OpenApiValue, toComponentRef } from './openapi-schemas.js'
+
+const RECORD_PARAMETERS: readonly OpenApiParameterName[] = ['select', 'expand', 'compute', 'format']
+const PAGE_PARAMETERS: readonly OpenApiParameterName[] = [
+  'filter',
+  'orderby',
+  'top',
+  'skip',
+  'count',
+  'skiptoken',
+  'preferPage',
+  'apply',
+  ...RECORD_PARAMETERS,
+]
+
+interface OperationTexts {
+  readonly id: string
+  readonly summary: string
+  readonly description: string
+}
+
+/** Returns an operation with the errors of its kind. */
+export function toOperation(
+  kind: OperationKind,
+  { id, summary, description }: OperationTexts,
+  responses: OpenApiObject,
+  of?: Entity,
+): OpenApiObject {
+  return {
+    operationId: id,
+    summary,
+    description,
+    ...(of && { tags: [of.name] }),
+    responses: {
+      ...responses,
+      ...toErrorRefs(kind),
+      default: jsonContent('Any other error.', toComponentRef('schemas', 'Error')),
+    },
+  }
+}
+
+const withSearch = (of: Entity, names: readonly OpenApiParameterName[]): readonly OpenApiParameterName[] =>
+  SEARCHABLE_ENTITIES.has(of.name) ? ['search', ...names] : names
+export const toParameterRefs = (names: readonly OpenApiParameterName[]): readonly OpenApiValue[] =>
+  names.map(name => toComponentRef('parameters', name))
+
+export function listOperation(of: Entity, id = `list${of.name}`): OpenApiObject {
+  const texts = {
+    id,
+    summary: `A page of ${of.name}`,
+    description: `${of.description} Follow @odata.nextLink for the next page.`,
+  }
+  const page = jsonContent('A page of records.', toComponentRef('schemas', `${of.typeName}Page`), [
+    'Preference-Applied',
+  ])
+  return {
+    ...toOperation('list', texts, { 200: page }, of),
+    parameters: toParameterRefs(withSearch(of, PAGE_PARAMETERS)),
+  }
+}
+
+export function countOperation(of: Entity): OpenApiObject {
+  const texts = {
+    id: `count${of.name}`,
+    summary: `The number of ${of.name}`,
+    description: 'The number of records that the filter selects, as plain text.',
+  }
+  const number = {
+    description: 'A whole number.',
+    content: { 'text/plain': { schema: { type: 'integer', minimum: 0 } } },
+  }
+  return {
+    ...toOperation('list', texts, { 200: number }, of),
+    parameters: toParameterRefs(withSearch(of, ['filter'])),
+  }
+}
+
+export function readOperation(of: Entity): OpenApiObject {
+  const texts = { id: `get${of.name}`, summary: `One record of ${of.name}`, description: of.description }
+  return toReadOperation(of, texts, {})
+}
+
+function toReadOperation(of: Entity, texts: OperationTexts, otherResponses: OpenApiObject): OpenApiObject {
+  const responses = {
+    200: jsonContent('The record.', toComponentRef('schemas', of.typeName), ['ETag']),
+    ...otherResponses,
+    304: noContentResponse('The record still has the ETag of If-None-Match.', ['ETag']),
+  }
+  return {
+    ...toOperation('read', texts, responses, of),
+    parameters: toParameterRefs([...RECORD_PARAMETERS, 'ifMatch', 'ifNoneMatch']),
+  }
+}
+
+export function navigationOperation(
+  of: Entity,
+  { name, collection, target, description }: Navigation,
+): OpenApiObject {
+  const id = `get${of.name}${name}`
+  const texts = { id, summary: `${name} of one record of ${of.name}`, description }
+  const operation = collection
+    ? listOperation(getEntity(target), id)
+    : toReadOperation(getEntity(target), texts, { 204: noContentResponse('There is no such record.') })
+  return { ...operation, ...(collection && { summary: texts.summary }), tags: [of.name] }
+}
+
+export function createOperation(of: Entity): OpenApiObject {
+  const texts = {
+    id: `create${of.name}`,
+    summary: `Create a draft of ${of.name}`,
+    description:
+      'The service makes the key and sets the status. All faults of the body are reported at once.',
+  }
+  const responses = {
+    201: jsonContent('The new draft.', toComponentRef('schemas', of.typeName), [
+      'Location',
+      'OData-EntityId',
+      'ETag',
+      'Preference-Applied',
+    ]),
+    204: noContentResponse('Created; no content was preferred.', [
+      'Location',
+      'OData-EntityId',
+      'ETag',
+      'Preference-Applied',
+    ]),
+  }
+  return {
+    ...toOperation('create', texts, responses, of),
+    parameters: toParameterRefs(['preferReturn']),
+    requestBody: toRequestBody('The fields of the draft.', `${of.typeName}Create`),
+  }
+}
+
+export function toWriteOperations(of: Entity): OpenApiObject {
+  return {
+    patch: updateOperation(of, `${of.typeName}Update`, {
+      id: `change${of.name}`,
+      summary: `Change fields of ${of.name}`,
+      description:
+        'Changes the fields of the body and leaves the others. StandardStatus moves along the published transitions.',
+    }),
+    put: updateOperation(of, `${of.typeName}Replace`, {
+      id: `replace${of.name}`,
+      summary: `Replace ${of.name}`,
+      description: 'Replaces all fields that clients write. StandardStatus stays if the body omits it.',
+    }),
+    delete: {
+      ...toOperation(
+        'remove',
+        {
+          id: `delete${of.name}`,
+          summary: `Delete ${of.name}`,
+          description: 'Deletes the record and the records that belong to it.',
+        },
+        { 204: noContentResponse('Deleted.') },
+        of,
+      ),
+      parameters: toParameterRefs(['ifMatch', 'ifNoneMatch']),
+    },
+  }
+}
+
+function updateOperation(of: Entity, schema: string, texts: OperationTexts): OpenApiObject {
+  const headers = ['ETag', 'Location', 'OData-EntityId', 'Preference-Applied'] as const
+  const responses = {
+    200: jsonContent('The record after the change.', toComponentRef('schemas', of.typeName), headers),
+    204: noContentResponse('Changed; no content was preferred.', headers),
+  }
+  return {
+    ...toOperation('update', texts, responses, of),
+    parameters: toParameterRefs(['ifMatch', 'ifNoneMatch', 'preferReturn']),
+    requestBody: toRequestBody('The fields to write.', schema),
+  }
+}
+
+const toRequestBody = (description: string, schema: string): OpenApiObject => ({
+  required: true,
+  ...jsonContent(description, toComponentRef('schemas', schema)),
+})

@@ -13,7 +13,7 @@ const HALF_TURN = 180
 
 /**
  * Returns polygons without an edge across the antimeridian that together cover a polygon; undefined if it goes
- * around a pole. Edges take the short way: the one from 170 to -170 is twenty degrees long. The longitudes of
+ * around a pole. Edges take the shorter arc: the one from 170 to -170 is twenty degrees long. The longitudes of
  * the result may lie beyond 180 degrees.
  *   `170 0,-170 0,-170 5,170 0` → `170 0,190 0,190 5,170 0` and `-190 0,-170 0,-170 5,-190 0`
  * @param polygon the value of a literal, `lon lat,lon lat,...;ring`.
@@ -41,7 +41,7 @@ function toVertex(position: string): Vertex {
 const stepTo = (vertices: readonly Vertex[], index: number): number =>
   index === 0 ? 0 : Number(vertices[index]?.longitude) - Number(vertices[index - 1]?.longitude)
 
-/** True for the end of an edge that is shorter the other way around the earth. */
+/** True for the end of an edge that is shorter in the other direction around the earth. */
 const isAcrossFrom = (vertices: readonly Vertex[]) => (_: Vertex, index: number) =>
   Math.abs(stepTo(vertices, index)) > HALF_TURN
 

@@ -147,7 +147,7 @@ const acceptsCollection = (type: ExprType, arg: CallArgument) =>
 
 export const isNullLiteral = (arg: CallArgument) => arg.kind === 'literal' && arg.ast.type === 'Null'
 
-/** How to write the literal of a call whose other argument has another type. */
+/** The spelling of the literal of a call whose other argument has another type. */
 function literalHint(
   fn: FunctionName,
   args: readonly CallArgument[],

@@ -118,7 +118,7 @@ const LIKE_PATTERNS: { readonly [fn in FunctionName]?: (part: string) => string 
 /**
  * A text that contains another one contains it in lower case too: `contains(UnparsedAddress,'Pine')` →
  * `lower("UnparsedAddress") like lower('%Pine%')`, which the trigram index serves. The small sigma depends on
- * its place in the word, so a capital one stands for any character.
+ * its place in the word, so a capital one matches any character.
  */
 function toTrigramPrefilter(
   fn: FunctionName,

@@ -51,7 +51,7 @@ function toRecordUrl({ entity, row }: RecordSource, { root }: FullMetadata, rest
   return rest === '' ? sql`${root}::text || ${path}` : sql`${root}::text || ${path} || ${rest}::text`
 }
 
-/** Types that JSON tells by itself. */
+/** Types that a JSON value shows without an annotation. */
 const HEURISTIC_TYPES: ReadonlySet<ExprType> = new Set(['String', 'Boolean'])
 
 /**

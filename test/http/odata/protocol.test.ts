@@ -210,6 +210,39 @@ describe('the form of data', () => {
   })
 })
 
+describe('what is documented as ignored', () => {
+  test.each([
+    'respond-async, wait=10',
+    'odata.track-changes',
+    'callback; url="https://example.org/"',
+    'omit-values=nulls',
+    'odata.include-annotations="*"',
+    'odata.allow-entityreferences',
+    'handling=strict',
+  ])('Prefer: %s', async prefer => {
+    const plain = await app.send('/odata/Property?$top=2')
+    const answer = await app.send('/odata/Property?$top=2', { headers: { Prefer: prefer } })
+    expect([answer.status, answer.text, answer.headers['preference-applied']]).toEqual([
+      200,
+      plain.text,
+      undefined,
+    ])
+  })
+
+  test.each(['X-HTTP-Method', 'X-HTTP-Method-Override'])('%s', async header => {
+    for (const method of ['PATCH', 'MERGE', 'DELETE']) {
+      const body = { ListPrice: 1, ChangedByMemberKey: 'M1' }
+      const headers = { [header]: method }
+      const answer = await app.send("/odata/Property('P01')", { method: 'POST', headers, body })
+      expect([answer.status, answer.headers['allow']]).toEqual([
+        405,
+        'GET, HEAD, PATCH, PUT, DELETE, OPTIONS',
+      ])
+    }
+    expect((await app.send("/odata/Property('P01')")).status).toBe(200)
+  })
+})
+
 describe('a refusal names what is at fault', () => {
   // biome-ignore format: table
   test.each([

@@ -11,6 +11,7 @@ import { GRAPHIQL_PATH, serveGraphiQL } from './graphql/graphiql/graphiql.js'
 import { createGraphQLEngine, GRAPHQL_PATH, SDL_PATH, serveGraphQL } from './graphql/transport/handler.js'
 import { serveStreaming } from './graphql/transport/streaming.js'
 import { createTokenVerifier } from './http/auth/bearer.js'
+import { baseUrl } from './http/base-url.js'
 import { compressResponses } from './http/compress.js'
 import { allowOrigins } from './http/cors.js'
 import { renderFailure } from './http/errors.js'
@@ -137,7 +138,13 @@ export function createApp({
     }),
   )
   const services = createServices(config, database)
-  const adapterDependencies = { ...services, config, verifier, report: reportError }
+  const adapterDependencies = {
+    ...services,
+    config,
+    verifier,
+    report: reportError,
+    serviceRoot: (req: IncomingMessage) => `${baseUrl(req, config)}${ODATA_PATH}/`,
+  }
   const meter = createRateLimiter(config)
   const rateLimiter = limitRate(config, verifier, meter)
   const engine = createGraphQLEngine({ ...services, config, usesGraphQLJs: useReferenceExecutor })

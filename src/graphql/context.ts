@@ -5,4 +5,6 @@ export interface GraphQLContext {
   readonly actor: Actor
   /** Logs a fault and gives the id under which it stands in the log. */
   readonly report: (error: unknown) => string
+  /** Returns the OData service root, the base of addresses in the change log. */
+  readonly serviceRoot: () => string
 }

@@ -1,10 +1,5 @@
 import type { Database } from '../data/database.js'
-import {
-  type CursorBounds,
-  type CursorWindow,
-  type PageInfo,
-  readCursorWindow,
-} from '../data/read/cursor-window.js'
+import { type CursorWindow, type PageInfo, readCursorWindow } from '../data/read/cursor-window.js'
 import { countRecords, readFirstRecord, readPage } from '../data/read/read.js'
 import {
   parseCursor,
@@ -19,8 +14,8 @@ import type { DisclosurePolicy } from '../domain/visibility.js'
 import { fail } from '../errors/problem.js'
 import { type Entity, getEntity, getScalar, type Navigation } from '../model/model.js'
 import type { Query } from '../query/ast.js'
-import { bind, maxPageSize } from '../query/bind.js'
-import type { CursorSeal, PlanSeal } from '../query/cursor.js'
+import { bind } from '../query/bind.js'
+import type { CursorSeal } from '../query/cursor.js'
 import type { QueryLimits } from '../query/limits.js'
 import { afterCursor, withKeyPlaceholder } from '../query/placeholder.js'
 import {
@@ -35,6 +30,8 @@ import {
   withFilter,
 } from '../query/plan.js'
 import { BARE_REPRESENTATION, type Representation } from '../query/representation.js'
+import { type ConnectionArguments, checkWindowSize, toCursorBounds } from './connection-arguments.js'
+import { type ServiceRoot, withAbsoluteRecordUrls } from './record-url.js'
 
 /** Dependencies of the services. */
 export interface ServiceDependencies {
@@ -56,6 +53,8 @@ export interface CollectionPage {
 export interface ReadRequest {
   readonly query: Query
   readonly representation: Representation
+  /** Undefined: addresses stay relative. */
+  readonly serviceRoot?: ServiceRoot
 }
 
 /** A query that is read page by page. */
@@ -65,17 +64,6 @@ export interface PageRequest extends ReadRequest {
    * page, or if the query contains the token.
    */
   readonly pageToken?: string
-}
-
-/**
- * Pagination arguments of a connection: the first or the last records between two cursors. Without `first`
- * and `last` the size is that of a page.
- */
-export interface ConnectionArguments {
-  readonly first?: number
-  readonly last?: number
-  readonly after?: string
-  readonly before?: string
 }
 
 /** The parts of a connection that the client requested. Records are fetched only if `records` is true. */
@@ -100,7 +88,7 @@ export class ReadService {
    */
   async findPage(
     entityType: Entity,
-    { query, representation, pageToken }: PageRequest,
+    { query, representation, pageToken, serviceRoot }: PageRequest,
     actor: Actor,
     parentFilter?: ParentFilter,
     pageSize?: number,
@@ -118,7 +106,7 @@ export class ReadService {
     const plan = withTopLimit(remaining, cursor ? afterCursor(boundPlan, cursor.after) : boundPlan)
     const page = await readPage(
       database.reader,
-      authorize(plan, actor, this.dependencies.policy),
+      this.authorizePlan(plan, actor, serviceRoot),
       representation,
       cursor?.after,
     )
@@ -145,13 +133,13 @@ export class ReadService {
    */
   async findWindow(
     entityType: Entity,
-    { query, representation }: ReadRequest,
+    { query, representation, serviceRoot }: ReadRequest,
     actor: Actor,
     args: ConnectionArguments,
     selection: WindowSelection,
   ): Promise<WindowResult> {
     requireScope(actor, 'listings:read')
-    const { limits, database, policy } = this.dependencies
+    const { limits, database } = this.dependencies
     const size = checkWindowSize(query, args, limits)
     const top = selection.records ? size : 0
     // Reusing an unchanged query object finds its memoized plan.
@@ -163,7 +151,7 @@ export class ReadService {
     const seal = this.dependencies.seal(plan)
     const window = await readCursorWindow(
       database.reader,
-      authorize(plan, actor, policy),
+      this.authorizePlan(plan, actor, serviceRoot),
       representation,
       toCursorBounds(args, seal),
       selection,
@@ -173,10 +161,15 @@ export class ReadService {
   }
 
   /** Returns the number of records that the query's filter selects. */
-  async count(entityType: Entity, query: Query, actor: Actor, parentFilter?: ParentFilter): Promise<number> {
+  async count(
+    entityType: Entity,
+    { query, serviceRoot }: Omit<ReadRequest, 'representation'>,
+    actor: Actor,
+    parentFilter?: ParentFilter,
+  ): Promise<number> {
     requireScope(actor, 'listings:read')
     const plan = withParentFilter(bind(query, entityType, this.dependencies.limits), parentFilter)
-    return countRecords(this.dependencies.database.reader, authorize(plan, actor, this.dependencies.policy))
+    return countRecords(this.dependencies.database.reader, this.authorizePlan(plan, actor, serviceRoot))
   }
 
   /**
@@ -199,7 +192,7 @@ export class ReadService {
     executor: StatementExecutor,
     entityType: Entity,
     key: string | undefined,
-    { query, representation }: ReadRequest,
+    { query, representation, serviceRoot }: ReadRequest,
     actor: Actor,
     parentFilter?: ParentFilter,
   ): Promise<RecordJson | undefined> {
@@ -207,7 +200,7 @@ export class ReadService {
     const plan = key === undefined ? bound : withKeyPlaceholder(bound)
     return readFirstRecord(
       executor,
-      authorize(plan, actor, this.dependencies.policy),
+      this.authorizePlan(plan, actor, serviceRoot),
       representation,
       key === undefined ? undefined : [key],
     )
@@ -215,7 +208,11 @@ export class ReadService {
 
   /** Returns the plan by which the actor reads the fields that the query selects. */
   toAuthorizedPlan(entityType: Entity, query: Query, actor: Actor): Plan {
-    return authorize(bind(query, entityType, this.dependencies.limits), actor, this.dependencies.policy)
+    return this.authorizePlan(bind(query, entityType, this.dependencies.limits), actor, undefined)
+  }
+
+  private authorizePlan(plan: Plan, actor: Actor, serviceRoot: ServiceRoot | undefined): Plan {
+    return authorize(withAbsoluteRecordUrls(plan, serviceRoot), actor, this.dependencies.policy)
   }
 
   /**
@@ -277,36 +274,6 @@ export interface NavigationStep {
 
 /** A condition on `r0` that restricts a query to the records related to another record. */
 export type ParentFilter = Expr
-
-/** Returns the requested number of records, after checking the arguments. */
-function checkWindowSize(
-  query: Query,
-  { first, last, after, before }: ConnectionArguments,
-  limits: QueryLimits,
-): number | undefined {
-  const maxSize = maxPageSize(query, limits)
-  for (const [option, size] of Object.entries({ first, last }))
-    if (size !== undefined && !(size >= 0 && size <= maxSize))
-      fail({
-        kind: 'BadOptionValue',
-        option,
-        expected: `an integer from 0 to ${maxSize}`,
-        found: String(size),
-      })
-  if (first !== undefined && last !== undefined)
-    fail({ kind: 'OptionNotAllowed', option: 'last', context: 'a connection with first' })
-  if (query.skip && (after ?? before ?? last) !== undefined)
-    fail({ kind: 'OptionNotAllowed', option: 'skip', context: 'a connection with a cursor or last' })
-  return first ?? last
-}
-
-function toCursorBounds({ last, after, before }: ConnectionArguments, seal: PlanSeal): CursorBounds {
-  return {
-    ...(after !== undefined && { after: seal.open(after, 'after').after }),
-    ...(before !== undefined && { before: seal.open(before, 'before').after }),
-    backward: last !== undefined,
-  }
-}
 
 const withTopLimit = (remaining: number | undefined, plan: Plan): Plan =>
   remaining === undefined ? plan : { ...plan, top: Math.min(plan.top ?? remaining, remaining) }

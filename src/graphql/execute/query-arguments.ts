@@ -4,7 +4,7 @@ import { parseExpression, parseSearch } from '../../language/parser.js'
 import { type Entity, getEntity } from '../../model/model.js'
 import type { Ast, OrderAst, Query } from '../../query/ast.js'
 import { MAX_SKIP } from '../../query/limits.js'
-import type { ConnectionArguments } from '../../service/reading.js'
+import type { ConnectionArguments } from '../../service/connection-arguments.js'
 import type { InputValues } from './collect-fields.js'
 import { readFilter } from './filter.js'
 

@@ -1,7 +1,7 @@
 import type { Entity } from '../../model/model.js'
 import type { Query } from '../../query/ast.js'
 import { memoize } from '../../query/memoize.js'
-import type { ConnectionArguments } from '../../service/reading.js'
+import type { ConnectionArguments } from '../../service/connection-arguments.js'
 import { readGlobalId } from '../schema/global-id.js'
 import { ROOT_FIELDS } from '../schema/names.js'
 import { coerceArgumentValues } from './argument-values.js'
@@ -48,7 +48,9 @@ const connectionSelectionOf = memoize(function connectionSelectionOf(
 
 /** Null stands for a record that is not there, or that the actor cannot see. */
 async function resolveRecord(of: Entity, key: string, rootField: RootFieldContext): Promise<string> {
-  const record = await rootField.port.reading.get(of, key, viewOf(of, rootField), rootField.context.actor)
+  const { actor, serviceRoot } = rootField.context
+  const request = { ...viewOf(of, rootField), serviceRoot }
+  const record = await rootField.port.reading.get(of, key, request, actor)
   return record?.json ?? 'null'
 }
 
@@ -68,7 +70,7 @@ async function resolveConnection(
   )
   const window = await port.reading.findWindow(
     of,
-    { query, representation: GRAPHQL_NOTATION },
+    { query, representation: GRAPHQL_NOTATION, serviceRoot: context.serviceRoot },
     context.actor,
     pagination,
     selection.requested,

@@ -4,7 +4,6 @@ import type { Config } from '../../config/config.js'
 import { fail } from '../../errors/problem.js'
 import { authorizationOf } from '../../http/auth/authorization.js'
 import type { TokenVerifier } from '../../http/auth/bearer.js'
-import type { GraphQLContext } from '../context.js'
 import { createExecutor, type Executor } from '../execute/executor.js'
 import type { ServicePort } from '../execute/root-field.js'
 import type { CostLimits } from '../limits/cost.js'
@@ -12,9 +11,10 @@ import { createDocumentLimitsCheck, type DocumentLimits } from '../limits/docume
 import { createSchema, renderSdl } from '../schema/sdl.js'
 import { createApolloServer } from './apollo.js'
 import {
+  type ContextParts,
   checkMethod,
+  createContext,
   documentTextOf,
-  type ErrorReporter,
   type GraphQLHttpResponse,
   readApolloRequest,
   toHttpResponse,
@@ -62,12 +62,11 @@ export function createGraphQLEngine({
 }
 
 /** What the adapter is made of. */
-export interface GraphQLHandlerParts extends GraphQLEngineParts {
+export interface GraphQLHandlerParts extends GraphQLEngineParts, ContextParts {
   readonly config: GraphQLEngineParts['config'] &
     CostLimits &
     Pick<Config, 'introspection' | 'maxQueryLength' | 'maxBodyBytes'>
   readonly verifier: Pick<TokenVerifier, 'verify'>
-  readonly report: ErrorReporter
   readonly engine?: GraphQLEngine
 }
 
@@ -76,6 +75,7 @@ export function serveGraphQL({
   config,
   verifier,
   report,
+  serviceRoot,
   engine,
   ...parts
 }: GraphQLHandlerParts): [RequestHandler, ErrorRequestHandler] {
@@ -89,7 +89,7 @@ export function serveGraphQL({
     if (req.path === SDL_PATH && config.introspection) return toSdlResponse(req, sdl)
     if (req.path !== '/') fail({ kind: 'NotFound', what: `resource ${GRAPHQL_PATH}${req.path}` })
     const apolloRequest = await readApolloRequest(req, config)
-    const context: GraphQLContext = { actor, report: error => report(error, req) }
+    const context = createContext({ report, serviceRoot }, actor, req)
     const documentText = documentTextOf(apolloRequest)
     if (documentText !== undefined) checkDocumentLimits(documentText)
     return toHttpResponse(

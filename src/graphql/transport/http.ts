@@ -2,11 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { HeaderMap, type HTTPGraphQLRequest, type HTTPGraphQLResponse } from '@apollo/server'
 import type { ErrorRequestHandler, Request, RequestHandler } from 'express'
 import type { Config } from '../../config/config.js'
+import type { Actor } from '../../domain/actor.js'
 import { fail, type Problem, problemsOf } from '../../errors/problem.js'
 import { checkMediaType, readBody } from '../../http/body.js'
 import { failureHeaders } from '../../http/errors.js'
 import { checkQueryLength } from '../../http/limits.js'
 import { createMediaTypeNegotiator } from '../../http/negotiate.js'
+import type { GraphQLContext } from '../context.js'
 import { toRequestError } from '../errors.js'
 import type { RequestParams } from '../subscribe/operations.js'
 import { parseVariables, parseVariablesBytes } from './parse-variables.js'
@@ -20,6 +22,23 @@ export interface GraphQLHttpResponse {
 
 /** Logs a fault of the service and gives the id under which it stands in the log. */
 export type ErrorReporter = (error: unknown, req: IncomingMessage) => string
+
+/** Parts that make the context of a request. */
+export interface ContextParts {
+  readonly report: ErrorReporter
+  /** Returns the OData service root as the client of the request calls it. */
+  readonly serviceRoot: (req: IncomingMessage) => string
+}
+
+export const createContext = (
+  { report, serviceRoot }: ContextParts,
+  actor: Actor,
+  req: IncomingMessage,
+): GraphQLContext => ({
+  actor,
+  report: error => report(error, req),
+  serviceRoot: () => serviceRoot(req),
+})
 
 /** The two media types of GraphQL over HTTP (6.4.1, 6.4.2). The older one is for clients that name none. */
 export const MEDIA_TYPES = ['application/json', 'application/graphql-response+json'] as const

@@ -7,20 +7,18 @@ import type { TokenVerifier } from '../../http/auth/bearer.js'
 import { watchTokenExpiry } from '../../http/auth/token-expiry.js'
 import { createMediaTypeNegotiator } from '../../http/negotiate.js'
 import { markEndless } from '../../http/pipeline.js'
-import type { GraphQLContext } from '../context.js'
 import { toGraphQLError } from '../errors.js'
 import type { RawExecutionResult } from '../execute/executor.js'
 import { renderResult } from '../execute/raw-json.js'
 import { type StreamingOperations, withoutHttpStatus } from '../subscribe/operations.js'
 import type { ResponseStream } from '../subscribe/subscribe.js'
-import { type ErrorReporter, MEDIA_TYPES, readRequestParams } from './http.js'
+import { type ContextParts, createContext, MEDIA_TYPES, readRequestParams } from './http.js'
 
 /** What event streams are made of. */
-export interface EventStreamParts {
+export interface EventStreamParts extends ContextParts {
   readonly operations: StreamingOperations
   readonly verifier: TokenVerifier
   readonly config: Pick<Config, 'maxQueryLength' | 'maxBodyBytes' | 'maxDepth' | 'keepAliveMs'>
-  readonly report: ErrorReporter
 }
 
 const EVENT_STREAM_MEDIA_TYPE = 'text/event-stream'
@@ -45,11 +43,11 @@ export function createEventStreamHandler(parts: EventStreamParts): RequestHandle
 async function sendEventStream(
   req: Request,
   res: ServerResponse,
-  { operations, verifier, config, report }: EventStreamParts,
+  { operations, verifier, config, ...contextParts }: EventStreamParts,
 ): Promise<void> {
   const authorization = authorizationOf(req)
   const verifiedToken = await verifier.authenticate(authorization)
-  const context: GraphQLContext = { actor: verifiedToken.actor, report: error => report(error, req) }
+  const context = createContext(contextParts, verifiedToken.actor, req)
   const params = await readRequestParams(req, config)
   const prepared = operations.prepare(() => params, context)
   const isPrepared = 'document' in prepared

@@ -21,16 +21,15 @@ import type { RateLimiter } from '../../http/rate-limit.js'
 import type { GraphQLContext } from '../context.js'
 import { renderResult } from '../execute/raw-json.js'
 import type { ExecutableOperation, StreamingOperations } from '../subscribe/operations.js'
-import type { ErrorReporter } from './http.js'
+import { type ContextParts, createContext } from './http.js'
 
 /** What stands behind the protocol. */
-export interface WebSocketProtocolParts {
+export interface WebSocketProtocolParts extends ContextParts {
   readonly schema: GraphQLSchema
   readonly operations: StreamingOperations
   readonly verifier: TokenVerifier
   readonly meter: RateLimiter
   readonly config: Pick<Config, 'maxSocketOperations'>
-  readonly report: ErrorReporter
 }
 
 /** One WebSocket, and who is at its other end once that is known. */
@@ -90,7 +89,7 @@ interface OperationContextValue {
  */
 async function authenticate(
   { extra, connectionParams = {} }: PeerContext,
-  { verifier, report }: WebSocketProtocolParts,
+  { verifier, report, serviceRoot }: WebSocketProtocolParts,
 ): Promise<boolean> {
   const { req, close } = extra
   const closeWithError = (error: unknown) =>
@@ -105,7 +104,7 @@ async function authenticate(
     if (extra.socket.readyState !== extra.socket.OPEN) stopTokenWatch()
     extra.session = {
       authorization,
-      context: { actor: verifiedToken.actor, report: error => report(error, req) },
+      context: createContext({ report, serviceRoot }, verifiedToken.actor, req),
       stopTokenWatch,
     }
     return true

@@ -90,7 +90,8 @@ export async function getCollectionCount(
   checkAcceptsText(requestedFormatOf(request))
   const { query } = readCollectionQuery(request, path, 'count')
   const within = await reading.resolvePath(path.navigationPath, request.actor)
-  return textResponse(String(await reading.count(path.entity, query, request.actor, within)))
+  const countRequest = { query, serviceRoot: () => request.root }
+  return textResponse(String(await reading.count(path.entity, countRequest, request.actor, within)))
 }
 
 /**
@@ -106,7 +107,8 @@ async function fetchPage(
   const preferred =
     view.query.top === undefined ? readPreferences(request.headers.prefer).maxPageSize : undefined
   const within = await reading.resolvePath(path.navigationPath, request.actor)
-  const page = await reading.findPage(path.entity, view, request.actor, within, preferred?.size)
+  const pageRequest = { ...view, serviceRoot: () => request.root }
+  const page = await reading.findPage(path.entity, pageRequest, request.actor, within, preferred?.size)
   return { page, headers: preferred ? { 'Preference-Applied': preferred.applied } : {} }
 }
 

@@ -118,12 +118,13 @@ export async function getPropertyValue(
 }
 
 async function fetchRecord(
-  { actor }: ODataRequest,
+  { actor, root }: ODataRequest,
   { navigationPath, entity, key }: RecordPath | ValuePath,
   reading: ReadService,
   view: Parameters<ReadService['get']>[2],
 ): Promise<RecordJson | undefined> {
-  return reading.get(entity, key, view, actor, await reading.resolvePath(navigationPath, actor))
+  const request = { ...view, serviceRoot: () => root }
+  return reading.get(entity, key, request, actor, await reading.resolvePath(navigationPath, actor))
 }
 
 /**

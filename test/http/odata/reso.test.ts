@@ -204,8 +204,6 @@ describe('RESO EntityEvent', () => {
     const declared = await declaredFields('Property')
     for (const name of Object.keys(rows[0] ?? {})) if (!name.includes('@')) expect(declared).toContain(name)
     const [event] = await events(`$filter=ResourceRecordKey eq ${quote(shown[0])}&$top=1`)
-    expect(
-      (await app.send(new URL(String(event?.['ResourceRecordUrl']), `${app.base}/odata/`).href)).status,
-    ).toBe(200)
+    expect((await app.send(String(event?.['ResourceRecordUrl']))).status).toBe(200)
   })
 })

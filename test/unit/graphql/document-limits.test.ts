@@ -38,6 +38,7 @@ async function start(env: Readonly<Record<string, string>> = {}) {
     config,
     verifier,
     report: () => 'fault',
+    serviceRoot: () => 'http://127.0.0.1/odata/',
   })
   const { port } = await serve(express().use('/graphql', handlers))
   return async (query: string, variables: Readonly<Record<string, unknown>> = {}) => {

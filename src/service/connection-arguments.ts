@@ -1,0 +1,47 @@
+import type { CursorBounds } from '../data/read/cursor-window.js'
+import { fail } from '../errors/problem.js'
+import type { Query } from '../query/ast.js'
+import { maxPageSize } from '../query/bind.js'
+import type { PlanSeal } from '../query/cursor.js'
+import type { QueryLimits } from '../query/limits.js'
+
+/**
+ * Pagination arguments of a connection: the first or the last records between two cursors. Without `first`
+ * and `last` the size is that of a page.
+ */
+export interface ConnectionArguments {
+  readonly first?: number
+  readonly last?: number
+  readonly after?: string
+  readonly before?: string
+}
+
+/** Returns the requested number of records, after checking the arguments. */
+export function checkWindowSize(
+  query: Query,
+  { first, last, after, before }: ConnectionArguments,
+  limits: QueryLimits,
+): number | undefined {
+  const maxSize = maxPageSize(query, limits)
+  for (const [option, size] of Object.entries({ first, last }))
+    if (size !== undefined && !(size >= 0 && size <= maxSize))
+      fail({
+        kind: 'BadOptionValue',
+        option,
+        expected: `an integer from 0 to ${maxSize}`,
+        found: String(size),
+      })
+  if (first !== undefined && last !== undefined)
+    fail({ kind: 'OptionNotAllowed', option: 'last', context: 'a connection with first' })
+  if (query.skip && (after ?? before ?? last) !== undefined)
+    fail({ kind: 'OptionNotAllowed', option: 'skip', context: 'a connection with a cursor or last' })
+  return first ?? last
+}
+
+export function toCursorBounds({ last, after, before }: ConnectionArguments, seal: PlanSeal): CursorBounds {
+  return {
+    ...(after !== undefined && { after: seal.open(after, 'after').after }),
+    ...(before !== undefined && { before: seal.open(before, 'before').after }),
+    backward: last !== undefined,
+  }
+}

@@ -1,0 +1,70 @@
+import { LRUCache } from 'lru-cache'
+import { type Entity, getEntity, getScalar } from '../model/model.js'
+import { getOrCreate, objectId } from '../query/memoize.js'
+import {
+  columnOf,
+  type Expr,
+  isRowColumn,
+  MODEL_MEMBERS,
+  type Plan,
+  rowSource,
+  type SelectItem,
+  textLiteral,
+} from '../query/plan.js'
+
+/** Returns the address that relative links of a response are resolved against, with a slash at its end. */
+export type ServiceRoot = () => string
+
+const EVENT = getEntity('EntityEvent')
+/** The log stores it relative to the service root, since the root depends on settings and request. */
+const RECORD_URL = getScalar(EVENT, 'ResourceRecordUrl')
+
+/** Plans by plan and root. The root can come from the Host header, so their number is bounded. */
+const ROOTED_PLANS = new LRUCache<string, Plan>({ max: 500 })
+
+/**
+ * Makes ResourceRecordUrl absolute in every part of a plan that reads the change log: `ResourceRecordUrl` →
+ * `concat('https://host/odata/', ResourceRecordUrl)`. A filter therefore matches what a client reads.
+ */
+export function withAbsoluteRecordUrls(plan: Plan, serviceRoot: ServiceRoot | undefined): Plan {
+  if (!serviceRoot || sourceEntityOf(plan) !== EVENT) return plan
+  const root = serviceRoot()
+  return getOrCreate(ROOTED_PLANS, `${objectId(plan)} ${root}`, () => toAbsolute(plan, textLiteral(root)))
+}
+
+/** Returns the entity whose table is read, also below transformations. */
+const sourceEntityOf = ({ entity, from }: Pick<Plan, 'entity' | 'from'>): Entity =>
+  from ? sourceEntityOf(from) : entity
+
+function toAbsolute(plan: Plan, root: Expr): Plan {
+  // The same prefix in front of all values keeps their order; a page token then holds no root.
+  const orderBy = plan.orderBy.map(term => (isRowColumn(term.expr) ? term : replaceColumns(term, root)))
+  return { ...replaceColumns(plan, root), orderBy, select: plan.select.map(item => toSelected(item, root)) }
+}
+
+const toSelected = (item: SelectItem, root: Expr): SelectItem =>
+  item.kind === 'field' && item.scalar === RECORD_URL
+    ? {
+        kind: 'computed',
+        name: item.as ?? item.scalar.name,
+        value: replaceColumns(columnOf(item.scalar, rowSource('r0')), root),
+      }
+    : replaceColumns(item, root)
+
+/** Returns a part of a plan with each column replaced. What holds no such column stays the same object. */
+function replaceColumns<T>(part: T, root: Expr): T {
+  return replaceIn(part, root) as T // an expression takes the place of an expression of the same type
+}
+
+function replaceIn(part: unknown, root: Expr): unknown {
+  if (typeof part !== 'object' || part === null) return part
+  if (isRecordUrl(part))
+    return { kind: 'call', fn: 'concat', args: [root, part], type: 'String' } satisfies Expr
+  const members = Object.entries(part)
+  const replaced = members.map(([name, inner]) => (MODEL_MEMBERS.has(name) ? inner : replaceIn(inner, root)))
+  if (replaced.every((inner, i) => inner === members[i]?.[1])) return part
+  return Array.isArray(part) ? replaced : Object.fromEntries(members.map(([name], i) => [name, replaced[i]]))
+}
+
+const isRecordUrl = (part: object): part is Expr =>
+  'kind' in part && part.kind === 'column' && 'scalar' in part && part.scalar === RECORD_URL

@@ -5075,7 +5075,7 @@ const entities: readonly RawEntity[] = [
         "type": "String",
         "collection": false,
         "nullable": true,
-        "description": "Address of the record that changed, relative to the service root.",
+        "description": "Absolute address of the record that changed, below the OData service root.",
         "maxLength": 8000,
         "setBy": "client",
         "required": false,

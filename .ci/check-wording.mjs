@@ -27,7 +27,6 @@ const NOT_YET = [
   'src/data/write/',
   'src/graphql/',
   'src/http/',
-  'src/language/',
   'src/main.ts',
   'src/odata/',
   'src/sample/',

@@ -1,6 +1,6 @@
 /**
- * What a token is. `typed` is a quoted literal with a prefix, like `duration'PT1H'`; `json` a text in double
- * quotes; `unknown` fits nothing.
+ * The kind of a token. `typed` is a quoted literal with a prefix, like `duration'PT1H'`. `json` is a string
+ * in double quotes. `unknown` fits no rule.
  */
 export type TokenKind =
   | 'string'
@@ -21,9 +21,9 @@ export interface Token {
   readonly kind: TokenKind
   readonly text: string
   readonly offset: number
-  /** Offset of the first character behind it. */
+  /** Offset of the first character after the token. */
   readonly end: number
-  /** Blanks stand in front of it. */
+  /** True if white space precedes the token. */
   readonly hasLeadingWhitespace: boolean
 }
 
@@ -32,11 +32,11 @@ const DOTTED = String.raw`${IDENTIFIER}(?:\.${IDENTIFIER})*`
 const QUOTED = `'[^']*(?:''[^']*)*'`
 const TIME = String.raw`\d\d:\d\d(?::\d\d(?:\.\d+)?)?`
 
-/** A name alone (OData ABNF, odataIdentifier), for texts that are no expressions. */
+/** Matches a simple identifier (OData ABNF, odataIdentifier), for texts that are not expressions. */
 export const IDENTIFIER_PATTERN = new RegExp(`^${IDENTIFIER}$`, 'u')
 
-// Longest literal first: each kind is tried in this order. Dates and times are only shapes here, their values
-// are checked in literals.ts.
+// The kinds in the order in which they are tried: longest literal first. For dates and times only the shape
+// is checked here. literals.ts checks their values.
 const PATTERNS: readonly (readonly [TokenKind, string])[] = [
   ['string', QUOTED],
   ['typed', `${DOTTED}${QUOTED}`],
@@ -53,15 +53,16 @@ const PATTERNS: readonly (readonly [TokenKind, string])[] = [
   ['unknown', '[=!<>&|]+|.'],
 ]
 const KINDS = PATTERNS.map(([kind]) => kind)
-// One capture for each kind. No flag `i`: V8 takes 50 ms to fold the case of all letters of Unicode.
+// One capture group per kind. Without the flag `i`, since V8 takes 50 ms to fold the case of all letters of
+// Unicode.
 const TOKEN = new RegExp(PATTERNS.map(([, pattern]) => `(${pattern})`).join('|'), 'suy')
-// Most tokens are plain words: twice as fast as the full expression.
+// Fast path for plain words, which most tokens are: twice as fast as the full expression.
 const WORD = /[A-Za-z_]\w*(?![\w.'-]|[^\0-\x7f])/y
 const BLANKS = /[ \t]*/y
 
 /**
- * The token that begins at an offset of a percent-decoded text, or behind the blanks there (OData ABNF: BWS
- * is space and tab).
+ * Returns the token at an offset of a percent-decoded text, after skipping white space (OData ABNF, BWS:
+ * space and tab).
  */
 export function tokenAt(text: string, start: number): Token {
   BLANKS.lastIndex = start
@@ -74,7 +75,7 @@ export function tokenAt(text: string, start: number): Token {
   TOKEN.lastIndex = offset
   const captures = TOKEN.exec(text)
   const lexeme = captures?.[0] ?? ''
-  // The first capture that is not empty is the whole token: no kind matches nothing.
+  // The first capture that is not empty is the whole token, since no kind matches the empty text.
   const kind = captures ? KINDS[captures.indexOf(lexeme, 1) - 1] : undefined
   return {
     kind: kind ?? 'end',
@@ -85,7 +86,7 @@ export function tokenAt(text: string, start: number): Token {
   }
 }
 
-/** A token that looks like a time of day, read as the number before its first colon: `10:20` -> `10`. */
+/** Reads a token that looks like a time of day as the number before its first colon: `10:20` → `10`. */
 export function numberBeforeColon({ text, offset, hasLeadingWhitespace }: Token): Token {
   const digits = text.slice(0, text.indexOf(':'))
   return { kind: 'number', text: digits, offset, end: offset + digits.length, hasLeadingWhitespace }

@@ -1,12 +1,12 @@
-/** A literal that has the right shape and no value, with what is wrong with it. */
+/** A literal with the right shape but no value, and the reason. */
 export interface DateTimeLiteralError {
   readonly reason: 'impossible' | 'zone' | 'year'
 }
 
 interface TimeOfDayParts {
-  /** Seconds since midnight; 86400 for the leap second at the end of a day. */
+  /** Seconds since midnight. 86400 is the leap second at the end of a day. */
   readonly seconds: number
-  /** `.f` without trailing zeros, or nothing. */
+  /** `.f` without trailing zeros, or empty. */
   readonly fraction: string
 }
 
@@ -14,19 +14,19 @@ const INVALID_VALUE: DateTimeLiteralError = { reason: 'impossible' }
 const SECONDS_PER_DAY = 86_400
 const pad = (n: number, width = 2) => String(n).padStart(width, '0')
 
-/** A day as `YYYY-MM-DD`. The years are 0001 to 9999: every database and client can hold those. */
+/** Reads a date as `YYYY-MM-DD`. The years are 0001 to 9999, which every database and client supports. */
 export function readDateLiteral(text: string): string | DateTimeLiteralError {
   const day = parseEpochDay(text)
   return typeof day === 'number' ? formatEpochDay(day) : day
 }
 
-/** A time of day as `hh:mm:ss[.f]`. A leap second is the first second of the next minute. */
+/** Reads a time of day as `hh:mm:ss[.f]`. A leap second becomes the first second of the next minute. */
 export function readTimeOfDayLiteral(text: string): string | DateTimeLiteralError {
   const clock = parseTimeOfDay(text)
   return clock ? formatTimeOfDay(clock) : INVALID_VALUE
 }
 
-/** An instant in UTC as `YYYY-MM-DDThh:mm:ss[.f]Z`. */
+/** Reads a timestamp as UTC, `YYYY-MM-DDThh:mm:ss[.f]Z`. */
 export function readDateTimeOffsetLiteral(text: string): string | DateTimeLiteralError {
   const [, date = '', time = '', zone] = /^(.+)T(.+?)(Z|[+-]\d\d:\d\d)?$/i.exec(text) ?? []
   if (zone === undefined) return { reason: 'zone' }
@@ -43,12 +43,12 @@ export function readDateTimeOffsetLiteral(text: string): string | DateTimeLitera
     : written
 }
 
-/** Days since 1970-01-01. */
+/** Returns the days since 1970-01-01. */
 function parseEpochDay(text: string): number | DateTimeLiteralError {
   const [, year = '', month = '', day = ''] = /^(-?\d+)-(\d\d)-(\d\d)$/.exec(text) ?? []
   if (/^-?0\d{4}/.test(year)) return INVALID_VALUE
   if (!/^\d{4}$/.test(year) || year === '0000') return { reason: 'year' }
-  // setUTCFullYear: Date.UTC would read the years 0 to 99 as 1900 to 1999.
+  // setUTCFullYear, since Date.UTC reads the years 0 to 99 as 1900 to 1999.
   const date = new Date(0)
   date.setUTCFullYear(Number(year), Number(month) - 1, Number(day))
   const same = date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day)
@@ -76,7 +76,7 @@ function parseTimeOfDay(text: string): TimeOfDayParts | undefined {
 const formatTimeOfDay = ({ seconds, fraction }: TimeOfDayParts) =>
   `${pad(Math.floor(seconds / 3600))}:${pad(Math.floor(seconds / 60) % 60)}:${pad(seconds % 60)}${fraction}`
 
-/** Seconds that the local clock is ahead of UTC. */
+/** Returns the offset of a time zone from UTC in seconds, positive to the east. */
 function parseUtcOffset(zone: string): number | undefined {
   if (/^z$/i.test(zone)) return 0
   const [hours = 0, minutes = 0] = zone.slice(1).split(':').map(Number)

@@ -13,9 +13,9 @@ const UNSUPPORTED_GEO_TYPES =
   /^(?:LineString|MultiPoint|MultiLineString|MultiPolygon|GeometryCollection)\s*\([-+\w\s.,()]*\)$/i
 
 /**
- * A literal like `SRID=4326;POINT(-105 39.7)` (OData ABNF, fullPointLiteral). A point is `longitude
- * latitude`; a polygon its rings, `lon lat,lon lat;lon lat,lon lat`, each closed and of four positions at
- * least. A third and fourth coordinate are left out.
+ * Reads a literal like `SRID=4326;POINT(-105 39.7)` (OData ABNF, fullPointLiteral). A point becomes
+ * `longitude latitude`. A polygon becomes its rings, `lon lat,lon lat;lon lat,lon lat`. Each ring must be
+ * closed and have at least four positions. A third and fourth coordinate are ignored.
  */
 export function readGeoLiteral(kind: 'Geography' | 'Geometry', text: string): GeoLiteral | undefined {
   const [, digits, body = ''] = /^SRID=(\d{1,5});(.*)$/is.exec(text) ?? []

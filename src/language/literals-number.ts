@@ -1,7 +1,8 @@
 import type { LiteralType, Value } from '../query/ast.js'
 
 /**
- * Digits on each side of the point that a number may have: the range of Edm.Double, the widest numeric type.
+ * Maximum number of digits on each side of the decimal point: the range of Edm.Double, the widest numeric
+ * type.
  */
 const MAX_DIGITS = 308
 
@@ -14,9 +15,9 @@ const INT32 = 2n ** 31n
 const INT64 = 2n ** 63n
 
 /**
- * A number of a URL: Int32 as a number, the other types as text, by its size and form. Exponents are written
- * out, so that `2.5e5` stays exact; an exponent beyond the digits of a Decimal makes a Double, like
- * `1.7976931348623157e308`. `undefined` if no type can hold it.
+ * Reads a number. Its type depends on its size and form. Int32 is returned as a number, other types as text.
+ * Exponents are expanded, so that `2.5e5` stays exact. An exponent beyond the digits of a Decimal gives a
+ * Double, like `1.7976931348623157e308`. Returns undefined if no type can represent the number.
  */
 export function readNumberLiteral(
   text: string,
@@ -33,14 +34,15 @@ export function readNumberLiteral(
   return { type: fits(INT64) ? 'Int64' : 'Decimal', value: whole.toString() }
 }
 
-/** A number with an exponent that a Double can hold: neither infinite nor rounded to zero. */
+/** Reads a number with an exponent as a Double that is neither infinite nor rounded to zero. */
 function readDoubleLiteral(text: string): { readonly type: LiteralType; readonly value: Value } | undefined {
   const number = /e/i.test(text) ? Number(text) : Number.NaN
   return Number.isFinite(number) && number !== 0 ? { type: 'Double', value: String(number) } : undefined
 }
 
 /**
- * Decimal text without exponent, plus sign and leading zeros; `undefined` for no number, or one out of range.
+ * Returns a decimal text without exponent, plus sign and leading zeros, or undefined for other text or a
+ * number out of range.
  */
 export function toPlainDecimal(text: string): string | undefined {
   const parts = NUMBER.exec(text)

@@ -14,15 +14,15 @@ import { readNumberLiteral } from './literals-number.js'
 type LiteralAst = Extract<Ast, { kind: 'literal' }>
 type PrimitiveLiteralReader = (text: string, at: SourceLocation) => readonly [LiteralType, Value]
 
-/** What is wrong with a date or time that has the right shape, in words. */
+/** Hints for a date or time with the right shape but no value. */
 export const DATE_TIME_LITERAL_HINTS = {
-  impossible: 'There is no such day or time.',
-  zone: 'A timestamp ends with Z or an offset like +02:00.',
+  impossible: 'This date or time does not exist.',
+  zone: 'A timestamp must end with Z or an offset like +02:00.',
 } as const
 
 const BASE64URL = /^(?:[\w-]{4})*(?:[\w-]{2}[AEIMQUYcgkosw048]=?|[\w-][AQgw](?:==)?)?$/
 
-/** Tokens that are literals by their form. */
+/** Readers of tokens whose kind makes them literals. */
 const READERS_BY_TOKEN_KIND: { readonly [K in TokenKind]?: PrimitiveLiteralReader } = {
   string: text => ['String', unquote(text)],
   guid: text => ['Guid', text.toLowerCase()],
@@ -48,7 +48,7 @@ const LITERALS_BY_NAME: ReadonlyMap<string, readonly [LiteralType, Value]> = new
 ])
 const BOOLEAN = /^(?:true|false)$/i
 
-/** Prefixes of quoted literals, in lower case: they are written in any case. */
+/** Readers of quoted literals by prefix in lower case. Prefixes are not case-sensitive. */
 const READERS_BY_PREFIX: ReadonlyMap<string, PrimitiveLiteralReader> = new Map<
   string,
   PrimitiveLiteralReader
@@ -72,8 +72,8 @@ const READERS_BY_PREFIX: ReadonlyMap<string, PrimitiveLiteralReader> = new Map<
 ])
 
 /**
- * The literal that a token is; `undefined` if it is none. Fails with `BadLiteral` if no type has such a
- * value.
+ * Returns the literal of a token, or undefined if the token is not a literal. Fails with `BadLiteral` if the
+ * value is invalid.
  */
 export function toLiteralAst(token: Token, at: SourceLocation): LiteralAst | undefined {
   if (token.kind === 'name') return toNamedLiteral(token.text, at)
@@ -82,16 +82,16 @@ export function toLiteralAst(token: Token, at: SourceLocation): LiteralAst | und
   return read && literalNode(read(token.text, at), at)
 }
 
-/** The value of a text in double quotes, which stands only in JSON collections. */
+/** Returns the value of a string in double quotes, which only JSON collections contain. */
 export function toJsonStringLiteral(text: string, at: SourceLocation): LiteralAst {
   try {
     return literalNode(['String', String(JSON.parse(text))], at)
   } catch {
-    return failBadLiteral('JSON text', text, at)
+    return failBadLiteral('JSON string', text, at)
   }
 }
 
-/** `'O''Brien'` -> `O'Brien`. */
+/** `'O''Brien'` → `O'Brien` */
 export const unquote = (text: string): string => text.slice(1, -1).replaceAll("''", "'")
 
 function toNamedLiteral(text: string, at: SourceLocation): LiteralAst | undefined {
@@ -106,9 +106,9 @@ function toPrefixedLiteral(text: string, at: SourceLocation): LiteralAst {
   const value = unquote(text.slice(quote))
   const read = READERS_BY_PREFIX.get(prefix.toLowerCase())
   if (read) return literalNode(read(value, at), at)
-  // A qualified name is the type of an enumeration; anything else is a form of OData 3, or a missing blank.
+  // A qualified name is an enumeration type. Other prefixes are OData 3 syntax or lack a space.
   if (prefix.includes('.') && value !== '') return literalNode(['Enum', value], at)
-  return fail({ kind: 'Syntax', expected: 'a literal of OData 4', found: text, at })
+  return fail({ kind: 'Syntax', expected: 'an OData 4 literal', found: text, at })
 }
 
 function createDateTimeReader(

@@ -2,8 +2,8 @@ import { fail, type SourceLocation } from '../errors/problem.js'
 import type { Ast, SearchAst } from '../query/ast.js'
 
 /**
- * What a text may cost. `depth`: nesting of the text and height of the tree; `nodes`: size of the tree;
- * `list`: items of one list.
+ * Limits on the complexity of a text: nesting of the text and height of the tree, size of the tree, and items
+ * of a list.
  */
 export interface ParseLimits {
   readonly maxDepth: number
@@ -17,13 +17,16 @@ export interface ParseContext {
   readonly aliases: ReadonlyMap<string, string>
 }
 
-/** Enough for what people and programs write, far below what recursion on the tree can bear. */
+/**
+ * Sufficient for the queries of people and programs, and far below the depth at which recursion would
+ * overflow the stack.
+ */
 export const DEFAULT_PARSE_LIMITS: ParseLimits = { maxDepth: 100, maxNodes: 5000, maxListItems: 2000 }
 
 /**
- * Counts what one text costs while it is parsed, the texts of its aliases included, and refuses it with
- * `QueryTooComplex` before the work is done. Aliases can name aliases, so that a short text could stand for
- * an endless tree: they pay from the same purse.
+ * Counts the complexity of a text while it is parsed, and refuses it with `QueryTooComplex` before the work
+ * is done. The texts of its aliases count too: aliases can refer to aliases, so a short text could otherwise
+ * expand without limit.
  */
 export class ComplexityLimiter {
   private nodes = 0
@@ -33,7 +36,7 @@ export class ComplexityLimiter {
 
   constructor(readonly context: ParseContext) {}
 
-  /** Runs a step of the parser that can call itself. */
+  /** Runs a recursive step of the parser. */
   nested<T>(at: SourceLocation, step: () => T): T {
     this.checkLimit('nested parts', ++this.depth, this.context.limits.maxDepth, at)
     const result = step()
@@ -42,7 +45,8 @@ export class ComplexityLimiter {
   }
 
   /**
-   * Pays for a node. Chains like `a add b add c ...` grow without nesting: the height of their tree counts.
+   * Counts a node. Chains like `a add b add c ...` grow without nesting, so the height of their tree is
+   * limited.
    */
   countNode<T extends Ast | SearchAst>(
     node: T,
@@ -60,7 +64,7 @@ export class ComplexityLimiter {
     this.checkLimit('items in a list', length, this.context.limits.maxListItems, at)
   }
 
-  /** Runs a step inside the text of an alias; an alias whose text leads back to itself is refused. */
+  /** Runs a step inside the text of an alias. Refuses an alias that refers to itself. */
   insideAlias<T>(name: string, at: SourceLocation, step: () => T): T {
     if (this.activeAliases.has(name)) return fail({ kind: 'UndefinedAlias', alias: name, at })
     this.activeAliases.add(name)

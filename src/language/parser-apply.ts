@@ -3,7 +3,7 @@ import type { AggregateAst, GroupAst, TransformationAst } from '../query/ast.js'
 import { AGGREGATES, type AggregateMethod, isAggregateMethod } from '../query/functions.js'
 import { ItemParser } from './parser-items.js'
 
-/** How what stands in the brackets of each transformation is read. */
+/** Parsers of the arguments of each transformation. */
 const TRANSFORMATION_RULES: ReadonlyMap<string, (parser: ApplyParser) => TransformationAst> = new Map([
   ['filter', p => ({ kind: 'filter', filter: p.expression() })],
   ['search', p => ({ kind: 'search', search: p.searchExpression() })],
@@ -16,7 +16,7 @@ const TRANSFORMATION_RULES: ReadonlyMap<string, (parser: ApplyParser) => Transfo
   ['concat', p => p.concatenation()],
 ])
 
-/** Transformations of the standard and of 4.01 that the service knows and does not offer. */
+/** Standard transformations that the service does not implement. */
 // biome-ignore format: table
 const UNSUPPORTED_TRANSFORMATIONS: ReadonlySet<string> = new Set([
   'topcount', 'topsum', 'toppercent', 'bottomcount', 'bottomsum', 'bottompercent', 'expand', 'nest', 'addnested', 'join', 'outerjoin',
@@ -37,9 +37,9 @@ const EXPECTED_END_OF_GROUP =
   "',' or ')' (to group by a value, compute it first: compute(year(ListingContractDate) as Year)/groupby((Year)))"
 const EXPECTED_AGGREGATE_METHOD = `a method (${Object.keys(AGGREGATES).join(', ')})`
 
-/** `$apply`: transformations with slashes between them (OData Data Aggregation 4.0, 3). */
+/** Parses `$apply`: transformations separated by slashes (OData Data Aggregation 4.0, 3). */
 export class ApplyParser extends ItemParser {
-  /** What is well formed and not built: it is refused only when the whole text has been read. */
+  /** The first unsupported part of a well-formed text. It is refused after the whole text has been parsed. */
   private unsupported: (TransformationAst & { kind: 'other' }) | undefined
 
   transformations(): readonly TransformationAst[] {
@@ -70,15 +70,15 @@ export class ApplyParser extends ItemParser {
     return this.markUnsupported('concat', at)
   }
 
-  /** A non-negative whole number. */
+  /** Parses a non-negative integer. */
   nonNegativeInteger(): number {
     const token = this.next
-    if (token.kind !== 'number' || !/^\d+$/.test(token.text)) this.unexpected('a whole number, 0 or more')
+    if (token.kind !== 'number' || !/^\d+$/.test(token.text)) this.unexpected('a non-negative integer')
     this.advance()
     return Math.min(Number(token.text), Number.MAX_SAFE_INTEGER)
   }
 
-  /** Each step stands around those before it, so a long sequence is as deep as it is long. */
+  /** Each step is nested inside the steps after it, so a long sequence counts as deep. */
   private transformationSequence(): readonly TransformationAst[] {
     const at = this.position()
     const step = this.transformation()
@@ -130,11 +130,11 @@ export class ApplyParser extends ItemParser {
       this.aggregateMethod()
     }
     if (method) return { of: { expr, method }, ...this.asAlias("an operator or 'as' and a name") }
-    this.markUnsupported('aggregates of the service (a method stands behind with)', at)
+    this.markUnsupported('custom aggregates (without a method after with)', at)
     return this.isOperatorKeyword('as') ? this.asAlias('') : { name: '', at }
   }
 
-  /** `with` and a method. Those with a dot in their names are a service's own. */
+  /** Parses `with` and a method. A method with a dot in its name is a custom method. */
   private aggregateMethod(): AggregateMethod | undefined {
     if (!this.isOperatorKeyword('with')) return undefined
     this.advance()
@@ -156,7 +156,7 @@ export class ApplyParser extends ItemParser {
     return this.unsupported
   }
 
-  /** Anything up to the bracket that closes it. */
+  /** Skips everything up to the matching closing bracket. */
   private skipBalanced(feature: string, at: SourceLocation): TransformationAst {
     for (let open = 0; this.next.kind !== 'end' && (open > 0 || !this.isPunctuation(')')); this.advance()) {
       if (this.next.kind === 'unknown') this.unexpected("an operator or ')'")

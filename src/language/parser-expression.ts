@@ -5,7 +5,7 @@ import { toJsonStringLiteral, toLiteralAst } from './literals.js'
 import { MemberExpressionParser } from './parser-member-expression.js'
 import { EXPECTED_BLANK } from './token-reader.js'
 
-/** Operators by how tightly they bind, loosest first (Part 2, 5.1.1.17). */
+/** Operators by precedence, lowest first (Part 2, 5.1.1.17). */
 const PRECEDENCE_LEVELS = [
   ['or'],
   ['and'],
@@ -18,23 +18,25 @@ const PRECEDENCE_LEVELS = [
 const BINDING_POWER: ReadonlyMap<string, number> = new Map(
   PRECEDENCE_LEVELS.flatMap((level, i) => level.map(name => [name, i + 1] as const)),
 )
-/** `not` and the minus bind tighter than multiplication, and looser than `in` and `has`. */
+/** `not` and unary minus bind more tightly than multiplication and less tightly than `in` and `has`. */
 const UNARY_BINDING_POWER = BINDING_POWER.get('mul') ?? 0
 
-/** Operators whose chains become one call, so that a thousand terms make a broad tree and not a high one. */
+/**
+ * Operators whose chains become one call, so that a thousand terms make a broad tree instead of a high one.
+ */
 const VARIADIC_OPERATORS: ReadonlySet<string> = new Set(['and', 'or'])
 /** Functions whose last argument is a type. */
 const TYPE_FUNCTIONS: ReadonlySet<string> = new Set(['cast', 'isof'])
 
-/** Tokens of a condition of `case` that are searched for the colon after it. */
+/** Maximum number of tokens of a `case` condition to search for its colon. */
 const MAX_SEARCHED_TOKENS = 200
 
 const EXPECTED_OPERAND = 'a value, a field or a function'
 const EXPECTED_LIST = "a list like ('a','b')"
 
 /**
- * Expressions (OData ABNF, commonExpr), by precedence climbing: an operand, then every operator that binds
- * tighter than asked.
+ * Parses expressions (OData ABNF, commonExpr) by precedence climbing: an operand, then every operator with a
+ * higher precedence than requested.
  */
 export class ExpressionParser extends MemberExpressionParser {
   override expression(minBindingPower = 0): Ast {
@@ -58,11 +60,11 @@ export class ExpressionParser extends MemberExpressionParser {
     return args
   }
 
-  /** An operator stands between blanks. */
+  /** An operator needs spaces around it. */
   private expectOperator(): void {
     if (!this.next.hasLeadingWhitespace) this.unexpected(EXPECTED_BLANK)
     const { text } = this.advance()
-    if (!this.next.hasLeadingWhitespace && this.next.kind !== 'end') this.unexpected(`a blank behind ${text}`)
+    if (!this.next.hasLeadingWhitespace && this.next.kind !== 'end') this.unexpected(`a space after ${text}`)
   }
 
   protected override operand(): Ast {
@@ -83,7 +85,10 @@ export class ExpressionParser extends MemberExpressionParser {
     return this.callNode(fn, [this.limiter.nested(at, () => this.expression(UNARY_BINDING_POWER))], at)
   }
 
-  /** What begins with a name: a path, a call, a literal, or `not`. Variables hide all but paths. */
+  /**
+   * Parses an expression that begins with a name: a path, a call, a literal, or `not`. A lambda variable can
+   * only begin a path.
+   */
   private nameExpression(token: Token): Ast {
     const at = this.position()
     const follower = this.text[token.end]
@@ -109,7 +114,7 @@ export class ExpressionParser extends MemberExpressionParser {
     )
   }
 
-  /** One `condition:value` of `case`. In `DaysOnMarket gt 10:20` the colon ends the number. */
+  /** Parses one `condition:value` of `case`. In `DaysOnMarket gt 10:20` the colon ends the number. */
   private caseBranch(): readonly [Ast, Ast] {
     const ambiguous = this.timeThatHoldsColon()
     if (ambiguous !== undefined) this.splitTimeAt(ambiguous)
@@ -119,9 +124,9 @@ export class ExpressionParser extends MemberExpressionParser {
   }
 
   /**
-   * The offset of the last time of day in this condition of `case`, if the condition has no other colon: the
-   * colon between condition and value is in that token. A condition that compares with a time of day has a
-   * colon of its own: `time(X) gt 10:20:'late'`.
+   * Returns the offset of the last time of day in this condition of `case` if the condition has no other
+   * colon: that token then contains the colon between condition and value. A condition that compares with a
+   * time of day has another colon: `time(X) gt 10:20:'late'`.
    */
   private timeThatHoldsColon(): number | undefined {
     let found: number | undefined
@@ -133,7 +138,7 @@ export class ExpressionParser extends MemberExpressionParser {
     return undefined
   }
 
-  /** The tokens from here on, without those that are in brackets of their own. */
+  /** Iterates over the following tokens, without those in nested brackets. */
   private *tokensOfThisLevel(): Generator<Token> {
     let depth = 0
     let token = this.next
@@ -144,7 +149,10 @@ export class ExpressionParser extends MemberExpressionParser {
     }
   }
 
-  /** A type stands where a path could: `Edm.String`, `Collection(Edm.String)`; clients quote it too. */
+  /**
+   * Converts an argument to a type: `Edm.String`, `Collection(Edm.String)`. A quoted type is accepted too,
+   * since some clients send it.
+   */
   private toType(arg: Ast): Ast {
     const name = this.typeName(arg)
     return name === undefined
@@ -161,8 +169,8 @@ export class ExpressionParser extends MemberExpressionParser {
   }
 
   /**
-   * The right side of `in`: a list, or something that stands for one. Only an alias may be null there, as it
-   * is without a value.
+   * Parses the right side of `in`: a list, an array, a path or an alias. Only an alias can be null there,
+   * which is its value if it has none.
    */
   private listExpression(source?: 'alias'): Ast {
     const { next } = this
@@ -195,7 +203,9 @@ export class ExpressionParser extends MemberExpressionParser {
     return this.limiter.countNode(toJsonStringLiteral(this.advance().text, at), at)
   }
 
-  /** Objects are values of complex types, of which the model has none: they are only checked. */
+  /**
+   * Parses an object, then refuses it: objects are values of complex types, which the model does not have.
+   */
   private objectExpression(at: SourceLocation): never {
     const member = () => {
       this.expectKind('json', 'a name in double quotes')
@@ -206,14 +216,14 @@ export class ExpressionParser extends MemberExpressionParser {
     return fail({ kind: 'NotImplemented', feature: 'JSON objects', at })
   }
 
-  /** The value of a parameter alias; without one it is null (Part 2, 5.3). */
+  /** Parses the value of a parameter alias. An alias without a value is null (Part 2, 5.3). */
   private parameterAlias(read: (parser: ExpressionParser) => Ast): Ast {
     const at = this.position()
     const name = this.advance().text.slice(1)
     if (name.includes('.'))
       return fail({ kind: 'NotImplemented', feature: `the annotation @${name} in an expression`, at })
     if (this.isPunctuation('/'))
-      return fail({ kind: 'NotImplemented', feature: 'paths behind a parameter alias', at })
+      return fail({ kind: 'NotImplemented', feature: 'paths after a parameter alias', at })
     const text = this.limiter.context.aliases.get(name)
     if (text === undefined)
       return this.limiter.countNode({ kind: 'literal', type: 'Null', value: null, at }, at)

@@ -2,7 +2,7 @@ import type { SourceLocation } from '../errors/problem.js'
 import type { Ast, OrderAst, Query } from '../query/ast.js'
 import { ExpressionParser } from './parser-expression.js'
 
-/** Lists of items that options and transformations share. */
+/** Parses lists that options and transformations share. */
 export class ItemParser extends ExpressionParser {
   orderByItems(): readonly OrderAst[] {
     return this.commaSeparated(() => {
@@ -20,7 +20,7 @@ export class ItemParser extends ExpressionParser {
     })
   }
 
-  /** `as` and the name of a value. */
+  /** Parses `as` and a name. */
   protected asAlias(expected: string): { readonly name: string; readonly at: SourceLocation } {
     if (!this.next.hasLeadingWhitespace || !this.isKeyword('as')) this.unexpected(expected)
     this.advance()

@@ -13,21 +13,21 @@ interface CollectionPrefix {
 
 const EXPECTED_MEMBER = 'a field, $count, any or all'
 
-/** Names that stand at the beginning of a path although they begin with `$`. */
+/** Names with `$` that a path can begin with. */
 const IMPLICIT_VARIABLES: ReadonlySet<string> = new Set(['$it', '$this'])
 
 /**
- * Paths and what can end them: `A/B`, `A/any(x:...)`, `A/$count(...)`, `A/$filter(...)/$count`,
+ * Parses paths and their suffixes: `A/B`, `A/any(x:...)`, `A/$count(...)`, `A/$filter(...)/$count`,
  * `$root/A('k')/B` (Part 2, 5.1.1.11 to 5.1.1.15).
  */
 export abstract class MemberExpressionParser extends TokenReader {
-  /** Variables of the lambdas around, which hide fields and words of the language. */
+  /** Variables of the surrounding lambdas. They hide fields and keywords. */
   protected readonly lambdaVariables: string[] = []
 
   abstract expression(): Ast
   protected abstract operand(): Ast
 
-  /** A path, from the first name on, which is taken already. */
+  /** Parses a path. `first` is its first token, which has been consumed. */
   protected pathExpression(first: Token): Ast {
     if (first.text === '$root') return this.rootExpression(this.position(first))
     if (first.text === '$these')
@@ -44,7 +44,7 @@ export abstract class MemberExpressionParser extends TokenReader {
     return this.limiter.countNode({ kind: 'path', names, at: this.position(first) }, this.position(first))
   }
 
-  /** What stands behind a slash and is no name of a field. */
+  /** Parses a suffix after a slash that is not a field name. */
   private pathSuffix(prefix: CollectionPrefix): Ast | undefined {
     if (this.next.hasLeadingWhitespace) this.unexpected(EXPECTED_MEMBER)
     this.refuseAnnotation()
@@ -75,7 +75,7 @@ export abstract class MemberExpressionParser extends TokenReader {
   }
 
   private lambdaExpression(quantifier: Quantifier, { names: over, filter, at }: CollectionPrefix): Ast {
-    if (filter) return fail({ kind: 'NotImplemented', feature: `${quantifier} behind /$filter()`, at })
+    if (filter) return fail({ kind: 'NotImplemented', feature: `${quantifier} after /$filter()`, at })
     this.advance()
     this.expect('(')
     if (quantifier === 'any' && this.accept(')'))
@@ -119,14 +119,14 @@ export abstract class MemberExpressionParser extends TokenReader {
     const condition = this.expectClosing(this.limiter.nested(at, () => this.expression()))
     const filter = prefix.filter ? this.callNode('and', [prefix.filter, condition], at) : condition
     const end = this.acceptAdjacent('/') ? this.pathSuffix({ ...prefix, filter }) : undefined
-    return end ?? fail({ kind: 'NotImplemented', feature: '/$filter() without /$count behind it', at })
+    return end ?? fail({ kind: 'NotImplemented', feature: '/$filter() without /$count after it', at })
   }
 
   private rootExpression(at: SourceLocation): Ast {
     this.expect('/')
     const entity = this.memberName()
     if (!this.acceptAdjacent('('))
-      return fail({ kind: 'NotImplemented', feature: 'collections behind $root', at })
+      return fail({ kind: 'NotImplemented', feature: 'collections after $root', at })
     const key = this.expectClosing(this.rootKeyPredicate())
     const names: string[] = []
     while (this.acceptAdjacent('/')) names.push(this.memberName())

@@ -6,13 +6,10 @@ import { type SystemQueryOption, suggestOption, toSystemQueryOption } from './sy
 type ExpandForm = ExpandAst['form']
 type OptionRule = (parser: OptionParser) => Partial<Query>
 
-/** The value of an option that is no expression: up to the next option of the same brackets. */
+/** The value of an option that is not an expression: the text up to the end of the option. */
 const OPTION_VALUE = /[^;)]*/y
 
-/**
- * How the value of each option that is part of a query is read. At the top and inside `$expand` the rules are
- * the same.
- */
+/** Parsers of the options that are part of a query, at the top level and inside `$expand`. */
 const OPTION_RULES: { readonly [K in SystemQueryOption]?: OptionRule } = {
   $apply: p => ({ apply: p.transformations() }),
   $filter: p => ({ filter: p.expression() }),
@@ -28,7 +25,7 @@ const OPTION_RULES: { readonly [K in SystemQueryOption]?: OptionRule } = {
 }
 
 /**
- * Options inside the brackets of an item of `$expand`, and of a collection in `$select` (OData ABNF,
+ * Options allowed in the brackets of an item of `$expand` or of a collection in `$select` (OData ABNF,
  * expandOption and selectOptionPC).
  */
 const COUNT_OPTIONS: readonly SystemQueryOption[] = ['$filter', '$search']
@@ -55,9 +52,9 @@ const EXPAND_FORMS_BY_SEGMENT: ReadonlyMap<string, ExpandForm> = new Map([
   ['$count', 'count'],
 ])
 
-/** Query options: lists of items around expressions (Part 2, 5.1.2 to 5.1.8). */
+/** Parses query options (Part 2, 5.1.2 to 5.1.8). */
 export class OptionParser extends ApplyParser {
-  /** Reads the value of one option, from here to its end. */
+  /** Parses the value of an option up to its end. */
   option(name: SystemQueryOption): Partial<Query> {
     return OPTION_RULES[name]?.(this) ?? {}
   }
@@ -77,7 +74,7 @@ export class OptionParser extends ApplyParser {
     return items
   }
 
-  /** The text up to the end of the option. */
+  /** Returns the text up to the end of the option. */
   rawValue(): string {
     return this.readRaw(OPTION_VALUE)
   }
@@ -97,7 +94,7 @@ export class OptionParser extends ApplyParser {
     return { name: names.join('/'), at }
   }
 
-  /** `.*` behind a namespace: all actions and functions that it has. */
+  /** Parses `.*` after a namespace: all of its actions and functions. */
   private acceptAllOperations(): boolean {
     if (this.next.hasLeadingWhitespace || this.next.text !== '.') return false
     this.advance()
@@ -111,7 +108,7 @@ export class OptionParser extends ApplyParser {
     const names = [this.accept('*') ? '*' : this.expectQualifiedName('a navigation or *')]
     let form: ExpandForm = 'records'
     while (form === 'records' && this.acceptAdjacent('/')) {
-      // A type stands before or behind the navigation: the binder knows which there are.
+      // A type cast segment can come before or after the navigation. The binder resolves it.
       if (isQualified(this.next.text) || (isQualified(names.at(-1)) && !this.next.text.startsWith('$')))
         names.push(this.expectQualifiedName('a navigation'))
       else form = this.expandForm()
@@ -128,7 +125,7 @@ export class OptionParser extends ApplyParser {
     return form
   }
 
-  /** The options of one pair of brackets, the first of which is taken already. */
+  /** Parses options up to the closing bracket. The opening bracket has been consumed. */
   private nestedOptions(context: keyof typeof NESTED_OPTIONS): Query {
     return this.limiter.nested(this.position(), () => {
       const seen = new Set<SystemQueryOption>()
@@ -160,10 +157,10 @@ export class OptionParser extends ApplyParser {
   }
 }
 
-/** A non-negative whole number. One that is larger than any count is as good as the largest. */
+/** Reads a non-negative integer. A number above the largest safe integer is reduced to it. */
 function toNonNegativeInteger(option: SystemQueryOption, found: string): number {
   if (!/^\d+$/.test(found))
-    fail({ kind: 'BadOptionValue', option, expected: 'a whole number, 0 or more', found })
+    fail({ kind: 'BadOptionValue', option, expected: 'a non-negative integer', found })
   return Math.min(Number(found), Number.MAX_SAFE_INTEGER)
 }
 
@@ -174,17 +171,17 @@ function toBoolean(option: SystemQueryOption, found: string): boolean {
 }
 
 function toToken(option: SystemQueryOption, found: string): string {
-  return found || fail({ kind: 'BadOptionValue', option, expected: 'the token of a next link', found })
+  return found || fail({ kind: 'BadOptionValue', option, expected: 'the token of a nextLink', found })
 }
 
 /**
- * Levels of one navigation (Part 2, 5.1.3.6). No navigation of the model leads to one of its own name, so
- * that further levels are empty; only for `*`, which is every navigation of every navigation, they are not.
+ * Checks `$levels` of a navigation (Part 2, 5.1.3.6). No navigation of the model leads to another of the same
+ * name, so further levels are empty. Levels of `*` are not, and the service does not implement them.
  */
 function toLevels(found: string, context: keyof typeof NESTED_OPTIONS): Partial<Query> {
   if (!/^(?:[1-9]\d*|max)$/i.test(found))
-    fail({ kind: 'BadOptionValue', option: '$levels', expected: 'a whole number above 0, or max', found })
+    fail({ kind: 'BadOptionValue', option: '$levels', expected: 'a positive integer or max', found })
   return context === 'star' && found !== '1'
-    ? fail({ kind: 'NotImplemented', feature: '$expand=* of several levels' })
+    ? fail({ kind: 'NotImplemented', feature: '$expand=* with several levels' })
     : {}
 }

@@ -7,23 +7,22 @@ const BLANK = /[ \t]/
 const BLANKS = /[ \t]*/y
 const PHRASE = /"([^"]*)"/y
 /**
- * Everything but blanks, brackets and double quotes (OData ABNF, searchWord). Inside the brackets of another
- * option a semicolon ends the search; in $search itself it is part of a word, where a URL has it as %3B.
+ * Every character except white space, brackets and double quotes (OData ABNF, searchWord). Inside the brackets
+ * of another option a semicolon ends the search. In $search itself it is part of a word, where a URL has it as
+ * %3B.
  */
 const WORD = /[^\s()"]+/y
 const WORD_IN_BRACKETS = /[^\s()";]+/y
-/** Words that are operators, and search for themselves only in double quotes. */
+/** Words that are operators. A search for one of them needs double quotes. */
 const RESERVED_WORD = /^(?:AND|OR|NOT)$/
-/**
- * A whole search in single quotes is one text, as an end user typed it (OData ABNF, searchExpr-incomplete).
- */
+/** A search in single quotes is one phrase as an end user typed it (OData ABNF, searchExpr-incomplete). */
 const QUOTED_SEARCH = /[ \t]*('[^']+(?:''[^']*)*')[ \t]*(?=$|[);])/y
 const SEARCH_OPERATORS = { and: /AND(?=[ \t])/y, or: /OR(?=[ \t])/y, not: /NOT(?=[ \t])/y } as const
 
 /**
- * Reads a search expression from an offset on, up to the end or a closing bracket that it has not opened;
- * `inBrackets` also up to a semicolon. NOT binds tighter than AND, which may be left out, and AND tighter than
- * OR; they are operators in capitals only (Part 2, 5.1.8).
+ * Parses a search expression from an offset up to the end or an unmatched closing bracket, with `inBrackets` also
+ * up to a semicolon. NOT binds more tightly than AND, and AND more tightly than OR. AND can be omitted. The words
+ * are operators only in upper case (Part 2, 5.1.8).
  */
 export function parseSearchExpression(
   text: string,
@@ -64,7 +63,7 @@ class SearchParser {
     let left = this.operand()
     while (!this.atEnd() && !this.isOperator('or')) {
       if (!this.acceptOperator('and') && !BLANK.test(this.text[this.offset - 1] ?? ''))
-        this.unexpected('a blank')
+        this.unexpected('a space')
       left = this.binaryNode('and', left, this.operand())
     }
     return left
@@ -102,7 +101,7 @@ class SearchParser {
     return this.limiter.countNode({ kind: 'phrase', text, at }, at)
   }
 
-  /** Takes an operator, if it stands here and an operand can follow. */
+  /** Consumes an operator if it comes next and an operand can follow. */
   private acceptOperator(name: keyof typeof SEARCH_OPERATORS): boolean {
     if (!this.isOperator(name)) return false
     this.match(SEARCH_OPERATORS[name])

@@ -5,9 +5,9 @@ import { OptionParser } from './parser-options.js'
 import type { SystemQueryOption } from './system-query-options.js'
 
 /**
- * The texts of query options, percent-decoded, to trees (Part 2, 5; OData ABNF). Names stay text and nothing
- * has a type yet. Fails with `Syntax`, `BadLiteral`, `QueryTooComplex`, a problem of a nested option, or
- * `NotImplemented` for what is well formed and not built.
+ * Parse the percent-decoded text of a query option to a tree (Part 2, 5; OData ABNF). Names remain text and
+ * nothing has a type yet. They fail with `Syntax`, `BadLiteral`, `QueryTooComplex`, a problem of a nested
+ * option, or `NotImplemented` for well-formed text that the service does not support.
  */
 export const parseFilter = (text: string, context: ParseContext): Ast =>
   createParser('$filter', text, context).parseToEnd(p => p.expression(), 'noBlanks')
@@ -22,11 +22,11 @@ export const parseSearch = (text: string, context: ParseContext): SearchAst =>
 export const parseCompute = (text: string, context: ParseContext): NonNullable<Query['compute']> =>
   createParser('$compute', text, context).parseToEnd(p => p.computeItems())
 
-/** One expression of another source, like the value of a parameter alias or a key. */
+/** Parses one expression from another source, such as the value of a parameter alias or a key. */
 export const parseExpression = (text: string, context: ParseContext, source: string): Ast =>
   new ExpressionParser(text, source, new ComplexityLimiter(context)).parseToEnd(p => p.expression())
 
-/** The value of any option that is part of a query. */
+/** Parses the value of any option that is part of a query. */
 export const parseOption = (name: SystemQueryOption, text: string, context: ParseContext): Partial<Query> =>
   createParser(name, text, context).parseToEnd(
     p => p.option(name),

@@ -1,6 +1,6 @@
 import { suggestName } from '../query/suggest.js'
 
-/** Query options of OData 4.01, by canonical name. */
+/** Query options of OData 4.01 by canonical name. */
 export type SystemQueryOption =
   | '$filter'
   | '$orderby'
@@ -21,9 +21,9 @@ export type SystemQueryOption =
   | '$index'
 
 /**
- * Who handles an option: `query` is read into the query, `adapter` is for the router (formats, identifiers),
- * `nested` has a meaning only inside `$expand`, `version` must be `*`, and `none` is well known but not
- * built.
+ * The part of the service that handles an option. `query` options are parsed into the query. `adapter`
+ * options are for the router (formats, identifiers). `nested` options are allowed only inside `$expand`.
+ * `version` must be `*`. `none` options are not implemented.
  */
 export type OptionHandling = 'query' | 'adapter' | 'nested' | 'version' | 'none'
 
@@ -39,12 +39,12 @@ export const SYSTEM_QUERY_OPTIONS: { readonly [K in SystemQueryOption]: OptionHa
 
 const isOption = (name: string): name is SystemQueryOption => Object.hasOwn(SYSTEM_QUERY_OPTIONS, name)
 
-/** The canonical name of an option that is written with or without `$`, in any case (Part 2, 5.1). */
+/** Returns the canonical name of an option that is written with or without `$`, in any case (Part 2, 5.1). */
 export function toSystemQueryOption(written: string): SystemQueryOption | undefined {
   const name = `$${written.replace(/^\$/, '').toLowerCase()}`
   return isOption(name) ? name : undefined
 }
 
-/** The known option that was probably meant. */
+/** Returns the known option that the client probably meant. */
 export const suggestOption = (written: string): string | undefined =>
   suggestName(`$${written.replace(/^\$+/, '').trim()}`, Object.keys(SYSTEM_QUERY_OPTIONS))

@@ -3,7 +3,7 @@ import type { Ast } from '../query/ast.js'
 import { numberBeforeColon, type Token, type TokenKind, tokenAt } from './lexer.js'
 import type { ComplexityLimiter } from './parse-limits.js'
 
-/** What people write who come from SQL or JavaScript, and how OData says it. */
+/** Operators of SQL and JavaScript and their OData equivalents. */
 const ODATA_EQUIVALENTS: ReadonlyMap<string, string> = new Map(
   // biome-ignore format: table
   [
@@ -13,15 +13,15 @@ const ODATA_EQUIVALENTS: ReadonlyMap<string, string> = new Map(
   ],
 )
 
-/** What is missing where an operator touches its neighbour. */
-export const EXPECTED_BLANK = 'a blank'
+/** Expected text for a missing space next to an operator. */
+export const EXPECTED_BLANK = 'a space'
 
-/** Reads the tokens of one text, one at a time: the first layer of the parser, which knows no grammar. */
+/** Reads the tokens of a text one at a time. The base of the parser, without any grammar. */
 export class TokenReader {
   protected next: Token
-  /** End of the token that was taken last. */
+  /** End of the last consumed token. */
   private previousEnd = 0
-  /** Offsets of tokens that look like a time of day and are a number with a colon after it. */
+  /** Offsets of tokens that look like a time of day but are a number with a colon after it. */
   private readonly numbersBeforeColon = new Set<number>()
 
   constructor(
@@ -33,13 +33,13 @@ export class TokenReader {
   }
 
   /**
-   * Reads the whole text by a rule: nothing may stand behind it. `$filter` takes no blanks at its end either
-   * (OData ABNF, filter).
+   * Parses the whole text by a rule. Nothing may follow it. `$filter` does not allow trailing spaces (OData
+   * ABNF, filter).
    */
   parseToEnd<T>(rule: (parser: this) => T, blanks: 'blanks' | 'noBlanks' = 'blanks'): T {
     const result = rule(this)
     if (this.next.kind !== 'end') this.unexpected('an operator or the end')
-    if (this.next.hasLeadingWhitespace && blanks === 'noBlanks') this.unexpected('no blanks at the end')
+    if (this.next.hasLeadingWhitespace && blanks === 'noBlanks') this.unexpected('no spaces at the end')
     return result
   }
 
@@ -65,7 +65,9 @@ export class TokenReader {
     this.next = this.tokenFrom(this.previousEnd)
   }
 
-  /** The characters from here that match a sticky expression, not as tokens; blanks count. */
+  /**
+   * Returns the characters that a sticky pattern matches here, including white space, without reading tokens.
+   */
   protected readRaw(pattern: RegExp): string {
     pattern.lastIndex = this.previousEnd
     const [text = ''] = pattern.exec(this.text) ?? []
@@ -73,7 +75,7 @@ export class TokenReader {
     return text
   }
 
-  /** Lets another reader read from where this one stands; it returns where it stopped. */
+  /** Lets another parser read from the current position. It returns the position where it stopped. */
   protected delegateTo<T>(
     read: (text: string, offset: number) => { readonly value: T; readonly end: number },
   ): T {
@@ -92,7 +94,7 @@ export class TokenReader {
     return found
   }
 
-  /** The same with no blanks in front, as between a name and its bracket or slash. */
+  /** Like `accept`, without white space before the token, as between a name and its bracket or slash. */
   protected acceptAdjacent(text: string): boolean {
     return !this.next.hasLeadingWhitespace && this.accept(text)
   }
@@ -105,7 +107,7 @@ export class TokenReader {
     return this.next.kind === kind ? this.advance() : this.unexpected(expected)
   }
 
-  /** A name alone (OData ABNF, odataIdentifier). */
+  /** Consumes a simple identifier (OData ABNF, odataIdentifier). */
   protected expectIdentifier(expected: string): string {
     const { text } = this.next
     return text.startsWith('$') || text.includes('.')
@@ -113,17 +115,17 @@ export class TokenReader {
       : this.expectKind('name', expected).text
   }
 
-  /** A name of a field, or of a type with its namespace. */
+  /** Consumes the name of a field, or of a type with its namespace. */
   protected expectQualifiedName(expected: string): string {
     return this.next.text.startsWith('$') ? this.unexpected(expected) : this.expectKind('name', expected).text
   }
 
-  /** A word of the language, in any case. */
+  /** Returns true for a keyword, in any case. */
   protected isKeyword(word: string, token: Token = this.next): boolean {
     return token.kind === 'name' && token.text.toLowerCase() === word
   }
 
-  /** One item or more, with commas between them. */
+  /** Parses one or more items separated by commas. */
   protected commaSeparated<T>(item: () => T): T[] {
     const at = this.position()
     const items = [item()]
@@ -134,7 +136,7 @@ export class TokenReader {
     return items
   }
 
-  /** Items up to a closing bracket. */
+  /** Consumes the closing bracket after items. */
   protected expectClosing<T>(items: T, bracket = ')'): T {
     this.expect(bracket, `an operator or '${bracket}'`)
     return items
@@ -159,17 +161,17 @@ export class TokenReader {
       this.text[this.previousEnd - 1] === "'" &&
       token.kind !== 'punctuation' &&
       expected !== EXPECTED_BLANK
-    if (token.text === "'" || cut) return ' (a quote inside a text is written twice)'
-    if (token.kind === 'typed') return ' (blanks stand around operators)'
-    if (token.text.startsWith('"')) return ' (texts stand in single quotes)'
+    if (token.text === "'" || cut) return ' (a quote inside a string must be doubled)'
+    if (token.kind === 'typed') return ' (operators need spaces around them)'
+    if (token.text.startsWith('"')) return ' (strings need single quotes)'
     const meant = ODATA_EQUIVALENTS.get(token.text.toLowerCase())
-    return meant === undefined ? '' : ` (OData writes '${meant}')`
+    return meant === undefined ? '' : ` (the OData syntax is '${meant}')`
   }
 
   private describeToken(token: Token): string {
-    if (token.kind === 'end') return token.hasLeadingWhitespace ? 'blanks' : 'the end'
-    if (token.text === "'") return 'a text without its closing quote'
-    return token.kind === 'string' ? `the text ${token.text}` : `'${token.text}'`
+    if (token.kind === 'end') return token.hasLeadingWhitespace ? 'spaces' : 'the end'
+    if (token.text === "'") return 'a string without its closing quote'
+    return token.kind === 'string' ? `the string ${token.text}` : `'${token.text}'`
   }
 
   private resume(offset: number): void {

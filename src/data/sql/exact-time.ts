@@ -114,7 +114,7 @@ function toExactCall({ fn, args }: CallExpr, exact: ToSql, toSql: ToSql): Sql {
 
 const toTimeOfDay = (seconds: Sql) => evaluateOnce([seconds], t => sql`(${t} - floor(${t} / 86400) * 86400)`)
 
-/** The digits of a text from the seventh decimal place on, as seconds; null becomes null. */
+/** The digits of a text after the sixth decimal, as seconds. Null remains null. */
 const digitsBelowMicrosecond = (text: Sql) =>
   sql`concat('0.000000', substring(${text} from '\\.\\d{6}(\\d+)'))::numeric`
 

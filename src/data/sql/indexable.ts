@@ -116,9 +116,10 @@ const LIKE_PATTERNS: { readonly [fn in FunctionName]?: (part: string) => string 
 }
 
 /**
- * A text that contains another one contains it in lower case too: `contains(UnparsedAddress,'Pine')` →
- * `lower("UnparsedAddress") like lower('%Pine%')`, which the trigram index serves. The small sigma depends on
- * its place in the word, so a capital one matches any character.
+ * Returns a condition on the lower-case column, which the trigram index serves: a string that contains another
+ * one also contains it in lower case. `contains(UnparsedAddress,'Pine')` → `lower("UnparsedAddress") like
+ * lower('%Pine%')`. The form of a small sigma depends on its place in the word, so a capital sigma matches any
+ * character.
  */
 function toTrigramPrefilter(
   fn: FunctionName,

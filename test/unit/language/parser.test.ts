@@ -224,16 +224,16 @@ describe('literals', () => {
 
 describe('malformed expressions', () => {
   test.each([
-    ["City eq 'O'Brien'", 11, 'an operator or the end (a quote inside a text is written twice)'],
-    ["City eq'x'", 5, 'an operator or the end (blanks stand around operators)'],
-    ["'a'eq City", 3, 'a blank'],
-    ['City eq(1)', 7, 'a blank behind eq'],
-    ['(a)and (b)', 3, 'a blank'],
-    ['City eq "Vail"', 8, 'a value, a field or a function (texts stand in single quotes)'],
-    ["City == 'a'", 5, "an operator or the end (OData writes 'eq')"],
-    ["City != 'a'", 5, "an operator or the end (OData writes 'ne')"],
-    ['a && b', 2, "an operator or the end (OData writes 'and')"],
-    ["City like 'a'", 5, "an operator or the end (OData writes 'contains(field,text)')"],
+    ["City eq 'O'Brien'", 11, 'an operator or the end (a quote inside a string must be doubled)'],
+    ["City eq'x'", 5, 'an operator or the end (operators need spaces around them)'],
+    ["'a'eq City", 3, 'a space'],
+    ['City eq(1)', 7, 'a space after eq'],
+    ['(a)and (b)', 3, 'a space'],
+    ['City eq "Vail"', 8, 'a value, a field or a function (strings need single quotes)'],
+    ["City == 'a'", 5, "an operator or the end (the OData syntax is 'eq')"],
+    ["City != 'a'", 5, "an operator or the end (the OData syntax is 'ne')"],
+    ['a && b', 2, "an operator or the end (the OData syntax is 'and')"],
+    ["City like 'a'", 5, "an operator or the end (the OData syntax is 'contains(field,text)')"],
     ["City in 'a'", 8, "a list like ('a','b')"],
     ["City eq ('a','b')", 12, "an operator or ')'"],
     ['true ', 5, 'an operator or the end'],
@@ -243,7 +243,7 @@ describe('malformed expressions', () => {
     ['case()', 5, 'a value, a field or a function'],
     ['cast(a,1)', 7, 'a type like Edm.String'],
     ['$filter=a', 0, 'a value or a field'],
-    ['City eq @bad', 0, 'a value, a field or a function (a quote inside a text is written twice)'],
+    ['City eq @bad', 0, 'a value, a field or a function (a quote inside a string must be doubled)'],
   ])('%s', (text, offset, expected) => {
     const found = problem(() => parseFilter(text, context))
     expect(found).toMatchObject({ kind: 'Syntax', at: { offset } })

@@ -3,7 +3,7 @@ interface Vertex {
   readonly latitude: string
 }
 
-/** A vertex, and how many degrees its ring has gone around the earth before it: a multiple of 360. */
+/** A vertex, and the turns of its ring around the earth before it, in degrees (a multiple of 360). */
 interface UnwrappedVertex extends Vertex {
   readonly turn: number
 }
@@ -12,11 +12,11 @@ const FULL_TURN = 360
 const HALF_TURN = 180
 
 /**
- * Returns polygons without an edge across the antimeridian that together cover a polygon; undefined if it goes
- * around a pole. Edges take the shorter arc: the one from 170 to -170 is twenty degrees long. The longitudes of
- * the result may lie beyond 180 degrees.
+ * Returns polygons without an edge across the antimeridian that together cover a polygon, or undefined for a
+ * polygon around a pole. An edge is the shortest connection: from 170 to -170 it is twenty degrees long. The
+ * longitudes of the result can exceed 180 degrees.
  *   `170 0,-170 0,-170 5,170 0` → `170 0,190 0,190 5,170 0` and `-190 0,-170 0,-170 5,-190 0`
- * @param polygon the value of a literal, `lon lat,lon lat,...;ring`.
+ * @param polygon the value of a literal, `lon lat,lon lat,...;ring`
  */
 export function splitAtAntimeridian(polygon: string): readonly string[] | undefined {
   const [outer = [], ...holes] = polygon.split(';').map(ring => ring.split(',').map(toVertex))
@@ -24,7 +24,7 @@ export function splitAtAntimeridian(polygon: string): readonly string[] | undefi
   const unwrapped = unwrap(outer)
   const isClosed = unwrapped.at(-1)?.turn === unwrapped[0]?.turn
   const span = spanOf(unwrapped)
-  // The whole width of the map, from -180 to 180, is no crossing.
+  // An edge over the whole width of the map, from -180 to 180, is not a crossing.
   if (!outer.some(isShortAcrossFrom(outer)) && !(isClosed && span.east > span.west)) return [polygon]
   if (!isClosed) return undefined
   const rings = [unwrapped, ...holes.map(hole => moveInto(unwrap(hole), span))]
@@ -41,11 +41,11 @@ function toVertex(position: string): Vertex {
 const stepTo = (vertices: readonly Vertex[], index: number): number =>
   index === 0 ? 0 : Number(vertices[index]?.longitude) - Number(vertices[index - 1]?.longitude)
 
-/** True for the end of an edge that is shorter in the other direction around the earth. */
+/** Returns true for the end of an edge that crosses the antimeridian. */
 const isAcrossFrom = (vertices: readonly Vertex[]) => (_: Vertex, index: number) =>
   Math.abs(stepTo(vertices, index)) > HALF_TURN
 
-/** The same without edges between -180 and 180, which are one meridian. */
+/** Like `isAcrossFrom`, without edges from -180 to 180, which are the same meridian. */
 const isShortAcrossFrom = (vertices: readonly Vertex[]) => (_: Vertex, index: number) =>
   Math.abs(stepTo(vertices, index)) > HALF_TURN && Math.abs(stepTo(vertices, index)) < FULL_TURN
 
@@ -71,7 +71,7 @@ function spanOf(vertices: readonly UnwrappedVertex[]): LongitudeSpan {
   }
 }
 
-/** A hole begins with a longitude of its own: it is turned to where its polygon is. */
+/** Shifts a hole to the longitudes of its polygon. A hole begins with its own longitude. */
 function moveInto(
   hole: readonly UnwrappedVertex[],
   { west, east }: LongitudeSpan,
@@ -81,7 +81,7 @@ function moveInto(
   return hole.map(vertex => ({ ...vertex, turn: vertex.turn + shift }))
 }
 
-/** Coordinates that are not moved keep their digits, so that a point on the border stays there. */
+/** Coordinates that are not shifted keep their digits, so that a point on the border remains there. */
 function printVertex({ longitude, latitude, turn }: UnwrappedVertex, shift: number): string {
   const moved = turn + shift
   return `${moved === 0 ? longitude : Number(longitude) + moved} ${latitude}`

@@ -31,7 +31,7 @@ export interface FullMetadata {
   /** Suffixes of a navigation name in the members for the URLs of the related records and of references. */
   readonly navigationLink: string
   readonly associationLink: string
-  /** The service root, the beginning of all URLs. */
+  /** Prefix of the URLs: the service root. */
   readonly root: string
   /** Prefix of the names of entity types, and of those of primitive types. */
   readonly entityTypePrefix: string

@@ -147,7 +147,7 @@ const acceptsCollection = (type: ExprType, arg: CallArgument) =>
 
 export const isNullLiteral = (arg: CallArgument) => arg.kind === 'literal' && arg.ast.type === 'Null'
 
-/** The spelling of the literal of a call whose other argument has another type. */
+/** Returns a hint for the literal of a call whose other argument has another type. */
 function literalHint(
   fn: FunctionName,
   args: readonly CallArgument[],
@@ -184,7 +184,7 @@ type LiteralHint = readonly [
 const NUMBER_HINTS = (['Int32', 'Int64', 'Decimal', 'Double'] as const).flatMap(
   (type): readonly LiteralHint[] => [
     [type, 'String', () => 'Write a number without quotes.'],
-    ['String', type, literal => `Write a text in quotes: '${literal}'.`],
+    ['String', type, literal => `Write a string in quotes: '${literal}'.`],
   ],
 )
 

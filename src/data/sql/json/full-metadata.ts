@@ -13,7 +13,7 @@ type RecordSource = Pick<Plan, 'entity' | 'row'>
 
 const textOf = (text: string) => jsonStringWithoutEscapes(sql`${text}::text`)
 
-/** The result of a grouping has no fields of an entity, and no URL. */
+/** A grouped record has no fields of an entity and no URL. */
 const isTransient = ({ entity }: RecordSource) => entity.fields.size === 0
 
 /**
@@ -51,11 +51,11 @@ function toRecordUrl({ entity, row }: RecordSource, { root }: FullMetadata, rest
   return rest === '' ? sql`${root}::text || ${path}` : sql`${root}::text || ${path} || ${rest}::text`
 }
 
-/** Types that a JSON value shows without an annotation. */
+/** Types that clients derive from the JSON value. */
 const HEURISTIC_TYPES: ReadonlySet<ExprType> = new Set(['String', 'Boolean'])
 
 /**
- * Renders the type of a value, if its JSON does not tell it.
+ * Renders the type of a value, unless clients derive it from the JSON value.
  *   `ListPrice` → `"ListPrice@odata.type"` with `'Decimal'`
  */
 export function toTypeAnnotation(selected: SelectItem, full: FullMetadata): readonly NamedJson[] {
@@ -64,7 +64,7 @@ export function toTypeAnnotation(selected: SelectItem, full: FullMetadata): read
       ? [selected.as ?? selected.scalar.name, fieldType(selected)]
       : [selected.name, selected.value.type]
   const annotation = name + full.type
-  // PostgreSQL cuts longer names of columns: a computed value of such a name has no annotation.
+  // PostgreSQL truncates longer column names, so a computed value with such a name has no annotation.
   return HEURISTIC_TYPES.has(type) || Buffer.byteLength(annotation) > MAX_NAME_BYTES
     ? []
     : [[annotation, textOf(full.primitiveTypePrefix + type)]]

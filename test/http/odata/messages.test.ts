@@ -46,7 +46,7 @@ describe('messages', () => {
     ['OnMarketDate gt 2024-01-01T08:00:00Z', 'Write a date: 2024-01-01.'],
     ["ModificationTimestamp gt '2024-01-01'", 'Write a timestamp without quotes: 2024-05-01T00:00:00Z.'],
     ["ListPrice gt '5'", 'Write a number without quotes.'],
-    ['City eq 5', "Write a text in quotes: '5'."],
+    ['City eq 5', "Write a string in quotes: '5'."],
     ["GarageYN eq 'true'", 'Write true or false without quotes.'],
   ])('a literal of another type: %s', async (filter, hint) => {
     const { status, code, message } = await errorOf(query('$filter', filter))

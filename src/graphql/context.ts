@@ -1,9 +1,9 @@
 import type { Actor } from '../domain/actor.js'
 
-/** Who asks, and where faults of the service are told of: one for each request. */
+/** The actor and the error log of a request. */
 export interface GraphQLContext {
   readonly actor: Actor
-  /** Logs a fault and gives the id under which it stands in the log. */
+  /** Logs an error and returns the id of its log entry. */
   readonly report: (error: unknown) => string
   /** Returns the OData service root, the base of addresses in the change log. */
   readonly serviceRoot: () => string

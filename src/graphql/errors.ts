@@ -4,8 +4,8 @@ import { type Problem, problemsOf } from '../errors/problem.js'
 import type { GraphQLContext } from './context.js'
 
 /**
- * Codes by HTTP status (decisions 9). What is not named is a request that could not be read as one: Apollo's
- * own code for it.
+ * Codes by HTTP status (decisions 9). Other statuses belong to requests that cannot be read and get Apollo's
+ * code for them.
  */
 const CODE_BY_STATUS: ReadonlyMap<number, string> = new Map([
   [400, 'BAD_USER_INPUT'],
@@ -21,7 +21,7 @@ const CODE_BY_STATUS: ReadonlyMap<number, string> = new Map([
 
 export const BAD_REQUEST = 'BAD_REQUEST'
 
-/** Problems of status 400 that are faults of the HTTP request, not of what was asked with it. */
+/** Problems of status 400 that are faults of the HTTP request instead of the operation. */
 const MALFORMED_REQUEST_KINDS: ReadonlySet<Problem['kind']> = new Set<Problem['kind']>([
   'MalformedBody',
   'BadRequest',
@@ -30,9 +30,10 @@ const MALFORMED_REQUEST_KINDS: ReadonlySet<Problem['kind']> = new Set<Problem['k
 ])
 
 /**
- * An error of the answer in the words of the catalogue, with code, serviceCode, target and details in its
- * extensions. Of anything but a problem, a client is told only the id under which `report` has logged it.
- * With a path it is the error of a field; without one the request has failed, and Apollo is given its status.
+ * Converts an error to a GraphQL error with the catalog's message, and code, serviceCode, target and details
+ * in its extensions. For an error that is not a problem, the client gets only the id of the log entry from
+ * `report`. With a path it is a field error. Without one the request failed, and the error carries an HTTP
+ * status.
  */
 export function toGraphQLError(
   error: unknown,
@@ -51,7 +52,7 @@ export function toGraphQLError(
   })
 }
 
-/** Said by graphql-js or by ourselves: nothing else stands behind it. */
+/** Returns true for an error of graphql-js or of this service that wraps no other error. */
 const isSafeToExpose = ({ originalError }: GraphQLError): boolean =>
   originalError === undefined || originalError instanceof GraphQLError
 
@@ -62,7 +63,7 @@ function toExtensions({ status, code, target, details }: Failure, { kind }: Prob
   return { code: graphqlCode, serviceCode: code, ...(target !== undefined && { target }), details }
 }
 
-/** The same for a request that never came to be executed, as a value of its own. */
+/** Converts a problem of a request that was not executed to a formatted error with a status. */
 export function toRequestError(problem: Problem): {
   readonly status: number
   readonly error: GraphQLFormattedError
@@ -74,13 +75,13 @@ export function toRequestError(problem: Problem): {
   }
 }
 
-/** How a last sentence begins that names what is near: that of graphql-js, and of our catalogue too. */
+/** The start of the sentence with a suggestion, in messages of graphql-js and of the catalog. */
 const SUGGESTION_PREFIX = 'Did you mean '
 
 /**
- * An error without the names that it suggests: from enough of those the schema could be rebuilt by whoever
- * may not ask for it. Not by a pattern: a message can hold a text of the client, and one that is full of such
- * beginnings would take quadratic time.
+ * Removes suggested names from an error. With enough of them a client could reconstruct the schema without
+ * introspection. A regular expression would take quadratic time on a message with many such starts, which a
+ * client can cause.
  */
 export function withoutSuggestions(error: GraphQLFormattedError): GraphQLFormattedError {
   const { message } = error

@@ -16,11 +16,11 @@ import type { InputValues } from './collect-fields.js'
 
 /**
  * Checks the variables without a value inside the literal of an argument. Input object coercion drops a field
- * whose value is such a variable (GraphQL specification, 3.10). Refused is what would select or write
- * something that nobody asked for:
+ * whose value is such a variable (GraphQL specification, 3.10). Refuses literals whose meaning the missing
+ * value would change:
  *
- * - a filter that loses its only conditions: `{ City: { eq: $city } }` without `$city` is no condition,
- * - an item of a list, and a part of a scalar such as a position.
+ * - a filter that loses its only conditions: `{ City: { eq: $city } }` without `$city` has no condition
+ * - an item of a list, and a part of a scalar such as a position
  *
  * @throws ProblemError BadOptionValue, with the variable as its target
  */
@@ -29,7 +29,7 @@ export function checkAbsentVariables(node: ValueNode, type: GraphQLInputType, va
   if (node.kind === Kind.LIST)
     for (const item of node.values)
       checkAbsentVariables(item, isListType(expected) ? expected.ofType : expected, variables)
-  // A single value where a list is expected is its only item.
+  // A single value in place of a list is its only item.
   else if (isListType(expected)) checkAbsentVariables(node, expected.ofType, variables)
   else if (node.kind === Kind.OBJECT && isInputObjectType(expected)) checkFields(node, expected, variables)
   else requireValues(node, variables)
@@ -43,7 +43,7 @@ function checkFields(
   const absent = fields.map(({ value }) => absentVariableOf(value, variables))
   const [lost] = absent
   if (lost !== undefined && FILTER_INPUTS.has(type.name) && !absent.includes(undefined))
-    failAbsent(lost, 'a value: without it the filter has no condition')
+    failAbsent(lost, 'specified: without it the filter has no condition')
   const definitions = type.getFields()
   for (const [i, { name, value }] of fields.entries()) {
     const definition = definitions[name.value]
@@ -58,7 +58,7 @@ function requireValues(node: ValueNode, variables: InputValues): void {
   visit(node, {
     Variable(variable) {
       const name = absentVariableOf(variable, variables)
-      if (name !== undefined) failAbsent(name, 'a value, null for none')
+      if (name !== undefined) failAbsent(name, 'specified, or null for no value')
     },
   })
 }

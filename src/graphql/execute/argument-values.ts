@@ -39,7 +39,7 @@ function coerceWithGraphQLJs(
   return getArgumentValues(field, node, { ...variables })
 }
 
-/** An argument whose value is the same in every request, or that of a variable. */
+/** An argument with a constant value or the value of a variable. */
 interface ArgumentBinding {
   readonly name: string
   readonly variableName?: string
@@ -48,9 +48,9 @@ interface ArgumentBinding {
 }
 
 /**
- * What the arguments of a field are, as far as the document says it: graphql-js reads literals anew for each
- * request, and in each object of a filter all 140 fields of its type. Undefined: some are of another kind,
- * and graphql-js has to read them.
+ * Returns the bindings of a field's arguments as far as the document determines them. graphql-js coerces
+ * literals again for each request and visits all 140 fields of the input type in each object of a filter.
+ * Returns undefined if an argument needs graphql-js.
  */
 const argumentBindingsOf = memoize(function argumentBindingsOf(
   node: FieldNode,
@@ -81,7 +81,7 @@ function isConstant(node: ValueNode): node is ConstValueNode {
   return node.kind !== Kind.VARIABLE
 }
 
-/** Undefined: a value is missing, and graphql-js says so. */
+/** Returns undefined if a required value is missing. graphql-js then reports the error. */
 function bindArguments(
   bindings: readonly ArgumentBinding[],
   variables: InputValues,

@@ -21,10 +21,10 @@ import { memoize } from '../../query/memoize.js'
 import type { InputValues } from './collect-fields.js'
 
 /**
- * The variables of an operation as `getVariableValues` of graphql-js makes them, which for each object goes
- * through all fields of its type: 140 in a filter of listings, a tenth of the cost of a list. Here only what
- * was sent is looked at, in the same order. What is wrong is left to graphql-js to say: undefined stands for
- * variables with a fault, or that ask for more than this function knows.
+ * Coerces the variables of an operation like `getVariableValues` of graphql-js, which visits all fields of an
+ * input type for each object: 140 in a filter of listings, a tenth of the cost of a list. This function
+ * visits only the values that were sent, in the same order. Returns undefined for invalid variables and for
+ * types it does not support, so that graphql-js handles them and reports the errors.
  */
 export function tryCoerceVariableValues(
   schema: GraphQLSchema,
@@ -40,20 +40,15 @@ export function tryCoerceVariableValues(
   }
 }
 
-/** Ends the way of this file: that of graphql-js is taken from the beginning. */
+/** Aborts the fast path. graphql-js then coerces all variables. */
 function fallBackToGraphQLJs(): never {
   throw new Error('Left to graphql-js')
 }
 
-/**
- * A value that was sent, as its type takes it. Throws what it will: `refuse`, and scalars their own errors.
- */
+/** Coerces a sent value to its type. Throws any error to abort the fast path. */
 type InputCoercer = (sent: unknown) => unknown
 
-/**
- * A variable that an operation declares. `initial`: the value that it has where none is sent; undefined: it
- * is absent then.
- */
+/** A declared variable. Without a sent value it has the default value, or is absent if that is undefined. */
 interface VariableDefinition {
   readonly name: string
   readonly isRequired: boolean
@@ -86,7 +81,7 @@ function coerceVariable(
   return isRequired ? fallBackToGraphQLJs() : []
 }
 
-/** Made once for each type: a request then asks of no type what it is. */
+/** Memoized by type, so that the type is inspected once. */
 const toInputCoercer = memoize(function createInputCoercer(type: GraphQLInputType): InputCoercer {
   if (isNonNullType(type)) return toNonNullCoercer(toInputCoercer(type.ofType))
   if (isListType(type)) return toNullableCoercer(toListCoercer(toInputCoercer(type.ofType)))
@@ -103,7 +98,7 @@ const toNullableCoercer =
   sent =>
     sent === null ? null : coerce(sent)
 
-/** What is no list is one of one item. */
+/** A value that is not a list becomes a list of one item. */
 const toListCoercer =
   (coerce: InputCoercer): InputCoercer =>
   sent =>
@@ -114,27 +109,27 @@ const toLeafCoercer =
   sent =>
     type.parseValue(sent) ?? fallBackToGraphQLJs()
 
-/** A field of an input type, and its place among the others. */
+/** The coercer of an input field, and its position among the fields of its type. */
 interface InputFieldCoercer {
   readonly index: number
   readonly coerce: InputCoercer
 }
 
 /**
- * The order of conditions is that of the schema: the same question becomes the same statement, however its
- * filter was written.
+ * Coerces an object. Its members are sorted in the order of the schema, so that equal filters give the same
+ * statement.
  */
 function toInputObjectCoercer(type: GraphQLInputObjectType): InputCoercer {
-  // Types lead back to themselves: what is made of their fields is made when there is a value.
+  // Types can be recursive, so their fields are resolved at the first value.
   let definition:
-    | { readonly fields: ReadonlyMap<string, InputFieldCoercer>; readonly standing: readonly string[] }
+    | { readonly fields: ReadonlyMap<string, InputFieldCoercer>; readonly mandatory: readonly string[] }
     | undefined
   return sent => {
     if (typeof sent !== 'object' || sent === null || Array.isArray(sent) || type.isOneOf)
       return fallBackToGraphQLJs()
-    definition ??= { fields: inputFieldsOf(type), standing: mandatoryFieldsOf(type) }
-    const { fields, standing } = definition
-    for (const name of standing) if (!Object.hasOwn(sent, name)) fallBackToGraphQLJs()
+    definition ??= { fields: inputFieldsOf(type), mandatory: mandatoryFieldsOf(type) }
+    const { fields, mandatory } = definition
+    for (const name of mandatory) if (!Object.hasOwn(sent, name)) fallBackToGraphQLJs()
     const members = Object.entries(sent)
     if (members.length > 1)
       members.sort(([a], [b]) => inputFieldOf(fields, a).index - inputFieldOf(fields, b).index)
@@ -155,7 +150,7 @@ const inputFieldsOf = (type: GraphQLInputObjectType): ReadonlyMap<string, InputF
     ]),
   )
 
-/** Fields that objects are not without: they are required, or have a default. */
+/** Returns the fields that every object has: required fields and fields with a default. */
 const mandatoryFieldsOf = (type: GraphQLInputObjectType): readonly string[] =>
   Object.values(type.getFields())
     .filter(field => isRequiredInputField(field) || field.defaultValue !== undefined)
@@ -164,8 +159,8 @@ const mandatoryFieldsOf = (type: GraphQLInputObjectType): readonly string[] =>
 const MAX_VARIABLE_ERRORS = 20
 
 /**
- * The variables of an operation as the schema takes them, or what is wrong with those that were sent. One
- * without a value is absent.
+ * Coerces the variables of an operation, or returns the errors of the sent values. A variable without a value
+ * is absent.
  */
 export function coerceVariableValues(
   schema: GraphQLSchema,
@@ -181,21 +176,23 @@ export function coerceVariableValues(
 }
 
 /**
- * graphql-js repeats the value as a whole, for each of its faults: 0.5 MB with 20 of them made an answer of
- * 10 MB.
+ * Maximum length of a message. graphql-js repeats the whole value for each of its errors: 0.5 MB with 20
+ * errors made an answer of 10 MB.
  */
 const MAX_VARIABLE_MESSAGE_LENGTH = 1000
 
-/** Its beginning says which variable, its end what is wrong. */
+/** Cuts the middle of a message. The beginning names the variable, and the end describes the fault. */
 const truncateMiddle = (message: string): string =>
   message.length > MAX_VARIABLE_MESSAGE_LENGTH
     ? `${message.slice(0, MAX_VARIABLE_MESSAGE_LENGTH / 2)} ... ${message.slice(-MAX_VARIABLE_MESSAGE_LENGTH / 2)}`
     : message
 
-/** The error of a variable. Its target is the variable; the message says where in its value the fault is. */
+/**
+ * Converts the error of a variable. Its target is the variable. The message gives the path within the value.
+ */
 function toVariableError({ message, nodes, originalError }: GraphQLError): GraphQLError {
   const name = nodes?.map(node => (node.kind === Kind.VARIABLE_DEFINITION ? node.variable.name.value : ''))[0]
-  const problem = problemBehind(originalError)
+  const problem = originalProblemOf(originalError)
   return new GraphQLError(truncateMiddle(message), {
     ...(nodes && { nodes }),
     extensions: {
@@ -208,8 +205,8 @@ function toVariableError({ message, nodes, originalError }: GraphQLError): Graph
   })
 }
 
-/** The problem that a scalar of ours has found, below the errors that graphql-js makes of it. */
-function problemBehind(error: Error | undefined | null): Problem | undefined {
+/** Returns the problem that a scalar reported, below the errors that graphql-js wraps it in. */
+function originalProblemOf(error: Error | undefined | null): Problem | undefined {
   if (error instanceof ProblemError) return error.problems[0]
-  return error instanceof GraphQLError ? problemBehind(error.originalError) : undefined
+  return error instanceof GraphQLError ? originalProblemOf(error.originalError) : undefined
 }

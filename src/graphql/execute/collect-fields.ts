@@ -8,24 +8,24 @@ import {
   Kind,
   type OperationDefinitionNode,
 } from 'graphql'
-// The spec's CollectFields: merging of fields, fragments, @skip and @include. The package keeps it to itself,
-// and nobody should write it twice.
+// Implements CollectFields of the specification (merging of fields, fragments, @skip and @include) by a
+// function that graphql-js does not export from its index.
 import { collectSubfields } from 'graphql/execution/collectFields.js'
 
-/** Values as graphql-js has coerced them. */
+/** Values that graphql-js has coerced. */
 export type InputValues = { readonly [name: string]: unknown }
 
-/** What the selections of an operation are read with. */
+/** The schema, fragments and variables for reading the selections of an operation. */
 export interface SelectionContext {
   readonly schema: GraphQLSchema
   readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>
-  /** Coerced; a variable without a value is absent. */
+  /** Coerced variables. A variable without a value is absent. */
   readonly variables: InputValues
 }
 
 /**
- * A field of an answer: its name there, and all nodes of the document that ask for it. The first one's
- * arguments hold for all.
+ * A field of the response: its response name, and all field nodes that select it. The arguments of the first
+ * node apply.
  */
 export interface CollectedField {
   readonly responseName: string
@@ -39,18 +39,19 @@ export function fragmentsOf({ definitions }: DocumentNode): SelectionContext['fr
   )
 }
 
-/** The operation as a field, whose selection set it has. */
-export const toFieldNode = ({ selectionSet }: OperationDefinitionNode) => ({ selectionSet }) as FieldNode // nothing else of it is looked at
+/** Returns a field node with the selection set of the operation. */
+export const toFieldNode = ({ selectionSet }: OperationDefinitionNode) => ({ selectionSet }) as FieldNode // no other member of the node is read
 
 /**
- * What is asked of an object, by the selection sets of the nodes that lead to it; in the order of the answer.
+ * Returns the collected fields of an object, in the order of the response. `fieldNodes` are the nodes that
+ * select the object.
  */
 export function collectFields(
   { schema, fragments, variables }: SelectionContext,
   type: GraphQLObjectType,
   fieldNodes: readonly FieldNode[],
 ): readonly CollectedField[] {
-  // Its types want what can be written; it writes nothing.
+  // The function's parameter types are mutable, but it does not modify the arguments.
   const collected = collectSubfields(schema, { ...fragments }, { ...variables }, type, fieldNodes)
   return [...collected].map(([responseName, [first, ...others]]) => ({
     responseName,
@@ -59,7 +60,10 @@ export function collectFields(
   }))
 }
 
-/** The object type of that name. Only for names that the schema itself has. */
+/**
+ * Returns the object type of that name. Throws if the schema has none, so the name must not come from a
+ * client.
+ */
 export function getObjectType({ schema }: Pick<SelectionContext, 'schema'>, name: string): GraphQLObjectType {
   const type = schema.getType(name)
   if (!isObjectType(type)) throw new Error(`No object type ${name} in the schema`)

@@ -21,16 +21,16 @@ import { RawJson, renderRawObject } from './raw-json.js'
 import { resolveRootField } from './resolve-root.js'
 import type { ServicePort } from './root-field.js'
 
-/** A document that has been validated, and what is to be done of it. */
+/** A validated document and the operation to execute. */
 export interface ExecutionRequest {
   readonly document: DocumentNode
   readonly operation: OperationDefinitionNode
-  /** As they were sent. */
+  /** The variables as they were sent. */
   readonly variables: InputValues
   readonly context: GraphQLContext
 }
 
-/** As the specification has it (7.1): `data` is absent if nothing was executed. */
+/** The response as in the specification (7.1). `data` is undefined if nothing was executed. */
 export interface RawExecutionResult {
   readonly data?: RawJson | null
   readonly errors?: readonly GraphQLError[]
@@ -41,14 +41,16 @@ export type Executor = (execution: ExecutionRequest) => Promise<RawExecutionResu
 export interface ExecutorParts {
   readonly schema: GraphQLSchema
   readonly port: ServicePort
-  /** Everything goes the way of graphql-js, field by field: slower, and the measure of ours. */
+  /**
+   * Executes everything with graphql-js, field by field. Slower; tests compare its results with those of the
+   * plans.
+   */
   readonly usesGraphQLJs?: boolean
 }
 
 /**
- * Executes queries and mutations without visiting the fields below the root: each root field is one plan, and
- * its answer comes from PostgreSQL in the shape that was asked for. Questions about the schema itself go the
- * ordinary way.
+ * Executes queries and mutations without visiting the fields below the root. Each root field is one plan, and
+ * PostgreSQL returns its response in the requested shape. graphql-js executes introspection.
  */
 export function createExecutor({ schema, port, usesGraphQLJs = false }: ExecutorParts): Executor {
   const plans = new OperationPlanCache(schema)
@@ -76,12 +78,12 @@ interface RootSelection {
   readonly rootType: GraphQLObjectType
 }
 
-/** What became of a root field: its JSON, or what went wrong. */
+/** The result of a root field: its JSON, or its error. */
 interface RootFieldResult {
   readonly responseName: string
   readonly json: string
   readonly error?: GraphQLError
-  /** The field cannot be null, so all of the answer is. */
+  /** The field is non-null, so its error makes the whole data null. */
   readonly propagatesNull: boolean
 }
 
@@ -138,14 +140,14 @@ async function executeRootField(
   }
 }
 
-/** Validation has seen to it that it is there. */
+/** Validation guarantees that the field exists. */
 function fieldDefinitionOf(type: GraphQLObjectType, name: string): GraphQLField<unknown, unknown> {
   const field = type.getFields()[name]
   if (!field) throw new Error(`No field ${type.name}.${name} in the schema`)
   return field
 }
 
-/** The type of a record that `node` has found. */
+/** The key for the type of a record that `node` returns. */
 const TYPE_NAME = Symbol('type')
 
 async function executeWithGraphQLJs(
@@ -171,12 +173,14 @@ async function executeWithGraphQLJs(
   }
 }
 
-/** A root field is answered as ever; below it stands what was answered, under the names of the answer. */
+/**
+ * Resolves a root field like `executeRootField`. Fields below it are read from its result by response name.
+ */
 const createFieldResolver =
   (selectionContext: SelectionContext, port: ServicePort): GraphQLFieldResolver<unknown, GraphQLContext> =>
   async (source, args: InputValues, context, { path, parentType, fieldName, fieldNodes, schema }) => {
     const isRoot = parentType === schema.getQueryType() || parentType === schema.getMutationType()
-    if (!isRoot) return (source as Readonly<Record<string, unknown>>)[path.key] // an object of the answer
+    if (!isRoot) return (source as Readonly<Record<string, unknown>>)[path.key] // an object of the result
     const responseName = String(path.key)
     try {
       const value: unknown = JSON.parse(

@@ -27,9 +27,9 @@ const booleanLiteral = (value: boolean): Ast => ({
 })
 
 /**
- * The condition that a filter states, as the parser of OData would read the same one; `undefined` if it
- * states none (`{}`). Null is the language's null wherever a value can stand, and nothing that is refused
- * here could mean "all records". Fails with `WrongType` where a condition is missing, `BadLiteral`, or
+ * Converts a filter to the expression that the OData parser would return for the same condition, or undefined
+ * for `{}`. Null is the null of the language wherever a value is allowed. A missing condition is refused, so
+ * that it cannot mean "all records". Fails with `WrongType` for a missing condition, `BadLiteral`, or
  * `QueryTooComplex`.
  */
 export function readFilter(of: Entity, filter: InputValues, limits: ParseLimits): Ast | undefined {
@@ -42,7 +42,7 @@ export function readFilter(of: Entity, filter: InputValues, limits: ParseLimits)
   )
 }
 
-/** The record that a filter speaks of: a path with no names yet. */
+/** The record that a filter applies to: a path without names. */
 const CURRENT_RECORD: Ast = { kind: 'path', names: [], at: FILTER_LOCATION }
 const pathNamesOf = (subject: Ast) => (subject.kind === 'path' ? subject.names : [])
 
@@ -51,7 +51,7 @@ class FilterAstBuilder {
 
   constructor(private readonly budget: ComplexityLimiter) {}
 
-  /** All that an input object says of its subject. */
+  /** Returns the conjunction of an input object's conditions on its subject. */
   toCondition(inputName: string, subject: Ast, value: unknown, path: string): Ast {
     return this.combineTerms('and', this.toConditions(inputName, subject, value, path))
   }
@@ -101,7 +101,7 @@ class FilterAstBuilder {
     }
   }
 
-  /** The value that the conditions of an inner filter apply to. */
+  /** Returns the value that the conditions of an inner filter apply to. */
   private toOperand(operator: FilterOperatorOf<'field' | 'count' | 'cast'>, subject: Ast, name: string): Ast {
     const names = pathNamesOf(subject)
     switch (operator.kind) {
@@ -125,7 +125,7 @@ class FilterAstBuilder {
     )
   }
 
-  /** One call for all of them; of none, `and` is true and `or` is false. */
+  /** Combines the terms into one call. Without terms `and` is true and `or` is false. */
   private combineTerms(fn: 'and' | 'or', terms: readonly Ast[]): Ast {
     const [first = booleanLiteral(fn === 'and'), ...others] = terms
     return others.length === 0 ? first : this.toCall(fn, [first, ...others])
@@ -173,7 +173,7 @@ class FilterAstBuilder {
     )
   }
 
-  /** A list that is null has no members to compare with: that is unknown of every record. */
+  /** A comparison with a null list is null for every record. */
   private toPredicate({ fn, argument }: FilterOperatorOf<'predicate'>, subject: Ast, value: unknown): Ast {
     return argument.list && value === null
       ? NULL_LITERAL
@@ -187,9 +187,11 @@ class FilterAstBuilder {
     name: string,
   ): readonly Ast[] {
     if (args.length === 0) return this.toConditions(to, this.toCall(fn, [subject]), value, name)
-    const given = this.requireObject(value, name)
-    const values = args.filter(a => a.name in given).map(a => this.toArgument(a, given[a.name]))
-    return this.toConditions(to, this.toCall(fn, [subject, ...values]), given['is'], 'is')
+    const argumentValues = this.requireObject(value, name)
+    const values = args
+      .filter(a => a.name in argumentValues)
+      .map(a => this.toArgument(a, argumentValues[a.name]))
+    return this.toConditions(to, this.toCall(fn, [subject, ...values]), argumentValues['is'], 'is')
   }
 
   private toArgument({ list, type }: FunctionArgument, value: unknown): Ast {
@@ -200,8 +202,8 @@ class FilterAstBuilder {
   }
 
   /**
-   * Where a condition must stand, null and an empty object are none: they do not mean that all records are
-   * wanted.
+   * Returns an object that must contain a condition. Null and an empty object are refused, so that they
+   * cannot select all records.
    */
   private requireObject(value: unknown, path: string): InputValues {
     if (isEmptyObject(value)) return failMissingCondition(path, 'an empty object')
@@ -226,8 +228,8 @@ const failMissingCondition = (path: string, found: string): never =>
   fail({ kind: 'WrongType', expected: `a condition under ${path}`, found, at: FILTER_LOCATION })
 
 /**
- * The literal that the parser of OData reads for the same value: numbers by their size and form, whatever
- * type their place has.
+ * Returns the literal that the OData parser reads for the same value. The type of a number depends on its
+ * size and form, not on the type of the field.
  */
 function toLiteralNode(value: unknown, type: ValueType): Ast {
   const [literalType, literalValue] =
@@ -249,7 +251,7 @@ const toNumberLiteral: LiteralReader = value => {
         at: FILTER_LOCATION,
       })
 }
-/** Scalars have made the value of these already. */
+/** The scalar has already converted these values. */
 const toScalarLiteral =
   (type: LiteralType): LiteralReader =>
   value => [type, value as Value] // by the type of the argument in the schema
@@ -266,7 +268,7 @@ const toGeographyLiteral =
       ? fail({ kind: 'BadLiteral', type: SCALAR_OF[type], text: renderJson(json), hint, at: FILTER_LOCATION })
       : [type, text]
   }
-const POSITION_HINT = 'The longitude is between -180 and 180, the latitude between -90 and 90.'
+const POSITION_HINT = 'The longitude must be between -180 and 180, the latitude between -90 and 90.'
 
 // biome-ignore format: table
 const LITERAL_READERS: Readonly<Record<ValueType, LiteralReader>> = {
@@ -281,5 +283,5 @@ const LITERAL_READERS: Readonly<Record<ValueType, LiteralReader>> = {
   TimeOfDay:        toScalarLiteral('TimeOfDay'),
   Duration:         toScalarLiteral('Duration'),
   GeographyPoint:   toGeographyLiteral('GeographyPoint', readGeoJsonPoint, POSITION_HINT),
-  GeographyPolygon: toGeographyLiteral('GeographyPolygon', readGeoJsonPolygon, `Each ring ends where it begins and has four positions or more. ${POSITION_HINT}`),
+  GeographyPolygon: toGeographyLiteral('GeographyPolygon', readGeoJsonPolygon, `Each ring must end where it begins and have at least four positions. ${POSITION_HINT}`),
 }

@@ -15,9 +15,7 @@ const PROPERTY = getEntity('Property')
 
 const TRANSITIONS_BY_NAME: ReadonlyMap<string, Transition> = new Map(TRANSITIONS.map(t => [t.name, t]))
 
-/**
- * Does what a field of Mutation says, in a transaction of its own, and answers with the record as it then is.
- */
+/** Executes a field of Mutation in its own transaction and returns the record after it. */
 export async function resolveMutationField(name: string, rootField: RootFieldContext): Promise<string> {
   const { port, context, args } = rootField
   if (name === 'deleteProperty') return deleteProperty(rootField)
@@ -35,7 +33,9 @@ export async function resolveMutationField(name: string, rootField: RootFieldCon
   )
 }
 
-/** A transition is an update that asks for its status, with the fields that it may need. */
+/**
+ * Returns the body of an update. A transition is an update with a StandardStatus and the fields it may need.
+ */
 function readChangeInput(name: string, args: InputValues) {
   const transition = TRANSITIONS_BY_NAME.get(name)
   if (!transition) return readPropertyInput(inputArgumentOf(args))
@@ -71,7 +71,7 @@ const writtenJsonOf = async (written: Promise<WriteResult>): Promise<string> => 
 
 const listingKeyOf = (args: InputValues): string => String(args['ListingKey'])
 
-/** The schema makes it required, and an object. */
+/** required, and an object, by the schema */
 const inputArgumentOf = (args: InputValues): InputValues => args['input'] as InputValues
 
 function readPrecondition({ ifMatch }: InputValues): Precondition {
@@ -83,12 +83,11 @@ function readPrecondition({ ifMatch }: InputValues): Precondition {
   }
 }
 
-/** Types whose scalars give digits as text. */
+/** Types whose scalars return digits as text. */
 const EXACT_NUMBER_TYPES: ReadonlySet<EdmType> = new Set(['Decimal', 'Int64'])
 
 /**
- * A PropertyInput, as graphql-js has coerced it, in the form of a JSON body: numbers with all their digits, a
- * position as GeoJSON.
+ * Converts a coerced PropertyInput to a JSON body. Numbers keep all their digits, and a position is GeoJSON.
  */
 export function readPropertyInput(input: InputValues): JsonObject {
   return Object.fromEntries(
@@ -100,5 +99,5 @@ function toJsonValue(value: unknown, type: EdmType): JsonValue {
   if (typeof value === 'number') return new JsonNumber(String(value))
   if (typeof value === 'string' && EXACT_NUMBER_TYPES.has(type))
     return new JsonNumber(toPlainDecimal(value) ?? value)
-  return value as JsonValue // texts, Booleans, null, lists of texts, and points, which the scalar gives as JSON
+  return value as JsonValue // strings, Booleans, null, lists of strings, and points, which the scalar returns as JSON
 }

@@ -19,34 +19,33 @@ import {
 } from './collect-fields.js'
 
 /**
- * What an operation asks for at its root. It is the same object for the same question, so that what is made
- * of it can be remembered with it.
+ * The root fields of an operation. Equal operations share one object, by which further results are memoized.
  */
 export interface OperationPlan {
-  /** Selections are read with this: of the variables only those that shape them count. */
+  /** The context for reading selections. It contains only the variables that affect selections. */
   readonly selectionContext: SelectionContext
   readonly rootFields: readonly CollectedField[]
 }
 
-/** What is known of an operation before its variables are. */
+/** The facts about an operation that do not depend on variables. */
 interface OperationAnalysis {
   readonly id: number
   readonly fragments: SelectionContext['fragments']
-  /** Variables that stand elsewhere than in an argument of a root field. */
+  /** Variables used anywhere except in an argument of a root field. */
   readonly planVariables: readonly string[]
 }
 
 /**
- * Fields of the frames that are kept, each time that a fragment spreads them. What is made of one, its SQL
- * included, takes some 400 bytes.
+ * Maximum number of fields in cached plans, counted at each spread of a fragment. The results of one field,
+ * including its SQL, take about 400 bytes.
  */
 const MAX_CACHED_FIELDS = 2 ** 16
-/** Characters of variables that take as much. */
+/** Characters of variables that count as one field. */
 const CHARACTERS_PER_FIELD = 200
 
 /**
- * Keeps the frames of the operations that are asked again and again: Apollo keeps their documents, and gives
- * the same one for the same text.
+ * Caches the plans of repeated operations. Apollo caches documents and returns the same object for the same
+ * text.
  */
 export class OperationPlanCache {
   readonly #analyses = new WeakMap<OperationDefinitionNode, OperationAnalysis>()
@@ -65,11 +64,11 @@ export class OperationPlanCache {
     variables: InputValues,
   ): OperationPlan {
     const { id, fragments, planVariables } = this.#analysisOf(document, operation)
-    // A variable that is absent is another one than one that is null.
+    // An absent variable differs from a null variable.
     const key = `${id} ${JSON.stringify(planVariables.map(name => (Object.hasOwn(variables, name) ? [variables[name]] : [])))}`
     const cached = this.#plans.get(key)
     if (cached) return cached
-    // The others are those of one request, and may be large.
+    // The other variables belong to one request and may be large.
     const selectionContext = {
       schema: this.schema,
       fragments,
@@ -107,8 +106,8 @@ function sizeOfPlan({ selectionContext, rootFields }: OperationPlan, key: string
 }
 
 /**
- * The fields below some selections, with those of fragments wherever they are spread. Validation has made
- * sure that there is no circle.
+ * Counts the fields of selections, including those of fragments wherever they are spread. Validation has
+ * excluded cycles.
  */
 function countFields(selections: readonly SelectionNode[], fragments: SelectionContext['fragments']): number {
   const fragmentCounts = new Map<string, number>()
@@ -127,7 +126,10 @@ function countFields(selections: readonly SelectionNode[], fragments: SelectionC
   return countAll(selections)
 }
 
-/** The arguments of root fields are left aside: they are read anew for each request. */
+/**
+ * Returns the variables that affect a plan. The arguments of root fields are excluded: they are read for each
+ * request.
+ */
 function findPlanVariables(document: DocumentNode, schema: GraphQLSchema): readonly string[] {
   const roots = new Set([schema.getQueryType()?.name, schema.getMutationType()?.name])
   const names = new Set<string>()

@@ -8,12 +8,12 @@ import type { ConnectionArguments } from '../../service/connection-arguments.js'
 import type { InputValues } from './collect-fields.js'
 import { readFilter } from './filter.js'
 
-/** What one text in the language of OData may cost to parse. */
+/** Limits on the complexity of a text in the OData language. */
 export interface FilterParseOptions {
   readonly limits: ParseLimits
 }
 
-/** `filter`, `where`, `search`, `orderBy` and `skip`: null and absence are the same. */
+/** Reads `filter`, `where`, `search`, `orderBy` and `skip`. Null means the same as no argument. */
 export function readQueryArguments({ limits }: FilterParseOptions, of: Entity, args: InputValues): Query {
   const filter = combineWithAnd(
     readOptional(args['filter'], isInputObject, value => readFilter(of, value, limits)),
@@ -34,7 +34,7 @@ export function readQueryArguments({ limits }: FilterParseOptions, of: Entity, a
   }
 }
 
-/** The arguments of a collection in a record: a part of it from its beginning. */
+/** Reads the arguments of a collection within a record. */
 export function readNestedQueryArguments(
   parseOptions: FilterParseOptions,
   of: Entity,
@@ -44,7 +44,7 @@ export function readNestedQueryArguments(
   return { ...readQueryArguments(parseOptions, of, args), ...(top !== undefined && { top }) }
 }
 
-/** The arguments of a connection that say which part of it is wanted. */
+/** Reads the pagination arguments of a connection. */
 export function readPaginationArguments(args: InputValues): ConnectionArguments {
   const first = readOptional(args['first'], isNumber, size => size)
   const last = readOptional(args['last'], isNumber, size => size)
@@ -67,7 +67,7 @@ function combineWithAnd(...conditions: readonly (Ast | undefined)[]): Ast | unde
     : first
 }
 
-// graphql-js has coerced the arguments by the schema: a value of another type is one that is not there.
+// graphql-js has coerced the arguments, so a value of another type is undefined or null.
 const isString = (value: unknown): value is string => typeof value === 'string'
 const isNumber = (value: unknown): value is number => typeof value === 'number'
 const isInputObject = (value: unknown): value is InputValues =>
@@ -90,13 +90,13 @@ const readNonNegative =
   (value: number): number =>
     value >= 0
       ? value
-      : fail({ kind: 'BadOptionValue', option, expected: 'a whole number, 0 or more', found: String(value) })
+      : fail({ kind: 'BadOptionValue', option, expected: 'a non-negative integer', found: String(value) })
 
 const ORDER_BY_LOCATION = { source: 'orderBy' }
 
 /**
- * The terms of an order, the first counting most. Fails with BadOptionValue unless each object names one
- * field, and no field is null.
+ * Reads the terms of an order, the most significant first. Fails with BadOptionValue unless each object has
+ * one field that is not null.
  */
 export const readOrderBy = (of: Entity, orderBy: readonly InputValues[]): readonly OrderAst[] =>
   orderBy.map(term => readOrderTerm(of, term, []))

@@ -1,21 +1,21 @@
-/** JSON that is finished: it goes out as it is. */
+/** Serialized JSON, which is written to the response unchanged. */
 export class RawJson {
   constructor(readonly text: string) {}
 
-  /** For those who do not know of it, such as plugins that log. */
+  /** Returns the parsed value, for code that does not know this class, such as logging plugins. */
   toJSON(): unknown {
     return JSON.parse(this.text)
   }
 }
 
-/** An object of members whose values are JSON texts already. */
+/** Renders an object from members whose values are serialized JSON. */
 export const renderRawObject = (members: readonly (readonly [name: string, json: string])[]): string =>
   `{${members.map(([name, json]) => `${JSON.stringify(name)}:${json}`).join(',')}}`
 
-/** A list of values that are JSON texts already. */
+/** Renders a list of serialized JSON values. */
 export const renderRawList = (items: readonly string[]): string => `[${items.join(',')}]`
 
-/** A result as JSON. Errors first, so that they are seen; the data as it is. */
+/** Renders a result as JSON, with errors first, so that they are noticed. */
 export function renderResult({
   errors,
   data,

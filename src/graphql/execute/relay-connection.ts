@@ -7,28 +7,28 @@ import type { FilterParseOptions } from './query-arguments.js'
 import { renderRawList, renderRawObject } from './raw-json.js'
 import { readSharedSelection, type SelectionResults } from './shared-selection.js'
 
-/** The parts of a connection that an operation asks for. */
+/** The parts of a connection that an operation selects. */
 export interface ConnectionSelection {
-  /** What is read of each record. */
+  /** The query for the fields of the nodes. */
   readonly query: Query
   readonly requested: WindowSelection
   readonly includesTotalCount: boolean
-  /** The answer, as JSON. */
+  /** Renders the response as JSON. */
   render(found: WindowResult): string
 }
 
 interface ConnectionData {
   readonly window: WindowResult
-  /** The JSON of each record, where they are told apart. */
+  /** The JSON of each record for each selection, if there are several selections. */
   readonly results: () => readonly SelectionResults[]
 }
 
 type ConnectionRenderer = (found: ConnectionData) => string
 
 /**
- * Reads the selection of a connection (Relay Cursor Connections, 2). `nodes` and `edges { node }` may stand
- * there more than once and ask for different fields: one reading serves them all. Where there is one such
- * place, its records go out as PostgreSQL has written them.
+ * Reads the selection of a connection (Relay Cursor Connections, 2). `nodes` and `edges { node }` can occur
+ * several times with different fields. One query reads the fields of all of them. With a single selection the
+ * records are returned as PostgreSQL wrote them.
  */
 export function readConnectionSelection(
   selectionContext: SelectionContext,
@@ -53,7 +53,7 @@ export function readConnectionSelection(
   }
 }
 
-/** What is made when it is asked for, and then kept. */
+/** Returns a function that computes its value at the first call and caches it. */
 function lazy<T>(compute: () => T): () => T {
   let computed: { readonly value: T } | undefined
   return () => {
@@ -62,7 +62,7 @@ function lazy<T>(compute: () => T): () => T {
   }
 }
 
-/** Walks the selection once, and keeps what has to be read for it. */
+/** Traverses the selection once and collects the node selections and the requested parts. */
 class ConnectionSelectionReader {
   readonly nodeSelections: CollectedField['fieldNodes'][] = []
   requested: WindowSelection = { records: false, hasNext: false, hasPrevious: false }

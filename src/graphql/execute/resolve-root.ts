@@ -19,8 +19,8 @@ import {
 import { GRAPHQL_NOTATION } from './selection.js'
 
 /**
- * The value of a root field as JSON, in the shape that was asked for: one query, one plan. Nothing below it
- * reads or computes anything.
+ * Resolves a root field to JSON in the requested shape with one query and one plan. No fields below it are
+ * resolved.
  */
 export function resolveRootField(rootField: RootFieldInfo): Promise<string> {
   const { selectionContext, variables, parentType, field, collected } = rootField
@@ -36,7 +36,7 @@ export function resolveRootField(rootField: RootFieldInfo): Promise<string> {
     : resolveConnection(target.entity, rootFieldContext)
 }
 
-/** Kept with the frame, as `viewOf` keeps what is read of a record. */
+/** Memoized by the operation plan's field, like `viewOf`. */
 const connectionSelectionOf = memoize(function connectionSelectionOf(
   collected: CollectedField,
   selectionContext: SelectionContext,
@@ -46,7 +46,7 @@ const connectionSelectionOf = memoize(function connectionSelectionOf(
   return readConnectionSelection(selectionContext, port, of, collected.fieldNodes)
 })
 
-/** Null stands for a record that is not there, or that the actor cannot see. */
+/** Returns null for a record that does not exist or that the actor cannot see. */
 async function resolveRecord(of: Entity, key: string, rootField: RootFieldContext): Promise<string> {
   const { actor, serviceRoot } = rootField.context
   const request = { ...viewOf(of, rootField), serviceRoot }

@@ -10,19 +10,19 @@ import type { GraphQLContext } from '../context.js'
 import type { CollectedField, InputValues, SelectionContext } from './collect-fields.js'
 import { GRAPHQL_NOTATION, readSelection } from './selection.js'
 
-/** The parts of the port that answer operations, and what one text in the language of OData may cost. */
+/** The services that resolve operations, and the limits of texts in the OData language. */
 export interface ServicePort {
   readonly reading: ReadService
   readonly writing: WriteService
   readonly limits: ParseLimits
 }
 
-/** A field of Query or Mutation that an operation asks for, with everything that its answer rests on. */
+/** A selected field of Query or Mutation, with everything that its result depends on. */
 export interface RootFieldInfo {
   readonly port: ServicePort
-  /** What its selection is read with. */
+  /** The context for reading its selection. */
   readonly selectionContext: SelectionContext
-  /** What its arguments are read with. */
+  /** The variables for its arguments. */
   readonly variables: InputValues
   readonly context: GraphQLContext
   readonly parentType: GraphQLObjectType
@@ -30,14 +30,14 @@ export interface RootFieldInfo {
   readonly collected: CollectedField
 }
 
-/** The same with its arguments. */
+/** A root field with its coerced arguments. */
 export interface RootFieldContext extends RootFieldInfo {
   readonly args: InputValues
 }
 
 /**
- * The selections of the same frame are read once, and with them is kept what others make of them: the plan's
- * parts, and their SQL.
+ * Memoized by the operation plan's field, so that a selection is read once and its plan parts and SQL are
+ * cached.
  */
 const recordViewOf = memoize(function recordViewOf(
   collected: CollectedField,
@@ -51,15 +51,15 @@ const recordViewOf = memoize(function recordViewOf(
   }
 })
 
-/** What is read of a record, and how it is written. */
+/** Returns the query of a record's selection, with its representation. */
 export const viewOf = (
   of: Entity,
   { collected, selectionContext, port }: Pick<RootFieldInfo, 'collected' | 'selectionContext' | 'port'>,
 ): ReadRequest => recordViewOf(collected, selectionContext, port, of)
 
 /**
- * Queries by the place that asks and the arguments there. What is made of one, its plans and SQL included,
- * takes some ten kilobytes.
+ * Queries by field and arguments. The results that are cached by one query, including plans and SQL, take
+ * about ten kilobytes.
  */
 const QUERY_CACHE = new LRUCache<string, Query>({
   max: 1000,
@@ -68,9 +68,9 @@ const QUERY_CACHE = new LRUCache<string, Query>({
 })
 
 /**
- * The query that a field and its arguments state: the same object for the same ones, so that what others make
- * of it is kept with it. Front ends ask the same again and again. Cursors are left aside: all pages of a walk
- * have one query.
+ * Returns the query of a field and its arguments. Equal fields and arguments share one object, so that
+ * results memoized by it are reused. Front ends repeat queries often. Cursors are excluded: all pages of a
+ * connection share one query.
  */
 export function cachedQueryOf(
   collected: CollectedField,

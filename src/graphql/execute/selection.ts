@@ -8,11 +8,12 @@ import { type CollectedField, collectFields, getObjectType, type SelectionContex
 import { type FilterParseOptions, readNestedQueryArguments } from './query-arguments.js'
 
 /**
- * Numbers are JSON numbers, exact, as in OData; what an answer says beside the fields is asked for by name.
+ * The representation of records in GraphQL. Numbers are exact JSON numbers, as in OData. Other facts about a
+ * record are selected by name.
  */
 export const GRAPHQL_NOTATION: Representation = { reference: '', countSuffix: '', numbersAsText: false }
 
-/** Fields of an object type that are no fields of the model. */
+/** Fields of an object type that are not fields of the model. */
 const MARK_BY_FIELD_NAME: ReadonlyMap<string, MetaField['meta']> = new Map([
   ['__typename', 'type'],
   ['id', 'id'],
@@ -20,8 +21,8 @@ const MARK_BY_FIELD_NAME: ReadonlyMap<string, MetaField['meta']> = new Map([
 ])
 
 /**
- * What is asked of the records of an entity, as the part of a query that says what is read of each. Members
- * get the names of the answer, behind `prefix`.
+ * Converts the selection on an entity's records to a query. Members have the response names with `prefix`
+ * before them.
  */
 export function readSelection(
   selectionContext: SelectionContext,
@@ -67,7 +68,7 @@ export function readSelection(
   return { select, expand, metaFields, memberOrder: fields.map(({ responseName }) => prefix + responseName) }
 }
 
-/** Members of an answer are named by columns, and PostgreSQL would cut a longer name without a word. */
+/** Response names are column names, which PostgreSQL would silently truncate. */
 function checkNameLength(name: string): string {
   if (Buffer.byteLength(name) > MAX_NAME_BYTES)
     fail({

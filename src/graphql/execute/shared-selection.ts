@@ -8,19 +8,19 @@ import type { FilterParseOptions } from './query-arguments.js'
 import { renderRawObject } from './raw-json.js'
 import { readSelection } from './selection.js'
 
-/** A record as each of the places that show it wants it. */
+/** The JSON of a record for each selection. */
 export type SelectionResults = readonly string[]
 
-/** What is read of a record once, for all places that show it. */
+/** A query that reads a record once for several selections. */
 export interface SharedSelection {
   readonly query: Query
-  /** The JSON of a record for each place. Where there is one, it is what PostgreSQL has written. */
+  /**
+   * Returns the JSON of a record for each selection. With one selection it is the text that PostgreSQL wrote.
+   */
   split(json: string): SelectionResults
 }
 
-/**
- * Reads the selections of the places of an answer that show the same record and may ask for different fields.
- */
+/** Merges several selections of the same record, which may have different fields. */
 export function readSharedSelection(
   selectionContext: SelectionContext,
   parseOptions: FilterParseOptions,
@@ -42,7 +42,7 @@ export function readSharedSelection(
   }
 }
 
-/** Members that begin with the number of a place belong to it. Numbers keep their digits. */
+/** Members whose name begins with the number of a selection belong to it. Numbers keep their digits. */
 function splitByPrefix(json: string, count: number): SelectionResults {
   const members = Object.entries(toJsonObject(parseJson(json)))
   return Array.from({ length: count }, (_, i) => {

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import express, { type Response, type Router } from 'express'
 
-/** Where GraphiQL is. */
+/** Path of GraphiQL. */
 export const GRAPHIQL_PATH = '/graphiql'
 
 const require = createRequire(import.meta.url)
@@ -12,8 +12,8 @@ const REACT_DOM = dirname(require.resolve('react-dom/package.json'))
 const GRAPHIQL = dirname(require.resolve('graphiql/package.json'))
 
 /**
- * What the page loads, by the name it has here. All of it is on this machine: no other one learns that the
- * page was opened.
+ * Files of the page by name. All of them are served from here, so that no other host learns that the page was
+ * opened.
  */
 const ASSETS: Readonly<Record<string, readonly [folder: string, file: string]>> = {
   'react.js': [REACT, 'umd/react.production.min.js'],
@@ -24,8 +24,8 @@ const ASSETS: Readonly<Record<string, readonly [folder: string, file: string]>> 
 }
 
 /**
- * No script but those files, no address but this service. The editor places its lines by style attributes,
- * and its fonts and icons stand in its style sheet.
+ * Allows only these scripts and only requests to this service. The editor positions its lines by style
+ * attributes, and its fonts and icons are in its style sheet.
  */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -40,21 +40,22 @@ const CONTENT_SECURITY_POLICY = [
 ].join('; ')
 
 /**
- * GraphiQL, a page to write and run queries in. It is open to everyone, for it holds nothing: whoever uses it
- * puts a token in. Its links are relative, so that it works behind a proxy that strips a prefix.
+ * Serves GraphiQL, a page for writing and running queries. The page needs no token, since it contains no
+ * data: the user enters a token. Its links are relative, so that it works behind a proxy that strips a
+ * prefix.
  */
 export function serveGraphiQL(): Router {
   const router = express.Router({ caseSensitive: true })
   router.get('/', ({ originalUrl }, res) => {
     const [path = ''] = originalUrl.split('?')
-    // Below a slash the links would lead elsewhere.
+    // After a trailing slash the relative links would be wrong.
     if (path.endsWith('/')) res.redirect(308, `..${GRAPHIQL_PATH}`)
     else sendPage(res)
   })
   for (const [name, [root, file]] of Object.entries(ASSETS))
     router.get(`/${name}`, (_req, res) => {
       res.setHeader('X-Content-Type-Options', 'nosniff')
-      // Asked for each time, and sent again only when it has changed.
+      // Revalidated for each request, and sent again only after a change.
       res.sendFile(file, { root, maxAge: 0 })
     })
   return router

@@ -1,9 +1,8 @@
-// The page at /graphiql, in the browser. React and GraphiQL are there already, as global names: the page
-// loads them before this file.
+// The script of /graphiql in the browser. The page has loaded React and GraphiQL as globals before it.
 
 const { React, ReactDOM, GraphiQL } = globalThis
 
-/** The token stays in this tab and is gone when it closes. */
+/** The token is stored in this tab and removed when it closes. */
 const TOKEN_STORAGE_KEY = 'listing-service:token'
 
 const EXAMPLE = `# Put a token into the tokenInput above, then press Ctrl-Enter.
@@ -44,8 +43,8 @@ const isSubscription = ({ operationName }, { definitions = [] } = {}) =>
   definitions.some(d => d.operation === 'subscription' && (!operationName || d.name?.value === operationName))
 
 /**
- * The results of a subscription, as they come (Server-Sent Events in the mode of distinct connections).
- * GraphiQL ends it when its button says so.
+ * Yields the results of a subscription (Server-Sent Events, distinct connections mode). GraphiQL ends it when
+ * the user stops it.
  */
 async function* readEvents(stream) {
   const reader = stream.pipeThrough(new TextDecoderStream()).getReader()
@@ -66,7 +65,8 @@ async function* readEvents(stream) {
 const root = ReactDOM.createRoot(document.querySelector('#graphiql'))
 
 /**
- * Begins anew for each token, since the schema is asked for with it; without one it is not asked for at all.
+ * Remounted for each token, since the schema is requested with it. Without a token the schema is not
+ * requested.
  */
 const renderGraphiQL = token =>
   root.render(

@@ -21,7 +21,7 @@ import type { NodeWithSelectionSet } from './document-limits.js'
 
 export type CostLimits = Pick<Config, 'maxCost' | 'pageSize'>
 
-/** An operation of a valid document, and the values of its variables as they were sent. */
+/** An operation of a valid document and its variables as they were sent. */
 export interface CostCheckArgs {
   readonly document: DocumentNode
   readonly operation: OperationDefinitionNode
@@ -29,24 +29,24 @@ export interface CostCheckArgs {
 }
 
 /**
- * Records that a collection in a record is taken to hold when no `first` says so: listings have about ten
+ * The assumed number of records in a collection of a record without `first`. Listings have about ten
  * pictures, six rooms and one open house.
  */
 const ASSUMED_LIST_SIZE = 10
 
-/** What is known of an operation that has passed. */
+/** The result for an operation that has passed. */
 interface CostCheckEntry {
-  /** The variables that its price depends on. */
+  /** The variables that its cost depends on. */
   readonly slicingVariables: readonly string[]
   /** Their values when it passed last. */
   readonly slicingValues: string
 }
 
 /**
- * Refuses an operation that may be expected to read more than MAX_COST records: the size of each page, times
- * that of the collections in its records. A field counts even where @skip could leave it out. `createScreen`
- * has bounded the walk; it is not repeated for the sizes that were asked for before.
- * @throws ProblemError QueryTooComplex, from the function that is returned
+ * Creates the check that refuses an operation that is expected to read more than MAX_COST records: the page
+ * size times the sizes of the collections in its records. A field counts even if @skip could omit it.
+ * `checkDocumentLimits` has limited the size of the traversal, which is not repeated for the same sizes.
+ * @throws ProblemError QueryTooComplex, from the returned function
  */
 export function createCostCheck(schema: GraphQLSchema, limits: CostLimits): (args: CostCheckArgs) => void {
   const entries = new WeakMap<OperationDefinitionNode, CostCheckEntry>()
@@ -62,7 +62,7 @@ export function createCostCheck(schema: GraphQLSchema, limits: CostLimits): (arg
   }
 }
 
-/** Arguments that say how many records a field stands for, the first one first. */
+/** Arguments that limit the records of a field. The first one present applies. */
 const SLICING_ARGUMENTS = ['first', 'last'] as const
 
 function findSlicingVariables(document: DocumentNode): readonly string[] {
@@ -76,7 +76,7 @@ function findSlicingVariables(document: DocumentNode): readonly string[] {
   return [...names]
 }
 
-/** A variable that is absent has its default; what is no number counts for nothing. */
+/** An absent variable has its default value. A value that is not a number does not count. */
 const toSlicingValues = (slicingVariables: readonly string[], variables: InputValues): string =>
   slicingVariables
     .map(name =>
@@ -99,7 +99,7 @@ class CostCalculator {
     this.#fragments = fragmentsOf(args.document)
   }
 
-  /** `times`: how many objects of this type the answer may hold. */
+  /** `times`: the number of objects of this type that the response can contain. */
   addSelectionSet({ selectionSet }: NodeWithSelectionSet, type: GraphQLNamedType, multiplier: number): void {
     for (const selection of selectionSet?.selections ?? []) {
       if (selection.kind === Kind.FIELD) this.#addField(selection, type, multiplier)
@@ -141,7 +141,8 @@ class CostCalculator {
   }
 
   /**
-   * How many records a field stands for. The parts of a connection stand for those that are counted already.
+   * Returns the number of records that a field counts for. The parts of a connection count for records that
+   * are counted already.
    */
   #listSizeOf(field: GraphQLField<unknown, unknown>, node: FieldNode): number {
     if (!field.args.some(argument => argument.name === 'first')) return 1
@@ -178,6 +179,6 @@ class CostCalculator {
   }
 }
 
-/** Types of records implement Node, and only they do. */
+/** Exactly the types of records implement Node. */
 const isRecordType = (type: GraphQLNamedType): boolean =>
   type.name === 'Node' || (isObjectType(type) && type.getInterfaces().some(({ name }) => name === 'Node'))

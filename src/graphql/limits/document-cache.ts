@@ -2,12 +2,12 @@ import type { DocumentNode } from 'graphql'
 import { LRUCache } from 'lru-cache'
 
 /**
- * Characters of the documents that are kept. What is made of one, with its tokens and its frame, takes some
- * hundred bytes for each.
+ * Maximum characters of the cached documents. The document, its tokens and its plan take several hundred
+ * bytes per character.
  */
 const MAX_CACHED_DOCUMENT_CHARACTERS = 2 ** 19
 
-/** Valid documents, by their text or a digest of it. */
+/** Valid documents by their text or a digest of it. */
 type DocumentCache = LRUCache<string, DocumentNode>
 
 export const createDocumentCache = (): DocumentCache =>
@@ -17,8 +17,8 @@ export const createDocumentCache = (): DocumentCache =>
   })
 
 /**
- * The same for Apollo, whose own store writes each document as JSON to know its size, and keeps some hundred
- * megabytes.
+ * The cache for Apollo. Its own cache serializes each document to determine its size, and takes several
+ * hundred megabytes.
  */
 export function createDocumentStore() {
   const documents = createDocumentCache()

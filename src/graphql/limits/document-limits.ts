@@ -29,7 +29,7 @@ export type DocumentLimits = Pick<
   | 'maxDepth'
 >
 
-/** Documents that have passed are known again by their text: clients send the same few. */
+/** Documents that have passed are cached by their text, since clients send the same few documents. */
 const ACCEPTED_CACHE_OPTIONS = {
   max: 1000,
   maxSize: 8_388_608,
@@ -37,12 +37,13 @@ const ACCEPTED_CACHE_OPTIONS = {
 }
 
 /**
- * Refuses documents that would cost too much to validate: before that and before anything else, since
- * validation compares fields with each other and follows fragments (graphql-js: 0.45 s for 4500 tokens of
- * fragments that spread each other). Text that is no document is left to Apollo's parser. Own code, since the
- * packages of graphql-armor are rules of validation, come after those of the specification, are made for
- * Apollo Server 4 and neither stop at a budget nor know how many records an argument asks for.
- * @throws ProblemError QueryTooComplex, from the function that is returned
+ * Creates the check that refuses documents that would be too expensive to validate. It runs before everything
+ * else, since validation compares fields with each other and follows fragments (graphql-js: 0.45 s for 4500
+ * tokens of fragments that spread each other). A syntax error is left to Apollo's parser. The packages of
+ * graphql-armor are not used: they are validation rules that run after those of the specification, are made
+ * for Apollo Server 4, do not stop at a limit, and do not know the number of records that an argument
+ * requests.
+ * @throws ProblemError QueryTooComplex, from the returned function
  */
 export function createDocumentLimitsCheck(limits: DocumentLimits): (text: string) => void {
   const accepted = new LRUCache<string, true>(ACCEPTED_CACHE_OPTIONS)
@@ -87,8 +88,8 @@ const NESTING_DELTA: ReadonlyMap<TokenKind, number> = new Map([
 ])
 
 /**
- * Counts while it reads, so that nothing is built of a text that is too large, and the parser, which calls
- * itself for each bracket, never runs out of stack.
+ * Counts tokens and brackets while it reads, so that nothing is built for a text that is too large, and the
+ * recursive parser does not overflow the stack.
  */
 class LimitedLexer extends Lexer {
   readonly #limits: DocumentLimits
@@ -99,7 +100,7 @@ class LimitedLexer extends Lexer {
   constructor(source: Source, limits: DocumentLimits) {
     super(source)
     this.#limits = limits
-    // A filter has two brackets for each of its levels, `{and: [`; a field with a filter two more.
+    // A filter has two brackets for each of its levels, `{and: [`. A field with a filter has two more.
     this.#maxNesting = 2 * limits.maxDepth + limits.maxSelectionDepth + 2
   }
 
@@ -113,20 +114,20 @@ class LimitedLexer extends Lexer {
   }
 }
 
-/** A selection set, or what has one. */
+/** A selection set or a node with one. */
 export interface NodeWithSelectionSet {
   readonly selectionSet?: { readonly selections: readonly SelectionNode[] } | undefined
 }
 
 /**
- * Walks operations as they would be executed: a fragment counts wherever it is spread, so one that doubles
- * thirty times soon comes to the end of the budget.
+ * Traverses operations as they would be executed. A fragment counts wherever it is spread, so fragments that
+ * double thirty times reach the limit quickly.
  */
 class DocumentLimitsChecker {
   #selectionCount = 0
   #aliasCount = 0
   #rootFieldCount = 0
-  /** Fragments that are being walked: one within itself is an error of validation. */
+  /** Fragments in the current path. A cycle is an error of validation. */
   readonly #activeFragments = new Set<string>()
 
   constructor(
@@ -146,7 +147,7 @@ class DocumentLimitsChecker {
     this.#checkSelectionSet(operation, 1)
   }
 
-  /** `level`: that of the fields in it, 1 at the root. */
+  /** `level` is the level of the fields in the selection set, 1 at the root. */
   #checkSelectionSet({ selectionSet }: NodeWithSelectionSet, depth: number): void {
     for (const selection of selectionSet?.selections ?? []) this.#checkSelection(selection, depth)
   }

@@ -1,8 +1,8 @@
 import { DirectiveLocation, GraphQLDirective, GraphQLEnumType, GraphQLSchema, isEnumType } from 'graphql'
 
 /**
- * Locations that graphql-js knows and the GraphQL specification of September 2025 (3.13) does not. Clients
- * that check the locations, such as graphql-core 3.2 of Python, refuse a schema that names one.
+ * Locations that graphql-js defines and the GraphQL specification of September 2025 (3.13) does not. Clients
+ * that check the locations, such as graphql-core 3.2 of Python, reject a schema with one of them.
  */
 const UNSPECIFIED_LOCATIONS: ReadonlySet<string> = new Set([DirectiveLocation.DIRECTIVE_DEFINITION])
 

@@ -9,7 +9,7 @@ import {
 } from '../../query/functions.js'
 import { collectionFilterInputNameOf, filterInputNameOf, isExposed, SCALAR_OF, upperFirst } from './names.js'
 
-/** What a function takes behind the value that it is asked of. */
+/** An argument of a function, besides the value that the function applies to. */
 export interface FunctionArgument {
   readonly name: string
   readonly type: ValueType
@@ -17,20 +17,20 @@ export interface FunctionArgument {
   readonly optional: boolean
 }
 
-/** What a field of a filter input means. `to` is the input that goes on from there. */
+/** The meaning of a field of a filter input. `to` names the input of the field's value. */
 export type FilterOperator =
-  /** Both, either, or not what the same input says. */
+  /** Conjunction, disjunction or negation of conditions of the same input. */
   | { readonly kind: 'and' | 'or' | 'not'; readonly to: string }
   /** A field or navigation of a record, by its name. */
   | { readonly kind: 'field'; readonly to: string }
   | { readonly kind: 'any' | 'all'; readonly to: string }
   | { readonly kind: 'isEmpty' | 'isNull' }
   | { readonly kind: 'count'; readonly to: string }
-  /** How many records there are of which a filter is true. */
+  /** The number of related records that match a filter. */
   | { readonly kind: 'countOf'; readonly filter: string; readonly to: string }
-  /** A function that is true or false of the value. */
+  /** A function with a Boolean result. */
   | { readonly kind: 'predicate'; readonly fn: string; readonly argument: FunctionArgument }
-  /** A function that makes another value. */
+  /** A function with another result. */
   | {
       readonly kind: 'function'
       readonly fn: FunctionName
@@ -42,7 +42,7 @@ export type FilterOperator =
 /** A field of a filter input. */
 export interface FilterField {
   readonly name: string
-  /** As the schema has it: `[String]`. */
+  /** The type in the schema, such as `[String]`. */
   readonly type: string
   readonly description?: string
   readonly deprecated?: string
@@ -56,18 +56,18 @@ export interface FilterInput {
   readonly fields: ReadonlyMap<string, FilterField>
 }
 
-/** These are said by the inputs themselves: `and`, `or` and `not` of each. */
+/** Operators that are fields of every input: `and`, `or` and `not`. */
 const LOGICAL_OPERATORS: ReadonlySet<string> = new Set(['and', 'or', 'not'])
 
-/** What arguments are called; one that is not named here is the `value`. */
+/** Argument names. Arguments without an entry are called `value`. */
 const ARGUMENT_NAMES: Readonly<Record<string, readonly string[]>> = {
   substring: ['start', 'length'],
   case: ['then'],
   'geo.distance': ['to'],
 }
 
-/** Types that a value can have when something is asked of it. A polygon is only given. */
-const FILTERABLE_TYPES = (Object.keys(SCALAR_OF) as ValueType[]).filter(type => type !== 'GeographyPolygon') // keys of a record of them
+/** Types of values that a filter can apply to. A polygon is only an argument. */
+const FILTERABLE_TYPES = (Object.keys(SCALAR_OF) as ValueType[]).filter(type => type !== 'GeographyPolygon') // the keys are value types
 
 const toFilterField = (
   name: string,
@@ -85,8 +85,8 @@ const valueCollectionFilterNameOf = (type: ValueType) => `${SCALAR_OF[type]}Coll
 
 function logicalFieldsOf(to: string): readonly FilterField[] {
   return [
-    toFilterField('and', `[${to}!]`, { kind: 'and', to }, 'True of an empty list.'),
-    toFilterField('or', `[${to}!]`, { kind: 'or', to }, 'False of an empty list.'),
+    toFilterField('and', `[${to}!]`, { kind: 'and', to }, 'True for an empty list.'),
+    toFilterField('or', `[${to}!]`, { kind: 'or', to }, 'False for an empty list.'),
     toFilterField('not', to, { kind: 'not', to }),
   ]
 }
@@ -95,13 +95,12 @@ function toFilterInput(name: string, description: string, fields: readonly Filte
   return { name, description, fields: new Map([...logicalFieldsOf(name), ...fields].map(f => [f.name, f])) }
 }
 
-/** What can be asked of a record. */
+/** Returns the filter input of an entity's records. */
 const toRecordFilterInput = (of: Entity): FilterInput =>
-  toFilterInput(
-    filterInputNameOf(of),
-    `Conditions on a record of ${of.typeName}: all that are given must hold.`,
-    [...of.scalars.filter(isExposed).map(toRecordFilterField), ...of.navigations.map(toRecordFilterField)],
-  )
+  toFilterInput(filterInputNameOf(of), `Conditions on a ${of.typeName} record. All of them must hold.`, [
+    ...of.scalars.filter(isExposed).map(toRecordFilterField),
+    ...of.navigations.map(toRecordFilterField),
+  ])
 
 function toRecordFilterField(of: Field): FilterField {
   const filterName = fieldFilterNameOf(of)
@@ -120,7 +119,7 @@ function fieldFilterNameOf(of: Field): string {
     : filterInputNameOf(getEntity(of.target))
 }
 
-/** What can be asked of a collection, whatever it holds. */
+/** Returns the fields that every collection filter has. */
 function collectionFieldsOf(item: string): readonly FilterField[] {
   const count = valueFilterNameOf('Int64')
   return [
@@ -128,11 +127,16 @@ function collectionFieldsOf(item: string): readonly FilterField[] {
       'any',
       item,
       { kind: 'any', to: item },
-      'True of one at least. An empty object: there is one.',
+      'True for at least one item. An empty object matches every item.',
     ),
-    toFilterField('all', item, { kind: 'all', to: item }, 'True of each; of an empty collection too.'),
+    toFilterField(
+      'all',
+      item,
+      { kind: 'all', to: item },
+      'True for every item, also if the collection is empty.',
+    ),
     toFilterField('isEmpty', 'Boolean', { kind: 'isEmpty' }),
-    toFilterField('count', count, { kind: 'count', to: count }, 'How many there are.'),
+    toFilterField('count', count, { kind: 'count', to: count }, 'The number of items.'),
   ]
 }
 
@@ -140,21 +144,21 @@ function toRecordCollectionFilterInput(of: Entity): FilterInput {
   const [filter, to] = [filterInputNameOf(of), valueFilterNameOf('Int64')]
   return toFilterInput(
     collectionFilterInputNameOf(of),
-    `Conditions on related records of ${of.typeName}: all that are given must hold.`,
+    `Conditions on related ${of.typeName} records. All of them must hold.`,
     [
       ...collectionFieldsOf(filter),
       toFilterField(
         'countOf',
         `${of.typeName}CountStep`,
         { kind: 'countOf', filter, to },
-        'How many there are of which the filter is true.',
+        'The number of records that match the filter.',
       ),
     ],
   )
 }
 
 const toValueCollectionFilterInput = (type: ValueType): FilterInput =>
-  toFilterInput(valueCollectionFilterNameOf(type), `Conditions on a collection of ${SCALAR_OF[type]}: all that are given must hold.`, [
+  toFilterInput(valueCollectionFilterNameOf(type), `Conditions on a collection of ${SCALAR_OF[type]}. All of them must hold.`, [
     ...collectionFieldsOf(valueFilterNameOf(type)),
     toFilterField('has', SCALAR_OF[type], { kind: 'predicate', fn: 'has', argument: toFunctionArgument('has', type, 0, false) }, 'Values of a lookup, with commas between them: all must be there.'),
     ...functionFieldsOf(`Collection(${type})`, valueCollectionFilterNameOf(type)),
@@ -163,7 +167,7 @@ const toValueCollectionFilterInput = (type: ValueType): FilterInput =>
 const toValueFilterInput = (type: ValueType): FilterInput =>
   toFilterInput(
     valueFilterNameOf(type),
-    `Conditions on a value of type ${SCALAR_OF[type]}: all that are given must hold.`,
+    `Conditions on a value of type ${SCALAR_OF[type]}. All of them must hold.`,
     [
       ...(type === 'GeographyPoint' ? [toFilterField('isNull', 'Boolean', { kind: 'isNull' })] : []),
       ...functionFieldsOf(type, valueFilterNameOf(type)),
@@ -172,11 +176,11 @@ const toValueFilterInput = (type: ValueType): FilterInput =>
   )
 
 /**
- * One field for each function that takes the type first; for each of its overloads if what they take or make
- * differs.
+ * Returns one field for each function whose first parameter has the type. Overloads with different parameters
+ * or results have separate fields.
  */
 function functionFieldsOf(type: ExprType, owner: string): readonly FilterField[] {
-  return (Object.keys(FUNCTIONS) as FunctionName[]) // keys of FUNCTIONS
+  return (Object.keys(FUNCTIONS) as FunctionName[]) // the keys are function names
     .filter(fn => !LOGICAL_OPERATORS.has(fn))
     .flatMap(fn => {
       const groups = groupOverloads(FUNCTIONS[fn].filter(s => s.args[0] === type))
@@ -184,7 +188,10 @@ function functionFieldsOf(type: ExprType, owner: string): readonly FilterField[]
     })
 }
 
-/** Overloads of which one takes more of the same are one group, `substring` with and without a length. */
+/**
+ * Groups overloads that differ only in the number of arguments, such as `substring` with and without a
+ * length.
+ */
 function groupOverloads(overloads: readonly Signature[]): readonly (readonly Signature[])[] {
   const groups = new Map<string, readonly Signature[]>()
   for (const s of overloads) {
@@ -219,17 +226,17 @@ function toFunctionArgument(fn: string, type: ExprType, index: number, optional:
   const item = /^Collection\((\w+)\)$/.exec(type)?.[1]
   return {
     name: ARGUMENT_NAMES[fn]?.[index] ?? 'value',
-    type: (item ?? type) as ValueType, // what is in the brackets, by construction of Type
+    type: (item ?? type) as ValueType, // the type in the brackets, by construction of ExprType
     list: item !== undefined,
     optional,
   }
 }
 
-/** The type of an argument in the schema. Null may stand everywhere in a list. */
+/** Returns the type of an argument in the schema. Items of a list can be null. */
 export const argumentTypeOf = ({ type, list }: FunctionArgument): string =>
   list ? `[${SCALAR_OF[type]}]` : SCALAR_OF[type]
 
-/** `asString` and so on: the value as another type, null where it does not fit. */
+/** Returns the cast fields, named `as` and the scalar. The result is null if the value does not fit. */
 function castFieldsOf(type: ValueType): readonly FilterField[] {
   return FILTERABLE_TYPES.filter(other => other !== type && CASTS[other]?.includes(type)).map(other =>
     toFilterField(`as${SCALAR_OF[other]}`, valueFilterNameOf(other), {
@@ -249,8 +256,8 @@ const COLLECTION_ITEMS = {
 }
 
 /**
- * Every filter input, by name: derived from the model and from FUNCTIONS. The schema prints them and the
- * reader of filters follows them, so that neither knows a field that the other does not.
+ * Every filter input by name, derived from the model and from FUNCTIONS. The schema prints the inputs, and
+ * the reader of filters follows them.
  */
 export const FILTER_INPUTS: ReadonlyMap<string, FilterInput> = new Map(
   [

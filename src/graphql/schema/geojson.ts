@@ -19,13 +19,13 @@ const isPosition = (json: JsonValue | undefined): boolean => {
   return numbers.length >= 2 && numbers.every(text => text !== undefined && isNumber(text))
 }
 
-/** Numbers may be texts, as those of Decimal are. */
+/** Numbers can be strings, as for Decimal. */
 const toNumberText = (json: JsonValue): string | undefined =>
   json instanceof JsonNumber ? json.text : typeof json === 'string' ? json : undefined
 
 /**
- * The value of a literal (`Value` in query/ast.ts) for a GeoJSON Point (RFC 7946, 3.1.2) in WGS 84;
- * `undefined` if it is none.
+ * Returns the literal value (`Value` in query/ast.ts) for a GeoJSON Point (RFC 7946, 3.1.2) in WGS 84, or
+ * undefined for an invalid point.
  */
 export function readGeoJsonPoint(json: JsonValue): string | undefined {
   const position = toWktPosition(coordinatesOf(json, 'Point'))
@@ -34,7 +34,7 @@ export function readGeoJsonPoint(json: JsonValue): string | undefined {
     : readGeoLiteral('Geography', `SRID=4326;POINT(${position})`)?.value
 }
 
-/** The same for a GeoJSON Polygon (RFC 7946, 3.1.6). */
+/** Returns the literal value for a GeoJSON Polygon (RFC 7946, 3.1.6), or undefined for an invalid polygon. */
 export function readGeoJsonPolygon(json: JsonValue): string | undefined {
   const rings = itemsOf(coordinatesOf(json, 'Polygon')).map(ring => itemsOf(ring).map(toWktPosition))
   if (rings.flat().includes(undefined)) return undefined
@@ -44,7 +44,7 @@ export function readGeoJsonPolygon(json: JsonValue): string | undefined {
   )?.value
 }
 
-/** Another member could move the shape, as the `crs` of old did: then it is refused. */
+/** Refuses other members, since the former `crs` could change the meaning of the coordinates. */
 function coordinatesOf(json: JsonValue, type: string): JsonValue | undefined {
   if (!isObject(json) || Object.keys(json).length !== 2 || json['type'] !== type) return undefined
   return json['coordinates']
@@ -52,7 +52,7 @@ function coordinatesOf(json: JsonValue, type: string): JsonValue | undefined {
 
 const itemsOf = (json: JsonValue | undefined): readonly JsonValue[] => (isList(json) ? json : [])
 
-/** `longitude latitude`, in digits. */
+/** Returns `longitude latitude` in digits. */
 function toWktPosition(json: JsonValue | undefined): string | undefined {
   const numbers = itemsOf(json).map(item => toPlainDecimal(toNumberText(item) ?? ''))
   return numbers.length < 2 || numbers.includes(undefined) ? undefined : numbers.join(' ')

@@ -1,23 +1,25 @@
 import type { Entity } from '../../model/model.js'
 import { ENTITY_OF_TYPE } from './names.js'
 
-/** What a global id names. */
+/** The entity and key of a global id. */
 export interface ResolvedGlobalId {
   readonly of: Entity
   readonly key: string
 }
 
 /**
- * The opaque id of a record (Relay, Object Identification). Ids of records that are read are made by
- * PostgreSQL, in the same form.
+ * Returns the opaque id of a record (Relay, Object Identification). PostgreSQL builds the ids of records that
+ * are read, in the same form.
  */
 export const toGlobalId = ({ of, key }: ResolvedGlobalId): string =>
   Buffer.from(`${of.typeName}:${key}`, 'utf8').toString('base64url')
 
-/** Within 64 bits, and as PostgreSQL writes it: any other form would find a record whose id it is not. */
+/**
+ * An integer within 64 bits in PostgreSQL's text form. Another form would find a record with a different id.
+ */
 const INT64_KEY = /^(?:0|[1-9]\d{0,17})$/
 
-/** What an id names; undefined if this service made no such id. */
+/** Returns the entity and key of an id, or undefined if the id is not one of this service. */
 export function readGlobalId(id: string): ResolvedGlobalId | undefined {
   const text = Buffer.from(id, 'base64url').toString('utf8')
   const separator = text.indexOf(':')

@@ -16,7 +16,7 @@ import { isGeoJsonPoint, isGeoJsonPolygon } from './geojson.js'
 type VariableValues = { readonly [name: string]: unknown }
 
 /**
- * A scalar of the schema. `read` gives the value as readers of arguments take it, or fails with BadLiteral.
+ * A scalar of the schema. `coerceInput` returns the value for readers of arguments, or fails with BadLiteral.
  */
 interface ScalarDefinition {
   readonly name: string
@@ -28,10 +28,7 @@ interface ScalarDefinition {
 const RFC_3339 = 'https://www.rfc-editor.org/rfc/rfc3339#section-5.6'
 const RFC_7946 = 'https://www.rfc-editor.org/rfc/rfc7946#section-3.1'
 
-/**
- * The scalars beside those of GraphQL. Numbers are read as text in the digits they were written with, so that
- * none is lost.
- */
+/** The custom scalars. Numbers are read as text with their original digits, so that no digit is lost. */
 export const SCALAR_DEFINITIONS: readonly ScalarDefinition[] = [
   {
     name: 'Decimal',
@@ -42,7 +39,7 @@ export const SCALAR_DEFINITIONS: readonly ScalarDefinition[] = [
   {
     name: 'Long',
     description:
-      'A whole number of 64 bits. It is written as a number with all its digits, and read from a string or a number.',
+      'A 64-bit integer. It is written as a number with all its digits, and read from a string or a number.',
     coerceInput: (json, type) =>
       readNumberText(json, type, text => /^Int/.test(readNumberLiteral(text)?.type ?? '')),
   },
@@ -67,7 +64,7 @@ export const SCALAR_DEFINITIONS: readonly ScalarDefinition[] = [
   },
   {
     name: 'Duration',
-    description: 'A length of time, of days at most: P1DT2H30M.',
+    description: 'A duration in days, hours, minutes and seconds: P1DT2H30M.',
     specifiedBy: 'https://www.w3.org/TR/xmlschema11-2/#dayTimeDuration',
     coerceInput: (json, type) =>
       (typeof json === 'string' ? toDurationSeconds(json) : undefined) ??
@@ -76,7 +73,7 @@ export const SCALAR_DEFINITIONS: readonly ScalarDefinition[] = [
   {
     name: 'GeoPoint',
     description:
-      'A position as a Point of GeoJSON, the longitude first: { type: "Point", coordinates: [-105, 39.7] }.',
+      'A position as a GeoJSON Point, with the longitude first: { type: "Point", coordinates: [-105, 39.7] }.',
     specifiedBy: `${RFC_7946}.2`,
     coerceInput: (json, type) =>
       isGeoJsonPoint(json)
@@ -85,7 +82,8 @@ export const SCALAR_DEFINITIONS: readonly ScalarDefinition[] = [
   },
   {
     name: 'GeoPolygon',
-    description: 'An area as a Polygon of GeoJSON: rings of positions, of which the last is the first again.',
+    description:
+      'An area as a GeoJSON Polygon: rings of positions. The last position of a ring equals the first.',
     specifiedBy: `${RFC_7946}.6`,
     coerceInput: (json, type) =>
       isGeoJsonPolygon(json)
@@ -98,7 +96,10 @@ export const SCALAR_DEFINITIONS: readonly ScalarDefinition[] = [
   },
 ]
 
-/** Resolvers of the scalars, by name. What comes from the database is finished, so it is written as it is. */
+/**
+ * The scalar types by name. Values from the database are already serialized, so `serialize` returns them
+ * unchanged.
+ */
 export const SCALARS: Readonly<Record<string, GraphQLScalarType>> = Object.fromEntries(
   SCALAR_DEFINITIONS.map(row => [row.name, toScalarType(row)]),
 )
@@ -117,13 +118,12 @@ function toScalarType({ name, description, specifiedBy, coerceInput }: ScalarDef
             : failInvalidScalar(
                 name,
                 variableToJson(value),
-                'A number of so many digits has to be a string.',
+                'A number with this many digits must be a string.',
               ),
           name,
         ),
       ),
-    // When a document is validated its variables have no values yet: then only what has none can be looked
-    // at.
+    // During validation variables have no values yet, so only literals without variables are checked.
     parseLiteral: (node, variables) =>
       !variables && hasVariable(node)
         ? null
@@ -131,7 +131,7 @@ function toScalarType({ name, description, specifiedBy, coerceInput }: ScalarDef
   })
 }
 
-/** Turns a problem into the error that graphql-js reports, with code and message of the catalogue. */
+/** Converts a problem to the error that graphql-js reports, with code and message of the catalog. */
 function withGraphQLErrors<T>(read: () => T, node?: ValueNode): T {
   try {
     return read()
@@ -172,16 +172,20 @@ function readTemporal(
   return failInvalidScalar(
     type,
     json,
-    value.reason === 'year' ? 'The years are 0001 to 9999.' : DATE_TIME_LITERAL_HINTS[value.reason],
+    value.reason === 'year'
+      ? 'The year must be between 0001 and 9999.'
+      : DATE_TIME_LITERAL_HINTS[value.reason],
   )
 }
 
-/** A double holds every decimal number of 15 digits. With more digits several numbers become one double. */
+/**
+ * A double represents every decimal number of 15 digits. With more digits several numbers become one double.
+ */
 const MAX_EXACT_DOUBLE_DIGITS = 15
-/** Below it a double has fewer digits, down to zero. */
+/** The smallest number with the full precision of a double. */
 const MIN_NORMAL_DOUBLE = 2.2250738585072014e-308
 
-/** Returns true if a double holds the number without a change; `text` is a number of JSON. */
+/** Returns true if a double represents the number exactly. `text` is a JSON number. */
 export function fitsDouble(text: string): boolean {
   const double = Number(text)
   if (String(double) === text) return true
@@ -198,15 +202,15 @@ const isExactNumber = (value: unknown): boolean =>
   Number.isSafeInteger(value) ||
   (Number.isFinite(value) && digitsOf(String(value)).length <= MAX_EXACT_DOUBLE_DIGITS)
 
-/** A value of a variable, which has been JSON, with the text of each number. */
+/** Converts the value of a variable, which was JSON, and preserves the text of each number. */
 function variableToJson(value: unknown): JsonValue {
   if (typeof value === 'number') return new JsonNumber(String(value))
   if (Array.isArray(value)) return value.map(variableToJson)
-  if (typeof value !== 'object' || value === null || value instanceof JsonNumber) return value as JsonValue // JSON has nothing else
+  if (typeof value !== 'object' || value === null || value instanceof JsonNumber) return value as JsonValue // JSON has no other values
   return toNullPrototypeObject(Object.entries(value).map(([name, member]) => [name, variableToJson(member)]))
 }
 
-/** A literal of a document, with the text of each number. Variables may stand within it. */
+/** Converts a literal, which may contain variables, and preserves the text of each number. */
 function literalToJson(node: ValueNode, variables: VariableValues): JsonValue {
   switch (node.kind) {
     case Kind.INT:
@@ -229,7 +233,7 @@ function literalToJson(node: ValueNode, variables: VariableValues): JsonValue {
   }
 }
 
-/** Without a prototype, so that any name is harmless. */
+/** Without a prototype, so that every member name is safe. */
 const toNullPrototypeObject = (members: readonly (readonly [string, JsonValue])[]): JsonValue =>
   Object.assign(Object.create(null), Object.fromEntries(members))
 

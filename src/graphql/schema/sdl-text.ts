@@ -1,4 +1,4 @@
-/** What stands in a definition: a field, or an argument of one. */
+/** A field, or an argument of a field. */
 export interface FieldDefinition {
   readonly name: string
   readonly type: string
@@ -7,19 +7,19 @@ export interface FieldDefinition {
   readonly args?: readonly FieldDefinition[]
 }
 
-/** A type of the schema with members. */
+/** A type with fields. */
 export interface TypeDefinition {
-  /** `type Property implements Node`. */
+  /** For example `type Property implements Node`. */
   readonly head: string
   readonly description: string
   readonly fields: readonly FieldDefinition[]
 }
 
-/** A description as a block string on one line (GraphQL specification, 2.9.4). */
+/** Renders a description as a block string on one line (GraphQL specification, 2.9.4). */
 export const renderDescription = (text: string): string =>
   `"""${text.replaceAll('"""', '\\"""')}${/["\\]$/.test(text) ? ' ' : ''}"""`
 
-/** A definition of the schema language, with a line break at its end. */
+/** Renders a definition in the schema definition language, with a line break at its end. */
 export const renderTypeDefinition = ({ head, description, fields }: TypeDefinition): string =>
   `${renderDescription(description)}\n${head} {\n${fields.map(m => renderFieldDefinition(m, '  ')).join('')}}\n`
 
@@ -32,7 +32,7 @@ function renderFieldDefinition(
   return `${descriptionText}${indent}${name}${renderArguments(args, indent)}: ${type}${deprecation}\n`
 }
 
-/** On lines of their own where there is something to say about them. */
+/** Arguments are on separate lines if they have descriptions. */
 function renderArguments(args: readonly FieldDefinition[], indent: string): string {
   if (args.length === 0) return ''
   const isUndescribed = args.every(a => a.description === undefined)

@@ -15,47 +15,47 @@ import type { FieldDefinition, TypeDefinition } from './sdl-text.js'
 const ID_FIELD: FieldDefinition = {
   name: 'id',
   type: 'ID!',
-  description: 'Names the record among all records: what `node` takes.',
+  description: 'Identifies the record among all records, for `node`.',
 }
 const ETAG_FIELD: FieldDefinition = {
   name: 'etag',
   type: 'String!',
-  description: 'Version of the record: what `ifMatch` takes.',
+  description: 'Version of the record, for `ifMatch`.',
 }
 
 const filterArguments = (of: Entity): readonly FieldDefinition[] => [
-  { name: 'filter', type: filterInputNameOf(of), description: 'Which records.' },
+  { name: 'filter', type: filterInputNameOf(of), description: 'Selects records.' },
   {
     name: 'where',
     type: 'String',
     description:
-      'Which records, as the text of a filter of OData, for what `filter` cannot say. With both, both must hold.',
+      'Selects records by an OData filter as text, for conditions that `filter` cannot express. With both, both must hold.',
   },
 ]
 const orderByArgument = (of: Entity): FieldDefinition => ({
   name: 'orderBy',
   type: `[${orderInputNameOf(of)}!]`,
-  description: 'One field in each object. What is equal in all of them is in the order of the keys.',
+  description: 'One field in each object. Records that are equal in all of them are ordered by key.',
 })
 const SKIP_ARGUMENT: FieldDefinition = {
   name: 'skip',
   type: 'Int',
-  description: 'Leaves out that many records first. To read far, use cursors.',
+  description: 'Number of records to skip. Use cursors to read further.',
 }
 
-/** The arguments of a field that gives a page of an entity. */
+/** Returns the arguments of a connection field. */
 export const connectionArguments = (of: Entity): readonly FieldDefinition[] => [
   ...filterArguments(of),
   ...(SEARCHABLE_ENTITIES.has(of.name) ? [{ name: 'search', type: 'String', description: 'Words to look for in the texts of a record; also "whole phrases", AND, OR and NOT.' }] : []),
   orderByArgument(of),
   { name: 'first', type: 'Int', description: 'The size of the page.' },
-  { name: 'after', type: 'String', description: 'The page begins behind this cursor.' },
+  { name: 'after', type: 'String', description: 'The page starts after this cursor.' },
   { name: 'last', type: 'Int', description: 'The size of a page that is read backwards.' },
   { name: 'before', type: 'String', description: 'The page ends before this cursor.' },
   SKIP_ARGUMENT,
 ] // biome-ignore format: one row an argument
 
-/** The object type of an entity, its connection and edge, and what orders and changes its records. */
+/** Returns the object type of an entity, its connection and edge types, and its order and record inputs. */
 export function toTypeDefinitions(of: Entity): readonly TypeDefinition[] {
   return [
     toObjectType(of),
@@ -78,7 +78,7 @@ function toObjectType(of: Entity): TypeDefinition {
   }
 }
 
-/** The field has a value in every record, for every reader. */
+/** Returns true for a field with a value in every record for every reader. */
 const isNonNull = ({ nullable, readableBy, address }: Scalar) =>
   !nullable && readableBy === 'everyone' && !address
 
@@ -89,7 +89,7 @@ const toFieldDefinition = (s: Scalar, nonNullSuffix: string): FieldDefinition =>
   ...(s.deprecated !== undefined && { deprecated: s.deprecated }),
 })
 
-/** The words of the model, and the Lookup that holds the values. */
+/** Returns the description of the model with the name of the field's Lookup. */
 const describeField = ({ description, lookup }: Scalar) =>
   lookup ? `${description} Values: the Lookup ${lookup.name}.` : description
 
@@ -99,7 +99,7 @@ function toNavigationField({ name, target, collection, description }: Navigation
   const args = [
     ...filterArguments(of),
     orderByArgument(of),
-    { name: 'first', type: 'Int', description: 'That many at most. Without it: all.' },
+    { name: 'first', type: 'Int', description: 'Maximum number of records. Without it all are returned.' },
     SKIP_ARGUMENT,
   ]
   return { name, type: `[${of.typeName}!]!`, description, args }
@@ -107,7 +107,7 @@ function toNavigationField({ name, target, collection, description }: Navigation
 
 const toConnectionType = (of: Entity): TypeDefinition => ({
   head: `type ${connectionTypeNameOf(of)}`,
-  description: `A page of records of ${of.typeName}.`,
+  description: `A page of ${of.typeName} records.`,
   fields: [
     { name: 'edges', type: `[${edgeTypeNameOf(of)}!]!` },
     { name: 'nodes', type: `[${of.typeName}!]!`, description: 'The records, without their cursors.' },
@@ -115,28 +115,28 @@ const toConnectionType = (of: Entity): TypeDefinition => ({
     {
       name: 'totalCount',
       type: 'Int!',
-      description: 'How many records there are on all pages. Counted only if it is asked for.',
+      description: 'Number of records on all pages. Counted only if it is selected.',
     },
   ],
 })
 
 const toEdgeType = (of: Entity): TypeDefinition => ({
   head: `type ${edgeTypeNameOf(of)}`,
-  description: `A record of ${of.typeName} in a page.`,
+  description: `A ${of.typeName} record in a page.`,
   fields: [
     {
       name: 'cursor',
       type: 'String!',
-      description: 'Where the record stands: what `after` and `before` take, with the same filter and order.',
+      description: 'The position of the record, for `after` and `before` with the same filter and order.',
     },
     { name: 'node', type: `${of.typeName}!` },
   ],
 })
 
-/** What records can be ordered by: also fields of the one record that a navigation leads to. */
+/** Returns the order input: fields of the record, and of the single record that a navigation leads to. */
 const toOrderInput = (of: Entity): TypeDefinition => ({
   head: `input ${orderInputNameOf(of)}`,
-  description: `One field to order records of ${of.typeName} by. Null comes first in ascending order.`,
+  description: `One field to order ${of.typeName} records by. Null comes first in ascending order.`,
   fields: [
     ...of.scalars.filter(isSortable).map((s): FieldDefinition => ({ name: s.name, type: 'Direction', ...(s.deprecated !== undefined && { deprecated: s.deprecated }) })),
     ...of.navigations.filter(n => !n.collection).map((n): FieldDefinition => ({ name: n.name, type: orderInputNameOf(getEntity(n.target)) })),
@@ -146,12 +146,12 @@ const toOrderInput = (of: Entity): TypeDefinition => ({
 const isSortable = (s: Scalar) => isExposed(s) && !s.collection && s.type !== 'GeographyPoint'
 
 /**
- * Every field that clients write. A position is written as a point, though the database makes that of its
- * coordinates.
+ * Returns the input with every field that clients write. A position is written as a point. The database
+ * derives the stored point from the coordinates.
  */
 const toRecordInput = (of: Entity): TypeDefinition => ({
   head: `input ${recordInputNameOf(of)}`,
-  description: `Fields of a record of ${of.typeName} that are written. Null empties a field, one that is left out stays as it is.`,
+  description: `Fields of a ${of.typeName} record to write. Null clears a field. An omitted field is unchanged.`,
   fields: of.scalars
     .filter(s => s.setBy === 'client' && (!s.generated || s.type === 'GeographyPoint'))
     .map(toInputField),
@@ -161,6 +161,6 @@ const toInputField = (s: Scalar): FieldDefinition => {
   const description = describeField(s)
   return {
     ...toFieldDefinition(s, ''),
-    description: s.required ? `${description} A new record must have it.` : description,
+    description: s.required ? `${description} Required for a new record.` : description,
   }
 }

@@ -31,16 +31,16 @@ const KEY_FIELD: FieldDefinition = { name: PROPERTY.key.name, type: `${SCALAR_OF
 const IF_MATCH_ARGUMENT: FieldDefinition = {
   name: 'ifMatch',
   type: 'String',
-  description: 'The `etag` that was read: nothing is written if the record has another one by now.',
+  description: 'The `etag` of the record as it was read. Nothing is written if the record has another one.',
 }
 const CHANGED_BY_ARGUMENT: FieldDefinition = {
   name: 'ChangedByMemberKey',
   type: 'String',
-  description: 'The member who makes the change. Needed unless the token names one.',
+  description: 'The member who makes the change. Required unless the token identifies one.',
 }
 
 /**
- * The schema in the schema definition language: all of it follows from the model, the functions and the
+ * Renders the schema in the schema definition language. It is derived from the model, the functions and the
  * transitions.
  */
 export function renderSdl(): string {
@@ -64,13 +64,13 @@ const NODE_ID_FIELD: FieldDefinition = { name: 'id', type: 'ID!' }
 
 const toQueryType = (entities: readonly Entity[]): TypeDefinition => ({
   head: 'type Query',
-  description: 'What can be read. Every answer holds only what the token may see.',
+  description: 'Reads records. Every response contains only data that the token may see.',
   fields: [
     ...entities.flatMap(toRootFields),
     {
       name: 'node',
       type: 'Node',
-      description: 'Any record, by the `id` that it was read with.',
+      description: 'Any record by its `id`.',
       args: [NODE_ID_FIELD],
     },
   ],
@@ -83,13 +83,13 @@ function toRootFields(of: Entity): readonly FieldDefinition[] {
     {
       name: one,
       type: of.typeName,
-      description: `The record of ${of.typeName} with this key; null if there is none.`,
+      description: `The ${of.typeName} record with this key, or null.`,
       args: [key],
     },
     {
       name: many,
       type: `${connectionTypeNameOf(of)}!`,
-      description: `Records of ${of.typeName}, a page at a time.`,
+      description: `${of.typeName} records, page by page.`,
       args: connectionArguments(of),
     },
   ]
@@ -98,7 +98,7 @@ function toRootFields(of: Entity): readonly FieldDefinition[] {
 const PROPERTY_RESULT = { type: PROPERTY.typeName }
 const INPUT_ARGUMENT: FieldDefinition = { name: 'input', type: `${recordInputNameOf(PROPERTY)}!` }
 
-/** The fields that must have a value for a transition are arguments of it. */
+/** Fields that a transition requires are its arguments. */
 const toTransitionField = ({
   name,
   description,
@@ -120,7 +120,7 @@ const toTransitionField = ({
 const MUTATION_TYPE: TypeDefinition = {
   head: 'type Mutation',
   description:
-    'What can be written. The changes of one document are made one after the other, each on its own: one that fails takes none of the others back.',
+    'Writes records. The mutations of a document run one after the other, each in its own transaction. A failure does not roll back the others.',
   fields: [
     {
       name: 'createDraft',
@@ -131,14 +131,14 @@ const MUTATION_TYPE: TypeDefinition = {
     {
       name: 'updateProperty',
       ...PROPERTY_RESULT,
-      description: 'Changes the fields of a listing that are given.',
+      description: 'Changes the specified fields of a listing.',
       args: [KEY_FIELD, INPUT_ARGUMENT, IF_MATCH_ARGUMENT],
     },
     ...TRANSITIONS.map(toTransitionField),
     {
       name: 'deleteProperty',
       type: 'DeletedProperty',
-      description: 'Removes a listing with its Media, Rooms and OpenHouses.',
+      description: 'Deletes a listing with its Media, Rooms and OpenHouses.',
       args: [KEY_FIELD, IF_MATCH_ARGUMENT],
     },
   ],
@@ -146,7 +146,7 @@ const MUTATION_TYPE: TypeDefinition = {
 
 const SUBSCRIPTION_TYPE: TypeDefinition = {
   head: 'type Subscription',
-  description: 'What is told as it happens.',
+  description: 'Receives changes as they happen.',
   fields: [
     {
       name: 'propertyChanged',
@@ -157,13 +157,17 @@ const SUBSCRIPTION_TYPE: TypeDefinition = {
           name: 'filter',
           type: filterInputNameOf(PROPERTY),
           description:
-            'Only listings that are so. Of one that is not it is told once, without `property`: it may have been so before.',
+            'Only listings that match. The first change after which a listing does not match is sent without `property`, since it may have matched before.',
         },
-        { name: 'where', type: 'String', description: 'The same as the text of a filter of OData.' },
+        {
+          name: 'where',
+          type: 'String',
+          description: 'An OData filter as text, with the same effect as `filter`.',
+        },
         {
           name: 'since',
           type: 'Long',
-          description: 'Begins behind the change of this EntityEventSequence, so that none is missed.',
+          description: 'Starts after the change with this EntityEventSequence, so that none is missed.',
         },
       ],
     },
@@ -171,10 +175,14 @@ const SUBSCRIPTION_TYPE: TypeDefinition = {
 }
 
 const SHARED_TYPES: readonly TypeDefinition[] = [
-  { head: 'interface Node', description: 'A record that `node` finds again.', fields: [NODE_ID_FIELD] },
+  {
+    head: 'interface Node',
+    description: 'A record that `node` can read by its `id`.',
+    fields: [NODE_ID_FIELD],
+  },
   {
     head: 'type PageInfo',
-    description: 'Where a page stands among all records (Relay, GraphQL Cursor Connections).',
+    description: 'The position of a page among all records (Relay, GraphQL Cursor Connections).',
     fields: [
       { name: 'hasNextPage', type: 'Boolean!' },
       { name: 'hasPreviousPage', type: 'Boolean!' },
@@ -184,7 +192,7 @@ const SHARED_TYPES: readonly TypeDefinition[] = [
   },
   {
     head: 'type DeletedProperty',
-    description: 'A listing that is no more.',
+    description: 'A deleted listing.',
     fields: [NODE_ID_FIELD, KEY_FIELD],
   },
   {
@@ -194,14 +202,14 @@ const SHARED_TYPES: readonly TypeDefinition[] = [
       {
         name: 'EntityEventSequence',
         type: 'Long!',
-        description: 'The number of the change: what `since` takes.',
+        description: 'The number of the change, for `since`.',
       },
       KEY_FIELD,
       {
         name: 'property',
         type: PROPERTY.typeName,
         description:
-          'The listing as it is now; null if it was removed, cannot be seen any more, or is not what was asked for.',
+          'The current listing. Null if it was deleted, is no longer visible, or does not match the filter.',
       },
     ],
   },
@@ -209,7 +217,7 @@ const SHARED_TYPES: readonly TypeDefinition[] = [
 
 const DIRECTION_ENUM = `${renderDescription('The direction of an order.')}\nenum Direction {\n  ASC\n  DESC\n}\n`
 
-/** A filter input, and those that hold the arguments of its functions. */
+/** Returns the types of a filter input, including the inputs for the arguments of its functions. */
 function toInputTypes({ name, description, fields }: FilterInput): readonly TypeDefinition[] {
   const inputFields = [...fields.values()]
   return [
@@ -225,7 +233,7 @@ function toFunctionInputTypes({ name, type, operator }: FilterField): readonly T
       ? [{ name: 'filter', type: `${operator.filter}!` }]
       : operator.arguments.map(toInputValueDefinition)
   const isField: FieldDefinition = { name: 'is', type: `${operator.to}!` }
-  const description = `What \`${name}\` takes, and what must be true of what it makes.`
+  const description = `The arguments of \`${name}\`, and the condition on its result.`
   return args.length === 0 ? [] : [{ head: `input ${type}`, description, fields: [...args, isField] }]
 }
 
@@ -241,9 +249,6 @@ const renderScalarDefinition = ({
 }: (typeof SCALAR_DEFINITIONS)[number]): string =>
   `${renderDescription(description)}\nscalar ${name}${specifiedBy === undefined ? '' : ` @specifiedBy(url: ${JSON.stringify(specifiedBy)})`}\n`
 
-/**
- * The schema that documents are read by, of its text. Its scalars read and write their values; no field has a
- * resolver.
- */
+/** Creates the executable schema. Scalars coerce and serialize values; fields have no resolvers. */
 export const createSchema = (sdl: string): GraphQLSchema =>
   withSpecifiedLocations(makeExecutableSchema({ typeDefs: sdl, resolvers: { ...SCALARS } }))

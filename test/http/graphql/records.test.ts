@@ -326,7 +326,7 @@ describe.each(DATABASE_KINDS)('records by GraphQL: %s', kind => {
         target: 'filter',
       })
       expect(errors?.[0]?.message).toContain(found)
-      expect(errors?.[0]?.message).toContain('The longitude is between -180 and 180')
+      expect(errors?.[0]?.message).toContain('The longitude must be between -180 and 180')
       expect(errors?.[0]?.message).not.toContain('"text"')
     }
   })

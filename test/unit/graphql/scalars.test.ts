@@ -42,13 +42,13 @@ test.each([
   ['Decimal', '[1]', "'[1]' is not a valid value of type Decimal."],
   ['Long', '1.5', "'1.5' is not a valid value of type Long."],
   ['Long', '"9223372036854775808"', "'9223372036854775808' is not a valid value of type Long."],
-  ['DateTime', '"2024-05-01T00:00:00"', 'A timestamp ends with Z or an offset like +02:00.'],
-  ['DateTime', '"2023-02-29T00:00:00Z"', 'There is no such day or time.'],
-  ['DateTime', '"2024-05-01"', 'A timestamp ends with Z or an offset like +02:00.'],
+  ['DateTime', '"2024-05-01T00:00:00"', 'A timestamp must end with Z or an offset like +02:00.'],
+  ['DateTime', '"2023-02-29T00:00:00Z"', 'This date or time does not exist.'],
+  ['DateTime', '"2024-05-01"', 'A timestamp must end with Z or an offset like +02:00.'],
   ['DateTime', '5', "'5' is not a valid value of type DateTime."],
-  ['Date', '"2024-02-30"', 'There is no such day or time.'],
-  ['Date', '"12024-02-28"', 'The years are 0001 to 9999.'],
-  ['TimeOfDay', '"24:01"', 'There is no such day or time.'],
+  ['Date', '"2024-02-30"', 'This date or time does not exist.'],
+  ['Date', '"12024-02-28"', 'The year must be between 0001 and 9999.'],
+  ['TimeOfDay', '"24:01"', 'This date or time does not exist.'],
   ['Duration', '"P1Y"', 'Write it like P1DT2H30M.'],
   ['GeoPoint', '"POINT(1 2)"', 'is not a valid value of type GeoPoint.'],
   ['GeoPoint', '[181, 2]', "'[181,2]' is not a valid value of type GeoPoint."],
@@ -62,7 +62,7 @@ test.each([
 test.each(['9007199254740993', '12345678901234567.89', '1234567890.1234567'])(
   'a number of JSON that a double may have changed is refused: %s',
   json => {
-    expect(() => fromVariable('Decimal', json)).toThrow('A number of so many digits has to be a string.')
+    expect(() => fromVariable('Decimal', json)).toThrow('A number with this many digits must be a string.')
     expect(fromLiteral('Decimal', json)).toBe(json)
   },
 )

@@ -19,7 +19,7 @@ import { encodeRawBytes } from '../url/encoding.js'
 import { parsePageQuery, type ResourceKind, toNextLinkQuery } from '../url/query-options.js'
 import type { CollectionPath } from '../url/resource-path.js'
 
-/** A page of an entity set, or of the records that belong to another one (Part 1, 11.2.6). */
+/** Returns a page of an entity set or of related records (Part 1, 11.2.6). */
 export async function getCollection(
   request: ODataRequest,
   path: CollectionPath,
@@ -44,7 +44,7 @@ export async function getCollection(
   )
 }
 
-/** The addresses of the records of a page (Part 2, 4.6). */
+/** Returns the references of a page (Part 2, 4.6). */
 export async function getCollectionReferences(
   request: ODataRequest,
   path: CollectionPath,
@@ -81,7 +81,7 @@ export async function getCollectionReferences(
   )
 }
 
-/** How many records there are: a plain number, whatever the page (Part 2, 4.8). */
+/** Returns the number of records as plain text, regardless of the page (Part 2, 4.8). */
 export async function getCollectionCount(
   request: ODataRequest,
   path: CollectionPath,
@@ -95,8 +95,7 @@ export async function getCollectionCount(
 }
 
 /**
- * The preferred size of a page has a meaning only where `$top` names none (decision of the service: `$top` is
- * the size).
+ * Reads a page. The preferred page size applies only without `$top`, which is the page size of this service.
  */
 async function fetchPage(
   request: ODataRequest,
@@ -112,7 +111,7 @@ async function fetchPage(
   return { page, headers: preferred ? { 'Preference-Applied': preferred.applied } : {} }
 }
 
-/** Filters in the path hold for what the options begin with. */
+/** Filters in the path apply before the options. */
 function readCollectionQuery(
   { options, limits }: ODataRequest,
   { filters }: CollectionPath,
@@ -133,8 +132,8 @@ function readCollectionQuery(
 }
 
 /**
- * A link that nobody could follow would end the walk without a word, so it is refused (`LinkTooLong`): the
- * options came in a body, or filled the URL.
+ * Returns the next link. A link beyond the limit could not be followed and would end the pages silently, so
+ * it is refused (`LinkTooLong`). That happens if the options came in a body or filled the URL.
  */
 function nextLinkMember(
   { root, rawPath, rawQuery, maxQueryLength }: ODataRequest,

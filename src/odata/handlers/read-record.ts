@@ -32,7 +32,7 @@ import {
 import { checkAllowedOptions, parseQuery, type ResourceKind } from '../url/query-options.js'
 import { type RecordPath, readResourcePath, type ValuePath } from '../url/resource-path.js'
 
-/** One record (Part 1, 11.2.2): 404 if there is none with that key, 204 if a navigation leads to none. */
+/** Returns one record (Part 1, 11.2.2): 404 if no record has that key, 204 if a navigation has no target. */
 export async function getRecord(
   request: ODataRequest,
   path: RecordPath,
@@ -46,7 +46,7 @@ export async function getRecord(
     representation: toRecordRepresentation(format, request),
   })
   if (!found) return path.key === undefined ? noContent() : failRecordNotFound(path, path.key)
-  // The version is that of the record alone: it does not tell whether what is expanded has changed.
+  // The version covers the record alone, not its expanded records.
   const unchanged = isNotModified(request, found) && !query.expand
   if (unchanged) return { status: 304, headers: etagHeader(found.version) }
   const url = `${request.root}$metadata#${path.entity.name}${toSelectList(query, path.entity, request.version)}/$entity`
@@ -57,7 +57,7 @@ export async function getRecord(
   )
 }
 
-/** The address of one record. */
+/** Returns the reference of one record. */
 export async function getRecordReference(
   request: ODataRequest,
   path: RecordPath,
@@ -80,7 +80,7 @@ export async function getRecordReference(
   )
 }
 
-/** One value of a record (Part 1, 11.2.4): as JSON, as plain text, or how many there are. Null is 204. */
+/** Returns one value of a record (Part 1, 11.2.4): as JSON, as plain text, or as a count. Null is 204. */
 export async function getPropertyValue(
   request: ODataRequest,
   path: ValuePath,
@@ -128,8 +128,8 @@ async function fetchRecord(
 }
 
 /**
- * Whether the client has this version already (RFC 9110, 13.2.2). Fails with `PreconditionFailed` if it wants
- * another one.
+ * Returns true if the client has this version already (RFC 9110, 13.2.2). Fails with `PreconditionFailed` if
+ * it requires another one.
  */
 function isNotModified({ headers }: ODataRequest, { version }: RecordJson): boolean {
   const ifMatch = readEntityTags('If-Match', headers['if-match'])
@@ -144,7 +144,7 @@ const failRecordNotFound = (
 ): never => fail({ kind: 'NotFound', what: toContextPath(entity, key, navigationPath) })
 
 /**
- * `$entity?$id=...`: the record that an id of ours names, absolute or relative to the service root (Part 2,
+ * Returns the record with the id in `$entity?$id=...`, absolute or relative to the service root (Part 2,
  * 4.2).
  */
 export async function getEntityById(

@@ -11,7 +11,7 @@ import { etagHeader, jsonResponse, noContent, type ODataResponse } from '../prot
 import { checkAllowedOptions, parseQuery } from '../url/query-options.js'
 import type { CollectionPath, RecordPath } from '../url/resource-path.js'
 
-/** How a write is to be answered. All of it is read before anything is written. */
+/** Options of the response to a write. They are read before anything is written. */
 interface WriteResponseOptions {
   readonly format: JsonFormat
   readonly query: Query
@@ -62,7 +62,7 @@ async function updateRecord(
   return toWriteResponse(request, path, responseOptions, written, 200)
 }
 
-/** Removes a record (Part 1, 11.4.5). What some client programs send as a body is not looked at. */
+/** Deletes a record (Part 1, 11.4.5). A body, which some clients send, is ignored. */
 export async function deleteRecord(
   request: ODataRequest,
   path: RecordPath,
@@ -73,7 +73,7 @@ export async function deleteRecord(
   return noContent()
 }
 
-/** A record in its own entity set was named by its key. */
+/** A record in its own entity set always has a key. */
 const keyOfPath = ({ key = '' }: RecordPath): string => key
 
 function readWriteResponseOptions(request: ODataRequest): WriteResponseOptions {
@@ -111,11 +111,11 @@ function toWriteResponse(
     ? { 'Preference-Applied': `return=${returnPreference}` }
     : {}
   const headers = { Location: url, 'OData-EntityId': url, ...etagHeader(written.version), ...applied }
-  // RESO's certification looks for the id under a name without prefix.
+  // RESO's certification reads the id from a header without prefix.
   if (returnPreference === 'minimal') return noContent({ ...headers, EntityId: url })
   const fragment = `$metadata#${entity.name}${toSelectList(query, entity, version)}/$entity`
-  // The owner's interface shows a relative context on create; who asks for the representation gets absolute
-  // links.
+  // The owner's interface shows a relative context on create. A client that requests the representation gets
+  // absolute links.
   const isRelative = status === 201 && returnPreference === undefined
   const links =
     returnPreference === 'representation' && format.metadata === 'minimal'

@@ -3,8 +3,8 @@ import { FUNCTIONS } from '../../query/functions.js'
 import { SEARCHABLE_ENTITIES } from '../../query/limits.js'
 
 /**
- * The value of an annotation, before it is written as JSON or XML. JSON writes members of enumerations and
- * paths as plain strings, XML does not.
+ * The value of an annotation before its serialization. JSON represents members of enumerations and paths as
+ * plain strings, XML does not.
  */
 export type AnnotationExpression =
   | string
@@ -27,18 +27,18 @@ interface RecordExpression {
   readonly values: Readonly<Record<string, AnnotationExpression>>
 }
 
-/** A term, by the alias of its vocabulary, and what it says. */
+/** A term with the alias of its vocabulary, and its value. */
 export type Annotation = readonly [term: string, value: AnnotationExpression]
 
-/** The vocabularies of OASIS that are spoken, by the alias used here. */
+/** The OASIS vocabularies in use, by alias. */
 export const VOCABULARIES = [
   { alias: 'Core', namespace: 'Org.OData.Core.V1' },
   { alias: 'Capabilities', namespace: 'Org.OData.Capabilities.V1' },
 ] as const
 
 /**
- * RESO's term for the Lookup of a string field. RESO publishes no document that defines it, so no reference
- * leads to one; programs of its family look for the full name.
+ * RESO's term for the Lookup of a string field. RESO publishes no document that defines the term, so there is
+ * no reference to one. Clients of its family read the full name.
  */
 const LOOKUP_NAME = 'RESO.OData.Metadata.LookupName'
 
@@ -56,7 +56,8 @@ const descriptionAnnotation = ({ description }: { readonly description: string }
 export const entityTypeAnnotations = (entity: Entity): readonly Annotation[] => descriptionAnnotation(entity)
 
 /**
- * What the type of a field does not say: its meaning, who sets it, whether it can be read, and its Lookup.
+ * Returns facts about a field besides its type: its meaning, who sets it, whether it can be read, and its
+ * Lookup.
  */
 export function propertyAnnotations(entity: Entity, field: Field): readonly Annotation[] {
   if (field.kind === 'navigation') return descriptionAnnotation(field)
@@ -93,8 +94,8 @@ const isReadable = (s: Scalar) => s.readableBy !== 'nobody'
 const isSortable = (s: Scalar) => isReadable(s) && !s.collection && s.type !== 'GeographyPoint'
 
 /**
- * What can be done with an entity set. `Core.OptimisticConcurrency` is not said: it would oblige clients to
- * send If-Match (Part 1, 11.4.1.1), and here that is left to them.
+ * Returns the capabilities of an entity set. `Core.OptimisticConcurrency` is omitted: it would require
+ * clients to send If-Match (Part 1, 11.4.1.1), which is optional here.
  */
 export function entitySetAnnotations({ name, writable, scalars }: Entity): readonly Annotation[] {
   const unreadable = scalars.filter(s => !isReadable(s))
@@ -130,8 +131,8 @@ export function entitySetAnnotations({ name, writable, scalars }: Entity): reado
 }
 
 /**
- * `negate` is the sign of a number, which has no name in a filter; the others here are no rows of the table:
- * they are shorthand or need a body.
+ * Functions that are not in the list: `negate` is the sign of a number and has no name in a filter. The
+ * others are shorthand or need a body.
  */
 const FILTER_FUNCTION_NAMES = [
   ...Object.keys(FUNCTIONS).filter(name => name !== 'negate'),
@@ -143,8 +144,8 @@ const FILTER_FUNCTION_NAMES = [
 ]
 
 /**
- * What the service as a whole can do. `KeyAsSegmentSupported` is not said: tools that read it (odata-openapi)
- * then write keys in no other form.
+ * Returns the capabilities of the service. Capabilities.KeyAsSegmentSupported is omitted: tools that read it
+ * (odata-openapi) would write keys only as segments.
  */
 export const ENTITY_CONTAINER_ANNOTATIONS: readonly Annotation[] = [
   ['Core.ODataVersions', '4.0 4.01'],

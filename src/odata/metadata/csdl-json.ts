@@ -27,7 +27,7 @@ import {
 
 type CsdlJson = string | number | boolean | readonly CsdlJson[] | { readonly [member: string]: CsdlJson }
 
-/** The entity model as a document of CSDL JSON 4.01. */
+/** Renders the entity model as CSDL JSON 4.01. */
 export function toCsdlJson(): CsdlJson {
   const entities = [...ENTITIES.values()]
   return {
@@ -66,7 +66,10 @@ function toEntityType(of: Entity): CsdlJson {
 const toProperty = (of: Entity, field: Field) =>
   field.kind === 'scalar' ? toStructuralProperty(field) : toNavigationProperty(of, field)
 
-/** Without `$Type` a property is an Edm.String, without `$Nullable` it is never null (CSDL JSON 4.01, 7). */
+/**
+ * Without `$Type` a property is an Edm.String, and without `$Nullable` it is not nullable (CSDL JSON 4.01,
+ * 7).
+ */
 function toStructuralProperty(s: Scalar): Readonly<Record<string, CsdlJson>> {
   return {
     ...(s.type !== 'String' && { $Type: `Edm.${s.type}` }),

@@ -27,8 +27,8 @@ import {
 import { type XmlElement, xmlElement } from './xml.js'
 
 /**
- * The entity model as a document of CSDL XML. It says 4.0, which readers of both versions take; nothing in it
- * is newer.
+ * Renders the entity model as CSDL XML. The version is 4.0, which readers of both versions accept. The
+ * document uses nothing newer.
  */
 export function toCsdlXml(): XmlElement {
   const entities = [...ENTITIES.values()]
@@ -121,8 +121,8 @@ const toAnnotation = ([term, value]: Annotation) =>
   toElementWithExpression('Annotation', { Term: term }, value)
 
 /**
- * An element that holds a value: simple ones stand in an attribute, records and collections inside (CSDL XML
- * 4.01, 14.3 and 14.4).
+ * Renders an element with a value: simple values as an attribute, records and collections as content (CSDL
+ * XML 4.01, 14.3 and 14.4).
  */
 function toElementWithExpression(
   name: string,

@@ -4,10 +4,10 @@ export const ENTITY_CONTAINER_NAME = 'Default'
 
 export const toQualifiedName = (name: string) => `${NAMESPACE}.${name}`
 
-/** SRID of WGS 84, the default of geography types; said because some readers know no default. */
+/** SRID of WGS 84, the default of geography types. It is explicit because some readers know no default. */
 const SRID = '4326'
 
-/** Facets of a property by their names in XML; JSON puts a `$` before them (CSDL 4.01, 7.2). */
+/** Facets of a property by their XML names. JSON has a `$` before them (CSDL 4.01, 7.2). */
 export function facetsOf({
   type,
   maxLength,
@@ -23,14 +23,15 @@ export function facetsOf({
 }
 
 /**
- * Whether a navigation may lead nowhere: a free reference always may, a relation where its column is empty.
+ * Returns true if a navigation can have no target: a reference without a foreign key always can, a relation
+ * if its column is nullable.
  */
 export function isNullableNavigation(from: Entity, navigation: Navigation): boolean {
   const column = from.fields.get(navigation.local)
   return !navigation.relation || column?.kind !== 'scalar' || column.nullable
 }
 
-/** The name of the navigation that leads back, where there is one (CSDL 4.01, 8.4). */
+/** Returns the name of the opposite navigation, if there is one (CSDL 4.01, 8.4). */
 export function partnerOf(
   from: Entity,
   { relation, target, local, foreign }: Navigation,
@@ -42,8 +43,8 @@ export function partnerOf(
 }
 
 /**
- * The columns that are equal on both sides, on the side that holds the foreign key; free references promise
- * nothing (CSDL 4.01, 8.5).
+ * Returns the referential constraint on the side with the foreign key. References without a foreign key have
+ * none (CSDL 4.01, 8.5).
  */
 export function referentialConstraintOf({
   relation,

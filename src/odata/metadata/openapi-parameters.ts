@@ -17,7 +17,7 @@ const headerParameter = (name: string, description: string): OpenApiObject => ({
 const STRING_SCHEMA: OpenApiObject = { type: 'string' }
 const NON_NEGATIVE_INTEGER_SCHEMA: OpenApiObject = { type: 'integer', minimum: 0 }
 
-/** Everything that can be asked beside the path, by the name under which the document keeps it. */
+/** All parameters besides the path, by their component names. */
 export const OPENAPI_PARAMETERS = {
   filter: queryParameter(
     '$filter',

@@ -11,7 +11,7 @@ import { toCsdlXml } from './csdl-xml.js'
 import { toOpenApi } from './openapi.js'
 import { renderXml } from './xml.js'
 
-/** The service document: what there is to read (OData JSON 4.01, 5). */
+/** Returns the service document (OData JSON 4.01, 5). */
 export function getServiceDocument(request: ODataRequest): ODataResponse {
   const format = negotiateJsonFormat(requestedFormatOf(request))
   checkAllowedOptions(request.options, 'service')
@@ -31,7 +31,7 @@ export function getServiceDocument(request: ODataRequest): ODataResponse {
   )
 }
 
-/** The entity model, as XML or JSON (Part 1, 11.1.2). */
+/** Returns the entity model as XML or JSON (Part 1, 11.1.2). */
 export function getMetadataDocument(request: ODataRequest): ODataResponse {
   const format = negotiateMetadataFormat(requestedFormatOf(request))
   checkAllowedOptions(request.options, 'metadata')
@@ -48,7 +48,7 @@ export function getOpenApiDocument(request: ODataRequest): ODataResponse {
   return { status: 200, headers: { 'Content-Type': 'application/json' }, body }
 }
 
-/** One document for each host. A client may send any host. */
+/** One document per host. The cache is bounded because clients choose the host. */
 const OPENAPI_DOCUMENTS = new LRUCache<string, string>({ max: 4 })
 
 const lazy = <T>(compute: () => T): (() => T) => {
@@ -59,7 +59,7 @@ const lazy = <T>(compute: () => T): (() => T) => {
   }
 }
 
-/** $metadata as CSDL JSON 4.01. It follows from the model alone, so it is written once. */
+/** $metadata as CSDL JSON 4.01. It depends on the model alone, so it is rendered once. */
 export const renderMetadataJson: () => string = lazy(function renderMetadataJson() {
   return JSON.stringify(toCsdlJson())
 })

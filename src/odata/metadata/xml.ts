@@ -1,11 +1,11 @@
-/** An XML element; its content is text or elements. */
+/** An XML element with text or elements as its content. */
 export interface XmlElement {
   readonly name: string
   readonly attributes: Readonly<Record<string, string | number | undefined>>
   readonly content: string | readonly XmlElement[]
 }
 
-/** Attributes that are undefined are left out. */
+/** Undefined attributes are omitted. */
 export const xmlElement = (
   name: string,
   attributes: XmlElement['attributes'],
@@ -14,7 +14,7 @@ export const xmlElement = (
 
 const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>'
 
-/** The document with this root, one element a line. Names are taken as they are, all text is escaped. */
+/** Renders a document with one element per line. Names are not escaped, all text is. */
 export const renderXml = (root: XmlElement): string => `${DECLARATION}\n${renderElement(root, '')}\n`
 
 function renderElement({ name, attributes, content }: XmlElement, indent: string): string {
@@ -26,7 +26,7 @@ function renderElement({ name, attributes, content }: XmlElement, indent: string
 }
 
 /**
- * White space other than a blank is written as a reference, or a reader would make a blank of it (XML 1.0,
- * 3.3.3).
+ * White space other than a space becomes a character reference, since readers would normalize it to a space
+ * (XML 1.0, 3.3.3).
  */
 const escapeXml = (text: string) => text.replace(/[&<>"\t\n\r]/g, c => `&#${c.charCodeAt(0)};`)

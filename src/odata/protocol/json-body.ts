@@ -6,7 +6,7 @@ import type { JsonFormat } from './negotiate.js'
 import type { ODataRequest } from './request.js'
 import type { ODataVersion } from './version.js'
 
-/** A member of a JSON object, as JSON text. Absent members are left out. */
+/** A member of a JSON object as text. Undefined members are omitted. */
 export type PayloadMember = string | undefined
 
 /**
@@ -27,7 +27,7 @@ export function toRecordRepresentation(format: JsonFormat, { root, version }: Re
     : representation
 }
 
-/** What the links of an answer begin with, and the version of the protocol that it follows. */
+/** The base URL of the links in an answer, and its protocol version. */
 type ResponseBase = Pick<ODataRequest, 'root' | 'version'>
 
 const toPlainRepresentation = memoize(function toPlainRepresentation({
@@ -45,10 +45,13 @@ const toPlainRepresentation = memoize(function toPlainRepresentation({
   }
 })
 
-/** One object for all requests to a host, since statements are cached by it. A client may send any host. */
+/**
+ * One object per host and format, since statements are cached by it. The cache is bounded because clients
+ * choose the host.
+ */
 const FULL_REPRESENTATIONS = new LRUCache<string, Representation>({ max: 20 })
 
-/** Of types of the standard, 4.0 has the name with a hash and 4.01 without (OData JSON 4.01, 4.6.3). */
+/** Names of standard types have a hash in 4.0 and none in 4.01 (OData JSON 4.01, 4.6.3). */
 const toFullMetadata = (root: string, version: ODataVersion): FullMetadata => ({
   type: '@odata.type',
   id: '@odata.id',
@@ -60,7 +63,7 @@ const toFullMetadata = (root: string, version: ODataVersion): FullMetadata => ({
   primitiveTypePrefix: version === '4.0' ? '#' : '',
 })
 
-/** The type of a single value, where its JSON does not tell it. */
+/** Returns the type annotation of a single value, unless clients derive the type from its JSON. */
 export function typeMember(
   { metadata }: JsonFormat,
   { version }: ResponseBase,
@@ -71,7 +74,7 @@ export function typeMember(
   return stringMember('@odata.type', `${version === '4.0' ? '#' : ''}${name}`)
 }
 
-/** The representation of parts of records: nothing but the values. */
+/** Returns the representation of parts of records: the values only. */
 export const toValueRepresentation = ({
   ieee754Compatible,
 }: Pick<JsonFormat, 'ieee754Compatible'>): Representation => ({
@@ -80,27 +83,27 @@ export const toValueRepresentation = ({
   numbersAsText: ieee754Compatible,
 })
 
-/** `@odata.context`, unless the client wants no control information. */
+/** Returns `@odata.context`, unless the client requested no control information. */
 export const contextMember = ({ metadata }: JsonFormat, url: string): PayloadMember =>
   metadata === 'none' ? undefined : stringMember('@odata.context', url)
 
-/** A member whose value is JSON text already. The names of members are ours, and need no escapes. */
+/** Renders a member with a JSON text as its value. The names are constants that need no escaping. */
 export const payloadMember = (name: string, json: string): PayloadMember => `"${name}":${json}`
 
 export const stringMember = (name: string, value: string): PayloadMember =>
   payloadMember(name, JSON.stringify(value))
 
-/** A count is a 64-bit integer for OData. */
+/** Renders a count, which is a 64-bit integer in OData. */
 export const countMember = ({ ieee754Compatible }: JsonFormat, value: number | undefined): PayloadMember =>
   value === undefined
     ? undefined
     : payloadMember('@odata.count', ieee754Compatible ? `"${value}"` : String(value))
 
-/** An object of members. */
+/** Renders an object from its members. */
 export const renderPayloadObject = (members: readonly PayloadMember[]): string =>
   `{${renderMembers(members)}}`
 
-/** A record with members before its own: it is finished JSON, and stays as it is. */
+/** Inserts members at the start of a record's JSON. */
 export function prependMembers(members: readonly PayloadMember[], record: string): string {
   const before = renderMembers(members)
   return before === '' || record === '{}' ? `{${before}${record.slice(1)}` : `{${before},${record.slice(1)}`
@@ -110,13 +113,13 @@ const renderMembers = (members: readonly PayloadMember[]): string =>
   members.filter(part => part !== undefined).join(',')
 
 /**
- * The only value of a record that was read with one field. Cut out and not parsed, since its numbers may have
- * more digits than a double.
+ * Returns the only value of a record that was read with one field. The text is cut out instead of parsed,
+ * since its numbers may have more digits than a double.
  */
 export const extractOnlyValue = (name: string, record: string): string =>
   record.slice(JSON.stringify(name).length + 2, -1)
 
-/** A value as plain text (Part 1, 11.2.4.1): texts without their quotes, points as well-known text. */
+/** Renders a value as plain text (Part 1, 11.2.4.1): strings without quotes, points as well-known text. */
 export function toRawValue(json: string): string {
   if (json.startsWith('"')) return String(JSON.parse(json))
   const [, longitude, latitude] = /"coordinates" ?: ?\[(\S+?), ?(\S+?)\]/.exec(json) ?? []

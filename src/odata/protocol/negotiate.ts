@@ -1,17 +1,17 @@
 import { LRUCache } from 'lru-cache'
 import { fail } from '../../errors/problem.js'
 
-/** What a client says about the form of the answer: the header, and the option that stands above it. */
+/** The format that a client requests: the Accept header, and `$format`, which overrides it. */
 export interface RequestedFormat {
   readonly accept: string | undefined
   readonly format: string | undefined
 }
 
-/** The form of a JSON answer. */
+/** The format of a JSON answer. */
 export interface JsonFormat {
   /**
-   * Control information: `none` leaves out all but counts and next links, `full` adds the types and links that
-   * clients derive from the model otherwise.
+   * The amount of control information. `none` contains only counts and next links. `full` adds the types and
+   * links that clients otherwise derive from the model.
    */
   readonly metadata: 'minimal' | 'none' | 'full'
   /** IEEE754Compatible: decimals, 64-bit integers and counts as JSON strings. */
@@ -21,7 +21,7 @@ export interface JsonFormat {
 
 interface MediaRange {
   readonly type: string
-  /** By name in lower case; those of OData without their prefix. */
+  /** Parameters by name in lower case. OData parameters have no prefix. */
   readonly parameters: ReadonlyMap<string, string>
   readonly quality: number
 }
@@ -37,7 +37,7 @@ const SHORT: ReadonlyMap<string, string> = new Map([
   ['atom', 'application/atom+xml'],
 ])
 
-/** Parameters of the JSON format (OData JSON 4.01, 3) and the values that we can serve. */
+/** Parameters of the JSON format (OData JSON 4.01, 3) and their supported values. */
 const JSON_FORMAT_PARAMETERS: ReadonlyMap<string, RegExp> = new Map([
   ['metadata', /^(?:minimal|none|full)$/i],
   ['streaming', /^(?:true|false)$/i],
@@ -46,16 +46,16 @@ const JSON_FORMAT_PARAMETERS: ReadonlyMap<string, RegExp> = new Map([
 ])
 
 /**
- * Items of a list, and parameters of an item. Quoted strings may hold the separator; one that is not closed
- * takes all the rest, so that it is read once.
+ * Match the items of a list, and the parameters of an item. Quoted strings can contain the separator. An
+ * unclosed quoted string extends to the end, so that the text is scanned once.
  */
 const ITEMS = /(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/g
 const PARTS = /(?:[^;"]|"(?:[^"\\]|\\.)*"?)+/g
 
-/** What clients wish is mostly one of a few texts. */
+/** Cached because clients send the same few headers. */
 const JSON_FORMAT_CACHE = new LRUCache<string, JsonFormat>({ max: 100 })
 
-/** The form of a data answer: the same object for the same wish. Fails with `NotAcceptable`. */
+/** Returns the format of a data answer. Equal requests get the same object. Fails with `NotAcceptable`. */
 export function negotiateJsonFormat(requested: RequestedFormat): JsonFormat {
   const text = `${requested.format ?? ''}\n${requested.accept ?? ''}`
   const known = JSON_FORMAT_CACHE.get(text)
@@ -79,8 +79,8 @@ function selectJsonFormat(requested: RequestedFormat): JsonFormat {
 }
 
 /**
- * The form of the model. XML wherever the client admits it at all: most client programs ask for any type, or
- * list JSON first out of habit, and read XML only. Fails with `NotAcceptable`.
+ * Returns the format of the model: XML whenever the client accepts XML. Most clients accept any type or list
+ * JSON first, and read only XML. Fails with `NotAcceptable`.
  */
 export function negotiateMetadataFormat(requested: RequestedFormat): 'xml' | 'json' {
   const ranges = readMediaRanges(requested)
@@ -91,8 +91,8 @@ export function negotiateMetadataFormat(requested: RequestedFormat): 'xml' | 'js
 }
 
 /**
- * Refuses a client that can take no plain text (`NotAcceptable`). Whoever takes JSON is taken to mean it:
- * many send one Accept with every request.
+ * Refuses a client that does not accept plain text (`NotAcceptable`). JSON in Accept is sufficient, since
+ * many clients send the same Accept header with every request.
  */
 export function checkAcceptsText(requested: RequestedFormat): void {
   const ranges = readMediaRanges(requested)
@@ -125,8 +125,8 @@ function parseMediaTypeParameter(text: string): readonly [string, string] {
 }
 
 /**
- * The prefix of known parameters may be left out (OData JSON 4.01, 3). An unknown one keeps it, and so is
- * told from parameters of others.
+ * Removes the optional prefix of a known parameter (OData JSON 4.01, 3). An unknown parameter keeps its
+ * prefix, which distinguishes it from parameters of other standards.
  */
 function toParameterName(name: string): string {
   const bare = name.replace(/^odata\./, '')
@@ -134,9 +134,9 @@ function toParameterName(name: string): string {
 }
 
 /**
- * The ranges that admit a type, best first. A more specific range stands above a wildcard, so that
- * `application/json;q=0, *` + `/*` admits no JSON (RFC 9110, 12.5.1). A range with an unknown parameter of
- * OData matches nothing (Part 1, 8.2.1); parameters of others are ignored.
+ * Returns the ranges that accept a type, best first. A more specific range takes precedence over a wildcard,
+ * so that `application/json;q=0, *` + `/*` does not accept JSON (RFC 9110, 12.5.1). A range with an unknown
+ * OData parameter matches nothing (Part 1, 8.2.1). Other unknown parameters are ignored.
  */
 function acceptedRanges(ranges: readonly MediaRange[], type: string): readonly MediaRange[] {
   const [topLevelType] = type.split('/')

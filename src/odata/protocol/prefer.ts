@@ -1,28 +1,31 @@
 import { LRUCache } from 'lru-cache'
 
 /**
- * What a client prefers (RFC 7240; Part 1, 8.2.8), as far as we honour it. Anything else is ignored,
- * malformed values too.
+ * The supported preferences of a client (RFC 7240; Part 1, 8.2.8). Other preferences and malformed values are
+ * ignored.
  */
 export interface Preferences {
-  /** Whether a write is answered with the record. */
+  /** The content of the response to a write. */
   readonly return?: 'minimal' | 'representation'
-  /** Whether a batch goes on after a request that failed. */
+  /** True if a batch continues after a failed request. */
   readonly continueOnError?: boolean
-  /** Records of a page, and the words to confirm it with. */
+  /** The page size, and the text that confirms it. */
   readonly maxPageSize?: { readonly size: number; readonly applied: string }
 }
 
-/** Quoted strings may hold commas; one that is not closed takes all the rest. */
+/**
+ * Matches the items of a list. Quoted strings can contain commas. An unclosed quoted string extends to the
+ * end.
+ */
 const ITEMS = /(?:[^,"]|"[^"]*"?)+/g
 
-/** What clients prefer is mostly one of a few texts. */
+/** Cached because clients send the same few headers. */
 const PREFERENCES_CACHE = new LRUCache<string, Preferences>({ max: 100 })
 const MAX_CACHED_LENGTH = 500
 
 /**
- * Reads the header. Names are without case, with or without the prefix of OData; of a name that stands twice
- * the first one counts.
+ * Reads the Prefer header. Names are not case-sensitive, and the OData prefix is optional. The first of
+ * several equal names applies.
  */
 export function readPreferences(header: string | readonly string[] | undefined): Preferences {
   if (header === undefined) return NO_PREFERENCES
@@ -60,7 +63,7 @@ function parsePreferences(header: string): Preferences {
   }
 }
 
-/** Parameters behind the value have no meaning for us. */
+/** Reads one preference. Parameters after its value are ignored. */
 function readPreference(item: string): { readonly written: string; readonly value: string } {
   const [written = '', value = ''] = (item.split(';', 1)[0] ?? '').split(/=(.*)/s)
   return { written: written.trim().toLowerCase(), value: value.trim().replace(/^"(.*)"$/, '$1') }

@@ -4,27 +4,27 @@ import { memoize } from '../../query/memoize.js'
 import type { NavigationSegment } from '../url/resource-path.js'
 import type { ODataVersion } from './version.js'
 
-/** A key as a literal of URLs, not percent-encoded. */
+/** Returns a key as a URL literal, not percent-encoded. */
 const toKeyLiteral = ({ key }: Entity, value: string): string =>
   key.type === 'String' ? `'${value.replaceAll("'", "''")}'` : value
 
-/** What to select where only the key is needed. */
+/** Selects only the key. */
 export const toKeySelectItem = ({ key }: Entity): SelectAst => ({
   name: key.name,
   at: { source: 'the path' },
 })
 
-/** The key in the JSON of a record that was read with `keyOf`. */
+/** Returns the key from the JSON of a record that was read with `toKeySelectItem`. */
 export const readKeyFromJson = ({ key }: Entity, json: string): string =>
-  (JSON.parse(json) as Readonly<Record<string, string>>)[key.name] ?? '' // we asked for text
+  (JSON.parse(json) as Readonly<Record<string, string>>)[key.name] ?? '' // the key was requested as text
 
-/** The canonical address of a record, relative to the service root (Part 2, 4.3.1). */
+/** Returns the canonical URL of a record, relative to the service root (Part 2, 4.3.1). */
 export const toCanonicalUrl = (of: Entity, key: string): string =>
   `${of.name}(${encodeURIComponent(toKeyLiteral(of, key))})`
 
 /**
- * The same as context URLs have it: without percent-encoding (Part 1, 10). A record without a key is the one
- * that the last hop leads to.
+ * Returns the path of a record in context URLs, without percent-encoding (Part 1, 10). A record without a key
+ * is the target of the last navigation.
  */
 export function toContextPath(
   of: Entity,
@@ -39,9 +39,9 @@ export function toContextPath(
 }
 
 /**
- * The list behind the name of an entity set in a context URL: what was selected, and what was expanded with
- * its own list (Part 1, 10.7 to 10.10). An expansion without options of its own is named in 4.01 only, since
- * clients of 4.0 need not know the empty brackets.
+ * Returns the select list of a context URL: the selected fields, and the expanded navigations with their own
+ * lists (Part 1, 10.7 to 10.10). An expansion without options is listed only in 4.01, since clients of 4.0
+ * may not know the empty brackets.
  */
 export const toSelectList = (query: Query, of: Entity, version: ODataVersion): string =>
   SELECT_LIST_BY_VERSION[version](query, of)
@@ -65,7 +65,7 @@ function buildSelectList(query: Query, of: Entity, version: ODataVersion): strin
   return list.length > 0 ? `(${list.join(',')})` : ''
 }
 
-/** What the records of groups have: nothing of this is known from the entity. */
+/** Returns the names of the members of grouped records, which do not come from the entity. */
 function aggregatedNames({ apply = [], compute = [] }: Query): readonly string[] {
   const last = apply.findLastIndex(step => step.kind === 'group')
   const groups = apply[last]
@@ -80,7 +80,7 @@ function aggregatedNames({ apply = [], compute = [] }: Query): readonly string[]
   ]
 }
 
-/** Paths as `A(B,C)` (OData Data Aggregation 4.0, 3.10). */
+/** Renders paths as `A(B,C)` (OData Data Aggregation 4.0, 3.10). */
 function toNestedNames(names: readonly string[]): readonly string[] {
   const heads = [...new Set(names.map(name => name.split('/', 1)[0] ?? name))]
   return heads.map(head => {
@@ -89,7 +89,7 @@ function toNestedNames(names: readonly string[]): readonly string[] {
   })
 }
 
-/** `*` stands for the navigations that are not named beside it. */
+/** `*` means the navigations that the list does not name. */
 function expandedNavigationNames(
   { name, form }: ExpandAst,
   all: readonly ExpandAst[],

@@ -8,44 +8,44 @@ import type { QueryOptions } from '../url/query-options.js'
 import type { RequestedFormat } from './negotiate.js'
 import type { ODataVersion } from './version.js'
 
-/** Where the service root is below the base of all links. */
+/** Path of the service root below the base URL. */
 export const ODATA_PATH = '/odata'
 
-/** The parts of the port that requests use. */
+/** The services that requests use. */
 export interface ODataServices {
   readonly reading: ReadService
   readonly writing: WriteService
 }
 
 /**
- * The body of a request. Only who needs it reads it: client programs send the strangest content with requests
- * that have none.
+ * The body of a request. It is read only by requests that need one, since clients send arbitrary content with
+ * other requests.
  */
 export interface RequestBody {
-  /** The JSON object in it. */
+  /** Reads the body as a JSON object. */
   readonly readBody: () => Promise<JsonObject>
-  /** Plain text, each byte as one character (latin1), as Node hands over URLs. */
+  /** Reads plain text with each byte as one character (latin1), as Node represents URLs. */
   readonly readText: () => Promise<string>
 }
 
-/** A request below the service root, whose caller is known. */
+/** A request below the service root with a known actor. */
 export interface ODataRequest extends RequestBody {
-  /** The service root, with a slash at its end: the base of all links. */
+  /** The service root with a trailing slash: the base of all links. */
   readonly root: string
-  /** Path and query string as they were sent, percent-encoded, without the root and without `?`. */
+  /** Path and query string as sent, percent-encoded, without the root and without `?`. */
   readonly rawPath: string
   readonly rawQuery: string
   readonly headers: IncomingHttpHeaders
   readonly options: QueryOptions
   readonly version: ODataVersion
   readonly actor: Actor
-  /** What one query may cost to parse. */
+  /** Limits on the complexity of a query. */
   readonly limits: ParseLimits
-  /** Most characters of a query string, that of a next link too. */
+  /** Maximum characters of a query string, including that of a next link. */
   readonly maxQueryLength: number
 }
 
-/** What the request says about the form of the answer. */
+/** Returns the format that the request asks for. */
 export const requestedFormatOf = ({ headers, options }: ODataRequest): RequestedFormat => ({
   accept: headers.accept,
   format: options.values.get('$format'),

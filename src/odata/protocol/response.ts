@@ -8,18 +8,15 @@ import { toETag } from '../../http/etag.js'
 import type { JsonFormat } from './negotiate.js'
 import type { ODataVersion } from './version.js'
 
-/**
- * What a request is answered with, as a value: so a part of a batch can be answered like a request of its
- * own.
- */
+/** The response to a request as a value, so that a request of a batch is answered like any other. */
 export interface ODataResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** Absent: an answer without content (204, 304). */
+  /** Undefined for a response without content (204, 304). */
   readonly body?: string
 }
 
-/** An answer whose body is made while it is sent, so that no more than a piece of it is in memory. */
+/** A response whose body is generated while it is sent, so that only a part of it is in memory. */
 export interface StreamedODataResponse extends Omit<ODataResponse, 'body'> {
   readonly chunks: AsyncIterable<string>
 }
@@ -37,23 +34,23 @@ export const jsonResponse = (
   body,
 })
 
-/** Without a charset, plain text would be ASCII to many readers. */
+/** Plain text without a charset would be ASCII to many clients. */
 export const textResponse = (body: string, headers: ODataResponse['headers'] = {}): ODataResponse => ({
   status: 200,
   headers: { 'Content-Type': 'text/plain;charset=utf-8', ...headers },
   body,
 })
 
-/** Entries of the log have no version, and so no tag. */
+/** Returns the ETag header. Entries of the log have no version and no ETag. */
 export const etagHeader = (version: string | null): ODataResponse['headers'] =>
   version === null ? {} : { ETag: toETag(version) }
 
-/** What the answer to a read depends on beside its URL. */
+/** Headers that a read depends on besides its URL. */
 const VARY = 'Accept, Prefer, OData-MaxVersion, Authorization'
 
 /**
- * Sends an answer, in this version of the protocol unless its headers name another. What a token may see
- * stays with its owner, and is asked for again each time (with If-None-Match, if the client likes).
+ * Sends a response. The OData-Version header is `version`, unless the response has another. Responses depend
+ * on the token, so shared caches must not store them and private caches must revalidate.
  */
 export async function sendResponse(
   res: ServerResponse,
@@ -62,26 +59,23 @@ export async function sendResponse(
 ): Promise<void> {
   res.statusCode = response.status
   res.setHeader('Cache-Control', 'private, no-cache')
-  // Other values may stand there already: CORS has its own.
+  // CORS may have set Vary before.
   res.appendHeader('Vary', VARY)
   res.setHeader('OData-Version', version)
   for (const name in response.headers) res.setHeader(name, response.headers[name] ?? '')
-  // Node leaves the content away for HEAD and keeps its length.
+  // Node omits the content for HEAD and keeps its length.
   if (!('chunks' in response)) res.end(response.body)
   else await pipeline(Readable.from(response.chunks), res).catch(ignorePrematureClose)
 }
 
-/**
- * A client that goes away in the middle of its answer is no fault of the service; what it asked for and has
- * not got is not done.
- */
+/** A client that disconnects during its response causes no error. The rest of its request is not executed. */
 function ignorePrematureClose(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error
 }
 
 /**
- * The answer to a request that failed. Of anything but a problem, a client is told only the id under which
- * `report` has logged it, and nothing of what stands behind one.
+ * Converts an error to a response. For an error that is not a problem, the client gets only the id of the log
+ * entry from `report`, and never the cause of a problem.
  */
 export function toODataErrorResponse(error: unknown, report: (error: unknown) => string): ODataResponse {
   const problems = problemsOf(error, report)

@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { fail } from '../../errors/problem.js'
 
 /**
- * Version of an answer. Its control information has the same names in both, so only the header and some
- * context URLs differ.
+ * The protocol version of a response. Control information has the same names in both versions. Only the
+ * header and some context URLs differ.
  */
 export type ODataVersion = '4.0' | '4.01'
 
@@ -12,8 +12,8 @@ const MAX_VERSION = 4.01
 const FORM = /^\d{1,4}\.\d{1,4}$/
 
 /**
- * The version to answer in: 4.0 for a client that knows no newer one (Part 1, 8.2.7). What is no version gets
- * 4.01, and is refused elsewhere.
+ * Returns the version of the response: 4.0 for a client that supports no newer one (Part 1, 8.2.7). An
+ * invalid header gives 4.01, and `checkVersions` refuses it.
  */
 export function negotiateVersion(headers: IncomingHttpHeaders): ODataVersion {
   const wanted = headers['odata-maxversion']
@@ -23,8 +23,8 @@ export function negotiateVersion(headers: IncomingHttpHeaders): ODataVersion {
 }
 
 /**
- * Refuses a request whose versions we cannot serve or read (`BadHeader`): the newest one for the answer, and
- * that of the request itself (Part 1, 8.1.5).
+ * Refuses a request with an unsupported version (`BadHeader`): the maximum version of the response, or the
+ * version of the request (Part 1, 8.1.5).
  */
 export function checkVersions(headers: IncomingHttpHeaders): void {
   const { 'odata-maxversion': maxVersion, 'odata-version': requestVersion } = headers

@@ -7,6 +7,7 @@ import {
   type Signature,
   type ValueType,
 } from '../../query/functions.js'
+import { describeFunction } from './descriptions.js'
 import { collectionFilterInputNameOf, filterInputNameOf, isExposed, SCALAR_OF, upperFirst } from './names.js'
 
 /** An argument of a function, besides the value that the function applies to. */
@@ -44,7 +45,7 @@ export interface FilterField {
   readonly name: string
   /** The type in the schema, such as `[String]`. */
   readonly type: string
-  readonly description?: string
+  readonly description: string
   readonly deprecated?: string
   readonly operator: FilterOperator
 }
@@ -73,21 +74,21 @@ const toFilterField = (
   name: string,
   type: string,
   operator: FilterOperator,
-  description?: string,
-): FilterField => ({
-  name,
-  type,
-  operator,
-  ...(description !== undefined && { description }),
-})
+  description: string,
+): FilterField => ({ name, type, operator, description })
 const valueFilterNameOf = (type: ValueType) => `${SCALAR_OF[type]}Filter`
 const valueCollectionFilterNameOf = (type: ValueType) => `${SCALAR_OF[type]}CollectionFilter`
 
 function logicalFieldsOf(to: string): readonly FilterField[] {
   return [
-    toFilterField('and', `[${to}!]`, { kind: 'and', to }, 'True for an empty list.'),
-    toFilterField('or', `[${to}!]`, { kind: 'or', to }, 'False for an empty list.'),
-    toFilterField('not', to, { kind: 'not', to }),
+    toFilterField('and', `[${to}!]`, { kind: 'and', to }, 'All of them must hold. True for an empty list.'),
+    toFilterField(
+      'or',
+      `[${to}!]`,
+      { kind: 'or', to },
+      'At least one of them must hold. False for an empty list.',
+    ),
+    toFilterField('not', to, { kind: 'not', to }, 'The conditions must not hold.'),
   ]
 }
 
@@ -106,7 +107,7 @@ function toRecordFilterField(of: Field): FilterField {
   const filterName = fieldFilterNameOf(of)
   const deprecated = of.kind === 'scalar' ? of.deprecated : undefined
   return {
-    ...toFilterField(of.name, filterName, { kind: 'field', to: filterName }),
+    ...toFilterField(of.name, filterName, { kind: 'field', to: filterName }, of.description),
     ...(deprecated !== undefined && { deprecated }),
   }
 }
@@ -135,7 +136,12 @@ function collectionFieldsOf(item: string): readonly FilterField[] {
       { kind: 'all', to: item },
       'True for every item, also if the collection is empty.',
     ),
-    toFilterField('isEmpty', 'Boolean', { kind: 'isEmpty' }),
+    toFilterField(
+      'isEmpty',
+      'Boolean',
+      { kind: 'isEmpty' },
+      'True: the collection has no items. False: it has some.',
+    ),
     toFilterField('count', count, { kind: 'count', to: count }, 'The number of items.'),
   ]
 }
@@ -169,7 +175,16 @@ const toValueFilterInput = (type: ValueType): FilterInput =>
     valueFilterNameOf(type),
     `Conditions on a value of type ${SCALAR_OF[type]}. All of them must hold.`,
     [
-      ...(type === 'GeographyPoint' ? [toFilterField('isNull', 'Boolean', { kind: 'isNull' })] : []),
+      ...(type === 'GeographyPoint'
+        ? [
+            toFilterField(
+              'isNull',
+              'Boolean',
+              { kind: 'isNull' },
+              'True: the position is null. False: it is not.',
+            ),
+          ]
+        : []),
       ...functionFieldsOf(type, valueFilterNameOf(type)),
       ...castFieldsOf(type),
     ],
@@ -216,10 +231,15 @@ function toFunctionField(
   const name = `${fn.replace(/\.(\w)/, (_, letter: string) => letter.toUpperCase())}${isOverloaded && first ? SCALAR_OF[first.type] : ''}`
   const returns = longest?.returns ?? 'Boolean'
   if (returns === 'Boolean' && first && args.length === 1)
-    return toFilterField(name, argumentTypeOf(first), { kind: 'predicate', fn, argument: first })
+    return toFilterField(
+      name,
+      argumentTypeOf(first),
+      { kind: 'predicate', fn, argument: first },
+      describeFunction(fn),
+    )
   const to = valueFilterNameOf(returns)
   const type = args.length === 0 ? to : `${owner.replace(/Filter$/, '')}${upperFirst(name)}Step`
-  return toFilterField(name, type, { kind: 'function', fn, arguments: args, to })
+  return toFilterField(name, type, { kind: 'function', fn, arguments: args, to }, describeFunction(fn))
 }
 
 function toFunctionArgument(fn: string, type: ExprType, index: number, optional: boolean): FunctionArgument {
@@ -239,11 +259,12 @@ export const argumentTypeOf = ({ type, list }: FunctionArgument): string =>
 /** Returns the cast fields, named `as` and the scalar. The result is null if the value does not fit. */
 function castFieldsOf(type: ValueType): readonly FilterField[] {
   return FILTERABLE_TYPES.filter(other => other !== type && CASTS[other]?.includes(type)).map(other =>
-    toFilterField(`as${SCALAR_OF[other]}`, valueFilterNameOf(other), {
-      kind: 'cast',
-      type: other,
-      to: valueFilterNameOf(other),
-    }),
+    toFilterField(
+      `as${SCALAR_OF[other]}`,
+      valueFilterNameOf(other),
+      { kind: 'cast', type: other, to: valueFilterNameOf(other) },
+      `Conditions on the value as ${SCALAR_OF[other]}, null if it cannot be converted.`,
+    ),
   )
 }
 

@@ -2,7 +2,7 @@
 export interface FieldDefinition {
   readonly name: string
   readonly type: string
-  readonly description?: string
+  readonly description: string
   readonly deprecated?: string
   readonly args?: readonly FieldDefinition[]
 }
@@ -27,16 +27,12 @@ function renderFieldDefinition(
   { name, type, description, deprecated, args = [] }: FieldDefinition,
   indent: string,
 ): string {
-  const descriptionText = description ? `${indent}${renderDescription(description)}\n` : ''
   const deprecation = deprecated === undefined ? '' : ` @deprecated(reason: ${JSON.stringify(deprecated)})`
-  return `${descriptionText}${indent}${name}${renderArguments(args, indent)}: ${type}${deprecation}\n`
+  return `${indent}${renderDescription(description)}\n${indent}${name}${renderArguments(args, indent)}: ${type}${deprecation}\n`
 }
 
-/** Arguments are on separate lines if they have descriptions. */
-function renderArguments(args: readonly FieldDefinition[], indent: string): string {
-  if (args.length === 0) return ''
-  const isUndescribed = args.every(a => a.description === undefined)
-  return isUndescribed
-    ? `(${args.map(a => `${a.name}: ${a.type}`).join(', ')})`
-    : `(\n${args.map(a => renderFieldDefinition(a, `${indent}  `)).join('')}${indent})`
-}
+/** Renders each argument on a line of its own. */
+const renderArguments = (args: readonly FieldDefinition[], indent: string): string =>
+  args.length === 0
+    ? ''
+    : `(\n${args.map(argument => renderFieldDefinition(argument, `${indent}  `)).join('')}${indent})`

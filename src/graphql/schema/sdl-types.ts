@@ -12,7 +12,7 @@ import {
 } from './names.js'
 import type { FieldDefinition, TypeDefinition } from './sdl-text.js'
 
-const ID_FIELD: FieldDefinition = {
+export const ID_FIELD: FieldDefinition = {
   name: 'id',
   type: 'ID!',
   description: 'Identifies the record among all records, for `node`.',
@@ -90,7 +90,7 @@ const toFieldDefinition = (s: Scalar, nonNullSuffix: string): FieldDefinition =>
 })
 
 /** Returns the description of the model with the name of the field's Lookup. */
-const describeField = ({ description, lookup }: Scalar) =>
+export const describeField = ({ description, lookup }: Scalar) =>
   lookup ? `${description} Values: the Lookup ${lookup.name}.` : description
 
 function toNavigationField({ name, target, collection, description }: Navigation): FieldDefinition {
@@ -109,9 +109,13 @@ const toConnectionType = (of: Entity): TypeDefinition => ({
   head: `type ${connectionTypeNameOf(of)}`,
   description: `A page of ${of.typeName} records.`,
   fields: [
-    { name: 'edges', type: `[${edgeTypeNameOf(of)}!]!` },
+    {
+      name: 'edges',
+      type: `[${edgeTypeNameOf(of)}!]!`,
+      description: 'The records with their cursors.',
+    },
     { name: 'nodes', type: `[${of.typeName}!]!`, description: 'The records, without their cursors.' },
-    { name: 'pageInfo', type: 'PageInfo!' },
+    { name: 'pageInfo', type: 'PageInfo!', description: 'The position of the page among all records.' },
     {
       name: 'totalCount',
       type: 'Int!',
@@ -129,7 +133,7 @@ const toEdgeType = (of: Entity): TypeDefinition => ({
       type: 'String!',
       description: 'The position of the record, for `after` and `before` with the same filter and order.',
     },
-    { name: 'node', type: `${of.typeName}!` },
+    { name: 'node', type: `${of.typeName}!`, description: 'The record.' },
   ],
 })
 
@@ -138,8 +142,8 @@ const toOrderInput = (of: Entity): TypeDefinition => ({
   head: `input ${orderInputNameOf(of)}`,
   description: `One field to order ${of.typeName} records by. Null comes first in ascending order.`,
   fields: [
-    ...of.scalars.filter(isSortable).map((s): FieldDefinition => ({ name: s.name, type: 'Direction', ...(s.deprecated !== undefined && { deprecated: s.deprecated }) })),
-    ...of.navigations.filter(n => !n.collection).map((n): FieldDefinition => ({ name: n.name, type: orderInputNameOf(getEntity(n.target)) })),
+    ...of.scalars.filter(isSortable).map((s): FieldDefinition => ({ name: s.name, type: 'Direction', description: s.description, ...(s.deprecated !== undefined && { deprecated: s.deprecated }) })),
+    ...of.navigations.filter(n => !n.collection).map((n): FieldDefinition => ({ name: n.name, type: orderInputNameOf(getEntity(n.target)), description: n.description })),
   ],
 }) // biome-ignore format: one row a kind of field
 

@@ -1,7 +1,8 @@
 import { makeExecutableSchema } from '@graphql-tools/schema'
 import type { GraphQLSchema } from 'graphql'
 import { TRANSITIONS } from '../../domain/lifecycle.js'
-import { ENTITIES, type Entity, getEntity, getScalar } from '../../model/model.js'
+import { ENTITIES, type Entity, getEntity, getScalar, type Scalar } from '../../model/model.js'
+import { describeArgument } from './descriptions.js'
 import { withSpecifiedLocations } from './directive-locations.js'
 import {
   argumentTypeOf,
@@ -24,10 +25,16 @@ import {
   renderTypeDefinition,
   type TypeDefinition,
 } from './sdl-text.js'
-import { connectionArguments, toTypeDefinitions } from './sdl-types.js'
+import { connectionArguments, describeField, ID_FIELD, toTypeDefinitions } from './sdl-types.js'
 
 const PROPERTY = getEntity('Property')
-const KEY_FIELD: FieldDefinition = { name: PROPERTY.key.name, type: `${SCALAR_OF[PROPERTY.key.type]}!` }
+/** The key of an entity, as a field or an argument. */
+const keyFieldOf = ({ key }: Entity): FieldDefinition => ({
+  name: key.name,
+  type: `${SCALAR_OF[key.type]}!`,
+  description: key.description,
+})
+const KEY_FIELD = keyFieldOf(PROPERTY)
 const IF_MATCH_ARGUMENT: FieldDefinition = {
   name: 'ifMatch',
   type: 'String',
@@ -60,8 +67,6 @@ export function renderSdl(): string {
   ].join('\n')
 }
 
-const NODE_ID_FIELD: FieldDefinition = { name: 'id', type: 'ID!' }
-
 const toQueryType = (entities: readonly Entity[]): TypeDefinition => ({
   head: 'type Query',
   description: 'Reads records. Every response contains only data that the token may see.',
@@ -71,20 +76,19 @@ const toQueryType = (entities: readonly Entity[]): TypeDefinition => ({
       name: 'node',
       type: 'Node',
       description: 'Any record by its `id`.',
-      args: [NODE_ID_FIELD],
+      args: [ID_FIELD],
     },
   ],
 })
 
 function toRootFields(of: Entity): readonly FieldDefinition[] {
   const { one, many } = rootFieldNamesOf(of)
-  const key = { name: of.key.name, type: `${SCALAR_OF[of.key.type]}!` }
   return [
     {
       name: one,
       type: of.typeName,
       description: `The ${of.typeName} record with this key, or null.`,
-      args: [key],
+      args: [keyFieldOf(of)],
     },
     {
       name: many,
@@ -96,7 +100,11 @@ function toRootFields(of: Entity): readonly FieldDefinition[] {
 }
 
 const PROPERTY_RESULT = { type: PROPERTY.typeName }
-const INPUT_ARGUMENT: FieldDefinition = { name: 'input', type: `${recordInputNameOf(PROPERTY)}!` }
+const INPUT_ARGUMENT: FieldDefinition = {
+  name: 'input',
+  type: `${recordInputNameOf(PROPERTY)}!`,
+  description: 'The fields to write.',
+}
 
 /** Fields that a transition requires are its arguments. */
 const toTransitionField = ({
@@ -111,10 +119,16 @@ const toTransitionField = ({
   description: `${description} From ${from.join(', ')} to ${to}.`,
   args: [
     KEY_FIELD,
-    ...requires.map(field => ({ name: field, type: `${SCALAR_OF[getScalar(PROPERTY, field).type]}!` })),
+    ...requires.map(field => toRequiredArgument(getScalar(PROPERTY, field))),
     CHANGED_BY_ARGUMENT,
     IF_MATCH_ARGUMENT,
   ],
+})
+
+const toRequiredArgument = (field: Scalar): FieldDefinition => ({
+  name: field.name,
+  type: `${SCALAR_OF[field.type]}!`,
+  description: describeField(field),
 })
 
 const MUTATION_TYPE: TypeDefinition = {
@@ -178,22 +192,30 @@ const SHARED_TYPES: readonly TypeDefinition[] = [
   {
     head: 'interface Node',
     description: 'A record that `node` can read by its `id`.',
-    fields: [NODE_ID_FIELD],
+    fields: [ID_FIELD],
   },
   {
     head: 'type PageInfo',
     description: 'The position of a page among all records (Relay, GraphQL Cursor Connections).',
     fields: [
-      { name: 'hasNextPage', type: 'Boolean!' },
-      { name: 'hasPreviousPage', type: 'Boolean!' },
-      { name: 'startCursor', type: 'String' },
-      { name: 'endCursor', type: 'String' },
+      { name: 'hasNextPage', type: 'Boolean!', description: 'True if records follow the page.' },
+      { name: 'hasPreviousPage', type: 'Boolean!', description: 'True if records precede the page.' },
+      {
+        name: 'startCursor',
+        type: 'String',
+        description: 'Cursor of the first record. Null for an empty page.',
+      },
+      {
+        name: 'endCursor',
+        type: 'String',
+        description: 'Cursor of the last record. Null for an empty page.',
+      },
     ],
   },
   {
     head: 'type DeletedProperty',
     description: 'A deleted listing.',
-    fields: [NODE_ID_FIELD, KEY_FIELD],
+    fields: [ID_FIELD, KEY_FIELD],
   },
   {
     head: 'type PropertyChange',
@@ -215,7 +237,14 @@ const SHARED_TYPES: readonly TypeDefinition[] = [
   },
 ]
 
-const DIRECTION_ENUM = `${renderDescription('The direction of an order.')}\nenum Direction {\n  ASC\n  DESC\n}\n`
+const DIRECTION_ENUM = `${renderDescription('The direction of an order.')}
+enum Direction {
+  ${renderDescription('Ascending. Null comes first.')}
+  ASC
+  ${renderDescription('Descending. Null comes last.')}
+  DESC
+}
+`
 
 /** Returns the types of a filter input, including the inputs for the arguments of its functions. */
 function toInputTypes({ name, description, fields }: FilterInput): readonly TypeDefinition[] {
@@ -230,9 +259,13 @@ function toFunctionInputTypes({ name, type, operator }: FilterField): readonly T
   if (operator.kind !== 'countOf' && operator.kind !== 'function') return []
   const args =
     operator.kind === 'countOf'
-      ? [{ name: 'filter', type: `${operator.filter}!` }]
+      ? [{ name: 'filter', type: `${operator.filter}!`, description: 'Selects the records to count.' }]
       : operator.arguments.map(toInputValueDefinition)
-  const isField: FieldDefinition = { name: 'is', type: `${operator.to}!` }
+  const isField: FieldDefinition = {
+    name: 'is',
+    type: `${operator.to}!`,
+    description: 'Conditions on the result. All of them must hold.',
+  }
   const description = `The arguments of \`${name}\`, and the condition on its result.`
   return args.length === 0 ? [] : [{ head: `input ${type}`, description, fields: [...args, isField] }]
 }
@@ -240,6 +273,7 @@ function toFunctionInputTypes({ name, type, operator }: FilterField): readonly T
 const toInputValueDefinition = (a: FunctionArgument): FieldDefinition => ({
   name: a.name,
   type: `${argumentTypeOf(a)}${a.optional ? '' : '!'}`,
+  description: describeArgument(a.name),
 })
 
 const renderScalarDefinition = ({

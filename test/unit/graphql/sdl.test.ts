@@ -1,10 +1,15 @@
 import {
   buildSchema,
+  type GraphQLArgument,
   type GraphQLInputObjectType,
   type GraphQLObjectType,
+  isEnumType,
   isInputObjectType,
+  isInterfaceType,
+  isIntrospectionType,
   isObjectType,
   isScalarType,
+  isSpecifiedScalarType,
   validateSchema,
 } from 'graphql'
 import { expect, test } from 'vitest'
@@ -50,6 +55,27 @@ test('the schema is valid, and the scalars are those of the resolvers', () => {
       .filter(t => !['String', 'Int', 'Float', 'Boolean', 'ID'].includes(t.name))
       .map(t => [t.name, t.description, t.specifiedByURL ?? null]),
   ).toEqual(Object.values(SCALARS).map(s => [s.name, s.description, s.specifiedByURL]))
+})
+
+test('every type, field, argument and value has a description', () => {
+  const described = Object.values(SCHEMA.getTypeMap())
+    .filter(type => !isIntrospectionType(type) && !isSpecifiedScalarType(type))
+    .flatMap(type => [
+      [type.name, type.description],
+      ...(isEnumType(type)
+        ? type.getValues().map(value => [`${type}.${value.name}`, value.description])
+        : []),
+      ...(isInputObjectType(type) || isObjectType(type) || isInterfaceType(type)
+        ? Object.values(type.getFields()).flatMap(field => [
+            [`${type}.${field.name}`, field.description],
+            ...('args' in field
+              ? field.args.map((a: GraphQLArgument) => [`${type}.${field.name}(${a.name})`, a.description])
+              : []),
+          ])
+        : []),
+    ])
+  expect(described.length).toBeGreaterThan(1500)
+  expect(described.filter(([, description]) => !description).map(([name]) => name)).toEqual([])
 })
 
 /** The name of a type without its lists and exclamation marks. */

@@ -30,13 +30,8 @@ const NOT_YET = [
   'src/http/',
   'src/main.ts',
   'src/odata/batch/',
-  'src/odata/dispatch.ts',
-  'src/odata/router.ts',
-  'src/odata/routes.ts',
-  'src/odata/url/',
   'src/sample/',
   'src/typescript.mjs',
-  'prisma/',
   'test/',
   'bench/',
 ]

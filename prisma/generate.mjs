@@ -1,5 +1,5 @@
-// Makes the Prisma client (src/data/prisma/client) and the model (src/model/generated.ts) from schema.prisma,
-// when they are older than what they are made from.
+// Generates the Prisma client (src/data/prisma/client) and the model (src/model/generated.ts) from
+// schema.prisma if they are older than their sources.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -21,10 +21,10 @@ const outputs = ['../src/data/prisma/client/client.ts', '../src/model/generated.
 const isFresh = Math.min(...outputs.map(timeOf)) > Math.max(...[...sources, prisma].map(timeOf))
 
 if (!isFresh || process.argv.includes('--force')) {
-  // What prisma remembers of its user, and what it compiles of our generator, stays in the project.
+  // Files that Prisma caches for the user and compiles from the generator remain in the project.
   const scratch = join(packageFolder, '..', '.cache', 'prisma')
   mkdirSync(scratch, { recursive: true })
-  // The schema engine, which prisma would download, takes no part in this: any file that exists will do.
+  // The schema engine is not used here. Any existing file prevents its download.
   const env = {
     ...process.env,
     HOME: scratch,

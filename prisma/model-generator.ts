@@ -3,7 +3,9 @@ import helper, { type DMMF } from '@prisma/generator-helper'
 import type { EdmType } from '../src/model/model.js'
 import { type ModelTags, readTags } from './model-tags.js'
 
-/** A Prisma generator: turns schema.prisma into the entity model of the service (src/model/generated.ts). */
+/**
+ * A Prisma generator that converts schema.prisma to the entity model of the service (src/model/generated.ts).
+ */
 
 const EDM_TYPES: Readonly<Record<string, EdmType>> = {
   String: 'String', Int: 'Int32', BigInt: 'Int64', Decimal: 'Decimal', DateTime: 'DateTimeOffset', Boolean: 'Boolean',
@@ -49,8 +51,8 @@ function toScalar(
 }
 
 /**
- * The side of a relation that holds the foreign key says the join; the other side finds it there by the
- * relation's name.
+ * The side of a relation with the foreign key defines the join. The other side finds it by the relation's
+ * name.
  */
 function toNavigation(
   owner: string,

@@ -1,39 +1,36 @@
 import type { EdmType, ReadAccess } from '../src/model/model.js'
 
-/**
- * What a `///` comment of schema.prisma may state beside prose. Tags are facts about one field or entity,
- * never behaviour.
- */
+/** The tags of a `///` comment in schema.prisma. Tags are facts about a field or entity. */
 export interface ModelTags {
   /** Entity: clients may create, change and delete records. */
   readonly writable?: true
-  /** Entity: name of the entity type, if it is not the name of the set. */
+  /** Entity: name of the entity type, if it differs from the name of the set. */
   readonly type?: string
   /** Entity: a second path of the entity set. */
   readonly alias?: string
-  /** Largest number of characters. */
+  /** Maximum number of characters. */
   readonly length?: number
-  /** Largest number of digits, and of those behind the point. */
+  /** Maximum number of digits, and of those after the decimal point. */
   readonly digits?: { readonly precision: number; readonly scale: number }
   readonly lookup?: { readonly name: string; readonly policy: 'open' | 'locked' }
-  /** The service sets the field; what a client sends is ignored. */
+  /** The service sets the field. A value from a client is ignored. */
   readonly service?: true
-  /** A client must give the field on create. */
+  /** A client must provide the field on create. */
   readonly required?: true
   readonly readable?: ReadAccess
-  /** A type that Prisma has no word for. */
+  /** A type that Prisma does not have. */
   readonly edm?: EdmType
-  /** Part of where the property stands: hidden from the public where the seller wishes so. */
+  /** Part of the property's address: hidden from the public if the seller wishes so. */
   readonly address?: true
   /** The database computes the column. */
   readonly generated?: true
-  /** For the service's own use. */
+  /** For internal use. */
   readonly hidden?: true
-  /** Why clients should no longer use the field, and what instead. */
+  /** The reason to stop using the field, and its replacement. */
   readonly deprecated?: string
 }
 
-/** A navigation by free reference: no foreign key, so no Prisma relation. */
+/** A navigation without a foreign key, and so without a Prisma relation. */
 export interface FreeReference {
   readonly name: string
   readonly target: string
@@ -55,7 +52,7 @@ const singleArgumentTag =
 const integer = (text: string | undefined) =>
   text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined
 
-/** Every tag there is. Anything else stops the build. */
+/** All tags. An unknown tag stops the build. */
 const TAGS: Readonly<Record<string, TagReader>> = {
   writable: flagTag({ writable: true }),
   service: flagTag({ service: true }),
@@ -83,7 +80,7 @@ const TAGS: Readonly<Record<string, TagReader>> = {
     const readable = READ_ACCESS.find(r => r === text)
     return readable && { readable }
   }),
-  // The reason is prose: commas do not part it.
+  // The reason is prose, so commas do not separate arguments.
   deprecated: args => (args.join('') === '' ? undefined : { deprecated: args.join(', ') }),
   edm: singleArgumentTag(text => (text === 'GeographyPoint' ? { edm: text } : undefined)),
 }
@@ -91,8 +88,7 @@ const TAGS: Readonly<Record<string, TagReader>> = {
 const TAG = /^@(\w+)(?:\(([^)]*)\))?\s*(.*)$/
 
 /**
- * Reads the `///` lines of one model or field. Throws, with the owner's name, on a tag that is unknown or
- * ill-formed.
+ * Parses the `///` lines of a model or field. Throws for an unknown or malformed tag, with the owner's name.
  */
 export function readTags(
   owner: string,

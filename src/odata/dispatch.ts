@@ -11,14 +11,14 @@ import { type ResourceRoutes, withRoutes } from './routes.js'
 import { readQueryOptions } from './url/query-options.js'
 import { type ResourcePath, readResourcePath } from './url/resource-path.js'
 
-/** A request whose caller is known and whose URL is not read yet: one of its own, or one in a batch. */
+/** A request with a known actor and an unparsed URL, either alone or in a batch. */
 export interface RawODataRequest
   extends RequestBody,
     Pick<ODataRequest, 'root' | 'rawPath' | 'rawQuery' | 'headers' | 'actor'> {
   readonly method: string
 }
 
-/** The same with what its URL says. */
+/** A request with its parsed URL. */
 export interface ParsedODataRequest {
   readonly method: string
   readonly path: ResourcePath
@@ -27,7 +27,7 @@ export interface ParsedODataRequest {
 
 export type DispatchConfig = Pick<Config, 'maxQueryLength' | 'maxDepth' | 'maxNodes' | 'maxList'>
 
-/** Reads headers and URL of a request, and refuses what cannot be served whatever stands there. */
+/** Parses headers and URL of a request. Refuses requests that are invalid for every resource. */
 export function parseRequest(raw: RawODataRequest, settings: DispatchConfig): ParsedODataRequest {
   const { maxQueryLength } = settings
   const { method, root, headers, rawPath, rawQuery, actor, readBody, readText } = raw
@@ -57,7 +57,7 @@ export function parseRequest(raw: RawODataRequest, settings: DispatchConfig): Pa
   }
 }
 
-/** One object for all requests: what is read of a query is known by it. */
+/** One object for all requests, since parsed queries are memoized by it. */
 const parseLimitsOf = memoize(function parseLimitsOf({
   maxDepth,
   maxNodes,
@@ -70,7 +70,7 @@ const parseLimitsOf = memoize(function parseLimitsOf({
   }
 })
 
-/** Does what a request asks for. */
+/** Executes a request. */
 export async function dispatchRequest(
   { method, path, request }: ParsedODataRequest,
   service: ODataServices,
@@ -87,15 +87,15 @@ const allowedMethodsOf = (routes: ResourceRoutes<never>): readonly string[] => [
   'OPTIONS',
 ]
 
-/** HEAD is answered like GET. */
+/** HEAD is handled like GET. */
 function findHandler<P>(routes: ResourceRoutes<P>, method: string) {
   const name = method === 'HEAD' ? 'GET' : method
-  // A client may call its method `constructor`.
+  // A method name from a client can be `constructor`.
   const handler = Object.hasOwn(routes, name) ? routes[name as keyof ResourceRoutes<P>] : undefined
   return handler ?? fail({ kind: 'MethodNotAllowed', method, allow: allowedMethodsOf(routes) })
 }
 
-/** Snapshot isolation is not offered, and a service without it must say so (Part 1, 8.2.6). */
+/** Refuses snapshot isolation, which is not supported (Part 1, 8.2.6). */
 function checkIsolation(headers: IncomingHttpHeaders): void {
   const wanted = headers['isolation'] ?? headers['odata-isolation']
   if (wanted !== undefined) fail({ kind: 'IsolationNotOffered', found: String(wanted) })

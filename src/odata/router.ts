@@ -17,15 +17,15 @@ import {
 } from './protocol/response.js'
 import { negotiateVersion } from './protocol/version.js'
 
-/** What the adapter is made of. */
+/** Dependencies of the adapter. */
 export interface ODataHandlerOptions extends ODataServices {
   readonly config: BatchConfig & Pick<Config, 'publicUrl' | 'trustProxy' | 'maxBodyBytes'>
   readonly verifier: TokenVerifier
-  /** Logs a fault of the service and gives the id under which it stands in the log. */
+  /** Logs an error and returns the id of its log entry. */
   readonly report: (error: unknown, req: Request) => string
 }
 
-/** Answers every request below the service root, whatever becomes of it: nothing is left to Express. */
+/** Answers every request below the service root, including all errors. Nothing is passed on to Express. */
 export function createODataHandler(
   options: ODataHandlerOptions,
 ): (req: Request, res: ServerResponse) => Promise<void> {
@@ -33,7 +33,7 @@ export function createODataHandler(
     try {
       await sendResponse(res, await handleRequestOrError(req, options), negotiateVersion(req.headers))
     } catch (error) {
-      // An answer that could not be written ends with its connection: half of one must not look whole.
+      // A failed response closes the connection, so that a partial response is not taken for a complete one.
       options.report(error, req)
       res.destroy()
     }
@@ -51,7 +51,7 @@ async function handleRequestOrError(
   }
 }
 
-/** The order of the checks is that of what they tell: without a token nobody learns what there is. */
+/** The order of the checks limits disclosure: without a token a client learns nothing about the resources. */
 async function handleRequest(
   req: Request,
   options: ODataHandlerOptions,
@@ -89,8 +89,8 @@ const requestBodyOf = (req: Request, limit: number): RequestBody => ({
 })
 
 /**
- * Path below the service root and query string. A proxy may send the whole address (RFC 9112, 3.2.2); Express
- * shortens `url`, but not this one.
+ * Returns the path below the service root and the query string. A proxy may send an absolute URL (RFC 9112,
+ * 3.2.2). Express shortens `url`, but not `originalUrl`.
  */
 function parseRequestTarget(originalUrl: string): Pick<ODataRequest, 'rawPath' | 'rawQuery'> {
   const target = originalUrl.startsWith('/')

@@ -16,7 +16,10 @@ type RouteHandler<P> = (
 ) => ODataResponse | Promise<ODataResponse>
 export type ResourceRoutes<P> = { readonly [M in RouteMethod]?: RouteHandler<P> }
 
-/** Hands on what can be done with what a path names. HEAD goes with GET, OPTIONS with everything. */
+/**
+ * Dispatches a request by the kind of its path and its method. GET also handles HEAD, and every path handles
+ * OPTIONS.
+ */
 export function withRoutes<R>(path: ResourcePath, callback: <P>(routes: ResourceRoutes<P>, path: P) => R): R {
   switch (path.kind) {
     case 'service':
@@ -48,7 +51,7 @@ const withOptionsInBody =
 const SERVICE_DOCUMENT_ROUTES: ResourceRoutes<unknown> = { GET: getServiceDocument }
 const METADATA_ROUTES: ResourceRoutes<unknown> = { GET: getMetadataDocument }
 const OPENAPI_ROUTES: ResourceRoutes<unknown> = { GET: getOpenApiDocument }
-/** A batch of its own is served before there are routes; this is one inside of another (Part 1, 11.7). */
+/** Refuses a batch inside another batch (Part 1, 11.7). Other batches do not reach the routes. */
 const NESTED_BATCH_ROUTES: ResourceRoutes<unknown> = {
   POST: () => fail({ kind: 'BadRequest', reason: 'a batch can hold no other batch' }),
 }
@@ -78,7 +81,7 @@ const WRITABLE_RECORD_ROUTES: ResourceRoutes<RecordPath> = {
   DELETE: deleteRecord,
 }
 
-/** Only a record in its own entity set is written: what a navigation shows of it is for reading. */
+/** Only a record in its own entity set can be written, not the target of a navigation. */
 const isWritable = ({ entity, navigationPath }: CollectionPath | RecordPath): boolean =>
   entity.writable && navigationPath.length === 0
 
@@ -91,9 +94,9 @@ const recordRoutes = (path: RecordPath): ResourceRoutes<RecordPath> =>
   path.form === 'record' && isWritable(path) ? WRITABLE_RECORD_ROUTES : RECORD_ROUTES[path.form]
 
 /**
- * A read whose options stand in the body, as text/plain, percent-encoded like a query string (Part 2, 4.17).
- * They are joined with those of the URL, so an option in both is given twice; links of the answer carry all
- * of them and are followed by GET.
+ * Reads with options in a text/plain body, percent-encoded like a query string (Part 2, 4.17). They are
+ * combined with the options of the URL, so an option in both is a duplicate. Links of the response contain
+ * all options and are followed by GET.
  */
 export async function readWithOptionsInBody<P>(
   request: ODataRequest,
@@ -108,5 +111,7 @@ export async function readWithOptionsInBody<P>(
   return read({ ...request, rawPath, rawQuery, options: readQueryOptions(rawQuery) }, path, service)
 }
 
-/** A line end behind it is that of a file, and blanks are left as they are by some who write it. */
+/**
+ * Removes a line break at the end, which files have, and encodes spaces, which some clients do not encode.
+ */
 const toQueryString = (text: string): string => text.trim().replace(/^\?/, '').replaceAll(' ', '%20')

@@ -1,21 +1,22 @@
 import { fail } from '../../errors/problem.js'
 
 /**
- * Bytes above ASCII that a client sent as they are: Node hands each of them over as one character (latin1).
+ * Matches bytes above ASCII that a client did not encode. Node represents each byte as one character
+ * (latin1).
  */
 const RAW_BYTE = /[\u0080-\u00ff]/g
 
-/** What most parts do not hold. */
+/** Matches the characters that need decoding. Most parts have none. */
 const ENCODED = /[%\u0080-\u00ff]/
 
-/** Percent-encodes the bytes that a client should have encoded; the rest stays as it is. */
+/** Percent-encodes the bytes that a client should have encoded, and leaves the rest unchanged. */
 export const encodeRawBytes = (raw: string): string =>
   raw.replace(RAW_BYTE, c => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
 
 /**
- * Decodes one percent-encoded part of a URL, which must already be cut at its separators (Part 2, 2). `+`
- * stays. Fails with `BadEncoding` for broken or overlong UTF-8 and for NUL, which no field of the database
- * can hold.
+ * Decodes one percent-encoded part of a URL, which must already be split at its separators (Part 2, 2). `+`
+ * is unchanged. Fails with `BadEncoding` for invalid or overlong UTF-8 and for NUL, which the database cannot
+ * store.
  */
 export function decodeUrlComponent(raw: string): string {
   const text = ENCODED.test(raw) ? decode(raw) : raw

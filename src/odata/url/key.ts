@@ -4,7 +4,7 @@ import { parseExpression } from '../../language/parser.js'
 import type { Entity } from '../../model/model.js'
 import type { Ast } from '../../query/ast.js'
 
-/** A key as text: of a String key its value, of an integer key its digits. */
+/** A key as text: the value of a String key, the digits of an integer key. */
 export type EntityKey = string
 
 const NAMED = /^([\p{L}_][\p{L}\p{N}_]*)=(.*)$/su
@@ -12,8 +12,8 @@ const INTEGER = /^-?\d{1,19}$/
 const INT64 = 2n ** 63n
 
 /**
- * The key of `Entity('k')` or `Entity(Name='k')`, from the decoded text between the brackets (Part 2, 4.3).
- * Integer keys may be quoted too; parameter aliases are replaced. Fails with `BadKey`.
+ * Reads the key of `Entity('k')` or `Entity(Name='k')` from the decoded text in the brackets (Part 2, 4.3).
+ * Integer keys can be quoted. Parameter aliases are replaced. Fails with `BadKey`.
  */
 export function readKey(of: Entity, text: string, context: ParseContext): EntityKey {
   const [, name = of.key.name, value = text] = NAMED.exec(text) ?? []
@@ -28,17 +28,17 @@ export function readKey(of: Entity, text: string, context: ParseContext): Entity
 
 const failBadKey = (of: Entity, found: string): never => fail({ kind: 'BadKey', entity: of.name, found })
 
-/** Whether a text can be a key of the entity, as in a path without brackets. */
+/** Returns true if a text can be a key of the entity, as in a path without brackets. */
 export function isKeyOf(of: Entity, text: string): boolean {
   if (of.key.type === 'String') return text !== ''
   return INTEGER.test(text) && BigInt(text) < INT64 && BigInt(text) >= -INT64
 }
 
-/** A text in quotes, which needs no parser: nearly every key. */
+/** Fast path for a quoted string, the form of nearly every key. */
 const QUOTED = /^'[^']*(?:''[^']*)*'$/
 const NUMBER_OR_ALIAS = /^(?:[+-]?\d+|@.+)$/s
 
-/** Only the syntax is the key's own matter; a broken value of an alias is reported as such. */
+/** Only a syntax error becomes `BadKey`. An invalid value of an alias is reported as it is. */
 function readKeyValue(value: string, context: ParseContext): Ast | undefined {
   if (QUOTED.test(value))
     return {

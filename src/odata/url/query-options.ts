@@ -13,16 +13,16 @@ import type { Query } from '../../query/ast.js'
 import { getOrCreate, memoize } from '../../query/memoize.js'
 import { decodeUrlComponent, encodeRawBytes } from './encoding.js'
 
-/** The options of one query string: texts, decoded. Custom options are not among them. */
+/** The decoded options of a query string, without custom options. */
 export interface QueryOptions {
   readonly values: ReadonlyMap<SystemQueryOption, string>
-  /** Parameter aliases, by name without `@`. */
+  /** Parameter aliases by name without `@`. */
   readonly aliases: ReadonlyMap<string, string>
-  /** Those of a next link without its token: one object for all pages of a walk. */
+  /** The options of a next link without its token: one object for all pages. */
   readonly withoutSkipToken?: QueryOptions
 }
 
-/** What a URL names, as far as it matters for the options that it can take. */
+/** The kind of a resource, which determines its options. */
 export type ResourceKind =
   | 'service'
   | 'metadata'
@@ -54,8 +54,8 @@ interface AllowedOptions {
 }
 
 /**
- * Options by place, and its name for people. `$format` and `$schemaversion` go everywhere.
- * `/$count` takes those of a collection: its paging and shape do not change it.
+ * Options by kind of resource, with a name for messages. `$format` and `$schemaversion` are always allowed.
+ * `/$count` allows the options of a collection, although its paging and shape do not affect the count.
  */
 const ALLOWED_OPTIONS: { readonly [K in ResourceKind]: AllowedOptions } = {
   service: { name: 'the service document', options: [] },
@@ -76,16 +76,16 @@ const ALLOWED_OPTIONS: { readonly [K in ResourceKind]: AllowedOptions } = {
 const COMMON_OPTIONS: readonly SystemQueryOption[] = ['$format', '$schemaversion']
 
 /**
- * `+` stands for a blank in forms (WHATWG URL) and for itself in URIs (RFC 3986). Of NUL no text can hold
- * one: it marks the plus until it is known which.
+ * `+` is a space in forms (WHATWG URL) and a plus in URIs (RFC 3986). NUL, which no decoded text contains,
+ * marks a plus until its meaning is known.
  */
 const OFFSET_PLUS = /(T\d\d:\d\d(?::\d\d(?:\.\d+)?)?)\0(?=\d\d:\d\d)/gi
 
 /**
- * Reads a raw query string (without `?`). It is cut at `&` and `=` before anything is decoded. `+` is a blank
- * if the string holds no `%20`, but never in the offset of a timestamp. System options go by canonical name,
- * whatever their case and with or without `$`. Fails with `UnknownOption`, `DuplicateOption`,
- * `BadOptionValue` (no value), `BadEncoding`, or `BadRequest` for pairs that are no option at all.
+ * Parses a raw query string (without `?`). It is split at `&` and `=` before decoding. `+` is a space if the
+ * string contains no `%20`, but never in the offset of a timestamp. System options have canonical names,
+ * regardless of case and `$`. Fails with `UnknownOption`, `DuplicateOption`, `BadOptionValue` (no value),
+ * `BadEncoding`, or `BadRequest` for pairs that are not options.
  */
 export function readQueryOptions(rawQuery: string): QueryOptions {
   if (rawQuery === '') return NO_OPTIONS
@@ -96,12 +96,12 @@ export function readQueryOptions(rawQuery: string): QueryOptions {
   )
 }
 
-/** What `rewriteLink` makes: each page has another token, and nothing else that is new. */
+/** Matches the result of `toNextLinkQuery`. The pages of a query differ only in the token. */
 const NEXT_LINK_QUERY = /^(?:(.+)&)?\$skiptoken=([\w-]+)$/s
 
 function readNextLinkOptions(rawQuery: string): QueryOptions | undefined {
   const [, optionsText = '', token] = NEXT_LINK_QUERY.exec(rawQuery) ?? []
-  // Two of them are refused by the parser, in its words.
+  // The parser refuses two tokens with its own message.
   if (token === undefined || optionsText.includes('$skiptoken')) return undefined
   const withoutSkipToken = readQueryOptions(optionsText)
   return withoutSkipToken.values.has('$skiptoken')
@@ -116,8 +116,8 @@ function readNextLinkOptions(rawQuery: string): QueryOptions | undefined {
 const NO_OPTIONS: QueryOptions = { values: new Map(), aliases: new Map() }
 
 /**
- * Front ends and replicators ask the same again and again: what was read of a text is kept, and with it what
- * others make of it. Bounded in characters.
+ * Front ends and replication clients repeat queries often. The cached options also serve as the key of
+ * further caches. The size is bounded in characters.
  */
 const QUERY_OPTIONS_CACHE = new LRUCache<string, QueryOptions>({
   maxSize: 2 ** 19,
@@ -142,8 +142,8 @@ function parseQueryString(rawQuery: string): QueryOptions {
 }
 
 /**
- * Refuses options that have no meaning at a place (`OptionNotAllowed`), that are not built
- * (`NotImplemented`), or that ask for an unknown schema version (`NotFound`).
+ * Refuses options that are not allowed for a resource (`OptionNotAllowed`), are not implemented
+ * (`NotImplemented`), or request an unknown schema version (`NotFound`).
  */
 export const checkAllowedOptions = (options: QueryOptions, resourceKind: ResourceKind): void =>
   checkAgainstAllowed(options, ALLOWED_OPTIONS[resourceKind])
@@ -160,13 +160,13 @@ function checkAgainstAllowed({ values }: QueryOptions, { name: context, options 
 }
 
 /**
- * The query that the options ask for at a place; `checkOptions` is part of it. Parameter aliases are replaced
+ * Returns the query of the options of a resource, after `checkAllowedOptions`. Parameter aliases are replaced
  * by their values.
  */
 export const parseQuery = (options: QueryOptions, resourceKind: ResourceKind, limits: ParseLimits): Query =>
   buildQuery(options, ALLOWED_OPTIONS[resourceKind], limits)
 
-/** The same, and where its page begins, if that is said apart. */
+/** Returns the query, and the page token of a next link separately. */
 export function parsePageQuery(
   options: QueryOptions,
   resourceKind: ResourceKind,
@@ -194,7 +194,7 @@ const buildQuery = memoize(function buildQuery(
   for (const [name, text] of values)
     if (SYSTEM_QUERY_OPTIONS[name] === 'query')
       query = { ...query, ...parseOptionCached(name, text, context) }
-  // An alias that nothing refers to is still refused when it is malformed: it may be a slip of the pen.
+  // A malformed alias is refused even if nothing refers to it, since it may be a mistake.
   const texts = [...values.values(), ...aliases.values()]
   for (const [name, text] of aliases)
     if (!texts.some(t => t.includes(`@${name}`))) parseExpression(text, context, `@${name}`)
@@ -202,8 +202,8 @@ const buildQuery = memoize(function buildQuery(
 })
 
 /**
- * What is the same in many queries that differ in their filter. Without aliases such a text means the same
- * everywhere.
+ * Options that are the same in many queries with different filters. Without aliases their text has the same
+ * meaning everywhere.
  */
 const CACHEABLE_OPTIONS: ReadonlySet<SystemQueryOption> = new Set(['$select', '$expand', '$orderby'])
 const parsedOptionCacheOf = memoize(function parsedOptionCacheOf(_limits: ParseLimits) {
@@ -216,30 +216,30 @@ function parseOptionCached(name: SystemQueryOption, text: string, context: Parse
 }
 
 /**
- * The raw query string of the next page: options stay as the client wrote them, `$skip` is dropped and
- * `$skiptoken` set. An `access_token` is never repeated: links are stored and logged.
+ * Returns the raw query string of the next page. Options remain as the client wrote them, `$skip` is removed
+ * and `$skiptoken` is set. An `access_token` is never repeated, since links are stored and logged.
  */
 export function toNextLinkQuery(rawQuery: string, changes: { readonly $skiptoken: string }): string {
   return `${getOrCreate(NEXT_LINK_CACHE, rawQuery, () => toNextLinkOptions(rawQuery))}$skiptoken=${changes.$skiptoken}`
 }
 
-/** What next links keep of a query string, with `&` at its end if it is not empty. */
+/** The part of a query string that next links repeat, with a trailing `&` if it is not empty. */
 const NEXT_LINK_CACHE = new LRUCache<string, string>({
   maxSize: 2 ** 18,
   sizeCalculation: (_, text) => text.length + 1,
 })
 
 function toNextLinkOptions(rawQuery: string): string {
-  const kept = rawQuery.split('&').filter(pair => {
+  const remaining = rawQuery.split('&').filter(pair => {
     const name = decodeUrlComponent(pair.split('=', 1)[0] ?? '')
     const option = toSystemQueryOption(name)
     return pair !== '' && option !== '$skip' && option !== '$skiptoken' && name !== 'access_token'
   })
-  return kept.map(pair => `${encodeRawBytes(pair)}&`).join('')
+  return remaining.map(pair => `${encodeRawBytes(pair)}&`).join('')
 }
 
 const decodeFormComponent = (raw: string): string =>
-  // The marker goes in after the decoding, between the parts, so that an encoded NUL is still refused.
+  // The marker is inserted after decoding, between the parts, so that an encoded NUL is still refused.
   raw.split('+').map(decodeUrlComponent).join('\0').replaceAll(OFFSET_PLUS, '$1+').replaceAll('\0', ' ')
 
 function put<K>(map: Map<K, string>, key: K, option: string, value: string): void {
@@ -251,20 +251,20 @@ function toAliasName(name: string): string {
   const alias = name.slice(1)
   return IDENTIFIER_PATTERN.test(alias)
     ? alias
-    : fail({ kind: 'BadRequest', reason: `'${name}' is no parameter alias` })
+    : fail({ kind: 'BadRequest', reason: `'${name}' is not a parameter alias` })
 }
 
 /**
- * Custom options are ignored; what looks like a part of an expression is not, since it was cut off by an `&`
- * that should have been encoded.
+ * Custom options are ignored. A name that looks like a part of an expression is refused, since an unencoded
+ * `&` probably cut it off.
  */
 function checkCustomOption(name: string): void {
   const suggestion = suggestOption(name)
   if (name.startsWith('$')) fail({ kind: 'UnknownOption', option: name, ...(suggestion && { suggestion }) })
   if (name === '') fail({ kind: 'BadRequest', reason: 'the query string has an option without a name' })
   if (/\s/.test(name))
-    fail({ kind: 'BadRequest', reason: `'${name}' is no query option; inside a value, write & as %26` })
+    fail({ kind: 'BadRequest', reason: `'${name}' is not a query option; inside a value, write & as %26` })
 }
 
 const failMissingValue = (option: string): never =>
-  fail({ kind: 'BadOptionValue', option, expected: 'a value', found: '' })
+  fail({ kind: 'BadOptionValue', option, expected: 'followed by a value', found: '' })

@@ -8,10 +8,7 @@ import { decodeUrlComponent } from './encoding.js'
 import { type EntityKey, isKeyOf, readKey } from './key.js'
 import type { ResourceKind } from './query-options.js'
 
-/**
- * One step from a record to what a navigation of it leads to. Only a record behind a single-valued navigation
- * has no key here.
- */
+/** One navigation of a path. Only the record at the end of a single-valued navigation has no key here. */
 export interface NavigationSegment {
   readonly entity: Entity
   readonly key?: EntityKey
@@ -19,7 +16,7 @@ export interface NavigationSegment {
 }
 
 /**
- * A place in the model: `entity` is what stands there, `hops` the way to it from an entity set, empty in the
+ * A location in the model: its entity, and the navigations to it from an entity set. The path is empty in the
  * set itself.
  */
 interface ResourceLocation {
@@ -30,13 +27,13 @@ interface ResourceLocation {
 export interface CollectionPath extends ResourceLocation {
   readonly kind: 'collection'
   readonly form: 'records' | 'count' | 'references' | 'query'
-  /** Conditions of `/$filter(...)` segments: all of them hold. */
+  /** Conditions of `/$filter(...)` segments. All of them apply. */
   readonly filters: readonly Ast[]
 }
 
 export interface RecordPath extends ResourceLocation {
   readonly kind: 'record'
-  /** Absent behind a single-valued navigation: the last hop says which record it is. */
+  /** Undefined after a single-valued navigation, which determines the record. */
   readonly key?: EntityKey
   readonly form: 'record' | 'reference' | 'query'
 }
@@ -45,12 +42,13 @@ export interface ValuePath extends ResourceLocation {
   readonly kind: 'value'
   readonly key?: EntityKey
   readonly scalar: Scalar
-  /** `raw` is `/$value`; `count` is only of collections. */
+  /** `raw` is `/$value`. `count` is only for collections. */
   readonly form: 'value' | 'raw' | 'count'
 }
 
 /**
- * What a path below the service root names. `entityId` is `$entity`: its record stands in the option `$id`.
+ * The resource of a path below the service root. `entityId` is `$entity`, whose record is in the option
+ * `$id`.
  */
 export type ResourcePath =
   | { readonly kind: 'service' | 'metadata' | 'openapi' | 'batch' | 'entityId' }
@@ -64,7 +62,7 @@ const ROOT_RESOURCES: ReadonlyMap<string, ResourcePath> = new Map<string, Resour
   ['$batch', { kind: 'batch' }],
   ['$entity', { kind: 'entityId' }],
 ])
-/** Entity sets, by their names and by their other paths. */
+/** Entity sets by their names and alternative paths. */
 const ENTITY_SETS_BY_NAME: ReadonlyMap<string, Entity> = new Map(
   [...ENTITIES.values()].flatMap(e => [e.name, e.alias ?? e.name].map(name => [name, e] as const)),
 )
@@ -79,15 +77,15 @@ const RECORD_FORMS_BY_SEGMENT: ReadonlyMap<string, RecordPath['form']> = new Map
   ['$query', 'query'],
 ])
 
-/** Segments that the standard knows and this service does not offer, anywhere in a path. */
+/** Segments of the standard that the service does not implement, anywhere in a path. */
 const UNSUPPORTED_SEGMENT = /^(?:\$all|\$crossjoin\([^(),]+(?:,[^(),]+)*\)|\$each|org\.reso\.metadata\.\w+)$/
 
 /**
- * Reads a path below the service root, still percent-encoded, without the query string (Part 2, 4). Names are
- * case-sensitive; slashes at the end and doubled ones do not count. Keys stand in brackets, or as a segment
- * of their own where no navigation has that name. The context gives the aliases of the query string. Fails
- * with `NotFound`, `BadKey`, `BadRequest` (no raw value), the problems of an expression in `/$filter(...)`,
- * or `NotImplemented`.
+ * Resolves a path below the service root, percent-encoded and without the query string (Part 2, 4). Names are
+ * case-sensitive. Trailing and repeated slashes are ignored. A key is in brackets, or is a segment if no
+ * navigation has that name. The context contains the aliases of the query string. Fails with `NotFound`,
+ * `BadKey`, `BadRequest` (no raw value), the problems of an expression in `/$filter(...)`, or
+ * `NotImplemented`.
  */
 export function readResourcePath(rawPath: string, context: ParseContext): ResourcePath {
   const [first, ...rest] = readPathSegments(rawPath)
@@ -96,7 +94,7 @@ export function readResourcePath(rawPath: string, context: ParseContext): Resour
   return rest.reduce<ResourcePath>((path, segment) => resolveNextSegment(path, segment, context), start)
 }
 
-/** What the path is for `readQuery`: which options it can take. */
+/** Returns the kind of the resource for `parseQuery`, which determines its options. */
 export function resourceKindOf(path: ResourcePath): ResourceKind {
   if (path.kind === 'collection')
     return path.form === 'count' || path.form === 'references' ? path.form : 'collection'
@@ -111,7 +109,7 @@ function resolveFirstSegment(segment: PathSegment, context: ParseContext): Resou
     : failUnknownSegment(segment, [...ENTITY_SETS_BY_NAME.keys(), ...ROOT_RESOURCES.keys()])
 }
 
-/** A collection, or the one record of it whose key stands in the brackets. */
+/** Returns a collection, or its record with the key in brackets. */
 function resolveKeyPredicate(
   location: ResourceLocation,
   { parenthesized }: PathSegment,
@@ -222,7 +220,10 @@ function failUnknownSegment({ text, name }: PathSegment, knownNames: Iterable<st
   })
 }
 
-/** One segment of a path, decoded: `Property('P01')` has the name `Property` and the brackets `'P01'`. */
+/**
+ * A decoded segment of a path: `Property('P01')` has the name `Property` and the content `'P01'` in its
+ * brackets.
+ */
 export interface PathSegment {
   readonly text: string
   readonly name: string
@@ -230,8 +231,8 @@ export interface PathSegment {
 }
 
 /**
- * Cuts a raw path at its slashes, then decodes each part, so that `%2F` stays inside its segment (Part 2, 2).
- * Empty segments do not count.
+ * Splits a raw path at its slashes and decodes each part, so that `%2F` remains inside its segment (Part 2,
+ * 2). Empty segments are ignored.
  */
 export function readPathSegments(rawPath: string): readonly PathSegment[] {
   const texts: string[] = []
@@ -245,8 +246,8 @@ export function readPathSegments(rawPath: string): readonly PathSegment[] {
 }
 
 /**
- * Expressions in a path may hold slashes of their own: `$filter(Rooms/any(...))` goes on up to its last
- * bracket.
+ * Returns true for a filter segment without its last bracket: expressions can contain slashes, as in
+ * `$filter(Rooms/any(...))`.
  */
 function isUnclosedFilter(text: string): boolean {
   if (!text.startsWith('$filter(')) return false
@@ -258,6 +259,6 @@ function toPathSegment(text: string): PathSegment {
   const open = text.indexOf('(')
   if (open <= 0) return { text, name: text }
   const name = text.slice(0, open)
-  // What is not closed keeps its opening bracket, and so is neither key nor expression.
+  // An unclosed part keeps its opening bracket, so that it is neither a key nor an expression.
   return { text, name, parenthesized: text.endsWith(')') ? text.slice(open + 1, -1) : text.slice(open) }
 }

@@ -17,7 +17,20 @@ const LAYERS = {
   http: ['errors', 'domain', 'config'],
   odata: ['errors', 'model', 'query', 'language', 'domain', 'service', 'http', 'config'],
   graphql: ['errors', 'model', 'query', 'language', 'domain', 'service', 'http', 'config'],
-  cli: ['errors', 'model', 'query', 'domain', 'data', 'sample', 'http', 'odata', 'graphql', 'config'],
+  process: [],
+  cli: [
+    'errors',
+    'model',
+    'query',
+    'domain',
+    'data',
+    'sample',
+    'http',
+    'odata',
+    'graphql',
+    'config',
+    'process',
+  ],
   app: [
     'errors',
     'model',
@@ -31,7 +44,7 @@ const LAYERS = {
     'graphql',
     'config',
   ],
-  main: ['errors', 'domain', 'http', 'config', 'app'],
+  main: ['errors', 'domain', 'http', 'config', 'process', 'app'],
 }
 
 /** Layers that are files at the top of src/, not folders. */

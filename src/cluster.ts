@@ -1,5 +1,6 @@
 import cluster, { type Worker } from 'node:cluster'
 import type { Logger } from 'pino'
+import { onStopSignal } from './process/stop.js'
 
 /**
  * A worker that ends by itself is replaced after this time: one that cannot run at all must not be started
@@ -13,8 +14,7 @@ const RESTART_DELAY_MS = 1000
  */
 export async function runWorkers(count: number, logger: Logger): Promise<void> {
   const workerPool = new WorkerPool(logger)
-  process.once('SIGTERM', signal => workerPool.stop(signal))
-  process.once('SIGINT', signal => workerPool.stop(signal))
+  onStopSignal(() => workerPool.stop())
   const exitCode = await workerPool.startFirst()
   if (exitCode !== undefined) process.exit(exitCode)
   for (let workerCount = 1; workerCount < count; workerCount++) workerPool.startWorker()
@@ -48,9 +48,10 @@ class WorkerPool {
     if (!this.#isStopping) this.#restartOnExit(cluster.fork())
   }
 
-  stop(signal: NodeJS.Signals): void {
+  /** SIGTERM, since a terminal sends SIGINT to the workers as well: a second SIGINT would end them at once. */
+  stop(): void {
     this.#isStopping = true
-    for (const worker of this.#workers) worker.process.kill(signal)
+    for (const worker of this.#workers) worker.process.kill('SIGTERM')
     this.#exitAfterLastWorker()
   }
 

@@ -7,16 +7,14 @@ import { signToken } from './http/auth/token.js'
 import { createLogger } from './http/log.js'
 import { renderStartBanner, START_GRANT } from './http/start-banner.js'
 import { createStepReporter, describeStart, isDeveloperConsole } from './http/start-progress.js'
-
-const IS_STARTED_BY_NPM = process.env['npm_lifecycle_event'] === 'start'
-const PARENT_CHECK_INTERVAL_MS = 500
+import { isStartedByNpm, onParentExit, onStopSignal } from './process/stop.js'
 
 /** Runs the service until it is told to stop. */
 async function main(): Promise<void> {
   const config = readConfig(process.env)
   const logger = createLogger(config)
   if (config.workers > 1 && cluster.isPrimary) {
-    if (IS_STARTED_BY_NPM) onParentExit(() => process.kill(process.pid, 'SIGTERM'))
+    if (isStartedByNpm('start')) onParentExit(() => process.kill(process.pid, 'SIGTERM'))
     return runWorkers(config.workers, logger)
   }
   const reportStep = createStepReporter(config, logger)
@@ -33,40 +31,24 @@ async function main(): Promise<void> {
   )
 }
 
-/** The first signal ends the service in good order; a second one ends the process as it does by default. */
+/** Lets running requests finish at a signal, and at the end of the process that has started this one. */
 function stopOnSignals(server: RunningServer, logger: Logger): void {
   let isStopping = false
   const stop = (signal: string): void => {
     if (isStopping) return
     isStopping = true
-    for (const name of ['SIGTERM', 'SIGINT']) process.off(name, stop)
     logger.info({ signal }, 'stopping')
     server.close().then(
       () => process.exit(0),
       (error: unknown) => createCrashHandler(logger)(error),
     )
   }
-  process.once('SIGTERM', stop)
-  process.once('SIGINT', stop)
+  onStopSignal(stop)
   // A worker whose supervisor is gone has nobody to stop it.
   process.once('disconnect', () => stop('end of the supervisor'))
-  if (IS_STARTED_BY_NPM) onParentExit(() => stop('end of npm'))
+  if (isStartedByNpm('start')) onParentExit(() => stop('end of npm'))
   process.on('uncaughtException', createCrashHandler(logger))
   process.on('unhandledRejection', createCrashHandler(logger))
-}
-
-/**
- * The shell that npm puts between ends on a signal and passes none on: without this the service would run on,
- * holding its port.
- */
-function onParentExit(callback: () => void): void {
-  const parent = process.ppid
-  const timer = setInterval(() => {
-    if (process.ppid === parent) return
-    clearInterval(timer)
-    callback()
-  }, PARENT_CHECK_INTERVAL_MS)
-  timer.unref()
 }
 
 /** After an error that nobody handled nothing is known of the state: better to start again. */

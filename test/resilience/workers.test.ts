@@ -1,8 +1,12 @@
 import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DATABASE_KINDS } from '../support/database.js'
 import {
   createTestEnvironment,
+  FULL_ACCESS_TOKEN,
   type StartedService,
   spawnService,
   startService,
@@ -55,3 +59,77 @@ describe.runIf(DATABASE_KINDS.includes('server'))('several processes on one port
     expect(workers()).toEqual([])
   })
 })
+
+/** The processes of a group, without those that have ended and were not waited for. */
+const processesOf = (group: number): readonly string[] =>
+  spawnSync('ps', ['-eo', 'pgid=,stat=,args='], { encoding: 'utf8' })
+    .stdout.split('\n')
+    .filter(line => new RegExp(`^ *${group} +[^Z ]`).test(line))
+
+describe.runIf(DATABASE_KINDS.includes('server'))(
+  'Ctrl-C in a terminal, which every process of the group gets',
+  () => {
+    let place: TestEnvironment
+    beforeAll(async () => {
+      place = await createTestEnvironment('server')
+    })
+    afterAll(() => place.remove())
+
+    /** A request that is being served, as long as its content is not sent. */
+    async function startRequest(service: StartedService) {
+      const filter = '$filter=ListPrice gt 1'
+      const req = request(`${service.base}/odata/Property/$query`, {
+        method: 'POST',
+        headers: {
+          Authorization: `Bearer ${FULL_ACCESS_TOKEN}`,
+          'Content-Type': 'text/plain',
+          'Content-Length': filter.length,
+          Expect: '100-continue',
+        },
+      })
+      const status = new Promise<number | string | undefined>(resolve => {
+        req
+          .on('response', res => resolve(res.resume().statusCode))
+          .on('error', error => resolve(error.message))
+      })
+      req.flushHeaders()
+      await once(req, 'continue')
+      return { status, finish: () => req.end(filter) }
+    }
+
+    const stopping = (service: StartedService) => service.process.waitForOutput(/"msg":"(stopping)"/)
+
+    test.each([
+      ['one process', '1'],
+      ['several processes', '3'],
+    ])('%s: a running request is answered', { timeout: 60_000 }, async (_name, workers) => {
+      const service = await startService(place, { WORKERS: workers }, { detached: true })
+      const { pid = 0 } = service.process.child
+      const { status, finish } = await startRequest(service)
+      // The first process is the last to hear of it, as on a busy machine.
+      if (workers !== '1') process.kill(pid, 'SIGSTOP')
+      process.kill(-pid, 'SIGINT')
+      await stopping(service)
+      process.kill(pid, 'SIGCONT')
+      // npm passes the signal on to the program that it started.
+      process.kill(pid, 'SIGINT')
+      await pause(300)
+      finish()
+      expect(await status).toBe(200)
+      expect(await service.process.exit).toBe(0)
+    })
+
+    test('a second Ctrl-C ends all at once', { timeout: 60_000 }, async () => {
+      const service = await startService(place, { WORKERS: '2' }, { detached: true })
+      const { pid = 0 } = service.process.child
+      const { status } = await startRequest(service)
+      process.kill(-pid, 'SIGINT')
+      await stopping(service)
+      await pause(1200)
+      process.kill(-pid, 'SIGINT')
+      expect(await status).toMatch(/hang up|ECONNRESET/)
+      await service.process.exit
+      await expect.poll(() => processesOf(pid), { timeout: 5000 }).toEqual([])
+    })
+  },
+)

@@ -24,10 +24,19 @@ export interface ServiceProcess {
   waitForOutput(pattern: RegExp): Promise<string>
 }
 
+interface SpawnOptions {
+  /** In a process group of its own, as a shell starts a program. */
+  readonly detached?: boolean
+}
+
 /** Starts the program; nothing of the environment is handed on but PATH. */
-export function spawnService(env: Readonly<Record<string, string>>): ServiceProcess {
+export function spawnService(
+  env: Readonly<Record<string, string>>,
+  options: SpawnOptions = {},
+): ServiceProcess {
   const child = spawn(process.execPath, ['--import', './src/typescript.mjs', 'src/main.ts'], {
     env: { PATH: process.env['PATH'], PORT: '0', ...env },
+    ...options,
   })
   const output = { out: '', err: '' }
   child.stdout.setEncoding('utf8').on('data', text => {
@@ -123,8 +132,9 @@ export const FULL_ACCESS_TOKEN = signToken(FULL_GRANT, createSecretKey(SECRET, '
 export async function startService(
   environment: Pick<TestEnvironment, 'env'>,
   env: Readonly<Record<string, string>> = {},
+  options: SpawnOptions = {},
 ): Promise<StartedService> {
-  const service = spawnService({ ...environment.env, LOG_LEVEL: 'info', ...env })
+  const service = spawnService({ ...environment.env, LOG_LEVEL: 'info', ...env }, options)
   const base = `http://127.0.0.1:${await service.port}`
   const stop = (signal: NodeJS.Signals) => {
     service.child.kill(signal)

@@ -32,9 +32,11 @@ export interface Backend {
  * All that a session can leave behind, except its prepared statements. It is what DISCARD ALL does
  * (PostgreSQL documentation, DISCARD).
  */
-const RESET_SESSION = toQueryMessage(
-  'CLOSE ALL; SET SESSION AUTHORIZATION DEFAULT; RESET ALL; UNLISTEN *; SELECT pg_advisory_unlock_all(); DISCARD TEMP; DISCARD SEQUENCES',
-)
+const RESET_SQL =
+  'CLOSE ALL; SET SESSION AUTHORIZATION DEFAULT; RESET ALL; UNLISTEN *; SELECT pg_advisory_unlock_all(); DISCARD TEMP; DISCARD SEQUENCES'
+const RESET_SESSION = toQueryMessage(RESET_SQL)
+/** The same for a client that has asked for read-only transactions at its start, as Prisma Studio does. */
+const RESET_TO_READ_ONLY = toQueryMessage(`${RESET_SQL}; SET default_transaction_read_only = on`)
 const SYNC = toMessage('S')
 const ROLLBACK = Buffer.concat([SYNC, toQueryMessage('ROLLBACK')])
 const toCloseMessage = (statement: string) => toMessage('C', `S${statement}`)
@@ -60,6 +62,7 @@ export class Session {
   readonly #statements = new Set<string>()
   #generation = 0
   #hasBackend = false
+  #resetMessage = RESET_SESSION
   #statementTimeoutMs = 0
   #idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS
   #idleTimer: NodeJS.Timeout | undefined
@@ -92,6 +95,7 @@ export class Session {
   }
 
   #handleStartup(parameters: ReadonlyMap<string, string>): void {
+    if (parameters.get('default_transaction_read_only') === 'on') this.#resetMessage = RESET_TO_READ_ONLY
     this.#statementTimeoutMs = Number(parameters.get('statement_timeout') ?? 0)
     this.#idleTimeoutMs = Number(
       parameters.get('idle_in_transaction_session_timeout') ?? DEFAULT_IDLE_TIMEOUT_MS,
@@ -124,7 +128,7 @@ export class Session {
     if (this.#generation !== pglite.generation && this.#statements.size > 0)
       throw new PGliteStoppedError('crash')
     this.#generation = pglite.generation
-    if (this.#backend.activeSession !== this) await pglite.run(RESET_SESSION, 0)
+    if (this.#backend.activeSession !== this) await pglite.run(this.#resetMessage, 0)
     this.#backend.activeSession = this
   }
 

@@ -41,14 +41,27 @@ interface StudioOptions {
   readonly write: boolean
 }
 
-/** Studio's driver takes the folder of a socket only from PGHOST, when the address names no host. */
-const toConnectionEnvironment = (
+/**
+ * The environment of Studio's driver. It takes the folder of a Unix socket only from PGHOST, and only when the
+ * connection string names no host.
+ */
+function toConnectionEnvironment(
   { clientConfig: { connectionString, host, user } }: Database,
   options: StudioOptions,
-) =>
-  connectionString === undefined
-    ? { DATABASE_URL: toStudioUrl('postgresql:///postgres', options), PGHOST: host, PGUSER: user }
-    : { DATABASE_URL: toStudioUrl(connectionString, options) }
+): Readonly<Record<string, string | undefined>> {
+  if (connectionString === undefined)
+    return { DATABASE_URL: toStudioUrl('postgresql:///postgres', options), PGHOST: host, PGUSER: user }
+  const url = new URL(connectionString)
+  const socketFolder = url.searchParams.get('host')
+  if (socketFolder === null) return { DATABASE_URL: toStudioUrl(connectionString, options) }
+  url.searchParams.delete('host')
+  return {
+    DATABASE_URL: toStudioUrl(`postgresql://${url.pathname}${url.search}`, options),
+    PGHOST: socketFolder,
+    PGUSER: decodeURIComponent(url.username),
+    ...(url.password !== '' && { PGPASSWORD: decodeURIComponent(url.password) }),
+  }
+}
 
 /** The driver passes parameters that it does not know to the server, as settings of the session. */
 function toStudioUrl(connectionString: string, { write }: StudioOptions): string {

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { fail } from '../../errors/problem.js'
+import { acceptedRanges, type MediaRange, parseMediaRanges } from '../../http/media-ranges.js'
 
 /** The format that a client requests: the Accept header, and `$format`, which overrides it. */
 export interface RequestedFormat {
@@ -17,13 +18,6 @@ export interface JsonFormat {
   /** IEEE754Compatible: decimals, 64-bit integers and counts as JSON strings. */
   readonly ieee754Compatible: boolean
   readonly contentType: string
-}
-
-interface MediaRange {
-  readonly type: string
-  /** Parameters by name in lower case. OData parameters have no prefix. */
-  readonly parameters: ReadonlyMap<string, string>
-  readonly quality: number
 }
 
 const JSON_TYPE = 'application/json'
@@ -44,13 +38,6 @@ const JSON_FORMAT_PARAMETERS: ReadonlyMap<string, RegExp> = new Map([
   ['ieee754compatible', /^(?:true|false)$/i],
   ['exponentialdecimals', /^(?:true|false)$/i],
 ])
-
-/**
- * Match the items of a list, and the parameters of an item. Quoted strings can contain the separator. An
- * unclosed quoted string extends to the end, so that the text is scanned once.
- */
-const ITEMS = /(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/g
-const PARTS = /(?:[^;"]|"(?:[^"\\]|\\.)*"?)+/g
 
 /** Cached because clients send the same few headers. */
 const JSON_FORMAT_CACHE = new LRUCache<string, JsonFormat>({ max: 100 })
@@ -104,24 +91,8 @@ const failNotAcceptable = ({ format }: RequestedFormat, offered: string): never 
   fail({ kind: 'NotAcceptable', offered, wish: format === undefined ? 'Accept' : '$format' })
 
 function readMediaRanges({ accept, format }: RequestedFormat): readonly MediaRange[] {
-  return parseMediaRanges(
-    format === undefined ? accept?.trim() || '*/*' : (SHORT.get(format.toLowerCase()) ?? format),
-  )
-}
-
-const parseMediaRanges = (text: string): readonly MediaRange[] =>
-  (text.match(ITEMS) ?? []).map(parseMediaRange)
-
-function parseMediaRange(text: string): MediaRange {
-  const [type = '', ...rest] = (text.match(PARTS) ?? []).map(part => part.trim())
-  const parameters = new Map(rest.map(parseMediaTypeParameter))
-  const quality = Number(parameters.get('q') ?? 1)
-  return { type: type.toLowerCase(), parameters, quality: Number.isNaN(quality) ? 1 : quality }
-}
-
-function parseMediaTypeParameter(text: string): readonly [string, string] {
-  const [name = '', value = ''] = text.split(/=(.*)/s).map(part => part.trim())
-  return [toParameterName(name.toLowerCase()), value.replace(/^"(.*)"$/s, '$1')]
+  const text = format === undefined ? accept?.trim() || '*/*' : (SHORT.get(format.toLowerCase()) ?? format)
+  return parseMediaRanges(text, toParameterName).filter(isSupportedRange)
 }
 
 /**
@@ -131,21 +102,6 @@ function parseMediaTypeParameter(text: string): readonly [string, string] {
 function toParameterName(name: string): string {
   const bare = name.replace(/^odata\./, '')
   return JSON_FORMAT_PARAMETERS.has(bare) ? bare : name
-}
-
-/**
- * Returns the ranges that accept a type, best first. A more specific range takes precedence over a wildcard,
- * so that `application/json;q=0, *` + `/*` does not accept JSON (RFC 9110, 12.5.1). A range with an unknown
- * OData parameter matches nothing (Part 1, 8.2.1). Other unknown parameters are ignored.
- */
-function acceptedRanges(ranges: readonly MediaRange[], type: string): readonly MediaRange[] {
-  const [topLevelType] = type.split('/')
-  const supported = ranges.filter(isSupportedRange)
-  const mostSpecific =
-    [type, `${topLevelType}/*`, '*/*']
-      .map(pattern => supported.filter(range => range.type === pattern))
-      .find(found => found.length > 0) ?? []
-  return mostSpecific.filter(range => range.quality > 0).sort((a, b) => b.quality - a.quality)
 }
 
 const isSupportedRange = ({ parameters }: MediaRange): boolean =>

@@ -43,6 +43,8 @@ describe('the media type of an answer', () => {
     ['application/graphql-response+json, application/graphql+json, application/json, text/event-stream, multipart/mixed', NEW], // urql
     ['application/json, multipart/mixed',          OLD], // GraphiQL
     ['text/html,application/xhtml+xml,*/*;q=0.8',  OLD], // a browser: no page
+    ['application/json; charset=utf-8',            OLD], // machinebox/graphql in Go
+    ['application/graphql-response+json; charset=utf-8', NEW],
   ])('Accept %s', async (accept, type) => {
     for (const answer of [await post(HELLO, accepting(accept)), await get(HELLO, accepting(accept))]) {
       expect([answer.status, answer.headers['content-type'], answer.json]).toEqual([200, `${type}; charset=utf-8`, HELLO_DATA])

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest'
+import { createMediaTypeNegotiator } from '../../../src/http/negotiate.js'
+
+const JSON_TYPE = 'application/json'
+const GRAPHQL_TYPE = 'application/graphql-response+json'
+const choose = createMediaTypeNegotiator([JSON_TYPE, GRAPHQL_TYPE])
+const choiceOf = (accept: string | undefined) => choose({ headers: accept === undefined ? {} : { accept } })
+
+// biome-ignore format: table
+test.each([
+  [undefined, JSON_TYPE],
+  ['', undefined],
+  ['*/*', JSON_TYPE],
+  ['application/*', JSON_TYPE],
+  ['text/html', undefined],
+  ['application/json; charset=utf-8', JSON_TYPE],
+  ['application/graphql-response+json; charset=utf-8', GRAPHQL_TYPE],
+  ['application/graphql-response+json; charset=utf-8, application/json; charset=utf-8', GRAPHQL_TYPE],
+  ['application/graphql-response+json;charset="utf-8";q=0.5, application/json', JSON_TYPE],
+  ['*/*, application/graphql-response+json', GRAPHQL_TYPE],
+  ['application/json;q=0, */*', GRAPHQL_TYPE],
+  ['APPLICATION/JSON', JSON_TYPE],
+])('Accept: %s', (accept, type) => expect(choiceOf(accept)).toBe(type))

@@ -159,6 +159,7 @@ export type Expr =
 
 export type CallExpr = Expr & { readonly kind: 'call' }
 export type LiteralExpr = Expr & { readonly kind: 'literal' }
+export type ColumnExpr = Expr & { readonly kind: 'column' }
 
 export const TRUE: Expr = { kind: 'literal', value: true, type: 'Boolean' }
 export const FALSE: Expr = { kind: 'literal', value: false, type: 'Boolean' }

@@ -82,8 +82,12 @@ const QUERIES: readonly Row[] = [
   ["$filter=endswith(StreetName,'7') and StandardStatus ne 'Hold' and ListPrice gt 1000&$orderby=ModificationTimestamp desc", 'Property_ModificationTimestamp_ListingKey_idx', 'sorted'],
   ["$filter=contains(tolower(UnparsedAddress),'street 1234') or ListingId eq 'A7'", 'Property_UnparsedAddress_trigram_idx', 'sorted'],
   ["$filter=ConstructionMaterials/any(m:m eq 'Brick')", 'Property_ConstructionMaterials_idx', 'sorted'],
-  ["$filter=geo.distance(GeoLocation,geography'SRID=4326;POINT(-95 31)') lt 2000", 'Property_position_idx', 'sorted'],
-  ["$filter=geo.intersects(GeoLocation,geography'SRID=4326;POLYGON((-95 31,-94.9 31,-94.9 31.1,-95 31.1,-95 31))')", 'Property_position_idx', 'sorted'],
+  ["$filter=geo.distance(GeoLocation,geography'SRID=4326;POINT(-95 31)') lt 2000", 'Property_Latitude_Longitude_StandardStatus_idx', 'sorted'],
+  ["$filter=geo.intersects(GeoLocation,geography'SRID=4326;POLYGON((-95 31,-94.9 31,-94.9 31.1,-95 31.1,-95 31))')", 'Property_Latitude_Longitude_StandardStatus_idx', 'sorted'],
+  ['$filter=Latitude ge 31 and Latitude le 31.1 and Longitude ge -95 and Longitude le -94.9', 'Property_Latitude_Longitude_StandardStatus_idx', 'sorted'],
+  ['$filter=Longitude gt -95 and Latitude lt 31.1 and -94.9 ge Longitude and 31 le Latitude', 'Property_Latitude_Longitude_StandardStatus_idx', 'sorted'],
+  ['$filter=Latitude ge 31 and Latitude le 31.01 and Longitude ge -95', 'Property_Latitude_Longitude_StandardStatus_idx', 'sorted'],
+  ['$filter=Latitude gt 31.01 and Latitude lt 31.05', 'Property_Latitude_Longitude_StandardStatus_idx', 'sorted'],
   ['$search=1234', 'Property_SearchText_idx', 'sorted'],
 ]
 

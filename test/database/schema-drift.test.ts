@@ -25,7 +25,7 @@ const INDEXES_BEYOND_PRISMA = [
   'OpenHouse_OpenHouseDate_idx', 'Property_City_ListPrice_idx', 'Property_ConstructionMaterials_idx', 'Property_ListAgentKey_idx', 'Property_ListOfficeKey_idx',
   'Property_ListPrice_idx', 'Property_ListingId_idx', 'Property_OriginatingSystemKey_idx', 'Property_PostalCode_idx', 'Property_SearchText_idx',
   'Property_StandardStatus_ModificationTimestamp_idx', 'Property_StreetName_trigram_idx',
-  'Property_UnparsedAddress_trigram_idx', 'Property_position_idx', 'Rooms_ModificationTimestamp_idx',
+  'Property_UnparsedAddress_trigram_idx', 'Property_Latitude_Longitude_StandardStatus_idx', 'Property_without_position_idx', 'Rooms_ModificationTimestamp_idx',
 ]
 
 const LOGGED = ['Property', 'Member', 'Office', 'Media', 'Rooms', 'OpenHouse']

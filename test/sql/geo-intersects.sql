@@ -2,7 +2,10 @@
 
 -- plan_cache_mode: custom
 -- $1 = "((-107,39),(-106,39),(-106,40),(-107,40),(-107,39))"
--- $2 = "((-107,39),(-106,39),(-106,40),(-107,40),(-107,39))"
+-- $2 = 38.9999
+-- $3 = 40.0001
+-- $4 = -107.0001
+-- $5 = -105.9999
 select
   string_agg(page.json, E',\n') as "records",
   string_agg(page.cursor, E'\n') as "cursors",
@@ -20,8 +23,13 @@ from
           "Property" r0
         where
           (
-            geo_inside (geo_point (r0."GeoLocation"), array[$1::polygon])
-            and geo_point (r0."GeoLocation") <@ $2::polygon
+            geo_inside (point((r0."Longitude")::double precision, (r0."Latitude")::double precision), array[$1::polygon])
+            and (
+              r0."Latitude" >= $2::numeric
+              and r0."Latitude" <= $3::numeric
+              and r0."Longitude" >= $4::numeric
+              and r0."Longitude" <= $5::numeric
+            )
           )
         order by
           o0 asc

@@ -6,7 +6,7 @@ import type { Representation } from '../../query/representation.js'
 import { toProblem } from '../postgres/errors.js'
 import type { StringEscaping } from '../sql/json/json-text.js'
 import { type RecordJson, RecordPage, type RecordRow, recordJsonOf } from '../sql/json/records.js'
-import { keysetRanges } from '../sql/order.js'
+import { pageRanges } from '../sql/page-ranges.js'
 import { toCountStatement, toPageStatement, toRecordStatement } from '../sql/page-statement.js'
 import { planCacheModeOfCount, planCacheModeOfPage } from '../sql/plan-cache-policy.js'
 import type { StatementExecutor } from '../sql/statement.js'
@@ -83,7 +83,7 @@ async function readKeysetRange(
 ): Promise<RecordPage> {
   const runStatement = async (page: KeysetRangeStatement) =>
     page.toRecords(await runTemplate(executor, page.statement, parameters))
-  return (await runStatement(range.verbatim)) ?? (await runStatement(range.escaped())) ?? RecordPage.EMPTY
+  return (await runStatement(range.verbatim())) ?? (await runStatement(range.escaped())) ?? RecordPage.EMPTY
 }
 
 interface KeysetRangeStatement {
@@ -96,7 +96,7 @@ interface KeysetRangeStatement {
  * escaped strings if one of them needs escaping.
  */
 interface KeysetRangeStatements {
-  readonly verbatim: KeysetRangeStatement
+  readonly verbatim: () => KeysetRangeStatement
   readonly escaped: () => KeysetRangeStatement
 }
 
@@ -105,20 +105,21 @@ const keysetRangeStatementsOf = memoize(function keysetRangeStatementsOf(
   representation: Representation,
 ): readonly KeysetRangeStatements[] {
   const limit = plan.top === undefined ? undefined : plan.top + 1
-  return keysetRanges(plan).map(range => {
+  return pageRanges(plan).map(range => {
     const toRangeStatement = (escaping: StringEscaping): KeysetRangeStatement => {
       const { statement, planCacheMode, toRecordPage } = toPageStatement(
-        plan,
+        range.plan,
         representation,
-        range,
+        range.condition,
         limit,
         escaping,
       )
       return { statement: toStatementTemplate(statement, planCacheMode), toRecords: toRecordPage }
     }
+    let verbatim: KeysetRangeStatement | undefined
     let escaped: KeysetRangeStatement | undefined
     return {
-      verbatim: toRangeStatement('verbatim'),
+      verbatim: () => (verbatim ??= toRangeStatement('verbatim')),
       escaped: () => (escaped ??= toRangeStatement('escaped')),
     }
   })

@@ -41,3 +41,19 @@ export function boundingBoxesAround(
   if (east > 180) return [{ west, south, east: 180, north }, { west: -180, south, east: east - 360, north }] // biome-ignore format: one line a case
   return [{ west, south, east, north }]
 }
+
+/**
+ * Returns the box of a ring, given as "lon lat,lon lat,...", in the plane.
+ *   `-107 39,-106 39,-106 40,-107 39` → { west: -107.0001, south: 38.9999, east: -105.9999, north: 40.0001 }
+ */
+export function boundingBoxOf(ring: string): BoundingBox {
+  const points = ring.split(',').map(point => point.split(' ').map(Number))
+  const extremeOf = (axis: 0 | 1, choose: (a: number, b: number) => number) =>
+    points.map(point => point[axis] ?? 0).reduce((a, b) => choose(a, b))
+  return {
+    west: extremeOf(0, Math.min) - MARGIN_DEGREES,
+    south: extremeOf(1, Math.min) - MARGIN_DEGREES,
+    east: extremeOf(0, Math.max) + MARGIN_DEGREES,
+    north: extremeOf(1, Math.max) + MARGIN_DEGREES,
+  }
+}

@@ -1,7 +1,4 @@
 import type { FunctionName } from '../../query/functions.js'
-import type { Expr } from '../../query/plan.js'
-
-export type ColumnExpr = Expr & { kind: 'column' }
 
 /** The comparison operators, each with its negation. */
 export const NEGATORS = { eq: 'ne', ne: 'eq', gt: 'le', ge: 'lt', lt: 'ge', le: 'gt' } as const

@@ -2,7 +2,7 @@ import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
 import type { SearchAst } from '../../query/ast.js'
 import type { ExprType } from '../../query/functions.js'
 import { toPostgresRegex } from '../../query/pattern.js'
-import { type Expr, isNull, predicate } from '../../query/plan.js'
+import { type CallExpr, type Expr, isNonNullLiteral, isNull, predicate } from '../../query/plan.js'
 import { toCast } from './casts.js'
 import { pgType, toCollectionRows, toColumn, toParameter, toSqlLiteral } from './columns.js'
 import {
@@ -15,6 +15,7 @@ import {
 import { compareAsDurations, toExactTimeSql } from './exact-time.js'
 import { SQL_FUNCTIONS } from './functions.js'
 import { toArrayOverlap, toIndexablePredicate, toIndexPrefilter } from './indexable.js'
+import { toPositionSql } from './position.js'
 
 type ListExpr = Expr & { kind: 'list' }
 
@@ -49,7 +50,7 @@ export function toSql(expr: Expr): Sql {
   }
 }
 
-function toFunctionCall(call: Expr & { kind: 'call' }): Sql {
+function toFunctionCall(call: CallExpr): Sql {
   const expr = compareAsDurations(call)
   if (expr.fn === 'in') return sql`coalesce(${toCondition(expr)}, false)`
   if (expr.fn === 'matchespattern')
@@ -59,6 +60,7 @@ function toFunctionCall(call: Expr & { kind: 'call' }): Sql {
     )
   return (
     toExactTimeSql(expr, toSql) ??
+    toPositionSql(expr, toSql) ??
     SQL_FUNCTIONS[expr.fn](expr.args.map(numericPromotionOf(expr)), operandTypes(expr))
   )
 }
@@ -85,7 +87,7 @@ function toTsQuery(search: SearchAst): Sql {
 }
 
 /** Casts exact numbers to double precision if another argument is a Double. */
-const numericPromotionOf = (expr: Expr & { kind: 'call' }) => {
+const numericPromotionOf = (expr: Pick<CallExpr, 'args'>) => {
   const isDouble = expr.args.some(a => a.type === 'Double')
   return (arg: Expr) =>
     isDouble && EXACT_NUMERIC_TYPES.has(arg.type) ? sql`(${toSql(arg)})::double precision` : toSql(arg)
@@ -94,7 +96,7 @@ const numericPromotionOf = (expr: Expr & { kind: 'call' }) => {
 const EXACT_NUMERIC_TYPES: ReadonlySet<ExprType> = new Set(['Int32', 'Int64', 'Decimal'])
 
 /** Returns the types of the overload. The widest numeric type replaces the others. */
-function operandTypes({ args }: Expr & { kind: 'call' }): readonly ExprType[] {
+function operandTypes({ args }: CallExpr): readonly ExprType[] {
   const widest = (['Double', 'Decimal'] as const).find(t => args.some(a => a.type === t))
   return args.map(a => (widest && EXACT_NUMERIC_TYPES.has(a.type) ? widest : a.type))
 }
@@ -138,7 +140,7 @@ export function toCondition(expr: Expr, negated = false, rowEstimate: RowEstimat
   }
 }
 
-function toCallCondition(call: Expr & { kind: 'call' }, negated: boolean, rowEstimate: RowEstimate): Sql {
+function toCallCondition(call: CallExpr, negated: boolean, rowEstimate: RowEstimate): Sql {
   const expr = compareAsDurations(call)
   const indexable = negated ? undefined : toIndexablePredicate(expr)
   if (indexable) return indexable
@@ -148,11 +150,7 @@ function toCallCondition(call: Expr & { kind: 'call' }, negated: boolean, rowEst
   return prefilter ? sql`(${condition} and ${prefilter})` : condition
 }
 
-function toUnrewrittenCondition(
-  expr: Expr & { kind: 'call' },
-  negated: boolean,
-  rowEstimate: RowEstimate,
-): Sql {
+function toUnrewrittenCondition(expr: CallExpr, negated: boolean, rowEstimate: RowEstimate): Sql {
   const [left, right] = expr.args
   if (expr.fn === 'and' || expr.fn === 'or') {
     const operator = (expr.fn === 'and') !== negated ? ' and ' : ' or '
@@ -175,8 +173,7 @@ function toUnrewrittenCondition(
  */
 function toComparison(fn: ComparisonOperator, left: Expr, right: Expr, negated: boolean): Sql {
   if (isNull(left) || isNull(right)) return toNullComparison(fn, isNull(right) ? left : right, negated)
-  // The general form handles NaN.
-  if (left.type === 'Double' || right.type === 'Double') return toNullSafeComparison(fn, left, right, negated)
+  if (left.type === 'Double' || right.type === 'Double') return toDoubleComparison(fn, left, right, negated)
   if (isNonNullable(left) && isNonNullable(right)) return toOperatorComparison(fn, left, right)
   if (isOrderingOperator(fn))
     return negated
@@ -187,6 +184,18 @@ function toComparison(fn: ComparisonOperator, left: Expr, right: Expr, negated: 
   return isNonNullable(left) || isNonNullable(right)
     ? toOperatorComparison(fn, left, right)
     : sql`(${toSql(left)} is not distinct from ${toSql(right)})`
+}
+
+/**
+ * Renders a comparison of floating numbers. PostgreSQL takes NaN for the largest number, so it is not below a
+ * number in the plain form either. The general form handles it elsewhere.
+ */
+function toDoubleComparison(fn: ComparisonOperator, left: Expr, right: Expr, negated: boolean): Sql {
+  const isBelowNumber = fn === 'lt' || fn === 'le'
+  if (negated || !isBelowNumber || !isNonNullLiteral(right) || isNaNLiteral(right))
+    return toNullSafeComparison(fn, left, right, negated)
+  const promote = numericPromotionOf({ args: [left, right] })
+  return sql`(${promote(left)} ${raw(SQL_OPERATORS[fn])} ${promote(right)})`
 }
 
 function toNullComparison(fn: ComparisonOperator, value: Expr, negated: boolean): Sql {

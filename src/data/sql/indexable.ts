@@ -3,16 +3,17 @@ import { getEntity, getScalar, type Scalar } from '../../model/model.js'
 import type { FunctionName } from '../../query/functions.js'
 import {
   type CallExpr,
+  type ColumnExpr,
   type Expr,
   isNonNullLiteral,
   isRowColumn,
   type LiteralExpr,
 } from '../../query/plan.js'
-import { boundingBoxesAround } from './bounding-box.js'
-import { escapeLike, polygonRingsOf, toColumn, toSqlLiteral } from './columns.js'
-import { COMMUTATORS, type ColumnExpr, isComparisonOperator, SQL_OPERATORS } from './comparison.js'
+import { escapeLike, toColumn, toSqlLiteral } from './columns.js'
+import { COMMUTATORS, isComparisonOperator, SQL_OPERATORS } from './comparison.js'
 import { SQL_FUNCTIONS } from './functions.js'
 import { TRIGRAM_INDEXES } from './indexes.js'
+import { toDistancePrefilter, toPolygonPrefilter } from './position.js'
 import { type RowComparison, readRowComparison } from './row-comparison.js'
 
 const isCall = (expr: Expr | undefined, fn: FunctionName): expr is CallExpr =>
@@ -93,17 +94,18 @@ const toLowercase = ({ scalar, source }: ColumnExpr) =>
 
 /**
  * Returns a condition that is true wherever `expr` is true and that an index serves, or undefined.
- *   `geo.distance(GeoLocation,…) le 5000` → `(geo_point(r0."GeoLocation") <@ $1::box)`
+ *   `geo.distance(GeoLocation,…) le 5000` → `(r0."Latitude" >= $1::numeric and r0."Latitude" <= $2::numeric
+ *     and …)`
  */
 export function toIndexPrefilter(expr: CallExpr): Sql | undefined {
   const [left, right] = expr.args
   if (expr.fn === 'geo.intersects' && isRowColumn(left) && isNonNullLiteral(right))
-    return sql`${toGeoPoint(left)} <@ ${polygonRingsOf(String(right.value))[0] ?? ''}::polygon`
+    return toPolygonPrefilter(left, right)
   const commutator = commutatorOf(expr.fn)
   if (commutator && right && isNonNullLiteral(left) && !isNonNullLiteral(right))
     return toIndexPrefilter({ ...expr, fn: commutator, args: [right, left] })
   return (expr.fn === 'lt' || expr.fn === 'le') && isCall(left, 'geo.distance') && isNonNullLiteral(right)
-    ? toBoundingBoxPredicate(left, Number(right.value))
+    ? toDistancePrefilter(left, Number(right.value))
     : toTrigramPrefilter(expr.fn, left, right)
 }
 
@@ -139,24 +141,6 @@ const TRIGRAM_SCALARS: ReadonlySet<Scalar> = new Set(
     names.map(name => getScalar(getEntity(entity), name)),
   ),
 )
-
-const toGeoPoint = ({ scalar, source }: ColumnExpr) => sql`geo_point(${toColumn(scalar, source)})`
-
-function toBoundingBoxPredicate({ args: [a, b] }: CallExpr, metres: number): Sql | undefined {
-  const [column, point] = isNonNullLiteral(a) ? [b, a] : [a, b]
-  if (!isRowColumn(column) || !isNonNullLiteral(point) || !Number.isFinite(metres)) return undefined
-  const [longitude = 0, latitude = 0] = String(point.value).split(' ').map(Number)
-  const boxes = boundingBoxesAround(longitude, latitude, metres)
-  return boxes.length === 0
-    ? undefined
-    : sql`(${join(
-        boxes.map(
-          box =>
-            sql`${toGeoPoint(column)} <@ ${`(${box.west},${box.south}),(${box.east},${box.north})`}::box`,
-        ),
-        ' or ',
-      )})`
-}
 
 /**
  * Rewrites `any(m:m eq 'a')` and `any(m:m in ('a','b'))` on a collection of values into a form that a GIN

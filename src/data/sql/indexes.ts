@@ -32,6 +32,7 @@ export const INDEXES: Readonly<Record<string, readonly Index[]>> = {
     indexOn('ListingId', 'ListingKey'),
     indexOn('OriginatingSystemKey', 'ListingKey'),
     indexOn('PostalCode', 'ListingKey'),
+    indexOn('Latitude', 'Longitude', 'StandardStatus'),
   ],
   Member: [indexOn('MemberKey'), indexOn('ModificationTimestamp', 'MemberKey')],
   Office: [indexOn('OfficeKey'), indexOn('ModificationTimestamp', 'OfficeKey')],

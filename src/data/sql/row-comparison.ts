@@ -1,7 +1,12 @@
-import { type Expr, isNonNullLiteral, isRowColumn, type LiteralExpr } from '../../query/plan.js'
+import {
+  type ColumnExpr,
+  type Expr,
+  isNonNullLiteral,
+  isRowColumn,
+  type LiteralExpr,
+} from '../../query/plan.js'
 import {
   COMMUTATORS,
-  type ColumnExpr,
   type ComparisonOperator,
   isComparisonOperator,
   isOrderingOperator,

@@ -1,0 +1,105 @@
+import sql, { join, type Sql } from 'sql-template-tag'
+import { getEntity, getScalar, type Scalar } from '../../model/model.js'
+import {
+  type CallExpr,
+  type ColumnExpr,
+  type Expr,
+  isNonNullLiteral,
+  isRowColumn,
+  type LiteralExpr,
+} from '../../query/plan.js'
+import { type BoundingBox, boundingBoxesAround, boundingBoxOf } from './bounding-box.js'
+import { toColumn } from './columns.js'
+
+/** A position as two numbers. */
+export interface Coordinates {
+  readonly longitude: Sql
+  readonly latitude: Sql
+}
+
+const LISTING = getEntity('Property')
+const COORDINATES: ReadonlyMap<Scalar, readonly [longitude: Scalar, latitude: Scalar]> = new Map([
+  [getScalar(LISTING, 'GeoLocation'), [getScalar(LISTING, 'Longitude'), getScalar(LISTING, 'Latitude')]],
+])
+
+/**
+ * Returns the columns that the database makes a position of, or undefined if the position has none. An index
+ * has these columns, PostgreSQL knows their values, and numbers are read faster than JSON.
+ */
+export function coordinateColumnsOf({ scalar, source }: ColumnExpr): Coordinates | undefined {
+  const columns = COORDINATES.get(scalar)
+  return columns && { longitude: toColumn(columns[0], source), latitude: toColumn(columns[1], source) }
+}
+
+function coordinatesOf(position: Expr | undefined): Coordinates | undefined {
+  if (isNonNullLiteral(position)) {
+    const [longitude, latitude] = String(position.value).split(' ')
+    return { longitude: sql`${longitude}`, latitude: sql`${latitude}` }
+  }
+  return position?.kind === 'column' ? coordinateColumnsOf(position) : undefined
+}
+
+/**
+ * Renders a function of positions whose coordinates are known, or returns undefined.
+ *   `geo.distance(GeoLocation,…)` → `geo_distance((r0."Longitude")::double precision, …)`
+ */
+export function toPositionSql({ fn, args: [a, b] }: CallExpr, toSql: (expr: Expr) => Sql): Sql | undefined {
+  const [from, to] = [coordinatesOf(a), coordinatesOf(b)]
+  if (fn === 'geo.distance' && from && to)
+    return sql`geo_distance(${join([from.longitude, from.latitude, to.longitude, to.latitude].map(toDouble))})`
+  return fn === 'geo.intersects' && from && b
+    ? sql`geo_inside(point(${toDouble(from.longitude)}, ${toDouble(from.latitude)}), ${toSql(b)})`
+    : undefined
+}
+
+const toDouble = (number: Sql) => sql`(${number})::double precision`
+
+/** The column and the point of `geo.distance`, in either order. */
+export interface DistanceArguments {
+  readonly column: ColumnExpr
+  readonly longitude: number
+  readonly latitude: number
+}
+
+/** Returns undefined if the distance is not that of a column of the record from a given point. */
+export function readDistance({ args: [a, b] }: CallExpr): DistanceArguments | undefined {
+  const [column, point] = isNonNullLiteral(a) ? [b, a] : [a, b]
+  if (!isRowColumn(column) || !isNonNullLiteral(point)) return undefined
+  const [longitude = 0, latitude = 0] = String(point.value).split(' ').map(Number)
+  return { column, longitude, latitude }
+}
+
+/**
+ * Returns a condition that is true of every record within a distance and that an index serves, or undefined.
+ *   `geo.distance(GeoLocation,…) le 5000` → `(r0."Latitude" >= $1::numeric and r0."Latitude" <= $2::numeric
+ *     and r0."Longitude" >= $3::numeric and r0."Longitude" <= $4::numeric)`
+ */
+export function toDistancePrefilter(distance: CallExpr, metres: number): Sql | undefined {
+  const found = readDistance(distance)
+  const columns = found && coordinateColumnsOf(found.column)
+  if (!columns || !Number.isFinite(metres)) return undefined
+  const boxes = boundingBoxesAround(found.longitude, found.latitude, metres)
+  return boxes.length === 0
+    ? undefined
+    : sql`(${join(
+        boxes.map(box => toBoxCondition(columns, box)),
+        ' or ',
+      )})`
+}
+
+/** Returns a condition that is true of every record within a polygon and that an index serves, or undefined. */
+export function toPolygonPrefilter(column: ColumnExpr, polygon: LiteralExpr): Sql | undefined {
+  const columns = coordinateColumnsOf(column)
+  const [outerRing] = String(polygon.value).split(';')
+  return columns && outerRing !== undefined ? toBoxCondition(columns, boundingBoxOf(outerRing)) : undefined
+}
+
+function toBoxCondition({ longitude, latitude }: Coordinates, box: BoundingBox): Sql {
+  const conditions = [
+    sql`${latitude} >= ${box.south}::numeric and ${latitude} <= ${box.north}::numeric`,
+    ...(box.east - box.west >= 360
+      ? []
+      : [sql`${longitude} >= ${box.west}::numeric and ${longitude} <= ${box.east}::numeric`]),
+  ]
+  return sql`(${join(conditions, ' and ')})`
+}

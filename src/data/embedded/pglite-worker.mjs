@@ -5,8 +5,6 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import { PGlite } from '@electric-sql/pglite'
-import { btree_gist } from '@electric-sql/pglite/contrib/btree_gist'
-import { cube } from '@electric-sql/pglite/contrib/cube'
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm'
 
 /** @typedef {import('./pglite-thread.js').PGliteThreadOptions} PGliteThreadOptions */
@@ -79,7 +77,7 @@ async function openPGlite({ folder, settings }) {
   if (!existsSync(folder)) await createDataFolder(folder)
   return PGlite.create({
     dataDir: folder,
-    extensions: { btree_gist, cube, pg_trgm, fsyncExtension },
+    extensions: { pg_trgm, fsyncExtension },
     startParams: toStartParams(settings),
   })
 }

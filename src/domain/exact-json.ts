@@ -21,24 +21,42 @@ const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/sy
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const LITERAL_NAME = /true|false|null/y
 
+/** Limits of a JSON text. Absent: no limit. */
+export interface JsonLimits {
+  /** Levels of nesting. */
+  readonly maxDepth: number
+  /** Values of all kinds together, objects and arrays included. */
+  readonly maxValues?: number
+  /** Members of one object. */
+  readonly maxMembers?: number
+}
+
 /**
  * Parses a JSON text (RFC 8259) and preserves the text of numbers, which `JSON.parse` of Node 20 cannot do.
  * Refuses two things that the standard allows: a duplicate member name in an object, since parsers disagree
- * on which one counts, and nesting deeper than `maxDepth` levels.
+ * on which one counts, and a text beyond the limits, before the value beyond them is created.
  * @throws JsonSyntaxError
  */
-export const parseExactJson = (text: string, maxDepth: number): JsonValue =>
-  new JsonParser(text, maxDepth).parse()
+export const parseExactJson = (text: string, limits: JsonLimits): JsonValue =>
+  new JsonParser(text, limits).parse()
 
 class JsonParser {
   readonly #text: string
   readonly #maxDepth: number
+  readonly #maxValues: number
+  readonly #maxMembers: number
   #offset = 0
   #depth = 0
+  #valueCount = 0
 
-  constructor(text: string, maxDepth: number) {
+  constructor(
+    text: string,
+    { maxDepth, maxValues = Number.POSITIVE_INFINITY, maxMembers = Number.POSITIVE_INFINITY }: JsonLimits,
+  ) {
     this.#text = text
     this.#maxDepth = maxDepth
+    this.#maxValues = maxValues
+    this.#maxMembers = maxMembers
   }
 
   parse(): JsonValue {
@@ -56,6 +74,7 @@ class JsonParser {
   }
 
   #unpaddedValue(): JsonValue {
+    if (++this.#valueCount > this.#maxValues) this.#fail(`there are more than ${this.#maxValues} values`)
     if (this.#consume('{')) return this.#nested(() => this.#object())
     if (this.#consume('[')) return this.#nested(() => this.#array())
     if (this.#text[this.#offset] === '"') return this.#string()
@@ -76,8 +95,11 @@ class JsonParser {
   #object(): JsonObject {
     const members: Record<string, JsonValue> = Object.create(null)
     if (this.#consume('}')) return members
-    do this.#member(members)
-    while (this.#consume(','))
+    let count = 0
+    do {
+      if (++count > this.#maxMembers) this.#fail(`an object has more than ${this.#maxMembers} members`)
+      this.#member(members)
+    } while (this.#consume(','))
     if (!this.#consume('}')) this.#fail("expected ',' or '}'")
     return members
   }

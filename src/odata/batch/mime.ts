@@ -13,6 +13,10 @@ export interface MimeMessage {
 
 /** RFC 2046, 5.1.1: these characters, no blank at the end. */
 const BOUNDARY = /^[\w'()+,\-./:=? ]{0,69}[\w'()+,\-./:=?]$/
+/** Headers of one part. A line costs about a microsecond. */
+const MAX_HEAD_LINES = 200
+/** Parts of one content: the largest value of MAX_BATCH_REQUESTS. */
+const MAX_PARTS = 10_000
 const HEADER = /^([\w!#$%&'*+.^`|~-]+)[ \t]*:([^\0\r]*)$/
 
 /** The type of a `Content-Type`, in lower case, without its parameters. */
@@ -43,6 +47,7 @@ export function splitMultipart(content: string, boundary: string): readonly stri
   let start: number | undefined
   for (const { index, 0: text, 1: closing } of content.matchAll(delimiter)) {
     if (start !== undefined) parts.push(content.slice(start, index))
+    if (parts.length > MAX_PARTS) return failMalformedMime(`it has more than ${MAX_PARTS} parts`)
     if (closing !== undefined) return parts.filter(part => part.trim() !== '')
     start = index + text.length
   }
@@ -65,6 +70,8 @@ export function readMimePart(part: string): MimeMessage {
  */
 export function readMimeMessage(text: string): MimeMessage {
   const [head, content] = splitHead(text)
+  if (hasMoreLines(head, MAX_HEAD_LINES))
+    failMalformedMime(`one of its heads has more than ${MAX_HEAD_LINES} lines`)
   const headers: Record<string, string> = Object.create(null)
   // A line that begins with a blank goes on with the one before it (RFC 5322, 2.2.3).
   for (const line of head.replace(/\r?\n[ \t]+/g, ' ').split(/\r?\n/)) {
@@ -75,6 +82,16 @@ export function readMimeMessage(text: string): MimeMessage {
     headers[name] = headers[name] === undefined ? value.trim() : `${headers[name]}, ${value.trim()}`
   }
   return { headers, content }
+}
+
+/** Counts without splitting the text. */
+function hasMoreLines(text: string, limit: number): boolean {
+  let end = -1
+  for (let count = 0; count < limit; count++) {
+    end = text.indexOf('\n', end + 1)
+    if (end < 0) return false
+  }
+  return text.indexOf('\n', end + 1) >= 0
 }
 
 /**

@@ -45,8 +45,8 @@ function readApplicationHttp({ headers: outer, content }: MimeMessage): BatchReq
     failMalformedBatch('a part is neither application/http nor, outside of a change set, multipart/mixed')
   if (!IDENTITY_TRANSFER_ENCODINGS.test(outer['content-transfer-encoding'] ?? 'binary'))
     failMalformedBatch('a part has a Content-Transfer-Encoding other than binary')
-  const [line = '', ...rest] = content.trimStart().split(/\r?\n/)
-  const { headers, content: body } = readMimeMessage(rest.join('\n'))
+  const [line, rest] = splitFirstLine(content.trimStart())
+  const { headers, content: body } = readMimeMessage(rest)
   // Some client programs write it among the headers of the request.
   const id = outer['content-id'] ?? headers['content-id']
   return {
@@ -56,6 +56,11 @@ function readApplicationHttp({ headers: outer, content }: MimeMessage): BatchReq
     ...toBody(headers['content-type'], body),
     ...(id !== undefined && { id }),
   }
+}
+
+function splitFirstLine(text: string): readonly [line: string, rest: string] {
+  const end = text.indexOf('\n')
+  return end < 0 ? [text, ''] : [text.slice(0, end).replace(/\r$/, ''), text.slice(end + 1)]
 }
 
 /** Some client programs leave blanks in the URL as they are, so it goes on up to the version. */

@@ -127,7 +127,7 @@ describe('parseJson', () => {
     ])
       refusal(text)
     parseJson(`{"a":"${'x'.repeat(1 << 20)}"}`)
-    parseJson(`[${'1.5,'.repeat(1 << 18)}0]`)
+    refusal(`[${'1.5,'.repeat(1 << 18)}0]`)
     expect(performance.now() - startedAt).toBeLessThan(20_000)
   })
 })

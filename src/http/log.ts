@@ -72,7 +72,7 @@ export function logRequests(
     // Express rewrites `url` below a mount point; the first reading is the whole of it.
     const { path, queryLength } = splitTarget(req.url ?? '')
     res.on('close', () => {
-      const aborted = !res.writableFinished
+      const aborted = !res.writableFinished && !isEventStream(res)
       const line = {
         id,
         method: req.method,
@@ -98,6 +98,10 @@ export function logUpgrade(logger: Logger, req: IncomingMessage): void {
     logger.info({ id, method: req.method, ...target, ...measurement() }, 'connection'),
   )
 }
+
+/** An event stream ends when its client closes it: that is no fault. */
+const isEventStream = (res: ServerResponse): boolean =>
+  String(res.getHeader('Content-Type') ?? '').startsWith('text/event-stream')
 
 function splitTarget(url: string): { readonly path: string; readonly queryLength: number } {
   const end = url.indexOf('?')

@@ -16,7 +16,7 @@ import {
   type ServicePort,
   viewOf,
 } from './root-field.js'
-import { GRAPHQL_NOTATION } from './selection.js'
+import { GRAPHQL_REPRESENTATION } from './selection.js'
 
 /**
  * Resolves a root field to JSON in the requested shape with one query and one plan. No fields below it are
@@ -70,7 +70,7 @@ async function resolveConnection(
   )
   const window = await port.reading.findWindow(
     of,
-    { query, representation: GRAPHQL_NOTATION, serviceRoot: context.serviceRoot },
+    { query, representation: GRAPHQL_REPRESENTATION, serviceRoot: context.serviceRoot },
     context.actor,
     pagination,
     selection.requested,

@@ -8,7 +8,7 @@ import type { ReadRequest, ReadService } from '../../service/reading.js'
 import type { WriteService } from '../../service/writing.js'
 import type { GraphQLContext } from '../context.js'
 import type { CollectedField, InputValues, SelectionContext } from './collect-fields.js'
-import { GRAPHQL_NOTATION, readSelection } from './selection.js'
+import { GRAPHQL_REPRESENTATION, readSelection } from './selection.js'
 
 /** The services that resolve operations, and the limits of texts in the OData language. */
 export interface ServicePort {
@@ -47,7 +47,7 @@ const recordViewOf = memoize(function recordViewOf(
 ): ReadRequest {
   return {
     query: readSelection(selectionContext, port, of, collected.fieldNodes),
-    representation: GRAPHQL_NOTATION,
+    representation: GRAPHQL_REPRESENTATION,
   }
 })
 

@@ -11,7 +11,7 @@ import { type FilterParseOptions, readNestedQueryArguments } from './query-argum
  * The representation of records in GraphQL. Numbers are exact JSON numbers, as in OData. Other facts about a
  * record are selected by name.
  */
-export const GRAPHQL_NOTATION: Representation = { reference: '', countSuffix: '', numbersAsText: false }
+export const GRAPHQL_REPRESENTATION: Representation = { reference: '', countSuffix: '', numbersAsText: false }
 
 /** Fields of an object type that are not fields of the model. */
 const MARK_BY_FIELD_NAME: ReadonlyMap<string, MetaField['meta']> = new Map([

@@ -13,7 +13,7 @@ import {
 } from '../execute/collect-fields.js'
 import { type FilterParseOptions, readQueryArguments } from '../execute/query-arguments.js'
 import { renderRawObject } from '../execute/raw-json.js'
-import { GRAPHQL_NOTATION } from '../execute/selection.js'
+import { GRAPHQL_REPRESENTATION } from '../execute/selection.js'
 import {
   readSharedSelection,
   type SelectionResults,
@@ -167,7 +167,7 @@ export class PropertyChangeSubscription {
   async #readListings(keys: readonly string[]): Promise<ReadonlyMap<string, SelectionResults>> {
     const found = await this.parts.port.changes.findListings(
       keys,
-      { query: this.#query, representation: GRAPHQL_NOTATION },
+      { query: this.#query, representation: GRAPHQL_REPRESENTATION },
       this.parts.context.actor,
     )
     return new Map([...found].map(([key, { json }]) => [key, this.#selection.propertySelection.split(json)]))

@@ -25,7 +25,7 @@ describe.each(DATABASE_KINDS)('$search on the %s database', kind => {
       ])
   }
 
-  test('composed and decomposed letters are equal, and words without accents find those with them', async () => {
+  test('NEW-13 composed and decomposed letters are equal, and words without accents find those with them', async () => {
     await given(
       ['Montréal', 'Montre\u0301al', 'Montreal', 'MONTRÉAL', 'Cañon City', 'São José do Rio', 'Čačak'].map(
         City => ({ City }),

@@ -368,7 +368,7 @@ describe('JWKS_URL', () => {
   })
 
   test.each([[null], [1], ['a key'], [[]], [{}], [{ kty: 'RSA' }], [{ kty: 'EC', crv: 'P-256', x: 1 }]])(
-    'an entry that is no key leaves the others alone: %j',
+    'NEW-40 an entry that is no key leaves the others alone: %j',
     async entry => {
       const signer = makeSigner()
       await publish(signer)
@@ -377,7 +377,7 @@ describe('JWKS_URL', () => {
     },
   )
 
-  test('keys that cannot verify tokens are dropped with a log line, once', async () => {
+  test('NEW-46 keys that cannot verify tokens are dropped with a log line, once', async () => {
     const signers = [makeSigner('RS256', 1024), makeSigner(), makeSigner(), makeSigner()] as const
     const [short, encrypting, leaked, good] = signers
     await publish(...signers)

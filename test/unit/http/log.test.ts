@@ -18,6 +18,34 @@ describe('log', () => {
     return { port, lines, records: () => lines.map(line => JSON.parse(line)) }
   }
 
+  test('a closed event stream is no warning', async () => {
+    const lines: { level: number; aborted?: boolean }[] = []
+    const logger = pino({ level: 'debug', base: null }, { write: line => lines.push(JSON.parse(line)) })
+    const handler = logRequests(logger)
+    const { port } = await serve((req, res) =>
+      handler(req, res, () =>
+        res.writeHead(200, { 'Content-Type': req.headers.accept ?? '' }).write('data: 1\n\n'),
+      ),
+    )
+    const openAndClose = async (accept: string) => {
+      const controller = new AbortController()
+      const response = await fetch(`http://127.0.0.1:${port}/`, {
+        headers: { accept },
+        signal: controller.signal,
+      })
+      await response.body?.getReader().read()
+      controller.abort()
+    }
+    await openAndClose('text/event-stream; charset=utf-8')
+    await expect.poll(() => lines).toHaveLength(1)
+    await openAndClose('application/json')
+    await expect.poll(() => lines).toHaveLength(2)
+    expect(lines.map(({ level, aborted }) => [level, aborted])).toEqual([
+      [30, undefined],
+      [40, true],
+    ])
+  })
+
   test('one line per request, without tokens, queries and bodies', async () => {
     const { port, lines, records } = await start()
     await request(

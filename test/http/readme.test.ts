@@ -18,11 +18,6 @@ function commandsOf(readme: string, heading: string): string {
     .join('\n')
 }
 
-/** A change that is made while the event stream is open. */
-const CHANGE =
-  `(sleep 2; api "$BASE/odata/Property" -o /dev/null -d '{"ListAgentKey":"M00000001","ListOfficeKey":"O0000001",` +
-  `"PropertyType":"Land","StreetNumber":"1","StreetName":"Elm","City":"Waco"}' >/dev/null) &`
-
 let dataDir = ''
 let service: ServiceProcess
 let answers: readonly string[] = []
@@ -30,9 +25,10 @@ beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'listing-readme-'))
   service = spawnService({ DATA_DIR: dataDir })
   const base = `http://127.0.0.1:${await service.port}`
-  const commands = commandsOf(await readFile('README.md', 'utf8'), 'Start')
-    .replace(/^export BASE=.*$/m, `export BASE=${base}`)
-    .replace(/^api -N /m, `${CHANGE}\napi -N `)
+  const commands = commandsOf(await readFile('README.md', 'utf8'), 'Start').replace(
+    /^export BASE=.*$/m,
+    `export BASE=${base}`,
+  )
   answers = await runShell(commands, {
     DATA_DIR: dataDir,
     PATH: `${dirname(process.execPath)}:${process.env['PATH']}`,
@@ -80,8 +76,13 @@ describe('the commands of the README', () => {
     })
   })
 
-  test('the event stream shows a change', () => {
-    expect(answers.at(-1)).toMatch(/^event: next\ndata: .*"ListingKey":"Draft/m)
+  test('the event stream shows a change with its record', () => {
+    const [, data] = /^event: next\ndata: (.*)$/m.exec(answers.at(-1) ?? '') ?? []
+    expect(parse(data).data.propertyChanged).toEqual({
+      EntityEventSequence: expect.any(Number),
+      ListingKey: expect.stringMatching(/^Draft/),
+      property: { City: 'Waco', ListPrice: 120_000, StandardStatus: 'Incomplete' },
+    })
     expect(answers).toHaveLength(13)
   })
 })

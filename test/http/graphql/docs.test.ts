@@ -9,7 +9,7 @@ import { startSubscription } from '../../support/clients/subscriber.js'
 import { DATABASE_KINDS } from '../../support/database.js'
 import { createDrafts } from '../../support/drafts.js'
 
-const BLOCKS = readCodeBlocks('graphql.md')
+const BLOCKS = ['graphql.md', 'graphql-clients.md'].flatMap(readCodeBlocks)
 
 /** The examples, with what follows them as JSON. */
 const EXAMPLES = BLOCKS.flatMap(({ language, text }, i) => {
@@ -66,7 +66,7 @@ test('the table of transitions is that of the code', () => {
 })
 
 test('what the page of clients shows is code that tests run', () => {
-  const code = ['apollo', 'urql']
+  const code = ['apollo', 'urql', 'socket', 'event-stream']
     .map(name => readFileSync(new URL(`clients/${name}.ts`, import.meta.url), 'utf8').replace(/\s+/g, ' '))
     .join()
   const shown = readCodeBlocks('graphql-clients.md').filter(

@@ -1,6 +1,9 @@
-import { ApolloClient, type ApolloLink, gql, HttpLink, InMemoryCache } from '@apollo/client'
+import { ApolloClient, ApolloLink, gql, HttpLink, InMemoryCache } from '@apollo/client'
 import { PersistedQueryLink } from '@apollo/client/link/persisted-queries'
+import { GraphQLWsLink } from '@apollo/client/link/subscriptions'
 import { relayStylePagination } from '@apollo/client/utilities'
+import { OperationTypeNode } from 'graphql'
+import type { Client as Socket } from 'graphql-ws'
 
 // What docs/graphql-clients.md shows of Apollo Client is code of this file.
 
@@ -65,3 +68,34 @@ async function sha256(text: string): Promise<string> {
   const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
   return [...new Uint8Array(hash)].map(byte => byte.toString(16).padStart(2, '0')).join('')
 }
+
+export interface Changed {
+  readonly propertyChanged: {
+    readonly EntityEventSequence: number
+    readonly ListingKey: string
+    readonly property: { readonly id: string; readonly ListPrice: number | null } | null
+  }
+}
+
+/** Subscriptions go over the WebSocket, all else over HTTP. */
+export const createLiveLink = (link: ApolloLink, socket: Socket): ApolloLink =>
+  ApolloLink.split(
+    ({ operationType }) => operationType === OperationTypeNode.SUBSCRIPTION,
+    new GraphQLWsLink(socket),
+    link,
+  )
+
+export const CHANGES = gql`
+  subscription Changes($since: Long, $filter: PropertyFilter) {
+    propertyChanged(filter: $filter, since: $since) {
+      EntityEventSequence ListingKey property { id City ListPrice StandardStatus etag }
+    }
+  }
+`
+
+/** The cache takes the changed record by its id. Lists are read again when a listing leaves them. */
+export const followChanges = (client: ApolloClient, since: number, onError: (error: unknown) => void) =>
+  client.subscribe<Changed>({ query: CHANGES, variables: { since } }).subscribe(({ data, error }) => {
+    if (error) onError(error)
+    else if (!data?.propertyChanged.property) void client.refetchQueries({ include: 'active' })
+  })

@@ -1,7 +1,8 @@
-import { Client, fetchExchange, gql } from '@urql/core'
+import { Client, type Exchange, fetchExchange, gql, subscriptionExchange } from '@urql/core'
 import { cacheExchange } from '@urql/exchange-graphcache'
 import { relayPagination } from '@urql/exchange-graphcache/extras'
 import { buildSchema, type IntrospectionQuery, introspectionFromSchema } from 'graphql'
+import type { Sink, Client as Socket } from 'graphql-ws'
 
 // What docs/graphql-clients.md shows of urql is code of this file.
 
@@ -13,6 +14,7 @@ export async function readSchema(url: string, token: string): Promise<Introspect
   return introspectionFromSchema(buildSchema(await answer.text()))
 }
 
+type Changed = { readonly propertyChanged: { readonly property: object | null } }
 type Deleted = { readonly deleteProperty: { readonly id: string } | null }
 
 export const createClient = (
@@ -20,6 +22,7 @@ export const createClient = (
   token: string,
   schema: IntrospectionQuery,
   options: { readonly fetch?: typeof fetch } = {},
+  live: readonly Exchange[] = [],
 ): Client =>
   new Client({
     url: `${url}/graphql`,
@@ -28,7 +31,16 @@ export const createClient = (
       cacheExchange({
         schema,
         resolvers: { Query: { properties: relayPagination() } },
+        keys: { PropertyChange: () => null },
         updates: {
+          Subscription: {
+            // A listing that leaves a list comes without its fields: lists are read again.
+            propertyChanged({ propertyChanged: change }: Changed, _args, cache) {
+              if (change.property) return
+              for (const { fieldName, fieldKey } of cache.inspectFields('Query'))
+                if (fieldName === 'properties') cache.invalidate('Query', fieldKey)
+            },
+          },
           Mutation: {
             // The cache does not know that a record is gone: lists that hold it are read again.
             deleteProperty({ deleteProperty: deleted }: Deleted, _args, cache) {
@@ -37,6 +49,7 @@ export const createClient = (
           },
         },
       }),
+      ...live,
       fetchExchange,
     ],
     ...options,
@@ -60,5 +73,21 @@ export const SET_PRICE = gql`
 export const DELETE = gql`
   mutation Delete($key: String!) {
     deleteProperty(ListingKey: $key) { id }
+  }
+`
+
+/** Subscriptions go over the WebSocket. */
+export const createLiveExchange = (socket: Socket): Exchange =>
+  subscriptionExchange({
+    forwardSubscription: ({ query = '', variables }) => ({
+      subscribe: sink => ({ unsubscribe: socket.subscribe({ query, variables }, sink as Sink) }),
+    }),
+  })
+
+export const CHANGES = gql`
+  subscription Changes($since: Long, $filter: PropertyFilter) {
+    propertyChanged(filter: $filter, since: $since) {
+      EntityEventSequence ListingKey property { id City ListPrice StandardStatus }
+    }
   }
 `

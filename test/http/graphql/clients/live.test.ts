@@ -218,13 +218,17 @@ describe('live updates', () => {
       } else {
         const socket = openSocket(getToken, relay.base)
         end.signal.addEventListener('abort', () => void socket.dispose())
-        void (async () => {
-          const results = socket.iterate<{ propertyChanged: { EntityEventSequence: number } }>({
+        socket.subscribe<{ readonly propertyChanged: { readonly EntityEventSequence: number } }>(
+          {
             query: 'subscription ($since: Long) { propertyChanged(since: $since) { EntityEventSequence } }',
             variables: { since: await newest() },
-          })
-          for await (const { data } of results) if (data) seen.push(data.propertyChanged.EntityEventSequence)
-        })()
+          },
+          {
+            next: ({ data }) => data && seen.push(data.propertyChanged.EntityEventSequence),
+            error: () => undefined,
+            complete: () => undefined,
+          },
+        )
       }
       await eventually(() => relay.connectionCount()).toBe(1)
       const cutting = setInterval(relay.cut, 1000)

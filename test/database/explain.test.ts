@@ -86,7 +86,7 @@ const QUERIES: readonly Row[] = [
   ["$filter=geo.intersects(GeoLocation,geography'SRID=4326;POLYGON((-95 31,-94.9 31,-94.9 31.1,-95 31.1,-95 31))')", 'Property_Latitude_Longitude_StandardStatus_idx', 'sorted'],
   ['$filter=Latitude ge 31 and Latitude le 31.1 and Longitude ge -95 and Longitude le -94.9', 'Property_Latitude_Longitude_StandardStatus_idx', 'sorted'],
   ['$filter=Longitude gt -95 and Latitude lt 31.1 and -94.9 ge Longitude and 31 le Latitude', 'Property_Latitude_Longitude_StandardStatus_idx', 'sorted'],
-  ['$filter=Latitude ge 31 and Latitude le 31.01 and Longitude ge -95', 'Property_Latitude_Longitude_StandardStatus_idx', 'sorted'],
+  ['$filter=Latitude ge 31 and Latitude le 31.01 and Longitude ge -90.5', 'Property_Latitude_Longitude_StandardStatus_idx', 'sorted'],
   ['$filter=Latitude gt 31.01 and Latitude lt 31.05', 'Property_Latitude_Longitude_StandardStatus_idx', 'sorted'],
   ['$search=1234', 'Property_SearchText_idx', 'sorted'],
 ]

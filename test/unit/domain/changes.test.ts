@@ -127,7 +127,7 @@ describe('faults of a body, all at once and in its order', () => {
     }))
 
   it('ends at a number of faults', () => {
-    const garbage = Object.fromEntries(Array.from({ length: 50_000 }, (_, i) => [`Nonsense${i}`, i]))
+    const garbage = Object.fromEntries(Array.from({ length: 1_900 }, (_, i) => [`Nonsense${i}`, i]))
     expect(read({ ...BY, ...garbage }).faults.length).toBe(200)
   })
 })

@@ -32,10 +32,7 @@ async function main(): Promise<void> {
   try {
     await migrate(database)
     await loadLookups(database)
-    const progress = startProgressBar(
-      '{bar} {percentage}% | {value} of {total} listings | {rate}/s | {eta_formatted} left',
-      listings,
-    )
+    const progress = startProgressBar({ step: 'Adding', total: listings, unit: 'listings' })
     const onLoaded = (count: number) => {
       loadedCount += count
       progress.update(loadedCount)
@@ -48,7 +45,7 @@ async function main(): Promise<void> {
   } catch (error) {
     if (loadedCount > 0)
       process.stderr.write(
-        `${loadedCount} listings were added before this failed; the next call goes on after them.\n`,
+        `${loadedCount} listings were added before this failed; the next call continues after them.\n`,
       )
     throw error
   } finally {

@@ -123,11 +123,12 @@ class JsonParser {
   }
 
   #string(): string {
+    const start = this.#offset
     const text = this.#match(STRING) ?? this.#fail('expected a string with an end')
     try {
       return String(JSON.parse(text))
     } catch {
-      return this.#fail('a string contains a control character or an invalid escape')
+      throw new JsonSyntaxError('a string contains a control character or an invalid escape', start)
     }
   }
 

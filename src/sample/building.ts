@@ -1,4 +1,4 @@
-import type { TableRow } from '../data/import/upsert.js'
+import type { TableRow } from '../data/import/record.js'
 import { LOOKUP_CHOICES, type PropertyType } from './lookup-choices.js'
 import type { SeededRandom } from './random.js'
 

@@ -1,6 +1,6 @@
 import type { Database } from '../data/database.js'
-import { loadBatches } from '../data/import/upsert.js'
-import { generateSampleBatches } from './market.js'
+import { loadRecords } from '../data/import/load-records.js'
+import { generateSampleBatches, type SampleRange } from './market.js'
 
 const SELECT_HAS_RECORDS = `select exists (select from "Property") or exists (select from "Member") or exists (select from "Office") as found`
 
@@ -18,15 +18,13 @@ export async function loadSampleIfEmpty(
 ): Promise<boolean> {
   const [row] = await database.prisma.$queryRawUnsafe<{ found: boolean }[]>(SELECT_HAS_RECORDS)
   if (row?.found) return false
-  await loadBatches(database, generateSampleBatches({ listings }), batch =>
-    onLoaded(batch.Property?.length ?? 0),
-  )
+  await loadSample(database, { listings }, onLoaded)
   return true
 }
 
 /**
- * Adds sample listings after those that are there: the numbering goes on. `onLoaded` hears of the listings of
- * each batch.
+ * Adds sample listings and continues the numbers of those that are stored. `onLoaded` gets the number of
+ * listings of each batch.
  */
 export async function appendSample(
   database: Database,
@@ -35,7 +33,17 @@ export async function appendSample(
 ): Promise<void> {
   const [row] = await database.prisma.$queryRawUnsafe<{ key: string | null }[]>(SELECT_LAST_SAMPLE_KEY)
   const offset = Number(row?.key?.slice(1) ?? 0)
-  await loadBatches(database, generateSampleBatches({ listings, offset }), batch =>
-    onLoaded(batch.Property?.length ?? 0),
-  )
+  await loadSample(database, { listings, offset }, onLoaded)
 }
+
+const loadSample = (
+  database: Database,
+  sample: SampleRange,
+  onLoaded: (listings: number) => void,
+): Promise<void> =>
+  loadRecords(database, generateSampleBatches(sample), {
+    areNew: true,
+    onLoaded: (entity, { loaded }) => {
+      if (entity === 'Property') onLoaded(loaded)
+    },
+  })

@@ -1,4 +1,4 @@
-import type { TableRow } from '../data/import/upsert.js'
+import type { TableRow } from '../data/import/record.js'
 import { type Building, pickBuilding, toBuildingFields } from './building.js'
 import { pickCity, pickSite, renderStreet, type Site } from './cities-and-sites.js'
 import { DAY_MS, SAMPLE_END_MS, toIsoDate, toIsoTimestamp } from './clock.js'

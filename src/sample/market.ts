@@ -1,4 +1,5 @@
-import type { TableBatch, TableRow } from '../data/import/upsert.js'
+import type { ImportRecord, TableRow } from '../data/import/record.js'
+import { getEntity } from '../model/model.js'
 import { toSampleListing } from './listings.js'
 import { toMediaRows, toOpenHouseRows, toRoomRows } from './media-rooms-open-houses.js'
 import { toMemberRow, toOfficeRow } from './office-member-rows.js'
@@ -24,44 +25,57 @@ const toBlockMembers = (block: number): readonly SampleMember[] =>
     )
   })
 
-function toOfficeAndMemberRows(
-  block: number,
-  members: readonly SampleMember[],
-): { readonly Office: readonly TableRow[]; readonly Member: readonly TableRow[] } {
+const toRecord = (entity: string, row: TableRow, nested: readonly ImportRecord[] = []): ImportRecord => ({
+  entity,
+  key: String(row[getEntity(entity).key.name]),
+  row,
+  nested,
+})
+
+function toOfficesAndMembers(block: number, members: readonly SampleMember[]): readonly ImportRecord[] {
   const brokers = members.filter((_, index) => index % MEMBERS_PER_OFFICE === 0)
-  return {
-    Office: brokers.map((broker, index) => toOfficeRow(broker.office, block * OFFICES_PER_BLOCK + index)),
-    Member: members.map((member, index) => toMemberRow(member, block * MEMBERS_PER_BLOCK + index)),
-  }
+  return [
+    ...brokers.map((broker, index) =>
+      toRecord('Office', toOfficeRow(broker.office, block * OFFICES_PER_BLOCK + index)),
+    ),
+    ...members.map((member, index) =>
+      toRecord('Member', toMemberRow(member, block * MEMBERS_PER_BLOCK + index)),
+    ),
+  ]
 }
 
-function toBlockBatch(block: number, from: number, to: number): TableBatch {
+/** A listing with its media, rooms and open houses. */
+function toListing(index: number, members: readonly SampleMember[]): ImportRecord {
+  const random = new SeededRandom(5, index)
+  const listing = toSampleListing(random, index, {
+    agent: random.pick(members),
+    coAgent: random.pick(members),
+    buyerAgent: random.pick(members),
+  })
+  const media = toMediaRows(random, listing)
+  const PhotosCount = media.filter(item => item.MediaCategory === 'Photo').length
+  return toRecord('Property', { ...listing.row, PhotosCount }, [
+    ...media.map(row => toRecord('Media', row)),
+    ...toRoomRows(random, listing).map(row => toRecord('Rooms', row)),
+    ...toOpenHouseRows(random, listing).map(row => toRecord('OpenHouse', row)),
+  ])
+}
+
+function toBlock(block: number, from: number, to: number): readonly ImportRecord[] {
   const members = toBlockMembers(block)
   const start = block * LISTINGS_PER_BLOCK
-  const Property: TableRow[] = []
-  const Media: TableRow[] = []
-  const Rooms: TableRow[] = []
-  const OpenHouse: TableRow[] = []
-  for (const index of integerRange(
-    Math.max(from, start),
-    Math.min(to, start + LISTINGS_PER_BLOCK) - Math.max(from, start),
-  )) {
-    const random = new SeededRandom(5, index)
-    const listing = toSampleListing(random, index, {
-      agent: random.pick(members),
-      coAgent: random.pick(members),
-      buyerAgent: random.pick(members),
-    })
-    const media = toMediaRows(random, listing)
-    Property.push({
-      ...listing.row,
-      PhotosCount: media.filter(item => item.MediaCategory === 'Photo').length,
-    })
-    Media.push(...media)
-    Rooms.push(...toRoomRows(random, listing))
-    OpenHouse.push(...toOpenHouseRows(random, listing))
-  }
-  return { ...(from <= start && toOfficeAndMemberRows(block, members)), Property, Media, Rooms, OpenHouse }
+  const first = Math.max(from, start)
+  const end = Math.min(to, start + LISTINGS_PER_BLOCK)
+  return [
+    ...(from <= start ? toOfficesAndMembers(block, members) : []),
+    ...integerRange(first, end - first).map(index => toListing(index, members)),
+  ]
+}
+
+/** The listings number `offset + 1` to `offset + listings`. */
+export interface SampleRange {
+  readonly listings: number
+  readonly offset?: number
 }
 
 /**
@@ -73,11 +87,8 @@ function toBlockBatch(block: number, from: number, to: number): TableBatch {
 export function* generateSampleBatches({
   listings,
   offset = 0,
-}: {
-  readonly listings: number
-  readonly offset?: number
-}): Generator<TableBatch> {
+}: SampleRange): Generator<readonly ImportRecord[]> {
   const end = offset + listings
   for (let block = Math.floor(offset / LISTINGS_PER_BLOCK); block * LISTINGS_PER_BLOCK < end; block++)
-    yield toBlockBatch(block, offset, end)
+    yield toBlock(block, offset, end)
 }

@@ -1,4 +1,4 @@
-import type { TableRow } from '../data/import/upsert.js'
+import type { TableRow } from '../data/import/record.js'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SAMPLE_END_MS, toIsoDate, toIsoTimestamp } from './clock.js'
 import type { SampleListing } from './listings.js'
 import { LOOKUP_CHOICES } from './lookup-choices.js'

@@ -1,4 +1,4 @@
-import type { TableRow } from '../data/import/upsert.js'
+import type { TableRow } from '../data/import/record.js'
 import { renderStreet } from './cities-and-sites.js'
 import { LOOKUP_CHOICES } from './lookup-choices.js'
 import {

@@ -1,4 +1,4 @@
-import type { TableRow } from '../data/import/upsert.js'
+import type { TableRow } from '../data/import/record.js'
 import type { Building } from './building.js'
 import type { City } from './cities-and-sites.js'
 import type { PropertyType } from './lookup-choices.js'

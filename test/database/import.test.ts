@@ -1,24 +1,13 @@
-import { execFile } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { importFile } from '../../src/data/import/import.js'
-import { readArrayItems, type TopLevelEntry } from '../../src/data/import/json-stream.js'
+import { loadRecords } from '../../src/data/import/load-records.js'
 import { loadLookups, readLookups } from '../../src/data/import/lookup-seed.js'
-import { loadSingleBatch } from '../../src/data/import/upsert.js'
+import { type FileEntry, readFileEntries } from '../../src/data/import/read-file.js'
 import { JsonNumber } from '../../src/domain/json.js'
 import { appendSample, loadSampleIfEmpty } from '../../src/sample/fill.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
+import { importContent, runImportCommand, writeImportFile } from '../support/import-file.js'
 
-let folder: string
 let database: TestDatabase
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'listing-import-'))
-})
-
-afterAll(() => rm(folder, { recursive: true }))
 
 const rowsOf = async (sql: string): Promise<unknown[]> => {
   const { rows } = await database.withClient(client =>
@@ -27,103 +16,103 @@ const rowsOf = async (sql: string): Promise<unknown[]> => {
   return rows
 }
 
-async function fileOf(text: string): Promise<string> {
-  const path = join(folder, `${Math.abs(text.length)}-${text.slice(0, 5).replace(/\W/g, '')}.json`)
-  await writeFile(path, text)
-  return path
-}
+const load = (content: unknown) => importContent(database, content)
+const runImport = (content: unknown) => runImportCommand(database, content)
 
-/** Imports the text of a file; the counts and the members that were passed over. */
-async function load(
-  content: unknown,
-): Promise<{ readonly counts: Record<string, number>; readonly skipped: readonly string[] }> {
-  const path = await fileOf(typeof content === 'string' ? content : JSON.stringify(content))
-  const counts: Record<string, number> = {}
-  const skipped: string[] = []
-  await importFile(database, path, {
-    onSkipped: member => skipped.push(member),
-    onBytes: () => undefined,
-    onPass: () => undefined,
-    onLoaded: (entity, records) => {
-      counts[entity] = (counts[entity] ?? 0) + records
-    },
-  })
-  return { counts, skipped }
-}
-
-/**
- * Imports on the command line; the exit code and what was printed. The database of the test is open, as it is
- * while the service runs: the command goes to it.
- */
-async function runImport(content: unknown): Promise<readonly [unknown, string, string]> {
-  const path = await fileOf(JSON.stringify(content))
-  const { dataDir, databaseUrl = '' } = database.settings
-  const env = {
-    ...process.env,
-    DATA_DIR: dataDir,
-    DATABASE_URL: databaseUrl,
-    JWT_SECRET: 'of no use here, but without one nothing starts',
-  }
-  return new Promise(resolve => {
-    execFile(
-      process.execPath,
-      ['--import', './src/typescript.mjs', 'src/cli/import.ts', path],
-      { env },
-      (error, stdout, stderr) => resolve([error?.code ?? 0, stdout, stderr]),
-    )
-  })
-}
-
-async function readAll(text: string): Promise<readonly TopLevelEntry[]> {
-  const found: TopLevelEntry[] = []
-  const path = await fileOf(text)
-  for await (const item of readArrayItems(
-    path,
-    member => member !== 'model',
-    () => undefined,
-  ))
-    found.push(item)
+async function readAll(content: string | Buffer): Promise<readonly FileEntry[]> {
+  const found: FileEntry[] = []
+  const source = { path: await writeImportFile(content), encoding: 'utf-8' } as const
+  for await (const entry of readFileEntries(source, () => true)) found.push(entry)
   return found
 }
 
 describe('a JSON file', () => {
-  test('is read by items of wanted members, with every digit of its numbers', async () => {
+  test('is read item by item, with every digit of its numbers and the places of the items', async () => {
     const found = await readAll(
-      '\uFEFF{"model":{"a":[1,{"b":2}]},"X":[{"n":250000.10,"t":"\\u00e9\\n","l":[true,null,[]]},5],"note":"x","Y":[]}',
+      '\uFEFF{"model":{"a":[1,{"b":2}]},\n"X":[{"n":250000.10,"t":"\\u00e9\\n\\"","l":[true,null,[]]},\n5],"note":"x","Y":[]}\n',
     )
-    const value = new Map<string, unknown>([
-      ['n', new JsonNumber('250000.10')],
-      ['t', 'é\n'],
-      ['l', [true, null, []]],
-    ])
+    const value = { n: new JsonNumber('250000.10'), t: 'é\n"', l: [true, null, []] }
+    const item = { kind: 'item', member: 'X', misread: undefined }
     expect(found).toEqual([
-      { kind: 'skipped', member: 'model', isArray: false },
-      { kind: 'item', member: 'X', index: 0, value },
-      { kind: 'item', member: 'X', index: 1, value: new JsonNumber('5') },
-      { kind: 'skipped', member: 'note', isArray: false },
+      { kind: 'member', member: 'model', isArray: false, position: { line: 1, byte: 13 } },
+      { kind: 'member', member: 'X', isArray: true, position: { line: 2, byte: 36 } },
+      { ...item, index: 0, ordinal: 1, json: value, position: { line: 2, byte: 37 } },
+      { ...item, index: 1, ordinal: 2, json: new JsonNumber('5'), position: { line: 3, byte: 90 } },
+      { kind: 'member', member: 'note', isArray: false, position: { line: 3, byte: 100 } },
+      { kind: 'member', member: 'Y', isArray: true, position: { line: 3, byte: 108 } },
     ])
   })
 
   test('may be larger than a piece that is read at once', async () => {
-    const found = await readAll(
-      JSON.stringify({ X: Array.from({ length: 3000 }, (_, i) => ({ i, text: 'ÿ🌲'.repeat(200) })) }),
-    )
-    expect(found).toHaveLength(3000)
+    const items = Array.from({ length: 3000 }, (_, i) => ({ i, text: 'ÿ🌲'.repeat(200) }))
+    const found = await readAll(JSON.stringify({ X: items }))
+    expect(found).toHaveLength(3001)
     expect(found.at(-1)).toMatchObject({
       index: 2999,
-      value: new Map<string, unknown>([
-        ['i', new JsonNumber('2999')],
-        ['text', 'ÿ🌲'.repeat(200)],
-      ]),
+      json: { i: new JsonNumber('2999'), text: 'ÿ🌲'.repeat(200) },
     })
   })
 
-  test.each(['', ' ', '[]', '5', '{"X":[{"a":1}', '{"X":[1,]}', '{"X":[1]} x', '{"X":[01]}', "{'X':[]}"])(
-    'that is no JSON object is refused: %s',
-    async text => {
-      await expect(readAll(text)).rejects.toThrow(/JSON/)
-    },
-  )
+  test.each<[string, string, number, number]>([
+    ['', 'The file: the JSON ends too early', 1, 0],
+    [' ', 'The file: the JSON ends too early', 1, 1],
+    ['[]', 'The file: the file is not a JSON object', 1, 1],
+    ['5', 'The file: the file is not a JSON object', 1, 1],
+    ['{"X":[{"a":1}', 'The file: the JSON ends too early', 1, 13],
+    ['{"X":[1,]}', 'The file: a value is missing', 1, 9],
+    ['{"X":[1,,2]}', 'The file: a value is missing', 1, 9],
+    ['{"X":[1],}', 'The file: a member name is missing', 1, 10],
+    ['{"X":[1]} x', 'The file: something follows the end of the object', 1, 11],
+    ['{"X":[01]}', 'X[0]: is not JSON: unexpected text after the value', 1, 8],
+    ['{"X":[1,{"a":1 "b":2}]}', "X[1]: is not JSON: expected ',' or '}'", 1, 16],
+    ['{"X":[{"a":1]]}', "X[0]: is not JSON: expected ',' or '}'", 1, 13],
+    [
+      '{"X":[\n{"a":"x\n"},{"a":2}]}',
+      'X[0]: is not JSON: a string contains a control character or an invalid escape',
+      2,
+      13,
+    ],
+    ['{"X":[{"a":1,"a":2}]}', 'X[0]: is not JSON: duplicate member name', 1, 17],
+    ['{"X":{"a":nope}}', 'X: is not JSON: expected a value', 1, 11],
+    ["{'X':[]}", 'The file: a member name is missing', 1, 2],
+    ['{"X\n":[]}', 'The file: the member name does not end', 1, 2],
+    ['{"\\x":[]}', 'The file: a member name holds a control character or a wrong escape', 1, 2],
+  ])('that is not JSON is refused with the place: %j', async (text, message, line, byte) => {
+    const faults = (await readAll(text)).flatMap(entry => (entry.kind === 'fault' ? [entry] : []))
+    expect(faults.map(({ label, reason, position }) => [`${label}: ${reason}`, position])).toEqual([
+      [message, { line, byte }],
+    ])
+  })
+
+  test('that ends inside an item: the fault in the item is named first', async () => {
+    const found = await readAll('{"X":[\n{"a":"x,\n{"b":1}]}')
+    const faults = found.flatMap(entry => (entry.kind === 'fault' ? [entry] : []))
+    expect(faults.map(({ label, position }) => [label, position.line])).toEqual([
+      ['X[0]', 2],
+      ['The file', 3],
+    ])
+  })
+
+  test('is read on after an item that is not JSON', async () => {
+    const found = await readAll('{"X":[{"a":},{"b":"\n"},[1,2},7]}')
+    expect(found.map(entry => (entry.kind === 'item' ? entry.json : entry.kind))).toEqual([
+      'member',
+      'fault',
+      'fault',
+      'fault',
+      new JsonNumber('7'),
+    ])
+  })
+
+  test.each(['utf16le', 'utf-16 with mark', 'utf-16be'])('in %s is refused', async name => {
+    const little = Buffer.from('{"X":[]}', 'utf16le')
+    const content = {
+      utf16le: little,
+      'utf-16 with mark': Buffer.concat([Buffer.from([0xff, 0xfe]), little]),
+    }[name]
+    const [fault] = await readAll(content ?? Buffer.from(little).swap16())
+    expect(fault).toMatchObject({ kind: 'fault', reason: expect.stringContaining('the file is in UTF-16') })
+  })
 })
 
 describe.each(DATABASE_KINDS)('with the %s database', kind => {
@@ -195,7 +184,7 @@ describe.each(DATABASE_KINDS)('with the %s database', kind => {
       ],
       [
         { Property: [listing({ ListAgent: { MemberKey: 'M' } })] },
-        "Property[0] 'P1' ListAgent: records of others cannot stand here",
+        "Property[0] 'P1' ListAgent: takes no nested records: list them under their own entity set",
       ],
       [
         { Property: [listing({ GeoLocation: { type: 'Point', coordinates: [1] } })] },
@@ -227,7 +216,7 @@ describe.each(DATABASE_KINDS)('with the %s database', kind => {
       ],
       [
         { Rooms: [{ RoomKey: 'R9', ListingKey: 'nowhere' }] },
-        "Rooms 'R9' ListingKey: there is no Property 'nowhere'",
+        "Rooms[0] 'R9' ListingKey: there is no Property 'nowhere' (line 1, byte 11)",
       ],
     ])('%j', async (content, message) => {
       await expect(load(content)).rejects.toThrow(message)
@@ -380,19 +369,6 @@ describe.each(DATABASE_KINDS)('with the %s database', kind => {
       ])
     })
 
-    test('keeps the batches before the one that fails, and says so on the command line', async () => {
-      const good = Array.from({ length: 2500 }, (_, i) => ({ MemberKey: `Z${i}` }))
-      const [code, output, errors] = await runImport({
-        polygon: 'x',
-        Member: [...good, { MemberKey: 'BAD', MemberStatus: 1 }],
-      })
-      expect([code, output]).toEqual([1, ''])
-      expect(errors).toContain("Member[2500] 'BAD' MemberStatus: takes a text, not 1")
-      expect(errors).toContain('Imported before this failed: Member 2000')
-      expect(errors).toContain(`'polygon' is no entity set and was skipped`)
-      expect(await rowsOf(`select count(*)::int from "Member" where "MemberKey" like 'Z%'`)).toEqual([[2000]])
-    }, 60_000)
-
     test.each<[string, unknown, readonly string[]]>([
       [
         'a set under a wrong name',
@@ -471,7 +447,9 @@ describe.each(DATABASE_KINDS)('with the %s database', kind => {
     }, 60_000)
 
     test('fits every column of the model', async () => {
-      await loadSingleBatch(database, { Office: [{ OfficeKey: 'last' }] })
+      await loadRecords(database, [
+        [{ entity: 'Office', key: 'last', row: { OfficeKey: 'last' }, nested: [] }],
+      ])
       expect(await rowsOf(`select "SyndicateTo" from "Office" where "OfficeKey" = 'last'`)).toEqual([[[]]])
     })
   })

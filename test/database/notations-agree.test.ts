@@ -11,7 +11,6 @@ import type { Query } from '../../src/query/ast.js'
 import { bind } from '../../src/query/bind.js'
 import { FUNCTIONS } from '../../src/query/functions.js'
 import type { Expr, Plan } from '../../src/query/plan.js'
-import { NO_PROGRESS } from '../support/app.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 import { coerceLiteral, coerceVariable } from '../support/oracle/filter-arguments.js'
 import { printFilter } from '../support/oracle/print-expression.js'
@@ -117,7 +116,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
   let database: TestDatabase
   beforeAll(async () => {
     database = await openTestDatabase(kind)
-    await importFile(database, FIXTURE, NO_PROGRESS)
+    await importFile(database, FIXTURE)
   })
   afterAll(() => database?.close())
 

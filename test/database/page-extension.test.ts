@@ -6,7 +6,6 @@ import { createPageExtension } from '../../src/data/prisma/page-extension.js'
 import type { Actor } from '../../src/domain/actor.js'
 import { DEFAULT_PARSE_LIMITS } from '../../src/language/parse-limits.js'
 import { parseQuery, readQueryOptions } from '../../src/odata/url/query-options.js'
-import { NO_PROGRESS } from '../support/app.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -20,7 +19,7 @@ describe.each(DATABASE_KINDS)('the client extension on the %s database', kind =>
   let database: TestDatabase
   beforeAll(async () => {
     database = await openTestDatabase(kind)
-    await importFile(database, fileURLToPath(new URL('../cases/fixture.json', import.meta.url)), NO_PROGRESS)
+    await importFile(database, fileURLToPath(new URL('../cases/fixture.json', import.meta.url)))
   })
   afterAll(() => database?.close())
 

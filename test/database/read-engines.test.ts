@@ -13,7 +13,6 @@ import { bind } from '../../src/query/bind.js'
 import { afterCursor } from '../../src/query/placeholder.js'
 import type { Plan } from '../../src/query/plan.js'
 import type { Representation } from '../../src/query/representation.js'
-import { NO_PROGRESS } from '../support/app.js'
 import { readCases } from '../support/cases.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 
@@ -88,7 +87,7 @@ describe.each(DATABASE_KINDS)('both read engines on the %s database', kind => {
   let bySql: StatementExecutor
   beforeAll(async () => {
     database = await openTestDatabase(kind)
-    await importFile(database, FIXTURE, NO_PROGRESS)
+    await importFile(database, FIXTURE)
     finder = new PrismaRecordFinder(database.prisma)
     bySql = { query: database.reader.query }
     byPrisma = { ...bySql, finder }

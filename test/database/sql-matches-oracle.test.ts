@@ -30,13 +30,6 @@ import {
 const RUNS = Number(process.env.PARITY_RUNS ?? 300)
 const SEED = Number(process.env.PARITY_SEED ?? 20261128)
 const FIXTURE = new URL('../cases/fixture.json', import.meta.url).pathname
-const QUIET = {
-  onSkipped: () => undefined,
-  onBytes: () => undefined,
-  onPass: () => undefined,
-  onLoaded: () => undefined,
-}
-
 const PROPERTY = getEntity('Property')
 const KEY: OrderByTerm = { expr: columnOf(PROPERTY.key, rowSource('r0')), descending: false }
 const REPRESENTATION = { reference: '@odata.id', countSuffix: '@odata.count', numbersAsText: false }
@@ -182,7 +175,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
   let world: Dataset
   beforeAll(async () => {
     database = await openTestDatabase(kind)
-    await importFile(database, FIXTURE, QUIET)
+    await importFile(database, FIXTURE)
     world = await readDataset(database)
   })
   afterAll(() => database?.close())

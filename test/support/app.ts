@@ -66,9 +66,6 @@ const DEFAULT_ENV = {
 const USES_GRAPHQL_JS = process.env['TEST_EXECUTION'] === 'ordinary'
 const CASES = new URL('../cases/', import.meta.url)
 
-const ignore = (): void => undefined
-export const NO_PROGRESS = { onSkipped: ignore, onBytes: ignore, onPass: ignore, onLoaded: ignore }
-
 /** Starts the service. Close it after the tests. */
 export async function startTestApp({
   kind = DATABASE_KINDS[0] ?? 'embedded',
@@ -79,7 +76,7 @@ export async function startTestApp({
 }: TestAppSettings = {}): Promise<TestApp> {
   const database = await openTestDatabase(kind)
   await loadLookups(database)
-  if (fixture) await importFile(database, fileURLToPath(new URL(fixture, CASES)), NO_PROGRESS)
+  if (fixture) await importFile(database, fileURLToPath(new URL(fixture, CASES)))
   const config = readConfig({ ...DEFAULT_ENV, ...env })
   const app = createApp({
     config,

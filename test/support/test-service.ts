@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { Database } from '../../src/data/database.js'
 import { importFile } from '../../src/data/import/import.js'
-import { NO_PROGRESS, startTestApp, type TestApp, type TestAppSettings, type TestResponse } from './app.js'
+import { startTestApp, type TestApp, type TestAppSettings, type TestResponse } from './app.js'
 import { bodyOf, keysOf, type Row, rowsOf } from './assertions.js'
 import { readPages } from './cases.js'
 import { DRAFT } from './drafts.js'
@@ -116,7 +116,7 @@ async function replaceRecords(
   }))
   const path = join(tmpdir(), `listing-given-${randomUUID()}.json`)
   await writeFile(path, JSON.stringify({ Member: MEMBERS, Property, ...others }))
-  await importFile(database, path, NO_PROGRESS)
+  await importFile(database, path)
   await rm(path)
 }
 

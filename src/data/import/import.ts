@@ -1,155 +1,165 @@
-import { ENTITIES, type Entity } from '../../model/model.js'
-import { suggestName } from '../../query/suggest.js'
+import { stat } from 'node:fs/promises'
+import { ENTITIES } from '../../model/model.js'
 import type { Database } from '../database.js'
-import { readArrayItems } from './json-stream.js'
-import { type ImportRecord, RecordError, readImportRecord } from './read-record.js'
 import {
-  BatchLoadError,
-  LOADABLE_ENTITY_NAMES,
-  loadBatches,
-  type TableBatch,
-  type TableRow,
-} from './upsert.js'
+  type CheckedFile,
+  checkFile,
+  DEPENDENT_ENTITIES,
+  ENTITIES_BY_SET_NAME,
+  labelOf,
+} from './check-file.js'
+import type { FileEncoding } from './decode-text.js'
+import { IssueReport, type WarningSummary } from './issues.js'
+import { loadRecords, type RowCounts } from './load-records.js'
+import { type FileSource, readFileEntries } from './read-file.js'
+import { readImportRecord } from './read-record.js'
+import type { ImportRecord } from './record.js'
 
-/** What an import tells while it works. */
-interface ImportListener {
-  /** A top-level member of the file that is no entity set to import, and a sentence that says so. */
-  readonly onSkipped: (member: string, reason: string) => void
-  /** Bytes read, of all passes over the file. */
-  readonly onBytes: (bytes: number) => void
-  /** Another pass over the file is needed. */
-  readonly onPass: () => void
-  /** Records of an entity that are committed. */
-  readonly onLoaded: (entity: string, records: number) => void
+export interface ImportOptions {
+  readonly encoding?: FileEncoding
+  /** Check the file and write nothing. */
+  readonly isDryRun?: boolean
+  /** Import the records without faults. */
+  readonly skipFaults?: boolean
+  /** Treat warnings as faults. */
+  readonly isStrict?: boolean
+  /** How many faults are described; the others are counted. */
+  readonly maxFaults?: number
+  /** Called with a top-level member that is no entity set to import, and a sentence that says so. */
+  readonly onSkipped?: (member: string, reason: string) => void
+  /** Called with the bytes read of the current pass over the file. */
+  readonly onBytes?: (bytes: number) => void
+  /** Called when a pass over the file begins. */
+  readonly onPass?: (pass: 'check' | 'load') => void
+  /** Called when rows of an entity are committed, or found to be equal to those stored. */
+  readonly onLoaded?: (entity: string, counts: RowCounts) => void
 }
 
-/**
- * Rows in one transaction: enough to make its cost small, few enough to keep others waiting for less than a
- * second or two.
- */
-const MAX_BATCH_ROWS = 2000
+export interface ImportResult {
+  /** The first `maxFaults` faults in words. */
+  readonly faults: readonly string[]
+  readonly faultCount: number
+  /** Records that were left out for their faults. */
+  readonly leftOut: number
+  readonly warnings: readonly WarningSummary[]
+  /** Records that can be loaded, nested ones included, by entity. */
+  readonly counts: ReadonlyMap<string, number>
+}
 
-/** These belong to others, which must be there first. */
-const DEPENDENT_ENTITIES: ReadonlySet<string> = new Set(['Media', 'Rooms', 'OpenHouse'])
-
-const ENTITIES_BY_SET_NAME: ReadonlyMap<string, Entity> = new Map(
-  [...ENTITIES.values()]
-    .filter(e => LOADABLE_ENTITY_NAMES.has(e.name))
-    .flatMap(e => [[e.name, e] as const, ...(e.alias === undefined ? [] : [[e.alias, e] as const])]),
-)
+/** The file has faults, so nothing was imported. */
+export class FileRefusedError extends Error {
+  constructor(readonly result: ImportResult) {
+    const { faults, faultCount } = result
+    const others = faultCount > faults.length ? [`and ${faultCount - faults.length} more faults`] : []
+    super([...faults, ...others].join('\n'))
+  }
+}
 
 /** The entity sets that a file can bring, without their other names. */
-export const IMPORTABLE_SET_NAMES: readonly string[] = [
-  ...new Set([...ENTITIES_BY_SET_NAME.values()].map(({ name }) => name)),
-]
+export const IMPORTABLE_SET_NAMES: readonly string[] = [...ENTITIES.keys()].filter(name =>
+  ENTITIES_BY_SET_NAME.has(name),
+)
 
-function describeSkippedMember(member: string): string {
-  if (ENTITIES.has(member)) return `'${member}' is written by the service itself and was skipped`
-  const suggestion = suggestName(member, ENTITIES_BY_SET_NAME.keys())
-  return `'${member}' is no entity set and was skipped${suggestion === undefined ? '' : `; did you mean ${suggestion}?`}`
-}
-
-/** The records of one transaction: of those with the same key the last one counts, with what hangs on it. */
-class BatchBuilder {
-  readonly #records = new Map<string, ImportRecord>()
-  #rows = 0
-
-  add(record: ImportRecord): void {
-    const id = `${record.entity} ${record.key}`
-    this.#rows += 1 + record.nested.length
-    this.#records.delete(id)
-    this.#records.set(id, record)
-  }
-
-  get isFull(): boolean {
-    return this.#rows >= MAX_BATCH_ROWS
-  }
-
-  get isEmpty(): boolean {
-    return this.#rows === 0
-  }
-
-  toBatch(): TableBatch {
-    const tables = new Map<string, Map<string, TableRow>>()
-    const addRow = ({ entity, key, row }: ImportRecord) => {
-      const table = tables.get(entity) ?? new Map<string, TableRow>()
-      tables.set(entity, table.set(key, row))
-    }
-    for (const record of this.#records.values()) {
-      addRow(record)
-      for (const nested of record.nested) addRow(nested)
-    }
-    return Object.fromEntries([...tables].map(([name, rows]) => [name, [...rows.values()]]))
-  }
-}
-
-/** Batches of what one pass takes out of the file; `seen` hears of each entity set. */
-async function* readBatches(
-  path: string,
-  isIncluded: (entity: string) => boolean,
-  onEntity: (entity: string) => void,
-  listener: ImportListener,
-): AsyncGenerator<TableBatch> {
-  let builder = new BatchBuilder()
-  const isWanted = (member: string) => {
-    const entityType = ENTITIES_BY_SET_NAME.get(member)
-    if (entityType) onEntity(entityType.name)
-    return entityType !== undefined && isIncluded(entityType.name)
-  }
-  for await (const entry of readArrayItems(path, isWanted, listener.onBytes)) {
-    const entityType = ENTITIES_BY_SET_NAME.get(entry.member)
-    if (entry.kind === 'skipped') {
-      if (!entityType) listener.onSkipped(entry.member, describeSkippedMember(entry.member))
-      else if (!entry.isArray) throw new RecordError(`${entry.member}: takes a list of records`)
-      continue
-    }
-    if (entityType) builder.add(readImportRecord(entityType, entry.value, `${entry.member}[${entry.index}]`))
-    if (!builder.isFull) continue
-    yield builder.toBatch()
-    builder = new BatchBuilder()
-  }
-  if (!builder.isEmpty) yield builder.toBatch()
-}
-
-/** A room or open house of no listing: the one reference that the database insists on. */
-function toRecordError(error: unknown): unknown {
-  if (!(error instanceof BatchLoadError) || typeof error.cause !== 'object' || error.cause === null)
-    return error
-  const { code, detail, table } = error.cause as {
-    readonly code?: string
-    readonly detail?: string
-    readonly table?: string
-  }
-  const [, missingKey] = /^Key \(ListingKey\)=\((.*)\) is not present/s.exec(detail ?? '') ?? []
-  const entityType = ENTITIES_BY_SET_NAME.get(table ?? '')
-  if (code !== '23503' || missingKey === undefined || !entityType) return error
-  const row = error.batch[entityType.name]?.find(candidate => candidate.ListingKey === missingKey)
-  return new RecordError(
-    `${entityType.name} '${String(row?.[entityType.key.name])}' ListingKey: there is no Property '${missingKey}'`,
-  )
-}
+const DEFAULT_MAX_FAULTS = 100
 
 /**
- * Imports a JSON file whose top-level arrays are entity sets. Records are taken as they are; those with a key
- * that is there are replaced. What belongs to others (Media, Rooms, OpenHouse as sets of their own) is read
- * in a second pass, so that the order of the sets does not matter.
- * @throws RecordError, JsonFileError or LoadError; what was committed before stays.
+ * Imports a JSON file whose top-level arrays are entity sets. The file is checked whole before anything is
+ * written. Records are taken as they are; a record that differs from the stored one replaces it, with its nested
+ * records, and one that does not is left alone. Media, Rooms and OpenHouse under sets of their own are loaded in
+ * a second pass, so that the order of the sets does not matter.
+ * @throws FileRefusedError if the file has faults, unless they are skipped.
+ * @throws RecordRefusedError if the database refuses a record that passed the check; what was committed before
+ * stays.
  */
-export async function importFile(database: Database, path: string, listener: ImportListener): Promise<void> {
-  const entitiesSeen = new Set<string>()
-  const onLoaded = (batch: TableBatch) => {
-    for (const [name, rows] of Object.entries(batch)) listener.onLoaded(name, rows.length)
-  }
-  const load = (isIncluded: (entity: string) => boolean, passListener: ImportListener) =>
-    loadBatches(
-      database,
-      readBatches(path, isIncluded, name => entitiesSeen.add(name), passListener),
-      onLoaded,
-    ).catch((error: unknown) => {
-      throw toRecordError(error)
+export async function importFile(
+  database: Database,
+  path: string,
+  options: ImportOptions = {},
+): Promise<ImportResult> {
+  const { encoding = 'utf-8', isStrict = false, maxFaults = DEFAULT_MAX_FAULTS, onBytes } = options
+  const source: FileSource = { path, encoding, ...(onBytes && { onBytes }) }
+  const now = Date.now()
+  const report = new IssueReport(isStrict, maxFaults)
+  const version = await versionOf(path)
+  options.onPass?.('check')
+  const { onSkipped = () => undefined } = options
+  const checked = await checkFile(source, database, { now, report, onSkipped })
+  const refused = new Set<ImportRecord>()
+  const toResult = (): ImportResult => ({
+    faults: report.faults,
+    faultCount: report.faultCount,
+    leftOut: checked.faulty.size + refused.size,
+    warnings: report.warnings,
+    counts: checked.counts,
+  })
+  if (report.faultCount > 0 && !options.skipFaults) throw new FileRefusedError(toResult())
+  if (options.isDryRun) return toResult()
+  if ((await versionOf(path)) !== version) throw new Error(`${path} changed while it was checked.`)
+  await loadFile(database, source, checked, now, options, (record, reason) => {
+    refused.add(record)
+    report.add({ kind: 'fault', label: `${record.entity} '${record.key}'`, reason })
+  })
+  return toResult()
+}
+
+/** Changes when the file does. */
+async function versionOf(path: string): Promise<string> {
+  const { size, mtimeMs, ino } = await stat(path)
+  return `${ino} ${size} ${mtimeMs}`
+}
+
+async function loadFile(
+  database: Database,
+  source: FileSource,
+  checked: CheckedFile,
+  now: number,
+  { skipFaults, onPass, onLoaded }: ImportOptions,
+  onRefused: (record: ImportRecord, reason: string) => void,
+): Promise<void> {
+  const isListed = (entity: string, key: string) => checked.ordinals.get(entity)?.has(key) ?? false
+  const load = (isIncluded: (entity: string) => boolean) => {
+    onPass?.('load')
+    return loadRecords(database, readBatches(source, checked, now, isIncluded), {
+      isListed,
+      ...(onLoaded && { onLoaded }),
+      ...(skipFaults && { onRefused }),
     })
-  await load(name => !DEPENDENT_ENTITIES.has(name), listener)
-  if (![...DEPENDENT_ENTITIES].some(name => entitiesSeen.has(name))) return
-  listener.onPass()
-  await load(name => DEPENDENT_ENTITIES.has(name), { ...listener, onSkipped: () => undefined })
+  }
+  await load(entity => !DEPENDENT_ENTITIES.has(entity))
+  if ([...DEPENDENT_ENTITIES].some(entity => checked.ordinals.has(entity)))
+    await load(entity => DEPENDENT_ENTITIES.has(entity))
+}
+
+/** Rows in one comparison with the database. */
+const MAX_BATCH_ROWS = 1_000
+
+/** Batches of what one pass takes out of a checked file. */
+async function* readBatches(
+  source: FileSource,
+  { ordinals, faulty }: CheckedFile,
+  now: number,
+  isIncluded: (entity: string) => boolean,
+): AsyncGenerator<readonly ImportRecord[]> {
+  let batch: ImportRecord[] = []
+  let rows = 0
+  const isWanted = (member: string) => isIncluded(ENTITIES_BY_SET_NAME.get(member)?.name ?? '')
+  for await (const item of readFileEntries(source, isWanted)) {
+    const entityType = item.kind === 'item' ? ENTITIES_BY_SET_NAME.get(item.member) : undefined
+    if (item.kind !== 'item' || !entityType || faulty.has(item.ordinal)) continue
+    const { record } = readImportRecord(entityType, item.json, labelOf(item), { now })
+    if (!record || ordinals.get(record.entity)?.get(record.key) !== item.ordinal) continue
+    batch.push(withoutListed(record, ordinals))
+    rows += 1 + record.nested.length
+    if (rows < MAX_BATCH_ROWS) continue
+    yield batch
+    batch = []
+    rows = 0
+  }
+  if (batch.length > 0) yield batch
+}
+
+/** A record that the file holds both nested and under its entity set counts there. */
+function withoutListed(record: ImportRecord, ordinals: CheckedFile['ordinals']): ImportRecord {
+  const nested = record.nested.filter(({ entity, key }) => !ordinals.get(entity)?.has(key))
+  return nested.length === record.nested.length ? record : { ...record, nested }
 }

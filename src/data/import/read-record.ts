@@ -1,130 +1,150 @@
-import { JsonNumber } from '../../domain/json.js'
+import { isList, isObject, JsonNumber, type JsonObject, type JsonValue } from '../../domain/json.js'
 import { type Entity, getEntity, type Navigation, type Scalar } from '../../model/model.js'
-import type { ImportJsonObject, ImportJsonValue } from './json-stream.js'
+import { checkValue, isStampedByClock, type RecordContext } from './check-value.js'
+import type { RecordIssue } from './issues.js'
 import { describeExpectedType, readColumnValue, readPointCoordinates } from './read-value.js'
-import type { ColumnValue, TableRow } from './upsert.js'
+import {
+  type ColumnValue,
+  type ImportRecord,
+  isChildNavigation,
+  type TableRow,
+  toParentColumns,
+} from './record.js'
 
-/** A record of a file with the rows that hang on it. `place` names it for a person: `Property[12] 'P13'`. */
-export interface ImportRecord {
-  readonly entity: string
-  readonly key: string
-  readonly location: string
-  readonly row: TableRow
-  readonly nested: readonly ImportRecord[]
-}
-
-/** What is wrong with a record of a file; the message begins with the record and the field. */
-export class RecordError extends Error {}
-
-const failAtField = (location: string, field: string, reason: string): never => {
-  throw new RecordError(`${location} ${field}: ${reason}`)
-}
-
-/** What a person sees of a value that does not fit. */
-function describeImportValue(value: ImportJsonValue): string {
-  if (typeof value === 'string') return `'${value.length > 60 ? `${value.slice(0, 57)}...` : value}'`
-  if (value instanceof JsonNumber) return value.text
-  if (value instanceof Map) return 'an object'
-  return Array.isArray(value) ? 'a list' : String(value)
+/** A record as far as it could be read, and what is wrong with it. */
+export interface ReadRecord {
+  /** Undefined if there is no key. */
+  readonly record: ImportRecord | undefined
+  readonly issues: readonly RecordIssue[]
 }
 
 /**
- * The columns by which a nested record knows its parent. Media name it by resource and key; the database
- * finds the hidden reference.
+ * Reads a record of a file. Types are checked; lengths, lookups and references are not.
+ * @param label names the record's place in the file: `Property[12]`.
  */
-const toParentColumns = (navigation: Navigation, parent: Entity, key: string): TableRow =>
-  getEntity(navigation.target).fields.has(navigation.foreign)
-    ? { [navigation.foreign]: key }
-    : { ResourceName: parent.name, ResourceRecordKey: key }
-
-function readRecordKey(entityType: Entity, json: ImportJsonObject, location: string): string {
-  const key = json.get(entityType.key.name)
-  if (key === undefined || key === null || key === '')
-    return failAtField(location, entityType.key.name, 'a key is needed')
-  return typeof key === 'string'
-    ? key
-    : failAtField(location, entityType.key.name, `takes a text, not ${describeImportValue(key)}`)
-}
-
-function readScalarField(field: Scalar, json: ImportJsonValue, location: string): ColumnValue {
-  if (json === null) return null
-  const value = readColumnValue(field, json)
-  return value === undefined
-    ? failAtField(
-        location,
-        field.name,
-        `takes ${describeExpectedType(field)}, not ${describeImportValue(json)}`,
-      )
-    : value
-}
-
-/** A point is another spelling of Longitude and Latitude. */
-function readPointColumns(
-  json: ImportJsonValue,
-  record: ImportJsonObject,
-  field: string,
-  location: string,
-): TableRow {
-  if (json === null) return {}
-  const point =
-    readPointCoordinates(json) ??
-    failAtField(
-      location,
-      field,
-      `takes a GeoJSON point (longitude, latitude; WGS 84), not ${describeImportValue(json)}`,
-    )
-  for (const [name, value] of Object.entries(point)) {
-    const other = record.get(name)
-    const text = other instanceof JsonNumber ? other.text : other
-    if (text === undefined || text === null || Number(text) === Number(value)) continue
-    failAtField(location, name, `${String(text)} and ${field} ${value} are not the same place`)
-  }
-  return point
-}
-
-/** `label` is where the record stands in the file: `Property[12]`. */
 export function readImportRecord(
   entityType: Entity,
-  json: ImportJsonValue,
+  json: JsonValue,
   label: string,
-  parentColumns: TableRow = {},
-): ImportRecord {
-  if (!(json instanceof Map))
-    throw new RecordError(`${label}: takes an object, not ${describeImportValue(json)}`)
-  const key = readRecordKey(entityType, json, label)
-  const location = `${label} '${key}'`
-  const row: Record<string, ColumnValue> = {}
-  const nested: ImportRecord[] = []
-  for (const [name, value] of json) {
-    // Control information of an OData answer, so that what was read from a service can be imported.
-    if (name.startsWith('@odata.')) continue
-    const field = entityType.fields.get(name)
-    if (!field) failAtField(location, name, `${entityType.name} has no such field`)
-    else if (field.kind === 'navigation')
-      nested.push(...readNestedRecords(entityType, field, value, key, location))
-    else if (field.type === 'GeographyPoint')
-      Object.assign(row, readPointColumns(value, json, name, location))
-    else if (value !== null || !(name in row)) row[name] = readScalarField(field, value, location)
-  }
-  return { entity: entityType.name, key, location, row: { ...row, ...parentColumns }, nested }
+  context: RecordContext,
+): ReadRecord {
+  const reader = new RecordReader(context)
+  const record = reader.readRecord(entityType, json, label, {})
+  const isUnexplained = context.misread && !reader.issues.some(({ kind }) => kind === 'fault')
+  if (isUnexplained) reader.issues.push({ kind: 'fault', label, reason: context.misread.reason })
+  return { record, issues: reader.issues }
 }
 
-function readNestedRecords(
-  entityType: Entity,
-  navigation: Navigation,
-  json: ImportJsonValue,
-  key: string,
-  location: string,
-): readonly ImportRecord[] {
-  // Only real relations own what they lead to; ListAgent and the like are records of their own.
-  if (!navigation.relation || !navigation.collection)
-    return failAtField(location, navigation.name, 'records of others cannot stand here')
-  if (json === null) return []
-  if (!Array.isArray(json))
-    return failAtField(location, navigation.name, `takes a list of records, not ${describeImportValue(json)}`)
-  const target = getEntity(navigation.target)
-  const parentColumns = toParentColumns(navigation, entityType, key)
-  return json.map((item: ImportJsonValue, index) =>
-    readImportRecord(target, item, `${location} ${navigation.name}[${index}]`, parentColumns),
-  )
+class RecordReader {
+  readonly issues: RecordIssue[] = []
+
+  constructor(private readonly context: RecordContext) {}
+
+  readRecord(
+    entityType: Entity,
+    json: JsonValue,
+    label: string,
+    parentColumns: TableRow,
+  ): ImportRecord | undefined {
+    if (!isObject(json)) return this.#fail(label, undefined, `takes an object, not ${describeValue(json)}`)
+    const key = this.#readKey(entityType, json, label)
+    if (key === undefined) return undefined
+    const location = `${label} '${key}'`
+    const row: Record<string, ColumnValue> = {}
+    const nested: ImportRecord[] = []
+    for (const [name, value] of Object.entries(json)) {
+      // Control information of an OData answer, so that the records of another service can be imported.
+      if (name.startsWith('@odata.')) continue
+      const field = entityType.fields.get(name)
+      if (!field) this.#fail(location, name, `${entityType.name} has no such field`)
+      else if (field.kind === 'navigation')
+        nested.push(...this.#readNested(entityType, field, value, key, location))
+      else if (field.type === 'GeographyPoint')
+        Object.assign(row, this.#readPoint(value, json, name, location))
+      else if (value !== null || !(name in row))
+        row[name] = this.#readScalar(entityType, field, value, location)
+    }
+    Object.assign(row, parentColumns)
+    this.#checkRequired(entityType, row, location)
+    return { entity: entityType.name, key, row, nested }
+  }
+
+  #fail(label: string, field: string | undefined, reason: string): undefined {
+    this.issues.push({ kind: 'fault', label, ...(field !== undefined && { field }), reason })
+  }
+
+  #readKey(entityType: Entity, json: JsonObject, label: string): string | undefined {
+    const { name } = entityType.key
+    const key = json[name]
+    if (key === undefined || key === null || key === '') return this.#fail(label, name, 'a key is needed')
+    return typeof key === 'string' ? key : this.#fail(label, name, `takes a text, not ${describeValue(key)}`)
+  }
+
+  /** The parents of rooms and open houses are texts that are needed. The clock fills in ModificationTimestamp. */
+  #checkRequired(entityType: Entity, row: TableRow, location: string): void {
+    for (const { name, type, nullable, collection } of entityType.scalars)
+      if (type === 'String' && !nullable && !collection && (row[name] === undefined || row[name] === null))
+        this.#fail(location, name, 'a value is needed')
+  }
+
+  #readScalar(entityType: Entity, field: Scalar, json: JsonValue, location: string): ColumnValue {
+    if (json === null) return null
+    const value = readColumnValue(field, json)
+    if (value === undefined) {
+      this.#fail(location, field.name, `takes ${describeExpectedType(field)}, not ${describeValue(json)}`)
+      return null
+    }
+    for (const issue of checkValue(entityType, field, value, this.context))
+      this.issues.push({ ...issue, label: location, field: field.name })
+    return isStampedByClock(field) && Date.parse(String(value)) > this.context.now ? null : value
+  }
+
+  /** A point is another spelling of Longitude and Latitude. */
+  #readPoint(json: JsonValue, record: JsonObject, field: string, location: string): TableRow {
+    if (json === null) return {}
+    const point = readPointCoordinates(json)
+    if (!point) {
+      const expected = 'takes a GeoJSON point (longitude, latitude; WGS 84)'
+      this.#fail(location, field, `${expected}, not ${describeValue(json)}`)
+      return {}
+    }
+    for (const [name, value] of Object.entries(point)) {
+      const other = record[name]
+      const text = other instanceof JsonNumber ? other.text : other
+      if (text === undefined || text === null || Number(text) === Number(value)) continue
+      this.#fail(location, name, `${String(text)} and ${field} ${String(value)} are not the same place`)
+    }
+    return point
+  }
+
+  #readNested(
+    entityType: Entity,
+    navigation: Navigation,
+    json: JsonValue,
+    key: string,
+    location: string,
+  ): readonly ImportRecord[] {
+    const { name } = navigation
+    if (!isChildNavigation(navigation)) {
+      this.#fail(location, name, 'takes no nested records: list them under their own entity set')
+      return []
+    }
+    if (!isList(json)) {
+      if (json !== null) this.#fail(location, name, `takes a list of records, not ${describeValue(json)}`)
+      return []
+    }
+    const target = getEntity(navigation.target)
+    const parentColumns = toParentColumns(navigation, entityType, key)
+    return json.flatMap(
+      (item, index) => this.readRecord(target, item, `${location} ${name}[${index}]`, parentColumns) ?? [],
+    )
+  }
+}
+
+/** A value in the words of an error. */
+function describeValue(value: JsonValue): string {
+  if (typeof value === 'string') return `'${value.length > 60 ? `${value.slice(0, 57)}...` : value}'`
+  if (value instanceof JsonNumber) return value.text
+  if (isObject(value)) return 'an object'
+  return isList(value) ? 'a list' : String(value)
 }

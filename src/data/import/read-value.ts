@@ -1,17 +1,16 @@
-import { JsonNumber } from '../../domain/json.js'
+import { isList, isObject, JsonNumber, type JsonValue } from '../../domain/json.js'
 import { cutToMilliseconds, isDate, isStorable, isTimestamp, isWgs84 } from '../../domain/values.js'
 import type { EdmType, Scalar } from '../../model/model.js'
-import type { ImportJsonValue } from './json-stream.js'
-import type { ColumnValue, TableRow } from './upsert.js'
+import type { ColumnValue, TableRow } from './record.js'
 
 /** Reads a value that is not null; `undefined` means that it is not of the type. */
 interface ColumnValueReader {
   readonly expected: string
-  readonly read: (json: ImportJsonValue) => ColumnValue | undefined
+  readonly read: (json: JsonValue) => ColumnValue | undefined
 }
 
 /** The text of a number; numbers may also be written as text, so that no program on the way rounds them. */
-const toNumberText = (json: ImportJsonValue): string | undefined =>
+const toNumberText = (json: JsonValue): string | undefined =>
   json instanceof JsonNumber ? json.text : typeof json === 'string' ? json : undefined
 
 const DECIMAL = /^[+-]?\d+(\.\d+)?([eE][+-]?\d{1,3})?$/
@@ -20,14 +19,21 @@ const isDecimal = (text: string | undefined): text is string =>
   text !== undefined && text.length < 1000 && DECIMAL.test(text)
 
 /** Programs that know one kind of number write whole ones as `5.0`. */
-function readIntegerText(json: ImportJsonValue, limit: bigint): string | undefined {
+function readIntegerText(json: JsonValue, limit: bigint): string | undefined {
   const [, digits] = /^([+-]?\d{1,30})(?:\.0+)?$/.exec(toNumberText(json) ?? '') ?? []
   if (digits === undefined) return undefined
   const value = BigInt(digits.replace(/^\+/, ''))
   return value >= -limit && value < limit ? String(value) : undefined
 }
 
-const isStorableText = (json: ImportJsonValue): json is string => typeof json === 'string' && isStorable(json)
+/** An offset can move a timestamp out of the years that the service answers. */
+function readTimestamp(text: string): string | undefined {
+  const milliseconds = cutToMilliseconds(text)
+  const year = new Date(milliseconds).getUTCFullYear()
+  return year >= 1 && year <= 9999 ? milliseconds : undefined
+}
+
+const isStorableText = (json: JsonValue): json is string => typeof json === 'string' && isStorable(json)
 
 const VALUE_READERS: Readonly<Record<EdmType, ColumnValueReader>> = {
   Boolean: { expected: 'true or false', read: json => (typeof json === 'boolean' ? json : undefined) },
@@ -47,7 +53,7 @@ const VALUE_READERS: Readonly<Record<EdmType, ColumnValueReader>> = {
   },
   DateTimeOffset: {
     expected: 'a timestamp (YYYY-MM-DDThh:mm:ss.sssZ)',
-    read: json => (typeof json === 'string' && isTimestamp(json) ? cutToMilliseconds(json) : undefined),
+    read: json => (typeof json === 'string' && isTimestamp(json) ? readTimestamp(json) : undefined),
   },
   GeographyPoint: { expected: 'a GeoJSON point', read: () => undefined },
 }
@@ -60,19 +66,16 @@ export const describeExpectedType = ({ type, collection }: Scalar): string =>
  * The value of a column that is not null; `undefined` if it is not of the column's type. Lengths and lookups
  * are not looked at.
  */
-export function readColumnValue(
-  { type, collection }: Scalar,
-  json: ImportJsonValue,
-): ColumnValue | undefined {
+export function readColumnValue({ type, collection }: Scalar, json: JsonValue): ColumnValue | undefined {
   if (!collection) return VALUE_READERS[type].read(json)
   // Collections of this model hold text.
-  return Array.isArray(json) && json.every(isStorableText) ? json : undefined
+  return isList(json) && json.every(isStorableText) ? json : undefined
 }
 
-const isWgs84CrsMember = (json: ImportJsonValue | undefined): boolean => {
+const isWgs84CrsMember = (json: JsonValue | undefined): boolean => {
   if (json === undefined || json === null) return true
-  const properties = json instanceof Map ? json.get('properties') : undefined
-  const name = properties instanceof Map ? properties.get('name') : undefined
+  const properties = isObject(json) ? json['properties'] : undefined
+  const name = isObject(properties) ? properties['name'] : undefined
   return typeof name === 'string' && isWgs84(name)
 }
 
@@ -80,11 +83,10 @@ const isWgs84CrsMember = (json: ImportJsonValue | undefined): boolean => {
  * Longitude and latitude of a GeoJSON point (RFC 7946, with the `crs` of 2008 that OData writes), digit by
  * digit; `undefined` if it is none.
  */
-export function readPointCoordinates(json: ImportJsonValue): TableRow | undefined {
-  if (!(json instanceof Map) || json.get('type') !== 'Point' || !isWgs84CrsMember(json.get('crs')))
-    return undefined
-  const coordinates = json.get('coordinates')
-  if (!Array.isArray(coordinates) || coordinates.length < 2) return undefined
+export function readPointCoordinates(json: JsonValue): TableRow | undefined {
+  if (!isObject(json) || json['type'] !== 'Point' || !isWgs84CrsMember(json['crs'])) return undefined
+  const coordinates = json['coordinates']
+  if (!isList(coordinates) || coordinates.length < 2) return undefined
   const [longitude, latitude] = coordinates.map(toNumberText)
   if (!isDecimal(longitude) || !isDecimal(latitude)) return undefined
   return Math.abs(Number(longitude)) <= 180 && Math.abs(Number(latitude)) <= 90

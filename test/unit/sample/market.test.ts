@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { flatten } from '../../../src/data/import/find-changes.js'
 import { readLookups } from '../../../src/data/import/lookup-seed.js'
-import type { TableRow } from '../../../src/data/import/upsert.js'
+import type { TableRow } from '../../../src/data/import/record.js'
 import { ENTITIES, getEntity, type Scalar } from '../../../src/model/model.js'
 import { generateSampleBatches } from '../../../src/sample/market.js'
 
@@ -10,7 +11,11 @@ type Records = Readonly<Record<string, readonly TableRow[]>>
 function collect(listings: number, offset = 0): Records {
   const all: Record<string, TableRow[]> = {}
   for (const batch of generateSampleBatches({ listings, offset }))
-    for (const [name, rows] of Object.entries(batch)) all[name] = [...(all[name] ?? []), ...rows]
+    for (const { entity, row } of flatten(batch)) {
+      const rows = all[entity] ?? []
+      rows.push(row)
+      all[entity] = rows
+    }
   return all
 }
 

@@ -1,0 +1,80 @@
+import { deflateRawSync } from 'node:zlib'
+import { isStatus } from '../../domain/lifecycle.js'
+import type { Entity, Scalar } from '../../model/model.js'
+import { INDEXES } from '../sql/indexes.js'
+import { type MisreadText, REPLACEMENT_CHARACTER } from './decode-text.js'
+import type { RecordIssue } from './issues.js'
+import type { ColumnValue } from './record.js'
+
+/** What a check of values needs to know beside the value. */
+export interface RecordContext {
+  /** The time of the import, in ms. */
+  readonly now: number
+  readonly misread?: MisreadText | undefined
+}
+
+/** An issue of a value, without the record and field that it belongs to. */
+type ValueIssue = Pick<RecordIssue, 'kind' | 'reason'>
+
+/** Listings expire and open houses take place within a few years. */
+const FAR_FUTURE_YEARS = 10
+/** An entry of a B-tree holds at most 2,704 bytes after compression. */
+const MAX_INDEXED_BYTES = 2_704
+const AMOUNT = /(?:Price|Fee|Amount)$/
+
+/** What is wrong or doubtful about a value of the right type. */
+export function* checkValue(
+  entityType: Entity,
+  field: Scalar,
+  value: ColumnValue,
+  context: RecordContext,
+): Generator<ValueIssue> {
+  if (field.type === 'String') yield* checkTexts(entityType, field, [value].flat().map(String), context)
+  else if (field.type === 'Decimal' && AMOUNT.test(field.name) && Number(value) < 0)
+    yield { kind: 'negative', reason: `${String(value)} is negative` }
+  else if (field.type === 'Date' || field.type === 'DateTimeOffset')
+    yield* checkTime(field, String(value), context)
+}
+
+function* checkTexts(
+  entityType: Entity,
+  field: Scalar,
+  texts: readonly string[],
+  { misread }: RecordContext,
+): Generator<ValueIssue> {
+  if (misread && texts.some(text => misread.pattern.test(text)))
+    yield { kind: 'fault', reason: misread.reason }
+  else if (texts.some(text => text.includes(REPLACEMENT_CHARACTER)))
+    yield { kind: 'lost letters', reason: 'holds U+FFFD' }
+  if (isIndexed(entityType, field) && texts.some(isTooLargeForIndex))
+    yield {
+      kind: 'fault',
+      reason: `takes at most ${MAX_INDEXED_BYTES} bytes compressed, since an index holds it`,
+    }
+  const [text = ''] = texts
+  if (field.lookup?.name === 'StandardStatus' && !isStatus(text))
+    yield { kind: 'status', reason: `'${text}' is not a status` }
+}
+
+const isIndexed = (entityType: Entity, { name, collection }: Scalar): boolean =>
+  !collection &&
+  (INDEXES[entityType.name] ?? []).some(
+    ({ keyColumns, includedColumns }) => keyColumns.includes(name) || includedColumns.includes(name),
+  )
+
+/** Deflate compresses more than PostgreSQL does, so what it cannot make small enough never fits. */
+const isTooLargeForIndex = (text: string): boolean =>
+  Buffer.byteLength(text) > MAX_INDEXED_BYTES && deflateRawSync(text).length > MAX_INDEXED_BYTES
+
+function* checkTime(field: Scalar, text: string, { now }: RecordContext): Generator<ValueIssue> {
+  const time = Date.parse(text)
+  const limit = new Date(now)
+  limit.setUTCFullYear(limit.getUTCFullYear() + FAR_FUTURE_YEARS)
+  if (isStampedByClock(field) && time > now)
+    yield { kind: 'ahead of clock', reason: `${text} is later than the clock` }
+  else if (time > limit.getTime())
+    yield { kind: 'far future', reason: `${text} is more than ${FAR_FUTURE_YEARS} years ahead` }
+}
+
+/** Whether the clock sets the field where a record does not say when it changed. */
+export const isStampedByClock = ({ name }: Scalar): boolean => name === 'ModificationTimestamp'

@@ -1,0 +1,71 @@
+import { isAscii, isUtf8 } from 'node:buffer'
+import iconv from 'iconv-lite'
+
+/** The encodings of files that can be imported. */
+export const FILE_ENCODINGS = ['utf-8', 'windows-1252'] as const
+export type FileEncoding = (typeof FILE_ENCODINGS)[number]
+
+/** Stands in a decoded text for bytes that are not of the encoding. */
+export const REPLACEMENT_CHARACTER = '\uFFFD'
+
+/** A text that is not what the file means: why, and what the wrong parts of it look like. */
+export interface MisreadText {
+  readonly reason: string
+  readonly pattern: RegExp
+}
+
+export interface DecodedText {
+  readonly text: string
+  readonly misread?: MisreadText
+}
+
+const REPLACED = /\uFFFD/
+const NOT_ASCII = /[^\p{ASCII}]/u
+
+/**
+ * Decodes bytes of a file. Node's TextDecoder takes bytes 0x80 to 0x9F of Windows-1252 for control characters,
+ * so iconv-lite decodes these.
+ */
+export function decodeText(bytes: Buffer, encoding: FileEncoding): DecodedText {
+  if (isAscii(bytes)) return { text: bytes.toString('latin1') }
+  return encoding === 'utf-8' ? decodeUtf8(bytes) : decodeWindows1252(bytes)
+}
+
+function decodeUtf8(bytes: Buffer): DecodedText {
+  const text = bytes.toString('utf8')
+  if (isUtf8(bytes)) return { text }
+  const hint = 'use --encoding windows-1252 if the file is in that encoding'
+  return { text, misread: { reason: `holds bytes that are not UTF-8; ${hint}`, pattern: REPLACED } }
+}
+
+/** Text in Windows-1252 that happens to be UTF-8 too does not occur: its letters would be `Ã©` or the like. */
+function decodeWindows1252(bytes: Buffer): DecodedText {
+  const text = iconv.decode(bytes, 'windows-1252')
+  if (isUtf8(bytes))
+    return {
+      text,
+      misread: { reason: 'is in UTF-8, not in Windows-1252; leave out --encoding', pattern: NOT_ASCII },
+    }
+  return text.includes(REPLACEMENT_CHARACTER)
+    ? { text, misread: { reason: 'holds bytes that Windows-1252 does not define', pattern: REPLACED } }
+    : { text }
+}
+
+/** The number of bytes that a decoded text has in its file. */
+export const encodedLength = (text: string, encoding: FileEncoding): number =>
+  encoding === 'utf-8' ? Buffer.byteLength(text) : text.length
+
+const UTF8_MARK = Buffer.from([0xef, 0xbb, 0xbf])
+
+/** The name of another encoding that the first bytes of a file show, if they do. */
+export function detectForeignEncoding(start: Buffer, encoding: FileEncoding): string | undefined {
+  if (encoding === 'windows-1252' && hasUtf8Mark(start)) return 'UTF-8'
+  const [first, second] = start
+  if (first === 0xfe && second === 0xff) return 'UTF-16'
+  if (first === 0xff && second === 0xfe) return 'UTF-16'
+  // A JSON object begins with an ASCII character, so a zero byte is the other half of it.
+  return first === 0 || second === 0 ? 'UTF-16 or UTF-32' : undefined
+}
+
+/** Whether a file begins with the byte order mark of UTF-8, which is no part of its text. */
+export const hasUtf8Mark = (start: Buffer): boolean => start.subarray(0, 3).equals(UTF8_MARK)

@@ -1,0 +1,62 @@
+import type { FilePosition } from './json-scanner.js'
+
+/** Kinds of warnings, with their texts. `strict` makes each of them a fault. */
+const WARNINGS = {
+  status: 'the StandardStatus is none of the service',
+  negative: 'a price, fee or amount is negative',
+  'far future': 'a date is more than ten years ahead',
+  'ahead of clock': 'the ModificationTimestamp is later than the clock, whose time is stored instead',
+  'lost letters': 'a text holds U+FFFD: letters were lost before the file was written',
+  'repeated key': 'a key occurs more than once in the file; the last record counts',
+} as const
+export type WarningKind = keyof typeof WARNINGS
+
+/** Something wrong with a record of a file. */
+export interface RecordIssue {
+  readonly kind: 'fault' | WarningKind
+  /** The record as a person finds it: `Property[3] 'P4' Media[0] 'X'`. */
+  readonly label: string
+  readonly field?: string
+  readonly reason: string
+}
+
+/** A kind of warning, the number of its cases, and the first one. */
+export interface WarningSummary {
+  readonly text: string
+  readonly cases: number
+  readonly first: string
+}
+
+function renderIssue({ label, field, reason }: RecordIssue, position: FilePosition | undefined): string {
+  const place = position ? ` (line ${position.line}, byte ${position.byte})` : ''
+  return `${label}${field === undefined ? '' : ` ${field}`}: ${reason}${place}`
+}
+
+/** Collects what is wrong with a file: the first faults in words, all of them and the warnings by number. */
+export class IssueReport {
+  readonly faults: string[] = []
+  faultCount = 0
+  readonly #warnings = new Map<WarningKind, { cases: number; readonly first: string }>()
+
+  /** @param maxFaults how many faults are kept in words. */
+  constructor(
+    private readonly isStrict: boolean,
+    private readonly maxFaults: number,
+  ) {}
+
+  /** Returns whether the issue is a fault. */
+  add(issue: RecordIssue, position?: FilePosition): boolean {
+    if (issue.kind !== 'fault' && !this.isStrict) {
+      const known = this.#warnings.get(issue.kind)
+      if (known) known.cases++
+      else this.#warnings.set(issue.kind, { cases: 1, first: renderIssue(issue, position) })
+      return false
+    }
+    if (this.faultCount++ < this.maxFaults) this.faults.push(renderIssue(issue, position))
+    return true
+  }
+
+  get warnings(): readonly WarningSummary[] {
+    return [...this.#warnings].map(([kind, summary]) => ({ ...summary, text: WARNINGS[kind] }))
+  }
+}

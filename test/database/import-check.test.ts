@@ -168,15 +168,18 @@ describe.each(DATABASE_KINDS)('the check of a file before an import, on the %s d
     const start = Date.now()
     const warnings = await warningsOf({
       Property: [
-        { ListingKey: 'A', ModificationTimestamp: '2199-01-01T00:00:00Z' },
+        { ListingKey: 'A', ModificationTimestamp: new Date(start + 3_600_000).toISOString() },
         { ListingKey: 'B', Media: [{ MediaKey: 'B1' }] },
         { ListingKey: 'C', ModificationTimestamp: '2020-01-01T00:00:00.9999999Z' },
+        { ListingKey: 'D', ModificationTimestamp: '2199-01-01T00:00:00Z' },
       ],
     })
     expect(warnings.map(([cases, text]) => [cases, text])).toEqual([
       [1, 'the ModificationTimestamp is later than the clock, whose time is stored instead'],
+      [1, 'a date is more than ten years ahead'],
     ])
-    const [later, none, earlier] = await listings()
+    const [later, none, earlier, farFuture] = await listings()
+    expect(farFuture?.ModificationTimestamp.toISOString()).toBe('2199-01-01T00:00:00.000Z')
     const [media] = await database.prisma.media.findMany()
     for (const record of [later, none, media]) {
       const time = record?.ModificationTimestamp?.getTime() ?? 0

@@ -1,6 +1,6 @@
 import { isList, isObject, JsonNumber, type JsonObject, type JsonValue } from '../../domain/json.js'
 import { type Entity, getEntity, type Navigation, type Scalar } from '../../model/model.js'
-import { checkValue, isStampedByClock, type RecordContext } from './check-value.js'
+import { checkValue, isFromFastClock, type RecordContext } from './check-value.js'
 import type { RecordIssue } from './issues.js'
 import { describeExpectedType, readColumnValue, readPointCoordinates } from './read-value.js'
 import {
@@ -96,7 +96,7 @@ class RecordReader {
     }
     for (const issue of checkValue(entityType, field, value, this.context))
       this.issues.push({ ...issue, label: location, field: field.name })
-    return isStampedByClock(field) && Date.parse(String(value)) > this.context.now ? null : value
+    return isFromFastClock(field, String(value), this.context.now) ? null : value
   }
 
   /** A point is another spelling of Longitude and Latitude. */

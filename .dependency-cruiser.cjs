@@ -57,12 +57,15 @@ const LAYER_FILES = { app: ['app'], main: ['main', 'cluster', 'typescript'] }
 const PARTS = {
   data: {
     semaphore: [],
+    'fair-semaphore': [],
+    'blocking-session': [],
     sql: [],
-    postgres: ['sql', 'semaphore'],
+    postgres: ['sql', 'semaphore', 'fair-semaphore', 'blocking-session'],
     prisma: ['sql', 'postgres'],
-    embedded: ['semaphore'],
-    database: ['sql', 'postgres', 'prisma', 'embedded'],
+    embedded: ['fair-semaphore', 'blocking-session'],
+    database: ['sql', 'postgres', 'prisma', 'embedded', 'blocking-session'],
     migrate: ['database'],
+    readiness: ['database', 'migrate'],
     read: ['sql', 'postgres/errors', 'prisma'],
     write: ['sql', 'postgres/errors', 'read'],
     changes: ['sql', 'database', 'read'],

@@ -2,10 +2,12 @@ import type { IncomingMessage, RequestListener } from 'node:http'
 import express, { type ErrorRequestHandler, type Request, type Response } from 'express'
 import type { Logger } from 'pino'
 import type { Config } from './config/config.js'
+import type { BlockingSessionListener } from './data/blocking-session.js'
 import { createChangeFeed } from './data/changes/change-feed.js'
 import { type Database, openDatabase } from './data/database.js'
 import { loadLookups } from './data/import/lookup-seed.js'
-import { isMigrated, migrate, readMigrations } from './data/migrate.js'
+import { migrate, readMigrations } from './data/migrate.js'
+import { createReadinessCheck } from './data/readiness.js'
 import { type Problem, ProblemError, problemsOf } from './errors/problem.js'
 import { GRAPHIQL_PATH, serveGraphiQL } from './graphql/graphiql/graphiql.js'
 import { createGraphQLEngine, GRAPHQL_PATH, SDL_PATH, serveGraphQL } from './graphql/transport/handler.js'
@@ -72,7 +74,7 @@ export async function startServer(
   reportStep: ReportStep,
 ): Promise<RunningServer> {
   reportStep(config.embedded ? 'Starting the embedded database' : 'Connecting to the database')
-  const database = await openDatabase(config, 'service')
+  const database = await openDatabase(config, 'service', createBlockingSessionLogger(logger))
   try {
     await prepareDatabase(database, config, reportStep)
     const app = createApp({ config, database, logger, isDraining: () => server.isDraining() })
@@ -129,14 +131,7 @@ export function createApp({
   }
   const app = express().disable('x-powered-by').enable('case sensitive routing')
   app.use(logRequests(logger), allowOrigins(config), compressResponses(config))
-  // Those of this process: newer ones that are put beside it are for the next start.
-  const migrations = readMigrations()
-  app.use(
-    serveHealth({
-      isReady: async () => (await database.isReady()) && (await isMigrated(database, await migrations)),
-      isDraining,
-    }),
-  )
+  app.use(createHealthHandler({ database, logger, isDraining }))
   const services = createServices(config, database)
   const adapterDependencies = {
     ...services,
@@ -166,6 +161,29 @@ export function createApp({
     longLived: { close: () => longLived.close(), upgrade: createUpgradeHandler(logger, longLived) },
   }
 }
+
+function createHealthHandler({
+  database,
+  logger,
+  isDraining,
+}: Pick<AppDependencies, 'database' | 'logger' | 'isDraining'>): ReturnType<typeof serveHealth> {
+  // Those of this process: newer ones that are put beside it are for the next start.
+  const check = readMigrations().then(migrations => createReadinessCheck(database, migrations))
+  return serveHealth({
+    checkDatabase: async () => (await check)(),
+    isDraining,
+    onClockAhead: aheadMs =>
+      logger.warn(
+        { aheadSeconds: Math.round(aheadMs / 1000) },
+        'the clock of changes is ahead of the clock of this machine',
+      ),
+  })
+}
+
+const createBlockingSessionLogger =
+  (logger: Logger): BlockingSessionListener =>
+  session =>
+    logger.warn(session, 'a session of the database keeps requests waiting')
 
 /** WebSockets are only where GraphQL is. */
 const createUpgradeHandler =

@@ -1,22 +1,30 @@
 import { PrismaPg } from '@prisma/adapter-pg'
-import { Client, type ClientConfig, type Pool } from 'pg'
+import { Client, type ClientConfig, type Pool, type QueryResultRow } from 'pg'
 import { messageOf } from '../errors/problem.js'
+import type { BlockingSessionListener } from './blocking-session.js'
 import { openEmbeddedDatabase, type ProcessKind } from './embedded/embedded.js'
-import { createReadExecutor, createWriteExecutor } from './postgres/executor.js'
+import {
+  createExecutorFactory,
+  createServiceExecutors,
+  type ExecutorFactory,
+  type FairPools,
+} from './postgres/executor.js'
+import { FairPool } from './postgres/fair-pool.js'
+import { LockMonitor } from './postgres/lock-monitor.js'
 import {
   APPLICATION_NAME,
   type DatabaseSettings,
-  openPool,
-  openPools,
+  endPools,
+  openEmbeddedPools,
+  openServerPools,
   type Pools,
   toClientConfig,
   toEmbeddedClientConfig,
 } from './postgres/pools.js'
 import { StatementNames } from './postgres/statement-names.js'
-import { createTransactionRunner } from './postgres/transaction.js'
 import { PrismaClient } from './prisma/client/client.js'
 import { PrismaRecordFinder } from './prisma/find-records.js'
-import type { StatementExecutors } from './sql/statement.js'
+import type { Statement, StatementExecutors } from './sql/statement.js'
 
 /**
  * The open database. Both kinds are reached through the same driver, so there is one code path for everything
@@ -27,8 +35,12 @@ export interface Database extends StatementExecutors {
   readonly kind: 'embedded' | 'server'
   /** Where it answers, for tools of their own: a connection string, or the folder of the socket. */
   readonly clientConfig: ClientConfig
-  /** Whether it answers, within the time for a connection. */
-  isReady(): Promise<boolean>
+  /** Executors that wait their turn among all clients, and stop when the request is aborted. */
+  readonly executorsFor: ExecutorFactory
+  /** Runs a short statement that waits for no request. */
+  queryControl<T>(statement: Statement): Promise<readonly T[]>
+  /** Returns true while every statement would have to wait: the embedded database runs one at a time. */
+  isBusy(): boolean
   /** Runs work on one connection of its own, without a limit of time: for migrations. */
   withClient<T>(callback: (client: Client) => Promise<T>): Promise<T>
   /** Ends the connections, and the embedded database if this process runs it. */
@@ -62,74 +74,117 @@ const MAX_NAMED_STATEMENTS = 256
  * Opens the database and checks that it can be used. It is not migrated here.
  * @param processKind `service` runs the embedded database itself; `command` goes to a running one first. Without
  * meaning for a server.
- * @throws DatabaseError, or FolderInUse of the embedded database.
+ * @param onBlocked is called when a session, such as a forgotten transaction in psql, keeps requests waiting.
+ * @throws DatabaseSetupError, or FolderInUseError of the embedded database.
  */
-export async function openDatabase(settings: DatabaseSettings, processKind: ProcessKind): Promise<Database> {
-  const { databaseUrl, poolSize } = settings
-  if (databaseUrl !== undefined) return connectToServer(databaseUrl, settings)
-  const embedded = await openEmbeddedDatabase(settings.dataDir, processKind, settings.poolWaitMs)
+export async function openDatabase(
+  settings: DatabaseSettings,
+  processKind: ProcessKind,
+  onBlocked: BlockingSessionListener = () => undefined,
+): Promise<Database> {
+  const { databaseUrl } = settings
+  if (databaseUrl !== undefined) return connectToServer(databaseUrl, settings, onBlocked)
+  const embedded = await openEmbeddedDatabase(settings.dataDir, processKind, settings.poolWaitMs, onBlocked)
   const clientConfig = toEmbeddedClientConfig(embedded.host)
-  return connectWithPools(
-    'embedded',
+  const pools = openEmbeddedPools(clientConfig, settings)
+  return connectWithPools({
+    kind: 'embedded',
     clientConfig,
-    { custom: openPool(clientConfig, settings, poolSize) },
+    pools,
     settings,
-    embedded.close,
-  )
+    lockMonitor: undefined,
+    isBusy: embedded.isBusy,
+    closeEmbedded: embedded.close,
+  })
 }
 
-async function connectToServer(databaseUrl: string, settings: DatabaseSettings): Promise<Database> {
+async function connectToServer(
+  databaseUrl: string,
+  settings: DatabaseSettings,
+  onBlocked: BlockingSessionListener,
+): Promise<Database> {
+  const pools = openServerPools(databaseUrl, settings)
+  const lockMonitor = new LockMonitor({
+    query: statement => queryPool(pools.control, statement),
+    maxWaitMs: settings.poolWaitMs,
+    onBlocked,
+  })
   try {
-    return await connectWithPools(
-      'server',
-      toClientConfig(databaseUrl),
-      openPools(databaseUrl, settings),
+    return await connectWithPools({
+      kind: 'server',
+      clientConfig: toClientConfig(databaseUrl),
+      pools,
       settings,
-      async () => undefined,
-    )
+      lockMonitor,
+      isBusy: () => false,
+      closeEmbedded: async () => undefined,
+    })
   } catch (error) {
     throw error instanceof DatabaseSetupError ? error : toUnreachableError(error)
   }
 }
 
-/** `release` ends what stands behind the connections. */
-async function connectWithPools(
-  kind: Database['kind'],
-  clientConfig: ClientConfig,
-  pools: Pools,
-  settings: DatabaseSettings,
-  closeEmbedded: () => Promise<void>,
-): Promise<Database> {
-  const pool = pools.custom
-  const close = async (): Promise<void> => {
-    await prisma.$disconnect()
-    await Promise.all([pool.end(), pools.generic?.end()])
-    await closeEmbedded()
-  }
+/** The parts of an open database that depend on its kind. */
+interface DatabaseParts extends Pick<Database, 'kind' | 'clientConfig' | 'isBusy'> {
+  readonly pools: Pools
+  readonly settings: DatabaseSettings
+  readonly lockMonitor: LockMonitor | undefined
+  /** Ends the embedded database, if this process runs it. */
+  readonly closeEmbedded: () => Promise<void>
+}
+
+async function connectWithPools(parts: DatabaseParts): Promise<Database> {
+  const { kind, clientConfig, pools, settings, isBusy } = parts
   const statementNameOf = createStatementNamer(kind)
   const prisma = new PrismaClient({
-    adapter: new PrismaPg(pool, { statementNameGenerator: ({ sql }) => statementNameOf(sql) }),
+    adapter: new PrismaPg(pools.prisma, { statementNameGenerator: ({ sql }) => statementNameOf(sql) }),
     transactionOptions: toTransactionOptions(settings),
   })
+  const close = async (): Promise<void> => {
+    await prisma.$disconnect()
+    await endPools(pools)
+    await parts.closeEmbedded()
+  }
   try {
-    await checkServerVersion(pool)
+    await checkServerVersion(pools.control)
   } catch (error) {
     await close()
     throw error
   }
+  const executorsFor = createExecutorFactory({
+    pools: toFairPools(parts, statementNameOf),
+    transactionTimeoutMs: 2 * settings.statementTimeoutMs,
+    finder: settings.readEngine === 'prisma' ? new PrismaRecordFinder(prisma) : undefined,
+  })
   return {
+    ...createServiceExecutors(executorsFor),
+    executorsFor,
     prisma,
-    reader: {
-      ...createReadExecutor(pools, statementNameOf),
-      ...(settings.readEngine === 'prisma' && { finder: new PrismaRecordFinder(prisma) }),
-    },
-    writer: createWriteExecutor(pools, statementNameOf),
-    transaction: createTransactionRunner(pool, statementNameOf, 2 * settings.statementTimeoutMs),
     kind,
     clientConfig,
-    isReady: () => isReachable(pool),
+    queryControl: statement => queryPool(pools.control, statement),
+    isBusy,
     withClient: callback => withClient(clientConfig, callback),
     close,
+  }
+}
+
+function toFairPools(
+  { clientConfig, pools, settings, lockMonitor }: DatabaseParts,
+  statementNameOf: (text: string) => string,
+): FairPools {
+  const toFairPool = (pool: Pool) =>
+    new FairPool({
+      pool,
+      size: pool.options.max,
+      clientConfig,
+      maxWaitMs: settings.poolWaitMs,
+      statementNameOf,
+      lockMonitor,
+    })
+  return {
+    custom: toFairPool(pools.custom),
+    ...(pools.generic && { generic: toFairPool(pools.generic) }),
   }
 }
 
@@ -160,11 +215,10 @@ async function checkServerVersion(pool: Pool): Promise<void> {
   }
 }
 
-const isReachable = (pool: Pool): Promise<boolean> =>
-  pool.query('select 1').then(
-    () => true,
-    () => false,
-  )
+async function queryPool<T>(pool: Pool, { text, values }: Statement): Promise<readonly T[]> {
+  const { rows } = await pool.query<T & QueryResultRow>(text, [...values])
+  return rows
+}
 
 async function withClient<T>(
   clientConfig: ClientConfig,

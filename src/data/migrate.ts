@@ -67,15 +67,6 @@ export async function migrate(
   })
 }
 
-/** Whether every migration of the code is applied. False too when the database cannot be asked. */
-export async function isMigrated(database: Database, known: readonly Migration[]): Promise<boolean> {
-  const rows = await database.prisma
-    .$queryRawUnsafe<AppliedMigrationRow[]>(SELECT_APPLIED_MIGRATIONS)
-    .catch(() => [])
-  const applied = new Set(rows.filter(row => row.finished).map(row => row.name))
-  return known.every(({ name }) => applied.has(name))
-}
-
 /** The lock lasts as long as the transaction, and what is applied is read under it. */
 async function applyNextMigration(
   client: Client,

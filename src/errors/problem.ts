@@ -119,7 +119,7 @@ export type Problem =
   /** The database can neither store nor compare a value: a string with a NUL, a result out of range. */
   | { readonly kind: 'ImpossibleValue' }
   // Failures of the service.
-  | { readonly kind: 'Unavailable'; readonly reason: 'database' | 'busy' | 'timeout' | 'keys' }
+  | { readonly kind: 'Unavailable'; readonly reason: 'database' | 'busy' | 'timeout' | 'keys' | 'canceled' }
   | { readonly kind: 'Internal'; readonly id: string }
 
 export type ProblemKind = Problem['kind']

@@ -4,7 +4,7 @@ import type { Config } from '../config/config.js'
 import { ProblemError } from '../errors/problem.js'
 import { authorizationOf } from './auth/authorization.js'
 import { readBearerToken, type TokenVerifier, tokenFingerprint, type VerifiedToken } from './auth/bearer.js'
-import { setRequestActor } from './auth/request-actor.js'
+import { setVerifiedToken } from './auth/verified-token.js'
 
 const WINDOW_MS = 60_000
 const MAX_COUNTED_TOKENS = 100_000
@@ -92,13 +92,13 @@ export function limitRate(
 
 function consumeRequest(
   req: IncomingMessage,
-  { actor, name }: VerifiedToken,
+  token: VerifiedToken,
   limiter: RateLimiter,
   res: ServerResponse,
   next: (error?: unknown) => void,
 ): void {
-  setRequestActor(req, actor)
-  applyRateLimit(limiter.consumeFor(name), limiter.rateLimit, res, next)
+  setVerifiedToken(req, token)
+  applyRateLimit(limiter.consumeFor(token.name), limiter.rateLimit, res, next)
 }
 
 function applyRateLimit(

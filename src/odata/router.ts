@@ -1,11 +1,15 @@
 import type { ServerResponse } from 'node:http'
 import type { Request } from 'express'
 import type { Config } from '../config/config.js'
+import type { RequestScope } from '../domain/request-scope.js'
 import { authorizationOf } from '../http/auth/authorization.js'
 import type { TokenVerifier } from '../http/auth/bearer.js'
-import { requestActorOf } from '../http/auth/request-actor.js'
+import { verifiedTokenOf } from '../http/auth/verified-token.js'
 import { baseUrl } from '../http/base-url.js'
 import { checkMediaType, readBody, readJsonObject } from '../http/body.js'
+import { openRequestScope } from '../http/request-scope.js'
+import type { ReadService } from '../service/reading.js'
+import type { WriteService } from '../service/writing.js'
 import { type BatchConfig, handleBatch } from './batch/batch.js'
 import { dispatchRequest, parseRequest } from './dispatch.js'
 import { ODATA_PATH, type ODataRequest, type ODataServices, type RequestBody } from './protocol/request.js'
@@ -31,7 +35,7 @@ export function createODataHandler(
 ): (req: Request, res: ServerResponse) => Promise<void> {
   return async (req, res) => {
     try {
-      await sendResponse(res, await handleRequestOrError(req, options), negotiateVersion(req.headers))
+      await sendResponse(res, await handleRequestOrError(req, res, options), negotiateVersion(req.headers))
     } catch (error) {
       // A failed response closes the connection, so that a partial response is not taken for a complete one.
       options.report(error, req)
@@ -42,10 +46,11 @@ export function createODataHandler(
 
 async function handleRequestOrError(
   req: Request,
+  res: ServerResponse,
   options: ODataHandlerOptions,
 ): Promise<ODataResponse | StreamedODataResponse> {
   try {
-    return await handleRequest(req, options)
+    return await handleRequest(req, res, options)
   } catch (error) {
     return toODataErrorResponse(error, fault => options.report(fault, req))
   }
@@ -54,15 +59,18 @@ async function handleRequestOrError(
 /** The order of the checks limits disclosure: without a token a client learns nothing about the resources. */
 async function handleRequest(
   req: Request,
+  res: ServerResponse,
   options: ODataHandlerOptions,
 ): Promise<ODataResponse | StreamedODataResponse> {
   const { config } = options
   const { method, headers } = req
   const authorization = authorizationOf(req)
-  const actor =
-    requestActorOf(req) ??
-    options.verifier.findCached(authorization)?.actor ??
-    (await options.verifier.verify(authorization))
+  const token =
+    verifiedTokenOf(req) ??
+    options.verifier.findCached(authorization) ??
+    (await options.verifier.authenticate(authorization))
+  const { actor } = token
+  const scope = openRequestScope(res, token)
   const root = `${baseUrl(req, config)}${ODATA_PATH}/`
   const { rawPath, rawQuery } = parseRequestTarget(req.originalUrl)
   const body = requestBodyOf(req, config.maxBodyBytes)
@@ -70,12 +78,33 @@ async function handleRequest(
     { method, root, headers, actor, rawPath, rawQuery, readBody: body.readBody, readText: body.readText },
     config,
   )
-  if (parsed.path.kind !== 'batch' || method !== 'POST') return dispatchRequest(parsed, options)
+  if (parsed.path.kind !== 'batch' || method !== 'POST')
+    return dispatchRequest(parsed, new ScopedServices(scope, options))
   const batchBody = {
     json: () => readJsonObject(req, config.maxBatchBytes),
     bytes: () => readBody(req, config.maxBatchBytes),
   }
-  return handleBatch(parsed.request, batchBody, { ...options, report: error => options.report(error, req) })
+  return handleBatch(parsed.request, batchBody, {
+    ...options,
+    servicesFor: () => new ScopedServices(scope.part(), options),
+    report: error => options.report(error, req),
+  })
+}
+
+/** The services as one request uses them: in its turn among all clients, until it is aborted. */
+class ScopedServices implements ODataServices {
+  constructor(
+    private readonly scope: RequestScope,
+    private readonly services: ODataServices,
+  ) {}
+
+  get reading(): ReadService {
+    return this.services.reading.forRequest(this.scope)
+  }
+
+  get writing(): WriteService {
+    return this.services.writing.forRequest(this.scope)
+  }
 }
 
 const requestBodyOf = (req: Request, limit: number): RequestBody => ({

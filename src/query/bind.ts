@@ -1,9 +1,10 @@
-import { fail } from '../errors/problem.js'
+import { fail, type SourceLocation } from '../errors/problem.js'
 import { type Entity, getEntity, type Navigation, type Scalar } from '../model/model.js'
 import type { ExpandAst, Query, SelectAst } from './ast.js'
 import { transform } from './bind-apply.js'
 import { bindCompute, bindOrder, bindSearch, initialStage, type Stage, totalOrder } from './bind-clauses.js'
 import { bindCondition } from './bind-expression.js'
+import { checkEvaluations } from './complexity.js'
 import { MAX_NESTED_COLLECTIONS, MAX_SKIP, type QueryLimits } from './limits.js'
 import { memoize } from './memoize.js'
 import { allOf, type Expansion, type Expr, isTrue, type Plan, type SelectItem } from './plan.js'
@@ -48,13 +49,17 @@ function bindQuery(
     query.search && bindSearch(query.search, scope, '$search'),
     query.filter && bindCondition(query.filter, scope),
   )
-  return {
-    entity: scope.entity,
+  const evaluated = {
     ...(from && { from }),
-    row: scope.row,
     ...(!isTrue(filter) && { filter }),
     orderBy: totalOrder([...(query.orderBy ?? []).map(t => bindOrder(t, scope)), ...order], tieBreakers),
     select: bindSelect(query, scope.entity, computed),
+  }
+  checkEvaluations(evaluated, firstExpressionOf(query))
+  return {
+    entity: scope.entity,
+    row: scope.row,
+    ...evaluated,
     expand: bindExpand(query, scope, limits, navigationPath),
     links: bindLinks(query.select ?? NO_SELECT, query.expand ?? NO_EXPAND, scope.entity),
     ...(query.metaFields && { metaFields: query.metaFields }),
@@ -64,6 +69,10 @@ function bindQuery(
     count: query.count ?? false,
   }
 }
+
+/** The place of the expression that a query most likely is too complex for. */
+const firstExpressionOf = ({ filter, orderBy, compute }: Query): SourceLocation =>
+  filter?.at ?? orderBy?.[0]?.expr.at ?? compute?.[0]?.expr.at ?? { source: '$apply' }
 
 function bindSelect(
   { select }: Query,

@@ -1,29 +1,82 @@
 import { fail, type SourceLocation } from '../errors/problem.js'
-import { MAX_COMPUTED_PARTS } from './limits.js'
-import { type Expr, MODEL_MEMBERS } from './plan.js'
+import { MAX_COMPUTED_PARTS, MAX_EVALUATIONS, MAX_PATTERNS } from './limits.js'
+import { type Collection, type Expr, MODEL_MEMBERS, type Plan } from './plan.js'
 
-const PART_COUNTS = new WeakMap<object, number>()
+type Parts = readonly (readonly [name: string, part: unknown])[]
+
+/** Weighs a part of a plan by the weight of the parts in it. */
+type Weigh = (part: Partial<Expr>, weightOfParts: number) => number
 
 /**
- * Returns the number of parts of a value when it is written out. Objects of the model are not counted. Shared
- * parts are traversed once and counted each time.
+ * Returns a function that weighs a value from its innermost parts outwards. Objects of the model are not
+ * counted. Shared parts are weighed once and counted each time.
  */
-function countParts(part: unknown): number {
-  if (typeof part !== 'object' || part === null) return 0
-  const cached = PART_COUNTS.get(part)
-  if (cached !== undefined) return cached
-  const weight = Object.entries(part).reduce(
-    (sum, [name, inner]) => (MODEL_MEMBERS.has(name) ? sum : sum + countParts(inner)),
-    1,
-  )
-  PART_COUNTS.set(part, weight)
-  return weight
+function createScale(weigh: Weigh): (part: unknown) => number {
+  const weights = new WeakMap<object, number>()
+  const weightOf = (part: unknown): number => {
+    if (typeof part !== 'object' || part === null) return 0
+    const known = weights.get(part)
+    if (known !== undefined) return known
+    const parts: Parts = Object.entries(part)
+    const weight = weigh(
+      part,
+      parts.reduce((sum, [name, inner]) => (MODEL_MEMBERS.has(name) ? sum : sum + weightOf(inner)), 0),
+    )
+    weights.set(part, weight)
+    return weight
+  }
+  return weightOf
 }
 
+/** The number of parts that a value has when it is written out. */
+const countParts = createScale((_, parts) => parts + 1)
+
+/** The number of patterns in a value. */
+const countPatterns = createScale((part, patterns) => patterns + (isPattern(part) ? 1 : 0))
+
 /**
- * Refuses a computed value (`QueryTooComplex`) that is too large together with the computed values it uses.
+ * The number of functions and operators that PostgreSQL evaluates for one record. A lambda evaluates its body
+ * for each item of its collection, so lambdas within each other multiply: `Media/any(a:Media/any(b:a/Order gt
+ * b/Order))` is 10 * (1 + 10 * (1 + 1)).
  */
+const countEvaluations = createScale((part, evaluations) => {
+  if (part.kind === 'lambda' || part.kind === 'count') return itemCountOf(part.over) * (1 + evaluations)
+  if (isPattern(part)) return evaluations + EVALUATIONS_OF_PATTERN
+  return part.kind === 'call' ? evaluations + 1 : evaluations
+})
+
+/** A search by pattern takes as long as this number of comparisons (measured on remarks of 500 characters). */
+const EVALUATIONS_OF_PATTERN = 50
+/** Items that a collection is taken to have. */
+const RELATED_RECORDS = 10
+const COLLECTION_VALUES = 5
+
+const itemCountOf = (over: Collection | undefined): number =>
+  over?.kind === 'values' ? COLLECTION_VALUES : RELATED_RECORDS
+
+const isPattern = (part: Partial<Expr>): boolean => part.kind === 'call' && part.fn === 'matchespattern'
+
+/** Refuses a computed value (`QueryTooComplex`) that is too large together with the computed values it uses. */
 export function checkComplexity(value: Expr, at: SourceLocation): void {
   if (countParts(value) > MAX_COMPUTED_PARTS)
     fail({ kind: 'QueryTooComplex', what: 'parts in a computed value', limit: MAX_COMPUTED_PARTS, at })
+}
+
+/**
+ * Refuses a query (`QueryTooComplex`) that cannot end in time on any number of records. Expansions are queries
+ * of their own.
+ */
+export function checkEvaluations(
+  plan: Pick<Plan, 'from' | 'filter' | 'orderBy' | 'select'>,
+  at: SourceLocation,
+): void {
+  if (countPatterns(plan) > MAX_PATTERNS)
+    fail({ kind: 'QueryTooComplex', what: 'patterns', limit: MAX_PATTERNS, at })
+  if (countEvaluations(plan) > MAX_EVALUATIONS)
+    fail({
+      kind: 'QueryTooComplex',
+      what: 'evaluations for each record, which any, all and $count within each other multiply',
+      limit: MAX_EVALUATIONS,
+      at,
+    })
 }

@@ -2,8 +2,10 @@ import type { ChangeFeed } from '../data/changes/change-feed.js'
 import { readPage } from '../data/read/read.js'
 import { Semaphore } from '../data/semaphore.js'
 import { parseCursor, type RecordWithCursor } from '../data/sql/json/records.js'
+import type { StatementExecutor } from '../data/sql/statement.js'
 import { type Actor, requireScope } from '../domain/actor.js'
 import { authorize } from '../domain/authorize.js'
+import type { RequestScope } from '../domain/request-scope.js'
 import { isEventVisible } from '../domain/visibility.js'
 import { getEntity, getScalar } from '../model/model.js'
 import { bind } from '../query/bind.js'
@@ -63,9 +65,21 @@ export class ChangeService {
   readonly #dependencies: ChangeServiceDependencies
   readonly #semaphore: Semaphore
 
-  constructor(dependencies: ChangeServiceDependencies) {
+  readonly #scope: RequestScope | undefined
+
+  constructor(
+    dependencies: ChangeServiceDependencies,
+    semaphore = new Semaphore(Math.max(1, Math.floor(dependencies.poolSize / 4))),
+    scope?: RequestScope,
+  ) {
     this.#dependencies = dependencies
-    this.#semaphore = new Semaphore(Math.max(1, Math.floor(dependencies.poolSize / 4)))
+    this.#semaphore = semaphore
+    this.#scope = scope
+  }
+
+  /** The service as one subscription uses it. Each of its reads waits on its own account. */
+  forRequest(scope: RequestScope): ChangeService {
+    return new ChangeService(this.#dependencies, this.#semaphore, scope)
   }
 
   /** Calls `listener` when there may be new events. Returns a function that removes the listener. */
@@ -109,19 +123,22 @@ export class ChangeService {
     actor: Actor,
   ): Promise<ReadonlyMap<string, RecordWithCursor>> {
     requireScope(actor, 'listings:read')
-    const { limits, policy, database } = this.#dependencies
+    const { limits, policy } = this.#dependencies
     const plan = { ...withFilter(bind(query, LISTING, limits), keyIsIn(keys)), top: keys.length }
     const { records } = await this.#semaphore.run(() =>
-      readPage(database.reader, authorize(plan, actor, policy), representation),
+      readPage(this.#reader(), authorize(plan, actor, policy), representation),
     )
     return new Map(records.list.map(record => [parseCursor(record)[0] ?? '', record]))
   }
 
   async #readLog(plan: Plan): Promise<readonly EventLogRow[]> {
-    const { records } = await this.#semaphore.run(() =>
-      readPage(this.#dependencies.database.reader, plan, NUMBERS_AS_TEXT),
-    )
+    const { records } = await this.#semaphore.run(() => readPage(this.#reader(), plan, NUMBERS_AS_TEXT))
     return records.list.map(({ json }) => JSON.parse(json) as EventLogRow) // the fields that the plan selects
+  }
+
+  #reader(): StatementExecutor {
+    const { database } = this.#dependencies
+    return this.#scope ? database.executorsFor(this.#scope.part()).reader : database.reader
   }
 }
 

@@ -10,6 +10,7 @@ import {
 import type { StatementExecutor } from '../data/sql/statement.js'
 import { type Actor, requireScope } from '../domain/actor.js'
 import { authorize } from '../domain/authorize.js'
+import type { RequestScope } from '../domain/request-scope.js'
 import type { DisclosurePolicy } from '../domain/visibility.js'
 import { fail } from '../errors/problem.js'
 import { type Entity, getEntity, getScalar, type Navigation } from '../model/model.js'
@@ -80,7 +81,15 @@ export interface WindowResult extends CursorWindow {
 
 /** Reads records, for both adapters. */
 export class ReadService {
-  constructor(private readonly dependencies: ServiceDependencies) {}
+  constructor(
+    private readonly dependencies: ServiceDependencies,
+    private readonly reader: StatementExecutor = dependencies.database.reader,
+  ) {}
+
+  /** The service as one request uses it. */
+  forRequest(scope: RequestScope): ReadService {
+    return new ReadService(this.dependencies, this.dependencies.database.executorsFor(scope).reader)
+  }
 
   /**
    * Returns a page of an entity set. `parentFilter` restricts it to the records related to another record.
@@ -94,7 +103,7 @@ export class ReadService {
     pageSize?: number,
   ): Promise<CollectionPage> {
     requireScope(actor, 'listings:read')
-    const { limits, database } = this.dependencies
+    const { limits } = this.dependencies
     const boundPlan = withParentFilter(
       bind(query, entityType, pageSize === undefined ? limits : { ...limits, pageSize }),
       parentFilter,
@@ -105,7 +114,7 @@ export class ReadService {
     const remaining = limits.topIsTotal ? (cursor?.remaining ?? query.top) : undefined
     const plan = withTopLimit(remaining, cursor ? afterCursor(boundPlan, cursor.after) : boundPlan)
     const page = await readPage(
-      database.reader,
+      this.reader,
       this.authorizePlan(plan, actor, serviceRoot),
       representation,
       cursor?.after,
@@ -139,7 +148,7 @@ export class ReadService {
     selection: WindowSelection,
   ): Promise<WindowResult> {
     requireScope(actor, 'listings:read')
-    const { limits, database } = this.dependencies
+    const { limits } = this.dependencies
     const size = checkWindowSize(query, args, limits)
     const top = selection.records ? size : 0
     // Reusing an unchanged query object finds its memoized plan.
@@ -150,7 +159,7 @@ export class ReadService {
     )
     const seal = this.dependencies.seal(plan)
     const window = await readCursorWindow(
-      database.reader,
+      this.reader,
       this.authorizePlan(plan, actor, serviceRoot),
       representation,
       toCursorBounds(args, seal),
@@ -169,7 +178,7 @@ export class ReadService {
   ): Promise<number> {
     requireScope(actor, 'listings:read')
     const plan = withParentFilter(bind(query, entityType, this.dependencies.limits), parentFilter)
-    return countRecords(this.dependencies.database.reader, this.authorizePlan(plan, actor, serviceRoot))
+    return countRecords(this.reader, this.authorizePlan(plan, actor, serviceRoot))
   }
 
   /**
@@ -184,7 +193,7 @@ export class ReadService {
     parentFilter?: ParentFilter,
   ): Promise<RecordJson | undefined> {
     requireScope(actor, 'listings:read')
-    return this.readRecord(this.dependencies.database.reader, entityType, key, request, actor, parentFilter)
+    return this.readRecord(this.reader, entityType, key, request, actor, parentFilter)
   }
 
   /** Like `get`, without checking the scope. Also reads the response to a write in its transaction. */

@@ -1,10 +1,12 @@
 import { LookupCache } from '../data/read/lookup-cache.js'
 import type { RecordJson } from '../data/sql/json/records.js'
+import type { StatementExecutors } from '../data/sql/statement.js'
 import type { RecordRepresentation } from '../data/sql/write-statements.js'
 import {
   createSnapshotCache,
   runInTransaction,
   runOptimistically,
+  type SnapshotCache,
   type StoredListing,
   type UnitOfWork,
 } from '../data/write/unit-of-work.js'
@@ -16,6 +18,7 @@ import { ListingKeyGenerator } from '../domain/keys.js'
 import { NO_LISTING } from '../domain/listing.js'
 import { checkPrecondition, type Precondition } from '../domain/precondition.js'
 import { type ReferencedKeys, referencedKeys } from '../domain/references.js'
+import type { RequestScope } from '../domain/request-scope.js'
 import { validateChanges } from '../domain/validate.js'
 import { isRecordVisible } from '../domain/visibility.js'
 import { fail, failIfAny } from '../errors/problem.js'
@@ -52,9 +55,13 @@ export interface WriteResult {
 }
 
 /** Resources that all writes share, including those of a group. */
-interface WriteResources {
+interface WriteResources extends WriteRunners {
   readonly keyGenerator: ListingKeyGenerator
+  readonly snapshots: SnapshotCache
   readonly loadLookup: () => Promise<WriteContext['lookupValues']>
+}
+
+interface WriteRunners {
   /** Runs a write whose last statement is the only one that changes data. */
   readonly runOptimistically: WriteRunner
   /** Runs a write in a transaction. Within a group both runners use the transaction of the group. */
@@ -78,9 +85,18 @@ export class WriteService {
 
   constructor(
     private readonly dependencies: WriteServiceDependencies,
-    resources: Partial<WriteResources> = {},
+    resources: WriteResources = createWriteResources(dependencies),
   ) {
-    this.#resources = { ...createWriteResources(dependencies), ...resources }
+    this.#resources = resources
+  }
+
+  /** The service as one request uses it. */
+  forRequest(scope: RequestScope): WriteService {
+    const { snapshots } = this.#resources
+    return new WriteService(this.dependencies, {
+      ...this.#resources,
+      ...createWriteRunners(this.dependencies.database.executorsFor(scope), snapshots),
+    })
   }
 
   /**
@@ -267,14 +283,21 @@ function createWriteResources(dependencies: WriteServiceDependencies): WriteReso
     const values = await lookups.get(currentTime(dependencies))
     return name => values.get(name)
   }
-  const { database } = dependencies
   const snapshots = createSnapshotCache()
   return {
     keyGenerator: new ListingKeyGenerator(),
+    snapshots,
     loadLookup,
-    runOptimistically: callback => runOptimistically(database, snapshots, callback),
-    runInTransaction: callback => runInTransaction(database, callback),
+    ...createWriteRunners(dependencies.database, snapshots),
   }
 }
+
+const createWriteRunners = (
+  executors: Pick<StatementExecutors, 'writer' | 'transaction'>,
+  snapshots: SnapshotCache,
+): WriteRunners => ({
+  runOptimistically: callback => runOptimistically(executors, snapshots, callback),
+  runInTransaction: callback => runInTransaction(executors, callback),
+})
 
 const currentTime = (dependencies: WriteServiceDependencies): Date => dependencies.now?.() ?? new Date()

@@ -190,7 +190,7 @@ describe('the folder of the embedded database', () => {
     await writeFile(join(dataDir, '.s.PGSQL.5432'), '')
     await writeFile(join(dataDir, '00000000.lock'), '')
     const service = await openDatabase({ ...limits, dataDir }, 'service')
-    expect(await service.isReady()).toBe(true)
+    expect(await service.queryControl({ text: 'select 1 as n', values: [] })).toEqual([{ n: 1 }])
     await service.close()
     await rm(dataDir, { recursive: true })
   })

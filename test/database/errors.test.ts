@@ -50,18 +50,21 @@ describe.each(DATABASE_KINDS)('failures of the %s database', kind => {
     expect(toProblem(error)).toBeUndefined()
   })
 
-  it('a wait for a connection ends', async () => {
-    const holding = database.prisma.$transaction(() => new Promise(resolve => setTimeout(resolve, 1_500)))
+  it('a wait for a connection ends, and names itself', async () => {
+    const holding = database.transaction(() => new Promise(resolve => setTimeout(resolve, 1_500)))
     await new Promise(resolve => setTimeout(resolve, 100))
-    const query = await database.prisma.$queryRawUnsafe('select 1').catch((e: unknown) => e)
-    const transaction = await database.prisma
-      .$transaction(tx => tx.$queryRawUnsafe('select 1'))
+    const statement = { text: 'select 1', values: [] }
+    const query = await database.reader.query(statement).catch((e: unknown) => e)
+    const transaction = await database
+      .transaction(executor => executor.query(statement))
       .catch((e: unknown) => e)
     await holding
-    expect([query, transaction].map(toProblem)).toEqual(
-      Array(2).fill({ kind: 'Unavailable', reason: 'busy' }),
-    )
-    expect(await database.isReady()).toBe(true)
+    for (const error of [query, transaction])
+      expect(error).toMatchObject({
+        problems: [{ kind: 'Unavailable', reason: 'busy' }],
+        cause: { message: expect.stringMatching(/^waited 5\d\d ms, at last for a database connection/) },
+      })
+    expect(await database.reader.query(statement)).toHaveLength(1)
   })
 })
 

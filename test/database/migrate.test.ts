@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isMigrated, type Migration, migrate, readMigrations } from '../../src/data/migrate.js'
+import { type Migration, migrate, readMigrations } from '../../src/data/migrate.js'
+import { createReadinessCheck } from '../../src/data/readiness.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 
 const toMigration = (name: string, sql: string): Migration => ({
@@ -42,7 +43,8 @@ describe.each(DATABASE_KINDS)('migrations of the %s database', kind => {
     expect(await database.prisma.$queryRawUnsafe(`select to_regclass('half') is null as gone`)).toEqual([
       { gone: true },
     ])
-    expect(await isMigrated(database, known)).toBe(true)
+    expect(await createReadinessCheck(database, known)()).toMatchObject({ isReady: true })
+    expect(await createReadinessCheck(database, [...known, broken])()).toMatchObject({ isReady: false })
   })
 
   it('are applied once by several that start together', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { isMigrated, migrate, readMigrations } from '../../src/data/migrate.js'
+import { migrate, readMigrations } from '../../src/data/migrate.js'
+import { createReadinessCheck } from '../../src/data/readiness.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 
 describe.each(DATABASE_KINDS)('%s database', kind => {
@@ -11,8 +12,8 @@ describe.each(DATABASE_KINDS)('%s database', kind => {
   afterAll(() => database.close())
 
   it('answers and is migrated', async () => {
-    expect(await database.isReady()).toBe(true)
-    expect(await isMigrated(database, await readMigrations())).toBe(true)
+    const check = createReadinessCheck(database, await readMigrations())
+    expect(await check()).toMatchObject({ isReady: true })
     expect(await migrate(database)).toEqual({ applied: [] })
   })
 

@@ -91,7 +91,7 @@ describe.each(DATABASE_KINDS)('an import beside writers on the %s database', kin
     times.sort((a, b) => a - b)
     expect([...statuses.keys()]).toEqual([200])
     expect(updates).toBeGreaterThan(10)
-    expect(times.length).toBeGreaterThan(100)
+    expect(times.length).toBeGreaterThan(50)
     // The embedded database runs one statement at a time, on a core that the clients use too.
     expect(quantile(times, 0.99)).toBeLessThan(kind === 'server' ? 1000 : 3000)
     expect(await app.database.prisma.property.count()).toBe(STORED + NEW[kind])

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { format } from 'sql-formatter'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { FairPool } from '../../src/data/postgres/fair-pool.js'
 import { authorize } from '../../src/domain/authorize.js'
 import { bind } from '../../src/query/bind.js'
 import { createCursorSeal } from '../../src/query/cursor.js'
@@ -53,7 +54,7 @@ async function observe(
   send: () => Promise<string>,
 ): Promise<ObservedRead & { readonly response: string }> {
   const read = vi.spyOn(ReadService.prototype, method)
-  const execute = vi.spyOn(app.database.reader, 'query')
+  const execute = vi.spyOn(FairPool.prototype, 'query')
   const response = await send()
   const [entity, request, actor] = read.mock.calls[0] ?? []
   if (!entity || !request || !actor) throw new Error(`The request did not reach ${method}`)

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { Client } from 'pg'
 import { inject } from 'vitest'
 import { type Database, openDatabase } from '../../src/data/database.js'
-import { signToken } from '../../src/http/auth/token.js'
+import { type Grant, signToken } from '../../src/http/auth/token.js'
 import { createSender, FULL_GRANT, type TestApp } from './app.js'
 import { copyDataDir, type DatabaseKind } from './database.js'
 import { DATABASE_LIMITS, TEMPLATE_DATABASE } from './setup.js'
@@ -122,11 +122,12 @@ export interface StartedService extends Pick<TestApp, 'base' | 'send'> {
   stop(signal: NodeJS.Signals): Promise<number | null>
 }
 
-/** A token for everything, of every service that is started here. */
-export const FULL_ACCESS_TOKEN = signToken(FULL_GRANT, createSecretKey(SECRET, 'utf8'), {
-  jwtIssuer: undefined,
-  jwtAudience: undefined,
-})
+/** Signs a token for every service that is started here. */
+export const signTokenFor = (grant: Grant): string =>
+  signToken(grant, createSecretKey(SECRET, 'utf8'), { jwtIssuer: undefined, jwtAudience: undefined })
+
+/** A token for everything. */
+export const FULL_ACCESS_TOKEN = signTokenFor(FULL_GRANT)
 
 /** Starts a service in a place and waits until it listens. */
 export async function startService(

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { chmod, mkdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import type { BlockingSessionListener } from '../blocking-session.js'
 import { acquireFolderLock, type FolderLock } from './folder-lock.js'
 import { PGliteThread, type PGliteThreadOptions } from './pglite-thread.js'
 import { SessionServer } from './server.js'
@@ -13,6 +14,8 @@ export interface EmbeddedDatabase {
   readonly host: string
   /** Whether this process runs the database; otherwise another one does. */
   readonly isOwner: boolean
+  /** Returns true while a session holds the engine, so that others wait. */
+  isBusy(): boolean
   close(): Promise<void>
 }
 
@@ -50,13 +53,14 @@ export async function openEmbeddedDatabase(
   dataDir: string,
   processKind: ProcessKind,
   acquireTimeoutMs: number,
+  onBlocked: BlockingSessionListener,
 ): Promise<EmbeddedDatabase> {
   const folder = resolve(dataDir)
   await mkdir(folder, { recursive: true, mode: 0o700 })
   await chmod(folder, 0o700)
   const socketFolder = openSocketFolder(folder)
   try {
-    return await connectOrStart(folder, socketFolder, processKind, acquireTimeoutMs)
+    return await connectOrStart({ folder, socketFolder, acquireTimeoutMs, onBlocked }, processKind)
   } catch (error) {
     socketFolder.close()
     throw error
@@ -71,19 +75,24 @@ export async function isEmbeddedDatabaseRunning(dataDir: string): Promise<boolea
   return isSocketListening(join(socketFolder.path, SOCKET_NAME)).finally(socketFolder.close)
 }
 
-async function connectOrStart(
-  folder: string,
-  socketFolder: SocketFolder,
-  processKind: ProcessKind,
-  acquireTimeoutMs: number,
-): Promise<EmbeddedDatabase> {
+/** Options of the engine and its server. */
+interface StartOptions {
+  readonly folder: string
+  readonly socketFolder: SocketFolder
+  readonly acquireTimeoutMs: number
+  readonly onBlocked: BlockingSessionListener
+}
+
+async function connectOrStart(options: StartOptions, processKind: ProcessKind): Promise<EmbeddedDatabase> {
+  const { folder, socketFolder } = options
   const deadline = Date.now() + OPEN_TIMEOUT_MS[processKind]
   while (Date.now() < deadline) {
     if (processKind === 'command' && (await isSocketListening(join(socketFolder.path, SOCKET_NAME)))) {
-      return { host: socketFolder.path, isOwner: false, close: async () => socketFolder.close() }
+      const close = async () => socketFolder.close()
+      return { host: socketFolder.path, isOwner: false, isBusy: () => false, close }
     }
     const lock = await acquireFolderLock(socketFolder.path)
-    if (lock) return startPGlite(folder, socketFolder, lock, acquireTimeoutMs)
+    if (lock) return startPGlite(options, lock)
     // Two that start at once step back from each other: not for the same time again.
     await wait(50 + Math.random() * 200)
   }
@@ -91,10 +100,8 @@ async function connectOrStart(
 }
 
 async function startPGlite(
-  folder: string,
-  socketFolder: SocketFolder,
+  { folder, socketFolder, acquireTimeoutMs, onBlocked }: StartOptions,
   lock: FolderLock,
-  acquireTimeoutMs: number,
 ): Promise<EmbeddedDatabase> {
   const pglite = new PGliteThread({ folder: join(folder, 'postgres'), settings: SERVER_SETTINGS })
   const path = join(socketFolder.path, SOCKET_NAME)
@@ -102,14 +109,14 @@ async function startPGlite(
     await pglite.start()
     // The lock is ours: what has this name is left of a process that is gone.
     await rm(path, { force: true })
-    const server = await SessionServer.listen(path, pglite, acquireTimeoutMs)
+    const server = await SessionServer.listen({ path, pglite, acquireTimeoutMs, onBlocked })
     const close = async (): Promise<void> => {
       await server.close()
       await pglite.close()
       await lock.release()
       socketFolder.close()
     }
-    return { host: socketFolder.path, isOwner: true, close }
+    return { host: socketFolder.path, isOwner: true, isBusy: () => server.isBusy(), close }
   } catch (error) {
     await pglite.close()
     await lock.release()

@@ -5,9 +5,15 @@ const SSL_REQUEST = 80877103
 const GSS_REQUEST = 80877104
 const CANCEL_REQUEST = 80877102
 
+/** What a client must show to cancel the statement of a session (BackendKeyData). */
+export interface BackendKey {
+  readonly processId: number
+  readonly secretKey: number
+}
+
 export type FrontendRequest =
   | { readonly kind: 'encryption' }
-  | { readonly kind: 'cancel' }
+  | { readonly kind: 'cancel'; readonly key: BackendKey }
   | { readonly kind: 'startup'; readonly parameters: ReadonlyMap<string, string> }
   /** Messages that want an answer, up to a Query, a Sync or a Flush. */
   | { readonly kind: 'batch'; readonly messages: readonly Buffer[]; readonly lastType: string }
@@ -23,7 +29,8 @@ function readStartupParameters(body: Buffer): ReadonlyMap<string, string> {
 function toStartupRequest(message: Buffer): FrontendRequest {
   const code = message.readInt32BE(4)
   if (code === SSL_REQUEST || code === GSS_REQUEST) return { kind: 'encryption' }
-  if (code === CANCEL_REQUEST) return { kind: 'cancel' }
+  if (code === CANCEL_REQUEST && message.length >= 16)
+    return { kind: 'cancel', key: { processId: message.readInt32BE(8), secretKey: message.readInt32BE(12) } }
   return { kind: 'startup', parameters: readStartupParameters(message.subarray(8)) }
 }
 
@@ -90,11 +97,14 @@ const toIntegerMessage = (type: string, ...numbers: readonly number[]): Buffer =
 const READY_FOR_QUERY = Buffer.from('Z\0\0\0\x05I', 'latin1')
 
 /** The welcome to a client: no password, since who can open the socket can read the files beside it. */
-export const toStartupResponse = (parameters: Readonly<Record<string, string>>): Buffer =>
+export const toStartupResponse = (
+  parameters: Readonly<Record<string, string>>,
+  { processId, secretKey }: BackendKey,
+): Buffer =>
   Buffer.concat([
     toIntegerMessage('R', 0),
     ...Object.entries(parameters).map(([name, value]) => toMessage('S', name, value)),
-    toIntegerMessage('K', 0, 0),
+    toIntegerMessage('K', processId, secretKey),
     READY_FOR_QUERY,
   ])
 

@@ -1,8 +1,10 @@
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
-import { Semaphore } from '../semaphore.js'
+import type { BlockingSessionListener } from '../blocking-session.js'
+import { FairSemaphore } from '../fair-semaphore.js'
 import type { PGliteThread } from './pglite-thread.js'
-import { toQueryMessage } from './protocol.js'
+import { type BackendKey, toQueryMessage } from './protocol.js'
 import { type Backend, Session } from './session.js'
 
 /** What PostgreSQL tells every client when it connects; drivers choose their formats by it. */
@@ -16,22 +18,49 @@ const SERVER_PARAMETERS = {
   standard_conforming_strings: 'on',
 } as const
 
+export interface SessionServerOptions {
+  /** Path of the socket. */
+  readonly path: string
+  readonly pglite: PGliteThread
+  /** How long a session waits for the others, in ms. */
+  readonly acquireTimeoutMs: number
+  readonly onBlocked: BlockingSessionListener
+}
+
+/** A connection, and its session with the key that cancels its statements. */
+interface Connection {
+  readonly session: Session
+  readonly key: BackendKey
+  readonly ended: Promise<void>
+}
+
+const MAX_SECRET_KEY = 2 ** 31 - 1
+
 /** Serves an engine to many clients, which take turns. */
 export class SessionServer {
+  readonly #backend: Backend
   readonly #server: Server
-  readonly #sessions = new Map<Socket, Promise<void>>()
+  readonly #connections = new Map<Socket, Connection>()
+  #sessionCount = 0
 
   private constructor(backend: Backend) {
-    this.#server = createServer(socket => this.#accept(backend, socket))
+    this.#backend = backend
+    this.#server = createServer(socket => this.#accept(socket))
   }
 
-  static async listen(path: string, pglite: PGliteThread, acquireTimeoutMs: number): Promise<SessionServer> {
+  static async listen({
+    path,
+    pglite,
+    acquireTimeoutMs,
+    onBlocked,
+  }: SessionServerOptions): Promise<SessionServer> {
     const parameters = { ...SERVER_PARAMETERS, server_version: await readServerVersion(pglite) }
     const server = new SessionServer({
       pglite,
-      semaphore: new Semaphore(1),
+      semaphore: new FairSemaphore({ permits: 1, reserved: 0 }),
       parameters,
       acquireTimeoutMs,
+      onBlocked,
       activeSession: undefined,
     })
     server.#server.listen(path)
@@ -39,21 +68,30 @@ export class SessionServer {
     return server
   }
 
+  /** Returns true while a session holds the engine. */
+  isBusy(): boolean {
+    return !this.#backend.semaphore.isAvailable('')
+  }
+
   /** Ends all sessions; a statement that runs is finished first. */
   async close(): Promise<void> {
     this.#server.close()
-    for (const socket of this.#sessions.keys()) socket.destroy()
-    await Promise.all(this.#sessions.values())
+    for (const socket of this.#connections.keys()) socket.destroy()
+    await Promise.all([...this.#connections.values()].map(({ ended }) => ended))
   }
 
-  #accept(backend: Backend, socket: Socket): void {
+  #accept(socket: Socket): void {
     // A client that goes away in the middle of an answer is no fault of ours; the session sees the end.
     socket.on('error', () => undefined)
-    const session = new Session(backend, socket)
-    this.#sessions.set(
-      socket,
-      session.serve().finally(() => this.#sessions.delete(socket)),
-    )
+    const key = { processId: ++this.#sessionCount, secretKey: randomInt(MAX_SECRET_KEY) }
+    const session = new Session(this.#backend, socket, key, wanted => this.#cancel(wanted))
+    const ended = session.serve().finally(() => this.#connections.delete(socket))
+    this.#connections.set(socket, { session, key, ended })
+  }
+
+  #cancel({ processId, secretKey }: BackendKey): void {
+    for (const { session, key } of this.#connections.values())
+      if (key.processId === processId && key.secretKey === secretKey) session.cancel()
   }
 }
 

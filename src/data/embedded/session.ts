@@ -1,7 +1,10 @@
 import type { Socket } from 'node:net'
-import type { Semaphore } from '../semaphore.js'
+import { RequestScope } from '../../domain/request-scope.js'
+import { type BlockingSession, type BlockingSessionListener, describeSession } from '../blocking-session.js'
+import type { FairSemaphore } from '../fair-semaphore.js'
 import { PGliteStoppedError, type PGliteThread } from './pglite-thread.js'
 import {
+  type BackendKey,
   type FrontendRequest,
   FrontendRequestReader,
   prefixStatementName,
@@ -15,15 +18,19 @@ import {
 /** Nobody gave the database free in time. */
 class BackendBusyError extends Error {}
 
+/** The client took back a statement that waited for its turn. */
+class StatementCanceledError extends Error {}
+
 /** What all sessions of one database share. */
 export interface Backend {
   readonly pglite: PGliteThread
   /** Who may use the one backend: for as long as a transaction lasts. */
-  readonly semaphore: Semaphore
+  readonly semaphore: FairSemaphore
   /** What clients are told of the server when they connect. */
   readonly parameters: Readonly<Record<string, string>>
-  /** How long a session waits for the others, in ms; 0: without end. */
+  /** How long a session waits for the others, in ms. */
   readonly acquireTimeoutMs: number
+  readonly onBlocked: BlockingSessionListener
   /** Whose settings and temporary things the engine holds. */
   activeSession: Session | undefined
 }
@@ -41,8 +48,12 @@ const SYNC = toMessage('S')
 const ROLLBACK = Buffer.concat([SYNC, toQueryMessage('ROLLBACK')])
 const toCloseMessage = (statement: string) => toMessage('C', `S${statement}`)
 
-/** An open transaction stops everybody else: one that is forgotten is ended. In ms. */
+/** Longest pause within a transaction, unless the client asks for another one. Others wait for it. */
 const DEFAULT_IDLE_TIMEOUT_MS = 60_000
+/** A session that waits longer than this for an idle transaction reports it. */
+const REPORT_AFTER_MS = 1000
+/** The longest time that a timer of Node takes. */
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 class SessionEndedError extends Error {}
 
@@ -54,22 +65,30 @@ type MessageBatch = Extract<FrontendRequest, { kind: 'batch' }>
  * session sets never reaches another.
  */
 export class Session {
-  static #count = 0
-
   readonly #backend: Backend
   readonly #socket: Socket
-  readonly #statementPrefix = `s${Session.#count++}:`
+  readonly #key: BackendKey
+  readonly #cancelSession: (key: BackendKey) => void
+  readonly #statementPrefix: string
   readonly #statements = new Set<string>()
+  #application = ''
   #generation = 0
-  #hasBackend = false
   #resetMessage = RESET_SESSION
+  #acquiredAt: number | undefined
+  #isReported = false
   #statementTimeoutMs = 0
   #idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS
   #idleTimer: NodeJS.Timeout | undefined
+  /** The wait for the backend, while there is one. */
+  #wait: RequestScope | undefined
 
-  constructor(backend: Backend, socket: Socket) {
+  /** @param cancelSession is called for a request to cancel what another session waits for. */
+  constructor(backend: Backend, socket: Socket, key: BackendKey, cancelSession: (key: BackendKey) => void) {
     this.#backend = backend
     this.#socket = socket
+    this.#key = key
+    this.#cancelSession = cancelSession
+    this.#statementPrefix = `s${key.processId}:`
   }
 
   /** Serves the client until it leaves. Never rejects. */
@@ -87,24 +106,34 @@ export class Session {
     }
   }
 
+  /** Ends a statement that waits for its turn. One that runs can only be ended with the engine. */
+  cancel(): void {
+    this.#wait?.abort()
+  }
+
   async #handle(request: FrontendRequest): Promise<void> {
     if (request.kind === 'encryption') this.#socket.write('N')
     else if (request.kind === 'startup') this.#handleStartup(request.parameters)
     else if (request.kind === 'batch') await this.#handleBatch(request)
-    else throw new SessionEndedError()
+    else {
+      if (request.kind === 'cancel') this.#cancelSession(request.key)
+      throw new SessionEndedError()
+    }
   }
 
   #handleStartup(parameters: ReadonlyMap<string, string>): void {
     if (parameters.get('default_transaction_read_only') === 'on') this.#resetMessage = RESET_TO_READ_ONLY
+    this.#application = parameters.get('application_name') ?? ''
     this.#statementTimeoutMs = Number(parameters.get('statement_timeout') ?? 0)
     this.#idleTimeoutMs = Number(
       parameters.get('idle_in_transaction_session_timeout') ?? DEFAULT_IDLE_TIMEOUT_MS,
     )
-    this.#socket.write(toStartupResponse(this.#backend.parameters))
+    this.#socket.write(toStartupResponse(this.#backend.parameters, this.#key))
   }
 
   async #handleBatch({ messages, lastType }: MessageBatch): Promise<void> {
     clearTimeout(this.#idleTimer)
+    this.#idleTimer = undefined
     await this.#acquireBackend()
     const input = Buffer.concat(messages.map(message => this.#prefixStatementName(message)))
     const output = await this.#backend.pglite.run(input, this.#statementTimeoutMs)
@@ -120,10 +149,9 @@ export class Session {
   }
 
   async #acquireBackend(): Promise<void> {
-    if (this.#hasBackend) return
-    const { pglite, semaphore, acquireTimeoutMs } = this.#backend
-    if (!(await semaphore.acquire(acquireTimeoutMs))) throw new BackendBusyError()
-    this.#hasBackend = true
+    if (this.#acquiredAt !== undefined) return
+    await this.#waitForBackend(this.#backend.acquireTimeoutMs)
+    const { pglite } = this.#backend
     await pglite.start()
     if (this.#generation !== pglite.generation && this.#statements.size > 0)
       throw new PGliteStoppedError('crash')
@@ -132,15 +160,56 @@ export class Session {
     this.#backend.activeSession = this
   }
 
+  async #waitForBackend(timeoutMs: number): Promise<void> {
+    const { semaphore } = this.#backend
+    const clientId = this.#statementPrefix
+    if (!semaphore.tryAcquire(clientId)) {
+      this.#wait = new RequestScope(clientId)
+      const reportTimer = setTimeout(() => this.#reportIdleTransaction(), REPORT_AFTER_MS)
+      const outcome = await semaphore.acquire(this.#wait, timeoutMs)
+      clearTimeout(reportTimer)
+      this.#wait = undefined
+      if (outcome === 'aborted') throw new StatementCanceledError()
+      if (outcome === 'timeout') throw new BackendBusyError(this.#describeWait(timeoutMs))
+    }
+    this.#acquiredAt = performance.now()
+  }
+
+  #describeWait(waitedMs: number): string {
+    const blocking = this.#backend.activeSession?.toBlockingSession()
+    return `waited ${waitedMs} ms for the embedded database, which ${blocking ? `is used by ${describeSession(blocking)}` : 'was busy'}`
+  }
+
+  /** Reports a transaction that does nothing and keeps this session waiting. */
+  #reportIdleTransaction(): void {
+    const { activeSession, semaphore, onBlocked } = this.#backend
+    const blocking = activeSession?.toBlockingSession()
+    if (!activeSession || !blocking || activeSession.#isReported || blocking.state === 'active') return
+    activeSession.#isReported = true
+    onBlocked({ ...blocking, waiting: semaphore.waitingCount })
+  }
+
+  /** Describes the session while it holds the backend. */
+  toBlockingSession(): BlockingSession | undefined {
+    if (this.#acquiredAt === undefined) return undefined
+    return {
+      pid: null,
+      application: this.#application,
+      state: this.#idleTimer ? 'idle in transaction' : 'active',
+      transactionMs: Math.round(performance.now() - this.#acquiredAt),
+    }
+  }
+
   #releaseBackend(): void {
-    this.#hasBackend = false
-    this.#backend.semaphore.release()
+    this.#acquiredAt = undefined
+    this.#isReported = false
+    this.#backend.semaphore.release(this.#statementPrefix)
   }
 
   /** Ends what the client left open, so that the next one finds nothing of it. */
   async #cleanUp(): Promise<void> {
-    if (!this.#hasBackend && this.#statements.size === 0) return
-    if (!this.#hasBackend) await this.#backend.semaphore.acquire()
+    if (this.#acquiredAt === undefined && this.#statements.size === 0) return
+    if (this.#acquiredAt === undefined) await this.#waitForBackend(MAX_TIMER_MS)
     try {
       await this.#backend.pglite.run(
         Buffer.concat([ROLLBACK, ...[...this.#statements].map(toCloseMessage), SYNC]),
@@ -153,8 +222,9 @@ export class Session {
 }
 
 function toFatalError(error: unknown): Buffer {
-  if (error instanceof BackendBusyError)
-    return toErrorResponseMessage('FATAL', '53300', 'the database is busy with another transaction')
+  if (error instanceof BackendBusyError) return toErrorResponseMessage('FATAL', '53300', error.message)
+  if (error instanceof StatementCanceledError)
+    return toErrorResponseMessage('FATAL', '57014', 'canceling statement due to user request')
   if (!(error instanceof PGliteStoppedError)) return Buffer.alloc(0)
   return error.reason === 'timeout'
     ? toErrorResponseMessage('FATAL', '57014', 'canceling statement due to statement timeout')

@@ -93,8 +93,8 @@ export function toProblem(error: unknown): Problem | undefined {
  */
 export const isRetryable = (error: unknown): boolean => toProblem(error) === CONFLICT
 
-/** SQLSTATE of the error, if PostgreSQL itself refused: five signs, in errors of pg the code. */
-function sqlStateOf(error: DriverErrorFields): string | undefined {
+/** The SQLSTATE of the error, if PostgreSQL itself refused: five characters, in errors of pg the code. */
+export function sqlStateOf(error: DriverErrorFields): string | undefined {
   const sqlState = error.meta?.driverAdapterError?.cause?.originalCode
   return (
     sqlState ??

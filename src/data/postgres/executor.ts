@@ -1,57 +1,119 @@
-import type { Pool, PoolClient } from 'pg'
+import { createServiceScope, type RequestScope } from '../../domain/request-scope.js'
 import { Semaphore } from '../semaphore.js'
-import type { PlanCacheMode, Statement, StatementExecutor } from '../sql/statement.js'
-import type { Pools } from './pools.js'
-import { CachedQuery } from './query-submittable.js'
+import type {
+  PlanCacheMode,
+  RecordFinder,
+  Statement,
+  StatementExecutor,
+  StatementExecutors,
+} from '../sql/statement.js'
+import type { FairPool } from './fair-pool.js'
+import { createTransactionRunner, type ScopedTransactionRunner } from './transaction.js'
 
 /**
- * The form of `query` with which pg takes a run and tells of its end; its types have only the one that
- * returns what it was given.
+ * Connections to the database by how statements are planned on them. Where there are few, all of them plan
+ * each time.
  */
-interface SubmittableClient<T> {
-  query(submittable: CachedQuery, callback: (error: unknown, rows: readonly T[]) => void): void
+export interface FairPools {
+  readonly custom: FairPool
+  readonly generic?: FairPool
 }
 
-/** Runs a statement, under its name if it has one. */
-export async function executeStatement<T>(
-  client: Pool | PoolClient,
-  { text, values }: Statement,
-  statementNameOf: (text: string) => string,
-): Promise<readonly T[]> {
-  const submittableClient = client as unknown as SubmittableClient<T> // as its source has it, and the statement says what its rows are
-  try {
-    return await new Promise((resolve, reject) => {
-      submittableClient.query(new CachedQuery(text, statementNameOf(text), values), (error, rows) =>
-        error ? reject(error) : resolve(rows),
-      )
-    })
-  } catch (error) {
-    // What comes from the socket knows nothing of who asked.
-    if (error instanceof Error) Error.captureStackTrace(error)
-    throw error
+/** Makes the executors of one request. */
+export type ExecutorFactory = (scope: RequestScope) => StatementExecutors
+
+/** Options of `createExecutorFactory`. */
+interface ExecutorFactoryOptions {
+  readonly pools: FairPools
+  /** Time limit of all statements of one transaction together. */
+  readonly transactionTimeoutMs: number
+  /** Reads plans by Prisma, on its own connections. Undefined: every plan is read by a statement. */
+  readonly finder: RecordFinder | undefined
+}
+
+/** Returns a function that creates the executors of one request. */
+export function createExecutorFactory(options: ExecutorFactoryOptions): ExecutorFactory {
+  const { pools, transactionTimeoutMs, finder } = options
+  const runners: StatementRunners = {
+    runRead: createReadRunner(pools),
+    runWrite: createWriteRunner(pools),
+    runTransaction: createTransactionRunner(pools.custom, transactionTimeoutMs),
+  }
+  return scope => new ScopedExecutors(scope, runners, finder)
+}
+
+interface StatementRunners {
+  readonly runRead: StatementRunner
+  readonly runWrite: StatementRunner
+  readonly runTransaction: ScopedTransactionRunner
+}
+
+/** The executors of one request. There is one for each request, so none is made before it is asked for. */
+class ScopedExecutors implements StatementExecutors {
+  constructor(
+    private readonly scope: RequestScope,
+    private readonly runners: StatementRunners,
+    private readonly finder: RecordFinder | undefined,
+  ) {}
+
+  get reader(): StatementExecutor {
+    return new ScopedExecutor(this.scope, this.runners.runRead, this.finder)
+  }
+
+  get writer(): StatementExecutor {
+    return new ScopedExecutor(this.scope, this.runners.runWrite)
+  }
+
+  transaction<T>(callback: (executor: StatementExecutor) => Promise<T>): Promise<T> {
+    return this.runners.runTransaction(this.scope, callback)
   }
 }
 
+class ScopedExecutor implements StatementExecutor {
+  constructor(
+    private readonly scope: RequestScope,
+    private readonly run: StatementRunner,
+    readonly finder?: RecordFinder | undefined,
+  ) {}
+
+  query<T>(statement: Statement, planCacheMode?: PlanCacheMode): Promise<readonly T[]> {
+    return this.run(this.scope, statement, planCacheMode)
+  }
+}
+
+/** The executors for what the service does for itself: each statement and transaction counts alone. */
+export function createServiceExecutors(executorsFor: ExecutorFactory): StatementExecutors {
+  const withOwnScope = (kind: 'reader' | 'writer'): StatementExecutor => ({
+    query: (statement, planCacheMode) =>
+      executorsFor(createServiceScope())[kind].query(statement, planCacheMode),
+  })
+  const { finder } = executorsFor(createServiceScope()).reader
+  return {
+    reader: { ...withOwnScope('reader'), finder },
+    writer: withOwnScope('writer'),
+    transaction: callback => executorsFor(createServiceScope()).transaction(callback),
+  }
+}
+
+type StatementRunner = <T>(
+  scope: RequestScope,
+  statement: Statement,
+  planCacheMode: PlanCacheMode | undefined,
+) => Promise<readonly T[]>
+
 /**
  * Statements that stand alone go to the pools themselves: finished JSON needs nothing of Prisma, which hands
- * it on at 0.68 to 0.94 of their rate. A short wait for a connection that plans once is cheaper than to plan;
- * behind many that wait another connection is better.
+ * it on at 0.68 to 0.94 of their rate. A short wait for a connection that plans once is cheaper than planning;
+ * when many requests wait, another connection is better.
  */
-export const createReadExecutor = (
-  pools: Pools,
-  statementNameOf: (text: string) => string,
-): StatementExecutor => ({
-  query<T>(statement: Statement, planCacheMode: PlanCacheMode = 'custom') {
-    const { generic } = pools
-    return executeStatement<T>(
-      planCacheMode === 'generic' && generic && generic.waitingCount < generic.options.max
-        ? generic
-        : pools.custom,
-      statement,
-      statementNameOf,
-    )
-  },
-})
+function createReadRunner({ custom, generic }: FairPools): StatementRunner {
+  const isWorthWaiting = (pool: FairPool, { clientId }: RequestScope) =>
+    pool.waitingCount < pool.size || pool.isAvailable(clientId)
+  return (scope, statement, planCacheMode = 'custom') =>
+    planCacheMode === 'generic' && generic && isWorthWaiting(generic, scope)
+      ? generic.query(statement, scope)
+      : custom.query(statement, scope)
+}
 
 /**
  * How long a write waits for a connection that plans once, in ms: more than others of its kind take, unless
@@ -64,21 +126,15 @@ const GENERIC_POOL_WAIT_MS = 25
  * once, so that readers wait for none of them. They are serial in the database anyway, so they wait for their
  * turn here, where it costs nothing, and go elsewhere only if those before them are held up.
  */
-export function createWriteExecutor(
-  pools: Pools,
-  statementNameOf: (text: string) => string,
-): StatementExecutor {
-  const { generic } = pools
-  const semaphore = new Semaphore(generic ? Math.ceil(generic.options.max / 2) : 0)
-  return {
-    async query<T>(statement: Statement, planCacheMode: PlanCacheMode = 'custom') {
-      if (planCacheMode === 'custom' || !generic || !(await semaphore.acquire(GENERIC_POOL_WAIT_MS)))
-        return executeStatement<T>(pools.custom, statement, statementNameOf)
-      try {
-        return await executeStatement<T>(generic, statement, statementNameOf)
-      } finally {
-        semaphore.release()
-      }
-    },
+function createWriteRunner({ custom, generic }: FairPools): StatementRunner {
+  const semaphore = new Semaphore(generic ? Math.ceil(generic.size / 2) : 0)
+  return async (scope, statement, planCacheMode = 'custom') => {
+    if (planCacheMode === 'custom' || !generic || !(await semaphore.acquire(GENERIC_POOL_WAIT_MS)))
+      return custom.query(statement, scope)
+    try {
+      return await generic.query(statement, scope)
+    } finally {
+      semaphore.release()
+    }
   }
 }

@@ -1,13 +1,16 @@
 import { type ClientConfig, Pool, type PoolConfig } from 'pg'
 import type { PlanCacheMode } from '../sql/statement.js'
 
-/**
- * Connections to the database by how statements are planned on them. Where there are few, all of them plan
- * each time.
- */
+/** The connections of one process, by what they are for. */
 export interface Pools {
+  /** Connections of requests on which PostgreSQL plans each statement anew. */
   readonly custom: Pool
+  /** Connections of requests on which PostgreSQL plans a statement once. Where there are few, there are none. */
   readonly generic?: Pool
+  /** Connections of Prisma: what the service reads for itself, and with READ_ENGINE=prisma for requests. */
+  readonly prisma: Pool
+  /** One connection that is never busy for long: for readiness, and to look at the other sessions. */
+  readonly control: Pool
 }
 
 export interface DatabaseSettings {
@@ -26,25 +29,58 @@ export interface DatabaseSettings {
 
 export const APPLICATION_NAME = 'listing-service'
 
+const PRISMA_POOL_SIZE = 2
+/** Time limit of a statement on the control connection, and of connecting, in ms. */
+const CONTROL_TIMEOUT_MS = 2000
+
 /**
  * Half of the connections plan once: most of what is read and written in one statement. Transactions need the
  * others.
  */
-export function openPools(databaseUrl: string, settings: DatabaseSettings): Pools {
+export function openServerPools(databaseUrl: string, settings: DatabaseSettings): Pools {
   const genericPoolSize = Math.floor(settings.poolSize / 2)
   const openWithMode = (planCacheMode: PlanCacheMode, max: number) =>
     openPool(toClientConfig(databaseUrl, planCacheMode), settings, max)
   return {
     custom: openWithMode('custom', settings.poolSize - genericPoolSize),
     ...(genericPoolSize > 0 && { generic: openWithMode('generic', genericPoolSize) }),
+    ...openServicePools(toClientConfig(databaseUrl), settings),
   }
 }
 
-export function openPool(clientConfig: ClientConfig, settings: DatabaseSettings, max: number): Pool {
+/** One connection for requests: the embedded database runs one statement at a time. */
+export const openEmbeddedPools = (clientConfig: ClientConfig, settings: DatabaseSettings): Pools => ({
+  custom: openPool(clientConfig, settings, 1),
+  ...openServicePools(clientConfig, settings),
+})
+
+const openServicePools = (
+  clientConfig: ClientConfig,
+  settings: DatabaseSettings,
+): Pick<Pools, 'prisma' | 'control'> => ({
+  prisma: openPool(
+    clientConfig,
+    settings,
+    settings.readEngine === 'prisma' ? settings.poolSize : PRISMA_POOL_SIZE,
+  ),
+  control: openPool(
+    clientConfig,
+    { ...settings, poolWaitMs: CONTROL_TIMEOUT_MS, statementTimeoutMs: CONTROL_TIMEOUT_MS },
+    1,
+  ),
+})
+
+export const endPools = async ({ custom, generic, prisma, control }: Pools): Promise<void> => {
+  await Promise.all([custom, generic, prisma, control].map(pool => pool?.end()))
+}
+
+const ignoreError = (): void => undefined
+
+function openPool(clientConfig: ClientConfig, settings: DatabaseSettings, max: number): Pool {
   const pool = new Pool({ ...toPoolConfig(clientConfig, settings), max })
-  // A connection that is lost while nobody uses it is replaced at the next use; without a listener the
-  // process would end.
-  pool.on('error', () => undefined)
+  // A lost connection is replaced at its next use. Without these listeners its loss would end the process.
+  pool.on('error', ignoreError)
+  pool.on('connect', client => client.on('error', ignoreError))
   return pool
 }
 

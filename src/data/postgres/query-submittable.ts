@@ -1,4 +1,5 @@
-import { type Connection, types as readers, type Submittable } from 'pg'
+import { type ClientBase, type Connection, types as readers, type Submittable } from 'pg'
+import type { Statement } from '../sql/statement.js'
 
 /** How a column's text is read; its name is that of the member in a row. */
 interface ColumnParser {
@@ -123,3 +124,22 @@ function toParameterText(value: unknown): string | null {
 
 const toArrayElement = (item: unknown): string =>
   item === null ? 'NULL' : `"${String(item).replaceAll(/["\\]/g, String.raw`\$&`)}"`
+
+/**
+ * The form of `query` with which pg takes a submittable and reports its end; its types have only the one that
+ * returns what it was given.
+ */
+interface SubmittableClient<T> {
+  query(submittable: CachedQuery, callback: (error: Error | null, rows: readonly T[]) => void): void
+}
+
+/** Runs a statement on a connection, under its name if it has one. */
+export function submitStatement<T>(
+  client: ClientBase,
+  { text, values }: Statement,
+  name: string,
+  callback: (error: Error | null, rows: readonly T[]) => void,
+): void {
+  const submittableClient = client as unknown as SubmittableClient<T> // as its source has it, and the statement says what its rows are
+  submittableClient.query(new CachedQuery(text, name, values), callback)
+}

@@ -20,7 +20,7 @@ export type PlanCacheMode = 'custom' | 'generic'
 export interface StatementExecutor {
   query<T>(statement: Statement, planCacheMode?: PlanCacheMode): Promise<readonly T[]>
   /** Tried before a statement is built. Undefined: every plan is read by a statement. */
-  readonly finder?: RecordFinder
+  readonly finder?: RecordFinder | undefined
 }
 
 /** A record with its version and its cursor. */

@@ -95,12 +95,12 @@ export async function runOptimistically<T>(
  * @throws ProblemError, also for what the database refuses or cannot do now.
  */
 export async function runInTransaction<T>(
-  { transaction }: Pick<StatementExecutors, 'transaction'>,
+  executors: Pick<StatementExecutors, 'transaction'>,
   callback: WriteCallback<T>,
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await transaction(async executor => {
+      return await executors.transaction(async executor => {
         await executor.query(LOCK_CHANGE_LOG, 'generic')
         return callback(new UnitOfWork(executor))
       })

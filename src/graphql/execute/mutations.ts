@@ -20,10 +20,11 @@ export async function resolveMutationField(name: string, rootField: RootFieldCon
   const { port, context, args } = rootField
   if (name === 'deleteProperty') return deleteProperty(rootField)
   const view = viewOf(PROPERTY, rootField)
+  const writing = port.writing.forRequest(context.scope)
   if (name === 'createDraft')
-    return writtenJsonOf(port.writing.create(readPropertyInput(inputArgumentOf(args)), context.actor, view))
+    return writtenJsonOf(writing.create(readPropertyInput(inputArgumentOf(args)), context.actor, view))
   return writtenJsonOf(
-    port.writing.update(
+    writing.update(
       listingKeyOf(args),
       readChangeInput(name, args),
       context.actor,
@@ -56,7 +57,7 @@ async function deleteProperty({
     getObjectType(selectionContext, 'DeletedProperty'),
     fieldNodes,
   )
-  await port.writing.remove(key, context.actor, readPrecondition(args))
+  await port.writing.forRequest(context.scope).remove(key, context.actor, readPrecondition(args))
   const values = new Map([
     ['id', toGlobalId({ of: PROPERTY, key })],
     ['ListingKey', key],

@@ -48,9 +48,9 @@ const connectionSelectionOf = memoize(function connectionSelectionOf(
 
 /** Returns null for a record that does not exist or that the actor cannot see. */
 async function resolveRecord(of: Entity, key: string, rootField: RootFieldContext): Promise<string> {
-  const { actor, serviceRoot } = rootField.context
-  const request = { ...viewOf(of, rootField), serviceRoot }
-  const record = await rootField.port.reading.get(of, key, request, actor)
+  const { port, context } = rootField
+  const request = { ...viewOf(of, rootField), serviceRoot: context.serviceRoot }
+  const record = await port.reading.forRequest(context.scope).get(of, key, request, context.actor)
   return record?.json ?? 'null'
 }
 
@@ -68,13 +68,15 @@ async function resolveConnection(
   const query = cachedQueryOf(collected, args, () =>
     toPageQuery(readQueryArguments(port, of, args), selection, pagination),
   )
-  const window = await port.reading.findWindow(
-    of,
-    { query, representation: GRAPHQL_REPRESENTATION, serviceRoot: context.serviceRoot },
-    context.actor,
-    pagination,
-    selection.requested,
-  )
+  const window = await port.reading
+    .forRequest(context.scope)
+    .findWindow(
+      of,
+      { query, representation: GRAPHQL_REPRESENTATION, serviceRoot: context.serviceRoot },
+      context.actor,
+      pagination,
+      selection.requested,
+    )
   return selection.render(window)
 }
 

@@ -91,13 +91,14 @@ export class PropertyChangeSubscription {
   /** Listings that are told to be outside the filter: it is told once. */
   readonly #excludedKeys = new LRUCache<string, true>({ max: MAX_EXCLUDED_LISTINGS })
   readonly #query: Query
-
+  readonly #changes: ChangeService
   readonly #selection: ChangeSelection
   readonly #hasFilter: boolean
 
   /** @throws ProblemError of the arguments and the selection */
   constructor(private readonly parts: PropertyChangeSubscriptionParts) {
-    const { port, selectionContext, collected, args } = parts
+    const { port, selectionContext, collected, args, context } = parts
+    this.#changes = port.changes.forRequest(context.scope)
     const narrowed = readQueryArguments(port, PROPERTY, args)
     this.#selection = readChangeSelection(selectionContext, port, collected)
     this.#query = { ...narrowed, ...this.#selection.propertySelection.query }
@@ -106,8 +107,8 @@ export class PropertyChangeSubscription {
 
   /** Finds where in the log they begin, and whether the query can be asked at all. */
   async createSourceStream(): Promise<SourceStreamFactory> {
-    const { port, context, args } = this.parts
-    const newest = await port.changes.latestSequence(context.actor)
+    const { context, args } = this.parts
+    const newest = await this.#changes.latestSequence(context.actor)
     await this.#readListings([])
     const since = args['since'] ?? undefined
     const start = since === undefined ? newest : checkSince(String(since), newest)
@@ -116,7 +117,7 @@ export class PropertyChangeSubscription {
 
   async *#streamChanges(start: string, signal: AbortSignal): AsyncGenerator<string> {
     const changeSignal = new Signal()
-    const unfollow = this.parts.port.changes.subscribe(() => changeSignal.notify())
+    const unfollow = this.#changes.subscribe(() => changeSignal.notify())
     try {
       let last = start
       while (!signal.aborted) {
@@ -138,11 +139,7 @@ export class PropertyChangeSubscription {
     | undefined
   > {
     try {
-      const events = await this.parts.port.changes.eventsAfter(
-        last,
-        EVENT_PAGE_SIZE,
-        this.parts.context.actor,
-      )
+      const events = await this.#changes.eventsAfter(last, EVENT_PAGE_SIZE, this.parts.context.actor)
       return {
         changes: await this.#renderChanges(events.filter(e => e.isVisible)),
         last: events.at(-1)?.sequence,
@@ -165,7 +162,7 @@ export class PropertyChangeSubscription {
   }
 
   async #readListings(keys: readonly string[]): Promise<ReadonlyMap<string, SelectionResults>> {
-    const found = await this.parts.port.changes.findListings(
+    const found = await this.#changes.findListings(
       keys,
       { query: this.#query, representation: GRAPHQL_REPRESENTATION },
       this.parts.context.actor,

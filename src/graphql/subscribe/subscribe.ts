@@ -84,6 +84,7 @@ function toResponseStream(
     next: () => generator.next(),
     return: () => {
       controller.abort()
+      context.scope.abort()
       return generator.return(undefined)
     },
     [Symbol.asyncIterator]() {

@@ -1,9 +1,10 @@
-import type { ErrorRequestHandler, Request, RequestHandler } from 'express'
+import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
 import type { GraphQLSchema } from 'graphql'
 import type { Config } from '../../config/config.js'
 import { fail } from '../../errors/problem.js'
 import { authorizationOf } from '../../http/auth/authorization.js'
 import type { TokenVerifier } from '../../http/auth/bearer.js'
+import { openRequestScope } from '../../http/request-scope.js'
 import { createExecutor, type Executor } from '../execute/executor.js'
 import type { ServicePort } from '../execute/root-field.js'
 import type { CostLimits } from '../limits/cost.js'
@@ -66,7 +67,7 @@ export interface GraphQLHandlerParts extends GraphQLEngineParts, ContextParts {
   readonly config: GraphQLEngineParts['config'] &
     CostLimits &
     Pick<Config, 'introspection' | 'maxQueryLength' | 'maxBodyBytes'>
-  readonly verifier: Pick<TokenVerifier, 'verify'>
+  readonly verifier: Pick<TokenVerifier, 'authenticate'>
   readonly engine?: GraphQLEngine
 }
 
@@ -84,12 +85,12 @@ export function serveGraphQL({
   apollo.startInBackgroundHandlingStartupErrorsByLoggingAndFailingAllRequests()
 
   /** The order of the checks is that of what they tell: without a token nobody learns what there is. */
-  async function respond(req: Request): Promise<GraphQLHttpResponse> {
-    const actor = await verifier.verify(authorizationOf(req))
+  async function respond(req: Request, res: Response): Promise<GraphQLHttpResponse> {
+    const token = await verifier.authenticate(authorizationOf(req))
     if (req.path === SDL_PATH && config.introspection) return toSdlResponse(req, sdl)
     if (req.path !== '/') fail({ kind: 'NotFound', what: `resource ${GRAPHQL_PATH}${req.path}` })
     const apolloRequest = await readApolloRequest(req, config)
-    const context = createContext({ report, serviceRoot }, actor, req)
+    const context = createContext({ report, serviceRoot }, token.actor, openRequestScope(res, token), req)
     const documentText = documentTextOf(apolloRequest)
     if (documentText !== undefined) checkDocumentLimits(documentText)
     return toHttpResponse(

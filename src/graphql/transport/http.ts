@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { HeaderMap, type HTTPGraphQLRequest, type HTTPGraphQLResponse } from '@apollo/server'
-import type { ErrorRequestHandler, Request, RequestHandler } from 'express'
+import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
 import type { Config } from '../../config/config.js'
 import type { Actor } from '../../domain/actor.js'
+import type { RequestScope } from '../../domain/request-scope.js'
 import { fail, type Problem, problemsOf } from '../../errors/problem.js'
 import { checkMediaType, readBody } from '../../http/body.js'
 import { failureHeaders } from '../../http/errors.js'
@@ -33,9 +34,11 @@ export interface ContextParts {
 export const createContext = (
   { report, serviceRoot }: ContextParts,
   actor: Actor,
+  scope: RequestScope,
   req: IncomingMessage,
 ): GraphQLContext => ({
   actor,
+  scope,
   report: error => report(error, req),
   serviceRoot: () => serviceRoot(req),
 })
@@ -55,14 +58,14 @@ export const maxJsonDepthOf = ({ maxDepth }: Pick<Config, 'maxDepth'>): number =
  * becomes of a request, the answer has the shape of GraphQL, and nothing is left to Express.
  */
 export function toRequestHandlers(
-  respond: (req: Request) => Promise<GraphQLHttpResponse>,
+  respond: (req: Request, res: Response) => Promise<GraphQLHttpResponse>,
   report: ErrorReporter,
 ): [RequestHandler, ErrorRequestHandler] {
   const toResponseOfError = (error: unknown, req: Request) =>
     toErrorResponse(problemsOf(error, fault => report(fault, req))[0], req)
   return [
     (req, res) => {
-      respond(req)
+      respond(req, res)
         .catch((error: unknown) => toResponseOfError(error, req))
         .then(response => sendHttpResponse(res, response))
     },

@@ -7,6 +7,7 @@ import type { TokenVerifier } from '../../http/auth/bearer.js'
 import { watchTokenExpiry } from '../../http/auth/token-expiry.js'
 import { createMediaTypeNegotiator } from '../../http/negotiate.js'
 import { markEndless } from '../../http/pipeline.js'
+import { openRequestScope } from '../../http/request-scope.js'
 import { toGraphQLError } from '../errors.js'
 import type { RawExecutionResult } from '../execute/executor.js'
 import { renderResult } from '../execute/raw-json.js'
@@ -47,7 +48,8 @@ async function sendEventStream(
 ): Promise<void> {
   const authorization = authorizationOf(req)
   const verifiedToken = await verifier.authenticate(authorization)
-  const context = createContext(contextParts, verifiedToken.actor, req)
+  const scope = openRequestScope(res, verifiedToken)
+  const context = createContext(contextParts, verifiedToken.actor, scope, req)
   const params = await readRequestParams(req, config)
   const prepared = operations.prepare(() => params, context)
   const isPrepared = 'document' in prepared

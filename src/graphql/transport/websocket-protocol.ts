@@ -12,12 +12,14 @@ import {
 } from 'graphql-ws'
 import type { WebSocket } from 'ws'
 import type { Config } from '../../config/config.js'
+import type { RequestScope } from '../../domain/request-scope.js'
 import { toFailure } from '../../errors/catalog.js'
 import { fail, ProblemError, problemsOf } from '../../errors/problem.js'
 import { authorizationInPayload, authorizationOf } from '../../http/auth/authorization.js'
 import type { TokenVerifier } from '../../http/auth/bearer.js'
 import { watchTokenExpiry } from '../../http/auth/token-expiry.js'
 import type { RateLimiter } from '../../http/rate-limit.js'
+import { createOperationScope } from '../../http/request-scope.js'
 import type { GraphQLContext } from '../context.js'
 import { renderResult } from '../execute/raw-json.js'
 import type { ExecutableOperation, StreamingOperations } from '../subscribe/operations.js'
@@ -39,12 +41,15 @@ export interface WebSocketPeer {
   /** Closes the connection, with a code of the protocol. */
   readonly close: (code: number, reason: string) => void
   readonly resultPlaceholders: ResultPlaceholders
+  /** The scopes of the operations that run, by their ids. */
+  readonly scopes: Map<string, RequestScope>
   session?: PeerSession
 }
 
 interface PeerSession {
   readonly authorization: string
-  readonly context: GraphQLContext
+  readonly clientId: string
+  readonly createContextFor: (scope: RequestScope) => GraphQLContext
   readonly stopTokenWatch: () => void
 }
 
@@ -69,10 +74,16 @@ export function createWebSocketProtocol(parts: WebSocketProtocolParts): Server<W
   return makeServer<ConnectionInitMessage['payload'], WebSocketPeer>({
     connectionInitWaitTimeout: CONNECTION_INIT_TIMEOUT_MS,
     onConnect: context => authenticate(context, parts),
-    onSubscribe: (context, _id, payload) => prepareOperation(context, payload, parts),
+    onSubscribe: (context, id, payload) => prepareOperation(context, id, payload, parts),
     onNext: ({ extra }, _id, _payload, _args, result) =>
       extra.resultPlaceholders.create(renderResult(result)),
-    onClose: ({ extra }) => extra.session?.stopTokenWatch(),
+    onComplete: ({ extra }, id) => {
+      extra.scopes.delete(id)
+    },
+    onClose: ({ extra }) => {
+      extra.session?.stopTokenWatch()
+      for (const scope of extra.scopes.values()) scope.abort()
+    },
     subscribe: start,
     execute: start,
   })
@@ -104,7 +115,8 @@ async function authenticate(
     if (extra.socket.readyState !== extra.socket.OPEN) stopTokenWatch()
     extra.session = {
       authorization,
-      context: createContext({ report, serviceRoot }, verifiedToken.actor, req),
+      createContextFor: scope => createContext({ report, serviceRoot }, verifiedToken.actor, scope, req),
+      clientId: verifiedToken.clientId,
       stopTokenWatch,
     }
     return true
@@ -116,13 +128,15 @@ async function authenticate(
 
 function prepareOperation(
   { extra, subscriptions }: PeerContext,
+  id: string,
   payload: SubscribePayload,
   { schema, operations, meter, config }: WebSocketProtocolParts,
 ) {
   const { session } = extra
   // The package asks only for those that onConnect has let in.
   if (!session) throw new Error('An operation of nobody')
-  const { context, authorization } = session
+  const { authorization } = session
+  const context = session.createContextFor(createOperationScope(session.clientId))
   const prepared = operations.prepare(() => {
     const { isExceeded: isLimitExceeded, resetSeconds } = meter.consume(authorization)
     if (isLimitExceeded) fail({ kind: 'TooManyRequests', retryAfter: resetSeconds })
@@ -135,6 +149,7 @@ function prepareOperation(
     return payload
   }, context)
   if (!('document' in prepared)) return prepared as GraphQLError[] // it is only read
+  extra.scopes.set(id, context.scope)
   const { operationName } = payload
   return {
     schema,

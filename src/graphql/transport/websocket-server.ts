@@ -71,7 +71,13 @@ export class GraphQLWebSocketServer {
   #openConnection(socket: WebSocket, req: IncomingMessage): void {
     const { config } = this.#parts
     const close = (code: number, reason: string) => closeWithTimeout(socket, code, reason)
-    const peer: WebSocketPeer = { socket, req, close, resultPlaceholders: new ResultPlaceholders() }
+    const peer: WebSocketPeer = {
+      socket,
+      req,
+      close,
+      resultPlaceholders: new ResultPlaceholders(),
+      scopes: new Map(),
+    }
     // A client that breaks the rules of WebSocket is closed by the package, one that goes away needs no
     // answer.
     socket.on('error', () => undefined)
@@ -92,7 +98,7 @@ export class GraphQLWebSocketServer {
   }
 
   #receiveMessage(
-    { socket, req }: WebSocketPeer,
+    { socket, req, scopes }: WebSocketPeer,
     text: string,
     handle: (text: string) => Promise<void>,
   ): void {
@@ -103,7 +109,10 @@ export class GraphQLWebSocketServer {
     // The package would take them for a fault of the service.
     else if (isServerMessage(message))
       closeWithTimeout(socket, CloseCode.BadRequest, 'Only a server sends messages of this type')
-    else
+    else {
+      // The package ends subscriptions. Of an operation with one result it only drops the result.
+      if (isObject(message) && message['type'] === MessageType.Complete)
+        scopes.get(String(message['id']))?.abort()
       handle(text).catch((error: unknown) =>
         closeWithTimeout(
           socket,
@@ -111,6 +120,7 @@ export class GraphQLWebSocketServer {
           toCloseReason(error, fault => this.#parts.report(fault, req)),
         ),
       )
+    }
   }
 }
 

@@ -39,6 +39,11 @@ export interface VerifiedToken {
   readonly validUntil: number
   /** The token's name in memory. */
   readonly name: string
+  /**
+   * The client that the token was issued to: `client_id`, else `sub`, else the token itself. The service
+   * divides its connections among clients.
+   */
+  readonly clientId: string
 }
 
 const CLOCK_TOLERANCE_S = 30
@@ -69,7 +74,8 @@ export function createTokenVerifier(
     const name = tokenFingerprint(token)
     const cached = findCached(name)
     if (cached) return cached
-    const verified = { ...(await verifyToken(token, config, keySet)), name }
+    const { clientId = `token ${name}`, ...claims } = await verifyToken(token, config, keySet)
+    const verified = { ...claims, name, clientId }
     cache.set(name, verified)
     return verified
   }
@@ -109,8 +115,10 @@ export const readBearerToken = (authorization: string | undefined): string =>
 const findBearerToken = (authorization = ''): string | undefined =>
   /^\s*bearer(?:\s+(.*))?$/i.exec(authorization)?.[1]?.trim() || undefined
 
-/** What a token says, before it has a name. */
-type VerifiedClaims = Omit<VerifiedToken, 'name'>
+/** The claims of a token, before it has a name. */
+interface VerifiedClaims extends Omit<VerifiedToken, 'name' | 'clientId'> {
+  readonly clientId: string | undefined
+}
 
 async function verifyToken(
   token: string,
@@ -209,7 +217,17 @@ function toVerifiedClaims(
   const end = payload.exp ?? refuseToken('its claim exp is missing')
   if (end > Date.now() / 1000 + config.maxTokenDays * DAY_S + CLOCK_TOLERANCE_S)
     refuseToken(`it ends more than ${config.maxTokenDays} days ahead`)
-  return { actor: toActor(payload), validUntil: Math.min((end + CLOCK_TOLERANCE_S) * 1000, freshUntil) }
+  return {
+    actor: toActor(payload),
+    validUntil: Math.min((end + CLOCK_TOLERANCE_S) * 1000, freshUntil),
+    clientId: readClientId(payload),
+  }
+}
+
+/** A claim that is no text names no client. */
+function readClientId(claims: JwtPayload): string | undefined {
+  const name = ['client_id', 'sub'].find(claim => typeof claims[claim] === 'string' && claims[claim] !== '')
+  return name && `${name} ${String(claims[name])}`
 }
 
 function toActor(claims: JwtPayload): Actor {

@@ -18,7 +18,9 @@ import {
 } from './request-references.js'
 
 /** What the requests of a batch are executed with. */
-export interface BatchContext extends ODataServices {
+export interface BatchContext {
+  /** The services for one request or group of the batch: each waits on its own account. */
+  readonly servicesFor: () => ODataServices
   readonly config: DispatchConfig
   readonly verifier: TokenVerifier
   readonly report: (error: unknown) => string
@@ -77,7 +79,11 @@ export class BatchExecutor {
     for (const request of step.requests) {
       try {
         responses.push(
-          await this.#executeRequest(await this.#authenticate(request), this.context, this.#references),
+          await this.#executeRequest(
+            await this.#authenticate(request),
+            this.context.servicesFor(),
+            this.#references,
+          ),
         )
       } catch (error) {
         return { step, responses: [this.#toErrorResponse(request, error)], failedIndex: 0 }
@@ -89,6 +95,7 @@ export class BatchExecutor {
   /** A group is one transaction: what succeeded before the one that failed is taken back (Part 1, 11.7.4). */
   async #executeAtomicityGroup(step: BatchStep): Promise<BatchStepResult> {
     const { requests } = step
+    const services = this.context.servicesFor()
     let index = 0
     const each = async <F, T>(
       items: readonly F[],
@@ -101,18 +108,15 @@ export class BatchExecutor {
     try {
       const authenticated = await each(requests, request => this.#authenticate(request))
       const keys = await each(authenticated, one => this.#keysToLock(one, step))
-      const { answers: responses, known } = await this.context.writing.transaction(
-        keys.flat(),
-        async writing => {
-          const attemptReferences = new Map(this.#references)
-          return {
-            answers: await each(authenticated, one =>
-              this.#executeRequest(one, { ...this.context, writing }, attemptReferences),
-            ),
-            known: attemptReferences,
-          }
-        },
-      )
+      const { answers: responses, known } = await services.writing.transaction(keys.flat(), async writing => {
+        const attemptReferences = new Map(this.#references)
+        return {
+          answers: await each(authenticated, one =>
+            this.#executeRequest(one, { reading: services.reading, writing }, attemptReferences),
+          ),
+          known: attemptReferences,
+        }
+      })
       for (const [name, reference] of known) this.#references.set(name, reference)
       if (step.atomicityGroup !== undefined) this.#references.set(step.atomicityGroup, { succeeded: true })
       return { step, responses }

@@ -19,18 +19,27 @@ afterEach(() => {
 
 /** Half of a port that only notes what it is asked. */
 function noting<T extends object>(): T {
-  const note = (_: object, name: string | symbol) => async () => {
-    asked.push(String(name))
-    return null
-  }
-  return new Proxy({}, { get: note }) as T // every member is a function here
+  const note = (_: object, name: string | symbol) =>
+    name === 'forRequest'
+      ? () => port
+      : async () => {
+          asked.push(String(name))
+          return null
+        }
+  const port = new Proxy({}, { get: note }) as T // every member is a function here
+  return port
 }
 
 /** The adapter alone, on a port. */
 async function start(env: Readonly<Record<string, string>> = {}) {
   const config = readConfig({ ...ENV, ...env })
   const verifier = {
-    verify: async () => ({ scopes: new Set(['listings:read']), audience: 'public' as const }),
+    authenticate: async () => ({
+      actor: { scopes: new Set(['listings:read']), audience: 'public' as const },
+      validUntil: Number.POSITIVE_INFINITY,
+      name: 'a token',
+      clientId: 'a client',
+    }),
   }
   const handlers = serveGraphQL({
     reading: noting<ReadService>(),

@@ -4,7 +4,11 @@ import { request, serve } from './exchange.js'
 
 describe('health', () => {
   const start = async (isReady: () => Promise<boolean>, draining = false) => {
-    const handler = serveHealth({ isReady, isDraining: () => draining })
+    const handler = serveHealth({
+      checkDatabase: async () => ({ isReady: await isReady(), clockAheadMs: 0 }),
+      isDraining: () => draining,
+      onClockAhead: () => expect.unreachable(),
+    })
     return (await serve((req, res) => handler(req, res, () => res.writeHead(404).end()))).port
   }
   const probe = async (port: number, path = '/health/ready') => {
@@ -28,5 +32,39 @@ describe('health', () => {
     expect(await probe(port, '/health/live?x')).toEqual([200, 'live'])
     expect(await request(port, 'HEAD', '/health/live')).toMatchObject({ status: 200, body: '' })
     expect((await request(port, 'POST', '/health/live')).status).toBe(404)
+  })
+
+  test('probes at the same time share one look at the database', async () => {
+    let looks = 0
+    const port = await start(async () => {
+      looks += 1
+      await new Promise(resolve => setTimeout(resolve, 200))
+      return true
+    })
+    const probes = await Promise.all(Array.from({ length: 20 }, () => probe(port)))
+    expect(new Set(probes.map(String))).toEqual(new Set(['200,ready']))
+    // One before the first probe, and one or two for them.
+    expect(looks).toBeLessThanOrEqual(3)
+  })
+
+  test('a clock that is ahead by more than a minute: told once, and shown to each probe', async () => {
+    const reported: number[] = []
+    let clockAheadMs = 59_000
+    const handler = serveHealth({
+      checkDatabase: async () => ({ isReady: true, clockAheadMs }),
+      isDraining: () => false,
+      onClockAhead: aheadMs => reported.push(aheadMs),
+    })
+    const { port } = await serve((req, res) => handler(req, res, () => res.writeHead(404).end()))
+    const ready = async () => JSON.parse((await request(port, 'GET', '/health/ready')).body) as unknown
+    expect(await ready()).toEqual({ status: 'ready' })
+    clockAheadMs = 3_600_400
+    expect(await ready()).toEqual({ status: 'ready', clockAheadSeconds: 3600 })
+    expect(await ready()).toEqual({ status: 'ready', clockAheadSeconds: 3600 })
+    clockAheadMs = 0
+    expect(await ready()).toEqual({ status: 'ready' })
+    clockAheadMs = 70_000
+    expect(await ready()).toEqual({ status: 'ready', clockAheadSeconds: 70 })
+    expect(reported).toEqual([3_600_400, 70_000])
   })
 })

@@ -1,0 +1,232 @@
+import type { ClientConfig, Pool, PoolClient } from 'pg'
+import type { Abortable, RequestScope } from '../../domain/request-scope.js'
+import { type Problem, ProblemError, withCause } from '../../errors/problem.js'
+import { type BlockingSession, describeSession } from '../blocking-session.js'
+import { FairSemaphore } from '../fair-semaphore.js'
+import type { Statement } from '../sql/statement.js'
+import { sendCancelRequest } from './cancel-request.js'
+import { sqlStateOf } from './errors.js'
+import type { LockMonitor, RunningStatement } from './lock-monitor.js'
+import { submitStatement } from './query-submittable.js'
+
+export interface FairPoolOptions {
+  readonly pool: Pool
+  /** The number of requests that use the pool at a time. */
+  readonly size: number
+  /** Where the server answers, for cancel requests. */
+  readonly clientConfig: ClientConfig
+  /** The longest time that a request may wait, in ms. */
+  readonly maxWaitMs: number
+  readonly statementNameOf: (text: string) => string
+  /** Absent where no statement waits for the locks of another. */
+  readonly lockMonitor: LockMonitor | undefined
+}
+
+const CANCELED: Problem = { kind: 'Unavailable', reason: 'canceled' }
+const BUSY: Problem = { kind: 'Unavailable', reason: 'busy' }
+const QUERY_CANCELED = '57014'
+const LOCK_NOT_AVAILABLE = '55P03'
+
+/**
+ * A statement whose request is aborted gets this time to end without a cancel request, in ms: the server
+ * starts a process for each of those.
+ */
+const CANCEL_DELAY_MS = 100
+
+/** A quarter of the connections is for clients that hold none. */
+const reservedOf = (size: number): number => (size > 1 ? Math.max(1, Math.round(size / 4)) : 0)
+
+/** Connections that requests share fairly: a client that asks for much leaves some to the others. */
+export class FairPool {
+  readonly #options: FairPoolOptions
+  readonly #semaphore: FairSemaphore
+
+  constructor(options: FairPoolOptions) {
+    this.#options = options
+    this.#semaphore = new FairSemaphore({ permits: options.size, reserved: reservedOf(options.size) })
+  }
+
+  get size(): number {
+    return this.#options.size
+  }
+
+  get waitingCount(): number {
+    return this.#semaphore.waitingCount
+  }
+
+  /** Returns true if the client would get a connection at once. */
+  isAvailable(clientId: string): boolean {
+    return this.#semaphore.isAvailable(clientId)
+  }
+
+  /**
+   * Runs one statement on a connection.
+   * @throws ProblemError Unavailable 'busy' if there is none in time, 'canceled' if nobody wants the answer.
+   */
+  async query<T>(statement: Statement, scope: RequestScope): Promise<readonly T[]> {
+    const connection = await this.#acquire(scope)
+    try {
+      return await connection.query<T>(statement)
+    } catch (error) {
+      throw withCallerStack(error)
+    } finally {
+      this.#release(connection)
+    }
+  }
+
+  /** Lends a connection for as long as the work takes. */
+  async withConnection<T>(
+    scope: RequestScope,
+    callback: (connection: PooledConnection) => Promise<T>,
+  ): Promise<T> {
+    const connection = await this.#acquire(scope)
+    try {
+      return await callback(connection)
+    } catch (error) {
+      throw withCallerStack(error)
+    } finally {
+      this.#release(connection)
+    }
+  }
+
+  #acquire(scope: RequestScope): Promise<PooledConnection> {
+    if (scope.isAborted) return Promise.reject(new ProblemError(CANCELED))
+    return this.#semaphore.tryAcquire(scope.clientId)
+      ? this.#connect(scope)
+      : this.#waitForPermit(scope).then(() => this.#connect(scope))
+  }
+
+  #connect(scope: RequestScope): Promise<PooledConnection> {
+    return new Promise((resolve, reject) => {
+      this.#options.pool.connect((error, client) => {
+        if (client) return resolve(new PooledConnection(client, scope, this.#options))
+        this.#semaphore.release(scope.clientId)
+        reject(error)
+      })
+    })
+  }
+
+  #release(connection: PooledConnection): void {
+    connection.release()
+    this.#semaphore.release(connection.scope.clientId)
+  }
+
+  async #waitForPermit(scope: RequestScope): Promise<void> {
+    const { maxWaitMs, size } = this.#options
+    const outcome = await this.#semaphore.acquire(scope, Math.max(0, maxWaitMs - scope.waitedMs))
+    if (outcome === 'acquired') return
+    if (outcome === 'aborted') throw new ProblemError(CANCELED)
+    throw withCause(
+      BUSY,
+      new Error(
+        `waited ${Math.round(scope.waitedMs)} ms, at last for a database connection: the pool has ${size}, and ${this.waitingCount} other requests wait`,
+      ),
+    )
+  }
+}
+
+/** An error from the socket knows nothing of its caller. */
+function withCallerStack(error: unknown): unknown {
+  if (error instanceof Error && !(error instanceof ProblemError)) Error.captureStackTrace(error)
+  return error
+}
+
+/** A connection while one request uses it. */
+export class PooledConnection implements RunningStatement, Abortable {
+  readonly pid: number
+  startedAt = 0
+  blockedBy: BlockingSession | undefined
+  readonly #client: PoolClient
+  readonly #options: FairPoolOptions
+  /** Why the statement that runs is canceled. */
+  #cancelReason: ProblemError | undefined
+  #cancelTimer: NodeJS.Timeout | undefined
+  #pendingCancel: Promise<boolean> | undefined
+  #isUnusable = false
+
+  constructor(
+    client: PoolClient,
+    readonly scope: RequestScope,
+    options: FairPoolOptions,
+  ) {
+    this.#client = client
+    this.#options = options
+    this.pid = (client as unknown as { readonly processID: number }).processID // as pg's source has it
+  }
+
+  /**
+   * Runs a statement. It is canceled when the request is aborted, and when the request has waited too long
+   * for locks.
+   */
+  query<T>(statement: Statement): Promise<readonly T[]> {
+    if (this.scope.isAborted) return Promise.reject(new ProblemError(CANCELED))
+    const { lockMonitor, statementNameOf } = this.#options
+    this.startedAt = performance.now()
+    lockMonitor?.add(this)
+    this.scope.add(this)
+    return new Promise((resolve, reject) => {
+      submitStatement<T>(this.#client, statement, statementNameOf(statement.text), (error, rows) => {
+        const failure = error ? this.#toFailure(error) : undefined
+        const pendingCancel = this.#finish()
+        if (pendingCancel) void pendingCancel.then(() => (failure ? reject(failure) : resolve(rows)))
+        else if (failure) reject(failure)
+        else resolve(rows)
+      })
+    })
+  }
+
+  cancelWait(): void {
+    const wait = this.blockedBy ? ` for a lock of ${describeSession(this.blockedBy)}` : ''
+    this.#cancel(withCause(BUSY, new Error(`waited ${Math.round(this.scope.waitedMs)} ms, at last${wait}`)))
+  }
+
+  /** Gives the connection back. No statement may be running. */
+  release(): void {
+    this.#client.release(this.#isUnusable)
+  }
+
+  /** Ends a transaction without its changes, if the connection is not lost: then the server has done so. */
+  async rollback(): Promise<void> {
+    await this.#client.query('rollback').catch(() => {
+      this.#isUnusable = true
+    })
+  }
+
+  /** Ends the statement that runs, unless it ends at once. */
+  abort(): void {
+    this.#cancelTimer = setTimeout(() => this.#cancel(new ProblemError(CANCELED)), CANCEL_DELAY_MS)
+  }
+
+  #cancel(reason: ProblemError): void {
+    if (this.#pendingCancel) return
+    this.#cancelReason = reason
+    this.#pendingCancel = sendCancelRequest(this.#client, this.#options.clientConfig)
+  }
+
+  /** Ends a statement. If it was canceled, nothing more is sent before the signal is known to have come. */
+  #finish(): Promise<void> | undefined {
+    this.scope.delete(this)
+    this.#options.lockMonitor?.delete(this)
+    if (this.#cancelTimer) clearTimeout(this.#cancelTimer)
+    return this.#pendingCancel && this.#finishCancel(this.#pendingCancel)
+  }
+
+  async #finishCancel(pendingCancel: Promise<boolean>): Promise<void> {
+    if (!(await pendingCancel)) this.#isUnusable = true
+    this.#pendingCancel = undefined
+    this.#cancelReason = undefined
+  }
+
+  #toFailure(error: Error): Error {
+    const sqlState = sqlStateOf(error)
+    // After anything but an error of the statement itself, the connection may be lost.
+    if (!isStatementError(error)) this.#isUnusable = true
+    if (this.#cancelReason && (sqlState === QUERY_CANCELED || this.#isUnusable)) return this.#cancelReason
+    if (sqlState === LOCK_NOT_AVAILABLE && this.blockedBy)
+      error.message += `: waited for a lock of ${describeSession(this.blockedBy)}`
+    return error
+  }
+}
+
+/** Returns true for an error after which PostgreSQL takes the next statement; the others end the session. */
+const isStatementError = (error: Error): boolean => 'severity' in error && error.severity === 'ERROR'

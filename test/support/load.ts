@@ -1,0 +1,104 @@
+import { Agent, type ClientRequest, request } from 'node:http'
+
+/** An answer, as far as load is judged by it. */
+export interface TimedResponse {
+  readonly status: number
+  readonly ms: number
+}
+
+/** A request that can be given up. */
+export interface PendingRequest {
+  /** The status; undefined if it was given up. */
+  readonly status: Promise<number | undefined>
+  /** Closes the connection without waiting for the answer. */
+  abort(): void
+}
+
+interface LoadRequest {
+  readonly method?: string
+  readonly body?: unknown
+}
+
+/** A client that sends many requests at a time. Each client has one token. */
+export class LoadClient {
+  readonly #base: string
+  readonly #token: string
+  readonly #agent = new Agent({ keepAlive: true })
+
+  constructor(base: string, token: string) {
+    this.#base = base
+    this.#token = token
+  }
+
+  /** Sends a request on a connection that no other request uses. */
+  start(target: string, { method = 'GET', body }: LoadRequest = {}): PendingRequest {
+    const content = body === undefined ? undefined : JSON.stringify(body)
+    const headers = {
+      Authorization: `Bearer ${this.#token}`,
+      ...(content !== undefined && { 'Content-Type': 'application/json' }),
+    }
+    let sent: ClientRequest | undefined
+    const status = new Promise<number | undefined>(resolve => {
+      sent = request(this.#base + encodeURI(target), { method, headers, agent: this.#agent }, res => {
+        res.on('error', () => resolve(undefined))
+        res.on('end', () => resolve(res.statusCode))
+        res.resume()
+      })
+      sent.on('error', () => resolve(undefined))
+      sent.end(content)
+    })
+    return { status, abort: () => sent?.destroy() }
+  }
+
+  async time(target: string, parts?: LoadRequest): Promise<TimedResponse> {
+    const startedAt = performance.now()
+    const status = await this.start(target, parts).status
+    return { status: status ?? 0, ms: performance.now() - startedAt }
+  }
+
+  /**
+   * Sends the same request on many connections, again whenever it is answered.
+   * @returns what gives all of them up.
+   */
+  flood(connections: number, target: string): () => Promise<void> {
+    let isStopped = false
+    const pending = new Set<PendingRequest>()
+    const repeat = async () => {
+      while (!isStopped) {
+        const sent = this.start(target)
+        pending.add(sent)
+        await sent.status
+        pending.delete(sent)
+      }
+    }
+    const loops = Array.from({ length: connections }, repeat)
+    return async () => {
+      isStopped = true
+      for (const sent of pending) sent.abort()
+      await Promise.all(loops)
+    }
+  }
+
+  /** Sends requests one after the other for some time, each target in its turn. */
+  async run(
+    ms: number,
+    requests: readonly (() => Promise<TimedResponse>)[],
+  ): Promise<readonly TimedResponse[]> {
+    const results: TimedResponse[] = []
+    for (const end = performance.now() + ms; performance.now() < end; ) {
+      const next = requests[results.length % requests.length]
+      if (next) results.push(await next())
+    }
+    return results
+  }
+
+  close(): void {
+    this.#agent.destroy()
+  }
+}
+
+/** The value below which this part of the times lies. */
+export function percentile(responses: readonly TimedResponse[], part: number): number {
+  const sorted = responses.map(({ ms }) => ms).sort((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] ?? 0
+}

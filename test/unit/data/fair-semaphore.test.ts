@@ -1,0 +1,127 @@
+import { describe, expect, test } from 'vitest'
+import { FairSemaphore } from '../../../src/data/fair-semaphore.js'
+import { RequestScope } from '../../../src/domain/request-scope.js'
+
+const LONG_MS = 60_000
+
+/** Requests of clients, and the order in which they got their permits. */
+function startRequests(semaphore: FairSemaphore) {
+  const served: string[] = []
+  const request = (client: string, timeoutMs = LONG_MS) => {
+    const scope = new RequestScope(client)
+    const outcome = semaphore.tryAcquire(client)
+      ? Promise.resolve('acquired' as const)
+      : semaphore.acquire(scope, timeoutMs)
+    void outcome.then(result => result === 'acquired' && served.push(client))
+    return { scope, outcome }
+  }
+  /** Lets a client give back a permit, and those that are served then note it. */
+  const release = async (client: string) => {
+    semaphore.release(client)
+    await new Promise(setImmediate)
+  }
+  return { served, request, release }
+}
+
+describe('FairSemaphore', () => {
+  test('one client takes all but the reserve, and others the rest', async () => {
+    const semaphore = new FairSemaphore({ permits: 4, reserved: 1 })
+    const { request, served } = startRequests(semaphore)
+    for (let i = 0; i < 10; i++) request('heavy')
+    await new Promise(setImmediate)
+    expect(served).toHaveLength(3)
+    expect([semaphore.isAvailable('heavy'), semaphore.isAvailable('light')]).toEqual([false, true])
+    request('light')
+    await new Promise(setImmediate)
+    expect(served.at(-1)).toBe('light')
+    expect(semaphore.isAvailable('other')).toBe(false)
+    expect(semaphore.waitingCount).toBe(7)
+  })
+
+  test('clients that wait are served round robin, not in the order of their requests', async () => {
+    const semaphore = new FairSemaphore({ permits: 1, reserved: 0 })
+    const { request, served, release } = startRequests(semaphore)
+    for (let i = 0; i < 6; i++) request('a')
+    for (let i = 0; i < 3; i++) request('b')
+    request('c')
+    await new Promise(setImmediate)
+    const order: string[] = []
+    for (let i = 0; i < 10; i++) {
+      order.push(served[i] ?? '')
+      await release(served[i] ?? '')
+    }
+    expect(order.join('')).toBe('aabcababaa')
+  })
+
+  test('a reserved permit goes past those who hold one already', async () => {
+    const semaphore = new FairSemaphore({ permits: 2, reserved: 1 })
+    const { request, served, release } = startRequests(semaphore)
+    request('heavy')
+    request('first')
+    for (let i = 0; i < 5; i++) request('heavy')
+    request('second')
+    await new Promise(setImmediate)
+    await release('first')
+    expect(served).toEqual(['heavy', 'first', 'second'])
+    await release('second')
+    expect(served).toHaveLength(3)
+    await release('heavy')
+    expect(served).toEqual(['heavy', 'first', 'second', 'heavy'])
+  })
+
+  test('who waits too long, and whose request is aborted, leaves the queue', async () => {
+    const semaphore = new FairSemaphore({ permits: 1, reserved: 0 })
+    const { request, served, release } = startRequests(semaphore)
+    request('a')
+    const late = request('b', 20)
+    const aborted = request('c')
+    request('d')
+    expect(await late.outcome).toBe('timeout')
+    aborted.scope.abort()
+    expect(await aborted.outcome).toBe('aborted')
+    expect(semaphore.waitingCount).toBe(1)
+    await release('a')
+    expect(served).toEqual(['a', 'd'])
+    expect(late.scope.waitedMs).toBeGreaterThan(15)
+  })
+
+  test('forgets clients that hold and want nothing', async () => {
+    const semaphore = new FairSemaphore({ permits: 2, reserved: 1 })
+    for (let i = 0; i < 1000; i++) {
+      expect(semaphore.tryAcquire(`client ${i}`)).toBe(true)
+      semaphore.release(`client ${i}`)
+    }
+    expect([semaphore.tryAcquire('a'), semaphore.tryAcquire('b'), semaphore.tryAcquire('c')]).toEqual([
+      true,
+      true,
+      false,
+    ])
+  })
+})
+
+describe('RequestScope', () => {
+  test('waits at the same time count once, those after each other together', async () => {
+    const scope = new RequestScope('client')
+    const now = performance.now()
+    scope.startWait(now - 300)
+    scope.startWait(now - 200)
+    scope.endWait()
+    scope.endWait()
+    scope.startWait(performance.now() - 500)
+    scope.endWait()
+    expect(scope.waitedMs).toBeGreaterThanOrEqual(800)
+    expect(scope.waitedMs).toBeLessThan(900)
+  })
+
+  test('a part is aborted with its request, and waits on its own account', () => {
+    const scope = new RequestScope('client')
+    scope.startWait(performance.now() - 1000)
+    const part = scope.part()
+    let aborted = 0
+    part.add({ abort: () => aborted++ })
+    expect([part.clientId, part.waitedMs]).toEqual(['client', 0])
+    scope.abort()
+    scope.abort()
+    expect([aborted, part.isAborted]).toEqual([1, true])
+  })
+})

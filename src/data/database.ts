@@ -103,13 +103,13 @@ async function connectToServer(
   settings: DatabaseSettings,
   onBlocked: BlockingSessionListener,
 ): Promise<Database> {
-  const pools = openServerPools(databaseUrl, settings)
-  const lockMonitor = new LockMonitor({
-    query: statement => queryPool(pools.control, statement),
-    maxWaitMs: settings.poolWaitMs,
-    onBlocked,
-  })
   try {
+    const pools = openServerPools(databaseUrl, settings)
+    const lockMonitor = new LockMonitor({
+      query: statement => queryPool(pools.control, statement),
+      maxWaitMs: settings.poolWaitMs,
+      onBlocked,
+    })
     return await connectWithPools({
       kind: 'server',
       clientConfig: toClientConfig(databaseUrl),

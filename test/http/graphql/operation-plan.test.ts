@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { FairPool } from '../../../src/data/postgres/fair-pool.js'
 import { startTestApp, type TestApp } from '../../support/app.js'
 import { queryData } from '../../support/clients/graphql-client.js'
 import { createDrafts } from '../../support/drafts.js'
@@ -18,11 +19,10 @@ describe('one query, one plan', () => {
       'Many City',
       Array.from({ length: 60 }, (_, i) => ({ ListPrice: i })),
     )
-    const { reader } = app.database
-    const run = reader.query.bind(reader)
-    vi.spyOn(reader, 'query').mockImplementation(statement => {
+    const runStatement = FairPool.prototype.query
+    vi.spyOn(FairPool.prototype, 'query').mockImplementation(function (this: FairPool, statement, scope) {
       asked.push({ sql: statement.text.replaceAll(/\$\d+/g, '?'), values: statement.values })
-      return run(statement)
+      return runStatement.call(this, statement, scope) as never // the rows of any statement
     })
   })
   afterEach(() => {

@@ -33,29 +33,29 @@ import { ChangeService } from './service/changes.js'
 import { ReadService } from './service/reading.js'
 import { WriteService } from './service/writing.js'
 
-/** What the application is made of. */
+/** Dependencies of the application. */
 export interface AppDependencies {
   readonly config: Config
   readonly database: Database
   readonly logger: Logger
   readonly isDraining: () => boolean
-  /** GraphQL without our executor: for tests that compare. */
+  /** Executes GraphQL with graphql-js in place of our executor, for tests that compare both. */
   readonly useReferenceExecutor?: boolean
 }
 
-/** The service while it runs. */
+/** A running service. */
 export interface RunningServer {
   readonly port: number
   /** Lets running requests finish, then closes the database. */
   close(): Promise<void>
 }
 
-/** Levels of $expand in $expand: more than the model has ways to go on without turning back. */
+/** Maximum nesting of $expand. No path of the model is longer unless it returns to an entity. */
 const MAX_EXPAND_DEPTH = 8
-/** Listings of the sample market at the first start. */
+/** Listings in the sample market. */
 const SAMPLE_LISTING_COUNT = 500
 
-/** The links of the page at `/`. */
+/** Returns the links of the index page. */
 const frontPageLinks = ({ introspection, graphiql }: Config): readonly FrontPageLink[] => [
   { path: ODATA_PATH, about: 'OData 4.01: the service document' },
   { path: `${ODATA_PATH}/$metadata`, about: 'the OData model, as XML or JSON' },
@@ -67,7 +67,10 @@ const frontPageLinks = ({ introspection, graphiql }: Config): readonly FrontPage
   { path: '/health/ready', about: 'readiness, for load balancers' },
 ]
 
-/** Opens and prepares the database, then listens. If anything fails, what was opened is closed again. */
+/**
+ * Opens and migrates the database, then starts to listen. If a step fails, everything opened so far is
+ * closed.
+ */
 export async function startServer(
   config: Config,
   logger: Logger,
@@ -87,7 +90,7 @@ export async function startServer(
   }
 }
 
-/** Migrates the database, and fills it where that is asked for and it is empty. */
+/** Migrates the database, and adds the sample market if it is enabled and the database is empty. */
 async function prepareDatabase(
   database: Database,
   { sampleData }: Config,
@@ -105,7 +108,7 @@ async function prepareDatabase(
   })
 }
 
-/** What a server is given to serve. */
+/** An application and its server options. */
 export interface Application {
   readonly requestListener: RequestListener
   readonly messages: MessageClasses
@@ -113,8 +116,8 @@ export interface Application {
 }
 
 /**
- * Everything that is answered, in the order in which it is tried. Express only carries it: each adapter reads
- * its own paths.
+ * Creates the application. The order of `use` calls is the order in which handlers are tried. Express only
+ * connects them: each adapter routes its own paths.
  */
 export function createApp({
   config,
@@ -167,7 +170,7 @@ function createHealthHandler({
   logger,
   isDraining,
 }: Pick<AppDependencies, 'database' | 'logger' | 'isDraining'>): ReturnType<typeof serveHealth> {
-  // Those of this process: newer ones that are put beside it are for the next start.
+  // Read once: migrations that are added while the process runs apply at its next start.
   const check = readMigrations().then(migrations => createReadinessCheck(database, migrations))
   return serveHealth({
     checkDatabase: async () => (await check)(),
@@ -185,7 +188,7 @@ const createBlockingSessionLogger =
   session =>
     logger.warn(session, 'a session of the database keeps requests waiting')
 
-/** WebSockets are only where GraphQL is. */
+/** Creates the handler of upgrade requests. Only the GraphQL endpoint accepts WebSockets. */
 const createUpgradeHandler =
   (logger: Logger, { upgrade }: Pick<LongLivedConnections, 'upgrade'>): LongLivedConnections['upgrade'] =>
   (req, socket, head) => {
@@ -195,7 +198,7 @@ const createUpgradeHandler =
     else closeWithProblem(socket, { kind: 'NotFound', what: `resource ${path}` })
   }
 
-/** The one port of the adapters: its three parts rest on the same. */
+/** Creates the services that both adapters use. They share one database and one set of limits. */
 function createServices(
   config: Config,
   database: Database,
@@ -216,13 +219,19 @@ function createServices(
   }
 }
 
-/** What no adapter has answered. Clients of OData look at its version first, on every answer. */
+/**
+ * Answers requests that no adapter has handled. Every response has OData-Version, because OData clients read
+ * it first.
+ */
 function sendProblemResponse(req: Request, res: Response, problem: Problem): void {
   const { status, headers, body } = renderFailure(problem)
   res.writeHead(status, { ...headers, 'OData-Version': negotiateVersion(req.headers) }).end(body)
 }
 
-/** What fails before an adapter is reached. Express knows an error handler by its four parameters. */
+/**
+ * Creates the handler of errors that occur before an adapter. Express identifies an error handler by its four
+ * parameters.
+ */
 const createErrorHandler =
   (reportError: (error: unknown, req: Request) => string): ErrorRequestHandler =>
   (error: unknown, req, res, _next) =>

@@ -3,14 +3,13 @@ import type { Logger } from 'pino'
 import { onStopSignal } from './process/stop.js'
 
 /**
- * A worker that ends by itself is replaced after this time: one that cannot run at all must not be started
- * without a pause.
+ * Delay before a crashed worker is replaced, so that a worker that cannot start is not restarted in a loop.
  */
 const RESTART_DELAY_MS = 1000
 
 /**
- * Runs the program in so many processes that share its port, and keeps them running until a signal tells them
- * to stop. The first one is started alone, since it prepares the database; if it cannot start, nothing does.
+ * Runs `count` processes that share one port, and restarts them until a signal stops them. The first one
+ * starts alone, since it prepares the database. If it cannot start, the command fails.
  */
 export async function runWorkers(count: number, logger: Logger): Promise<void> {
   const workerPool = new WorkerPool(logger)
@@ -20,7 +19,7 @@ export async function runWorkers(count: number, logger: Logger): Promise<void> {
   for (let workerCount = 1; workerCount < count; workerCount++) workerPool.startWorker()
 }
 
-/** The processes that serve, as the one that started them sees them. */
+/** The worker processes, as their supervisor sees them. */
 class WorkerPool {
   readonly #logger: Logger
   #isStopping = false
@@ -29,11 +28,11 @@ class WorkerPool {
     this.#logger = logger
   }
 
-  /** Starts the first worker; gives its exit code if it ends before it serves. */
+  /** Starts the first worker. Resolves with its exit code if it ends before it listens. */
   startFirst(): Promise<number | undefined> {
     const worker = cluster.fork()
     return new Promise(resolve => {
-      // Without a code it was ended by a signal: that is no success, unless it was ours.
+      // A process without an exit code was ended by a signal. That counts as success only during shutdown.
       worker.once('exit', (code: number | null) => resolve(code ?? (this.#isStopping ? 0 : 1)))
       worker.once('listening', () => {
         worker.removeAllListeners('exit')
@@ -43,12 +42,15 @@ class WorkerPool {
     })
   }
 
-  /** Starts one more worker, but none that nobody would stop. */
+  /** Starts another worker, except during shutdown. */
   startWorker(): void {
     if (!this.#isStopping) this.#restartOnExit(cluster.fork())
   }
 
-  /** SIGTERM, since a terminal sends SIGINT to the workers as well: a second SIGINT would end them at once. */
+  /**
+   * Stops the workers with SIGTERM. A terminal has already sent them SIGINT, and a second SIGINT would end
+   * them at once.
+   */
   stop(): void {
     this.#isStopping = true
     for (const worker of this.#workers) worker.process.kill('SIGTERM')

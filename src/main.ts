@@ -9,7 +9,7 @@ import { renderStartBanner, START_GRANT } from './http/start-banner.js'
 import { createStepReporter, describeStart, isDeveloperConsole } from './http/start-progress.js'
 import { isStartedByNpm, onParentExit, onStopSignal } from './process/stop.js'
 
-/** Runs the service until it is told to stop. */
+/** Runs the service until a signal stops it. */
 async function main(): Promise<void> {
   const config = readConfig(process.env)
   const logger = createLogger(config)
@@ -19,19 +19,19 @@ async function main(): Promise<void> {
   }
   const reportStep = createStepReporter(config, logger)
   reportStep(describeStart(config))
-  // Loading the rest of the service takes seconds: the first step is reported before that.
+  // Loading the rest of the service takes seconds, so the first step is reported before.
   const { startServer } = await import('./app.js')
   const server = await startServer(config, logger, reportStep)
   stopOnSignals(server, logger)
   logger.info({ host: config.host, port: server.port }, 'listening')
-  // The log of a production service must not hold a key to it.
+  // The log of a production service must not contain a valid token.
   if (!isDeveloperConsole(config) || !config.jwtSecret) return
   process.stdout.write(
     renderStartBanner(signToken(START_GRANT, config.jwtSecret, config), config, server.port),
   )
 }
 
-/** Lets running requests finish at a signal, and at the end of the process that has started this one. */
+/** Lets running requests finish after a signal, and when the parent process has ended. */
 function stopOnSignals(server: RunningServer, logger: Logger): void {
   let isStopping = false
   const stop = (signal: string): void => {
@@ -44,14 +44,14 @@ function stopOnSignals(server: RunningServer, logger: Logger): void {
     )
   }
   onStopSignal(stop)
-  // A worker whose supervisor is gone has nobody to stop it.
+  // Nothing else would stop a worker whose supervisor has ended.
   process.once('disconnect', () => stop('end of the supervisor'))
   if (isStartedByNpm('start')) onParentExit(() => stop('end of npm'))
   process.on('uncaughtException', createCrashHandler(logger))
   process.on('unhandledRejection', createCrashHandler(logger))
 }
 
-/** After an error that nobody handled nothing is known of the state: better to start again. */
+/** Ends the process after an unhandled error, because its state is then unknown. */
 const createCrashHandler =
   (logger: Logger) =>
   (error: unknown): never => {
@@ -59,7 +59,7 @@ const createCrashHandler =
     process.exit(1)
   }
 
-/** A sentence for the person at the console; some faults of the network have a code and no message. */
+/** Describes an error for the console. Some network errors have a code and no message. */
 function describeStartupError(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const { code }: NodeJS.ErrnoException = error

@@ -1,6 +1,6 @@
-// node --import ./src/typescript.mjs FILE: runs TypeScript as it stands, by tsx. That keeps what it has
-// compiled in the folder for temporary files, which for it is one of the project: nothing is left outside.
-// Where the project cannot be written to, nothing is kept, and starting takes a second longer.
+// node --import ./src/typescript.mjs FILE: runs TypeScript with tsx. tsx caches compiled files in the
+// temporary folder, so that folder is set to one inside the project. If the project is read-only, nothing is
+// cached, and the start takes a second longer.
 import { accessSync, constants, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 

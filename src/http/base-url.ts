@@ -3,14 +3,15 @@ import type { Config } from '../config/config.js'
 import { fail } from '../errors/problem.js'
 
 /**
- * A name, an IPv4 or a bracketed IPv6 address, and perhaps a port: nothing that could lead a link elsewhere.
+ * A host name, an IPv4 address or an IPv6 address in brackets, with an optional port. Other characters could
+ * direct links to another host.
  */
 const HOST_PATTERN = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,253})|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/
 
 /**
- * The address that all links of an answer begin with, without a slash at its end: PUBLIC_URL, else what the
- * client called. The X-Forwarded headers count only with TRUST_PROXY, and of a list the first value (the
- * proxy that the client spoke to).
+ * Returns the base of all links in a response, without a trailing slash: PUBLIC_URL, or else the host that
+ * the client used. X-Forwarded headers are trusted only with TRUST_PROXY. In a list of values the first one
+ * counts, which is from the proxy nearest to the client.
  * @throws ProblemError BadHeader
  */
 export function baseUrl(req: IncomingMessage, config: Pick<Config, 'publicUrl' | 'trustProxy'>): string {

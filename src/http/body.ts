@@ -4,11 +4,10 @@ import { fail, type Problem, ProblemError } from '../errors/problem.js'
 import { parseJson } from './exact-json.js'
 
 /**
- * The bytes of a request body, at most `limit`. What a client says about the length is believed only to
- * refuse it early. The rest of a body that is too large is thrown away by Node as it arrives; nothing of it
- * is kept.
+ * Reads a request body of at most `limit` bytes. Content-Length is used only to reject a body early. Node
+ * discards the rest of a body that is too large as it arrives.
  * @throws ProblemError BodyTooLarge; UnsupportedMediaType for a compressed body; BadRequest if the client
- * went away.
+ * disconnected
  */
 export async function readBody(req: IncomingMessage, limit: number): Promise<Buffer> {
   const coding = req.headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
@@ -19,8 +18,8 @@ export async function readBody(req: IncomingMessage, limit: number): Promise<Buf
 }
 
 /**
- * Events and not `for await`: leaving that loop destroys the socket, and the client would never see the
- * answer 413.
+ * Collects a body by events. Leaving a `for await` loop would destroy the socket before the client gets the
+ * 413.
  */
 function collectBytes(req: IncomingMessage, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -41,7 +40,7 @@ function collectBytes(req: IncomingMessage, limit: number): Promise<Buffer> {
         listeners.refuse({ kind: 'BadRequest', reason: 'the body ended early' })
       },
       refuse(problem: Problem) {
-        // Every request closes, and to make an error is dear.
+        // Every request emits `close`, and creating an error is expensive.
         if (isSettled) return
         isSettled = true
         req.off('data', listeners.keep)
@@ -57,23 +56,21 @@ function collectBytes(req: IncomingMessage, limit: number): Promise<Buffer> {
 }
 
 /**
- * The JSON object in a request body: `application/json` with any parameters, in UTF-8.
+ * Reads a request body that is a JSON object: `application/json` with any parameters, in UTF-8.
  * @throws ProblemError UnsupportedMediaType (also without a Content-Type), MalformedBody, and those of
- * `readBody`.
+ * `readBody`
  */
 export async function readJsonObject(req: IncomingMessage, limit: number): Promise<JsonObject> {
   return toJsonObject(await readJson(req, limit))
 }
 
-/**
- * Any JSON value in a request body; rules and errors as in `readJsonObject`. `maxDepth`: as in `parseJson`.
- */
+/** Reads a request body that is any JSON value; see `readJsonObject`. `maxDepth`: see `parseJson`. */
 export async function readJson(req: IncomingMessage, limit: number, maxDepth?: number): Promise<JsonValue> {
   checkMediaType(req.headers['content-type'], 'application/json')
   return parseJsonBytes(await readBody(req, limit), maxDepth)
 }
 
-/** The JSON value in bytes that are there already. */
+/** Parses bytes as JSON. */
 export function parseJsonBytes(bytes: Buffer, maxDepth?: number): JsonValue {
   const text = decodeUtf8(bytes)
   return text.trim() === ''
@@ -85,8 +82,8 @@ export const toJsonObject = (value: JsonValue): JsonObject =>
   isObject(value) ? value : fail({ kind: 'MalformedBody', reason: 'it holds another JSON value' })
 
 /**
- * Refuses a body of another type (UnsupportedMediaType); parameters do not count, but for a charset: texts
- * are in UTF-8.
+ * Rejects a body of another media type. Parameters are ignored except `charset`, which must be UTF-8.
+ * @throws ProblemError UnsupportedMediaType
  */
 export function checkMediaType(contentType = '', expected: 'application/json' | 'text/plain'): void {
   const [type, ...parameters] = contentType.split(';').map(part => part.trim().toLowerCase())

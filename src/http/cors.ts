@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Config } from '../config/config.js'
 
 const ALLOWED_METHODS = 'GET, HEAD, POST, PATCH, PUT, DELETE'
-/** Headers of our answers that a script may read; without this list it sees almost none of them. */
+/** Response headers that scripts may read. Without this list, browsers hide almost all of them. */
 const EXPOSED_HEADERS = [
   'OData-Version',
   'ETag',
@@ -19,15 +19,15 @@ const EXPOSED_HEADERS = [
   'RateLimit-Remaining',
   'RateLimit-Reset',
 ].join(', ')
-/** Two hours, the most that Chromium keeps. */
+/** Two hours, the maximum of Chromium. */
 const PREFLIGHT_MAX_AGE_S = '7200'
 
 type CorsMiddleware = (req: IncomingMessage, res: ServerResponse, next: () => void) => void
 
 /**
- * Lets pages of CORS_ORIGINS call the service. It stands before everything else, so that errors carry the
- * headers too and a preflight needs no token. Credentials are never allowed: the service knows no cookies, a
- * bearer token is sent by the script itself. An OPTIONS request that is no preflight goes on to the adapters.
+ * Allows pages of CORS_ORIGINS to call the service. It runs first, so that error responses have the headers
+ * too and a preflight needs no token. Credentials are never allowed: the service uses no cookies, and scripts
+ * set the bearer token. OPTIONS requests that are not preflights continue to the adapters.
  */
 export function allowOrigins({ corsOrigins }: Pick<Config, 'corsOrigins'>): CorsMiddleware {
   return (req, res, next) => {
@@ -41,7 +41,8 @@ export function allowOrigins({ corsOrigins }: Pick<Config, 'corsOrigins'>): Cors
 }
 
 /**
- * What the answer says about the page's origin; undefined: nothing, so the browser keeps the answer from it.
+ * Returns the value of Access-Control-Allow-Origin, or undefined, in which case the browser withholds the
+ * response from the page.
  */
 function toAllowedOrigin(origin: string | undefined, corsOrigins: readonly string[]): string | undefined {
   if (origin === undefined) return undefined

@@ -2,12 +2,12 @@ import { type Failure, toFailure } from '../errors/catalog.js'
 import type { Problem } from '../errors/problem.js'
 
 const REALM = 'listings'
-/** Seconds after which a client may try again when the service or its database was busy. */
+/** Retry-After in seconds when the service or its database is busy. */
 const RETRY_AFTER_S = 5
 
 /**
- * The value of `WWW-Authenticate` for a problem (RFC 6750, 3): present on every 401, and on a 403 for a
- * missing scope. A request without a token gets no error code, as the RFC asks.
+ * Returns the value of `WWW-Authenticate` for a problem (RFC 6750, 3). It is set on every 401, and on a 403
+ * for a missing scope. As the RFC requires, it has no error code if the request has no token.
  */
 export function bearerChallenge(problem: Problem): string | undefined {
   if (problem.kind === 'TokenMissing') return `Bearer realm="${REALM}"`
@@ -18,8 +18,8 @@ export function bearerChallenge(problem: Problem): string | undefined {
 }
 
 /**
- * The headers that belong to a problem in either adapter: Content-Language and, where they apply,
- * WWW-Authenticate, Retry-After, Allow.
+ * Returns the headers that a problem has in either adapter: Content-Language and, where they apply,
+ * WWW-Authenticate, Retry-After and Allow.
  */
 export function failureHeaders(problem: Problem): Readonly<Record<string, string>> {
   const authenticate = bearerChallenge(problem)
@@ -37,18 +37,18 @@ export function failureHeaders(problem: Problem): Readonly<Record<string, string
   }
 }
 
-/** The error body of OData JSON 4.01, 21.1: one member, `details` always a list. */
+/** Renders an error body (OData JSON 4.01, 21.1). `details` is always a list. */
 export const renderErrorBody = ({ code, message, target, details }: Failure): string =>
   JSON.stringify({ error: { code, message, target, details } })
 
-/** A whole answer for a problem that no adapter has seen. */
+/** A complete response for a problem outside the adapters. */
 export interface FailureResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-/** Renders a problem outside the adapters: what Node refuses, a path that nobody serves. */
+/** Renders a problem outside the adapters, such as a request that Node rejects or an unknown path. */
 export function renderFailure(problem: Problem): FailureResponse {
   const failure = toFailure([problem])
   const body = renderErrorBody(failure)

@@ -1,14 +1,18 @@
 import type { VersionCondition } from '../domain/precondition.js'
 import { fail } from '../errors/problem.js'
 
-/** ETags are weak: the same version of a record is written in more than one form. */
+/**
+ * Returns the ETag of a version. ETags are weak, because the same version of a record has several
+ * representations.
+ */
 export const toETag = (version: string): string => `W/"${version}"`
 
 const ENTITY_TAG = /\s*(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"\s*(?:,|$)/y
 
 /**
- * Reads If-Match or If-None-Match (RFC 9110, 13.1). Weak and strong tags are compared alike: ours are weak,
- * and OData wants them in If-Match (Part 1, 8.2.4). Fails with `BadHeader`.
+ * Reads If-Match or If-None-Match (RFC 9110, 13.1). Weak and strong tags compare equal, because our tags are
+ * weak and OData requires them in If-Match (Part 1, 8.2.4).
+ * @throws ProblemError BadHeader
  */
 export function readEntityTags(
   header: 'If-Match' | 'If-None-Match',
@@ -19,7 +23,7 @@ export function readEntityTags(
     : (parseEntityTags(text) ?? fail({ kind: 'BadHeader', header, found: text }))
 }
 
-/** The versions in a list of entity tags; undefined if it is none. */
+/** Returns the versions in a list of entity tags, or undefined if the text is not such a list. */
 export function parseEntityTags(text: string): VersionCondition | undefined {
   if (text.trim() === '*') return '*'
   const versions: string[] = []
@@ -32,6 +36,6 @@ export function parseEntityTags(text: string): VersionCondition | undefined {
   return versions.length > 0 ? versions : undefined
 }
 
-/** Whether a record of that version is meant. Entries of the log have no version. */
+/** Returns true if the condition includes the version. Events have no version. */
 export const matchesETag = (tags: VersionCondition, version: string | null): boolean =>
   tags === '*' || (version !== null && tags.includes(version))

@@ -2,16 +2,22 @@ import { JsonSyntaxError, parseExactJson } from '../domain/exact-json.js'
 import type { JsonValue } from '../domain/json.js'
 import { fail } from '../errors/problem.js'
 
-/** The deepest record of this service, with a polygon in a list, needs six levels. */
+/** Maximum nesting. The deepest record of the service, with a polygon in a list, has six levels. */
 const MAX_DEPTH = 32
-/** A batch of a hundred full listings has about twenty thousand values. A value costs about a microsecond. */
+/**
+ * Maximum number of values. A batch of a hundred complete listings has about twenty thousand. A value costs
+ * about a microsecond.
+ */
 const MAX_VALUES = 100_000
-/** A listing has about 140 fields. Each unknown member is compared with all of them for a suggestion. */
+/**
+ * Maximum number of members of an object. A listing has about 140 fields, and each unknown member is compared
+ * with all of them for a suggestion.
+ */
 const MAX_MEMBERS = 2000
 
 /**
  * Parses the JSON of a request; see `parseExactJson`.
- * @throws ProblemError MalformedBody, with the position of the fault and nothing of the text.
+ * @throws ProblemError MalformedBody, with the position of the error but none of the text
  */
 export function parseJson(text: string, maxDepth = MAX_DEPTH): JsonValue {
   try {

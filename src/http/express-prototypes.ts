@@ -1,17 +1,16 @@
 import { IncomingMessage, ServerResponse } from 'node:http'
 import type { Express } from 'express'
 
-/** What a server makes its requests and responses of. */
+/** Classes of the requests and responses of a server. */
 export interface MessageClasses {
   readonly IncomingMessage: typeof IncomingMessage
   readonly ServerResponse: typeof ServerResponse
 }
 
 /**
- * Express gives every request and response a prototype of its own, and V8 is slow with an object whose
- * prototype was changed, from then on and in Node too: a small answer took 0.22 ms. Made of these classes
- * they have that prototype from the start, and Express finds nothing to change: 0.08 ms (0.06 without
- * Express).
+ * Creates request and response classes with Express's prototypes. Express otherwise changes the prototype of
+ * each request and response, after which V8 handles the object slowly, also inside Node. A small response
+ * takes 0.08 ms with these classes, 0.22 ms without them, and 0.06 ms without Express.
  */
 export function createMessageClasses(app: Express): MessageClasses {
   class Request extends IncomingMessage {}

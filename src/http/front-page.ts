@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express'
 
-/** A path of the service, with a description for people. */
+/** A path of the service and its description. */
 export interface FrontPageLink {
   readonly path: string
   readonly about: string
@@ -9,13 +9,13 @@ export interface FrontPageLink {
 const STYLE =
   'body{font:16px/1.5 system-ui,sans-serif;max-width:44rem;margin:3rem auto;padding:0 1rem}code,pre{background:#8882;padding:.1em .3em}pre{overflow:auto}'
 
-/** Prints a token for an agent of the sample market: the one that the README uses. */
+/** Prints a token for an agent of the sample market, as in the README. */
 const TOKEN_COMMAND =
   'npm run -s token -- --scope "listings:read listings:write" --member M00000001 --class member --expires 8h'
 
 /**
- * Serves the page at `/`: what the service offers and how to get in. Links begin with `base`, since a proxy may
- * strip a prefix. The page loads nothing and runs no script.
+ * Serves the index page at `/`. Links begin with `base`, because a proxy may strip a prefix. The page loads
+ * nothing and runs no script.
  */
 export function serveFrontPage(links: readonly FrontPageLink[], base = ''): RequestHandler {
   const page = renderFrontPage(links, base)

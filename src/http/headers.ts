@@ -1,6 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 
-/** All values of a header (name in lower case). For some headers Node keeps only the first one in `headers`. */
+/**
+ * Returns all values of a header. `name` is in lower case. For some headers, `headers` of Node has only the
+ * first value.
+ */
 export function rawHeaderValues({ rawHeaders }: IncomingMessage, name: string): readonly string[] {
   const values: string[] = []
   for (let i = 0; i < rawHeaders.length; i += 2)
@@ -8,6 +11,6 @@ export function rawHeaderValues({ rawHeaders }: IncomingMessage, name: string): 
   return values
 }
 
-/** Compares the lengths first: most names of a request differ in them, and need no copy in lower case. */
+/** Compares lengths first. Most header names differ in length and are then not converted to lower case. */
 const equalsIgnoringCase = (text = '', lowerCase: string): boolean =>
   text.length === lowerCase.length && text.toLowerCase() === lowerCase

@@ -1,32 +1,32 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-/** A probe that waits longer than its own patience is of no use. */
+/** Maximum wait for the database. Probes commonly time out after a few seconds. */
 const READY_TIMEOUT_MS = 2000
-/** Clocks of machines differ by less. */
+/** Maximum difference between the clocks of two machines that is not reported. */
 const MAX_CLOCK_AHEAD_MS = 60_000
 
-/** The state of the database, as far as a probe is told. */
+/** The state of the database, as far as it is shown to probes. */
 export interface DatabaseHealth {
   /** The database is reachable and migrated. */
   readonly isReady: boolean
-  /** How far the timestamps of changes are ahead of the machine's clock, in ms. */
+  /** Lead of the change timestamps over the clock of the machine, in ms. */
   readonly clockAheadMs: number
 }
 
 export interface HealthChecks {
-  /** A rejection counts as not ready. */
+  /** Checks the database. A rejection means that it is not ready. */
   readonly checkDatabase: () => Promise<DatabaseHealth>
   readonly isDraining: () => boolean
-  /** Is called when the clock is found ahead, and again only after it was right in between. */
+  /** Called when the clock is found to be ahead. Called again only after the clock was correct in between. */
   readonly onClockAhead: (aheadMs: number) => void
 }
 
 const UNAVAILABLE: DatabaseHealth = { isReady: false, clockAheadMs: 0 }
 
 /**
- * GET and HEAD /health/live (200 while the process runs) and /health/ready (200 or 503). Both are open to
- * everyone, so they say no more than a probe needs. Other paths are passed on. The database is looked at once
- * before any probe, so that a clock that is ahead is logged at the start.
+ * Answers GET and HEAD of /health/live (200 while the process runs) and /health/ready (200 or 503). Both need
+ * no token and reveal only what a probe needs. Other paths are passed on. The database is checked once at the
+ * start, so that a clock that is ahead is logged.
  */
 export function serveHealth(
   checks: HealthChecks,
@@ -43,7 +43,7 @@ export function serveHealth(
   }
 }
 
-/** Probes at the same time share one look at the database: nobody can make it work with them. */
+/** Creates a check that concurrent probes share, so that probes cannot load the database. */
 function createSharedCheck({ checkDatabase, onClockAhead }: HealthChecks): () => Promise<DatabaseHealth> {
   let pending: Promise<DatabaseHealth> | undefined
   let wasAhead = false
@@ -83,7 +83,7 @@ async function sendReadiness(
   })
 }
 
-/** Node leaves the body away for HEAD. */
+/** Sends a health response. Node omits the body for HEAD. */
 function sendHealth(res: ServerResponse, status: number, body: Readonly<Record<string, unknown>>): void {
   res
     .writeHead(status, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' })

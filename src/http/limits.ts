@@ -5,8 +5,7 @@ import { fail } from '../errors/problem.js'
 type QueryLengthLimit = Pick<Config, 'maxQueryLength'>
 
 /**
- * Refuses a query string of more than MAX_QUERY_LENGTH characters, as it was sent. Before anything is decoded
- * or parsed.
+ * Rejects a raw query string of more than MAX_QUERY_LENGTH characters, before it is decoded or parsed.
  * @throws ProblemError UrlTooLong
  */
 export function checkQueryLength(req: IncomingMessage, limit: QueryLengthLimit): void {
@@ -15,7 +14,7 @@ export function checkQueryLength(req: IncomingMessage, limit: QueryLengthLimit):
   if (start >= 0) checkQueryStringLength(url.slice(start + 1), limit)
 }
 
-/** The same for a query string that is cut off already: that of a request in a batch. */
+/** Rejects a query string of a request in a batch; see `checkQueryLength`. */
 export function checkQueryStringLength(rawQuery: string, { maxQueryLength }: QueryLengthLimit): void {
   if (rawQuery.length > maxQueryLength) fail({ kind: 'UrlTooLong', limit: maxQueryLength })
 }

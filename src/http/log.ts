@@ -5,12 +5,13 @@ import type { Config } from '../config/config.js'
 import { messageOf, type ProblemError } from '../errors/problem.js'
 
 /**
- * Lines go out together: a system call for each was a twentieth of a small request. The rest goes out at the
- * end of the process, and what is fatal at once. The package writes 16 KB at most at a time.
+ * Options of the log destination. Lines are written together, because one system call for each took a
+ * twentieth of a small request. The remaining lines are written at exit, and fatal ones at once. The package
+ * writes at most 16 KB at a time.
  */
 const DESTINATION_OPTIONS = { dest: 1, sync: false, minLength: 15_000, periodicFlush: 100 } as const
 
-/** One JSON line per event on standard output, at most a tenth of a second late. */
+/** Creates the log: one JSON line per event on standard output, at most a tenth of a second late. */
 export const createLogger = ({ logLevel }: Pick<Config, 'logLevel'>): Logger =>
   pino({ level: logLevel, base: null }, pino.destination(DESTINATION_OPTIONS))
 
@@ -22,22 +23,19 @@ interface LoggedRequest {
   [FAILURE_REASON]?: string
 }
 
-/** The id that stands in the log line and in the X-Request-Id of the answer. */
+/** Returns the id of a request, as in the log and in X-Request-Id of the response. */
 export const requestId = (req: IncomingMessage & LoggedRequest): string => req[REQUEST_ID] ?? 'unknown'
 
-/**
- * Why the service could not answer, as far as something stands behind the problem: the line of the request
- * says it.
- */
+/** Sets the cause of an unavailable service, if there is one, for the log line of the request. */
 export function setFailureReason(req: IncomingMessage & LoggedRequest, { cause }: ProblemError): void {
   if (cause !== undefined) req[FAILURE_REASON] = messageOf(cause)
 }
 
-/** What proxies send: UUIDs, ULIDs, trace ids. Anything else could forge a line of someone's log. */
+/** The ids that proxies send: UUIDs, ULIDs and trace ids. Other characters could forge log lines. */
 const REQUEST_ID_PATTERN = /^[A-Za-z0-9._:+=@-]{8,128}$/
 const MAX_PATH_LENGTH = 500
 
-/** Gives a request its id. */
+/** Assigns an id to a request. */
 function assignRequestId(req: IncomingMessage & LoggedRequest): string {
   const sent = req.headers['x-request-id']
   const id = typeof sent === 'string' && REQUEST_ID_PATTERN.test(sent) ? sent : randomUUID()
@@ -45,7 +43,7 @@ function assignRequestId(req: IncomingMessage & LoggedRequest): string {
   return id
 }
 
-/** Starts to measure what a request takes: its time in ms, and the bytes that go out on its connection. */
+/** Starts to measure the duration of a request in ms, and the bytes sent on its connection. */
 function startMeasurement({
   socket,
 }: IncomingMessage): () => { readonly ms: number; readonly bytes: number } {
@@ -58,9 +56,9 @@ function startMeasurement({
 }
 
 /**
- * Gives each request an id and logs one line when its answer is done or its client has gone. Of the URL only
- * the path and the length of the query are logged: an option can hold names, prices, and tokens that some
- * clients put there. Headers and bodies never are.
+ * Assigns an id to each request and logs one line when its response is complete or its client has
+ * disconnected. Of the URL, only the path and the length of the query string are logged, because an option
+ * can contain names, prices or misplaced tokens. Headers and bodies are never logged.
  */
 export function logRequests(
   logger: Logger,
@@ -69,7 +67,7 @@ export function logRequests(
     const measurement = startMeasurement(req)
     const id = assignRequestId(req)
     res.setHeader('X-Request-Id', id)
-    // Express rewrites `url` below a mount point; the first reading is the whole of it.
+    // Express rewrites `url` below a mount point, so the URL is read here.
     const { path, queryLength } = splitTarget(req.url ?? '')
     res.on('close', () => {
       const aborted = !res.writableFinished && !isEventStream(res)
@@ -89,7 +87,7 @@ export function logRequests(
   }
 }
 
-/** The same for a request that is to become a WebSocket: the line is written when the connection ends. */
+/** Logs an upgrade request; see `logRequests`. The line is written when the connection ends. */
 export function logUpgrade(logger: Logger, req: IncomingMessage): void {
   const measurement = startMeasurement(req)
   const id = assignRequestId(req)
@@ -99,20 +97,20 @@ export function logUpgrade(logger: Logger, req: IncomingMessage): void {
   )
 }
 
-/** An event stream ends when its client closes it: that is no fault. */
+/** Returns true for an event stream. It normally ends when its client disconnects. */
 const isEventStream = (res: ServerResponse): boolean =>
   String(res.getHeader('Content-Type') ?? '').startsWith('text/event-stream')
 
 function splitTarget(url: string): { readonly path: string; readonly queryLength: number } {
   const end = url.indexOf('?')
   const whole = end < 0 ? url : url.slice(0, end)
-  // A request in absolute form may carry a log-in before its host.
+  // A request in absolute form can have credentials before its host.
   const path = whole.startsWith('/') ? whole : whole.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, '')
   return { path: path.slice(0, MAX_PATH_LENGTH), queryLength: end < 0 ? 0 : url.length - end - 1 }
 }
 
 function levelOf(status: number, path: string, aborted: boolean): Level {
-  // 501 is an answer to what a client asked, not a fault of the service.
+  // 501 is a response to an unsupported request, not a fault of the service.
   if (status >= 500 && status !== 501) return 'error'
   if (status >= 400 || aborted) return 'warn'
   return path.startsWith('/health/') ? 'debug' : 'info'

@@ -8,8 +8,8 @@ export interface MediaRange {
 }
 
 /**
- * Match the items of a list, and the parameters of an item. Quoted strings can contain the separator. An
- * unclosed quoted string extends to the end, so that the text is scanned once.
+ * Patterns of the items of a list, and of the parameters of an item. Quoted strings can contain the
+ * separator. An unclosed quoted string extends to the end, so that the text is scanned once.
  */
 const ITEMS = /(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/g
 const PARTS = /(?:[^;"]|"(?:[^"\\]|\\.)*"?)+/g

@@ -26,7 +26,10 @@ export function createMediaTypeNegotiator<T extends string>(
   }
 }
 
-/** By quality, then by how specific the range is, then by the order of the header, then by that of the offer. */
+/**
+ * Chooses by quality, then by specificity of the range, then by the order of the header, then by the order of
+ * the offer.
+ */
 function chooseMediaType<T extends string>(accept: string, offered: readonly T[]): T | undefined {
   const ranges = parseMediaRanges(accept)
   const candidates = offered.flatMap(type => {

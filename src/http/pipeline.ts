@@ -1,19 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 
-/** Reading from a connection pauses at this number of waiting requests, or at this number of bytes. */
+/** Limits at which the service stops reading from a connection: waiting requests, or their bytes. */
 const PAUSE_AT = { requests: 8, bytes: 65_536 } as const
 /**
- * What arrived in one piece with the request that paused the connection waits too, up to this number of
- * requests; beyond it the connection ends.
+ * Maximum number of waiting requests. Requests that arrive in the same packet as the one that paused the
+ * connection wait too. A connection that exceeds this is closed.
  */
 const MAX_WAITING_REQUESTS = 100
-/** Bytes that may wait on all connections together; the connection that exceeds them ends. */
+/** Maximum number of waiting bytes on all connections. A connection that exceeds this is closed. */
 const MAX_WAITING_BYTES = 33_554_432
-/** Memory of a waiting request beside its bytes. */
+/** Estimated memory of a waiting request in addition to its bytes. */
 const REQUEST_OVERHEAD_BYTES = 4096
 
-/** The bytes that wait on all connections of a server. */
+/** The number of waiting bytes on all connections of a server. */
 export interface WaitingBytes {
   total: number
 }
@@ -30,9 +30,9 @@ interface WithPipeline {
 }
 
 /**
- * Requests that a client sends on one connection before it has the answers to earlier ones (RFC 9112, 9.3.2).
- * They are served one at a time, in their order. Few of them wait: further ones stay in the buffers of the
- * network until a response is complete.
+ * The pipelined requests of a connection, which arrive before earlier ones are answered (RFC 9112, 9.3.2).
+ * They are served one at a time, in order. Only a few wait in memory. Others remain in the network buffers
+ * until a response is complete.
  */
 export class RequestPipeline {
   readonly #socket: Duplex
@@ -41,9 +41,9 @@ export class RequestPipeline {
   #waiting: WaitingRequest[] = []
   #bytes = 0
   #isPaused = false
-  /** The current response does not end before the client closes the connection. */
+  /** True if the current response does not end until the client closes the connection. */
   #isEndless = false
-  /** Nothing more is accepted. */
+  /** True if no further requests are accepted. */
   #isComplete = false
 
   private constructor(socket: Duplex, waitingBytes: WaitingBytes) {
@@ -53,18 +53,18 @@ export class RequestPipeline {
     socket.once('close', () => this.#clear())
   }
 
-  /** The pipeline of a connection, made at its first use. */
+  /** Returns the pipeline of a connection, and creates it at the first use. */
   static of(socket: Duplex & WithPipeline, waitingBytes: WaitingBytes): RequestPipeline {
     socket[PIPELINE] ??= new RequestPipeline(socket, waitingBytes)
     return socket[PIPELINE]
   }
 
-  /** The pipeline of a connection, if the connection has one. */
+  /** Returns the pipeline of a connection, if it has one. */
   static find(socket: Duplex & WithPipeline): RequestPipeline | undefined {
     return socket[PIPELINE]
   }
 
-  /** The response that is being made. */
+  /** The response in progress. */
   get current(): ServerResponse | undefined {
     return this.#current
   }
@@ -74,7 +74,7 @@ export class RequestPipeline {
     this.#current = res
   }
 
-  /** Ends the current response and serves the request after it. */
+  /** Ends the current response and serves the next request. */
   next(): void {
     this.#current = undefined
     this.#isEndless = false
@@ -86,15 +86,15 @@ export class RequestPipeline {
     request.serve()
   }
 
-  /** Serves a request, at once or after those before it. */
+  /** Serves a request, now or after earlier ones. */
   add(req: IncomingMessage, serve: () => void): void {
     if (!this.#current) serve()
     else this.#wait({ bytes: REQUEST_OVERHEAD_BYTES + requestSize(req), req, serve })
   }
 
   /**
-   * Serves what ends the connection's use for requests, at once or after those before it: an upgrade, or the
-   * answer to bytes that are no request. Nothing after it is accepted.
+   * Serves the last request of a connection, now or after earlier ones: an upgrade, or the response to
+   * malformed bytes. No further requests are accepted.
    */
   addLast(serve: () => void, bytes = 0): void {
     if (this.#isComplete) return
@@ -115,18 +115,18 @@ export class RequestPipeline {
     }
   }
 
-  /** Takes requests again: an upgrade was left aside. */
+  /** Accepts requests again, after an upgrade was ignored. */
   reopen(): void {
     this.#isComplete = false
   }
 
-  /** Declares that the current response does not end: nothing can wait for it. */
+  /** Marks the current response as endless. No request can wait for its end. */
   markEndless(): void {
     this.#isEndless = true
     if (this.#waiting.length > 0) this.#socket.destroy()
   }
 
-  /** Drops the last request if nothing more of it arrives. */
+  /** Drops the last request if the rest of it will not arrive. */
   #dropIncomplete(): void {
     const last = this.#waiting.at(-1)
     if (last?.req === undefined || last.req.complete) return
@@ -134,7 +134,10 @@ export class RequestPipeline {
     this.#addBytes(-last.bytes)
   }
 
-  /** At an upgrade Node stops listening to the connection, on which a response may still be sent. */
+  /**
+   * Handles socket events after an upgrade, when Node has removed its listeners but a response can still be
+   * in progress.
+   */
   #listenInPlaceOfNode(): () => void {
     const onDrain = () => this.#current?.emit('drain')
     const onError = () => this.#socket.destroy()
@@ -143,7 +146,7 @@ export class RequestPipeline {
   }
 
   #wait(request: WaitingRequest): void {
-    // Node reads the rest of a piece even if the connection was destroyed.
+    // Node parses the rest of a packet even if the connection was destroyed.
     if (this.#isComplete || this.#socket.destroyed) return
     this.#addBytes(request.bytes)
     this.#waiting.push(request)
@@ -160,7 +163,7 @@ export class RequestPipeline {
     return this.#waiting.length >= PAUSE_AT.requests || this.#bytes >= PAUSE_AT.bytes
   }
 
-  /** At the end of the tick, since Node starts reading again at the end of every message. */
+  /** Pauses at the end of the tick, because Node resumes reading at the end of every message. */
   #pause(): void {
     if (this.#isPaused) return
     this.#isPaused = true
@@ -195,7 +198,9 @@ export class RequestPipeline {
   }
 }
 
-/** Bytes that a request holds while it waits: its head, and as much of its content as Node reads ahead. */
+/**
+ * Returns the bytes that a waiting request holds: its head, and the part of its body that Node reads ahead.
+ */
 export function requestSize({
   url = '',
   rawHeaders,
@@ -210,7 +215,7 @@ export function requestSize({
   return head + Math.min(content, readableHighWaterMark)
 }
 
-/** Declares that a response does not end before the client closes: no request can wait behind it. */
+/** Marks a response as endless, so that no request waits for its end. */
 export function markEndless({ socket }: ServerResponse): void {
   if (socket) RequestPipeline.find(socket)?.markEndless()
 }

@@ -20,23 +20,23 @@ type RateLimitMiddleware = (
   next: (error?: unknown) => void,
 ) => void
 
-/** What is left of a window. */
+/** The remaining requests of a window. */
 interface RateLimitState {
   readonly remaining: number
-  /** Seconds to the end of the window. */
+  /** Seconds until the window ends. */
   readonly resetSeconds: number
   readonly isExceeded: boolean
 }
 
 /**
- * Counts what tokens ask for, in windows of a minute that begin with the first request: HTTP and WebSockets
- * share it.
+ * Counts requests by token, in windows of a minute that begin with the first request. HTTP and WebSockets
+ * share the counts.
  */
 export interface RateLimiter {
   readonly rateLimit: number
   /** Counts one request of a valid token. */
   consume(authorization: string): RateLimitState
-  /** The same by the token's name in memory. */
+  /** Counts one request by the fingerprint of its token. */
   consumeFor(name: string): RateLimitState
 }
 
@@ -67,10 +67,10 @@ export function createRateLimiter({ rateLimit }: Pick<Config, 'rateLimit'>): Rat
 }
 
 /**
- * At most RATE_LIMIT requests per minute and token. What is left stands in the RateLimit headers. Only valid
- * tokens count, so nobody fills the memory with invented ones or starves another behind the same address;
- * requests without one go on to be refused by the adapters. Refused requests do not prolong the wait. The
- * problem (TooManyRequests) goes to the error handler of the adapter behind.
+ * Limits requests to RATE_LIMIT per minute and token, and sets the RateLimit headers. Only valid tokens are
+ * counted, so that invented tokens cannot fill the memory, and clients behind one address do not affect each
+ * other. The adapters reject requests without a valid token. Rejected requests do not extend the wait.
+ * TooManyRequests goes to the error handler of the adapter.
  */
 export function limitRate(
   config: Pick<Config, 'rateLimit'>,

@@ -5,7 +5,10 @@ import type { VerifiedToken } from './auth/bearer.js'
 /** Creates the scope of an operation that shares its connection with others. */
 export const createOperationScope = (clientId: string): RequestScope => new RequestScope(clientId)
 
-/** Opens the scope of a request. It is aborted when the client has gone, and when the answer is sent. */
+/**
+ * Opens the scope of a request. The scope is aborted when the client disconnects and when the response is
+ * sent.
+ */
 export function openRequestScope(res: ServerResponse, { clientId }: VerifiedToken): RequestScope {
   const scope = new RequestScope(clientId)
   if (res.destroyed) scope.abort()

@@ -15,32 +15,35 @@ import type { MessageClasses } from './express-prototypes.js'
 import { rawHeaderValues } from './headers.js'
 import { RequestPipeline, requestSize, type WaitingBytes } from './pipeline.js'
 
-/** The part of a request that Node reads before anyone else: times in milliseconds. */
+/** Timeouts of the HTTP server, in ms. */
 const TIMEOUTS = {
-  /** A slow client may not hold a connection with a request that never ends. */
+  /** A slow client must not hold a connection with an incomplete request. */
   requestTimeout: 60_000,
   headersTimeout: 20_000,
-  /** Longer than the usual 60 s of proxies, or they would send into a connection that closes. */
+  /**
+   * Longer than the usual 60 s of proxies. Otherwise a proxy could send into a connection that is being
+   * closed.
+   */
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 5000,
 } as const
 
 const LINGER_MS = 1000
 
-/** Headers of a request that offer another protocol, as `Connection` names them too. */
+/** Request headers that offer another protocol. `Connection` names them too. */
 const UPGRADE_HEADERS: ReadonlySet<string> = new Set(['upgrade', 'http2-settings'])
 
 type ServerSettings = Pick<Config, 'host' | 'port' | 'maxHeaderBytes' | 'shutdownTimeoutMs'>
 
-/** What holds connections for longer than a request takes. */
+/** A handler of connections that outlive a request. */
 export interface LongLivedConnections {
-  /** Takes over a connection that asks to become a WebSocket. */
+  /** Takes over a connection that becomes a WebSocket. */
   upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void
-  /** Ends all that it holds, and takes nothing more. */
+  /** Closes all its connections and accepts no new ones. */
   close(): void
 }
 
-/** What an application brings along, beside what serves its requests. */
+/** Optional parts of a server. */
 export interface ServerExtras {
   readonly longLived?: LongLivedConnections
   readonly messages?: MessageClasses
@@ -52,9 +55,7 @@ export const createHttpServer = (
   extras: ServerExtras = {},
 ): HttpServer => new HttpServer(app, config, extras)
 
-/**
- * The server around an application. What Node refuses by itself is answered in the form of every other error.
- */
+/** The HTTP server of an application. Requests that Node rejects are answered like all other errors. */
 export class HttpServer {
   readonly #config: ServerSettings
   readonly #server: Server
@@ -68,12 +69,12 @@ export class HttpServer {
     this.#longLived = longLived
     const serve: RequestListener = (req, res) =>
       this.#pipelineOf(req.socket).add(req, () => this.#handle(app, req, res))
-    // Node answers a missing Host with an empty body, so that check is ours.
+    // Node answers a missing Host with an empty body, so the check is ours.
     this.#server = createServer(
       { ...TIMEOUTS, ...messages, maxHeaderSize: config.maxHeaderBytes, requireHostHeader: false },
       serve,
     )
-    // An expectation that is unknown may be ignored (RFC 9110, 10.1.1); Node would answer 417 without a body.
+    // An unknown expectation may be ignored (RFC 9110, 10.1.1). Node would answer 417 without a body.
     this.#server.on('checkExpectation', serve)
     this.#server.on('connect', (_req: IncomingMessage, socket: Duplex) =>
       this.#closeAfterPipeline(socket, { kind: 'BadRequest', reason: 'CONNECT is not possible here' }),
@@ -90,27 +91,27 @@ export class HttpServer {
     )
   }
 
-  /** Starts to listen on HOST and PORT. Rejects if the port is taken. */
+  /** Listens on HOST and PORT. Rejects if the port is in use. */
   listen(): Promise<AddressInfo> {
     const { host, port } = this.#config
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject)
       this.#server.listen({ host, port }, () => {
         this.#server.off('error', reject)
-        // A server that listens on host and port has an address of this form.
+        // The address of a TCP server is an object.
         resolve(this.#server.address() as AddressInfo)
       })
     })
   }
 
-  /** True from the first call of `close` on. */
+  /** True from the first call of `close`. */
   isDraining(): boolean {
     return this.#draining
   }
 
   /**
-   * Takes no new connection, ends those that are held, closes idle ones, lets running requests finish, and
-   * cuts what is left after SHUTDOWN_TIMEOUT_MS.
+   * Stops listening, closes long-lived and idle connections, lets running requests finish, and destroys the
+   * remaining connections after SHUTDOWN_TIMEOUT_MS.
    */
   close(): Promise<void> {
     this.#draining = true
@@ -127,7 +128,7 @@ export class HttpServer {
     })
   }
 
-  /** A connection that was handed back after an upgrade comes here again. */
+  /** A connection that was handed back after an ignored upgrade is tracked again. */
   #track(socket: Duplex): void {
     const pipeline = this.#pipelineOf(socket)
     this.#connections.add(pipeline)
@@ -151,7 +152,7 @@ export class HttpServer {
       // The socket is idle only after this event.
       if (this.#draining) setImmediate(() => this.#server.closeIdleConnections())
     })
-    // Of two hosts a proxy may believe one and this service the other (RFC 9112, 3.2).
+    // Of several hosts, a proxy may use one and this service another (RFC 9112, 3.2).
     const hosts = rawHeaderValues(req, 'host')
     if (hosts.length > 1 || (hosts.length === 0 && req.httpVersion === '1.1'))
       sendProblem(res, { kind: 'BadHeader', header: 'Host', found: hosts.join(', ') })
@@ -159,7 +160,7 @@ export class HttpServer {
   }
 
   /**
-   * An upgrade is an offer, which a server may leave aside (RFC 9110, 7.8): clients of HTTP/2 make one with
+   * Handles an upgrade request. A server may ignore it (RFC 9110, 7.8), and HTTP/2 clients send one with
    * every request.
    */
   #upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void {
@@ -170,8 +171,8 @@ export class HttpServer {
   }
 
   /**
-   * Node has given the connection up: it gets it back as a new one, with the request as if it had made no
-   * offer.
+   * Hands a connection back to Node, which has released it. Node sees a new connection with the same request
+   * but without the upgrade.
    */
   #replayWithoutUpgrade(
     { method, url, httpVersion, rawHeaders }: IncomingMessage,
@@ -192,8 +193,8 @@ export class HttpServer {
   }
 
   /**
-   * Answers bytes that are no request, after the requests before them. A response that has begun to a request
-   * that does not end as it should is cut.
+   * Answers malformed bytes, after the requests before them. If they belong to a request whose response has
+   * begun, that response is cut.
    */
   #handleClientError(code: string | undefined, socket: Duplex): void {
     const { current } = this.#pipelineOf(socket)
@@ -215,7 +216,7 @@ function clientErrorProblem(code: string | undefined): Problem {
   return { kind: 'BadRequest', reason: 'it is no well-formed HTTP request' }
 }
 
-/** A line of the head of a request, as far as it is no offer of another protocol. */
+/** Returns a header line without offers of another protocol. */
 function withoutUpgrade(name: string, value: string): readonly string[] {
   const isConnection = name.toLowerCase() === 'connection'
   const options = isConnection ? value.split(',').map(option => option.trim()) : [value]
@@ -233,16 +234,16 @@ function sendProblem(res: ServerResponse, problem: Problem): void {
 }
 
 /**
- * Writes an answer where there is no response object, and ends the connection. It is destroyed a little
- * later, since a reset at once would take the answer from a client that is still sending, and one that never
- * closes would stay for ever.
+ * Sends an error response without a response object, and ends the connection. The socket is destroyed after a
+ * delay: an immediate reset could discard the response while the client still sends, and a client that never
+ * closes would hold the socket forever.
  */
 export function closeWithProblem(socket: Duplex, problem: Problem): void {
   const { status, headers, body } = renderFailure(problem)
   const lines = Object.entries({ ...headers, Date: new Date().toUTCString(), Connection: 'close' }).map(
     ([name, value]) => `${name}: ${value}`,
   )
-  // After CONNECT nobody else listens, and an error without a listener would end the process.
+  // After CONNECT the socket has no other listener, and an unhandled error would end the process.
   socket.on('error', () => socket.destroy())
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
   setTimeout(() => socket.destroy(), LINGER_MS).unref()

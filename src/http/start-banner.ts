@@ -1,14 +1,14 @@
 import type { Config } from '../config/config.js'
 import type { Grant } from './auth/token.js'
 
-/** The rights of the token printed at the start: everything, for a day. */
+/** The rights of the token that is printed at the start: all of them, for a day. */
 export const START_GRANT: Grant = {
   scopes: ['listings:read', 'listings:write', 'listings:write:any'],
   audience: 'staff',
   expiresIn: 86_400,
 }
 
-/** The keys are those of the sample market. */
+/** A new listing with keys of the sample market. */
 const SAMPLE_DRAFT =
   '{"ListAgentKey":"M00000001","ListOfficeKey":"O0000001","PropertyType":"Residential","StreetNumber":"12","StreetName":"Main","City":"Boise"}'
 
@@ -24,8 +24,8 @@ function baseUrlOf({ publicUrl, host }: Pick<Config, 'publicUrl' | 'host'>, port
 }
 
 /**
- * Renders the addresses of the service, a token and requests to paste into a shell. Options of OData are
- * written without `$`, which a shell would take for a variable.
+ * Renders the endpoints, a token, and requests to paste into a shell. Options of OData have no `$`, which a
+ * shell would expand.
  */
 export function renderStartBanner(
   token: string,

@@ -3,19 +3,22 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.js'
 
-/** Reports a step of the start, in a few words: what is being done, and how far it has come. */
+/** Reports a step of the start and its progress, in a few words. */
 export type ReportStep = (step: string) => void
 
 /**
- * True where a developer reads the console: the embedded database outside production. There the start prints
- * plain text and a token.
+ * True if a developer reads the console: with the embedded database, outside production. The start then
+ * prints plain text and a token.
  */
 export const isDeveloperConsole = ({
   embedded,
   production,
 }: Pick<Config, 'embedded' | 'production'>): boolean => embedded && !production
 
-/** Reports each step at once: as a line of text on a developer's console, as a line of the log elsewhere. */
+/**
+ * Creates a reporter that writes each step at once: as plain text on a developer's console, otherwise as a
+ * log line.
+ */
 export function createStepReporter(
   config: Pick<Config, 'embedded' | 'production'>,
   logger: Logger,
@@ -23,12 +26,12 @@ export function createStepReporter(
   if (isDeveloperConsole(config)) return step => process.stdout.write(`${step}\n`)
   return step => {
     logger.info(step)
-    // The log is written on a timer, which cannot run while modules are loaded.
+    // The log is flushed by a timer, which cannot fire while modules load.
     logger.flush()
   }
 }
 
-/** The first step: what the start is about to do. Looks at DATA_DIR, which the first start creates. */
+/** Returns the first step. Whether a database will be created is seen from DATA_DIR. */
 export function describeStart({
   embedded,
   dataDir,

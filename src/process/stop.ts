@@ -1,13 +1,17 @@
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const
 type StopSignal = (typeof STOP_SIGNALS)[number]
 
-/** Signals that are repeated within this time come from one Ctrl-C: npm passes on what the terminal has sent too. */
+/**
+ * Interval in which a repeated signal counts as the same Ctrl-C. npm forwards signals that the terminal has
+ * already sent.
+ */
 const REPEAT_INTERVAL_MS = 1000
 const PARENT_CHECK_INTERVAL_MS = 500
 
 /**
- * Calls `stop` at the first SIGINT or SIGTERM. The same signal a second later ends the process at once. Another
- * signal does not, since the processes of a group get SIGINT from a terminal and SIGTERM from the first of them.
+ * Calls `stop` at the first SIGINT or SIGTERM. The same signal a second later ends the process at once. The
+ * other signal does not, because a terminal sends SIGINT to the whole process group, and the supervisor then
+ * sends SIGTERM.
  */
 export function onStopSignal(stop: (signal: StopSignal) => void): void {
   let isStopping = false
@@ -28,8 +32,8 @@ export function onStopSignal(stop: (signal: StopSignal) => void): void {
 }
 
 /**
- * Calls `stop` when the parent of the process has ended. The shell that npm starts ends at a signal and passes
- * none on: without this a program would keep running, and hold its port.
+ * Calls `stop` when the parent of the process has ended. The shell that npm starts ends at a signal and does
+ * not forward it. The program would otherwise keep running and hold its port.
  */
 export function onParentExit(stop: () => void): void {
   const parent = process.ppid

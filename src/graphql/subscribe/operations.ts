@@ -21,7 +21,7 @@ import { createDocumentCache } from '../limits/document-cache.js'
 import type { SubscriptionPort } from './property-changes.js'
 import { type ResponseStream, subscribe } from './subscribe.js'
 
-/** An operation as a client sends it; nothing of it is known to be what it should be. */
+/** An operation as a client sends it. No member is checked yet. */
 export interface RequestParams {
   readonly query?: unknown
   readonly operationName?: unknown
@@ -45,8 +45,8 @@ export interface StreamingOperationsParts {
 }
 
 /**
- * Operations whose results may come one after the other, for the transports that can carry them: the same
- * checks as of any request, and how many run at a time.
+ * Operations that can return several results, for the transports that can carry them. Applies the same checks
+ * as to any request and limits the number of concurrent operations.
  */
 export class StreamingOperations {
   readonly #parts: StreamingOperationsParts
@@ -61,7 +61,7 @@ export class StreamingOperations {
     this.#checkCost = createCostCheck(parts.schema, parts.config)
   }
 
-  /** Reads an operation, or says what is wrong with it; also with how it was sent, if `read` refuses it. */
+  /** Reads and validates an operation. Returns the errors if it is invalid or if `read` rejects it. */
   prepare(
     readParams: () => RequestParams,
     context: GraphQLContext,
@@ -73,7 +73,7 @@ export class StreamingOperations {
     }
   }
 
-  /** The result of an operation, or its results as they come. A fault is a result. */
+  /** Executes an operation and returns its result, or a stream of results. An error is a result too. */
   async execute(
     { document, operation, variables }: ExecutableOperation,
     context: GraphQLContext,
@@ -90,7 +90,7 @@ export class StreamingOperations {
     }
   }
 
-  /** Ends all results and begins no others. */
+  /** Ends all streams and rejects new operations. */
   close(): void {
     this.#isClosed = true
     for (const stream of this.#activeStreams) void stream.return?.()
@@ -122,8 +122,8 @@ export class StreamingOperations {
   }
 
   /**
-   * A valid document, kept by its text: clients send the same few, and what is made of a document is kept
-   * with it.
+   * Returns the valid document for a text. Documents are cached by text because clients send the same few,
+   * and derived data is cached with the document.
    */
   #parseAndValidate(query: string): DocumentNode | readonly GraphQLError[] {
     const { schema, checkDocumentLimits, config } = this.#parts
@@ -140,7 +140,7 @@ export class StreamingOperations {
     return document
   }
 
-  /** A place for results, from before they begin until they have ended. */
+  /** Reserves a slot for a stream, from before it opens until it has ended. */
   async #withSlot(
     open: () => Promise<RawExecutionResult | ResponseStream>,
   ): Promise<RawExecutionResult | ResponseStream> {
@@ -209,7 +209,10 @@ const toErrorWithoutSuggestions = (error: GraphQLError): GraphQLError =>
     extensions: error.extensions,
   })
 
-/** Here no HTTP status goes with an error. What graphql-js says without a code is said of the request. */
+/**
+ * Removes the HTTP status from an error, because these transports have none. An error of graphql-js without a
+ * code gets `BAD_REQUEST`.
+ */
 export function withoutHttpStatus(error: GraphQLError): GraphQLError {
   const { http: _, code = BAD_REQUEST, ...extensions } = error.extensions
   const { message, nodes, path } = error

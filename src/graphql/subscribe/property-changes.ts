@@ -21,24 +21,27 @@ import {
 } from '../execute/shared-selection.js'
 import { Signal } from './signal.js'
 
-/** What subscriptions rest on. */
+/** Services that subscriptions use. */
 export interface SubscriptionPort extends FilterParseOptions {
   readonly changes: ChangeService
 }
 
-/** Changes as JSON, made when they are asked for, until the signal. */
+/**
+ * Creates the stream of changes as JSON. Each change is read when the consumer requests it. The stream ends
+ * when the signal aborts.
+ */
 export type SourceStreamFactory = (signal: AbortSignal) => AsyncGenerator<string>
 
 const PROPERTY = getEntity('Property')
 const CHANGE_TYPE_NAME = 'PropertyChange'
-/** Events that are read at a time: what a reader who takes nothing holds in memory. */
+/** Events read at a time. This bounds the memory of a consumer that reads nothing. */
 const EVENT_PAGE_SIZE = 100
-/** How long to wait for a database that is away or busy, if nothing is heard of it, in ms. */
+/** Wait before the next attempt while the database is unavailable or busy, in ms. */
 const RETRY_MS = 2000
-/** Listings that are remembered as being outside the filter. */
+/** Maximum number of listings remembered as outside the filter. */
 const MAX_EXCLUDED_LISTINGS = 10_000
 
-/** What is told of a change. */
+/** The selection of a `PropertyChange`. */
 interface ChangeSelection {
   readonly propertySelection: SharedSelection
   render(event: ListingEvent, shown: SelectionResults | undefined): string
@@ -77,7 +80,7 @@ function readChangeSelection(
   }
 }
 
-/** A subscription with everything that its changes rest on. */
+/** Everything that a subscription needs to read its changes. */
 export interface PropertyChangeSubscriptionParts {
   readonly port: SubscriptionPort
   readonly selectionContext: SelectionContext
@@ -86,16 +89,16 @@ export interface PropertyChangeSubscriptionParts {
   readonly args: InputValues
 }
 
-/** The changes of listings that one subscription is told of. */
+/** The listing changes of one subscription. */
 export class PropertyChangeSubscription {
-  /** Listings that are told to be outside the filter: it is told once. */
+  /** Listings that were already reported as outside the filter. This is reported once per listing. */
   readonly #excludedKeys = new LRUCache<string, true>({ max: MAX_EXCLUDED_LISTINGS })
   readonly #query: Query
   readonly #changes: ChangeService
   readonly #selection: ChangeSelection
   readonly #hasFilter: boolean
 
-  /** @throws ProblemError of the arguments and the selection */
+  /** @throws ProblemError for invalid arguments or an invalid selection */
   constructor(private readonly parts: PropertyChangeSubscriptionParts) {
     const { port, selectionContext, collected, args, context } = parts
     this.#changes = port.changes.forRequest(context.scope)
@@ -105,7 +108,10 @@ export class PropertyChangeSubscription {
     this.#hasFilter = narrowed.filter !== undefined
   }
 
-  /** Finds where in the log they begin, and whether the query can be asked at all. */
+  /**
+   * Finds the position in the change log at which the stream begins, and checks that the query can be
+   * executed.
+   */
   async createSourceStream(): Promise<SourceStreamFactory> {
     const { context, args } = this.parts
     const newest = await this.#changes.latestSequence(context.actor)
@@ -131,7 +137,7 @@ export class PropertyChangeSubscription {
     }
   }
 
-  /** Undefined while the database is away or busy. */
+  /** Returns undefined while the database is unavailable or busy. */
   async #readPage(
     last: string,
   ): Promise<
@@ -171,8 +177,9 @@ export class PropertyChangeSubscription {
   }
 
   /**
-   * A listing that is outside the filter may have been inside, and its reader may have it from an earlier
-   * query: so it is told, once, that it is not among those that were asked for.
+   * Returns true if a change is sent. A listing outside the filter may have been inside it before, and the
+   * client may hold it from an earlier query. Its first change outside the filter is therefore sent, and
+   * later ones are not.
    */
   #shouldPublish(key: string, matchesFilter: boolean): boolean {
     if (matchesFilter || !this.#hasFilter) {
@@ -186,8 +193,8 @@ export class PropertyChangeSubscription {
 }
 
 /**
- * A number that the log has not reached is one of another database: to wait for it would lose what comes
- * until then.
+ * Rejects a sequence number beyond the end of the log. Such a number comes from another database, and waiting
+ * for it would skip every change until then.
  */
 function checkSince(since: string, newest: string): string {
   if (BigInt(since) >= 0n && BigInt(since) <= BigInt(newest)) return since

@@ -1,6 +1,6 @@
 /**
- * What one side rings and the other waits for. Ringing while nobody waits is not forgotten, and ringing twice
- * is once.
+ * A notification flag that one consumer waits for. A notification without a waiting consumer is remembered.
+ * Several notifications count as one.
  */
 export class Signal {
   #isNotified = false
@@ -11,7 +11,7 @@ export class Signal {
     this.#resume?.()
   }
 
-  /** Until it has rung since the last waiting, for so many ms at most, or until the signal. */
+  /** Resolves when notified (also since the previous wait), after `timeoutMs`, or when the signal aborts. */
   async wait(abortSignal: AbortSignal, timeoutMs?: number): Promise<void> {
     if (!this.#isNotified && !abortSignal.aborted) {
       let timer: NodeJS.Timeout | undefined

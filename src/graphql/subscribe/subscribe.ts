@@ -20,15 +20,15 @@ import {
 } from './property-changes.js'
 
 /**
- * Results as they come. They are made when they are asked for; `return` ends them at once, also while one is
- * waited for.
+ * A stream of results. Each result is produced on request. `return` ends the stream at once, also while a
+ * result is pending.
  */
 export type ResponseStream = AsyncIterableIterator<RawExecutionResult>
 
 /**
- * Begins a subscription. Whatever is wrong with it is an answer here, before the first result: only what
- * happens later ends the results.
- * @throws ProblemError of arguments, permission or the database
+ * Starts a subscription. An error that is found before the first result is returned as a result. Later errors
+ * end the stream.
+ * @throws ProblemError for invalid arguments, a missing permission, or a database failure
  */
 export async function subscribe(
   schema: SelectionContext['schema'],
@@ -64,7 +64,10 @@ export async function subscribe(
   }
 }
 
-/** A fault of ours, or of the filter on a record, is the last result. */
+/**
+ * Converts source events to results. An internal error, or an error of the filter on a record, is the last
+ * result.
+ */
 function toResponseStream(
   createSourceStream: SourceStreamFactory,
   { responseName, fieldNodes }: CollectedField,

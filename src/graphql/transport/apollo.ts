@@ -24,7 +24,7 @@ import { type CostLimits, createCostCheck } from '../limits/cost.js'
 import { createDocumentStore } from '../limits/document-cache.js'
 import { MEDIA_TYPES } from './http.js'
 
-/** What stands behind Apollo. */
+/** Dependencies of the Apollo Server. */
 export interface ApolloParts {
   readonly schema: GraphQLSchema
   readonly executor: Executor
@@ -32,9 +32,8 @@ export interface ApolloParts {
 }
 
 /**
- * Apollo Server between our HTTP and our execution: it reads documents, validates them, and keeps persisted
- * queries (30 MiB at most). Nothing of it speaks to others or to people: no reports, no page, no words on the
- * console.
+ * Creates the Apollo Server that parses and validates documents and caches persisted queries (30 MiB at
+ * most). HTTP and execution are our own. Reporting, the landing page and console output are disabled.
  */
 export function createApolloServer({ schema, executor, config }: ApolloParts): ApolloServer<GraphQLContext> {
   return new ApolloServer<GraphQLContext>({
@@ -43,8 +42,8 @@ export function createApolloServer({ schema, executor, config }: ApolloParts): A
     introspection: config.introspection,
     includeStacktraceInErrorResponses: false,
     allowBatchedHttpRequests: false,
-    // A browser cannot send this header from another page without asking first; so clients that read with GET
-    // pass too.
+    // A browser sends this header to another origin only after a preflight request. Requiring it also
+    // protects clients that use GET.
     csrfPrevention: { requestHeaders: ['authorization'] },
     stopOnTerminationSignals: false,
     formatError: createErrorFormatter(config),
@@ -62,10 +61,10 @@ export function createApolloServer({ schema, executor, config }: ApolloParts): A
 }
 
 const noop = (): void => undefined
-/** What Apollo has to say of a request is told by its hooks. */
+/** Disables Apollo's log. Its hooks report the same events. */
 const SILENT_LOGGER = { debug: noop, info: noop, warn: noop, error: noop }
 
-/** The way in for an executor of one's own. What it throws is a fault of ours, told like any other. */
+/** Passes operations to our executor. Errors that it throws are formatted like all others. */
 function createGateway(
   schema: GraphQLSchema,
   executor: Executor,
@@ -73,8 +72,9 @@ function createGateway(
   return {
     load: async () => ({
       async executor({ document, operation, request, ...gateway }) {
-        const context = gateway.context as GraphQLContext // that of this server: the type of gateways is older than its parameter
-        // Apollo asks for the execution of an operation that it has not found, and wants the error of it.
+        // The type of a gateway does not have the context type of its server.
+        const context = gateway.context as GraphQLContext
+        // For an unknown operation name Apollo expects the error of graphql-js.
         if (!operation) return execute({ schema, document, operationName: request.operationName ?? null })
         try {
           const result = await executor({ document, operation, variables: request.variables ?? {}, context })
@@ -97,7 +97,7 @@ function createGateway(
   }
 }
 
-/** What is checked when a document is valid, and the status of what is not executed. */
+/** Checks the cost of valid documents and sets the status of refused operations. */
 function createOperationChecksPlugin(
   schema: GraphQLSchema,
   limits: CostLimits,
@@ -126,8 +126,8 @@ function createOperationChecksPlugin(
 }
 
 /**
- * A well-formed request whose operation is refused is answered with 200 under the older media type (GraphQL
- * over HTTP, 6.4.1): clients of it take 400 for a broken proxy.
+ * Answers a well-formed request whose operation is refused with 200 under the older media type (GraphQL over
+ * HTTP, 6.4.1). Clients that use this type treat 400 as a fault of a proxy.
  */
 function useStatus200ForLegacyJson({
   request,
@@ -139,15 +139,15 @@ function useStatus200ForLegacyJson({
     response.http.status = 200
 }
 
-/** That of the request, which we have chosen: Apollo would choose again. */
+/** Sets the negotiated media type of the request. Apollo would negotiate again. */
 function setContentType({ request, response }: GraphQLRequestContext<GraphQLContext>): void {
   const type = request.http?.headers.get('accept')
   if (type) response.http.headers.set('content-type', `${type}; charset=utf-8`)
 }
 
 /**
- * Apollo marks what has no code as a fault of the service; but faults of ours have one, so it is the
- * request's.
+ * Creates the error formatter. Apollo marks errors without a code as internal errors. Our internal errors
+ * have a code, so an error without one is a fault of the request.
  */
 const createErrorFormatter =
   ({ introspection }: Pick<Config, 'introspection'>) =>
@@ -160,7 +160,7 @@ const createErrorFormatter =
       ? formatted
       : { ...formatted, extensions: { ...formatted.extensions, code: BAD_REQUEST } }
     if (introspection) return withCode
-    // Apollo's words are for those who wrote the server.
+    // Apollo's message addresses the developer of the server.
     return withCode.extensions?.['validationErrorCode'] ===
       ApolloServerValidationErrorCode.INTROSPECTION_DISABLED
       ? {

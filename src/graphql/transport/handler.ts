@@ -21,12 +21,12 @@ import {
   toHttpResponse,
   toRequestHandlers,
 } from './http.js'
-/** Where the service speaks GraphQL. */
+/** Path of the GraphQL endpoint. */
 export const GRAPHQL_PATH = '/graphql'
-/** Below it: the schema as text. */
+/** Path of the schema in SDL, below GRAPHQL_PATH. */
 export const SDL_PATH = '/schema.graphql'
 
-/** What executes operations, wherever they come from. */
+/** Executes operations of all transports. */
 export interface GraphQLEngine {
   readonly sdl: string
   readonly schema: GraphQLSchema
@@ -36,14 +36,17 @@ export interface GraphQLEngine {
   readonly limits: ServicePort['limits']
 }
 
-/** What an engine is made of. */
+/** Dependencies of a GraphQL engine. */
 export interface GraphQLEngineParts extends Pick<ServicePort, 'reading' | 'writing'> {
   readonly config: DocumentLimits & Pick<Config, 'maxList'>
-  /** Operations go field by field through graphql-js, which ours is measured by. */
+  /** Executes operations field by field with graphql-js, as a reference for tests. */
   readonly usesGraphQLJs?: boolean
 }
 
-/** Schema, executor and limits of documents: one for all transports, so that all know the same documents. */
+/**
+ * Creates the schema, the executor and the document limits. All transports share one engine, and therefore
+ * one document cache.
+ */
 export function createGraphQLEngine({
   reading,
   writing,
@@ -62,7 +65,7 @@ export function createGraphQLEngine({
   }
 }
 
-/** What the adapter is made of. */
+/** Dependencies of the GraphQL adapter. */
 export interface GraphQLHandlerParts extends GraphQLEngineParts, ContextParts {
   readonly config: GraphQLEngineParts['config'] &
     CostLimits &
@@ -84,7 +87,7 @@ export function serveGraphQL({
   const apollo = createApolloServer({ schema, executor, config })
   apollo.startInBackgroundHandlingStartupErrorsByLoggingAndFailingAllRequests()
 
-  /** The order of the checks is that of what they tell: without a token nobody learns what there is. */
+  /** Authenticates first, so that a request without a token learns nothing about the service. */
   async function respond(req: Request, res: Response): Promise<GraphQLHttpResponse> {
     const token = await verifier.authenticate(authorizationOf(req))
     if (req.path === SDL_PATH && config.introspection) return toSdlResponse(req, sdl)

@@ -14,20 +14,20 @@ import { toRequestError } from '../errors.js'
 import type { RequestParams } from '../subscribe/operations.js'
 import { parseVariables, parseVariablesBytes } from './parse-variables.js'
 
-/** What a request is answered with. */
+/** An HTTP response of the GraphQL adapter. */
 export interface GraphQLHttpResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-/** Logs a fault of the service and gives the id under which it stands in the log. */
+/** Logs an internal error and returns the id of its log entry. */
 export type ErrorReporter = (error: unknown, req: IncomingMessage) => string
 
 /** Parts that make the context of a request. */
 export interface ContextParts {
   readonly report: ErrorReporter
-  /** Returns the OData service root as the client of the request calls it. */
+  /** Returns the OData service root, with the host that the client used. */
   readonly serviceRoot: (req: IncomingMessage) => string
 }
 
@@ -43,19 +43,22 @@ export const createContext = (
   serviceRoot: () => serviceRoot(req),
 })
 
-/** The two media types of GraphQL over HTTP (6.4.1, 6.4.2). The older one is for clients that name none. */
+/** The two media types of GraphQL over HTTP (6.4.1, 6.4.2). The older one is the default. */
 export const MEDIA_TYPES = ['application/json', 'application/graphql-response+json'] as const
 
-/** Levels of a request around the values of its variables. */
+/** JSON levels of a request outside its variable values. */
 const ENVELOPE_DEPTH = 8
 
-/** Levels of the JSON of a request. A filter in a variable has two levels for each of its own, `{and: [`. */
+/**
+ * Returns the maximum JSON depth of a request. One level of a filter in a variable takes two JSON levels,
+ * `{and: [`.
+ */
 export const maxJsonDepthOf = ({ maxDepth }: Pick<Config, 'maxDepth'>): number =>
   2 * maxDepth + ENVELOPE_DEPTH
 
 /**
- * The handlers of a path: one for requests and one for what failed before it, such as a limit. Whatever
- * becomes of a request, the answer has the shape of GraphQL, and nothing is left to Express.
+ * Creates the handlers of a path: one for requests, and one for errors of earlier middleware, such as a rate
+ * limit. Every response is a GraphQL response. No error reaches Express.
  */
 export function toRequestHandlers(
   respond: (req: Request, res: Response) => Promise<GraphQLHttpResponse>,
@@ -69,7 +72,7 @@ export function toRequestHandlers(
         .catch((error: unknown) => toResponseOfError(error, req))
         .then(response => sendHttpResponse(res, response))
     },
-    // Express knows an error handler by its four parameters.
+    // Express identifies an error handler by its four parameters.
     (error: unknown, req, res, _next) => sendHttpResponse(res, toResponseOfError(error, req)),
   ]
 }
@@ -84,11 +87,14 @@ function toErrorResponse(problem: Problem, req: Request): GraphQLHttpResponse {
   }
 }
 
-/** What a token may see stays with its owner. Node leaves the content away for HEAD. */
+/**
+ * Sends a response. It is private to the token, because the records in it depend on the token. Node omits the
+ * body for HEAD.
+ */
 function sendHttpResponse(res: ServerResponse, { status, headers, body }: GraphQLHttpResponse): void {
   res.statusCode = status
   res.setHeader('Cache-Control', 'private, no-cache')
-  // Other values may stand there already: CORS has its own.
+  // The header can already have values, for example from CORS.
   res.appendHeader('Vary', ['Accept', 'Authorization'])
   for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
   res.end(body)
@@ -105,9 +111,9 @@ export function checkMethod({ method }: Request, allow: readonly string[]): void
 export const OPERATION_METHODS = ['GET', 'HEAD', 'POST'] as const
 
 /**
- * Returns the request as Apollo reads it: GET with a query string, or POST with JSON. Of the headers Apollo
- * gets the negotiated media type and the fact that there is a token, which its check against forged requests
- * asks for. The media type of the body is checked here.
+ * Returns the request as Apollo reads it: GET with a query string, or POST with JSON. Apollo gets two
+ * headers: the negotiated media type, and a mark that there is a token, which its CSRF check requires. The
+ * media type of the body is checked here.
  * @throws ProblemError MethodNotAllowed, NotAcceptable, UrlTooLong, and those of `readJsonBody`
  */
 export async function readApolloRequest(
@@ -129,7 +135,7 @@ export async function readApolloRequest(
 }
 
 const TOKEN_PLACEHOLDER = ['authorization', 'Bearer'] as const
-/** The same objects for almost all requests: nobody changes them. */
+/** The same immutable objects serve almost all requests. */
 const HEADERS_BY_MEDIA_TYPE: ReadonlyMap<string, HeaderMap> = new Map(
   MEDIA_TYPES.map(accept => [accept, new HeaderMap([['accept', accept], TOKEN_PLACEHOLDER])]),
 )
@@ -147,7 +153,7 @@ function toHeaders(accept: string, { method, headers }: Request): HeaderMap {
   )
 }
 
-/** The query string, as it was sent. */
+/** Returns the query string as it was sent. */
 function queryStringOf({ originalUrl }: Request): string {
   const start = originalUrl.indexOf('?')
   return start < 0 ? '' : originalUrl.slice(start + 1)
@@ -162,8 +168,8 @@ async function readJsonBody(
 }
 
 /**
- * The text of the document in a request; undefined for one that is known by its hash, and for what Apollo
- * will refuse.
+ * Returns the text of the document in a request. Returns undefined for a document that is given by its hash,
+ * and for a request that Apollo will reject.
  */
 export function documentTextOf({ method, search, body }: HTTPGraphQLRequest): string | undefined {
   const query =
@@ -175,7 +181,7 @@ const hasQuery = (body: unknown): body is { readonly query: unknown } =>
   typeof body === 'object' && body !== null && 'query' in body
 
 /**
- * The operation of a request, where the answer is no document.
+ * Reads the operation of a request whose response is a stream.
  * @throws ProblemError as `readRequest`
  */
 export async function readRequestParams(
@@ -197,7 +203,7 @@ export async function readRequestParams(
   }
 }
 
-/** The answer of Apollo, which is never in pieces: nothing here is deferred. */
+/** Converts a response of Apollo, which is always complete: `@defer` is not supported. */
 export function toHttpResponse({ status = 200, headers, body }: HTTPGraphQLResponse): GraphQLHttpResponse {
   if (body.kind !== 'complete') throw new Error('An answer in pieces')
   return { status, headers: Object.fromEntries(headers), body: body.string }

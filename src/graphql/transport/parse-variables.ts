@@ -5,23 +5,23 @@ import { parseJson } from '../../http/exact-json.js'
 import { fitsDouble } from '../schema/scalars.js'
 
 /**
- * Parses JSON into the values that graphql-js coerces. A number that a double cannot hold exactly stays a
- * `JsonNumber`: the scalars read its digits or refuse it.
- * @param maxDepth most levels of nesting
+ * Parses JSON into the values that graphql-js coerces. A number that a double cannot hold exactly becomes a
+ * `JsonNumber`. The scalars read its digits or reject it.
+ * @param maxDepth maximum nesting
  * @throws ProblemError MalformedBody
  */
 export const parseVariables = (text: string, maxDepth: number): unknown =>
   parseLossless(text, maxDepth) ?? toJavaScriptValue(parseJson(text, maxDepth))
 
-/** The same of bytes in UTF-8. */
+/** Parses JSON in UTF-8; see `parseVariables`. */
 export const parseVariablesBytes = (bytes: Buffer, maxDepth: number): unknown =>
   (isUtf8(bytes) ? parseLossless(bytes.toString('utf8'), maxDepth) : undefined) ??
   toJavaScriptValue(parseJsonBytes(bytes, maxDepth))
 
 /**
- * What JavaScript itself reads, at a tenth of the cost, if it writes the same text again: then no number has
- * changed, and no name stands twice in an object. Clients in JavaScript send such texts. Undefined stands for
- * all others, and for what is no JSON.
+ * Parses a text with `JSON.parse`, at a tenth of the cost, and returns the value if `JSON.stringify` yields
+ * the same text again. Then no number was rounded and no object has a duplicate name. Clients in JavaScript
+ * send such texts. Returns undefined for all other texts, including invalid JSON.
  */
 function parseLossless(text: string, maxDepth: number): unknown {
   try {

@@ -15,7 +15,7 @@ import { type StreamingOperations, withoutHttpStatus } from '../subscribe/operat
 import type { ResponseStream } from '../subscribe/subscribe.js'
 import { type ContextParts, createContext, MEDIA_TYPES, readRequestParams } from './http.js'
 
-/** What event streams are made of. */
+/** Dependencies of the event stream handler. */
 export interface EventStreamParts extends ContextParts {
   readonly operations: StreamingOperations
   readonly verifier: TokenVerifier
@@ -24,14 +24,14 @@ export interface EventStreamParts extends ContextParts {
 
 const EVENT_STREAM_MEDIA_TYPE = 'text/event-stream'
 const negotiateMediaTypeOrEvents = createMediaTypeNegotiator([...MEDIA_TYPES, EVENT_STREAM_MEDIA_TYPE])
-/** A comment, that every client leaves aside (HTML, 9.2.6). */
+/** A comment, which every client ignores (HTML, 9.2.6). */
 const KEEP_ALIVE_COMMENT = ':\n\n'
 
 /**
- * GraphQL over Server-Sent Events, in the mode of distinct connections (graphql-sse, PROTOCOL.md): a request
- * that prefers an event stream is answered with one. Own code, since the package keeps what a slow client has
- * not taken, without a bound. What is wrong with the request itself goes on to the error handler of the
- * adapter; what is wrong with the operation is a result.
+ * Creates the handler of GraphQL over Server-Sent Events in distinct connections mode (graphql-sse,
+ * PROTOCOL.md). It answers requests that prefer an event stream. The `graphql-sse` package is not used,
+ * because it buffers the events of a slow client without a limit. An invalid request goes to the error
+ * handler of the adapter. An invalid operation is a result.
  */
 export function createEventStreamHandler(parts: EventStreamParts): RequestHandler {
   return (req, res, next) => {
@@ -56,7 +56,7 @@ async function sendEventStream(
   if (isPrepared && req.method !== 'POST' && prepared.operation.operation === 'mutation')
     fail({ kind: 'MethodNotAllowed', method: req.method, allow: ['POST'] })
   const stream = new EventStream(res, config.keepAliveMs)
-  // The headers are the whole response: nothing is executed.
+  // HEAD gets only headers. The operation is not executed.
   if (req.method === 'HEAD') return void res.end()
   if (!isPrepared) return stream.complete({ errors: prepared })
   const stopTokenWatch = watchTokenExpiry(verifier, authorization, verifiedToken, error =>
@@ -68,7 +68,7 @@ async function sendEventStream(
   stopTokenWatch()
 }
 
-/** An answer of `next` events and a `complete` event. */
+/** A response of `next` events and a `complete` event. */
 class EventStream {
   readonly #res: ServerResponse
   readonly #closed: Promise<void>
@@ -76,7 +76,7 @@ class EventStream {
   constructor(res: ServerResponse, keepAliveMs: number) {
     this.#res = res
     this.#closed = new Promise(resolve => res.once('close', resolve))
-    // Neither the service nor a proxy may hold an event back to send it with others.
+    // Neither the service nor a proxy may buffer events.
     res.writeHead(200, {
       'Content-Type': `${EVENT_STREAM_MEDIA_TYPE}; charset=utf-8`,
       'Cache-Control': 'private, no-cache, no-transform',
@@ -91,7 +91,7 @@ class EventStream {
     void this.#closed.then(() => clearInterval(timer))
   }
 
-  /** The only result, or the last one. */
+  /** Sends the only or the last result. */
   complete(result: RawExecutionResult): void {
     if (this.#res.writableEnded) return
     this.#writeNext(result)
@@ -99,8 +99,8 @@ class EventStream {
   }
 
   /**
-   * Asks for a result when the one before has been taken. Results that end without a fault are ended by the
-   * service, and the client may come again: nothing is complete.
+   * Sends the results of a stream. The next result is requested when the client has received the previous
+   * one. If the service ends the stream, no `complete` event is sent, so that the client reconnects.
    */
   async pipe(responseStream: ResponseStream): Promise<void> {
     markEndless(this.#res)
@@ -113,9 +113,12 @@ class EventStream {
     if (!this.#res.writableEnded) this.#res.end()
   }
 
-  /** A line break in JSON stands between its tokens only, and a line of an event ends with one. */
+  /**
+   * JSON has line breaks only between tokens. A line break ends a line of an event, so line breaks are
+   * removed.
+   */
   #writeNext(result: RawExecutionResult): boolean {
-    // The end of the token may have come first.
+    // The token may already have expired.
     return (
       this.#res.writableEnded ||
       this.#res.write(`event: next\ndata: ${renderResult(result).replaceAll('\n', ' ')}\n\n`)

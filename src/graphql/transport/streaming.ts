@@ -7,7 +7,7 @@ import type { GraphQLEngine } from './handler.js'
 import { createEventStreamHandler, type EventStreamParts } from './sse.js'
 import { GraphQLWebSocketServer, type WebSocketServerParts } from './websocket-server.js'
 
-/** What long-lived answers are made of. */
+/** Dependencies of the long-lived transports. */
 export interface StreamingParts
   extends Omit<WebSocketServerParts & EventStreamParts, 'operations' | 'schema' | 'config'> {
   readonly engine: GraphQLEngine
@@ -19,7 +19,7 @@ export interface StreamingParts
 
 /** Operations over WebSockets and event streams. */
 export interface StreamingTransports {
-  /** Stands before the handlers of other requests. */
+  /** Runs before the handlers of other requests. */
   readonly handleEventStream: RequestHandler
   upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void
   close(): void
@@ -39,7 +39,8 @@ export function serveStreaming({ engine, changes, ...parts }: StreamingParts): S
     handleEventStream: createEventStreamHandler({ ...parts, operations }),
     upgrade: (req, socket, head) => webSockets.upgrade(req, socket, head),
     close() {
-      // Clients are told first that it is the service that goes, not the subscription that has ended.
+      // WebSockets close first. Their close code tells clients that the service stops, not that their
+      // subscription has ended.
       webSockets.close()
       operations.close()
     },

@@ -25,7 +25,7 @@ import { renderResult } from '../execute/raw-json.js'
 import type { ExecutableOperation, StreamingOperations } from '../subscribe/operations.js'
 import { type ContextParts, createContext } from './http.js'
 
-/** What stands behind the protocol. */
+/** Dependencies of the WebSocket protocol. */
 export interface WebSocketProtocolParts extends ContextParts {
   readonly schema: GraphQLSchema
   readonly operations: StreamingOperations
@@ -34,14 +34,14 @@ export interface WebSocketProtocolParts extends ContextParts {
   readonly config: Pick<Config, 'maxSocketOperations'>
 }
 
-/** One WebSocket, and who is at its other end once that is known. */
+/** One WebSocket, and the identity of its client after `connection_init`. */
 export interface WebSocketPeer {
   readonly socket: WebSocket
   readonly req: IncomingMessage
-  /** Closes the connection, with a code of the protocol. */
+  /** Closes the connection with a code of the protocol. */
   readonly close: (code: number, reason: string) => void
   readonly resultPlaceholders: ResultPlaceholders
-  /** The scopes of the operations that run, by their ids. */
+  /** Scopes of the running operations, by operation id. */
   readonly scopes: Map<string, RequestScope>
   session?: PeerSession
 }
@@ -55,18 +55,19 @@ interface PeerSession {
 
 type PeerContext = Context<ConnectionInitMessage['payload'], WebSocketPeer>
 
-/** Time for a client to say who it is, in ms. */
+/** Maximum wait for `connection_init`, in ms. */
 const CONNECTION_INIT_TIMEOUT_MS = 5000
-/** What the reason of a close may hold (RFC 6455, 5.5), in bytes. */
+/** Maximum length of a close reason (RFC 6455, 5.5), in bytes. */
 const MAX_CLOSE_REASON_BYTES = 123
-/** Try again later: of the codes that everyone may use (IANA, WebSocket Close Code Number Registry). */
+/** Close code Try Again Later (IANA, WebSocket Close Code Number Registry). */
 const TRY_AGAIN_LATER = 1013
 
-/** The protocol graphql-transport-ws (graphql-ws, PROTOCOL.md) for our operations. */
+/** Creates the server side of the protocol graphql-transport-ws (graphql-ws, PROTOCOL.md). */
 export function createWebSocketProtocol(parts: WebSocketProtocolParts): Server<WebSocketPeer> {
   const start = ({ contextValue }: ExecutionArgs) => {
-    const { prepared, context } = contextValue as OperationContextValue // what onSubscribe has returned
-    // What a result holds is nothing to the package: `onNext` takes it.
+    // `contextValue` was returned by onSubscribe.
+    const { prepared, context } = contextValue as OperationContextValue
+    // The package only passes results on to `onNext`.
     return parts.operations.execute(prepared, context) as Promise<
       ExecutionResult | AsyncIterable<ExecutionResult>
     >
@@ -95,8 +96,8 @@ interface OperationContextValue {
 }
 
 /**
- * False: it is closed already, with a reason. 4403 is the code after which clients ask for a new token and
- * come again.
+ * Authenticates a connection. Returns false if the connection was closed with a reason. After close code
+ * 4403, clients get a new token and reconnect.
  */
 async function authenticate(
   { extra, connectionParams = {} }: PeerContext,
@@ -133,14 +134,14 @@ function prepareOperation(
   { schema, operations, meter, config }: WebSocketProtocolParts,
 ) {
   const { session } = extra
-  // The package asks only for those that onConnect has let in.
+  // The package only calls this after onConnect has accepted the client.
   if (!session) throw new Error('An operation of nobody')
   const { authorization } = session
   const context = session.createContextFor(createOperationScope(session.clientId))
   const prepared = operations.prepare(() => {
     const { isExceeded: isLimitExceeded, resetSeconds } = meter.consume(authorization)
     if (isLimitExceeded) fail({ kind: 'TooManyRequests', retryAfter: resetSeconds })
-    // Its own place is taken already.
+    // This subscription is already counted.
     if (Object.keys(subscriptions).length > config.maxSocketOperations)
       fail({
         kind: 'BadRequest',
@@ -148,7 +149,7 @@ function prepareOperation(
       })
     return payload
   }, context)
-  if (!('document' in prepared)) return prepared as GraphQLError[] // it is only read
+  if (!('document' in prepared)) return prepared as GraphQLError[] // the package does not modify it
   extra.scopes.set(id, context.scope)
   const { operationName } = payload
   return {
@@ -164,22 +165,23 @@ const toCloseCode = (error: unknown): number => {
   return error.problems.some(p => p.kind === 'Unavailable') ? TRY_AGAIN_LATER : CloseCode.Forbidden
 }
 
-/** As much of a reason as there is room for: no character is cut in two. */
+/** Shortens a close reason to the maximum length, without splitting a character. */
 export const truncateCloseReason = (reason: string): string =>
   Buffer.from(reason)
     .subarray(0, MAX_CLOSE_REASON_BYTES)
     .toString('utf8')
     .replace(/\ufffd+$/, '')
 
-/** The words of the catalogue. */
+/** Returns the close reason for an error: its message from the catalog. */
 export function toCloseReason(error: unknown, report: (error: unknown) => string): string {
   const { message } = toFailure(problemsOf(error, report))
   return message
 }
 
 /**
- * Results for messages that a package writes with JSON.stringify, which would round numbers of more than 53
- * bits: the package writes a mark, and the result takes its place. Nobody outside knows the mark.
+ * Results in messages that a package writes with JSON.stringify, which would round numbers of more than 53
+ * bits. The package writes a placeholder, which is then replaced by the result. Placeholders are random, so
+ * that a client cannot forge one.
  */
 export class ResultPlaceholders {
   readonly #marker = randomUUID()
@@ -187,14 +189,14 @@ export class ResultPlaceholders {
   readonly #results = new Map<number, string>()
   #count = 0
 
-  /** Keeps a result, as JSON, and gives what is to be written for it. */
+  /** Stores a result as JSON and returns the placeholder to write. */
   create(json: string): { readonly data: Record<string, number> } {
     this.#count += 1
     this.#results.set(this.#count, json)
     return { data: { [this.#marker]: this.#count } }
   }
 
-  /** The message with its result, if it has one. */
+  /** Returns the message with the result in place of its placeholder. */
   substitute(message: string): string {
     return message.replace(this.#pattern, (_, count: string) => {
       const json = this.#results.get(Number(count)) ?? 'null'

@@ -16,23 +16,23 @@ import {
   type WebSocketProtocolParts,
 } from './websocket-protocol.js'
 
-/** What WebSockets are made of. */
+/** Dependencies of the WebSocket server. */
 export interface WebSocketServerParts extends WebSocketProtocolParts {
   readonly config: WebSocketProtocolParts['config'] &
     Pick<Config, 'maxSockets' | 'maxBodyBytes' | 'maxDepth' | 'keepAliveMs'>
-  /** Answers a request that becomes no WebSocket. */
+  /** Rejects a request to upgrade. */
   readonly rejectUpgrade: (socket: Duplex, problem: Problem) => void
 }
 
-/** What is on its way to a client, in bytes: above it nothing more is read from that client. */
+/** Maximum number of bytes queued for a client. Above it, the service stops reading from that client. */
 const MAX_BUFFERED_BYTES = 1_048_576
-/** Time for a client to answer a close, in ms. */
+/** Maximum wait for a client to confirm a close, in ms. */
 const CLOSE_TIMEOUT_MS = 1000
 
 /**
- * GraphQL over WebSocket, by the protocol graphql-transport-ws. The token comes in the payload of
- * `connection_init` (`authorization`, in any case), since browsers send no header with a WebSocket, or in the
- * header of the request. Its end is the end of the connection.
+ * GraphQL over WebSocket with the protocol graphql-transport-ws. The token is in the payload of
+ * `connection_init` (`authorization`, in any case), because browsers send no header with a WebSocket, or in
+ * the header of the request. The connection closes when the token expires.
  */
 export class GraphQLWebSocketServer {
   readonly #parts: WebSocketServerParts
@@ -55,7 +55,7 @@ export class GraphQLWebSocketServer {
     this.#protocol = createWebSocketProtocol(parts)
   }
 
-  /** Makes a WebSocket of a request. */
+  /** Upgrades a request to a WebSocket. */
   upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void {
     const { rejectUpgrade, config } = this.#parts
     if (this.#server.clients.size >= config.maxSockets)
@@ -63,7 +63,7 @@ export class GraphQLWebSocketServer {
     else this.#server.handleUpgrade(req, socket, head, webSocket => this.#openConnection(webSocket, req))
   }
 
-  /** Tells every client that the service goes away; it may come back to another. */
+  /** Closes every connection because the service stops. Clients may reconnect. */
   close(): void {
     for (const socket of this.#server.clients) closeWithTimeout(socket, 1001, 'Going away')
   }
@@ -78,8 +78,8 @@ export class GraphQLWebSocketServer {
       resultPlaceholders: new ResultPlaceholders(),
       scopes: new Map(),
     }
-    // A client that breaks the rules of WebSocket is closed by the package, one that goes away needs no
-    // answer.
+    // The package closes a connection that violates the WebSocket protocol. A lost connection needs no
+    // response.
     socket.on('error', () => undefined)
     const stopKeepAlive = startKeepAlive(socket, config.keepAliveMs)
     const closed = this.#protocol.opened(
@@ -106,11 +106,11 @@ export class GraphQLWebSocketServer {
     const message = tryParseJson(text, maxJsonDepthOf(this.#parts.config))
     if (message === undefined)
       closeWithTimeout(socket, CloseCode.BadRequest, 'The message is no JSON, or too deep')
-    // The package would take them for a fault of the service.
+    // The package would treat such a message as a fault of the service.
     else if (isServerMessage(message))
       closeWithTimeout(socket, CloseCode.BadRequest, 'Only a server sends messages of this type')
     else {
-      // The package ends subscriptions. Of an operation with one result it only drops the result.
+      // The package ends subscriptions. For an operation with one result it only discards the result.
       if (isObject(message) && message['type'] === MessageType.Complete)
         scopes.get(String(message['id']))?.abort()
       handle(text).catch((error: unknown) =>
@@ -142,27 +142,28 @@ const isServerMessage = (message: JsonValue): boolean =>
   isObject(message) && SERVER_MESSAGE_TYPES.has(message['type'])
 
 /**
- * Done when the system has taken it: whoever waits for it makes nothing more for a client that does not read.
+ * Sends a message. Resolves when the operating system has accepted it, so that no further result is produced
+ * for a client that does not read.
  */
 const sendMessage = (socket: WebSocket, text: string): Promise<void> =>
   new Promise(resolve => {
     if (socket.readyState !== socket.OPEN) return resolve()
     socket.send(text, () => {
       if (socket.isPaused && socket.bufferedAmount <= MAX_BUFFERED_BYTES) socket.resume()
-      // What could not be sent is lost with the connection, whose end is told elsewhere.
+      // A message that could not be sent is lost with the connection. The close event reports that.
       resolve()
     })
   })
 
-/** A client that does not answer holds nothing open. */
+/** Closes a connection, and terminates it if the client does not confirm in time. */
 function closeWithTimeout(socket: WebSocket, code: number, reason: string): void {
   socket.resume()
-  // A reason of the package may hold what the client has sent, at any length.
+  // A reason of the package may contain client input of any length.
   socket.close(code, truncateCloseReason(reason))
   setTimeout(() => socket.terminate(), CLOSE_TIMEOUT_MS).unref()
 }
 
-/** Sends a ping at every interval, and cuts a connection that has not answered the one before. */
+/** Sends a ping at every interval. Terminates a connection that has not answered the previous ping. */
 function startKeepAlive(socket: WebSocket, intervalMs: number): () => void {
   let isAlive = true
   socket.on('pong', () => {

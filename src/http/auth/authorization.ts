@@ -3,9 +3,9 @@ import { fail } from '../../errors/problem.js'
 import { rawHeaderValues } from '../headers.js'
 
 /**
- * The `Authorization` header of a request.
- * @throws ProblemError TokenRefused if there are several: a proxy may have checked another one than this service
- * would.
+ * Returns the `Authorization` header of a request.
+ * @throws ProblemError TokenRefused if there are several: a proxy may have checked another one than this
+ * service would
  */
 export function authorizationOf(req: IncomingMessage): string | undefined {
   const { authorization } = req.headers
@@ -15,8 +15,8 @@ export function authorizationOf(req: IncomingMessage): string | undefined {
 }
 
 /**
- * The same in the payload of a `connection_init`, since browsers send no header with a WebSocket. The name is
- * taken in any case.
+ * Returns the `authorization` member, in any case, of the payload of a `connection_init`. Browsers send no
+ * header with a WebSocket.
  */
 export function authorizationInPayload(payload: Readonly<Record<string, unknown>>): string | undefined {
   const values = Object.entries(payload).filter(([name]) => name.toLowerCase() === 'authorization')

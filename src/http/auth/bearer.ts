@@ -10,14 +10,14 @@ import { KeySet, type KeySetListeners } from './jwks.js'
 
 export interface TokenVerifier {
   /**
-   * The actor of an `Authorization` header. Nothing but this header is looked at: a token in a URL is in
-   * every log.
-   * @throws ProblemError TokenMissing, TokenRefused, or Unavailable 'keys'.
+   * Returns the actor for an `Authorization` header. Tokens are read from this header only, because URLs are
+   * written to logs.
+   * @throws ProblemError TokenMissing, TokenRefused, or Unavailable 'keys'
    */
   verify(authorization: string | undefined): Promise<Actor>
-  /** The same, and how long the answer holds. */
+  /** Returns the actor and the time until which the result is valid; see `verify`. */
   authenticate(authorization: string | undefined): Promise<VerifiedToken>
-  /** What `inspect` would say at once, of a token that was verified before. */
+  /** Returns the cached result of `authenticate`, if the token was verified before. */
   findCached(authorization: string | undefined): VerifiedToken | undefined
 }
 
@@ -33,11 +33,11 @@ type VerifierSettings = Pick<
   | 'jwksTimeoutMs'
 >
 
-/** A verified token and the moment (milliseconds of the clock) until which nothing can make it invalid. */
+/** A verified token, and the time until which it remains valid (ms since 1970). */
 export interface VerifiedToken {
   readonly actor: Actor
   readonly validUntil: number
-  /** The token's name in memory. */
+  /** Fingerprint that identifies the token in memory. */
   readonly name: string
   /**
    * The client that the token was issued to: `client_id`, else `sub`, else the token itself. The service
@@ -53,8 +53,7 @@ const MAX_CACHED_TOKENS = 10_000
 const SILENT_LOGGER = { warn: () => undefined }
 
 /**
- * Checks tokens by the settings and remembers those it has checked, until they or the keys they rest on grow
- * old.
+ * Creates a token verifier. Verified tokens are cached until they expire or their keys are due for a refresh.
  */
 export function createTokenVerifier(
   config: VerifierSettings,
@@ -101,13 +100,13 @@ function createKeySet(config: VerifierSettings, listeners: KeySetListeners): Key
       )
 }
 
-/** Name of a token in memory: the token itself is kept nowhere. */
+/** Returns the fingerprint that identifies a token in memory. The token itself is not stored. */
 export const tokenFingerprint = (token: string): string => hash('sha256', token, 'base64')
 
 /**
- * The token in an `Authorization` header: the scheme in any case, blanks around the token tolerated (RFC
- * 9110, 11.4).
- * @throws ProblemError TokenMissing, also for another scheme.
+ * Returns the token of an `Authorization` header. The scheme is case-insensitive, and spaces around the token
+ * are allowed (RFC 9110, 11.4).
+ * @throws ProblemError TokenMissing, also for another scheme
  */
 export const readBearerToken = (authorization: string | undefined): string =>
   findBearerToken(authorization) ?? fail({ kind: 'TokenMissing' })
@@ -115,7 +114,7 @@ export const readBearerToken = (authorization: string | undefined): string =>
 const findBearerToken = (authorization = ''): string | undefined =>
   /^\s*bearer(?:\s+(.*))?$/i.exec(authorization)?.[1]?.trim() || undefined
 
-/** The claims of a token, before it has a name. */
+/** The claims of a token, before its fingerprint is computed. */
 interface VerifiedClaims extends Omit<VerifiedToken, 'name' | 'clientId'> {
   readonly clientId: string | undefined
 }
@@ -125,10 +124,9 @@ async function verifyToken(
   config: VerifierSettings,
   keySet: KeySet | undefined,
 ): Promise<VerifiedClaims> {
-  // The algorithm decides where the key comes from, so a public key can never serve as a shared secret.
+  // The algorithm determines the source of the key, so a public key can never be used as a shared secret.
   const { alg, kid, crit } = decodeHeader(token) ?? refuseToken('it is malformed')
-  // An extension that must be understood is one that this service does not know (RFC 7515, 4.1.11); the
-  // library does not look.
+  // The service supports no critical extensions (RFC 7515, 4.1.11), and the library does not check for them.
   if (crit !== undefined) refuseToken('it rests on an extension that is not known')
   if (alg === 'HS256' && config.jwtSecret)
     return toVerifiedClaims(verifyWithKey(config.jwtSecret, token, alg, config), config)
@@ -141,7 +139,7 @@ function decodeHeader(token: string): jwt.JwtHeader | undefined {
   try {
     return jwt.decode(token, { complete: true })?.header
   } catch {
-    // A payload that is no JSON.
+    // The payload is not JSON.
     return undefined
   }
 }
@@ -167,7 +165,7 @@ async function verifyWithKeySet(
   return toVerifiedClaims(verifyWithAnyKey(token, alg, keys, config), config, current.freshUntil)
 }
 
-/** A token that names no key is tried with each key that could have signed it. */
+/** Verifies a token with each candidate key. A token without `kid` can have several. */
 function verifyWithAnyKey(
   token: string,
   algorithm: jwt.Algorithm,
@@ -179,7 +177,7 @@ function verifyWithAnyKey(
     try {
       return verifyWithKey(key, token, algorithm, config)
     } catch {
-      // The last key says what is wrong with the token.
+      // The error of the last key is reported.
     }
   }
   return last ? verifyWithKey(last, token, algorithm, config) : refuseToken('its key is unknown')
@@ -201,8 +199,8 @@ function verifyWithKey(
     })
     return typeof payload === 'string' ? refuseToken('it holds no claims') : payload
   } catch (error) {
-    // TokenExpiredError and NotBeforeError are JsonWebTokenErrors; a signature of the wrong length is a plain
-    // error of crypto.
+    // TokenExpiredError and NotBeforeError are subclasses of JsonWebTokenError. A signature of the wrong
+    // length raises a plain error of `crypto`.
     return refuseToken(error instanceof jwt.JsonWebTokenError ? refusalReason(error) : 'it is malformed')
   }
 }
@@ -224,7 +222,7 @@ function toVerifiedClaims(
   }
 }
 
-/** A claim that is no text names no client. */
+/** Returns the client that a token names. A claim that is not a string is ignored. */
 function readClientId(claims: JwtPayload): string | undefined {
   const name = ['client_id', 'sub'].find(claim => typeof claims[claim] === 'string' && claims[claim] !== '')
   return name && `${name} ${String(claims[name])}`
@@ -234,7 +232,7 @@ function toActor(claims: JwtPayload): Actor {
   const text = (name: string): string | undefined => {
     const value: unknown = claims[name]
     if (value === undefined) return undefined
-    // The database has no such texts: every query of the actor would fail.
+    // The database cannot store other strings, so every query of the actor would fail.
     return typeof value === 'string' && isStorable(value)
       ? value || undefined
       : refuseToken(`its claim ${name} is no text`)
@@ -267,7 +265,7 @@ function refusalReason(error: jwt.JsonWebTokenError): string {
   return error.message === 'invalid signature' ? 'its signature is wrong' : 'it is malformed'
 }
 
-/** How jsonwebtoken begins its message on a claim, and the claim. */
+/** Prefixes of jsonwebtoken's messages, with the claim that they refer to. */
 const CLAIM_BY_MESSAGE_PREFIX: readonly (readonly [string, string])[] = [
   ['jwt issuer invalid', 'iss'],
   ['jwt audience invalid', 'aud'],

@@ -3,47 +3,50 @@ import { type KeySelector, readSigningKeys, type SigningKeys, type UnusableKey }
 
 export interface KeySetOptions {
   readonly url: string
-  /** After this time the set is read again. */
+  /** Age after which the key set is fetched again. */
   readonly maxAgeMs: number
-  /** Least time between two readings that an unknown key or an outage ask for. */
+  /** Minimum time between two fetches caused by an unknown key or an outage. */
   readonly cooldownMs: number
   readonly timeoutMs: number
 }
 
-/** What becomes of a key set. */
+/** Callbacks of a key set. */
 export interface KeySetListeners {
-  /** The keys were read again: answers that rest on older ones do not count any more. */
+  /** Called when keys were fetched. Results that rest on older keys are no longer valid. */
   readonly onChange: () => void
-  /** Some keys of the set cannot be used. Called when these are others than before. */
+  /** Called when the set of unusable keys has changed. */
   readonly onUnusable: (keys: readonly UnusableKey[]) => void
 }
 
-/** The keys in force, and until when an answer that rests on them may be kept (milliseconds of the clock). */
+/** The current keys, and the time until which a result based on them may be cached (ms since 1970). */
 export interface CurrentKeys {
   readonly select: KeySelector
   readonly freshUntil: number
 }
 
 const MAX_ANSWER_BYTES = 1_048_576
-/** Least time for which an answer that rests on old keys is kept during an outage. */
+/** Minimum time for which a result based on old keys is cached during an outage. */
 const MIN_OUTAGE_CHECK_MS = 1000
-/** An outage of the key server is bridged for a day: cutting the line must not keep a removed key in force. */
+/**
+ * Time for which old keys remain valid during an outage of the key server. It is limited, because an attacker
+ * who blocks the key server could otherwise keep a removed key valid.
+ */
 const MAX_STALE_MS = 86_400_000
 
 /**
- * The public keys of JWKS_URL (RFC 7517). They are read at the first use, again when they are old, and again
- * for a key they do not hold; many requests at once cause one reading. During an outage the keys already read
- * go on working.
+ * The public keys of JWKS_URL (RFC 7517). They are fetched at the first use, when they are too old, and when
+ * a token names an unknown key. Concurrent requests share one fetch. During an outage, the keys fetched
+ * before remain in use.
  */
 export class KeySet {
   readonly #options: KeySetOptions
   readonly #listeners: KeySetListeners
   #keys: CurrentKeys | undefined
-  /** The keys that could not be used at the last reading, as JSON. */
+  /** Keys that were unusable at the last fetch, as JSON. */
   #unusable = '[]'
   #lastFetchAt = Number.NEGATIVE_INFINITY
   #reachable = true
-  /** Why the last reading failed. */
+  /** Error of the last failed fetch. */
   #lastError: unknown
   #pendingFetch: Promise<void> | undefined
 
@@ -53,15 +56,14 @@ export class KeySet {
   }
 
   /**
-   * The keys in force. During an outage an answer that rests on them holds until the key server may be asked
-   * again.
-   * @throws ProblemError Unavailable 'keys' if there are none.
+   * Returns the current keys. During an outage they are valid until the next attempt to fetch.
+   * @throws ProblemError Unavailable 'keys' if no keys were ever fetched or they are too old
    */
   async current(): Promise<CurrentKeys> {
     const isOld = Date.now() >= (this.#keys?.freshUntil ?? 0)
     if (isOld && (this.#reachable || this.#mayFetch())) {
       const pendingFetch = this.#fetchOnce()
-      // While the key server is away nobody waits for it who can go on with the keys at hand.
+      // During an outage, requests do not wait for the key server if there are keys.
       if (this.#reachable || this.#keys === undefined) await pendingFetch
     }
     const now = Date.now()
@@ -76,8 +78,8 @@ export class KeySet {
   }
 
   /**
-   * The keys after a look for one that `current` did not hold.
-   * @throws ProblemError Unavailable 'keys' if the key server does not answer, since the key may exist.
+   * Fetches the keys again for a token whose key `current` did not contain.
+   * @throws ProblemError Unavailable 'keys' if the key server does not answer, since the key may exist
    */
   async refresh(): Promise<CurrentKeys> {
     if (this.#mayFetch()) await this.#fetchOnce()
@@ -107,9 +109,9 @@ export class KeySet {
       this.#keys = { select, freshUntil: Date.now() + this.#options.maxAgeMs }
       this.#reportUnusable(unusable)
     } catch (error) {
-      // Whatever it is, it says nothing about the token.
+      // The error says nothing about the token.
       this.#reachable = false
-      // What `fetch` itself says is "fetch failed".
+      // The message of `fetch` is only "fetch failed". Its cause has the reason.
       this.#lastError = new Error(
         `JWKS_URL: ${messageOf(error instanceof Error ? (error.cause ?? error) : error)}`,
       )
@@ -125,7 +127,10 @@ export class KeySet {
   }
 }
 
-/** @throws Error if the key server does not answer with a key set. */
+/**
+ * Fetches the key set.
+ * @throws Error if the response is not a key set
+ */
 async function fetchKeys({ url, timeoutMs }: KeySetOptions): Promise<SigningKeys> {
   const set: unknown = JSON.parse(await fetchText(url, timeoutMs))
   const entries = typeof set === 'object' && set !== null && 'keys' in set ? set.keys : undefined
@@ -133,7 +138,7 @@ async function fetchKeys({ url, timeoutMs }: KeySetOptions): Promise<SigningKeys
   return await readSigningKeys(entries)
 }
 
-/** The body of an answer. The timeout covers all of it. */
+/** Returns the body of a response. The timeout covers the whole body. */
 async function fetchText(url: string, timeoutMs: number): Promise<string> {
   const { ok, status, body } = await fetch(url, {
     headers: { accept: 'application/json, application/jwk-set+json' },

@@ -16,18 +16,21 @@ export interface UnusableKey {
   readonly reason: string
 }
 
-/** Gives the keys that may have signed a token with this header: none, one, or more if it names no key. */
+/**
+ * Returns the keys that may have signed a token with this header: none, one, or several if the header has no
+ * `kid`.
+ */
 export type KeySelector = (header: JWSHeaderParameters) => Promise<readonly KeyObject[]>
 
-/** The keys of a key set that can verify tokens, and the others. */
+/** The usable and the unusable keys of a key set. */
 export interface SigningKeys {
   readonly select: KeySelector
   readonly unusable: readonly UnusableKey[]
 }
 
 /**
- * Reads the entries of a key set (RFC 7517, 5). An entry that cannot be used leaves the others alone. Entries
- * that are meant for something else, such as encryption or other algorithms, are no faults and are not listed.
+ * Imports the entries of a key set (RFC 7517, 5). An unusable entry does not affect the others. Entries for
+ * other purposes, such as encryption or other algorithms, are skipped and not reported.
  */
 export async function readSigningKeys(entries: readonly unknown[]): Promise<SigningKeys> {
   const checked = await Promise.all(entries.map(checkEntry))
@@ -49,7 +52,7 @@ async function checkEntry(entry: unknown): Promise<{ readonly jwk?: JWK; readonl
 const isJwk = (entry: unknown): entry is JWK =>
   typeof entry === 'object' && entry !== null && !Array.isArray(entry)
 
-/** The algorithm that a key verifies by its type; undefined for a key that is meant for something else. */
+/** Returns the algorithm of a key by its type, or undefined for a key that has another purpose. */
 function algorithmOf({ kty, crv, use = 'sig', alg }: JWK): 'RS256' | 'ES256' | undefined {
   const algorithm = kty === 'RSA' ? 'RS256' : kty === 'EC' && crv === 'P-256' ? 'ES256' : undefined
   return use === 'sig' && (alg ?? algorithm) === algorithm ? algorithm : undefined

@@ -1,13 +1,13 @@
 import type { TokenVerifier, VerifiedToken } from './bearer.js'
 
-/** The longest time that a timer of Node takes is some 24 days. */
+/** Maximum timer interval. Timers of Node are limited to 24 days. */
 const MAX_TIMER_MS = 86_400_000
-/** Time to the next check of a token that is accepted although its time is over. */
+/** Interval of checks on a token that is still accepted after its recorded time. */
 const MIN_CHECK_INTERVAL_MS = 1000
 
 /**
- * Calls `onExpired` with the problem when a token that was verified is no longer accepted: the token has
- * expired, or its key is gone. Returns a function that ends the watch.
+ * Calls `onExpired` when a verified token is no longer accepted, because it has expired or its key was
+ * removed. Returns a function that stops the watch.
  */
 export function watchTokenExpiry(
   verifier: TokenVerifier,

@@ -3,7 +3,7 @@ import jwt from 'jsonwebtoken'
 import type { Config } from '../../config/config.js'
 import type { Audience } from '../../domain/actor.js'
 
-/** What a token of ours gives. */
+/** The rights that a signed token grants. */
 export interface Grant {
   readonly scopes: readonly string[]
   readonly audience: Audience
@@ -12,7 +12,7 @@ export interface Grant {
   readonly expiresIn: number
 }
 
-/** A token (HS256) with the claims of a grant, and issuer and audience as the settings ask for them. */
+/** Signs a token (HS256) with the claims of a grant, and the issuer and audience of the settings. */
 export function signToken(
   grant: Grant,
   secret: KeyObject,

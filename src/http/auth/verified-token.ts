@@ -7,10 +7,10 @@ interface WithToken {
   [TOKEN]?: VerifiedToken
 }
 
-/** Notes the verified token of a request, so that it is not looked up again. */
+/** Attaches the verified token to a request, so that it is verified only once. */
 export function setVerifiedToken(req: IncomingMessage & WithToken, token: VerifiedToken): void {
   req[TOKEN] = token
 }
 
-/** The verified token of a request, if it was noted. */
+/** Returns the verified token of a request, if one is attached. */
 export const verifiedTokenOf = (req: IncomingMessage & WithToken): VerifiedToken | undefined => req[TOKEN]

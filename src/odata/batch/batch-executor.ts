@@ -17,19 +17,22 @@ import {
   resolveRequestUrl,
 } from './request-references.js'
 
-/** What the requests of a batch are executed with. */
+/** Dependencies of the requests of a batch. */
 export interface BatchContext {
-  /** The services for one request or group of the batch: each waits on its own account. */
+  /**
+   * Returns the services for one request or group of the batch. Each request or group waits for a connection
+   * separately.
+   */
   readonly servicesFor: () => ODataServices
   readonly config: DispatchConfig
   readonly verifier: TokenVerifier
   readonly report: (error: unknown) => string
 }
 
-/** The request that holds the batch. */
+/** The request that contains the batch. */
 type EnclosingRequest = Pick<ODataRequest, 'root' | 'headers' | 'actor'>
 
-/** A request of a batch with all that it has from the envelope. */
+/** A request of a batch, with everything that it inherits from the batch request. */
 interface AuthenticatedBatchRequest {
   readonly request: BatchRequest
   readonly headers: ODataRequest['headers']
@@ -52,8 +55,8 @@ export class BatchExecutor {
   }
 
   /**
-   * Executes one step after the other, each when its outcome is asked for. After one that failed nothing more
-   * is executed, unless `goOn`.
+   * Executes the steps one after the other, each when the caller requests its result. After a failed step,
+   * the remaining steps are skipped unless `continueOnError` is true.
    */
   async *execute(steps: readonly BatchStep[], continueOnError: boolean): AsyncGenerator<BatchStepResult> {
     let isStopped = false
@@ -92,7 +95,7 @@ export class BatchExecutor {
     return { step, responses }
   }
 
-  /** A group is one transaction: what succeeded before the one that failed is taken back (Part 1, 11.7.4). */
+  /** Executes a group in one transaction, which is rolled back if a request of it fails (Part 1, 11.7.4). */
   async #executeAtomicityGroup(step: BatchStep): Promise<BatchStepResult> {
     const { requests } = step
     const services = this.context.servicesFor()
@@ -121,7 +124,7 @@ export class BatchExecutor {
       if (step.atomicityGroup !== undefined) this.#references.set(step.atomicityGroup, { succeeded: true })
       return { step, responses }
     } catch (error) {
-      // What fails after the last request, the end of the transaction, is told with that request.
+      // An error of the commit is reported with the last request.
       const failedIndex = Math.min(index, requests.length - 1)
       return {
         step,
@@ -134,8 +137,9 @@ export class BatchExecutor {
   }
 
   /**
-   * The key of the record that a write of a group names, if there is one before the group begins. A group
-   * holds nothing but writes (`BadRequest`).
+   * Returns the keys of the records that the writes of a group name, as far as they are known before the
+   * group begins.
+   * @throws ProblemError BadRequest if the group contains a request that is not a write
    */
   #keysToLock(authenticated: AuthenticatedBatchRequest, { requests }: BatchStep): readonly string[] {
     const { method, url } = authenticated.request
@@ -150,8 +154,8 @@ export class BatchExecutor {
   }
 
   /**
-   * A request has from the envelope what it does not say itself. One with a token of its own is that of the
-   * token's owner.
+   * Completes a request with what it inherits from the batch request. A request with its own token runs as
+   * the owner of that token.
    */
   async #authenticate(request: BatchRequest): Promise<AuthenticatedBatchRequest> {
     const { authorization } = request.headers
@@ -207,8 +211,8 @@ const failNotAWrite = (): never =>
   fail({ kind: 'BadRequest', reason: 'a group of a batch holds nothing but writes' })
 
 /**
- * Preferences are left out: `return` is not for batches (Part 1, 8.2.8.7), and the size of a page is asked
- * for where there are pages.
+ * Returns the headers that requests inherit. Prefer is not inherited: `return` does not apply to batches
+ * (Part 1, 8.2.8.7), and page sizes apply only to requests that have pages.
  */
 function toInheritedHeaders({
   accept,
@@ -220,7 +224,10 @@ function toInheritedHeaders({
   }
 }
 
-/** An Accept that is about the batch itself, `multipart/mixed`, says nothing about its parts. */
+/**
+ * Returns true if the requests accept JSON. An Accept header that names only `multipart/mixed` is about the
+ * batch and says nothing about its parts.
+ */
 function acceptsJson(accept: string): boolean {
   try {
     return negotiateJsonFormat({ accept, format: undefined }).contentType !== ''

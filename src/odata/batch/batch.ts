@@ -14,16 +14,16 @@ import { emptyMultipartBatch, readMultipartBatch } from './multipart-format.js'
 
 export type BatchConfig = DispatchConfig & Pick<Config, 'maxBatchBytes' | 'maxBatchRequests'>
 
-/** The content of the envelope, in the two forms that it may have. */
+/** Reads the body of a batch in either format. */
 interface BatchBodyReader {
   readonly json: () => Promise<JsonObject>
   readonly bytes: () => Promise<Buffer>
 }
 
 /**
- * Answers a batch (Part 1, 11.7), in the format in which it was sent, whatever Accept says: client programs
- * rely on it. It is read and checked as a whole before anything is executed; then one step is executed and
- * sent after the other, so that no more than one answer is in memory.
+ * Answers a batch (Part 1, 11.7) in the format of the request, whatever Accept says, because client programs
+ * rely on that. The batch is parsed and checked as a whole before its first request is executed. Then each
+ * step is executed and its result sent before the next step, so that only one response is in memory.
  */
 export async function handleBatch(
   request: ODataRequest,
@@ -50,7 +50,7 @@ export async function handleBatch(
   }
 }
 
-/** Conditions are for single requests (Part 1, 11.7.1). */
+/** Rejects conditional headers on a batch. They belong to single requests (Part 1, 11.7.1). */
 function checkBatchRequest({ options, headers }: ODataRequest): void {
   checkAllowedOptions(options, 'batch')
   for (const header of ['If-Match', 'If-None-Match']) {
@@ -68,7 +68,7 @@ async function readBatch({ headers }: ODataRequest, body: BatchBodyReader): Prom
   return readMultipartBatch(await body.bytes(), headers['content-type'])
 }
 
-/** A request without content is a batch of no requests, whatever its Content-Type. */
+/** Returns true for a request without content. It is an empty batch, whatever its Content-Type. */
 const hasNoContent = (headers: ODataRequest['headers']): boolean =>
   headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
 

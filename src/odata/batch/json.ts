@@ -14,18 +14,18 @@ const BATCH_METHODS: ReadonlySet<string> = new Set([
   'PUT',
   'DELETE',
 ])
-/** What no header can hold (RFC 9110, 5.5). */
+/** Characters that a header cannot contain (RFC 9110, 5.5). */
 const CONTROL = /\p{Cc}/u
 
-/** A request and the group that it names. */
+/** A request, and the name of its group. */
 interface JsonBatchItem {
   readonly request: BatchRequest & { readonly id: string }
   readonly atomicityGroup?: string
 }
 
 /**
- * Reads a JSON batch (OData JSON 4.01, 19). Fails with `BadRequest` if any request of it is malformed: then
- * none is executed.
+ * Parses a JSON batch (OData JSON 4.01, 19). No request is executed if one is malformed.
+ * @throws ProblemError BadRequest
  */
 export function readJsonBatch({ requests }: JsonObject): ParsedBatch {
   if (!Array.isArray(requests)) return failMalformedBatch("a batch is an object with a list 'requests'")
@@ -60,7 +60,10 @@ function readBatchItem(value: JsonValue): JsonBatchItem {
   }
 }
 
-/** As HTTP would bring it: each byte one character. Some client programs leave blanks as they are. */
+/**
+ * Encodes a URL as HTTP would deliver it, with one character for each byte. Some client programs do not
+ * encode spaces.
+ */
 const toRawUrl = (url: string): string => Buffer.from(url).toString('latin1').replaceAll(' ', '%20')
 
 function readString(of: JsonObject, name: string): string {
@@ -90,7 +93,7 @@ function readHeaders(value: JsonValue, id: string): Readonly<Record<string, stri
   return headers
 }
 
-/** JSON stands there as it is, plain text as a text. */
+/** Converts a body. JSON is embedded as it is, plain text is a string. */
 function toBody(
   contentType = 'application/json',
   body: JsonValue,
@@ -110,8 +113,8 @@ function toBody(
 }
 
 /**
- * Names of requests and groups are different, members of a group stand together, and nothing depends on what
- * comes later: so there are no circles.
+ * Checks that the ids of requests and groups are unique, that the members of a group are adjacent, and that
+ * requests depend only on earlier ones, which also excludes cycles.
  */
 function checkReferences(items: readonly JsonBatchItem[]): void {
   const known = new Set<string>()
@@ -175,7 +178,9 @@ function renderAnswer(
     : `${text.slice(0, -1)},"body":${renderBody(body, mediaTypeOf(headers['Content-Type']))}}`
 }
 
-/** JSON as it is, other text as a text, anything else in base64url (OData JSON 4.01, 19.2). */
+/**
+ * Renders a body: JSON as it is, other text as a string, anything else in base64url (OData JSON 4.01, 19.2).
+ */
 function renderBody(body: string, type: string): string {
   if (type === 'application/json') return body
   return JSON.stringify(type.startsWith('text/') ? body : Buffer.from(body).toString('base64url'))

@@ -1,31 +1,31 @@
 import { fail } from '../../errors/problem.js'
 
-// Texts here hold bytes, each as one character (latin1): what Node does with URLs and headers.
+// Strings in this file hold bytes, one character for each (latin1), as Node represents URLs and headers.
 
 /** Headers by name in lower case. */
 export type MimeHeaders = Readonly<Record<string, string>>
 
-/** One part of a message, or a whole message: a head and what follows it. */
+/** A MIME message, or a part of one: headers and content. */
 export interface MimeMessage {
   readonly headers: MimeHeaders
   readonly content: string
 }
 
-/** RFC 2046, 5.1.1: these characters, no blank at the end. */
+/** The characters of a boundary (RFC 2046, 5.1.1). It must not end with a space. */
 const BOUNDARY = /^[\w'()+,\-./:=? ]{0,69}[\w'()+,\-./:=?]$/
-/** Headers of one part. A line costs about a microsecond. */
+/** Maximum number of header lines of a part. A line costs about a microsecond. */
 const MAX_HEAD_LINES = 200
-/** Parts of one content: the largest value of MAX_BATCH_REQUESTS. */
+/** Maximum number of parts, equal to the largest value of MAX_BATCH_REQUESTS. */
 const MAX_PARTS = 10_000
 const HEADER = /^([\w!#$%&'*+.^`|~-]+)[ \t]*:([^\0\r]*)$/
 
-/** The type of a `Content-Type`, in lower case, without its parameters. */
+/** Returns the media type of a `Content-Type` in lower case, without parameters. */
 export const mediaTypeOf = (contentType: string | undefined): string =>
   (contentType?.split(';', 1)[0] ?? '').trim().toLowerCase()
 
 /**
- * The boundary that a `Content-Type` names, quoted or not, wherever it stands among the parameters. Fails
- * with `BadRequest`.
+ * Returns the boundary parameter of a `Content-Type`, quoted or not, in any position.
+ * @throws ProblemError BadRequest
  */
 export function readBoundary(contentType: string | undefined): string {
   const [, quoted, plain] = /;\s*boundary\s*=\s*(?:"([^"]*)"|([^\s;"]+))/i.exec(contentType ?? '') ?? []
@@ -34,9 +34,10 @@ export function readBoundary(contentType: string | undefined): string {
 }
 
 /**
- * The parts between the delimiters (RFC 2046, 5.1). What stands before the first and after the last delimiter
- * is no part, nor is what holds only blanks; lines may end with CRLF or LF. A content that ends before its
- * last delimiter was cut off, and is refused (`BadRequest`).
+ * Splits a multipart body into its parts (RFC 2046, 5.1). Text before the first and after the last delimiter
+ * is ignored, and so are blank parts. Lines end with CRLF or LF. A body without its closing delimiter was
+ * truncated and is rejected.
+ * @throws ProblemError BadRequest
  */
 export function splitMultipart(content: string, boundary: string): readonly string[] {
   const delimiter = new RegExp(
@@ -57,23 +58,23 @@ export function splitMultipart(content: string, boundary: string): readonly stri
 }
 
 /**
- * Cuts a part, which begins with the end of the delimiter's line, into head and content. Fails with
- * `BadRequest`.
+ * Splits a part, which begins with the end of the delimiter line, into headers and content.
+ * @throws ProblemError BadRequest
  */
 export function readMimePart(part: string): MimeMessage {
   return readMimeMessage(part.replace(/^\r?\n/, ''))
 }
 
 /**
- * Headers, up to an empty line or the end, and what follows. Fails with `BadRequest` for a line that is no
- * header.
+ * Parses headers up to an empty line or the end of the text, and returns them with the content.
+ * @throws ProblemError BadRequest for a line that is not a header
  */
 export function readMimeMessage(text: string): MimeMessage {
   const [head, content] = splitHead(text)
   if (hasMoreLines(head, MAX_HEAD_LINES))
     failMalformedMime(`one of its heads has more than ${MAX_HEAD_LINES} lines`)
   const headers: Record<string, string> = Object.create(null)
-  // A line that begins with a blank goes on with the one before it (RFC 5322, 2.2.3).
+  // A line that begins with a space continues the previous one (RFC 5322, 2.2.3).
   for (const line of head.replace(/\r?\n[ \t]+/g, ' ').split(/\r?\n/)) {
     if (line.trim() === '') continue
     const [, written = '', value = ''] =
@@ -84,7 +85,7 @@ export function readMimeMessage(text: string): MimeMessage {
   return { headers, content }
 }
 
-/** Counts without splitting the text. */
+/** Counts lines without splitting the text. */
 function hasMoreLines(text: string, limit: number): boolean {
   let end = -1
   for (let count = 0; count < limit; count++) {
@@ -95,7 +96,8 @@ function hasMoreLines(text: string, limit: number): boolean {
 }
 
 /**
- * Without an empty line all of it is the head: client programs leave it out behind a request without content.
+ * Splits a message at its first empty line. Without one, the whole text is headers: some client programs omit
+ * the empty line after a request without a body.
  */
 function splitHead(text: string): readonly [head: string, content: string] {
   if (/^[ \t]*\r?\n/.test(text)) return ['', text.replace(/^[ \t]*\r?\n/, '')]

@@ -17,8 +17,8 @@ const CRLF = '\r\n'
 const IDENTITY_TRANSFER_ENCODINGS = /^(?:binary|8bit|7bit)$/i
 
 /**
- * Reads a multipart batch (Part 1, 11.7.7). Fails with `BadRequest` if any part of it is malformed: then none
- * is executed.
+ * Parses a multipart batch (Part 1, 11.7.7). No request is executed if a part is malformed.
+ * @throws ProblemError BadRequest
  */
 export function readMultipartBatch(bytes: Buffer, contentType: string | undefined): ParsedBatch {
   const parts = splitMultipart(bytes.toString('latin1'), readBoundary(contentType))
@@ -47,7 +47,7 @@ function readApplicationHttp({ headers: outer, content }: MimeMessage): BatchReq
     failMalformedBatch('a part has a Content-Transfer-Encoding other than binary')
   const [line, rest] = splitFirstLine(content.trimStart())
   const { headers, content: body } = readMimeMessage(rest)
-  // Some client programs write it among the headers of the request.
+  // Some client programs send it as a header of the inner request.
   const id = outer['content-id'] ?? headers['content-id']
   return {
     ...readRequestLine(line),
@@ -63,7 +63,10 @@ function splitFirstLine(text: string): readonly [line: string, rest: string] {
   return end < 0 ? [text, ''] : [text.slice(0, end).replace(/\r$/, ''), text.slice(end + 1)]
 }
 
-/** Some client programs leave blanks in the URL as they are, so it goes on up to the version. */
+/**
+ * Parses a request line. Some client programs do not encode spaces in the URL, so the URL extends to the HTTP
+ * version.
+ */
 function readRequestLine(line: string): Pick<BatchRequest, 'method' | 'url'> {
   const [, method = '', rest = ''] =
     /^([A-Za-z]+)[ \t]+(\S.*)$/.exec(line) ??
@@ -90,8 +93,8 @@ function toBody(
 }
 
 /**
- * Client programs want the boundary without quotes and as the last parameter, its name as it is here, and the
- * headers in these cases.
+ * Creates the multipart format. Client programs require an unquoted boundary as the last parameter, this
+ * spelling of its name, and this case of the headers.
  */
 function createMultipartFormat(): BatchFormat {
   const boundary = `batchresponse_${randomUUID()}`
@@ -102,7 +105,10 @@ function createMultipartFormat(): BatchFormat {
   }
 }
 
-/** Requests that were not executed have no part; a failed change set has one for all (Part 1, 11.7.7.5). */
+/**
+ * Renders the part of a step. Requests that were not executed have no part. A failed change set has one part
+ * for all its requests (Part 1, 11.7.7.5).
+ */
 function renderResultPart(
   { step, responses, failedIndex, skipped }: BatchStepResult,
   boundary: string,

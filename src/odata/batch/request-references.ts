@@ -5,8 +5,8 @@ import type { ODataResponse } from '../protocol/response.js'
 import type { BatchRequest, BatchStep } from './batch-request.js'
 
 /**
- * What later requests may refer to: a request that succeeded, with the path of its record below the service
- * root; or one that failed.
+ * A request that later requests may refer to. It has succeeded, with the path of its record below the service
+ * root, or failed.
  */
 interface RequestReference {
   readonly succeeded: boolean
@@ -14,29 +14,32 @@ interface RequestReference {
   readonly etag?: string
 }
 
-/** By the names of requests and groups. */
+/** References by the id of the request or group. */
 export type RequestReferences = Map<string, RequestReference>
 
-/** First segments that begin with `$` and are no references (OData JSON 4.01, 19.1). */
+/** First segments that begin with `$` but are not references (OData JSON 4.01, 19.1). */
 const SYSTEM_SEGMENT = /^\$(?:batch|crossjoin|all|entity|root|id|metadata)(?![\w-])/
 /**
- * An absolute URL may name the service by any of the hosts that lead to it: only its path counts, as with a
- * request of its own.
+ * Scheme and host of an absolute URL. Only its path counts, because the service can have several host names.
  */
 const ORIGIN = /^https?:\/\/[^/?#]*/i
 
-/** Refuses a request that depends on one that failed (`DependencyFailed`). */
+/**
+ * Rejects a request that depends on a failed one.
+ * @throws ProblemError DependencyFailed
+ */
 export function checkDependencies({ dependsOn }: BatchRequest, references: RequestReferences): void {
   if (dependsOn.some(name => references.get(name)?.succeeded === false)) fail({ kind: 'DependencyFailed' })
 }
 
-/** The name that a URL begins with, if it is a reference. */
+/** Returns the id that a URL begins with, if it is a reference. */
 export const referenceOf = (url: string): string | undefined =>
   SYSTEM_SEGMENT.test(url) ? undefined : /^\/?\$([^/?]+)/.exec(url)?.[1]
 
 /**
- * Path and query string of a URL in a batch. Fails with `BadRequest` if it refers to nothing before it, and
- * with `DependencyFailed`.
+ * Returns path and query string of a URL in a batch.
+ * @throws ProblemError BadRequest for a reference to an unknown request, DependencyFailed for a reference to
+ * a failed one
  */
 export function resolveRequestUrl(
   url: string,
@@ -64,8 +67,8 @@ function referencedPath(name: string, references: RequestReferences): string {
 }
 
 /**
- * With a slash at its beginning it is meant from the host, or, as some client programs have it, from the
- * service root.
+ * Returns a path relative to the service root. A path with a leading slash is relative to the host or, in
+ * requests of some client programs, to the service root.
  */
 function toPathBelowServiceRoot(url: string, root: string): string {
   const path = url.replace(ORIGIN, '')
@@ -73,7 +76,10 @@ function toPathBelowServiceRoot(url: string, root: string): string {
   return (base === undefined ? path : path.slice(base.length)).replace(/^\/+/, '')
 }
 
-/** If-Match and If-None-Match may name a request instead of its ETag (Part 1, 11.7.3.2). */
+/**
+ * Resolves references in If-Match and If-None-Match, which can name a request in place of its ETag (Part 1,
+ * 11.7.3.2).
+ */
 export function resolveETagReferences(
   headers: ODataRequest['headers'],
   references: RequestReferences,
@@ -101,7 +107,10 @@ function referencedETag(name: string, references: RequestReferences): string {
   )
 }
 
-/** Notes a request that succeeded: a create stands for the new record, any other for its own URL. */
+/**
+ * Registers a successful request. A reference to a create resolves to the new record, any other to the URL of
+ * the request.
+ */
 export function registerSuccess(
   { id }: BatchRequest,
   { method, request }: ParsedODataRequest,
@@ -117,7 +126,7 @@ export function registerSuccess(
     })
 }
 
-/** Notes a step that failed, or was not executed. */
+/** Registers a step that failed or was not executed. */
 export function registerFailure(
   { atomicityGroup, requests }: BatchStep,
   references: RequestReferences,

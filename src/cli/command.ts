@@ -1,15 +1,15 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { messageOf } from '../errors/problem.js'
 
-/** Ends the command before it does anything: what was typed cannot be used. */
+/** Ends a command whose arguments are invalid. */
 export function exitWithUsage(usage: string, reason: string): never {
   process.stderr.write(`${reason}\n${usage}\n`)
   process.exit(1)
 }
 
 /**
- * What was typed, as `config` of Node's parseArgs has it. `--help`, and arguments that the command does not
- * know, end it here.
+ * Parses the arguments of a command. The parameter is `config` of Node's parseArgs. Prints the usage for
+ * `--help`, and ends the command for unknown arguments.
  */
 export function parseCommandLine<const T extends ParseArgsConfig>(
   usage: string,
@@ -22,13 +22,13 @@ export function parseCommandLine<const T extends ParseArgsConfig>(
   try {
     return parseArgs(config)
   } catch (error) {
-    // What follows the reason is advice; the usage says it shorter.
+    // Further sentences are advice that the usage gives in fewer words.
     const [reason = ''] = messageOf(error).split(/(?<=')\. |\.?\n/)
     return exitWithUsage(usage, `${reason}.`)
   }
 }
 
-/** Runs the work of a command; what it throws is a sentence for the person who typed it. */
+/** Runs a command. The message of an error that it throws is printed. */
 export function runCommand(command: () => Promise<void>): void {
   command().catch((error: unknown) => {
     process.stderr.write(`${messageOf(error)}\n`)

@@ -8,8 +8,8 @@ import { renderMetadataJson, renderMetadataXml } from '../odata/metadata/service
 const toIndentedJson = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
 
 /**
- * What the service promises to its clients: the files of schema/, by name. All of it follows from the tables
- * of the code.
+ * Renders the files of schema/, by name: the contract of the service with its clients. They are generated
+ * from the tables in the code.
  */
 export function renderSchemaFiles(): ReadonlyMap<string, string> {
   return new Map([
@@ -25,7 +25,7 @@ export function renderSchemaFiles(): ReadonlyMap<string, string> {
 const SETTINGS_TABLE_HEADER = '| Setting | Default | |\n|---|---|---|'
 const SETTINGS_SECTION = /(?<=<!-- settings -->\n).*(?=<!-- \/settings -->)/s
 
-/** The README with the table of settings as the code has them, between its two marks. */
+/** Returns the README with the current table of settings between its markers. */
 export function withSettingsTable(readme: string): string {
   const rows = Object.values(SETTINGS).map(
     ({ name, defaultText, about }) => `| \`${name}\` | ${defaultText} | ${about} |`,

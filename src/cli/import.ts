@@ -26,7 +26,10 @@ interface ImportArguments {
   readonly options: Pick<ImportOptions, 'encoding' | 'isDryRun' | 'skipFaults' | 'isStrict' | 'maxFaults'>
 }
 
-/** @throws Error with a sentence for the person who typed the command. */
+/**
+ * Reads and checks the arguments.
+ * @throws Error with a message for the user
+ */
 async function readArguments(): Promise<ImportArguments> {
   const { positionals, values } = parseCommandLine(USAGE, {
     allowPositionals: true,
@@ -65,7 +68,7 @@ function readMaxFaults(text: string): number {
   return exitWithUsage(USAGE, `--max-faults takes a number from 0 to 9999999, not '${text}'.`)
 }
 
-/** Adds up what has been loaded of each entity. */
+/** Sums the loaded records by entity. */
 class LoadedCounts {
   readonly #counts = new Map<string, RowCounts>()
 
@@ -127,7 +130,7 @@ async function runImport(database: Database, { path, size, options }: ImportArgu
     })
     printWarnings(result, skipped)
     printFaults(result)
-    // Nothing but members that were skipped: most likely the file is not of this form. A set may be empty.
+    // True if every member was skipped: the file most likely has another format. An empty set is allowed.
     const isForeign = skipped.length > 0 && result.counts.size === 0 && result.faultCount === 0
     return isForeign ? failWithoutRecords() : printCounts(result, loaded, options.isDryRun === true)
   } catch (error) {

@@ -3,7 +3,7 @@ import { openDatabase } from '../data/database.js'
 import { migrate } from '../data/migrate.js'
 import { parseCommandLine, runCommand } from './command.js'
 
-// npm run migrate: brings the database to the state of the code, and says what it did.
+// npm run migrate: migrates the database and prints the applied migrations.
 
 const USAGE = 'usage: npm run migrate'
 

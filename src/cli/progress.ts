@@ -1,22 +1,22 @@
 import { Presets, SingleBar } from 'cli-progress'
 
-/** Shows how far a command has come. */
+/** Shows the progress of a command. */
 interface ProgressBar {
   update(value: number): void
-  /** Begins again at zero, for the next step of the command. */
+  /** Restarts at zero, for the next step of the command. */
   restart(step: string): void
   stop(): void
 }
 
 export interface ProgressOptions {
-  /** What the command is doing. */
+  /** Current step of the command. */
   readonly step: string
   readonly total: number
-  /** What is counted. */
+  /** Unit that is counted. */
   readonly unit: string
 }
 
-/** Starts a progress bar on standard error, or lines there if it is no terminal. */
+/** Starts a progress bar on standard error, or prints lines if it is not a terminal. */
 export const startProgressBar = (options: ProgressOptions): ProgressBar =>
   process.stderr.isTTY ? startTerminalBar(options) : startProgressLines(options)
 
@@ -40,7 +40,7 @@ function startTerminalBar({ step, total, unit }: ProgressOptions): ProgressBar {
   }
 }
 
-/** Between two lines in a file or in the log of a scheduler. Commands that take less time print none. */
+/** Interval between lines in a file or the log of a scheduler. Shorter commands print none. */
 const LINE_INTERVAL_MS = 10_000
 
 /** `Adding: 12000 of 100000 listings (12 %), 800 a second, 110 s left` */

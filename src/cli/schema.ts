@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { parseCommandLine } from './command.js'
 import { renderSchemaFiles, withSettingsTable } from './contract.js'
 
-// npm run schema: writes the published contract anew, and the table of settings in the README.
+// npm run schema: generates the published contract and the table of settings in the README.
 
 const SCHEMA_FOLDER = new URL('../../schema/', import.meta.url)
 const README = new URL('../../README.md', import.meta.url)

@@ -7,10 +7,10 @@ import { type Database, openDatabase } from '../data/database.js'
 import { isStartedByNpm, onParentExit, onStopSignal } from '../process/stop.js'
 import { exitWithUsage, parseCommandLine, runCommand } from './command.js'
 
-// npm run studio [-- --port N --write]: Prisma Studio on the database, also while the service runs. It listens
-// on 127.0.0.1 only and refuses requests of pages from elsewhere (by their Origin), but has no log-in: who can
-// reach the port of this machine can read every record. Without --write its transactions are read-only. That
-// guards against slips and protects nothing, since a statement can set the transaction to read and write.
+// npm run studio [-- --port N --write]: runs Prisma Studio on the database, also while the service runs. It
+// listens on 127.0.0.1 only and rejects requests from pages of other origins, but has no login: anyone with
+// access to the port can read every record. Without --write its transactions are read-only. This prevents
+// mistakes but is no protection, since a statement can make a transaction writable.
 
 const USAGE = 'usage: npm run studio [-- --port N] [-- --write]'
 
@@ -18,14 +18,15 @@ const DEFAULT_PORT = 5555
 const PRISMA_PACKAGE = dirname(createRequire(import.meta.url).resolve('prisma/package.json'))
 const PRISMA_CLI = join(PRISMA_PACKAGE, 'build', 'index.js')
 const GUARD = new URL('studio-guard.mjs', import.meta.url).href
-/** Time in which Studio may end after a signal. */
+/** Maximum time for Studio to end after a signal. */
 const STOP_TIMEOUT_MS = 3000
-/** What prisma remembers of its user stays in the project. */
+/** Prisma stores its user state inside the project. */
 const PRISMA_HOME = join(PRISMA_PACKAGE, '..', '.cache', 'prisma')
 
 /**
- * No download of the schema engine (any file that exists will do), no search for updates, no telemetry of the
- * program (that of the page: studio-guard.mjs), nothing in the home of the user.
+ * Disables the download of the schema engine (any existing file is accepted), the search for updates, and the
+ * telemetry of the program. For telemetry of the page see studio-guard.mjs. Nothing is written to the home
+ * folder.
  */
 const PRISMA_ENVIRONMENT = {
   PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,
@@ -42,8 +43,8 @@ interface StudioOptions {
 }
 
 /**
- * The environment of Studio's driver. It takes the folder of a Unix socket only from PGHOST, and only when the
- * connection string names no host.
+ * Returns the environment of Studio's driver. The driver takes the folder of a Unix socket only from PGHOST,
+ * and only if the connection string names no host.
  */
 function toConnectionEnvironment(
   { clientConfig: { connectionString, host, user } }: Database,
@@ -63,7 +64,10 @@ function toConnectionEnvironment(
   }
 }
 
-/** The driver passes parameters that it does not know to the server, as settings of the session. */
+/**
+ * Returns a connection string with settings of the session. The driver passes unknown parameters to the
+ * server.
+ */
 function toStudioUrl(connectionString: string, { write }: StudioOptions): string {
   const url = new URL(connectionString)
   if (!write) url.searchParams.set('default_transaction_read_only', 'on')

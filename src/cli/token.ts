@@ -3,8 +3,8 @@ import { AUDIENCES, SCOPES } from '../domain/actor.js'
 import { type Grant, signToken } from '../http/auth/token.js'
 import { exitWithUsage, parseCommandLine, runCommand } from './command.js'
 
-// npm run -s token: prints a token and nothing else on standard output. Keys that the database does not hold
-// are a warning on standard error.
+// npm run -s token: prints a token, and nothing else, on standard output. A key that is not in the database
+// causes a warning on standard error.
 
 const USAGE = `usage: npm run -s token -- [--scope "${SCOPES.slice(0, 2).join(' ')}"] [--member KEY] [--office KEY] [--class ${AUDIENCES.join('|')}] [--expires 8h]`
 
@@ -53,18 +53,18 @@ function readDurationSeconds(text: string, maxDays: number): number {
   )
 }
 
-/** Wait for the database that is asked for keys, in ms: a token can be made without it. */
+/** Maximum time to look up keys in the database, in ms. A token does not depend on the result. */
 const KEY_CHECK_TIMEOUT_MS = 2000
 
 const describeUnknownKey = (kind: 'member' | 'office', key: string): string =>
   `No ${kind} has the key '${key}'. The token works, but no listing belongs to that ${kind}.`
 
 /**
- * Names the keys of a grant that the database does not hold. Asks a database only if it answers: the embedded
- * one is not started for this. An office may be a member too, as the key of ListOfficeKey may be.
+ * Describes the keys of a grant that the database does not contain. Only a running database is queried: the
+ * embedded one is not started. The key of an office may also belong to a member, as in ListOfficeKey.
  */
 async function findUnknownKeys(grant: Grant, config: Config): Promise<readonly string[]> {
-  // Loaded here, since a token without keys needs no database.
+  // Imported here, since a token without keys needs no database.
   const { openDatabase } = await import('../data/database.js')
   const { isEmbeddedDatabaseRunning } = await import('../data/embedded/embedded.js')
   if (config.embedded && !(await isEmbeddedDatabaseRunning(config.dataDir))) return []

@@ -1,17 +1,19 @@
 import type { Abortable, RequestScope } from '../domain/request-scope.js'
 
-/** The outcome of waiting for a permit. */
+/** The result of waiting for a permit. */
 export type AcquireOutcome = 'acquired' | 'timeout' | 'aborted'
 
 interface ClientState {
   readonly id: string
   /** Permits that the client holds. */
   acquired: number
-  /** Requests of the client that wait, in the order in which they came. */
+  /** Waiting requests of the client, in order of arrival. */
   readonly waiters: Set<Waiter>
 }
 
-/** A request that waits. It is an object without closures: those cost more than the rest of a wait. */
+/**
+ * A waiting request. It is an object without closures, because closures cost more than the rest of a wait.
+ */
 class Waiter implements Abortable {
   #timer: NodeJS.Timeout | undefined
   #resolve: ((outcome: AcquireOutcome) => void) | undefined
@@ -45,19 +47,19 @@ class Waiter implements Abortable {
 
 export interface FairSemaphoreOptions {
   readonly permits: number
-  /** Permits that only a client without any may take. */
+  /** Number of permits reserved for clients that hold none. */
   readonly reserved: number
 }
 
 /**
- * A counting semaphore that no client can take from the others. A client may hold every permit that nobody
- * else waits for, except the reserved ones, and the clients that wait are served round robin.
+ * A counting semaphore that is fair between clients. A client may hold all permits that no other client waits
+ * for, except the reserved ones. Waiting clients are served round robin.
  */
 export class FairSemaphore {
   readonly #reserved: number
-  /** Clients that hold or want permits. */
+  /** Clients that hold or wait for permits. */
   readonly #clients = new Map<string, ClientState>()
-  /** Clients that wait, the next one first. */
+  /** Clients that wait, in the order in which they are served. */
   readonly #queue = new Set<ClientState>()
   readonly #leave = (waiter: Waiter, outcome: AcquireOutcome): void => {
     this.#remove(waiter)
@@ -72,7 +74,7 @@ export class FairSemaphore {
     this.#reserved = reserved
   }
 
-  /** The number of requests that wait. */
+  /** The number of waiting requests. */
   get waitingCount(): number {
     return this.#waitingCount
   }
@@ -82,7 +84,7 @@ export class FairSemaphore {
     return this.#free > (this.#clients.get(clientId)?.acquired ? this.#reserved : 0)
   }
 
-  /** Takes a permit if there is one for the client now. */
+  /** Acquires a permit if one is available to the client now. */
   tryAcquire(clientId: string): boolean {
     if (!this.isAvailable(clientId)) return false
     this.#free -= 1
@@ -90,7 +92,7 @@ export class FairSemaphore {
     return true
   }
 
-  /** Waits for a permit, at most `timeoutMs` and until the request is aborted. */
+  /** Waits for a permit for at most `timeoutMs`, or until the request is aborted. */
   acquire(scope: RequestScope, timeoutMs: number): Promise<AcquireOutcome> {
     const client = this.#clientOf(scope.clientId)
     const waiter = new Waiter(client, scope, this.#leave)
@@ -116,13 +118,13 @@ export class FairSemaphore {
       this.#free -= 1
       next.acquired += 1
       this.#remove(waiter)
-      // A client with more requests goes to the end of the queue.
+      // A client with more waiting requests moves to the end of the queue.
       if (this.#queue.delete(next)) this.#queue.add(next)
       waiter.settle('acquired')
     }
   }
 
-  /** The first client in the queue that may have a free permit. */
+  /** Returns the first client in the queue that may take a free permit. */
   #nextClient(): ClientState | undefined {
     for (const client of this.#queue) if (client.acquired === 0 || this.#free > this.#reserved) return client
     return undefined

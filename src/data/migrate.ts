@@ -7,7 +7,7 @@ import { type Database, DatabaseSetupError } from './database.js'
 export interface Migration {
   readonly name: string
   readonly sql: string
-  /** SHA-256 of the file, in hexadecimal, as Prisma keeps it. */
+  /** SHA-256 of the file in hexadecimal, as Prisma stores it. */
   readonly checksum: string
 }
 
@@ -19,17 +19,19 @@ interface AppliedMigrationRow {
 
 const MIGRATIONS_FOLDER = new URL('../../prisma/migrations/', import.meta.url)
 
-/** The number of the lock that `prisma migrate deploy` takes: neither runs while the other does. */
+/** Number of the lock of `prisma migrate deploy`. Both programs exclude each other. */
 const MIGRATION_LOCK_ID = 72707369
 
-/** The table of Prisma, with its columns, so that `prisma migrate deploy` goes on where this ends. */
+/**
+ * The table of Prisma, with all its columns, so that `prisma migrate deploy` can continue from this state.
+ */
 const CREATE_MIGRATIONS_TABLE = `create table if not exists "_prisma_migrations" (
   "id" varchar(36) primary key not null, "checksum" varchar(64) not null, "finished_at" timestamptz, "migration_name" varchar(255) not null,
   "logs" text, "rolled_back_at" timestamptz, "started_at" timestamptz not null default now(), "applied_steps_count" integer not null default 0)`
 
 const SELECT_APPLIED_MIGRATIONS = `select migration_name as name, checksum, finished_at is not null as finished from "_prisma_migrations" where rolled_back_at is null`
 
-/** The migrations of the project, in their order. */
+/** Returns the migrations of the project in order. */
 export async function readMigrations(folder = MIGRATIONS_FOLDER): Promise<readonly Migration[]> {
   const entries = await readdir(folder, { withFileTypes: true })
   const names = entries.filter(entry => entry.isDirectory()).map(entry => entry.name)
@@ -42,12 +44,12 @@ export async function readMigrations(folder = MIGRATIONS_FOLDER): Promise<readon
 }
 
 /**
- * Brings the database to the state of the code. Each migration and its row in the table of Prisma are one
- * transaction; several processes may call at once.
- * @param onApply called before a migration is applied, with its number among all, from 1, and their count.
- * @returns the names of the migrations that were applied now.
- * @throws DatabaseError that names the migration: it failed, it was changed after it was applied, or the code
- * does not know it.
+ * Applies pending migrations. Each migration and its row in Prisma's table are one transaction. Several
+ * processes may migrate at the same time.
+ * @param onApply called before a migration is applied, with its number (from 1) and the total count
+ * @returns the names of the migrations that were applied
+ * @throws DatabaseError that names a migration which failed, was changed after it was applied, or is unknown
+ * to the code
  */
 export async function migrate(
   database: Database,
@@ -67,14 +69,14 @@ export async function migrate(
   })
 }
 
-/** The lock lasts as long as the transaction, and what is applied is read under it. */
+/** The transaction holds the lock. The applied migrations are read after it was acquired. */
 async function applyNextMigration(
   client: Client,
   known: readonly Migration[],
   onApply: (index: number, count: number) => void,
 ): Promise<string | undefined> {
-  // Whatever the role's default: under a snapshot from before the lock, what others have committed meanwhile
-  // would not be seen.
+  // The role's default may be stricter. A snapshot from before the lock would not contain the migrations that
+  // other processes have committed meanwhile.
   await client.query('begin isolation level read committed')
   try {
     await client.query(`select pg_advisory_xact_lock(${MIGRATION_LOCK_ID})`)
@@ -90,7 +92,7 @@ async function applyNextMigration(
     await client.query('commit')
     return next?.name
   } catch (error) {
-    // The connection may be what is broken: then the server has rolled back already.
+    // If the connection is broken, the server has already rolled back.
     await client.query('rollback').catch(() => undefined)
     throw error
   }
@@ -131,7 +133,10 @@ async function applyMigration(client: Client, { name, sql, checksum }: Migration
   )
 }
 
-/** PostgreSQL gives the place as a character of the whole text, from 1. */
+/**
+ * Describes an error of a migration with its line. PostgreSQL reports the position as a character of the
+ * whole text, from 1.
+ */
 function describeSqlError(error: Error & { readonly position?: string }, sql: string): string {
   const line = error.position && sql.slice(0, Number(error.position)).split('\n').length
   return line ? `${error.message} (line ${line} of migration.sql)` : error.message

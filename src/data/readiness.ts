@@ -1,23 +1,23 @@
 import type { Database } from './database.js'
 import type { Migration } from './migrate.js'
 
-/** The state of the database for a probe. */
+/** The state of the database for a health probe. */
 export interface Readiness {
-  /** The database answers, and every migration of the code is applied. */
+  /** True if the database answers and every migration of the code is applied. */
   readonly isReady: boolean
-  /** The lead of the clock of changes over the machine's, in ms; negative if it is the slower one. */
+  /** Lead of the change clock over the clock of the machine, in ms. Negative if it lags. */
   readonly clockAheadMs: number
 }
 
 interface ReadinessRow {
   readonly applied: readonly string[]
-  /** Time of the last change, or that of the database if it is later, in ms since 1970. */
+  /** Time of the last change or of the database, whichever is later, in ms since 1970. */
   readonly clock: number
 }
 
 /**
- * The clock of changes never goes back: after a change that was made while the clock was ahead, all later
- * changes have times in the future too.
+ * The change clock never goes back. After a change that was made while the clock was ahead, all later changes
+ * also have times in the future.
  */
 const SELECT_READINESS = `select array(select migration_name from "_prisma_migrations" where finished_at is not null and rolled_back_at is null) as applied,
   greatest(extract(epoch from clock_timestamp()) * 1000, (select last_value from change_clock))::float8 as clock`
@@ -25,8 +25,8 @@ const SELECT_READINESS = `select array(select migration_name from "_prisma_migra
 const NOT_READY: Readiness = { isReady: false, clockAheadMs: 0 }
 
 /**
- * Creates the check for /health/ready. It waits for no request: it has a connection of its own, and while
- * the embedded database works for somebody else it repeats its last answer, since a busy service is ready.
+ * Creates the check of /health/ready. It uses its own connection and waits for no request. While the embedded
+ * database is busy, the last result is repeated, because a busy service is ready.
  */
 export function createReadinessCheck(
   database: Database,
@@ -36,7 +36,7 @@ export function createReadinessCheck(
   return async () => {
     if (!last || !database.isBusy()) {
       const found = await readReadiness(database, migrations)
-      // The database can have become busy in the meantime.
+      // The database may have become busy during the check.
       if (found.isReady || !last || !database.isBusy()) last = found
     }
     return last

@@ -1,4 +1,4 @@
-/** Lets so many in at a time, the others in the order in which they came. */
+/** A counting semaphore that serves waiters in order of arrival. */
 export class Semaphore {
   readonly #permits: number
   readonly #waiters = new Set<() => void>()
@@ -9,7 +9,8 @@ export class Semaphore {
   }
 
   /**
-   * Whether there was a place, after `waitMs` at the latest (0: whenever it is). Who came in leaves again.
+   * Acquires a permit. Returns false if there was none within `timeoutMs` (0: no limit). The caller must
+   * release an acquired permit.
    */
   acquire(timeoutMs = 0): boolean | Promise<boolean> {
     if (this.#acquired >= this.#permits) return this.#waitForPermit(timeoutMs)
@@ -17,7 +18,7 @@ export class Semaphore {
     return true
   }
 
-  /** The place is handed on, not given back: whoever comes now stands behind those that wait. */
+  /** Passes the permit to the first waiter, so that a new caller cannot overtake the waiters. */
   release(): void {
     const [next] = this.#waiters
     if (next) next()

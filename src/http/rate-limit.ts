@@ -68,7 +68,7 @@ export function createRateLimiter({ rateLimit }: Pick<Config, 'rateLimit'>): Rat
 
 /**
  * Limits requests to RATE_LIMIT per minute and token, and sets the RateLimit headers. Only valid tokens are
- * counted, so that invented tokens cannot fill the memory, and clients behind one address do not affect each
+ * counted, so that invented tokens cannot fill the memory, and clients with the same address do not affect each
  * other. The adapters reject requests without a valid token. Rejected requests do not extend the wait.
  * TooManyRequests goes to the error handler of the adapter.
  */

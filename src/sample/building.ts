@@ -2,7 +2,9 @@ import type { TableRow } from '../data/import/record.js'
 import { LOOKUP_CHOICES, type PropertyType } from './lookup-choices.js'
 import type { SeededRandom } from './random.js'
 
-/** What the numbers of a building are; all zero on bare land. Areas in square feet, the lot in acres. */
+/**
+ * The dimensions of a building. All are zero for bare land. Areas are in square feet, the lot is in acres.
+ */
 export interface Building {
   readonly bedrooms: number
   readonly fullBaths: number
@@ -22,7 +24,7 @@ const UNITS_BY_SUB_TYPE: Readonly<Record<string, number>> = {
   'Multi Family': 12,
 }
 
-/** Small flats have no land to speak of, farms have much. */
+/** Small apartments have almost no land. Farms have much. */
 function pickAcres(random: SeededRandom, type: PropertyType, subType: string): number {
   if (subType === 'Condominium' || subType === 'Apartment') return random.between(0.02, 0.08)
   if (type === 'Land') return random.next() ** 3 * 80 + 0.15
@@ -66,7 +68,7 @@ export function pickBuilding(random: SeededRandom, type: PropertyType, subType: 
   }
 }
 
-/** The kitchen of every fifth listing has just one thing to show. */
+/** Every fifth listing has only one appliance. */
 const pickAppliances = (random: SeededRandom) =>
   random.chance(0.2)
     ? random.pickSubset(LOOKUP_CHOICES.Appliances, 1, 1)
@@ -75,7 +77,7 @@ const pickAppliances = (random: SeededRandom) =>
 const pickLookupValues = (random: SeededRandom, field: keyof typeof LOOKUP_CHOICES, max = 4) =>
   random.pickSubset<string>(LOOKUP_CHOICES[field], 0, max)
 
-/** Whether a yes-or-no field that follows from a list is known. */
+/** Returns a yes/no field that follows from a list, or null. */
 const maybeHasAny = (random: SeededRandom, list: readonly string[]) => random.orNull(0.15, list.length > 0)
 
 function toLotFields(random: SeededRandom, acres: number): TableRow {
@@ -148,7 +150,7 @@ function toInteriorFields(random: SeededRandom): TableRow {
   }
 }
 
-/** The fields of building and lot. */
+/** Returns the fields of the building and the lot. */
 export const toBuildingFields = (random: SeededRandom, building: Building, type: PropertyType): TableRow => ({
   ...toLotFields(random, building.acres),
   ...(type === 'Land'

@@ -1,19 +1,19 @@
 import type { SeededRandom } from './random.js'
 
-/** A city of the sample market: real name, position and postal codes; money in US dollars. */
+/** A city of the sample market, with its real name, position and postal codes. Prices are in US dollars. */
 export interface City {
   readonly name: string
   readonly state: 'ID' | 'WA'
   readonly county: string
-  /** The area of the market it belongs to. */
+  /** Area of the market that the city belongs to. */
   readonly area: string
   readonly latitude: number
   readonly longitude: number
-  /** Degrees of latitude and longitude around the centre within which there are houses, and no lake. */
+  /** Extent in degrees of latitude and longitude around the centre, without lakes. */
   readonly extent: readonly [number, number]
   readonly postalCodes: readonly string[]
   readonly phoneArea: string
-  /** What a square foot of an ordinary house costs. */
+  /** Price per square foot of an average house. */
   readonly pricePerFoot: number
 }
 
@@ -30,7 +30,7 @@ type CityRow = readonly [
   postalCodes: string,
 ]
 
-// The bigger a city, the earlier it stands: earlier ones are chosen more often.
+// Larger cities come first. Earlier entries are chosen more often.
 const WASHINGTON: readonly CityRow[] = [
   [
     'Spokane',
@@ -210,7 +210,7 @@ const SUBDIVISIONS = [
   'Riverstone', 'Kendall Yards', 'Lake Forest', 'Paramount', 'Avimor', 'Brookside "Phase II"',
 ]
 
-/** Where a listing or an office stands. */
+/** Address and position of a listing or an office. */
 export interface Site {
   readonly city: City
   readonly postalCode: string
@@ -228,7 +228,7 @@ export const pickCity = (random: SeededRandom): City => random.pickWeighted(CITI
 /** Six decimals: about 0.1 m. */
 const roundDegrees = (value: number) => Math.round(value * 1e6) / 1e6
 
-/** Sums of two even draws: most houses stand towards the middle of the city. */
+/** The average of two uniform numbers, so that most positions are close to the centre. */
 const pickCoordinate = (random: SeededRandom, centre: number, extent: number) =>
   roundDegrees(centre + (extent * (random.between(-1, 1) + random.between(-1, 1))) / 2)
 
@@ -246,7 +246,7 @@ export function pickSite(random: SeededRandom, city: City): Site {
   }
 }
 
-/** The street line of an address, without city. */
+/** Returns the street line of an address. */
 export const renderStreet = (site: Site): string =>
   [site.streetNumber, site.direction, site.streetName, site.streetSuffix]
     .filter(part => part !== null)

@@ -4,12 +4,12 @@ import { generateSampleBatches, type SampleRange } from './market.js'
 
 const SELECT_HAS_RECORDS = `select exists (select from "Property") or exists (select from "Member") or exists (select from "Office") as found`
 
-/** Keys of the sample are `L` and nine digits; as text they sort like their numbers. */
+/** Sample keys consist of `L` and nine digits. As text they sort like their numbers. */
 const SELECT_LAST_SAMPLE_KEY = `select max("ListingKey") as key from "Property" where "ListingKey" >= 'L0' and "ListingKey" < 'L:' and "ListingKey" ~ '^L[0-9]{9}$'`
 
 /**
- * Fills a database that holds no listing, member or office yet, and returns true if it did. `onLoaded` gets
- * the number of listings of each batch.
+ * Loads the sample if the database has no listings, members or offices. Returns true if it was loaded.
+ * `onLoaded` gets the number of listings of each batch.
  */
 export async function loadSampleIfEmpty(
   database: Database,
@@ -22,10 +22,7 @@ export async function loadSampleIfEmpty(
   return true
 }
 
-/**
- * Adds sample listings and continues the numbers of those that are stored. `onLoaded` gets the number of
- * listings of each batch.
- */
+/** Adds sample listings after the stored ones. `onLoaded` gets the number of listings of each batch. */
 export async function appendSample(
   database: Database,
   listings: number,

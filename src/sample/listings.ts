@@ -9,7 +9,7 @@ import type { SeededRandom } from './random.js'
 import { pickDirections, pickPrivateRemarks, pickPublicRemarks } from './remarks.js'
 import { CONTRACT_STATUS, type Timeline, toTimeline } from './timeline.js'
 
-/** One listing of the sample, as far as what hangs on it needs to know. */
+/** The facts about a sample listing that its related records depend on. */
 export interface SampleListing {
   readonly key: string
   readonly id: string
@@ -19,7 +19,7 @@ export interface SampleListing {
   readonly row: TableRow
 }
 
-/** Who works on a listing: `buyer` counts only when there is a contract. */
+/** The agents of a listing. `buyer` applies only with a contract. */
 interface ListingAgents {
   readonly agent: SampleMember
   readonly coAgent: SampleMember
@@ -28,7 +28,7 @@ interface ListingAgents {
 
 const toListingKey = (index: number): string => `L${String(index + 1).padStart(9, '0')}`
 
-/** Each kind as often as its share of a thousand. */
+/** Each kind, repeated in proportion to its share of a thousand. */
 const WEIGHTED_PROPERTY_KINDS = PROPERTY_KINDS.flatMap(kind => Array.from({ length: kind.share }, () => kind))
 
 function toAddressFields(random: SeededRandom, site: Site): TableRow {
@@ -157,7 +157,7 @@ function toTermFields(random: SeededRandom, type: PropertyType, price: number): 
   }
 }
 
-/** The listing with that index (from 0): the same whatever else is made. */
+/** Returns the listing with an index (from 0). The result depends only on the index and the random seed. */
 export function toSampleListing(random: SeededRandom, index: number, agents: ListingAgents): SampleListing {
   const key = toListingKey(index)
   const id = String(20_000_000 + index + 1)

@@ -1,6 +1,6 @@
 /**
- * What the features of ordinary houses of the Northwest are, out of all the values that `lookups.csv` allows:
- * the usual first. Named by the field (or by the lookup, where fields share one).
+ * Features of typical houses in the Northwest, selected from the values in `lookups.csv`, the most common
+ * first. The names are those of fields, or of lookups that several fields share.
  */
 // biome-ignore format: words
 export const LOOKUP_CHOICES = {
@@ -64,7 +64,7 @@ export const LOOKUP_CHOICES = {
   SyndicateTo: ['Zillow/Trulia', 'Realtor.com', 'Homes.com', 'ListHub'],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
-/** The kinds of property, with their share of a thousand listings and the narrower kinds, the usual first. */
+/** Kinds of property, with their share of a thousand listings and their subtypes, the most common first. */
 export const PROPERTY_KINDS = [
   {
     type: 'Residential',

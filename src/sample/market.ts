@@ -7,8 +7,8 @@ import { MEMBERS_PER_OFFICE, type SampleMember, toSampleMember, toSampleOffice }
 import { SeededRandom } from './random.js'
 
 /**
- * Listings come in blocks, each with offices of its own: a block needs nothing but its number, so nothing is
- * kept.
+ * Number of listings in a block. Each block has its own offices and depends only on its number, so no state
+ * is needed.
  */
 const LISTINGS_PER_BLOCK = 200
 const OFFICES_PER_BLOCK = 5
@@ -44,7 +44,7 @@ function toOfficesAndMembers(block: number, members: readonly SampleMember[]): r
   ]
 }
 
-/** A listing with its media, rooms and open houses. */
+/** Returns a listing with its media, rooms and open houses. */
 function toListing(index: number, members: readonly SampleMember[]): ImportRecord {
   const random = new SeededRandom(5, index)
   const listing = toSampleListing(random, index, {
@@ -72,17 +72,16 @@ function toBlock(block: number, from: number, to: number): readonly ImportRecord
   ]
 }
 
-/** The listings number `offset + 1` to `offset + listings`. */
+/** A range of listings, from number `offset + 1` to `offset + listings`. */
 export interface SampleRange {
   readonly listings: number
   readonly offset?: number
 }
 
 /**
- * The sample market: listings number `offset + 1` to `offset + listings`, with the offices and members that
- * come with them. A listing depends on its number alone: the same call gives the same bytes, and two calls
- * that follow each other the same records as one call for both. Made batch by batch, 200 listings each, so
- * that memory does not grow.
+ * Generates the sample listings `offset + 1` to `offset + listings` with their offices and members. A listing
+ * depends only on its number: the same call yields the same bytes, and consecutive ranges yield the same
+ * records as one call for both. Batches have 200 listings, so that memory is bounded.
  */
 export function* generateSampleBatches({
   listings,

@@ -45,7 +45,7 @@ function toMediaRow(random: SeededRandom, listing: SampleListing, number: number
   }
 }
 
-/** Three to twelve pictures, none for one listing in thirty. */
+/** Returns three to twelve photos, and none for one listing in thirty. */
 export function toMediaRows(random: SeededRandom, listing: SampleListing): readonly TableRow[] {
   const count = random.chance(1 / 30) ? 0 : random.int(3, 12)
   return Array.from({ length: count }, (_, index) =>
@@ -90,7 +90,7 @@ function toRoomRow(random: SeededRandom, listing: SampleListing, type: string, n
   }
 }
 
-/** Three to ten rooms; none on bare land and in one building of forty. */
+/** Returns three to ten rooms, and none for bare land and for one building in forty. */
 export function toRoomRows(random: SeededRandom, listing: SampleListing): readonly TableRow[] {
   if (listing.building.livingArea === 0 || random.chance(1 / 40)) return []
   const count = Math.min(10, Math.max(3, listing.building.bedrooms + random.int(1, 4)))
@@ -128,7 +128,7 @@ function toOpenHouseRow(random: SeededRandom, listing: SampleListing, number: nu
   }
 }
 
-/** One or two open houses for three of ten active listings, some past, some to come. */
+/** Returns one or two open houses for three of ten active listings, in the past or in the future. */
 export function toOpenHouseRows(random: SeededRandom, listing: SampleListing): readonly TableRow[] {
   if (listing.timeline.status !== 'Active' || !random.chance(0.3)) return []
   return Array.from({ length: random.int(1, 2) }, (_, index) => toOpenHouseRow(random, listing, index + 1))

@@ -38,8 +38,8 @@ function toOfficeAddressFields(random: SeededRandom, { name, phone, site }: Samp
 }
 
 /**
- * Every fifth office is a branch of the first of its five. The broker is the first of the members, the
- * manager the second.
+ * Every fifth office is a branch of the first of its group of five. The broker is its first member, the
+ * manager its second.
  */
 function toOfficeLeaderFields(index: number): TableRow {
   const isBranch = index % 5 === 4
@@ -58,7 +58,7 @@ function toOfficeLeaderFields(index: number): TableRow {
   }
 }
 
-/** The record of the office with that index (from 0). */
+/** Returns the record of the office with an index (from 0). */
 export function toOfficeRow(office: SampleOffice, index: number): TableRow {
   const random = new SeededRandom(3, index)
   const { key, mlsId, name, site } = office
@@ -103,8 +103,8 @@ function toMemberNameFields(
     MemberNickname: random.orNull(0.85, firstName.slice(0, 3)),
     MemberNamePrefix: random.orNull(0.8, random.pick(['Ms.', 'Mr.', 'Dr.'])),
     MemberNameSuffix: random.orNull(0.95, random.pick(['Jr.', 'III'])),
-    // The key tells apart those who share a name; a name in another script leaves nothing that fits in an
-    // address.
+    // The key distinguishes members of the same name. A name in another script has no characters that are
+    // valid in an address.
     MemberEmail: `${toSlug(firstName)}.${toSlug(lastName) || 'agent'}.${mlsId.toLowerCase()}@example.com`,
   }
 }
@@ -129,7 +129,7 @@ function toMemberAddressFields(random: SeededRandom, { office }: SampleMember): 
   }
 }
 
-/** Rank and board. */
+/** Returns the designation and the association of a member. */
 function toMembershipFields(random: SeededRandom, { office }: SampleMember, isBroker: boolean): TableRow {
   const board = toAssociation(office.site.city)
   const types = [
@@ -155,7 +155,7 @@ function toMembershipFields(random: SeededRandom, { office }: SampleMember, isBr
   }
 }
 
-/** The record of the member with that index (from 0). */
+/** Returns the record of the member with an index (from 0). */
 export function toMemberRow(member: SampleMember, index: number): TableRow {
   const random = new SeededRandom(4, index)
   return {

@@ -22,7 +22,7 @@ const OFFICE_NAMES = [
 ]
 const OFFICE_NAME_SUFFIXES = ['Realty', 'Properties', 'Homes', 'Real Estate Group', 'Brokers', 'Land & Home']
 
-/** An office as listings and members name it. */
+/** The facts about an office that listings and members refer to. */
 export interface SampleOffice {
   readonly key: string
   readonly mlsId: string
@@ -31,7 +31,7 @@ export interface SampleOffice {
   readonly site: Site
 }
 
-/** An agent as listings name it. */
+/** The facts about an agent that listings refer to. */
 export interface SampleMember {
   readonly key: string
   readonly mlsId: string
@@ -41,18 +41,18 @@ export interface SampleMember {
   readonly office: SampleOffice
 }
 
-/** A number of the range that is kept for made-up phones (555-0100 to 555-0199). */
+/** Returns a phone number from the range that is reserved for fiction (555-0100 to 555-0199). */
 export const pickPhone = (random: SeededRandom, city: City): string =>
   `${city.phoneArea}-555-01${String(random.int(0, 99)).padStart(2, '0')}`
 
-/** Letters and digits that fit in an address: accents go. */
+/** Converts a text to the letters and digits of an email address. Accents are removed. */
 export const toSlug = (text: string): string =>
   text
     .normalize('NFD')
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '')
 
-/** Keys and numbers of offices and members follow from their index (from 0). */
+/** Returns keys and numbers of an office, which follow from its index (from 0). */
 export const toOfficeIds = (index: number) => ({
   key: `O${String(index + 1).padStart(7, '0')}`,
   mlsId: `OF${index + 1001}`,
@@ -80,14 +80,14 @@ export function toSampleMember(index: number, office: SampleOffice): SampleMembe
   return { ...toMemberIds(index), firstName, lastName, fullName: `${firstName} ${lastName}`, office }
 }
 
-/** The board of the area that an office and its members belong to. */
+/** Returns the association of an area, to which offices and members belong. */
 export const toAssociation = ({ area, phoneArea }: City) => ({
   name: `${area} REALTORS`,
   mlsId: `AOR${phoneArea}`,
   key: `A-${toSlug(area)}`,
 })
 
-/** People change seldom: some day in the three years before the end of the sample. */
+/** Members and offices change rarely: at some time in the three years before the end of the sample. */
 export function pickTimestamps(random: SeededRandom): {
   readonly OriginalEntryTimestamp: string
   readonly ModificationTimestamp: string

@@ -8,7 +8,7 @@ import type { Timeline } from './timeline.js'
 const priceStepOf = (price: number) =>
   price < 10_000 ? 25 : price < 200_000 ? 1000 : price < 1_000_000 ? 5000 : 25_000
 
-/** Prices people write: round ones, many just below. That makes ties. */
+/** Rounds a price as people do, often to just below a round number. This creates equal prices. */
 function roundPrice(price: number, random: SeededRandom): number {
   const step = priceStepOf(price)
   const round = Math.max(step, Math.round(price / step) * step)
@@ -16,12 +16,12 @@ function roundPrice(price: number, random: SeededRandom): number {
   return random.chance(0.02) ? round + 500.5 : round - random.pickWeighted([0, 100, 50, 1])
 }
 
-/** What it cost before: 2 to 10 percent more, one step at least. */
+/** Returns an earlier price: 2 to 10 percent higher, and at least one step. */
 const toEarlierPrice = (price: number, random: SeededRandom) =>
   price +
   priceStepOf(price) * Math.max(1, Math.round((price * random.between(0.02, 0.1)) / priceStepOf(price)))
 
-/** What it should fetch: US dollars, or dollars a month for a lease. */
+/** Returns the market value in US dollars, or in dollars per month for a lease. */
 function pickMarketValue(
   random: SeededRandom,
   city: City,
@@ -37,7 +37,8 @@ function pickMarketValue(
 }
 
 /**
- * The price fields: earlier prices are higher, and ClosePrice equals SoldPrice. A draft may have none yet.
+ * Returns the price fields. Earlier prices are higher, and ClosePrice equals SoldPrice. A draft may have no
+ * price.
  */
 export function pickPriceFields(
   random: SeededRandom,

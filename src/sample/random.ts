@@ -1,4 +1,4 @@
-/** Mixes whole numbers into one 32-bit seed, so that neighbours have nothing in common. */
+/** Mixes integers into one 32-bit seed. The seeds of neighbours are unrelated. */
 function mixSeed(parts: readonly number[]): number {
   let hash = 0x811c9dc5
   for (const part of parts) {
@@ -9,10 +9,7 @@ function mixSeed(parts: readonly number[]): number {
   return hash >>> 0
 }
 
-/**
- * A small generator of pseudo-random numbers (mulberry32): the same seed gives the same numbers on every
- * machine.
- */
+/** A pseudo-random number generator (mulberry32). The same seed gives the same numbers on every machine. */
 export class SeededRandom {
   #state: number
 
@@ -20,7 +17,7 @@ export class SeededRandom {
     this.#state = mixSeed(seed)
   }
 
-  /** From 0 up to, not including, 1. */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1)
@@ -28,7 +25,7 @@ export class SeededRandom {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
   }
 
-  /** A whole number, both ends included. */
+  /** Returns an integer between both bounds (inclusive). */
   int(min: number, max: number): number {
     return min + Math.floor(this.next() * (max - min + 1))
   }
@@ -45,12 +42,15 @@ export class SeededRandom {
     return itemAt(list, Math.floor(this.next() * list.length))
   }
 
-  /** Lists are written with the usual first: their head comes more often. */
+  /** Returns an item of a list. Earlier items are chosen more often. */
   pickWeighted<T>(list: readonly T[]): T {
     return itemAt(list, Math.floor(this.next() ** 2 * list.length))
   }
 
-  /** Between `least` and `most` different items, the usual ones more often, in the order of the list. */
+  /**
+   * Returns between `min` and `max` distinct items in the order of the list. Earlier items are chosen more
+   * often.
+   */
   pickSubset<T>(list: readonly T[], min: number, max: number): readonly T[] {
     const count = Math.min(this.int(min, max), list.length)
     const indexes = new Set<number>()
@@ -58,7 +58,7 @@ export class SeededRandom {
     return [...indexes].sort((a, b) => a - b).map(place => itemAt(list, place))
   }
 
-  /** The value, or null with the given probability. */
+  /** Returns the value, or null with the given probability. */
   orNull<T>(probability: number, value: T): T | null {
     return this.chance(probability) ? null : value
   }

@@ -19,7 +19,7 @@ const ENDINGS = [
 
 const toSentence = (text: string) => `${text.replace(/^./u, first => first.toUpperCase())}.`
 
-/** What the public reads about a listing: quotes, accents and other scripts are there on purpose. */
+/** Returns public remarks. They deliberately contain quotes, accents and other scripts. */
 export const pickPublicRemarks = (random: SeededRandom, site: Site): string =>
   [
     random.pickWeighted(OPENINGS),

@@ -1,7 +1,7 @@
 import { DAY_MS, HOUR_MS, SAMPLE_END_MS, toUniqueMillisecond } from './clock.js'
 import type { SeededRandom } from './random.js'
 
-/** Where listings of a market stand, out of fifty; any fifty neighbours have every status. */
+/** Number of listings by status among fifty. Any fifty consecutive listings have every status. */
 const STATUS_SHARES = [
   ['Active', 23],
   ['Sold', 12],
@@ -21,7 +21,7 @@ const STATUS_CYCLE: readonly SampleStatus[] = STATUS_SHARES.flatMap(([status, sh
   new Array<SampleStatus>(share).fill(status),
 )
 
-/** 7 has no divisor in common with 50, so a walk in steps of 7 meets every place once. */
+/** 7 and 50 have no common divisor, so steps of 7 visit every index once. */
 const statusAt = (index: number): SampleStatus => STATUS_CYCLE[(index * 7) % STATUS_CYCLE.length] ?? 'Active'
 
 export const CONTRACT_STATUS: Readonly<Record<SampleStatus, string>> = {
@@ -37,20 +37,20 @@ export const CONTRACT_STATUS: Readonly<Record<SampleStatus, string>> = {
   Sold: 'Sold',
 }
 
-/** The times of one listing's life, in milliseconds, each at or after the one before. */
+/** The times in the life of a listing, in ms since 1970, in order. */
 export interface Timeline {
   readonly status: SampleStatus
   readonly entered: number
-  /** First on the market; absent for what never was. */
+  /** Time of publication. Absent for a listing that was never published. */
   readonly published?: number
   readonly priceChanged?: number
   readonly statusChanged: number
   readonly photosChanged: number
-  /** Distinct for every listing. */
+  /** Unique to each listing. */
   readonly modified: number
 }
 
-/** How many days before the end of the sample a listing last changed. */
+/** Maximum number of days between the last change of a listing and the end of the sample. */
 const MAX_AGE_DAYS: Readonly<Record<SampleStatus, number>> = {
   Active: 45,
   'Coming Soon': 10,
@@ -67,7 +67,7 @@ const MAX_AGE_DAYS: Readonly<Record<SampleStatus, number>> = {
 const isUnpublished = (status: SampleStatus) => status === 'Incomplete' || status === 'Coming Soon'
 
 /**
- * The life of the listing with that index (from 0): it depends on nothing but the index and the random
+ * Returns the life of the listing with an index (from 0). It depends only on the index and the random
  * numbers.
  */
 export function toTimeline(random: SeededRandom, index: number): Timeline {

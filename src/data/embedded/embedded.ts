@@ -8,21 +8,21 @@ import { PGliteThread, type PGliteThreadOptions } from './pglite-thread.js'
 import { SessionServer } from './server.js'
 import { isSocketListening, openSocketFolder, SOCKET_NAME, type SocketFolder } from './socket-path.js'
 
-/** The place where the embedded database answers. */
+/** Address of a running embedded database. */
 export interface EmbeddedDatabase {
-  /** A folder, as PostgreSQL clients take it for a host: the socket in it is `.s.PGSQL.5432`. */
+  /** A folder that PostgreSQL clients accept as host. Its socket is `.s.PGSQL.5432`. */
   readonly host: string
-  /** Whether this process runs the database; otherwise another one does. */
+  /** True if this process runs the database. */
   readonly isOwner: boolean
   /** Returns true while a session holds the engine, so that others wait. */
   isBusy(): boolean
   close(): Promise<void>
 }
 
-/** A `service` runs the database itself; a `command` goes to the one that runs already, if there is one. */
+/** A `service` runs the database itself. A `command` connects to a running one if possible. */
 export type ProcessKind = 'service' | 'command'
 
-/** The folder is taken. */
+/** Another process uses the folder. */
 export class FolderInUseError extends Error {
   constructor(folder: string) {
     super(
@@ -32,8 +32,8 @@ export class FolderInUseError extends Error {
 }
 
 /**
- * How long a command waits for a service that is just starting (or stopping), and a service for one that is
- * stopping. In ms.
+ * Maximum wait in ms: of a command for a service that is starting or stopping, and of a service for one that
+ * is stopping.
  */
 const OPEN_TIMEOUT_MS = { service: 3_000, command: 30_000 } as const
 
@@ -44,10 +44,10 @@ const SERVER_SETTINGS: PGliteThreadOptions['settings'] = {
 }
 
 /**
- * Opens the embedded database of a folder, made at the first call. Whoever runs it serves it to the others on
- * a Unix socket in the folder.
- * @throws FolderInUse when it is taken and does not answer, or is to be run by a service and another process
- * runs it already.
+ * Opens the embedded database of a folder, and creates it if it does not exist. The process that runs it
+ * serves others on a Unix socket in the folder.
+ * @throws FolderInUse if another process uses the folder and does not answer, or if a service is to run a
+ * database that is already running
  */
 export async function openEmbeddedDatabase(
   dataDir: string,
@@ -93,7 +93,7 @@ async function connectOrStart(options: StartOptions, processKind: ProcessKind): 
     }
     const lock = await acquireFolderLock(socketFolder.path)
     if (lock) return startPGlite(options, lock)
-    // Two that start at once step back from each other: not for the same time again.
+    // Processes that start at the same time all withdraw. A random delay separates their next attempts.
     await wait(50 + Math.random() * 200)
   }
   throw new FolderInUseError(folder)
@@ -107,7 +107,7 @@ async function startPGlite(
   const path = join(socketFolder.path, SOCKET_NAME)
   try {
     await pglite.start()
-    // The lock is ours: what has this name is left of a process that is gone.
+    // This process holds the lock, so an existing socket was left by a process that has ended.
     await rm(path, { force: true })
     const server = await SessionServer.listen({ path, pglite, acquireTimeoutMs, onBlocked })
     const close = async (): Promise<void> => {

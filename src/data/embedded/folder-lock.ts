@@ -5,14 +5,14 @@ import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { isSocketListening } from './socket-path.js'
 
-/** Holds a folder for this process. It ends with the process, however that ends. */
+/** An exclusive lock of a folder. It is released when the process ends, also after a crash. */
 export interface FolderLock {
   release(): Promise<void>
 }
 
 /**
- * The socket is published under its name when it listens already: one that refuses belongs to a process that
- * is gone.
+ * Publishes a lock socket. It gets its name only when it listens, so a socket that refuses connections
+ * belongs to a process that has ended.
  */
 async function publishLockSocket(folder: string, name: string): Promise<Server> {
   const server = createServer(socket => socket.destroy())
@@ -23,8 +23,8 @@ async function publishLockSocket(folder: string, name: string): Promise<Server> 
 }
 
 /**
- * Whether a living process has a socket in the folder, other than `own`. Names are used once, so what is dead
- * can be removed by anybody.
+ * Returns true if another living process has a lock socket in the folder. Names are never reused, so a dead
+ * socket can be removed safely.
  */
 async function isLockedByOther(folder: string, ownName: string): Promise<boolean> {
   const others = (await readdir(folder)).filter(name => name !== ownName && name.endsWith('.lock'))
@@ -36,11 +36,12 @@ async function isLockedByOther(folder: string, ownName: string): Promise<boolean
 }
 
 /**
- * Takes the folder for this process, or returns undefined while another one has it or tries to take it.
+ * Acquires the lock of a folder. Returns undefined if another process holds it or tries to acquire it.
  *
- * Node has no file lock, and a socket file outlives its process. So everyone shows a listening socket of its
- * own first and looks for those of others afterwards; who sees a living one steps back. Of two processes the
- * one that looks last sees the other: both can step back, never both go on.
+ * Node has no file locks, and a socket file outlives its process. Each process therefore first publishes a
+ * listening socket of its own, and then looks for those of others. If it finds a living one, it withdraws. Of
+ * two processes, the one that looks last sees the other. Both may withdraw, but never do both acquire the
+ * lock.
  */
 export async function acquireFolderLock(folder: string): Promise<FolderLock | undefined> {
   await mkdir(folder, { recursive: true, mode: 0o700 })

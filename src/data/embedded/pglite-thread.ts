@@ -4,9 +4,9 @@ import { dirname, join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 
 export interface PGliteThreadOptions {
-  /** The folder of the database; it is made when it is not there. */
+  /** Folder of the database. Created if it does not exist. */
   readonly folder: string
-  /** Server settings, for every session. */
+  /** Server settings of every session. */
   readonly settings: Readonly<Record<string, string>>
 }
 
@@ -18,8 +18,8 @@ export type PGliteThreadResponse =
   | { readonly kind: 'output'; readonly output: Uint8Array }
 
 /**
- * The engine was stopped while it worked: nothing of the open transaction is kept. The next order starts it
- * again.
+ * The engine was stopped during a statement. The open transaction is lost. The next request restarts the
+ * engine.
  */
 export class PGliteStoppedError extends Error {
   constructor(
@@ -32,12 +32,12 @@ export class PGliteStoppedError extends Error {
 
 const WORKER_URL = new URL('./pglite-worker.mjs', import.meta.url)
 
-/** The part of WebAssembly that the types of Node leave out. */
+/** The part of WebAssembly that the types of Node lack. */
 const { WebAssembly: compiler } = globalThis as unknown as {
   readonly WebAssembly: { compile(bytes: Uint8Array): Promise<WebAssembly.Module> }
 }
 
-/** Compiles the engine, once for all threads: a quarter of what a start costs. */
+/** Compiles the engine once for all threads. Compiling takes a quarter of a start. */
 async function compileEngine(): Promise<WebAssembly.Module> {
   const packageFolder = dirname(createRequire(import.meta.url).resolve('@electric-sql/pglite'))
   return compiler.compile(await readFile(join(packageFolder, 'pglite.wasm')))
@@ -49,8 +49,8 @@ interface PendingResponse {
 }
 
 /**
- * PGlite in a thread of its own, one order at a time. A statement that runs too long is ended with its
- * thread, and so is a thread that fails; PostgreSQL then recovers from its log at once, as it does after a
+ * PGlite in a worker thread that handles one request at a time. A statement that exceeds its limit is stopped
+ * by terminating the thread, and so is a thread that fails. PostgreSQL then recovers from its log, as after a
  * crash.
  */
 export class PGliteThread {
@@ -68,12 +68,14 @@ export class PGliteThread {
     this.#options = options
   }
 
-  /** Grows with each start: what sessions left in an earlier thread (prepared statements) is gone. */
+  /** Number of starts. Prepared statements of an earlier thread no longer exist. */
   get generation(): number {
     return this.#generation
   }
 
-  /** Starts the thread unless it runs. Rejects with what PGlite says when the folder cannot be opened. */
+  /**
+   * Starts the thread unless it is running. Rejects with the error of PGlite if the folder cannot be opened.
+   */
   start(): Promise<void> {
     this.#started ??= this.#launch().catch(error => {
       this.#started = undefined
@@ -83,8 +85,8 @@ export class PGliteThread {
   }
 
   /**
-   * Sends messages of the frontend/backend protocol and returns the answer. `timeoutMs` 0: no limit. Rejects
-   * with PGliteStoppedError.
+   * Sends messages of the frontend/backend protocol and returns the response. A `timeoutMs` of 0 means no
+   * limit. Rejects with PGliteStoppedError.
    */
   async run(input: Uint8Array, timeoutMs: number): Promise<Uint8Array> {
     await this.start()
@@ -96,7 +98,7 @@ export class PGliteThread {
     }
   }
 
-  /** Ends the thread with a checkpoint. */
+  /** Stops the thread after a checkpoint. */
   async close(): Promise<void> {
     this.#isClosed = true
     await this.#started?.catch(() => undefined)
@@ -151,7 +153,7 @@ export class PGliteThread {
     if (pending) settle(pending)
   }
 
-  /** The next thread starts only when this one is gone: two of them must never have the folder open. */
+  /** Two threads must never have the folder open, so the next one starts only after this event. */
   #handleExit(): void {
     const stopped = new PGliteStoppedError(this.#isTimedOut ? 'timeout' : 'crash', this.#error)
     const wasTimedOut = this.#isTimedOut
@@ -160,7 +162,7 @@ export class PGliteThread {
     this.#isTimedOut = false
     this.#error = undefined
     this.#settlePending(pending => pending.reject(stopped))
-    // Others wait: the next statement should find the engine running. What is wrong is told to that one.
+    // Restarts at once, because other sessions wait. An error of this start is reported to the next request.
     if (wasTimedOut && !this.#isClosed) this.start().catch(() => undefined)
   }
 }

@@ -22,17 +22,17 @@ import { syncFolder } from './sync-folder.mjs'
 /** @typedef {import('./pglite-thread.js').PGliteThreadRequest} PGliteThreadRequest */
 /** @typedef {import('./pglite-thread.js').PGliteThreadResponse} PGliteThreadResponse */
 /**
- * What the thread is started with.
+ * Options of the thread.
  * @typedef {PGliteThreadOptions & { pgliteWasmModule: WebAssembly.Module }} PGliteWorkerData
  */
 /**
- * What Emscripten keeps of an open file of the machine: `nfd` is its descriptor there, absent for a folder.
+ * An open file of the host in Emscripten. `nfd` is its file descriptor, absent for a folder.
  * @typedef {{ nfd?: number, node: object }} OpenFile
  */
 
 /**
- * Files that were forced to the disk before the start, with their modification times. PostgreSQL forces every
- * file of the folder when it recovers, twice and one by one: 2,200 calls, which took 4 of the 5 s of a restart.
+ * Files that were synced before the start, with their modification times. During recovery PostgreSQL syncs
+ * every file of the folder twice, one by one: 2,200 calls, which took 4 of the 5 s of a restart.
  * @type {ReadonlyMap<string, number>}
  */
 let syncedFiles = new Map()
@@ -49,7 +49,7 @@ function syncDirectory(path) {
   closeSync(descriptor)
 }
 
-/** @param {any} module Emscripten's, which has no types. */
+/** @param {any} module Emscripten module, which has no types */
 function addFsync({ FS }) {
   const files = FS.filesystems.NODEFS
   files.stream_ops.fsync = (/** @type {OpenFile} */ file) => {
@@ -61,8 +61,8 @@ function addFsync({ FS }) {
 }
 
 /**
- * Lets PGlite write through to the disk. Emscripten's view of the machine's files has no `fsync`: what
- * PostgreSQL takes for a written commit would be in the memory of the operating system only.
+ * Adds `fsync` to PGlite. The file system of Emscripten does not have it, so committed data would only be in
+ * the memory of the operating system.
  * @type {import('@electric-sql/pglite').Extension}
  */
 const fsyncExtension = {
@@ -73,8 +73,8 @@ const fsyncExtension = {
 }
 
 /**
- * PGlite starts with fsync off (-F), the last word wins. `fdatasync`, the usual method, does nothing in
- * Emscripten and cannot be added.
+ * PGlite starts with fsync off (-F). The last setting applies. `fdatasync`, the default method, does nothing
+ * in Emscripten and cannot be added.
  */
 const DURABILITY_SETTINGS = { fsync: 'on', wal_sync_method: 'fsync' }
 
@@ -88,8 +88,8 @@ const toStartParams = settings => [
 ]
 
 /**
- * Makes the database beside its place and moves it there whole, so that a start that is killed leaves no
- * half-made one.
+ * Creates the database in a temporary folder and renames it when complete, so that an interrupted start
+ * leaves no partial database.
  * @param {PGliteWorkerData} options
  */
 async function createDataFolder({ folder, pgliteWasmModule }) {
@@ -101,7 +101,7 @@ async function createDataFolder({ folder, pgliteWasmModule }) {
   renameSync(temporaryFolder, folder)
 }
 
-/** State of a database that was shut down, in the control file (`DBState` of PostgreSQL's pg_control.h). */
+/** State of a database that was shut down, in the control file (`DBState` in pg_control.h of PostgreSQL). */
 const DB_SHUTDOWNED = 1
 const STATE_OFFSET = 16
 

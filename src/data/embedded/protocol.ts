@@ -1,11 +1,11 @@
 // The frontend/backend protocol of PostgreSQL, version 3 (PostgreSQL documentation, chapter "Frontend/Backend
-// Protocol"), as far as a server in front of PGlite needs it.
+// Protocol"), as far as a server for PGlite needs it.
 
 const SSL_REQUEST = 80877103
 const GSS_REQUEST = 80877104
 const CANCEL_REQUEST = 80877102
 
-/** What a client must show to cancel the statement of a session (BackendKeyData). */
+/** The key that a client sends to cancel the statement of a session (BackendKeyData). */
 export interface BackendKey {
   readonly processId: number
   readonly secretKey: number
@@ -15,7 +15,7 @@ export type FrontendRequest =
   | { readonly kind: 'encryption' }
   | { readonly kind: 'cancel'; readonly key: BackendKey }
   | { readonly kind: 'startup'; readonly parameters: ReadonlyMap<string, string> }
-  /** Messages that want an answer, up to a Query, a Sync or a Flush. */
+  /** Messages that require a response, up to a Query, Sync or Flush. */
   | { readonly kind: 'batch'; readonly messages: readonly Buffer[]; readonly lastType: string }
   | { readonly kind: 'end' }
 
@@ -34,7 +34,7 @@ function toStartupRequest(message: Buffer): FrontendRequest {
   return { kind: 'startup', parameters: readStartupParameters(message.subarray(8)) }
 }
 
-/** Cuts what a client sends into frames. A message may arrive in pieces, or many at once. */
+/** Splits the bytes from a client into messages. A chunk may contain part of a message or several. */
 export class FrontendRequestReader {
   #buffer: Buffer = Buffer.alloc(0)
   #isStarted = false
@@ -51,7 +51,7 @@ export class FrontendRequestReader {
     return requests
   }
 
-  /** Only the opening messages have no type byte before their length. */
+  /** Only the first messages of a connection have no type byte before their length. */
   #nextMessage(): Buffer | undefined {
     const start = this.#isStarted ? 1 : 0
     if (this.#buffer.length < start + 4) return undefined
@@ -96,7 +96,10 @@ const toIntegerMessage = (type: string, ...numbers: readonly number[]): Buffer =
 /** ReadyForQuery, not in a transaction. */
 const READY_FOR_QUERY = Buffer.from('Z\0\0\0\x05I', 'latin1')
 
-/** The welcome to a client: no password, since who can open the socket can read the files beside it. */
+/**
+ * The response to a startup message. There is no password, because a user who can open the socket can also
+ * read the data files.
+ */
 export const toStartupResponse = (
   parameters: Readonly<Record<string, string>>,
   { processId, secretKey }: BackendKey,
@@ -112,8 +115,8 @@ export const toErrorResponseMessage = (severity: 'ERROR' | 'FATAL', code: string
   toMessage('E', `S${severity}`, `V${severity}`, `C${code}`, `M${text}`, '')
 
 /**
- * The transaction status at the end of an answer to a Query or Sync: I idle, T in a transaction, E in a
- * failed one. ReadyForQuery is its last message.
+ * Returns the transaction status at the end of a response to a Query or Sync: I (idle), T (in a transaction)
+ * or E (in a failed transaction). The last message is ReadyForQuery.
  */
 export const readTransactionStatus = (output: Uint8Array): string => String.fromCharCode(output.at(-1) ?? 0)
 
@@ -123,7 +126,7 @@ const insertText = (message: Buffer, at: number, text: string): Buffer => {
   return longer
 }
 
-/** Where the name of a prepared statement stands in a message. */
+/** Returns the offset of the name of a prepared statement in a message. */
 function statementNameOffset(message: Buffer): number | undefined {
   const type = messageType(message)
   if (type === 'P') return 5
@@ -132,8 +135,8 @@ function statementNameOffset(message: Buffer): number | undefined {
 }
 
 /**
- * Puts the session's name before the name of a prepared statement, since all sessions share one backend.
- * Returns the name that a Parse message gives.
+ * Prefixes the name of a prepared statement with the name of the session, because all sessions share one
+ * backend. Returns the name that a Parse message defines.
  */
 export function prefixStatementName(
   message: Buffer,

@@ -7,7 +7,7 @@ import type { PGliteThread } from './pglite-thread.js'
 import { type BackendKey, toQueryMessage } from './protocol.js'
 import { type Backend, Session } from './session.js'
 
-/** What PostgreSQL tells every client when it connects; drivers choose their formats by it. */
+/** Parameters that PostgreSQL reports to every client at startup. Drivers choose their formats by them. */
 const SERVER_PARAMETERS = {
   server_encoding: 'UTF8',
   client_encoding: 'UTF8',
@@ -22,7 +22,7 @@ export interface SessionServerOptions {
   /** Path of the socket. */
   readonly path: string
   readonly pglite: PGliteThread
-  /** How long a session waits for the others, in ms. */
+  /** Maximum wait of a session for the others, in ms. */
   readonly acquireTimeoutMs: number
   readonly onBlocked: BlockingSessionListener
 }
@@ -36,7 +36,7 @@ interface Connection {
 
 const MAX_SECRET_KEY = 2 ** 31 - 1
 
-/** Serves an engine to many clients, which take turns. */
+/** Serves one engine to several clients, one at a time. */
 export class SessionServer {
   readonly #backend: Backend
   readonly #server: Server
@@ -73,7 +73,7 @@ export class SessionServer {
     return !this.#backend.semaphore.isAvailable('')
   }
 
-  /** Ends all sessions; a statement that runs is finished first. */
+  /** Ends all sessions after the running statement has finished. */
   async close(): Promise<void> {
     this.#server.close()
     for (const socket of this.#connections.keys()) socket.destroy()
@@ -81,7 +81,7 @@ export class SessionServer {
   }
 
   #accept(socket: Socket): void {
-    // A client that goes away in the middle of an answer is no fault of ours; the session sees the end.
+    // A client may disconnect during a response. The session handles the end of the connection.
     socket.on('error', () => undefined)
     const key = { processId: ++this.#sessionCount, secretKey: randomInt(MAX_SECRET_KEY) }
     const session = new Session(this.#backend, socket, key, wanted => this.#cancel(wanted))
@@ -95,7 +95,7 @@ export class SessionServer {
   }
 }
 
-/** The version as drivers expect it: the first word. */
+/** Returns the version number in the form that drivers expect, without further text. */
 async function readServerVersion(pglite: PGliteThread): Promise<string> {
   const output = Buffer.from(await pglite.run(toQueryMessage('show server_version'), 0)).toString('latin1')
   return /\d+\.\d+/.exec(output)?.[0] ?? '0'

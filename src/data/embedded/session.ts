@@ -15,44 +15,47 @@ import {
   toStartupResponse,
 } from './protocol.js'
 
-/** Nobody gave the database free in time. */
+/** The database was not released in time. */
 class BackendBusyError extends Error {}
 
-/** The client took back a statement that waited for its turn. */
+/** The client canceled a statement that waited for its turn. */
 class StatementCanceledError extends Error {}
 
-/** What all sessions of one database share. */
+/** State that all sessions of a database share. */
 export interface Backend {
   readonly pglite: PGliteThread
-  /** Who may use the one backend: for as long as a transaction lasts. */
+  /** Permit for the one backend, held for a transaction. */
   readonly semaphore: FairSemaphore
-  /** What clients are told of the server when they connect. */
+  /** Server parameters that clients get when they connect. */
   readonly parameters: Readonly<Record<string, string>>
-  /** How long a session waits for the others, in ms. */
+  /** Maximum wait of a session for the others, in ms. */
   readonly acquireTimeoutMs: number
   readonly onBlocked: BlockingSessionListener
-  /** Whose settings and temporary things the engine holds. */
+  /** The session whose settings and temporary objects are in the engine. */
   activeSession: Session | undefined
 }
 
 /**
- * All that a session can leave behind, except its prepared statements. It is what DISCARD ALL does
- * (PostgreSQL documentation, DISCARD).
+ * Resets everything that a session can leave except its prepared statements, as DISCARD ALL does (PostgreSQL
+ * documentation, DISCARD).
  */
 const RESET_SQL =
   'CLOSE ALL; SET SESSION AUTHORIZATION DEFAULT; RESET ALL; UNLISTEN *; SELECT pg_advisory_unlock_all(); DISCARD TEMP; DISCARD SEQUENCES'
 const RESET_SESSION = toQueryMessage(RESET_SQL)
-/** The same for a client that has asked for read-only transactions at its start, as Prisma Studio does. */
+/** The reset for a client that requested read-only transactions at startup, as Prisma Studio does. */
 const RESET_TO_READ_ONLY = toQueryMessage(`${RESET_SQL}; SET default_transaction_read_only = on`)
 const SYNC = toMessage('S')
 const ROLLBACK = Buffer.concat([SYNC, toQueryMessage('ROLLBACK')])
 const toCloseMessage = (statement: string) => toMessage('C', `S${statement}`)
 
-/** Longest pause within a transaction, unless the client asks for another one. Others wait for it. */
+/**
+ * Maximum pause in a transaction, unless the client sets another one. It is limited because other sessions
+ * wait.
+ */
 const DEFAULT_IDLE_TIMEOUT_MS = 60_000
-/** A session that waits longer than this for an idle transaction reports it. */
+/** Wait after which a session reports an idle transaction that blocks it. */
 const REPORT_AFTER_MS = 1000
-/** The longest time that a timer of Node takes. */
+/** Maximum interval of a timer in Node. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 class SessionEndedError extends Error {}
@@ -60,9 +63,8 @@ class SessionEndedError extends Error {}
 type MessageBatch = Extract<FrontendRequest, { kind: 'batch' }>
 
 /**
- * One client of the embedded database. PGlite has one backend, so a session takes turns with the others: it
- * holds the backend from its first message until the answer says that no transaction is open. What one
- * session sets never reaches another.
+ * A client of the embedded database. PGlite has one backend, so sessions take turns. A session holds the
+ * backend from its first message until no transaction is open. Settings of a session do not affect others.
  */
 export class Session {
   readonly #backend: Backend
@@ -79,10 +81,10 @@ export class Session {
   #statementTimeoutMs = 0
   #idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS
   #idleTimer: NodeJS.Timeout | undefined
-  /** The wait for the backend, while there is one. */
+  /** The current wait for the backend. */
   #wait: RequestScope | undefined
 
-  /** @param cancelSession is called for a request to cancel what another session waits for. */
+  /** @param cancelSession called when the client requests to cancel the statement of another session */
   constructor(backend: Backend, socket: Socket, key: BackendKey, cancelSession: (key: BackendKey) => void) {
     this.#backend = backend
     this.#socket = socket
@@ -91,7 +93,7 @@ export class Session {
     this.#statementPrefix = `s${key.processId}:`
   }
 
-  /** Serves the client until it leaves. Never rejects. */
+  /** Serves the client until it disconnects. Never rejects. */
   async serve(): Promise<void> {
     const reader = new FrontendRequestReader()
     try {
@@ -106,7 +108,7 @@ export class Session {
     }
   }
 
-  /** Ends a statement that waits for its turn. One that runs can only be ended with the engine. */
+  /** Cancels a statement that waits for its turn. A running statement can only be stopped with the engine. */
   cancel(): void {
     this.#wait?.abort()
   }
@@ -180,7 +182,7 @@ export class Session {
     return `waited ${waitedMs} ms for the embedded database, which ${blocking ? `is used by ${describeSession(blocking)}` : 'was busy'}`
   }
 
-  /** Reports a transaction that does nothing and keeps this session waiting. */
+  /** Reports an idle transaction that blocks this session. */
   #reportIdleTransaction(): void {
     const { activeSession, semaphore, onBlocked } = this.#backend
     const blocking = activeSession?.toBlockingSession()
@@ -206,7 +208,7 @@ export class Session {
     this.#backend.semaphore.release(this.#statementPrefix)
   }
 
-  /** Ends what the client left open, so that the next one finds nothing of it. */
+  /** Rolls back and resets the state of the session, so that it does not affect the next one. */
   async #cleanUp(): Promise<void> {
     if (this.#acquiredAt === undefined && this.#statements.size === 0) return
     if (this.#acquiredAt === undefined) await this.#waitForBackend(MAX_TIMER_MS)

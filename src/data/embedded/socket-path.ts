@@ -2,24 +2,23 @@ import { closeSync, openSync } from 'node:fs'
 import { connect } from 'node:net'
 
 /**
- * What the address of a Unix socket holds on the least generous system: 104 bytes with the closing zero on
+ * Maximum length of a Unix socket address on any supported system: 104 bytes with the final zero byte on
  * macOS, 108 on Linux.
  */
 const MAX_SOCKET_PATH_BYTES = 103
 
-/** The name that PostgreSQL clients look for in a folder (`host=FOLDER`, port 5432). */
+/** The socket name that PostgreSQL clients look for in a folder (`host=FOLDER`, port 5432). */
 export const SOCKET_NAME = '.s.PGSQL.5432'
 
-/** A short name of a folder, for sockets in it. */
+/** A short path of a folder, for sockets in it. */
 export interface SocketFolder {
   readonly path: string
   close(): void
 }
 
 /**
- * Names a folder so that the sockets in it have addresses of a length that the system takes. Linux has a
- * short name for every folder that a process has open; elsewhere a long path is refused, with a message for a
- * person.
+ * Returns a path of the folder that is short enough for socket addresses. On Linux, every open folder has a
+ * short path. On other systems a path that is too long is rejected.
  */
 export function openSocketFolder(path: string): SocketFolder {
   if (Buffer.byteLength(path) + SOCKET_NAME.length + 10 <= MAX_SOCKET_PATH_BYTES)
@@ -30,8 +29,8 @@ export function openSocketFolder(path: string): SocketFolder {
 }
 
 /**
- * Whether a living process listens on the socket. Only a refusal says that there is none: a busy one may be
- * slow to accept.
+ * Returns true if a living process listens on the socket. Only a refused connection means that there is none,
+ * because a busy process may accept slowly.
  */
 export const isSocketListening = (path: string): Promise<boolean> =>
   new Promise(resolve => {

@@ -1,16 +1,16 @@
-// Forces the files of a folder to the disk. It is JavaScript because the thread of PGlite imports it.
+// Syncs the files of a folder to disk. It is JavaScript because the thread of PGlite imports it.
 // @ts-check
 import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Files at a time. Node has four threads for them by default. */
+/** Files synced at a time. Node has four threads for file operations by default. */
 const CONCURRENCY = 8
 
 /**
- * Forces every file and folder below a folder to the disk.
+ * Syncs every file and folder below a folder to disk.
  * @param {string} folder
- * @returns {Promise<ReadonlyMap<string, number>>} the modification time of each by its path, from before it was
- * forced: what has another time was written since.
+ * @returns {Promise<ReadonlyMap<string, number>>} the modification time of each path from before the sync; a
+ * file with another time was written since then
  */
 export async function syncFolder(folder) {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })

@@ -8,7 +8,7 @@ import { type FileItem, type FileSource, readFileEntries } from './read-file.js'
 import { readImportRecord } from './read-record.js'
 import { ENTITIES_IN_LOAD_ORDER, type ImportRecord } from './record.js'
 
-/** The importable entity of each entity set, under its other name too. */
+/** Importable entities by the names of their entity sets, including alternative names. */
 export const ENTITIES_BY_SET_NAME: ReadonlyMap<string, Entity> = new Map(
   ENTITIES_IN_LOAD_ORDER.flatMap(e => [
     [e.name, e] as const,
@@ -16,27 +16,30 @@ export const ENTITIES_BY_SET_NAME: ReadonlyMap<string, Entity> = new Map(
   ]),
 )
 
-/** Entities whose records belong to others, which must be stored first. */
+/** Entities whose records require a stored parent. */
 export const DEPENDENT_ENTITIES: ReadonlySet<string> = new Set(['Media', 'Rooms', 'OpenHouse'])
 
-/** What the check of a file finds out for loading it. */
+/** Results of checking a file, for loading it. */
 export interface CheckedFile {
-  /** Records of each entity, nested ones included, that can be loaded. */
+  /** Number of valid records of each entity, nested ones included. */
   readonly counts: ReadonlyMap<string, number>
-  /** Records under entity sets of their own: the ordinal of the last one with each key. */
+  /**
+   * Keys of the records that are listed under their own entity set, with the ordinal of the last record of
+   * each key.
+   */
   readonly ordinals: ReadonlyMap<string, ReadonlyMap<string, number>>
-  /** Ordinals of the records that have faults. */
+  /** Ordinals of the invalid records. */
   readonly faulty: ReadonlySet<number>
 }
 
 interface CheckOptions {
   readonly now: number
   readonly report: IssueReport
-  /** Called with a top-level member that is no entity set to import, and a sentence that says so. */
+  /** Called for a top-level member that is not an importable entity set, with a message. */
   readonly onSkipped: (member: string, reason: string) => void
 }
 
-/** A record under an entity set of its own whose parent must exist. */
+/** A record under its own entity set whose parent must exist. */
 interface ParentReference {
   readonly record: ImportRecord
   readonly parent: string
@@ -44,8 +47,8 @@ interface ParentReference {
 }
 
 /**
- * Reads a whole file and reports everything that is wrong with it. Nothing is written.
- * @param database says whether listings exist that the file only refers to.
+ * Checks a whole file and reports all issues. Nothing is written.
+ * @param database used to find listings that the file refers to but does not contain
  */
 export async function checkFile(
   source: FileSource,
@@ -88,7 +91,7 @@ class FileCheck implements CheckedFile {
       now,
       misread: item.misread,
     })
-    // Every issue is reported, so no short-circuit.
+    // Every issue is reported, so this must not short-circuit.
     const faults = issues.filter(issue => report.add(issue, item.position))
     if (!record || faults.length > 0 || this.#isRepeated(record, item)) {
       this.faulty.add(item.ordinal)
@@ -101,7 +104,7 @@ class FileCheck implements CheckedFile {
       this.#references.push({ record, parent, item })
   }
 
-  /** Reports a key that occurred before. Returns whether that is a fault. */
+  /** Reports a repeated key. Returns true if it is an error. */
   #isRepeated(record: ImportRecord, item: FileItem): boolean {
     if (this.ordinals.get(record.entity)?.get(record.key) === undefined) return false
     const reason = 'the key occurs before in the file'
@@ -120,7 +123,7 @@ class FileCheck implements CheckedFile {
     this.counts.set(entity, (this.counts.get(entity) ?? 0) + change)
   }
 
-  /** Rooms and open houses must have a listing, in the file or in the database. */
+  /** Checks that the listings of rooms and open houses exist, in the file or in the database. */
   async checkParents(database: Database): Promise<void> {
     const listed = this.ordinals.get('Property')
     const open = this.#references.filter(({ parent }) => !listed?.has(parent))
@@ -152,7 +155,7 @@ async function findStoredListings(
   return found
 }
 
-/** A record as a person finds it in the file. */
+/** Labels a record by its position in the file. */
 export const labelOf = ({ member, index }: FileItem): string => `${member}[${index}]`
 
 function describeSkippedMember(member: string): string {

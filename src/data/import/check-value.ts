@@ -6,23 +6,23 @@ import { type MisreadText, REPLACEMENT_CHARACTER } from './decode-text.js'
 import type { RecordIssue } from './issues.js'
 import type { ColumnValue } from './record.js'
 
-/** What a check of values needs to know beside the value. */
+/** The context of a value check. */
 export interface RecordContext {
-  /** The time of the import, in ms. */
+  /** Time of the import, in ms since 1970. */
   readonly now: number
   readonly misread?: MisreadText | undefined
 }
 
-/** An issue of a value, without the record and field that it belongs to. */
+/** An issue of a value, before its record and field are added. */
 type ValueIssue = Pick<RecordIssue, 'kind' | 'reason'>
 
 /** Listings expire and open houses take place within a few years. */
 const FAR_FUTURE_YEARS = 10
-/** An entry of a B-tree holds at most 2,704 bytes after compression. */
+/** Maximum size of an entry of a B-tree, after compression. */
 const MAX_INDEXED_BYTES = 2_704
 const AMOUNT = /(?:Price|Fee|Amount)$/
 
-/** What is wrong or doubtful about a value of the right type. */
+/** Yields the issues of a value that has the right type. */
 export function* checkValue(
   entityType: Entity,
   field: Scalar,
@@ -62,7 +62,7 @@ const isIndexed = (entityType: Entity, { name, collection }: Scalar): boolean =>
     ({ keyColumns, includedColumns }) => keyColumns.includes(name) || includedColumns.includes(name),
   )
 
-/** Deflate compresses more than PostgreSQL does, so what it cannot make small enough never fits. */
+/** Returns true if a text never fits in an index: Deflate compresses better than PostgreSQL. */
 const isTooLargeForIndex = (text: string): boolean =>
   Buffer.byteLength(text) > MAX_INDEXED_BYTES && deflateRawSync(text).length > MAX_INDEXED_BYTES
 
@@ -74,8 +74,8 @@ function* checkTime(field: Scalar, text: string, { now }: RecordContext): Genera
 }
 
 /**
- * True for the ModificationTimestamp of a clock that runs fast: the time of the import is stored instead. A
- * time that is years ahead was chosen by its system, and is stored as it is.
+ * Returns true for a ModificationTimestamp from a clock that is slightly fast. It is replaced by the time of
+ * the import. A time years ahead was chosen by the source system and is stored unchanged.
  */
 export function isFromFastClock(field: Scalar, text: string, now: number): boolean {
   const time = Date.parse(text)
@@ -87,5 +87,5 @@ const farFutureFrom = (now: number): number => {
   return limit.setUTCFullYear(limit.getUTCFullYear() + FAR_FUTURE_YEARS)
 }
 
-/** Whether the clock sets the field where a record does not say when it changed. */
+/** Returns true for the field that the service sets if a record does not contain it. */
 export const isStampedByClock = ({ name }: Scalar): boolean => name === 'ModificationTimestamp'

@@ -1,14 +1,14 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import iconv from 'iconv-lite'
 
-/** The encodings of files that can be imported. */
+/** Encodings of import files. */
 export const FILE_ENCODINGS = ['utf-8', 'windows-1252'] as const
 export type FileEncoding = (typeof FILE_ENCODINGS)[number]
 
-/** Stands in a decoded text for bytes that are not of the encoding. */
+/** Replaces bytes in decoded text that are invalid in the encoding. */
 export const REPLACEMENT_CHARACTER = '\uFFFD'
 
-/** A text that is not what the file means: why, and what the wrong parts of it look like. */
+/** A text that was decoded incorrectly: the reason, and a pattern of its incorrect parts. */
 export interface MisreadText {
   readonly reason: string
   readonly pattern: RegExp
@@ -23,8 +23,8 @@ const REPLACED = /\uFFFD/
 const NOT_ASCII = /[^\p{ASCII}]/u
 
 /**
- * Decodes bytes of a file. Node's TextDecoder takes bytes 0x80 to 0x9F of Windows-1252 for control characters,
- * so iconv-lite decodes these.
+ * Decodes bytes of a file. TextDecoder of Node decodes the bytes 0x80 to 0x9F of Windows-1252 as control
+ * characters, so iconv-lite decodes Windows-1252.
  */
 export function decodeText(bytes: Buffer, encoding: FileEncoding): DecodedText {
   if (isAscii(bytes)) return { text: bytes.toString('latin1') }
@@ -38,7 +38,10 @@ function decodeUtf8(bytes: Buffer): DecodedText {
   return { text, misread: { reason: `holds bytes that are not UTF-8; ${hint}`, pattern: REPLACED } }
 }
 
-/** Text in Windows-1252 that happens to be UTF-8 too does not occur: its letters would be `Ã©` or the like. */
+/**
+ * Decodes Windows-1252. Real text in Windows-1252 is never valid UTF-8, since that requires sequences such as
+ * `Ã©`.
+ */
 function decodeWindows1252(bytes: Buffer): DecodedText {
   const text = iconv.decode(bytes, 'windows-1252')
   if (isUtf8(bytes))
@@ -51,21 +54,21 @@ function decodeWindows1252(bytes: Buffer): DecodedText {
     : { text }
 }
 
-/** The number of bytes that a decoded text has in its file. */
+/** Returns the number of bytes of a decoded text in its file. */
 export const encodedLength = (text: string, encoding: FileEncoding): number =>
   encoding === 'utf-8' ? Buffer.byteLength(text) : text.length
 
 const UTF8_MARK = Buffer.from([0xef, 0xbb, 0xbf])
 
-/** The name of another encoding that the first bytes of a file show, if they do. */
+/** Returns the name of another encoding if the first bytes of a file show one. */
 export function detectForeignEncoding(start: Buffer, encoding: FileEncoding): string | undefined {
   if (encoding === 'windows-1252' && hasUtf8Mark(start)) return 'UTF-8'
   const [first, second] = start
   if (first === 0xfe && second === 0xff) return 'UTF-16'
   if (first === 0xff && second === 0xfe) return 'UTF-16'
-  // A JSON object begins with an ASCII character, so a zero byte is the other half of it.
+  // A JSON object begins with an ASCII character, so a zero byte belongs to a wider code unit.
   return first === 0 || second === 0 ? 'UTF-16 or UTF-32' : undefined
 }
 
-/** Whether a file begins with the byte order mark of UTF-8, which is no part of its text. */
+/** Returns true if a file begins with the byte order mark of UTF-8, which is not part of its text. */
 export const hasUtf8Mark = (start: Buffer): boolean => start.subarray(0, 3).equals(UTF8_MARK)

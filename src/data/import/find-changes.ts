@@ -1,7 +1,7 @@
 import type { ImportRecord, TableRow } from './record.js'
 import { LOAD_STATEMENTS } from './statements.js'
 
-/** Runs one of the load statements. `name` identifies it among them. */
+/** Runs a load statement. `name` identifies its prepared statement. */
 export type RunStatement = (
   name: string,
   text: string,
@@ -15,30 +15,32 @@ export interface RowChange {
   readonly isNew: boolean
 }
 
-/** Stored children of one parent that the file no longer has. */
+/** Stored children of one parent that are missing in the file. */
 export interface RowRemoval {
   readonly entity: string
   readonly key: string
   readonly parent: string
 }
 
-/** What loading a record changes in the database. */
+/** The changes that load a record. */
 export interface RecordChanges {
   readonly record: ImportRecord
   readonly rows: readonly RowChange[]
   readonly removals: readonly RowRemoval[]
 }
 
-/** The children of replaced records that stay: those that the file lists under their own entity set. */
+/**
+ * Returns true for a child that is listed under its own entity set. Replacing its parent does not remove it.
+ */
 export type IsListed = (entity: string, key: string) => boolean
 
 const idOf = (entity: string, key: string): string => `${entity} ${key}`
 
-/** The records and those nested in them. */
+/** Returns the records with their nested records. */
 export const flatten = (records: readonly ImportRecord[]): readonly ImportRecord[] =>
   records.flatMap(record => [record, ...record.nested])
 
-/** Every row of a record, as the row of a new record. */
+/** Returns the changes that load a new record. */
 export const toNewRecord = (record: ImportRecord): RecordChanges => ({
   record,
   rows: flatten([record]).map(({ entity, key, row }) => ({ entity, key, row, isNew: true })),
@@ -46,8 +48,8 @@ export const toNewRecord = (record: ImportRecord): RecordChanges => ({
 })
 
 /**
- * Compares records with the database, without a lock, and returns the changes of those that differ. A record
- * that another program changes right after it was compared counts as loaded before that change.
+ * Compares records with the database, without a lock, and returns the changes of those that differ. If
+ * another program changes a record after the comparison, its change is the later one.
  */
 export async function findChanges(
   run: RunStatement,
@@ -61,7 +63,7 @@ export async function findChanges(
       record,
       rows: flatten([record]).flatMap(({ entity, key, row }) => {
         const change = rows.get(idOf(entity, key))
-        // Of two records that hold a child with the same key the last one has it.
+        // If two records contain a child with the same key, the last one gets it.
         return change?.row === row ? [change] : []
       }),
       removals: removals.get(idOf(record.entity, record.key)) ?? [],
@@ -70,7 +72,7 @@ export async function findChanges(
   })
 }
 
-/** The rows that differ from those stored, by `idOf`. */
+/** Returns the rows that differ from the stored ones, by `idOf`. */
 async function findRowChanges(
   run: RunStatement,
   records: readonly ImportRecord[],
@@ -89,7 +91,7 @@ async function findRowChanges(
   return changes
 }
 
-/** The stored children that the records no longer have, by `idOf` of their parents. */
+/** Returns the stored children that the records no longer contain, by `idOf` of their parents. */
 async function findRemovals(
   run: RunStatement,
   records: readonly ImportRecord[],

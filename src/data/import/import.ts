@@ -17,32 +17,32 @@ import type { ImportRecord } from './record.js'
 
 export interface ImportOptions {
   readonly encoding?: FileEncoding
-  /** Check the file and write nothing. */
+  /** Check the file without writing. */
   readonly isDryRun?: boolean
-  /** Import the records without faults. */
+  /** Import valid records and skip the others. */
   readonly skipFaults?: boolean
-  /** Treat warnings as faults. */
+  /** Treat warnings as errors. */
   readonly isStrict?: boolean
-  /** How many faults are described; the others are counted. */
+  /** Maximum number of faults that are described. The others are counted. */
   readonly maxFaults?: number
-  /** Called with a top-level member that is no entity set to import, and a sentence that says so. */
+  /** Called for a top-level member that is not an importable entity set, with a message. */
   readonly onSkipped?: (member: string, reason: string) => void
-  /** Called with the bytes read of the current pass over the file. */
+  /** Called with the number of bytes read in the current pass over the file. */
   readonly onBytes?: (bytes: number) => void
   /** Called when a pass over the file begins. */
   readonly onPass?: (pass: 'check' | 'load') => void
-  /** Called when rows of an entity are committed, or found to be equal to those stored. */
+  /** Called when rows of an entity are committed or were found unchanged. */
   readonly onLoaded?: (entity: string, counts: RowCounts) => void
 }
 
 export interface ImportResult {
-  /** The first `maxFaults` faults in words. */
+  /** Descriptions of the first `maxFaults` faults. */
   readonly faults: readonly string[]
   readonly faultCount: number
-  /** Records that were left out for their faults. */
+  /** Number of records that were skipped because of faults. */
   readonly leftOut: number
   readonly warnings: readonly WarningSummary[]
-  /** Records that can be loaded, nested ones included, by entity. */
+  /** Number of valid records by entity, nested ones included. */
   readonly counts: ReadonlyMap<string, number>
 }
 
@@ -55,7 +55,7 @@ export class FileRefusedError extends Error {
   }
 }
 
-/** The entity sets that a file can bring, without their other names. */
+/** Importable entity sets, without alternative names. */
 export const IMPORTABLE_SET_NAMES: readonly string[] = [...ENTITIES.keys()].filter(name =>
   ENTITIES_BY_SET_NAME.has(name),
 )
@@ -63,13 +63,12 @@ export const IMPORTABLE_SET_NAMES: readonly string[] = [...ENTITIES.keys()].filt
 const DEFAULT_MAX_FAULTS = 100
 
 /**
- * Imports a JSON file whose top-level arrays are entity sets. The file is checked whole before anything is
- * written. Records are taken as they are; a record that differs from the stored one replaces it, with its nested
- * records, and one that does not is left alone. Media, Rooms and OpenHouse under sets of their own are loaded in
- * a second pass, so that the order of the sets does not matter.
- * @throws FileRefusedError if the file has faults, unless they are skipped.
- * @throws RecordRefusedError if the database refuses a record that passed the check; what was committed before
- * stays.
+ * Imports a JSON file whose top-level arrays are entity sets. The whole file is checked before anything is
+ * written. Records are stored unchanged. A record that differs from the stored one replaces it together with
+ * its nested records, and an equal one is skipped. Media, Rooms and OpenHouse under their own entity sets are
+ * loaded in a second pass, so that the order of the sets does not matter.
+ * @throws FileRefusedError if the file has faults, unless they are skipped
+ * @throws RecordRefusedError if the database rejects a record that passed the check; earlier commits remain
  */
 export async function importFile(
   database: Database,
@@ -102,7 +101,7 @@ export async function importFile(
   return toResult()
 }
 
-/** Changes when the file does. */
+/** Returns a text that changes when the file is modified. */
 async function versionOf(path: string): Promise<string> {
   const { size, mtimeMs, ino } = await stat(path)
   return `${ino} ${size} ${mtimeMs}`
@@ -130,10 +129,10 @@ async function loadFile(
     await load(entity => DEPENDENT_ENTITIES.has(entity))
 }
 
-/** Rows in one comparison with the database. */
+/** Maximum number of rows in one comparison with the database. */
 const MAX_BATCH_ROWS = 1_000
 
-/** Batches of what one pass takes out of a checked file. */
+/** Yields batches of the records that one pass loads from a checked file. */
 async function* readBatches(
   source: FileSource,
   { ordinals, faulty }: CheckedFile,
@@ -158,7 +157,7 @@ async function* readBatches(
   if (batch.length > 0) yield batch
 }
 
-/** A record that the file holds both nested and under its entity set counts there. */
+/** Removes nested records that the file also lists under their entity set, where they take precedence. */
 function withoutListed(record: ImportRecord, ordinals: CheckedFile['ordinals']): ImportRecord {
   const nested = record.nested.filter(({ entity, key }) => !ordinals.get(entity)?.has(key))
   return nested.length === record.nested.length ? record : { ...record, nested }

@@ -1,6 +1,6 @@
 import type { FilePosition } from './json-scanner.js'
 
-/** Kinds of warnings, with their texts. `strict` makes each of them a fault. */
+/** Kinds of warnings with their texts. `strict` turns warnings into faults. */
 const WARNINGS = {
   status: 'the StandardStatus is none of the service',
   negative: 'a price, fee or amount is negative',
@@ -11,16 +11,16 @@ const WARNINGS = {
 } as const
 export type WarningKind = keyof typeof WARNINGS
 
-/** Something wrong with a record of a file. */
+/** An issue of a record in a file. */
 export interface RecordIssue {
   readonly kind: 'fault' | WarningKind
-  /** The record as a person finds it: `Property[3] 'P4' Media[0] 'X'`. */
+  /** Label of the record: `Property[3] 'P4' Media[0] 'X'`. */
   readonly label: string
   readonly field?: string
   readonly reason: string
 }
 
-/** A kind of warning, the number of its cases, and the first one. */
+/** A kind of warning with its number of cases and the first case. */
 export interface WarningSummary {
   readonly text: string
   readonly cases: number
@@ -32,19 +32,19 @@ function renderIssue({ label, field, reason }: RecordIssue, position: FilePositi
   return `${label}${field === undefined ? '' : ` ${field}`}: ${reason}${place}`
 }
 
-/** Collects what is wrong with a file: the first faults in words, all of them and the warnings by number. */
+/** Collects the issues of a file: descriptions of the first faults, and counts of all faults and warnings. */
 export class IssueReport {
   readonly faults: string[] = []
   faultCount = 0
   readonly #warnings = new Map<WarningKind, { cases: number; readonly first: string }>()
 
-  /** @param maxFaults how many faults are kept in words. */
+  /** @param maxFaults maximum number of faults that are described */
   constructor(
     private readonly isStrict: boolean,
     private readonly maxFaults: number,
   ) {}
 
-  /** Returns whether the issue is a fault. */
+  /** Adds an issue. Returns true if it is a fault. */
   add(issue: RecordIssue, position?: FilePosition): boolean {
     if (issue.kind !== 'fault' && !this.isStrict) {
       const known = this.#warnings.get(issue.kind)

@@ -1,10 +1,10 @@
-/** A position in a file: the line and the byte, both from 1. */
+/** A position in a file: line and byte, counted from 1. */
 export interface FilePosition {
   readonly line: number
   readonly byte: number
 }
 
-/** The value of an item of a top-level array, or of a top-level member that is no array, as its bytes. */
+/** The bytes of an item of a top-level array, or of a top-level member that is not an array. */
 export interface ScannedValue {
   readonly kind: 'value'
   readonly member: string
@@ -15,7 +15,7 @@ export interface ScannedValue {
   readonly position: FilePosition
 }
 
-/** A top-level member begins; the values of an array follow. */
+/** Start of a top-level member. The items of an array follow. */
 interface ScannedMember {
   readonly kind: 'member'
   readonly member: string
@@ -25,7 +25,7 @@ interface ScannedMember {
 
 export type ScannedEntry = ScannedMember | ScannedValue
 
-/** The file is not a JSON object of members; scanning cannot continue after it. */
+/** The file is not a JSON object of members. Scanning cannot continue after this error. */
 export class JsonStructureError extends Error {
   constructor(
     readonly reason: string,
@@ -35,7 +35,10 @@ export class JsonStructureError extends Error {
   }
 }
 
-/** The longest text that Node can decode has half a gigabyte; a record of this model has some kilobytes. */
+/**
+ * Maximum size of a value. A record of this model has a few kilobytes, and Node can decode texts of half a
+ * gigabyte.
+ */
 export const MAX_VALUE_BYTES = 2 ** 26
 
 const [LINE_FEED, QUOTE, COMMA, BACKSLASH] = [0x0a, 0x22, 0x2c, 0x5c]
@@ -44,7 +47,7 @@ const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = [0x5b, 0x5d, 0x7b
 const isBlank = (byte: number): boolean =>
   byte === 0x20 || byte === LINE_FEED || byte === 0x0d || byte === 0x09
 
-/** What may come next, between keys and values. */
+/** States of the scanner between keys and values. */
 type ScannerState =
   | 'start'
   | 'first key'
@@ -58,11 +61,11 @@ type ScannerState =
   | 'end'
 
 interface StateRule {
-  /** The states after the characters that have a meaning of their own. */
+  /** The next state for each structural character. */
   readonly next: Readonly<Record<string, ScannerState>>
-  /** The state after a value, if one may come. */
+  /** The state after a value, if a value is allowed. */
   readonly afterValue?: ScannerState
-  /** The reason of the fault if none of these comes. */
+  /** The error for any other character. */
   readonly fault: string
 }
 
@@ -80,23 +83,23 @@ const TRANSITIONS: Readonly<Record<ScannerState, StateRule>> = {
   'end':          { next: {},                                          fault: 'something follows the end of the object' },
 }
 
-/** Characters that no value begins with, but that other parts of the JSON do. */
+/** Returns true for a character of JSON's structure, which no value begins with. */
 const isPunctuation = (byte: number): boolean => ',:]}'.includes(String.fromCharCode(byte))
 
 /**
- * Splits the bytes of a JSON object into its members, and those that are arrays into their items, without
- * parsing the values: a parser sees each of them alone, so memory is bounded by the largest one and the parser
- * can continue after a malformed one. Works for every encoding that extends ASCII. Feed it with `push` and
- * call `end` after the last chunk.
+ * Splits the bytes of a JSON object into its members, and top-level arrays into their items, without parsing
+ * the values. Each value is parsed alone, so memory is bounded by the largest one, and parsing continues
+ * after a malformed value. Works for every encoding that extends ASCII. Call `push` for each chunk and `end`
+ * after the last one.
  */
 export class JsonScanner {
   #state: ScannerState = 'start'
   #line = 1
-  /** Bytes of the chunks before the current one. */
+  /** Offset of the current chunk in the file. */
   #chunkOffset = 0
   #member = ''
   #index: number | undefined
-  /** Pieces of the key or value that is being read; undefined between values. */
+  /** Pieces of the current key or value. Undefined between values. */
   #pieces: Buffer[] | undefined
   #pieceBytes = 0
   #isKey = false
@@ -105,7 +108,7 @@ export class JsonScanner {
   #isInString = false
   #isEscaped = false
 
-  /** Leaves out the first bytes of a chunk, which are no part of the JSON. */
+  /** Skips the first bytes of a chunk, which are not part of the JSON. */
   skip(chunk: Buffer, bytes: number): Buffer {
     this.#chunkOffset += bytes
     return chunk.subarray(bytes)
@@ -119,8 +122,8 @@ export class JsonScanner {
   }
 
   /**
-   * Yields the value that does not end, if there is one.
-   * @throws JsonStructureError if the object is not complete.
+   * Yields the last value if it is incomplete.
+   * @throws JsonStructureError if the object is incomplete
    */
   *end(): Generator<ScannedValue> {
     if (this.#state === 'end') return
@@ -128,14 +131,14 @@ export class JsonScanner {
     throw new JsonStructureError('the JSON ends too early', { line: this.#line, byte: this.#chunkOffset })
   }
 
-  /** Reads on in a key or value. Returns where to go on. */
+  /** Continues a key or value. Returns the offset at which to continue. */
   *#continue(chunk: Buffer, from: number): Generator<ScannedEntry, number> {
     const end = this.#findEnd(chunk, from)
     this.#append(chunk.subarray(from, end))
     if (end === chunk.length) return end
     if (this.#isKey) {
       this.#member = this.#takeKey()
-      // The closing quote belongs to the key; the byte after a value does not belong to the value.
+      // The closing quote belongs to the key. The byte after a value does not belong to the value.
       return end + 1
     }
     yield this.#takeValue()
@@ -143,7 +146,10 @@ export class JsonScanner {
     return end
   }
 
-  /** Handles a byte between keys and values. Returns where to go on: the first byte of a value stays. */
+  /**
+   * Handles a byte between keys and values. Returns the offset at which to continue. The first byte of a
+   * value is not consumed.
+   */
   *#step(chunk: Buffer, at: number): Generator<ScannedEntry, number> {
     const byte = chunk[at] ?? 0
     const position = { line: this.#line, byte: this.#chunkOffset + at + 1 }
@@ -176,7 +182,7 @@ export class JsonScanner {
 
   #append(piece: Buffer): void {
     this.#pieceBytes += piece.length
-    // What is too large is passed over, not collected.
+    // The bytes of an oversized value are discarded.
     if (this.#pieceBytes > MAX_VALUE_BYTES) this.#pieces = []
     else this.#pieces?.push(piece)
   }
@@ -205,7 +211,10 @@ export class JsonScanner {
     }
   }
 
-  /** The index of the byte that ends the key or value; the length of the chunk if it does not end there. */
+  /**
+   * Returns the offset of the byte that ends the key or value, or the length of the chunk if it does not end
+   * there.
+   */
   #findEnd(chunk: Buffer, from: number): number {
     const isKey = this.#isKey
     for (let at = from; at < chunk.length; at++) {
@@ -216,7 +225,7 @@ export class JsonScanner {
     return chunk.length
   }
 
-  /** True for the closing quote. */
+  /** Returns true for the closing quote. */
   #endsKey(byte: number): boolean {
     if (byte === LINE_FEED) throw new JsonStructureError('the member name does not end', this.#start)
     if (byte === QUOTE && !this.#isEscaped) return true
@@ -224,7 +233,7 @@ export class JsonScanner {
     return false
   }
 
-  /** True for the comma or bracket after the value. A bracket that does not fit is left to the parser. */
+  /** Returns true for the comma or bracket after the value. A mismatched bracket is left to the parser. */
   #endsValue(byte: number): boolean {
     if (this.#isInString) this.#stepInString(byte)
     else if (byte === QUOTE) this.#isInString = true
@@ -234,7 +243,7 @@ export class JsonScanner {
     return false
   }
 
-  /** A line break in a string is a fault that the parser reports; the string goes on to its closing quote. */
+  /** Handles a byte in a string. A line break does not end it: the parser reports the error. */
   #stepInString(byte: number): void {
     if (byte === QUOTE && !this.#isEscaped) this.#isInString = false
     this.#isEscaped = byte === BACKSLASH && !this.#isEscaped

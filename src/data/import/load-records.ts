@@ -15,7 +15,7 @@ import {
 import type { ImportRecord } from './record.js'
 import { LOAD_STATEMENTS } from './statements.js'
 
-/** Numbers of rows of one entity. */
+/** Row counts of one entity. */
 export interface RowCounts {
   readonly loaded: number
   readonly new: number
@@ -26,16 +26,16 @@ export interface RowCounts {
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
 export interface LoadOptions {
-  /** The keys are known to be new, so nothing is compared first. */
+  /** True if all keys are new, so that no comparison is needed. */
   readonly areNew?: boolean
   readonly isListed?: IsListed
-  /** Called once a batch with the rows of an entity that are committed, or equal to those stored. */
+  /** Called once per batch with the rows of an entity that are committed or unchanged. */
   readonly onLoaded?: (entity: string, counts: RowCounts) => void
-  /** Called with a record that the database refuses; without it, loading fails with RecordRefusedError. */
+  /** Called for a record that the database rejects. Without it, loading fails with RecordRefusedError. */
   readonly onRefused?: (record: ImportRecord, reason: string) => void
 }
 
-/** The database refused a record; nothing of it is stored. */
+/** The database rejected a record. Nothing of it is stored. */
 export class RecordRefusedError extends Error {
   constructor(
     readonly record: ImportRecord,
@@ -46,13 +46,16 @@ export class RecordRefusedError extends Error {
 }
 
 /**
- * How long a transaction should hold the lock of the change log, in ms: half of the 200 ms for which other
- * writers may have to wait.
+ * Target duration, in ms, for which a transaction holds the lock of the change log: half of the 200 ms for
+ * which other writers may have to wait.
  */
 const LOCK_TARGET_MS = 100
-/** In rows of a child. The first transactions are small, since the speed of the database is not known yet. */
+/**
+ * Budgets of a transaction, in units of one child row. The first transactions are small, because the speed of
+ * the database is not known yet.
+ */
 const [FIRST_BUDGET, MIN_BUDGET, MAX_BUDGET] = [250, 20, 20_000]
-/** A listing has more columns, indexes and triggers than its children. */
+/** Cost of a listing in child rows. It has more columns, indexes and triggers. */
 const LISTING_COST = 12
 const MAX_ATTEMPTS = 10
 const RETRY_DELAY_MS = 50
@@ -61,19 +64,19 @@ const costOf = ({ rows, removals }: RecordChanges): number =>
   rows.reduce((sum, { entity }) => sum + (entity === 'Property' ? LISTING_COST : 1), removals.length)
 
 /**
- * `listing.import` makes the triggers keep the timestamps of the records. The triggers' own statements are
- * planned once, not once a row. The lock is taken before any row is, as all writers do.
+ * `listing.import` makes the triggers retain the timestamps of the records. Statements in triggers are
+ * planned once, not for each row. The lock is acquired before any row lock, as by all writers.
  */
 const BEGIN_LOAD = `begin; set local listing.import = 'on'; set local plan_cache_mode = 'force_generic_plan'; select lock_change_log()`
 
-/** SQLSTATE classes of refusals that concern the data of a statement, not the state of the server. */
+/** Returns true for SQLSTATE classes that concern the data of a statement, not the state of the server. */
 const isDataError = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && /^(22|23|54)/.test(String(error.code))
 
 /** Loads records on one connection, in transactions that are short enough for other writers. */
 export class RecordLoader {
   #budget = FIRST_BUDGET
-  /** Rows of the current batch that are committed or equal. */
+  /** Rows of the current batch that are committed or unchanged. */
   readonly #counts = new Map<string, Mutable<RowCounts>>()
 
   constructor(
@@ -82,7 +85,7 @@ export class RecordLoader {
     private readonly options: LoadOptions,
   ) {}
 
-  /** Loads records whose keys are different; each of them whole, in one transaction. */
+  /** Loads records with distinct keys. Each record is loaded in one transaction. */
   async load(records: readonly ImportRecord[]): Promise<void> {
     const changes = this.options.areNew ? records.map(toNewRecord) : await this.#findChanges(records)
     const changed = new Set(changes.map(({ record }) => record))
@@ -105,7 +108,10 @@ export class RecordLoader {
     return findChanges(this.#run, records, this.options.isListed ?? (() => false))
   }
 
-  /** The end of the longest chunk within the budget that begins there; at least one record. */
+  /**
+   * Returns the end of the longest chunk within the budget that begins at `start`. A chunk has at least one
+   * record.
+   */
   #endOfChunk(changes: readonly RecordChanges[], start: number): number {
     let cost = 0
     let end = start
@@ -117,7 +123,7 @@ export class RecordLoader {
     return end
   }
 
-  /** Divides a chunk that the database refuses until the records that are to blame are known. */
+  /** Writes a chunk. A chunk that the database rejects is divided until the invalid records are found. */
   async #writeChunk(chunk: readonly RecordChanges[]): Promise<void> {
     try {
       this.#count(await this.#writeWithRetry(chunk))
@@ -134,8 +140,8 @@ export class RecordLoader {
   }
 
   /**
-   * Writes a chunk in one transaction. One that lost a deadlock is written again; one that the database refuses
-   * is compared again first, since another program may have changed or removed its records meanwhile.
+   * Writes a chunk in one transaction. After a deadlock it is written again. After a rejection it is compared
+   * again before the retry, because another program may have changed or removed its records.
    */
   async #writeWithRetry(chunk: readonly RecordChanges[]): Promise<readonly RecordChanges[]> {
     let changes = chunk
@@ -159,7 +165,7 @@ export class RecordLoader {
       await this.#writeRows(changes)
       await this.client.query('commit')
     } catch (error) {
-      // If the connection is lost, so is the transaction; the first error is the one to report.
+      // If the connection is lost, so is the transaction. The first error is reported.
       await this.client.query('rollback').catch(() => undefined)
       throw error
     }
@@ -196,7 +202,7 @@ export class RecordLoader {
     if (rows.length > 0) await this.#run(name, text, [JSON.stringify(rows.map(({ row }) => row))])
   }
 
-  /** The embedded database forgets prepared statements when it restarts, so there they have no names. */
+  /** The embedded database loses prepared statements at a restart, so its statements have no names. */
   readonly #run: RunStatement = async (name, text, values) => {
     const result = await this.client.query<Record<string, unknown>>({
       ...(this.kind === 'server' && { name }),
@@ -206,11 +212,11 @@ export class RecordLoader {
     return result.rows
   }
 
-  /** Approaches the budget that holds the lock for the target time, from above at once, from below in steps. */
+  /** Adapts the budget to the target duration of the lock: down at once, up in steps. */
   #adaptBudget(changes: readonly RecordChanges[], elapsedMs: number): void {
     const cost = changes.reduce((sum, change) => sum + costOf(change), 0)
     const ideal = (cost * LOCK_TARGET_MS) / Math.max(1, elapsedMs)
-    // A transaction that was smaller than the budget says little about larger ones.
+    // A transaction much smaller than the budget does not predict the duration of larger ones.
     if (ideal > this.#budget && cost < this.#budget / 2) return
     this.#budget = Math.min(MAX_BUDGET, Math.max(MIN_BUDGET, Math.min(ideal, this.#budget * 1.5)))
   }
@@ -229,15 +235,15 @@ export class RecordLoader {
   }
 }
 
-/** A child that two records of a chunk claim belongs to the last one. */
+/** Returns the last row of each key. A child that two records of a chunk contain belongs to the last one. */
 const lastOfEachKey = (rows: readonly RowChange[]): readonly RowChange[] => [
   ...new Map(rows.map(change => [`${change.entity} ${change.key}`, change])).values(),
 ]
 
 /**
- * Loads batches of records in the order they come, on one connection. The next batch is made while the database
- * writes the one before. Within a batch no key may occur twice.
- * @throws RecordRefusedError; what was committed before stays.
+ * Loads batches of records in order, on one connection. The next batch is read while the database writes the
+ * current one. Keys within a batch must be unique.
+ * @throws RecordRefusedError; earlier commits remain
  */
 export async function loadRecords(
   database: Database,
@@ -251,11 +257,11 @@ export async function loadRecords(
       for await (const batch of batches) {
         await pending
         pending = loader.load(batch)
-        // The error reaches whoever awaits it above or below; until then it is not unhandled.
+        // Prevents an unhandled rejection. The error is reported where the promise is awaited.
         pending.catch(() => undefined)
       }
     } finally {
-      // Also if making the next batch failed: what was begun is finished.
+      // Finishes the current batch even if reading the next one failed.
       await pending
     }
   })

@@ -11,23 +11,23 @@ interface LookupRow {
 }
 
 /**
- * The values of the Data Dictionary and of the service, and values of lookups that the dictionary leaves to
- * each market.
+ * Values of the Data Dictionary and of the service, and values of lookups that the dictionary leaves to each
+ * market.
  */
 const LOOKUP_FILES = ['lookups.csv', 'lookups-local.csv'].map(
   name => new URL(`../../../prisma/seed/${name}`, import.meta.url),
 )
 
 /**
- * When these lists last changed. To be moved on with them: a row that was changed later, by whomever, is left
- * alone.
+ * Date of the last change of these lists. Update it with every change. Rows with a later date are not
+ * overwritten.
  */
 const LAST_CHANGED = '2026-11-01T00:00:00.000Z'
 
-/** The service's own words for values of the Data Dictionary. */
+/** Names that the service uses for values of the Data Dictionary. */
 const STANDARD_LOOKUP_VALUES: ReadonlyMap<string, string> = new Map([['StandardStatus Sold', 'Closed']])
 
-/** Cells of a line (RFC 4180); no cell of these files holds a line break. */
+/** Returns the cells of a line (RFC 4180). No cell of these files contains a line break. */
 const readCsvCells = (line: string): readonly string[] =>
   [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(
     ([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain ?? '',
@@ -44,7 +44,7 @@ function toLookupRow(line: string): LookupRow {
   }
 }
 
-/** Every lookup value that the project brings. */
+/** Returns all lookup values of the project. */
 export async function readLookups(): Promise<readonly LookupRow[]> {
   const texts = await Promise.all(LOOKUP_FILES.map(file => readFile(file, 'utf8')))
   return texts.flatMap(text => text.split(/\r?\n/).slice(1).filter(Boolean).map(toLookupRow))
@@ -62,8 +62,8 @@ const UPSERT_LOOKUPS = `insert into "Lookup" ("LookupKey", ${LOOKUP_COLUMNS.join
   on conflict ("LookupKey") do update set (${LOOKUP_COLUMNS.join(', ')}, "ModificationTimestamp") = (${qualifiedColumns('excluded')}, excluded."ModificationTimestamp")`
 
 /**
- * Puts the lookup values of the project into a migrated database. They are reference data, there with or
- * without a sample. Rows that are there already stay untouched.
+ * Loads the lookup values of the project into a migrated database. They are reference data and do not depend
+ * on the sample. Existing rows are not changed.
  */
 export async function loadLookups(database: Database): Promise<void> {
   const rows = JSON.stringify(await readLookups())

@@ -23,14 +23,14 @@ export interface FileItem {
   readonly kind: 'item'
   readonly member: string
   readonly index: number
-  /** Counts the items of the file, whatever their array. */
+  /** Ordinal of the item in the file, across all arrays. */
   readonly ordinal: number
   readonly json: JsonValue
   readonly position: FilePosition
   readonly misread: MisreadText | undefined
 }
 
-/** Something that is not JSON. `ordinal` is that of the item, if it is one. */
+/** An item or file that is not valid JSON. `ordinal` is that of the item, if any. */
 export interface FileFault {
   readonly kind: 'fault'
   readonly label: string
@@ -56,14 +56,14 @@ export interface FileSource {
   readonly onBytes?: (bytes: number) => void
 }
 
-/** A listing with nested records and a polygon in a list needs eight levels. */
+/** Maximum nesting. A listing with nested records and a polygon in a list has eight levels. */
 const MAX_DEPTH = 32
 const CHUNK_BYTES = 2 ** 19
 
 /**
  * Reads a JSON file whose top-level members are arrays, in chunks, and yields the items that `needsItems`
- * selects in the order of the file; memory is bounded by the largest item. What is not JSON inside an item is
- * an entry, and reading continues after it; a fault of the structure around the items is the last entry.
+ * selects, in order. Memory is bounded by the largest item. An item that is not valid JSON is yielded as a
+ * fault, and reading continues. An error in the structure around the items is the last entry.
  */
 export async function* readFileEntries(
   source: FileSource,

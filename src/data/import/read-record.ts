@@ -11,7 +11,7 @@ import {
   toParentColumns,
 } from './record.js'
 
-/** A record as far as it could be read, and what is wrong with it. */
+/** The readable part of a record, and its issues. */
 export interface ReadRecord {
   /** Undefined if there is no key. */
   readonly record: ImportRecord | undefined
@@ -19,8 +19,8 @@ export interface ReadRecord {
 }
 
 /**
- * Reads a record of a file. Types are checked; lengths, lookups and references are not.
- * @param label names the record's place in the file: `Property[12]`.
+ * Reads a record of a file. Types are checked. Lengths, lookups and references are not.
+ * @param label position of the record in the file: `Property[12]`
  */
 export function readImportRecord(
   entityType: Entity,
@@ -53,7 +53,7 @@ class RecordReader {
     const row: Record<string, ColumnValue> = {}
     const nested: ImportRecord[] = []
     for (const [name, value] of Object.entries(json)) {
-      // Control information of an OData answer, so that the records of another service can be imported.
+      // Control information of OData is ignored, so that exports of other services can be imported.
       if (name.startsWith('@odata.')) continue
       const field = entityType.fields.get(name)
       if (!field) this.#fail(location, name, `${entityType.name} has no such field`)
@@ -80,7 +80,10 @@ class RecordReader {
     return typeof key === 'string' ? key : this.#fail(label, name, `takes a text, not ${describeValue(key)}`)
   }
 
-  /** The parents of rooms and open houses are texts that are needed. The clock fills in ModificationTimestamp. */
+  /**
+   * Checks required values. The parent keys of rooms and open houses are required texts.
+   * ModificationTimestamp is optional.
+   */
   #checkRequired(entityType: Entity, row: TableRow, location: string): void {
     for (const { name, type, nullable, collection } of entityType.scalars)
       if (type === 'String' && !nullable && !collection && (row[name] === undefined || row[name] === null))
@@ -99,7 +102,7 @@ class RecordReader {
     return isFromFastClock(field, String(value), this.context.now) ? null : value
   }
 
-  /** A point is another spelling of Longitude and Latitude. */
+  /** Reads a point, which is another notation for Longitude and Latitude. */
   #readPoint(json: JsonValue, record: JsonObject, field: string, location: string): TableRow {
     if (json === null) return {}
     const point = readPointCoordinates(json)
@@ -141,7 +144,7 @@ class RecordReader {
   }
 }
 
-/** A value in the words of an error. */
+/** Describes a value for an error message. */
 function describeValue(value: JsonValue): string {
   if (typeof value === 'string') return `'${value.length > 60 ? `${value.slice(0, 57)}...` : value}'`
   if (value instanceof JsonNumber) return value.text

@@ -3,13 +3,13 @@ import { cutToMilliseconds, isDate, isStorable, isTimestamp, isWgs84 } from '../
 import type { EdmType, Scalar } from '../../model/model.js'
 import type { ColumnValue, TableRow } from './record.js'
 
-/** Reads a value that is not null; `undefined` means that it is not of the type. */
+/** Reads a value that is not null. Returns `undefined` if it does not have the type. */
 interface ColumnValueReader {
   readonly expected: string
   readonly read: (json: JsonValue) => ColumnValue | undefined
 }
 
-/** The text of a number; numbers may also be written as text, so that no program on the way rounds them. */
+/** Returns the text of a number. Numbers may be strings, which no program rounds. */
 const toNumberText = (json: JsonValue): string | undefined =>
   json instanceof JsonNumber ? json.text : typeof json === 'string' ? json : undefined
 
@@ -18,7 +18,7 @@ const DECIMAL = /^[+-]?\d+(\.\d+)?([eE][+-]?\d{1,3})?$/
 const isDecimal = (text: string | undefined): text is string =>
   text !== undefined && text.length < 1000 && DECIMAL.test(text)
 
-/** Programs that know one kind of number write whole ones as `5.0`. */
+/** Returns the digits of an integer. Some programs write integers as `5.0`. */
 function readIntegerText(json: JsonValue, limit: bigint): string | undefined {
   const [, digits] = /^([+-]?\d{1,30})(?:\.0+)?$/.exec(toNumberText(json) ?? '') ?? []
   if (digits === undefined) return undefined
@@ -26,7 +26,7 @@ function readIntegerText(json: JsonValue, limit: bigint): string | undefined {
   return value >= -limit && value < limit ? String(value) : undefined
 }
 
-/** An offset can move a timestamp out of the years that the service answers. */
+/** Reads a timestamp. The offset can move it beyond the years that the service supports. */
 function readTimestamp(text: string): string | undefined {
   const milliseconds = cutToMilliseconds(text)
   const year = new Date(milliseconds).getUTCFullYear()
@@ -58,17 +58,17 @@ const VALUE_READERS: Readonly<Record<EdmType, ColumnValueReader>> = {
   GeographyPoint: { expected: 'a GeoJSON point', read: () => undefined },
 }
 
-/** What a column takes, in words. */
+/** Describes the expected type of a column. */
 export const describeExpectedType = ({ type, collection }: Scalar): string =>
   collection ? `a list, each item ${VALUE_READERS[type].expected}` : VALUE_READERS[type].expected
 
 /**
- * The value of a column that is not null; `undefined` if it is not of the column's type. Lengths and lookups
- * are not looked at.
+ * Returns the value of a column that is not null, or `undefined` if it does not have the type of the column.
+ * Lengths and lookups are not checked.
  */
 export function readColumnValue({ type, collection }: Scalar, json: JsonValue): ColumnValue | undefined {
   if (!collection) return VALUE_READERS[type].read(json)
-  // Collections of this model hold text.
+  // All collections of the model contain strings.
   return isList(json) && json.every(isStorableText) ? json : undefined
 }
 
@@ -80,8 +80,8 @@ const isWgs84CrsMember = (json: JsonValue | undefined): boolean => {
 }
 
 /**
- * Longitude and latitude of a GeoJSON point (RFC 7946, with the `crs` of 2008 that OData writes), digit by
- * digit; `undefined` if it is none.
+ * Returns longitude and latitude of a GeoJSON point (RFC 7946, with the `crs` of 2008 that OData writes) with
+ * all digits, or `undefined` if the value is not a point.
  */
 export function readPointCoordinates(json: JsonValue): TableRow | undefined {
   if (!isObject(json) || json['type'] !== 'Point' || !isWgs84CrsMember(json['crs'])) return undefined

@@ -1,12 +1,12 @@
 import { type Entity, getEntity, type Navigation } from '../../model/model.js'
 
-/** The value of a column of a record to load. Exact decimals may be text. */
+/** The value of a column in a record to load. Exact decimals can be strings. */
 export type ColumnValue = string | number | boolean | null | readonly string[]
 
-/** A record by column names; a column that is left out is null (empty, for a collection). */
+/** A record by column names. A missing column is null, or empty for a collection. */
 export type TableRow = Readonly<Record<string, ColumnValue>>
 
-/** A record to load, with the records nested in it, which replace those that it has in the database. */
+/** A record to load, with its nested records, which replace the stored ones. */
 export interface ImportRecord {
   readonly entity: string
   readonly key: string
@@ -15,8 +15,7 @@ export interface ImportRecord {
 }
 
 /**
- * The entities that can be loaded, parents before their children. The change log is not one of them: only the
- * database writes it.
+ * The entities that can be loaded, parents before children. The change log is written only by the database.
  */
 export const ENTITIES_IN_LOAD_ORDER: readonly Entity[] = [
   'Lookup',
@@ -28,12 +27,15 @@ export const ENTITIES_IN_LOAD_ORDER: readonly Entity[] = [
   'OpenHouse',
 ].map(getEntity)
 
-/** Whether a navigation leads to children: real relations. ListAgent and the like lead to records of their own. */
+/**
+ * Returns true for a navigation to child records. ListAgent and similar navigations refer to independent
+ * records.
+ */
 export const isChildNavigation = ({ relation, collection }: Navigation): boolean => relation && collection
 
 /**
- * The columns by which a nested record knows its parent. Media name it by resource and key; the database finds
- * the hidden reference.
+ * Returns the columns by which a nested record refers to its parent. Media refers by resource and key, and
+ * the database sets the hidden foreign key.
  */
 export const toParentColumns = (navigation: Navigation, parent: Entity, key: string): TableRow =>
   getEntity(navigation.target).fields.has(navigation.foreign)

@@ -3,16 +3,13 @@ import { quoteIdentifier } from '../sql/columns.js'
 import { isStampedByClock } from './check-value.js'
 import { ENTITIES_IN_LOAD_ORDER, isChildNavigation } from './record.js'
 
-// Statements take the rows of one table as one JSON text, which `json_populate_recordset` turns into rows of the
-// table's own types, numbers digit by digit; a missing member is null. The same with jsonb took a third longer.
+// Each statement takes the rows of one table as one JSON text, which `json_populate_recordset` converts to
+// rows of the table with exact numbers. A missing member is null. With jsonb the same took a third longer.
 
 /** The rows that belong to the records of an entity. */
 export interface ChildStatements {
   readonly entity: string
-  /**
-   * `$1` keys of parents, `$2` keys of children → the children (`key`, `parent`) of these parents that are not
-   * among them.
-   */
+  /** `$1` keys of parents, `$2` keys of children → other children of these parents (`key`, `parent`). */
   readonly findOthers: string
   /** `$1` keys of children, `$2` keys of parents. */
   readonly remove: string
@@ -20,11 +17,11 @@ export interface ChildStatements {
 
 export interface LoadStatements {
   readonly entity: string
-  /** Rows → the `key` of each that differs from the stored row, and `isNew` if there is none. */
+  /** Rows → the `key` of each row that differs from the stored one. `isNew` is true if none is stored. */
   readonly findChanged: string
-  /** Rows that are stored: writes those that differ. */
+  /** Updates stored rows that differ. */
   readonly update: string
-  /** Rows that are not stored; one that another program has stored meanwhile is updated. */
+  /** Inserts new rows. A row that another program has inserted meanwhile is updated. */
   readonly insert: string
   readonly children: readonly ChildStatements[]
 }
@@ -32,27 +29,30 @@ export interface LoadStatements {
 const identifier = (name: string): string => quoteIdentifier(name).sql
 
 /**
- * Columns that a record can bring: not those that the database computes or keeps for itself, but
- * ChangedByMemberKey, which nobody can read.
+ * Returns the columns that a record can set. Columns that the database computes are excluded.
+ * ChangedByMemberKey is included, although it cannot be read.
  */
 const writableColumnsOf = (entityType: Entity): readonly Scalar[] =>
   [...entityType.fields.values()].filter(f => f.kind === 'scalar').filter(f => !f.generated)
 
-/** The rows of `$1` as `r`. */
+/** Returns the FROM item for the rows of `$1` as `r`. */
 const rowsOf = (table: string): string => `json_populate_recordset(null::${table}, $1::json) r`
 
-/** A record that does not say when it changed gets the time of the clock, as a change by the service does. */
+/** Returns the value to store. A record without ModificationTimestamp gets the current time. */
 function toStoredValue(field: Scalar): string {
   const column = `r.${identifier(field.name)}`
   if (field.collection) return `coalesce(${column}, '{}')`
   return isStampedByClock(field) ? `coalesce(${column}, next_change_time())` : column
 }
 
-/** Fields that a file need not know: when a record changed, and who changed it, which no reader is shown. */
+/**
+ * Returns true for fields that are compared only if the file contains them: the time of a change and its
+ * author, which readers do not see.
+ */
 const isOptionalInComparison = (field: Scalar): boolean =>
   isStampedByClock(field) || field.name === 'ChangedByMemberKey'
 
-/** Whether the row `r` differs from the stored row `t`. */
+/** Returns the condition under which row `r` differs from the stored row `t`. */
 function toDifference(columns: readonly Scalar[]): string {
   const differences = columns.map(field => {
     const column = identifier(field.name)
@@ -63,7 +63,9 @@ function toDifference(columns: readonly Scalar[]): string {
   return `(${differences.join(' or ')})`
 }
 
-/** Two changes never have the same time, and the time of a record rises. */
+/**
+ * Returns the new value of a column. Times of changes are unique, and the time of a record always increases.
+ */
 function toUpdatedValue(field: Scalar): string {
   if (!isStampedByClock(field)) return toStoredValue(field)
   const column = identifier(field.name)
@@ -110,5 +112,5 @@ function toLoadStatements(entityType: Entity): LoadStatements {
 
 const ENTITIES_BY_NAME: ReadonlyMap<string, Entity> = new Map(ENTITIES_IN_LOAD_ORDER.map(of => [of.name, of]))
 
-/** The statements of every entity, parents before their children. */
+/** The statements of every entity, parents before children. */
 export const LOAD_STATEMENTS: readonly LoadStatements[] = ENTITIES_IN_LOAD_ORDER.map(toLoadStatements)

@@ -182,7 +182,7 @@ const hasQuery = (body: unknown): body is { readonly query: unknown } =>
 
 /**
  * Reads the operation of a request whose response is a stream.
- * @throws ProblemError as `readRequest`
+ * @throws ProblemError as `readApolloRequest`
  */
 export async function readRequestParams(
   req: Request,

@@ -1,7 +1,7 @@
-// Checks that every package of package-lock.json runs on all versions of Node that package.json promises
-// (`engines.node`); npm prints EBADENGINE for the others. Where a package brings one that does not, `overrides`
-// of package.json names a version that does. Prints the packages in question and how many were read; ends
-// with 1 if there is one.
+// Checks that every package of package-lock.json supports all versions of Node in `engines.node` of
+// package.json. Otherwise npm would print EBADENGINE. If a dependency requires a package that does not,
+// `overrides` in package.json selects a version that does. Prints the violations and the number of packages.
+// Ends with 1 after a violation.
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import semver from 'semver'

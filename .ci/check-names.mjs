@@ -1,5 +1,5 @@
-// Checks the names of types: no interface, type alias, class or enum of src/ is declared in two files.
-// Prints the declarations in question and how many files were read; ends with 1 if there is a duplicate.
+// Checks that no interface, type alias, class or enum of src/ is declared in two files. Prints the duplicates
+// and the number of files. Ends with 1 after a violation.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import ts from 'typescript'
@@ -17,7 +17,7 @@ const isTypeDeclaration = node =>
   ts.isClassDeclaration(node) ||
   ts.isEnumDeclaration(node)
 
-/** Places of declarations by name, as `path:line`. */
+/** Locations of declarations by name, as `path:line`. */
 const declarations = new Map()
 for (const path of files) {
   const source = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest)

@@ -19,7 +19,6 @@ const NOT_YET = [
   'src/data/postgres/',
   'src/data/write/',
   'test/',
-  'bench/',
 ]
 
 /** Each phrase, and the words that replace it. */

@@ -1,11 +1,11 @@
-// npm run check: static checks of the code. Every step runs, also after another has failed. A step that read no
-// files fails: otherwise an empty pattern would pass as perfect code.
+// npm run check: runs the static checks. Every step runs, even after a failure. A step that read no files
+// fails, because an empty pattern would otherwise always pass.
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { delimiter, resolve } from 'node:path'
 import '../src/typescript.mjs'
 
-// TypeScript can be imported only now.
+// TypeScript can be imported only after this point.
 const { parseCommandLine } = await import('../src/cli/command.ts')
 parseCommandLine('usage: npm run check', {})
 

@@ -5,8 +5,8 @@ const END_OF_LINE = Buffer.from('\r\n')
 const LONGEST_WAIT_MS = 60_000
 
 /**
- * One keep-alive HTTP/1.1 connection on a bare socket: much cheaper than `fetch`, so that two cores can hold
- * it and the server it measures.
+ * A keep-alive HTTP/1.1 connection on a plain socket. It uses much less CPU than `fetch`, so that generator
+ * and server fit on two cores.
  */
 export class Connection {
   #socket
@@ -39,7 +39,8 @@ export class Connection {
   }
 
   /**
-   * Sends a finished request. The answer: its status, the bytes of its body, and the body itself if `keep`.
+   * Sends an encoded request. Resolves with the status, the number of bytes of the body and, if `keep`, the
+   * body.
    */
   send(request, keep = false) {
     return new Promise((resolve, reject) => {
@@ -74,7 +75,7 @@ export class Connection {
   #takeBody(piece) {
     const answer = this.#answer
     if (!answer.chunked) return this.#takeBytes(piece, answer.length)
-    // Chunks are as large as the server's writes; what is left of one may come with the next piece.
+    // Chunks are as large as the server's writes. The rest of one may arrive with the next packet.
     let rest = answer.rest ? Buffer.concat([answer.rest, piece]) : piece
     answer.rest = undefined
     for (;;) {
@@ -99,7 +100,7 @@ export class Connection {
   #keep(piece) {
     this.#bytes += piece.length
     if (this.#waiting.keep) this.#pieces.push(piece)
-    // An answer of GraphQL that failed says so first and has status 200.
+    // A failed GraphQL response has status 200 and begins with its errors.
     else if (this.#bytes === piece.length) this.#answer.failed = piece.latin1Slice(0, 20).includes('"errors"')
   }
 
@@ -121,7 +122,7 @@ function readHead(head) {
   }
 }
 
-/** The bytes of a request. */
+/** Encodes a request. */
 export function toRequest(base, { method = 'GET', path, headers, body = '' }, common = {}) {
   const all = {
     Host: new URL(base).host,

@@ -1,5 +1,5 @@
-// What is compared of an answer, whatever the server: how many records, the key of the first, and how many
-// records hang on them.
+// The part of a response that is compared between servers: the number of records, the key of the first one,
+// and the number of nested records.
 
 const isCount = value => typeof value === 'number' || (typeof value === 'string' && /^\d+$/.test(value))
 
@@ -15,7 +15,7 @@ function findCount(answer) {
   return answer.value?.length === 0 ? (answer['@odata.count'] ?? answer['@count']) : undefined
 }
 
-/** Servers spell names in capitals, without, or in camel case. */
+/** Returns a member by its name in any capitalization, because servers differ. */
 function member(record, name) {
   const [, value] = Object.entries(record).find(([known]) => known.toLowerCase() === name) ?? []
   return value?.nodes ?? value
@@ -24,7 +24,7 @@ function member(record, name) {
 const nested = (records, name) =>
   records.reduce((sum, record) => sum + (member(record, name)?.length ?? 0), 0)
 
-/** Throws if the answer is an error. */
+/** Returns the digest of a response. Throws if the response is an error. */
 export function toDigest(answer, compares) {
   const error = answer.errors ?? answer.error
   if (error) throw new Error(JSON.stringify(error).slice(0, 300))
@@ -40,8 +40,8 @@ export function toDigest(answer, compares) {
 }
 
 /**
- * The same of a page of a walk, whose megabytes are not parsed: where it goes on, and how many records it
- * has.
+ * Returns the next link and the number of records of a page in a replication walk. Its megabytes are not
+ * parsed.
  */
 export function readPage(body) {
   const textAfter = name => {

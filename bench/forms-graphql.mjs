@@ -15,7 +15,7 @@ const NESTED = `Media(first:3,orderBy:[{Order:ASC}]){${MEDIA.join(' ')}} Rooms(o
 const readable = WIDE.filter(name => name !== 'ChangedByMemberKey')
 const near = ({ city, low, high }) => ({ City: { eq: city }, ListPrice: { ge: low, le: high } })
 
-/** The requests of every workload in the schema of the service. */
+/** Requests of all workloads in the GraphQL schema of the service. */
 export function toGraphQLForms(path) {
   const ask = (query, variables) => graphql(path, query, variables)
   const list = (filter, orderBy, first, fields) =>

@@ -9,8 +9,8 @@ const OLDEST = 'ModificationTimestamp,ListingKey'
 const withoutHost = link => link.replace(/^https?:\/\/[^/]+/, '')
 
 /**
- * The requests of every workload in OData, below a service root. `own` are those that a server has in another
- * form.
+ * Requests of all workloads in OData below a service root. `own` contains those that a server needs in
+ * another form.
  */
 export function toODataForms(root, own = {}) {
   const get = options => ({
@@ -91,14 +91,14 @@ export function toODataForms(root, own = {}) {
   }
 }
 
-/** The request for a page that is reached only by walking there. */
+/** Returns the request for a page that can be reached only by following next links. */
 export async function follow(first, next, page, read) {
   let request = first
   for (let i = 1; i < page; i++) request = next(await read(request))
   return request
 }
 
-/** Arithmetic is beyond many servers: their client writes the constant, for the same records. */
+/** Replaces arithmetic by its result, for servers that do not support it. The records are the same. */
 export const withConstant = form => values => {
   const request = form(values)
   return {

@@ -2,12 +2,14 @@ import { Connection, toRequest } from './connection.mjs'
 import { readPage, toDigest } from './digest.mjs'
 import { valuesOf, WORKLOADS } from './workloads.mjs'
 
-// The load generator: a process of its own, so that its CPU is not the server's. It is told what to do by
-// messages and tells what it measured.
+// The load generator. It is a separate process, so that its CPU is not counted as the server's. It receives
+// orders and returns measurements as messages.
 
 const targets = new Map()
 
-/** A target with the forms of its module, which are functions and do not go through a message. */
+/**
+ * Opens a target. The module with its forms is imported here, because functions cannot be sent in messages.
+ */
 async function open({ name, module, form, base, headers }) {
   if (!targets.has(name))
     targets.set(name, {
@@ -20,7 +22,7 @@ async function open({ name, module, form, base, headers }) {
   return targets.get(name)
 }
 
-/** Fails on any answer that is no success. */
+/** Sends a request and returns its body. Fails unless the response is a success. */
 async function sendKept(connection, target, request) {
   const { status, body } = await connection.send(toRequest(target.base, request, target.headers), true)
   if (status >= 300 || body.subarray(0, 20).includes('"errors"'))
@@ -33,7 +35,7 @@ async function sendKept(connection, target, request) {
 const reader = (connection, target) => async request =>
   JSON.parse(String(await sendKept(connection, target, request)))
 
-/** The bytes of all requests of a workload. Made once: a walk to page 1,000 is long. */
+/** Encodes all requests of a workload. This happens once, because finding page 1,000 takes long. */
 async function requestsOf(target, name, listings) {
   if (!target.requests.has(name)) {
     const connection = await Connection.open(target.port)
@@ -52,7 +54,7 @@ async function runCycle(connection, target, values) {
   for (const request of steps(key, values)) await sendKept(connection, target, request)
 }
 
-/** Reads pages one after the other until `isOver`; `onPage` hears of each. */
+/** Reads pages one after the other until `isOver`, and calls `onPage` for each. */
 async function runWalk(connection, target, values, isOver, onPage) {
   const { first, next } = target.forms.walk
   for (let request = first(values); request && !isOver(); ) {
@@ -66,11 +68,11 @@ async function runWalk(connection, target, values, isOver, onPage) {
 
 const CHECKED = 3
 
-/** What the first answers are, to be compared between servers. */
+/** Returns digests of the first responses, which are compared between servers. */
 async function check({ target: spec, name, listings }) {
   const target = await open(spec)
   if (!target.forms[name]) return { missing: true }
-  // Before there is a connection: a walk to a late page takes longer than servers keep an idle one.
+  // Before a connection is opened, because servers close idle connections before a late page is found.
   if (!WORKLOADS[name].kind) await requestsOf(target, name, listings)
   const connection = await Connection.open(target.port)
   try {
@@ -103,7 +105,7 @@ async function look(connection, target, name, listings) {
 
 const FAULTS_MAX = 20
 
-/** Repeats a workload on one connection until the time is over, or it fails too often. */
+/** Repeats a workload on one connection until the time is over or too many requests have failed. */
 async function repeat(connection, target, { name, listings, until, next }, tally) {
   const isOver = () => performance.now() >= until || tally.faults.length > FAULTS_MAX
   const { kind } = WORKLOADS[name]
@@ -137,7 +139,7 @@ class Tally {
   }
 }
 
-/** Warms up, says so, and measures for some seconds. */
+/** Warms up, reports that, and measures for some seconds. */
 async function run({ target: spec, name, listings, seconds, warm, connections: many }) {
   const target = await open(spec)
   const connections = await Promise.all(Array.from({ length: many }, () => Connection.open(target.port)))

@@ -1,19 +1,19 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-// CPU and memory of a process and its children, from /proc (Linux).
+// Reads CPU and memory of a process and its children from /proc (Linux).
 
 function read(file) {
   try {
     return readFileSync(file, 'utf8')
   } catch {
-    // The process has ended meanwhile.
+    // The process has ended.
     return ''
   }
 }
 
 const numbersIn = folder => readdirSync(folder).filter(name => /^\d+$/.test(name))
 
-/** The process and all that it started. */
+/** Returns a process and its descendants. */
 function treeOf(pid) {
   const parents = numbersIn('/proc').map(id => [
     Number(id),
@@ -24,7 +24,7 @@ function treeOf(pid) {
   return tree
 }
 
-/** Milliseconds that all threads of a process were on a CPU. */
+/** Returns the CPU time of all threads of a process in ms. */
 function cpuOf(pid) {
   try {
     return (
@@ -39,14 +39,15 @@ function cpuOf(pid) {
 }
 
 /**
- * A reading of the CPU of a tree; the function tells what was used since, without processes that have ended.
+ * Starts to measure the CPU time of a process tree. The returned function returns the time since then,
+ * without processes that have ended.
  */
 export function startCpuClock(pid) {
   const before = new Map(treeOf(pid).map(id => [id, cpuOf(id)]))
   return () => treeOf(pid).reduce((sum, id) => sum + Math.max(0, cpuOf(id) - (before.get(id) ?? 0)), 0)
 }
 
-/** Megabytes, shared pages by their share. */
+/** Returns memory in megabytes, with shared pages divided among their processes. */
 export function memoryOf(pid) {
   const kilobytes = treeOf(pid).map(id =>
     Number(/^Pss:\s+(\d+)/m.exec(read(`/proc/${id}/smaps_rollup`))?.[1] ?? 0),

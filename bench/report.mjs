@@ -14,7 +14,8 @@ function median(list) {
 }
 
 /**
- * Columns of the tables: the head, and a figure of one run. `ratio`: to the limit server in the same round.
+ * Columns of the tables: the header, and the figure of one run. Those with an x are relative to the limit
+ * server in the same round.
  */
 const COLUMNS = [
   ['per s', run => run.rate],
@@ -41,7 +42,7 @@ const toRows = results =>
       ),
     ])
 
-/** A workload for the console; faults stand behind the row. */
+/** Renders a workload for the console. Faults follow the row. */
 export function toTable(name, results) {
   const line = ([first, ...rest]) => first.padEnd(16) + rest.map(text => text.padStart(10)).join('')
   const faults = [...results].flatMap(([target, runs]) =>
@@ -57,7 +58,7 @@ export function toTable(name, results) {
 
 const toMarkdown = rows => rows.map(cells => `| ${cells.join(' | ')} |`).join('\n')
 
-/** Which commit was measured; the working folder may be no clone. */
+/** Returns the measured commit. The working folder may not be a clone. */
 function readCommit() {
   try {
     return ` Commit ${execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()}.`
@@ -73,7 +74,7 @@ function toConditions({ listings, rounds, seconds, warm, connections }) {
 ${rounds} rounds of ${seconds} s after ${warm} s of warming, ${connections} connections; server, database and load generator share the cores. Medians of the rounds; \`x limit\` is the rate as a share of the limit server's in the same round.`
 }
 
-/** The ratios of all, then all figures of each workload. */
+/** Renders the ratios of all targets, then the figures of each workload. */
 function render(results, conditions) {
   const targets = [...new Set([...results.values()].flatMap(of => [...of.keys()]))].filter(
     name => name !== 'limit',
@@ -95,7 +96,7 @@ function render(results, conditions) {
   )
 }
 
-/** Writes the figures between their marks; the prose around them is written by hand. */
+/** Writes the figures between their markers. The text around them is written by hand. */
 export function writeReport(results, conditions) {
   const text = readFileSync(REPORT, 'utf8')
   const [before, after] = [text.slice(0, text.indexOf(BEGIN) + BEGIN.length), text.slice(text.indexOf(END))]

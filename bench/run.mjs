@@ -8,11 +8,11 @@ import { toTable, writeReport } from './report.mjs'
 import { FOLDERS, startServer, targetsIn } from './servers.mjs'
 import { changedBy, valuesOf, WORKLOADS } from './workloads.mjs'
 
-// npm run bench: this service, the limit of the machine and other servers on the same rows, measured in turn,
-// so that what counts are ratios of one run. A run of everything writes docs/performance.md anew; a part of
-// it (--targets, --workloads) only prints. With --keep the cluster runs on.
+// npm run bench: measures this service, the limit of the machine and other servers on the same rows, in turn,
+// so that ratios of one run are comparable. A complete run updates docs/performance.md. A partial one
+// (--targets, --workloads) only prints. --keep leaves the cluster running.
 
-// TypeScript can be imported only now.
+// TypeScript can be imported only after this point.
 const { parseCommandLine } = await import('../src/cli/command.ts')
 const USAGE =
   'usage: npm run bench [-- [--listings N] [--targets A,B] [--workloads A,B] [--rounds N] [--seconds N] [--warm N] [--connections N] [--keep]]'
@@ -35,7 +35,7 @@ const workloads = options.workloads?.split(',') ?? Object.keys(WORKLOADS)
 
 const generator = fork(fileURLToPath(new URL('generator.mjs', import.meta.url)))
 
-/** Sends the generator to work; `onWarm` is called when it begins to measure. */
+/** Sends an order to the generator. `onWarm` is called when measuring begins. */
 function order(message, onWarm) {
   return new Promise(resolve => {
     const hear = ({ warmed, result }) => {
@@ -53,7 +53,7 @@ function order(message, onWarm) {
 
 const spec = ({ name, module, form, base, headers }) => ({ name, module, form, base, headers })
 
-/** Why a target's answers are not those of the first one; undefined: they are. */
+/** Returns the difference between the responses of a target and those of the first one, or undefined. */
 async function findFault(target, name, expected) {
   if (target.skips[name]) return target.skips[name]
   const { missing, seen, error } = await order({ check: { target: spec(target), name, listings } })
@@ -72,7 +72,7 @@ function isWritten({ server }, name) {
   )
 }
 
-/** The targets that may be timed: those whose answers are right. */
+/** Returns the targets whose responses are correct. Only these are measured. */
 async function check(targets, name) {
   const expected = {}
   const right = []
@@ -85,8 +85,8 @@ async function check(targets, name) {
 }
 
 /**
- * Each target is warmed for some seconds before its first round (--warm), since servers run for weeks and
- * compilers need thousands of requests, and shortly before the others.
+ * Each target is warmed up before its first round (--warm), because servers normally run for weeks and
+ * compilers need thousands of requests. Before later rounds a short warm-up is enough.
  */
 const WARM_AGAIN = 1
 
@@ -103,7 +103,10 @@ async function measure(target, name, warm) {
   return { ...result, rate: result.records / result.seconds, serverMs: each(clocks.server()), databaseMs: each(clocks.database()), clientMs: each(result.clientMs), memory: memoryOf(target.pid) } // biome-ignore format: one row
 }
 
-/** Rounds of A B C, B C A, and so on: what slows the machine for a while slows all of them. */
+/**
+ * Runs rounds in the order A B C, B C A and so on, so that a temporary slowdown of the machine affects all
+ * targets.
+ */
 async function runRounds(targets, name) {
   const figures = new Map(targets.map(target => [target.name, []]))
   for (let round = 0; round < Number(options.rounds); round++)
@@ -149,7 +152,7 @@ async function main() {
   }
 }
 
-// Whoever ends the run ends the servers with it.
+// A signal that ends the run also ends its servers.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
 
 await main()

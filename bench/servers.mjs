@@ -6,11 +6,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { urlOf } from './data/cluster.mjs'
 
-// Starts and stops what is measured. Each server is a folder with a target.mjs: `server` (name, port,
-// command, database) and `forms` (its requests, by target).
+// Starts and stops the measured servers. Each server is a folder with a target.mjs: `server` (name, port,
+// command, database) and `forms` (its requests by target).
 
 const HOME = fileURLToPath(new URL('./', import.meta.url))
-/** Packages of the rivals, what they generate, and logs: nothing of it is committed. */
+/** Installed packages, generated files and logs of the servers. None of it is committed. */
 const WORK = join(HOME, 'work')
 const START_MS = 90_000
 
@@ -23,14 +23,14 @@ export const FOLDERS = [
   'peers/express-prisma',
 ]
 
-/** The targets of a folder: one server may have several, such as an adapter each. */
+/** Returns the targets of a folder. A server may have several, for example one per adapter. */
 export async function targetsIn(folder) {
   const module = pathToFileURL(join(HOME, folder, 'target.mjs')).href
   const { server, forms, skips = {} } = await import(module)
   return Object.keys(forms).map(form => ({ name: form, form, module, folder, server, skips }))
 }
 
-/** The pinned packages of a rival, installed when they are first needed, beside a copy of its source. */
+/** Installs the pinned packages of a server at the first use, next to a copy of its source. */
 function install(folder) {
   const source = join(HOME, folder)
   if (!existsSync(join(source, 'package.json'))) return { source, cwd: source }

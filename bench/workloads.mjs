@@ -2,11 +2,12 @@ import { listingKey, MEMBERS, memberKey } from './data/people.mjs'
 import { beginNamed, int, pick, random } from './data/random.mjs'
 import { CITIES } from './data/words.mjs'
 
-// What is asked, again and again with other values. Each server has its own form of each request.
+// The workloads. Each repeats a request with different values, and each server has its own form of the
+// request.
 
 const member = () => memberKey(int(0, MEMBERS - 1))
 
-/** A city and the prices around its median. */
+/** Returns a city and a price range around its median. */
 function range() {
   const { name, median } = CITIES[int(0, 19)]
   return { city: name, low: Math.round(median * 0.8), high: Math.round(median * (1.1 + random())) }
@@ -19,9 +20,9 @@ const change = listings => ({
 })
 
 /**
- * `values` makes what one request asks for; `fixed`: all requests are the same one. `kind`: more than one
- * request makes a count. `connections`: where it is not for all to choose. `compares`: what of an answer must
- * be as the limit server has it.
+ * `values` returns the values of one request. `fixed`: all requests are equal. `kind`: one measurement takes
+ * several requests. `connections`: the number is fixed. `compares`: the part of the response that must equal
+ * that of the limit server.
  */
 export const WORKLOADS = {
   'by-key': { about: 'one listing by its key, all fields', values: listings => ({ key: listingKey(int(0, listings - 1)) }) },
@@ -43,14 +44,14 @@ export const WORKLOADS = {
 
 const REQUESTS = 400
 
-/** The values of the requests of a workload, the same in every run. */
+/** Returns the values of the requests of a workload. They are the same in every run. */
 export function valuesOf(name, listings) {
   beginNamed(name)
   const { values, fixed } = WORKLOADS[name]
   return Array.from({ length: fixed ? 1 : REQUESTS }, () => values(listings))
 }
 
-/** The listings that the workloads change, by number. */
+/** Returns the numbers of the listings that the workloads change. */
 export function changedBy(listings) {
   const keys = ['patch-single', 'patch-concurrent']
     .flatMap(name => valuesOf(name, listings))

@@ -3,22 +3,19 @@ import { chownSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 
-// A PostgreSQL cluster of the benchmark's own, on this machine only.
+// A PostgreSQL cluster of the benchmark, on this machine only.
 
 const FOLDER = process.env.BENCH_PGDIR ?? join(tmpdir(), 'listing-bench-pg')
 const PORT = Number(process.env.BENCH_PGPORT ?? 55480)
 const DATA = join(FOLDER, 'data')
 
-/** What the limit server and the rivals read; the service has a database of its own beside it. */
+/** Database of the limit server and the other servers. The service has its own. */
 export const SHARED = 'bench'
 export const SERVICE = 'bench_service'
 export const urlOf = database => `postgresql://postgres@127.0.0.1:${PORT}/${database}`
 export const clusterPort = PORT
 
-/**
- * Writes are not held up by this machine's disk (`synchronous_commit`), for nobody: it is the servers that
- * are measured.
- */
+/** `synchronous_commit` is off for all servers: the benchmark measures servers, not the disk. */
 const SETTINGS = `
 listen_addresses = '127.0.0.1'
 port = ${PORT}
@@ -55,7 +52,7 @@ function output(command, args, options = {}) {
   return (stdout ?? '').trim()
 }
 
-/** PostgreSQL refuses root, so root runs it as the user postgres. */
+/** PostgreSQL refuses to run as root, so root runs it as the user postgres. */
 function asOwner(command, args, options = {}) {
   const [first, ...rest] = isRoot ? ['runuser', '-u', 'postgres', '--', command, ...args] : [command, ...args]
   return output(first, rest, { cwd: FOLDER, ...options })
@@ -89,10 +86,10 @@ function isRunning() {
   }
 }
 
-/** Makes the cluster if it is not there and starts it if it is not running. */
+/** Creates the cluster if it does not exist, and starts it if it is not running. */
 export function startCluster() {
   if (!existsSync(DATA)) create()
-  // The server inherits what pg_ctl has, so its output must not be a pipe that somebody waits for.
+  // The server inherits the output of pg_ctl, so that must not be a pipe that somebody reads to its end.
   if (!isRunning())
     asOwner(program('pg_ctl'), ['-D', DATA, '-w', '-t', '60', '-l', join(FOLDER, 'log'), 'start'], {
       stdio: ['ignore', 'ignore', 'ignore'],
@@ -103,10 +100,10 @@ export function stopCluster() {
   if (existsSync(DATA) && isRunning()) asOwner(program('pg_ctl'), ['-D', DATA, '-w', '-m', 'fast', 'stop'])
 }
 
-/** Process of the server, whose children are its sessions. */
+/** Process id of the server. Its children are its sessions. */
 export const serverProcess = () => Number(readFileSync(join(DATA, 'postmaster.pid'), 'utf8').split('\n')[0])
 
-/** Runs statements and gives what they print: rows as lines, values with `|` between them. */
+/** Runs statements and returns the output of psql: one line per row, values separated by `|`. */
 export const psql = (input, database) =>
   output(program('psql'), ['-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-d', urlOf(database)], { input })
 export const psqlCommand = database => [

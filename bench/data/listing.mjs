@@ -29,7 +29,7 @@ const HOMES = ['Single Family Residence', 'Single Family Residence', 'Condominiu
 
 const money = x => (Math.round(x * 100) / 100).toFixed(2)
 
-/** A collection of `min` to `max` values as PostgreSQL writes one. */
+/** Returns a collection of `min` to `max` values in PostgreSQL's notation. */
 function some(name, min, max, decay = 0.72) {
   const values = CHOICES[name]
   const taken = new Set()
@@ -50,7 +50,7 @@ export function pickCity() {
   return CITIES[BOUNDS.findIndex(bound => bound >= at)]
 }
 
-/** Row `i` of Property, by column. */
+/** Returns row `i` of Property by column. */
 export function toListing(i) {
   const photos = mediaCount(i)
   begin(4, i)
@@ -156,7 +156,7 @@ function toBuilding({ type, subtype, beds, area }) {
   } // biome-ignore format: by subject
 }
 
-/** How many values each collection has, and how fast the rare ones fade. */
+/** Size of each collection, and the decay of rare values. */
 const COLLECTIONS = [
   ['Levels', 1, 1], ['ArchitecturalStyle', 0, 2], ['ConstructionMaterials', 0, 3, 0.7], ['Roof', 0, 1], ['FoundationDetails', 0, 1], ['Basement', 0, 2], ['Flooring', 0, 3],
   ['Appliances', 0, 6, 0.8], ['InteriorFeatures', 0, 6, 0.85], ['ExteriorFeatures', 0, 2], ['LotFeatures', 0, 3], ['ParkingFeatures', 0, 3], ['PatioAndPorchFeatures', 0, 2],

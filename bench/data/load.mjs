@@ -12,7 +12,7 @@ const quote = name => `"${name}"`
 const copyFrom = (table, columns = namesOf(table)) =>
   `COPY ${quote(table)} (${columns.map(quote).join(', ')}) FROM STDIN;\n`
 
-/** How many listings a database was loaded with; 0: it is not there, or was not finished. */
+/** Returns the number of listings in a loaded database, or 0 if it is missing or incomplete. */
 function loadedIn(database) {
   try {
     return Number(psql('SELECT listings FROM bench_info', database))
@@ -38,8 +38,8 @@ async function copy(database, table, columns, part) {
 }
 
 /**
- * Halves of the listings and the small tables go side by side: PostgreSQL works on one connection with one
- * core, and is slower than this program.
+ * Loads two halves of the listings and the small tables in parallel, because PostgreSQL uses one core per
+ * connection.
  */
 async function copyAll(database, listings, columnsOf) {
   const generated = Math.min(listings, GENERATED)
@@ -66,8 +66,8 @@ async function loadShared(listings) {
 }
 
 /**
- * The rows refer to one another as they should and bring their times with them; only the columns that the
- * database makes of others are left for it to make.
+ * Disables triggers and foreign keys. The rows are consistent and contain their times. The database only
+ * computes generated columns.
  */
 const QUIET = `${names.map(table => `ALTER TABLE ${quote(table)} DISABLE TRIGGER ALL`).join('; ')};
   DO $$ DECLARE name text; BEGIN
@@ -78,9 +78,9 @@ const QUIET = `${names.map(table => `ALTER TABLE ${quote(table)} DISABLE TRIGGER
 const LOUD = names.map(table => `ALTER TABLE ${quote(table)} ENABLE TRIGGER ALL`).join('; ')
 
 /**
- * The tables of the service, by its own migrations, with the rows as an import leaves them. The change log
- * holds no event for a loaded row: no workload reads it, and a million of them would only take time. Indexes
- * are made anew after loading, which is faster and leaves them as full as those of the others.
+ * Creates the tables of the service with its migrations, and the rows as an import leaves them, but without
+ * events: no workload reads them, and a million would take time. Indexes are rebuilt after loading, which is
+ * faster and fills them like those of the other servers.
  */
 async function loadService(listings) {
   recreate(SERVICE)
@@ -104,7 +104,7 @@ async function loadService(listings) {
   finish(SERVICE, listings)
 }
 
-/** Loads what is not loaded yet; both databases hold the same rows. */
+/** Loads databases that are not loaded. Both contain the same rows. */
 export async function load(listings, say) {
   for (const [database, fill] of [
     [SHARED, loadShared],
@@ -116,13 +116,12 @@ export async function load(listings, say) {
   }
 }
 
-/** Nobody is to be measured with a cold cache. */
+/** Warms the cache for all servers. */
 const PREWARM = `CREATE EXTENSION IF NOT EXISTS pg_prewarm; SELECT sum(pg_prewarm(oid)) FROM pg_class WHERE relkind IN ('r', 'i', 't') AND relnamespace IN ('public'::regnamespace, 'pg_toast'::regnamespace)`
 
 /**
- * Gives the listings that writes of an earlier run have changed the values they were loaded with, in both
- * databases: a write moves a listing to the end of the order by time, and the servers would be compared on
- * different pages.
+ * Restores the listings that writes of an earlier run have changed, in both databases. A write moves a
+ * listing to the end of the order by time, so servers would otherwise be compared on different pages.
  */
 export function restore(numbers) {
   const columns = namesOf('Property').map(quote)

@@ -1,12 +1,11 @@
 import { psql } from './cluster.mjs'
 
-// Many listings out of fewer: to generate each of two millions, and to have the service make its texts, would
-// take hours.
+// Multiplies listings. Generating millions one by one, with their search texts, would take hours.
 
-/** Listings that are generated; more are copies of these. */
+/** Number of generated listings. Others are copies of these. */
 export const GENERATED = 200_000
 
-/** The columns that begin with the key of a listing. */
+/** Columns that begin with the key of a listing. */
 const KEYED = {
   Property: ['ListingKey'],
   PropertyText: ['ListingKey'],
@@ -15,14 +14,14 @@ const KEYED = {
 }
 
 /**
- * The key of a copy: its number is that of the first one and so many thousands more, in the same nine digits.
+ * Returns the SQL for the key of a copy: the number of the original plus an offset, in the same nine digits.
  */
 const toKey = column =>
   `'L' || lpad((substr("${column}", 2, 9)::int + copy * ${GENERATED})::text, 9, '0') || substr("${column}", 11)`
 
 function toValue(table, column) {
   if (KEYED[table].includes(column)) return toKey(column)
-  // No two listings have changed at the same time, so that pages by time are as long as ever.
+  // Distinct times, so that pages by time keep their length.
   if (column === 'ModificationTimestamp') return `"${column}" + copy * interval '1 millisecond'`
   return column === 'Document'
     ? `replace("${column}", '"ListingKey":"' || "ListingKey" || '"', '"ListingKey":"' || (${toKey('ListingKey')}) || '"')`
@@ -38,8 +37,8 @@ const columnsOf = (table, database) =>
     .filter(name => name !== '')
 
 /**
- * Copies the generated listings with their media, rooms and texts until there are so many, under keys and
- * times of their own and otherwise as they are, with what the service has made of them. Triggers do not run.
+ * Copies the generated listings with their media, rooms and texts, up to a number, under new keys and times.
+ * Stored documents are copied too. Triggers do not run.
  */
 export function multiply(database, listings) {
   const copies = Math.ceil(listings / GENERATED) - 1

@@ -1,7 +1,7 @@
 import { aside, begin, int, pick } from './random.mjs'
 import { FIRST_NAMES, LAST_NAMES, OFFICE_FIRST, OFFICE_SECOND } from './words.mjs'
 
-// Names and keys that several tables repeat.
+// Names and keys that occur in several tables.
 
 export const MEMBERS = 5000
 export const OFFICES = 500
@@ -21,13 +21,13 @@ export const memberName = i =>
     return [pick(FIRST_NAMES), pick(LAST_NAMES)]
   })
 
-/** Photos of a listing: its row holds their number. */
+/** Number of photos of a listing, as in its row. */
 export function mediaCount(i) {
   begin(5, i)
   return int(3, 10)
 }
 
-/** Nothing is later than the end of the data. */
+/** No record is later than the end of the data. */
 export const timestamp = ms => new Date(Math.min(ms, END)).toISOString()
 export const date = ms => timestamp(ms).slice(0, 10)
 export { DAY, END }

@@ -1,10 +1,10 @@
-// Numbers that look random and are the same every time: a row depends on the seed, its table and its number,
-// not on how many rows there are.
+// Reproducible random numbers. A row depends on the seed, its table and its number, not on the number of
+// rows.
 
 const SEED = 7
 let state = 0
 
-/** From 0 to below 1 (the generator known as mulberry32). */
+/** Returns a number from 0 (inclusive) to 1 (exclusive), by the generator mulberry32. */
 export function random() {
   state = (state + 0x6d2b79f5) | 0
   let t = Math.imul(state ^ (state >>> 15), 1 | state)
@@ -12,20 +12,20 @@ export function random() {
   return ((t ^ (t >>> 14)) >>> 0) / 4294967296
 }
 
-/** Begins the numbers of one row. */
+/** Seeds the numbers of a row. */
 export function begin(table, row) {
   state = Math.imul(SEED * 31 + table, 0x9e3779b1) ^ Math.imul(row + 1, 0x85ebca6b)
   random()
   random()
 }
 
-/** Begins the numbers of a workload. */
+/** Seeds the numbers of a workload. */
 export function beginNamed(name) {
   state = 12345
   for (const c of name) state = (Math.imul(state, 31) + c.charCodeAt(0)) | 0
 }
 
-/** Makes something with numbers of its own, and goes on with those that were under way. */
+/** Runs a function with a separate random state, and restores the current one. */
 export function aside(make) {
   const kept = state
   const made = make()
@@ -38,7 +38,7 @@ export const pick = list => list[Math.floor(random() * list.length)]
 export const chance = share => random() < share
 export const maybe = (share, make) => (chance(share) ? make() : null)
 export const gauss = () => Math.sqrt(-2 * Math.log(random() + 1e-12)) * Math.cos(6.283185307 * random())
-/** The first value whose bound lies above a random number. */
+/** Returns the first value whose bound is above a random number. */
 export function share(bounds) {
   const u = random()
   return bounds.find(([bound]) => u < bound)[1]

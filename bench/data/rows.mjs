@@ -16,7 +16,7 @@ import {
 } from './people.mjs'
 import { begin, chance, int, maybe, pick } from './random.mjs'
 
-// The rows of the benchmark, table by table, as objects by column. A column that is left out is null.
+// Rows of the benchmark as objects by column. A missing column is null.
 
 const lately = () => timestamp(END - int(1, 900) * DAY)
 
@@ -72,12 +72,12 @@ function* toRooms(i) {
 
 const MAKERS = { Office: toOffice, Member: toMember, Property: toListing, Media: toMedia, Rooms: toRooms }
 
-/** What a table tells of listings, or of members or offices: those from one number to before another. */
+/** Returns the number of rows of a table. Number ranges include the first and exclude the last. */
 export const countOf = (table, listings) => ({ Office: OFFICES, Member: MEMBERS })[table] ?? listings
 
 /**
- * All that belongs to one number is made before anything is handed out: other tables may be under way, with
- * the same random numbers.
+ * Generates all rows of a number before yielding any, because the consumer may use the same random state for
+ * another table.
  */
 function* each(table, from, to) {
   for (let i = from; i < to; i++) {
@@ -88,16 +88,16 @@ function* each(table, from, to) {
 }
 
 const NULL = String.raw`\N`
-// Few values hold a backslash: looking first halves the time of a load.
+// Few values contain a backslash. Checking first halves the time of a load.
 const toCopy = value =>
   typeof value === 'string' && value.includes('\\') ? value.replaceAll('\\', String.raw`\\`) : (value ?? NULL)
 
-/** A row in the text format of PostgreSQL's COPY. */
+/** Renders a row in the text format of COPY. */
 export const toCopyLine = (row, columns) => `${columns.map(name => toCopy(row[name])).join('\t')}\n`
 
 const PIECE = 2 ** 18
 
-/** The same for a part of a table, in pieces of a quarter of a megabyte. */
+/** Renders a part of a table in the text format of COPY, in chunks of 256 KB. */
 export function* toCopyText(table, columns, { from, to }) {
   let text = ''
   for (const row of each(table, from, to)) {

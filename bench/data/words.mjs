@@ -1,8 +1,8 @@
-// The words that rows are made of.
+// Words for generated rows.
 
 const list = text => text.split('|')
 
-/** City, state, county, median price, latitude and longitude; weights fall by rank. */
+/** City, state, county, median price, latitude and longitude. Earlier cities have larger weights. */
 export const CITIES = list(
   'Austin,TX,Travis,520,30.27,-97.74|Houston,TX,Harris,340,29.76,-95.37|Dallas,TX,Dallas,410,32.78,-96.80|Toronto,ON,York,980,43.65,-79.38|Phoenix,AZ,Maricopa,430,33.45,-112.07|San Diego,CA,San Diego,910,32.72,-117.16|Denver,CO,Denver,590,39.74,-104.99|Miami,FL,Miami-Dade,560,25.76,-80.19|Chicago,IL,Cook,350,41.88,-87.63|Seattle,WA,King,840,47.61,-122.33|Atlanta,GA,Fulton,400,33.75,-84.39|Portland,OR,Multnomah,540,45.52,-122.68|Tampa,FL,Hillsborough,390,27.95,-82.46|Charlotte,NC,Mecklenburg,410,35.23,-80.84|Nashville,TN,Davidson,460,36.16,-86.78|Raleigh,NC,Wake,430,35.78,-78.64|Columbus,OH,Franklin,280,39.96,-83.00|Minneapolis,MN,Hennepin,330,44.98,-93.27|San Antonio,TX,Bexar,290,29.42,-98.49|Orlando,FL,Orange,380,28.54,-81.38|Mississauga,ON,Peel,930,43.59,-79.64|Las Vegas,NV,Clark,420,36.17,-115.14|Sacramento,CA,Sacramento,490,38.58,-121.49|Boise,ID,Ada,480,43.62,-116.20|Ottawa,ON,Ottawa,640,45.42,-75.70|Tucson,AZ,Pima,320,32.22,-110.97|Omaha,NE,Douglas,270,41.26,-95.93|Kansas City,MO,Jackson,250,39.10,-94.58|St. Louis,MO,St. Louis,210,38.63,-90.20|Salt Lake City,UT,Salt Lake,530,40.76,-111.89|Albuquerque,NM,Bernalillo,310,35.08,-106.65|Louisville,KY,Jefferson,240,38.25,-85.76|Richmond,VA,Henrico,350,37.54,-77.44|Hamilton,ON,Hamilton,760,43.26,-79.87|El Paso,TX,El Paso,240,31.76,-106.49|Fort Worth,TX,Tarrant,340,32.76,-97.33|Milwaukee,WI,Milwaukee,220,43.04,-87.91|Spokane,WA,Spokane,370,47.66,-117.43|Boulder,CO,Boulder,870,40.01,-105.27|Naples,FL,Collier,690,26.14,-81.79',
 ).map(x => {
@@ -35,7 +35,7 @@ export const OFFICE_SECOND = list('Realty|Homes|Real Estate|Properties|Brokers|R
 export const AREAS = list('North|South|East|West|Central|Downtown|Lakeside|Hills')
 export const SUBDIVISIONS = list('Park|Estates|Village|Commons|Crossing|Meadows|Landing|Place')
 
-/** Values of the collections, the common ones first: how often one is taken falls off geometrically. */
+/** Values of the collections, the most common first. Probability decreases geometrically. */
 export const CHOICES = {
   ConstructionMaterials: list(
     'Frame|Brick|Vinyl Siding|Stucco|Wood Siding|Stone|Brick Veneer|Cement Siding|Block|Concrete|Fiber Cement|Aluminum Siding|HardiPlank Type|Cedar|Steel Siding|Log|Adobe|Straw',

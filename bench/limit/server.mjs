@@ -4,15 +4,15 @@ import pg from 'pg'
 import { WIDE } from '../data/tables.mjs'
 import { STATEMENTS, updateOf } from './statements.mjs'
 
-// What this machine can do at most: node:http, a pool of pg, prepared statements, bytes passed on. It reads
-// no query language, knows no tokens and checks nothing but a member. What it is asked for stands in the
-// path: /limit/NAME?values.
+// The limit of the machine: node:http, a pool of pg, prepared statements, and result bytes that are passed
+// on. It parses no query language and no tokens, and checks only that a member exists. The path names
+// statement and values: /limit/NAME?values.
 
 const PORT = Number(process.env.PORT)
 const openPool = options =>
   new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 10, options, idleTimeoutMillis: 0 })
 const prepared = openPool('-c timezone=UTC')
-// Where the best plan depends on the value, each value gets its own; for the others one plan serves all.
+// These statements are planned for each value. The others use one generic plan.
 const planned = openPool('-c timezone=UTC -c plan_cache_mode=force_custom_plan')
 const PLANNED = new Set(['list-200-status', 'filter-functions', 'any-lambda'])
 

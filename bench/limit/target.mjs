@@ -17,7 +17,7 @@ const withoutHost = link => link.replace(/^https?:\/\/[^/]+/, '')
 const first = ({ size }) => ask('page', { size })
 const next = answer => answer['@odata.nextLink'] && { path: withoutHost(answer['@odata.nextLink']) }
 
-/** The values stand in the order of the parameters of each statement. */
+/** Values in the order of the parameters of each statement. */
 export const forms = {
   limit: {
     'by-key': ({ key }) => ask('by-key', { key }),

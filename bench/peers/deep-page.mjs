@@ -1,8 +1,8 @@
 import { psql, SHARED } from '../data/cluster.mjs'
 
 /**
- * Key of the last record before a page, for servers whose cursor is a key and which take minutes to walk
- * there.
+ * Returns the key of the last record before a page, for servers with key cursors. Following their links would
+ * take minutes.
  */
 export const keyBefore = ({ page, size }) =>
   psql(

@@ -3,8 +3,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isRequired, KEY, TABLES } from '../data/tables.mjs'
 
-// A Prisma schema for the shared tables, and its client: nothing is downloaded, the query engine is
-// WebAssembly inside the package.
+// A Prisma schema for the shared tables, and its client. Nothing is downloaded: the query engine is
+// WebAssembly in the package.
 
 export const toCamel = name => name.replace(/^[A-Z]+(?=[A-Z][a-z])|^[A-Z]+/, letters => letters.toLowerCase())
 
@@ -47,7 +47,7 @@ function toSchema(rename) {
   return `generator client {\n  provider = "prisma-client"\n  output = "./generated"\n  previewFeatures = ["relationJoins"]\n}\ndatasource db {\n  provider = "postgresql"\n}\n${models.join('\n')}`
 }
 
-/** Writes the schema, with names in camel case or as they are, and makes client.mjs of it. */
+/** Writes the schema, with camel-case or original names, and generates client.mjs. */
 export function generateClient(cwd, env, rename = name => name) {
   mkdirSync(join(cwd, 'prisma'), { recursive: true })
   writeFileSync(join(cwd, 'prisma/schema.prisma'), toSchema(rename))
@@ -55,7 +55,7 @@ export function generateClient(cwd, env, rename = name => name) {
     join(cwd, 'prisma.config.mjs'),
     `export default { schema: 'prisma/schema.prisma', datasource: { url: process.env.DATABASE_URL } }\n`,
   )
-  // `generate` looks for an engine that it does not use: any existing file will do.
+  // `generate` requires an engine file but does not use it. Any existing file is accepted.
   const quiet = {
     ...env,
     PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,

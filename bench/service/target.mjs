@@ -5,8 +5,8 @@ import { SERVICE } from '../data/cluster.mjs'
 import { toGraphQLForms } from '../forms-graphql.mjs'
 import { toODataForms } from '../forms-odata.mjs'
 
-// The service as its users run it: nothing is switched off. The token may see and write every listing, so
-// that it gets the rows that the others get, who know no tokens.
+// The service with its normal settings. The token may read and write every listing, so that all servers
+// return the same rows.
 
 const home = fileURLToPath(new URL('../../', import.meta.url))
 const env = { JWT_SECRET: randomBytes(32).toString('hex'), LOG_LEVEL: 'info' }

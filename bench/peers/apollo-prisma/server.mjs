@@ -1,6 +1,6 @@
-// A typical Apollo Server 5 + Prisma 7 project: schema first, plain resolvers, relations through Prisma's
-// batched fluent API. Better than many: only the asked columns are selected (SELECT=0 reads whole rows). env:
-// PORT, DATABASE_URL, POOL, FIELDS (json), SELECT
+// A typical project with Apollo Server 5 and Prisma 7: schema first, plain resolvers, relations through
+// Prisma's batched fluent API. It selects only the requested columns (SELECT=0 reads complete rows).
+// env: PORT, DATABASE_URL, POOL, FIELDS (json), SELECT
 
 import { createHash } from 'node:crypto'
 import { ApolloServer } from '@apollo/server'

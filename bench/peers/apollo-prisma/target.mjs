@@ -80,7 +80,7 @@ export const forms = {
   },
 }
 
-/** What the server makes its schema of. */
+/** Fields of the generated schema. */
 const toFields = ([table, columns]) => [
   table,
   columns.map(column => [toCamel(column.name), column.type, isRequired(table, column), column.name]),

@@ -4,8 +4,8 @@ import { clusterPort, psql, SHARED } from '../../data/cluster.mjs'
 import { isRequired, KEY, TABLES } from '../../data/tables.mjs'
 import { toODataForms, withConstant } from '../../forms-odata.mjs'
 
-// SAP CAP. It writes names in lower case and keeps collections as jsonb: views in a schema of its own stand
-// between it and the shared tables.
+// SAP CAP. It uses lower-case names and stores collections as jsonb, so views in a separate schema map them
+// to the shared tables.
 
 const ROOT = '/odata/v4/svc'
 const odata = toODataForms(ROOT)
@@ -14,7 +14,7 @@ export const forms = {
   cap: {
     ...odata,
     'filter-functions': withConstant(odata['filter-functions']),
-    // Its next links count records, so page 1,000 is asked for at once.
+    // Its next links contain a row count, so page 1,000 can be requested directly.
     'page-1000': values => ({
       path: `${odata['page-1'](values).path}&$skip=${(values.page - 1) * values.size}`,
     }),
@@ -56,12 +56,12 @@ function toViews([table, columns]) {
 const inserted = TABLES.Property.filter(column => isRequired('Property', column) && column.type !== 'c').map(
   ({ name }) => name,
 )
-/** It inserts through the view, every column, collections as text. */
+/** It inserts every column through the view, with collections as text. */
 const INSERTS = `CREATE FUNCTION cap.ins() RETURNS trigger LANGUAGE plpgsql AS $f$ BEGIN INSERT INTO public."Property" (${inserted.map(name => `"${name}"`)})
   VALUES (${inserted.map(name => `new.${name.toLowerCase()}`)}); RETURN new; END $f$; CREATE TRIGGER ins INSTEAD OF INSERT ON cap.property FOR EACH ROW EXECUTE FUNCTION cap.ins();
   DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_cast WHERE castsource = 'text'::regtype AND casttarget = 'jsonb'::regtype) THEN CREATE CAST (text AS jsonb) WITH INOUT AS ASSIGNMENT; END IF; END $$;`
 /**
- * It orders as OData says, null lowest, which needs indexes of its own: every server's writes pay for them.
+ * It sorts null lowest, as OData requires, and needs indexes for that. All servers pay for them in writes.
  */
 const INDEXES = `CREATE INDEX IF NOT EXISTS cap_1 ON "Property" ("City","ListPrice" NULLS FIRST,"ListingKey" NULLS FIRST);
   CREATE INDEX IF NOT EXISTS cap_2 ON "Property" ("StandardStatus","ModificationTimestamp" NULLS FIRST,"ListingKey" NULLS FIRST);

@@ -1,4 +1,5 @@
-// The usual hand-made OData route: Express 5, a URL parser from npm, its tree turned into Prisma arguments.
+// A typical hand-written OData route: Express 5 and a URL parser from npm, whose syntax tree is converted to
+// Prisma arguments.
 // env: PORT, DATABASE_URL, POOL, COLUMNS (json)
 
 import { createHash } from 'node:crypto'

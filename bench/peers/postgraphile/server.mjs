@@ -1,4 +1,5 @@
-// PostGraphile 5 with the Amber preset and the connection filter plugin. env: PORT, DATABASE_URL, POOL
+// PostGraphile 5 with the Amber preset and the connection filter plugin.
+// env: PORT, DATABASE_URL, POOL
 import { createServer } from 'node:http'
 import { postgraphile } from 'postgraphile'
 import { makePgService } from 'postgraphile/adaptors/pg'

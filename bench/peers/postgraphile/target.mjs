@@ -2,8 +2,8 @@ import { SHARED } from '../../data/cluster.mjs'
 import { AGENT, MEDIA, NARROW, ROOMS, WIDE } from '../../data/tables.mjs'
 import { graphql } from '../../forms-graphql.mjs'
 
-// Names are those that PostGraphile derives from the tables. It knows no rule for the member of a change, and
-// its client sends the time of it.
+// Names that PostGraphile derives from the tables. It does not check the member of a change, and its client
+// sends the time of the change.
 
 const toName = text =>
   text.replace(/([A-Z]+)(?=[A-Z][a-z]|$)|[A-Z][a-z0-9]*/g, (word, _, at) =>
@@ -91,7 +91,7 @@ export const forms = {
   },
 }
 
-/** It wants a newer Node than ours, which comes as a package. */
+/** It requires a newer Node, which is installed as a package. */
 export const server = {
   name: 'postgraphile',
   port: 4822,

@@ -30,6 +30,7 @@ import { createODataHandler } from './odata/router.js'
 import { createCursorSeal } from './query/cursor.js'
 import { loadSampleIfEmpty } from './sample/fill.js'
 import { ChangeService } from './service/changes.js'
+import { ExportService } from './service/export.js'
 import { ReadService } from './service/reading.js'
 import { WriteService } from './service/writing.js'
 
@@ -202,7 +203,12 @@ const createUpgradeHandler =
 function createServices(
   config: Config,
   database: Database,
-): { readonly reading: ReadService; readonly writing: WriteService; readonly changes: ChangeService } {
+): {
+  readonly reading: ReadService
+  readonly exports: ExportService
+  readonly writing: WriteService
+  readonly changes: ChangeService
+} {
   const { pageSize, pageSizeMax, expandPageMax, topIsTotal, nonDisclosure, poolSize } = config
   const limits = { pageSize, pageSizeMax, expandPageMax, topIsTotal, expandDepth: MAX_EXPAND_DEPTH }
   const dependencies = {
@@ -214,6 +220,7 @@ function createServices(
   const reading = new ReadService(dependencies)
   return {
     reading,
+    exports: new ExportService(dependencies),
     writing: new WriteService({ database, reading, config }),
     changes: new ChangeService({ ...dependencies, feed: createChangeFeed(database), poolSize }),
   }

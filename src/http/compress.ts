@@ -1,4 +1,4 @@
-import compression from 'compression'
+import compression, { type CompressionFilter } from 'compression'
 import type { RequestHandler } from 'express'
 import type { Config } from '../config/config.js'
 
@@ -8,7 +8,7 @@ import type { Config } from '../config/config.js'
  * 0.9 ms, a fifth larger). The default quality of 11 takes half a second.
  */
 export function compressResponses({ compressMinBytes }: Pick<Config, 'compressMinBytes'>): RequestHandler {
-  const compress = compression({ threshold: compressMinBytes })
+  const compress = compression({ threshold: compressMinBytes, filter: isCompressible })
   return (req, res, next) => {
     if (req.headers['accept-encoding'] !== undefined) return compress(req, res, next)
     // Without Accept-Encoding, the response is not wrapped, which saves time.
@@ -16,3 +16,7 @@ export function compressResponses({ compressMinBytes }: Pick<Config, 'compressMi
     next()
   }
 }
+
+/** The package does not know newline-delimited JSON. */
+const isCompressible: CompressionFilter = (req, res) =>
+  String(res.getHeader('Content-Type')).startsWith('application/x-ndjson') || compression.filter(req, res)

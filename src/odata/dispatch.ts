@@ -5,7 +5,7 @@ import { checkQueryStringLength } from '../http/limits.js'
 import type { ParseLimits } from '../language/parse-limits.js'
 import { memoize } from '../query/memoize.js'
 import type { ODataRequest, ODataServices, RequestBody } from './protocol/request.js'
-import { noContent, type ODataResponse } from './protocol/response.js'
+import { noContent, type ODataResponse, type StreamedODataResponse } from './protocol/response.js'
 import { checkVersions, negotiateVersion } from './protocol/version.js'
 import { type ResourceRoutes, withRoutes } from './routes.js'
 import { readQueryOptions } from './url/query-options.js'
@@ -74,7 +74,7 @@ const parseLimitsOf = memoize(function parseLimitsOf({
 export async function dispatchRequest(
   { method, path, request }: ParsedODataRequest,
   service: ODataServices,
-): Promise<ODataResponse> {
+): Promise<ODataResponse | StreamedODataResponse> {
   return withRoutes(path, (routes, place) =>
     method === 'OPTIONS'
       ? noContent({ Allow: allowedMethodsOf(routes).join(', ') })

@@ -8,6 +8,7 @@ import { verifiedTokenOf } from '../http/auth/verified-token.js'
 import { baseUrl } from '../http/base-url.js'
 import { checkMediaType, readBody, readJsonObject } from '../http/body.js'
 import { openRequestScope } from '../http/request-scope.js'
+import type { ExportService } from '../service/export.js'
 import type { ReadService } from '../service/reading.js'
 import type { WriteService } from '../service/writing.js'
 import { type BatchConfig, handleBatch } from './batch/batch.js'
@@ -79,7 +80,10 @@ async function handleRequest(
     config,
   )
   if (parsed.path.kind !== 'batch' || method !== 'POST')
-    return dispatchRequest(parsed, new ScopedServices(scope, options))
+    return dispatchRequest(
+      parsed,
+      new ScopedServices(scope, options, () => options.verifier.authenticate(authorization)),
+    )
   const batchBody = {
     json: () => readJsonObject(req, config.maxBatchBytes),
     bytes: () => readBody(req, config.maxBatchBytes),
@@ -93,10 +97,16 @@ async function handleRequest(
 
 /** The services as one request uses them: in its turn among all clients, until it is aborted. */
 class ScopedServices implements ODataServices {
+  /** @param verifyToken fails when the token is no longer accepted. Undefined in a batch, which has no exports. */
   constructor(
     private readonly scope: RequestScope,
     private readonly services: ODataServices,
+    private readonly verifyToken?: () => Promise<unknown>,
   ) {}
+
+  get exports(): ExportService | undefined {
+    return this.verifyToken && this.services.exports?.forRequest(this.scope, this.verifyToken)
+  }
 
   get reading(): ReadService {
     return this.services.reading.forRequest(this.scope)

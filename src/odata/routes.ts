@@ -4,7 +4,7 @@ import { getEntityById, getPropertyValue, getRecord, getRecordReference } from '
 import { createRecord, deleteRecord, patchRecord, replaceRecord } from './handlers/write-record.js'
 import { getMetadataDocument, getOpenApiDocument, getServiceDocument } from './metadata/service-document.js'
 import type { ODataRequest, ODataServices } from './protocol/request.js'
-import type { ODataResponse } from './protocol/response.js'
+import type { ODataResponse, StreamedODataResponse } from './protocol/response.js'
 import { readQueryOptions } from './url/query-options.js'
 import type { CollectionPath, RecordPath, ResourcePath, ValuePath } from './url/resource-path.js'
 
@@ -13,7 +13,8 @@ type RouteHandler<P> = (
   request: ODataRequest,
   path: P,
   service: ODataServices,
-) => ODataResponse | Promise<ODataResponse>
+) => RouteResponse | Promise<RouteResponse>
+type RouteResponse = ODataResponse | StreamedODataResponse
 export type ResourceRoutes<P> = { readonly [M in RouteMethod]?: RouteHandler<P> }
 
 /**
@@ -43,7 +44,7 @@ export function withRoutes<R>(path: ResourcePath, callback: <P>(routes: Resource
 
 const withOptionsInBody =
   <P>(
-    read: (request: ODataRequest, path: P, service: ODataServices) => Promise<ODataResponse>,
+    read: (request: ODataRequest, path: P, service: ODataServices) => Promise<RouteResponse>,
   ): RouteHandler<P> =>
   (request, path, service) =>
     readWithOptionsInBody(request, path, service, read)
@@ -102,8 +103,8 @@ export async function readWithOptionsInBody<P>(
   request: ODataRequest,
   path: P,
   service: ODataServices,
-  read: (request: ODataRequest, path: P, service: ODataServices) => Promise<ODataResponse>,
-): Promise<ODataResponse> {
+  read: (request: ODataRequest, path: P, service: ODataServices) => Promise<RouteResponse>,
+): Promise<RouteResponse> {
   const rawQuery = [request.rawQuery, toQueryString(await request.readText())]
     .filter(part => part !== '')
     .join('&')

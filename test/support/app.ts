@@ -155,6 +155,9 @@ function toTestResponse(
     Object.entries(headers).map(([name, value]) => [name, value === undefined ? undefined : String(value)]),
   )
   const isJson =
-    /json/.test(flat['content-type'] ?? '') && flat['content-encoding'] === undefined && text !== ''
+    !flat['content-type']?.includes('ndjson') &&
+    /json/.test(flat['content-type'] ?? '') &&
+    flat['content-encoding'] === undefined &&
+    text !== ''
   return { status, headers: flat, text, json: isJson ? JSON.parse(text) : undefined }
 }

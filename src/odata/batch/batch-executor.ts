@@ -115,7 +115,11 @@ export class BatchExecutor {
         const attemptReferences = new Map(this.#references)
         return {
           answers: await each(authenticated, one =>
-            this.#executeRequest(one, { reading: services.reading, writing }, attemptReferences),
+            this.#executeRequest(
+              one,
+              { reading: services.reading, writing, exports: undefined },
+              attemptReferences,
+            ),
           ),
           known: attemptReferences,
         }
@@ -189,7 +193,9 @@ export class BatchExecutor {
       { ...authenticated, headers: resolveETagReferences(authenticated.headers, references) },
       references,
     )
-    const { body, ...answer } = await dispatchRequest(parsed, service)
+    const response = await dispatchRequest(parsed, service)
+    if ('chunks' in response) throw new Error('A batch has no exports')
+    const { body, ...answer } = response
     registerSuccess(request, parsed, answer, references)
     const headers = { 'OData-Version': parsed.request.version, ...answer.headers }
     return { ...answer, headers, ...(body !== undefined && request.method !== 'HEAD' && { body }) }

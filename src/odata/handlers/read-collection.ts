@@ -10,23 +10,32 @@ import {
   toRecordRepresentation,
   toValueRepresentation,
 } from '../protocol/json-body.js'
-import { checkAcceptsText, negotiateJsonFormat } from '../protocol/negotiate.js'
+import { checkAcceptsText, negotiateExportFormat, negotiateJsonFormat } from '../protocol/negotiate.js'
 import { readPreferences } from '../protocol/prefer.js'
 import { readKeyFromJson, toCanonicalUrl, toKeySelectItem, toSelectList } from '../protocol/record-url.js'
 import { type ODataRequest, type ODataServices, requestedFormatOf } from '../protocol/request.js'
-import { jsonResponse, type ODataResponse, textResponse } from '../protocol/response.js'
+import {
+  jsonResponse,
+  type ODataResponse,
+  type StreamedODataResponse,
+  textResponse,
+} from '../protocol/response.js'
 import { encodeRawBytes } from '../url/encoding.js'
 import { parsePageQuery, type ResourceKind, toNextLinkQuery } from '../url/query-options.js'
 import type { CollectionPath } from '../url/resource-path.js'
+import { exportCollection } from './export-collection.js'
 
-/** Returns a page of an entity set or of related records (Part 1, 11.2.6). */
+/** Returns a page of an entity set or of related records (Part 1, 11.2.6), or all of them as an export. */
 export async function getCollection(
   request: ODataRequest,
   path: CollectionPath,
-  { reading }: ODataServices,
-): Promise<ODataResponse> {
-  const format = negotiateJsonFormat(requestedFormatOf(request))
+  { reading, exports }: ODataServices,
+): Promise<ODataResponse | StreamedODataResponse> {
+  const requested = requestedFormatOf(request)
   const pageQuery = readCollectionQuery(request, path, 'collection')
+  const exportFormat = exports && negotiateExportFormat(requested)
+  if (exportFormat) return exportCollection(request, path, { reading, exports }, pageQuery, exportFormat)
+  const format = negotiateJsonFormat(requested)
   const { page, headers } = await fetchPage(request, path, reading, {
     ...pageQuery,
     representation: toRecordRepresentation(format, request),

@@ -159,7 +159,7 @@ export const ENTITY_CONTAINER_ANNOTATIONS: readonly Annotation[] = [
       ReferencesAcrossChangeSetsSupported: true,
       EtagReferencesSupported: true,
       RequestDependencyConditionsSupported: false,
-      SupportedFormats: ['application/json', 'multipart/mixed'],
+      SupportedFormats: ['application/json', 'application/x-ndjson', 'text/csv', 'multipart/mixed'],
     }),
   ],
   ['Capabilities.QuerySegmentSupported', true],

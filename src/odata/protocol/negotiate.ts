@@ -20,7 +20,14 @@ export interface JsonFormat {
   readonly contentType: string
 }
 
+/** A format that holds a whole result instead of a page of it. */
+export type ExportFormat =
+  | { readonly kind: 'ndjson'; readonly json: JsonFormat }
+  | { readonly kind: 'csv'; readonly contentType: string }
+
 const JSON_TYPE = 'application/json'
+const NDJSON_TYPE = 'application/x-ndjson'
+const CSV_TYPE = 'text/csv'
 const XML_TYPE = 'application/xml'
 const TEXT_TYPE = 'text/plain'
 
@@ -28,6 +35,8 @@ const TEXT_TYPE = 'text/plain'
 const SHORT: ReadonlyMap<string, string> = new Map([
   ['json', JSON_TYPE],
   ['xml', XML_TYPE],
+  ['ndjson', NDJSON_TYPE],
+  ['csv', CSV_TYPE],
   ['atom', 'application/atom+xml'],
 ])
 
@@ -56,12 +65,44 @@ const MAX_CACHED_LENGTH = 500
 
 function selectJsonFormat(requested: RequestedFormat): JsonFormat {
   const [best] = acceptedRanges(readMediaRanges(requested), JSON_TYPE)
-  if (!best) return failNotAcceptable(requested, JSON_TYPE)
+  return best ? toJsonFormat(best, JSON_TYPE) : failNotAcceptable(requested, JSON_TYPE)
+}
+
+/** Matches every request that can prefer an export. Others are not parsed. */
+const MENTIONS_EXPORT = /ndjson|csv|text\/\*/i
+
+/**
+ * Returns the format of an export if the client prefers one to a page in JSON, or undefined. The type with the
+ * highest quality applies. Among equals, a type that the client names precedes one that a wildcard accepts,
+ * and JSON precedes the others.
+ */
+export function negotiateExportFormat(requested: RequestedFormat): ExportFormat | undefined {
+  if (!MENTIONS_EXPORT.test(requested.format ?? requested.accept ?? '')) return undefined
+  const ranges = readMediaRanges(requested)
+  const [best] = [JSON_TYPE, NDJSON_TYPE, CSV_TYPE]
+    .flatMap(type =>
+      acceptedRanges(ranges, type)
+        .slice(0, 1)
+        .map(range => ({ type, range })),
+    )
+    .sort((a, b) => b.range.quality - a.range.quality || Number(isNamed(b)) - Number(isNamed(a)))
+  if (best?.type === CSV_TYPE) return { kind: 'csv', contentType: `${CSV_TYPE};charset=utf-8` }
+  return best?.type === NDJSON_TYPE
+    ? { kind: 'ndjson', json: toJsonFormat(best.range, NDJSON_TYPE) }
+    : undefined
+}
+
+const isNamed = ({ type, range }: { readonly type: string; readonly range: MediaRange }): boolean =>
+  range.type === type
+
+/** Returns the JSON format of an accepted range. An export with the defaults has a bare type. */
+function toJsonFormat(best: MediaRange, type: string): JsonFormat {
   const wanted = best.parameters.get('metadata')?.toLowerCase()
   const metadata = wanted === 'none' || wanted === 'full' ? wanted : 'minimal'
   const ieee754Compatible = best.parameters.get('ieee754compatible')?.toLowerCase() === 'true'
   const charset = best.parameters.get('charset')?.toLowerCase() === 'utf-8'
-  const contentType = `${JSON_TYPE};odata.metadata=${metadata}${ieee754Compatible ? ';IEEE754Compatible=true' : ''}${charset ? ';charset=utf-8' : ''}`
+  const showsMetadata = type === JSON_TYPE || metadata !== 'minimal'
+  const contentType = `${type}${showsMetadata ? `;odata.metadata=${metadata}` : ''}${ieee754Compatible ? ';IEEE754Compatible=true' : ''}${charset ? ';charset=utf-8' : ''}`
   return { metadata, ieee754Compatible, contentType }
 }
 

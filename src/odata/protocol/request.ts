@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Actor } from '../../domain/actor.js'
 import type { JsonObject } from '../../domain/json.js'
 import type { ParseLimits } from '../../language/parse-limits.js'
+import type { ExportService } from '../../service/export.js'
 import type { ReadService } from '../../service/reading.js'
 import type { WriteService } from '../../service/writing.js'
 import type { QueryOptions } from '../url/query-options.js'
@@ -15,6 +16,8 @@ export const ODATA_PATH = '/odata'
 export interface ODataServices {
   readonly reading: ReadService
   readonly writing: WriteService
+  /** Undefined in a batch, whose responses are pages. */
+  readonly exports: ExportService | undefined
 }
 
 /**

@@ -65,6 +65,7 @@ export async function sendResponse(
   for (const name in response.headers) res.setHeader(name, response.headers[name] ?? '')
   // Node omits the content for HEAD and keeps its length.
   if (!('chunks' in response)) res.end(response.body)
+  else if (res.req.method === 'HEAD') res.end()
   else await pipeline(Readable.from(response.chunks), res).catch(ignorePrematureClose)
 }
 

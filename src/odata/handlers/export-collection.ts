@@ -1,0 +1,109 @@
+import { fail } from '../../errors/problem.js'
+import { NAMESPACE } from '../../model/model.js'
+import type { ExportService, RecordExport } from '../../service/export.js'
+import type { PageRequest, ReadService } from '../../service/reading.js'
+import { type CsvOptions, toCsvColumn, toCsvHeader, toCsvRow } from '../protocol/csv.js'
+import { renderPayloadObject, toRecordRepresentation, toValueRepresentation } from '../protocol/json-body.js'
+import type { ExportFormat } from '../protocol/negotiate.js'
+import type { ODataRequest } from '../protocol/request.js'
+import type { StreamedODataResponse } from '../protocol/response.js'
+import { decodeUrlComponent } from '../url/encoding.js'
+import type { CollectionPath } from '../url/resource-path.js'
+
+/** Header with the position in the log before the first record was read. */
+const POSITION_HEADER = 'Last-Event-Sequence'
+/** Member of the closing line with the position in the log after the last record was read. */
+const POSITION_MEMBER = `@${NAMESPACE}.LastEventSequence`
+
+export interface ExportServices {
+  readonly reading: ReadService
+  readonly exports: ExportService
+}
+
+/** Returns a whole entity set, or all related records, in one response without pages. */
+export async function exportCollection(
+  request: ODataRequest,
+  path: CollectionPath,
+  { reading, exports }: ExportServices,
+  { query, pageToken }: Omit<PageRequest, 'representation'>,
+  format: ExportFormat,
+): Promise<StreamedODataResponse> {
+  checkExportOptions(request, pageToken)
+  const csvOptions = readCsvOptions(request.rawQuery)
+  if (format.kind === 'csv' && query.expand?.length)
+    fail({ kind: 'NotImplemented', feature: '$expand in CSV', at: { source: '$expand' } })
+  const representation =
+    format.kind === 'csv'
+      ? toValueRepresentation({ ieee754Compatible: true })
+      : toRecordRepresentation(format.json, request)
+  const within = await reading.resolvePath(path.navigationPath, request.actor)
+  const exported = await exports.open(
+    path.entity,
+    { query, representation, serviceRoot: () => request.root },
+    request.actor,
+    within,
+  )
+  const headers = { [POSITION_HEADER]: exported.position }
+  return format.kind === 'ndjson'
+    ? {
+        status: 200,
+        headers: { 'Content-Type': format.json.contentType, ...headers },
+        chunks: toJsonLines(exported, exports),
+      }
+    : {
+        status: 200,
+        headers: {
+          'Content-Type': format.contentType,
+          'Content-Disposition': `attachment; filename="${path.entity.name}.csv"`,
+          ...headers,
+        },
+        chunks: toCsv(exported, csvOptions),
+      }
+}
+
+/** Refuses the options that only pages have. */
+function checkExportOptions({ options: { values } }: ODataRequest, pageToken: string | undefined): void {
+  if (pageToken !== undefined) fail({ kind: 'OptionNotAllowed', option: '$skiptoken', context: 'an export' })
+  if (values.get('$count') === 'true')
+    fail({ kind: 'OptionNotAllowed', option: '$count', context: 'an export' })
+}
+
+/** Reads the custom options of CSV: `defuse` (default true) and `bom` (default false). */
+function readCsvOptions(rawQuery: string): CsvOptions {
+  const values = new Map(rawQuery.split('&').map(pair => splitPair(pair)))
+  const readBoolean = (option: string, byDefault: boolean): boolean => {
+    const value = values.get(option)
+    if (value === undefined) return byDefault
+    return value === 'true' || value === 'false'
+      ? value === 'true'
+      : fail({ kind: 'BadOptionValue', option, expected: 'true or false', found: value })
+  }
+  return { defuse: readBoolean('defuse', true), byteOrderMark: readBoolean('bom', false) }
+}
+
+function splitPair(pair: string): readonly [string, string] {
+  const [name = '', value = ''] = pair.split(/=(.*)/s)
+  return [decodeUrlComponent(name), decodeUrlComponent(value)]
+}
+
+/**
+ * One record per line, then a line with control information only, which shows that the export is whole.
+ * PostgreSQL inserts line feeds between expanded records. Inside strings they are escaped.
+ */
+async function* toJsonLines({ chunks }: RecordExport, exports: ExportService): AsyncGenerator<string> {
+  let count = 0
+  for await (const { list } of chunks) {
+    count += list.length
+    yield `${list.map(({ json }) => json.replaceAll('\n', '')).join('\n')}\n`
+  }
+  const position = await exports.latestSequence()
+  const closing = renderPayloadObject([`"@odata.count":${count}`, `"${POSITION_MEMBER}":${position}`])
+  yield `${closing}\n`
+}
+
+async function* toCsv({ columns, chunks }: RecordExport, options: CsvOptions): AsyncGenerator<string> {
+  const csvColumns = columns.map(toCsvColumn)
+  yield toCsvHeader(csvColumns, options)
+  for await (const { list } of chunks)
+    yield list.map(({ json }) => toCsvRow(json, csvColumns, options)).join('')
+}

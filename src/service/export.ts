@@ -1,0 +1,188 @@
+import { readLatestSequence } from '../data/changes/latest-sequence.js'
+import { type Page, readPage } from '../data/read/read.js'
+import type { RecordPage } from '../data/sql/json/records.js'
+import type { StatementExecutor } from '../data/sql/statement.js'
+import { type Actor, requireScope } from '../domain/actor.js'
+import { authorize } from '../domain/authorize.js'
+import { createServiceScope, type RequestScope } from '../domain/request-scope.js'
+import { fail, withCause } from '../errors/problem.js'
+import type { Entity } from '../model/model.js'
+import type { Query } from '../query/ast.js'
+import { bind } from '../query/bind.js'
+import type { QueryLimits } from '../query/limits.js'
+import { memoize } from '../query/memoize.js'
+import { afterCursor } from '../query/placeholder.js'
+import { isRowColumn, type KeysetPosition, type Plan, type SelectItem, withFilter } from '../query/plan.js'
+import type { ParentFilter, ReadRequest, ServiceDependencies } from './reading.js'
+import { withAbsoluteRecordUrls } from './record-url.js'
+
+/** Exports that run at the same time, in all and for one client. Each holds one chunk in memory. */
+const MAX_EXPORTS = 64
+const MAX_EXPORTS_PER_CLIENT = 8
+/** Records of a chunk: one statement reads them. */
+const CHUNK_SIZE = 500
+const RETRY_AFTER_S = 5
+
+/** A whole result that is read while it is sent. */
+export interface RecordExport {
+  /** The sequence number of the newest event before the first record was read. */
+  readonly position: string
+  /** The members of each record, in their order. */
+  readonly columns: readonly SelectItem[]
+  /**
+   * The records in their order. An empty chunk is never returned. Fails if the result could be incomplete.
+   */
+  readonly chunks: AsyncIterable<RecordPage>
+}
+
+/**
+ * Reads whole results. Each chunk is read by a statement of its own, so that a slow reader holds neither a
+ * connection nor a snapshot. In the order of the key every record is at least as new as `position`, and the
+ * events after it complete the copy. Another order needs records that do not change meanwhile: an export in
+ * such an order fails if there was an event before its last chunk.
+ */
+export class ExportService {
+  readonly #dependencies: ServiceDependencies
+  readonly #limits: QueryLimits
+  readonly #running: Map<string, number>
+  readonly #scope: RequestScope
+  readonly #verifyToken: () => Promise<unknown>
+
+  constructor(
+    dependencies: ServiceDependencies,
+    running = new Map<string, number>(),
+    scope = createServiceScope(),
+    verifyToken: () => Promise<unknown> = async () => undefined,
+  ) {
+    this.#dependencies = dependencies
+    const { limits } = dependencies
+    this.#limits = { ...limits, pageSize: CHUNK_SIZE, pageSizeMax: CHUNK_SIZE }
+    this.#running = running
+    this.#scope = scope
+    this.#verifyToken = verifyToken
+  }
+
+  /** The service as one request uses it. `verifyToken` fails when the token is no longer accepted. */
+  forRequest(scope: RequestScope, verifyToken: () => Promise<unknown>): ExportService {
+    return new ExportService(this.#dependencies, this.#running, scope, verifyToken)
+  }
+
+  /**
+   * Opens an export of an entity set and reads its first chunk. `parentFilter` restricts it to the records
+   * related to another record. `$top` of the query limits all records together.
+   * @throws ProblemError TooManyRequests if the client runs too many exports, Unavailable if the service does
+   */
+  async open(
+    entityType: Entity,
+    { query, representation, serviceRoot }: ReadRequest,
+    actor: Actor,
+    parentFilter?: ParentFilter,
+  ): Promise<RecordExport> {
+    requireScope(actor, 'listings:read')
+    const bound = bind(withoutTop(query), entityType, this.#limits)
+    const plan = parentFilter ? withFilter(bound, parentFilter) : bound
+    const readChunk: ChunkReader = (chunk, after) => {
+      const absolute = withAbsoluteRecordUrls(chunk, serviceRoot)
+      return readPage(
+        this.#reader(),
+        authorize(absolute, actor, this.#dependencies.policy),
+        representation,
+        after,
+      )
+    }
+    const release = this.#acquire()
+    try {
+      const position = await this.latestSequence()
+      const first = await readChunk(withLimit(plan, query.top))
+      const chunks = this.#readChunks({ plan, limit: query.top, position, readChunk, first }, release)
+      return { position, columns: plan.select, chunks }
+    } catch (error) {
+      release()
+      throw error
+    }
+  }
+
+  async *#readChunks(
+    { plan, limit, position, readChunk, first }: OpenExport,
+    release: () => void,
+  ): AsyncGenerator<RecordPage> {
+    try {
+      let page = first
+      let count = 0
+      for (;;) {
+        if (page.records.length > 0) yield page.records
+        count += page.records.length
+        if (!page.next || count === limit) break
+        await this.#verifyToken()
+        const remaining = limit === undefined ? undefined : limit - count
+        page = await readChunk(withLimit(afterCursor(plan, page.next), remaining), page.next)
+      }
+      if (count > first.records.length && !isKeyOrder(plan)) await this.#checkUnchanged(position)
+    } finally {
+      release()
+    }
+  }
+
+  /** Returns the sequence number of the newest event. */
+  latestSequence(): Promise<string> {
+    return readLatestSequence(this.#reader())
+  }
+
+  async #checkUnchanged(position: string): Promise<void> {
+    if ((await this.latestSequence()) !== position)
+      throw withCause(
+        { kind: 'Unavailable', reason: 'busy' },
+        new Error('records changed during an export that is not in the order of the key'),
+      )
+  }
+
+  /** Each chunk waits on its own account: an export may wait longer in all than one request. */
+  #reader(): StatementExecutor {
+    return this.#dependencies.database.executorsFor(this.#scope.part()).reader
+  }
+
+  /** Counts an export. Returns the function that ends it, which also runs when the request is aborted. */
+  #acquire(): () => void {
+    const { clientId } = this.#scope
+    const running = this.#running
+    const own = running.get(clientId) ?? 0
+    if (own >= MAX_EXPORTS_PER_CLIENT) fail({ kind: 'TooManyRequests', retryAfter: RETRY_AFTER_S })
+    const total = [...running.values()].reduce((sum, count) => sum + count, 0)
+    if (total >= MAX_EXPORTS) fail({ kind: 'Unavailable', reason: 'busy' })
+    running.set(clientId, own + 1)
+    let isReleased = false
+    const release = (): void => {
+      if (isReleased) return
+      isReleased = true
+      this.#scope.delete(dependent)
+      const left = (running.get(clientId) ?? 1) - 1
+      if (left === 0) running.delete(clientId)
+      else running.set(clientId, left)
+    }
+    const dependent = { abort: release }
+    this.#scope.add(dependent)
+    return release
+  }
+}
+
+type ChunkReader = (chunk: Plan, after?: KeysetPosition) => Promise<Page>
+
+interface OpenExport {
+  readonly plan: Plan
+  /** Maximum number of records. Undefined: all. */
+  readonly limit: number | undefined
+  readonly position: string
+  readonly readChunk: ChunkReader
+  readonly first: Page
+}
+
+const withoutTop = memoize(function withoutTop({ top: _, ...query }: Query): Query {
+  return query
+})
+
+const withLimit = (plan: Plan, limit: number | undefined): Plan =>
+  limit === undefined || (plan.top !== undefined && plan.top <= limit) ? plan : { ...plan, top: limit }
+
+/** Returns true if no change can move a record from the part that was not read yet to the part that was. */
+const isKeyOrder = ({ from, entity, orderBy: [first] }: Plan): boolean =>
+  !from && isRowColumn(first?.expr) && first.expr.scalar === entity.key

@@ -105,9 +105,12 @@ function toEntity(model: DMMF.Model, models: readonly DMMF.Model[]): object {
   }
 }
 
+/** Returns the key of an entity. Of a table with several rows for each record it is the first key column. */
 function keyFieldOf(models: readonly DMMF.Model[], name: string): string {
+  const model = models.find(m => m.name === name)
   return (
-    models.find(m => m.name === name)?.fields.find(f => f.isId)?.name ??
+    model?.fields.find(f => f.isId)?.name ??
+    model?.primaryKey?.fields[0] ??
     failGeneration(`${name} is no entity with a key`)
   )
 }

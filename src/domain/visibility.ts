@@ -14,6 +14,7 @@ import {
   textLiteral,
 } from '../query/plan.js'
 import type { Actor } from './actor.js'
+import { isEventVisible } from './audiences.js'
 import { DRAFT } from './lifecycle.js'
 
 /** Market-wide rules on disclosure to all readers. */
@@ -23,16 +24,15 @@ export interface DisclosurePolicy {
 }
 
 const PROPERTY = getEntity('Property')
+const MEDIA = getEntity('Media')
+const EVENT = getEntity('EntityEvent')
 
 const listingColumn = (of: Entity, name: string, source: ColumnSource) =>
   columnOf(getScalar(of, name), source)
 const isNotFalse = (column: Expr) =>
   predicate('ne', column, { kind: 'literal', value: false, type: 'Boolean' })
 
-/**
- * The listing belongs to the actor's agent or office (decisions 6). `of` is Property, or EntityEvent, which
- * stores the same columns.
- */
+/** The listing belongs to the actor's agent or office (decisions 6). */
 function isOwnListing(of: Entity, source: ColumnSource, { memberKey, officeKey }: Actor): Expr {
   const equals = (field: string, key: string | undefined) =>
     key === undefined ? FALSE : predicate('eq', listingColumn(of, field, source), textLiteral(key))
@@ -58,17 +58,11 @@ function isVisibleListing(of: Entity, source: ColumnSource, actor: Actor): Expr 
   return anyOf(isWritableListing(of, source, actor), allOf(isPublished, isDisplayed))
 }
 
-/** The log has no relation to the listing: events outlive it. */
-const LISTING_OF_EVENT: Navigation = {
-  kind: 'navigation', name: 'Listing', collection: false, target: 'Property', description: '', local: 'PropertyKey', foreign: 'ListingKey', relation: false, hidden: true,
-} // biome-ignore format: one row
-
 /** Navigation from a record of a listing to that listing. */
 const LISTING_NAVIGATIONS: Readonly<Record<string, Navigation | undefined>> = {
   Media: requireNavigation('Media', 'Property'),
   Rooms: requireNavigation('Rooms', 'Listing'),
   OpenHouse: requireNavigation('OpenHouse', 'Listing'),
-  EntityEvent: LISTING_OF_EVENT,
 }
 
 function requireNavigation(of: string, name: string): Navigation {
@@ -88,62 +82,35 @@ export const staysWithinListing = ({ target, local, foreign }: Navigation) =>
 /**
  * Returns the condition under which the actor can see a record (decisions 6). Drafts are visible to actors
  * that may write them. Listings whose seller excludes the internet are hidden from the public. Records of a
- * listing are visible with the listing. An event of a deleted listing is visible to actors that could see the
- * listing at the time of the event.
+ * listing are visible with the listing. Media of a listing that does not exist are visible to staff. An event
+ * is visible to actors that could see its record before the change or can see it after. The triggers of the
+ * change log have the same rules as audiences (audiences.ts).
  */
 export function isRecordVisible(of: Entity, row: RowName, actor: Actor): Expr {
   const source = rowSource(row)
   if (of === PROPERTY) return isVisibleListing(of, source, actor)
+  if (of === EVENT) return isEventVisible(row, actor)
   const toListing = LISTING_NAVIGATIONS[of.name]
   if (!toListing) return TRUE
   const listing = nextRow(row)
-  const any = (body?: Expr): Expr => ({
+  const isListingVisible = isVisibleListing(PROPERTY, rowSource(listing), actor)
+  const hasVisibleListing: Expr = {
     kind: 'lambda',
     quantifier: 'any',
     over: { kind: 'records', navigation: toListing, source },
     row: listing,
-    ...(body && { body }),
-    type: 'Boolean',
-  })
-  const isListingVisible = isVisibleListing(PROPERTY, rowSource(listing), actor)
-  if (isListingVisible === TRUE) return TRUE
-  const hasNoListing = predicate(
-    'eq',
-    columnOf(getScalar(of, toListing.local), source),
-    nullLiteral('String'),
-  )
-  const isListingDeleted =
-    toListing === LISTING_OF_EVENT
-      ? allOf(predicate('not', any()), isVisibleListing(of, source, actor))
-      : FALSE
-  return anyOf(hasNoListing, any(isListingVisible), isListingDeleted)
-}
-
-const EVENT = getEntity('EntityEvent')
-
-/** Navigation from an event to the events of the same listing. */
-const EVENTS_OF_LISTING: Navigation = {
-  kind: 'navigation', name: 'Events', collection: true, target: 'EntityEvent', description: '', local: 'PropertyKey', foreign: 'PropertyKey', relation: false, hidden: true,
-} // biome-ignore format: one row
-
-/**
- * Returns the condition under which a subscription of the actor receives an event of a listing. The actor can
- * see the event, or could see the previous event of the listing: then this event hides the listing from the
- * actor. The actor receives no later event of a hidden listing.
- */
-export function isEventVisible(row: RowName, actor: Actor): Expr {
-  const isVisibleNow = isRecordVisible(EVENT, row, actor)
-  if (isVisibleNow === TRUE) return TRUE
-  const previous = nextRow(row)
-  const wasVisible: Expr = {
-    kind: 'lambda',
-    quantifier: 'any',
-    over: { kind: 'previous', navigation: EVENTS_OF_LISTING, source: rowSource(row) },
-    row: previous,
-    body: isVisibleListing(EVENT, rowSource(previous), actor),
+    body: isListingVisible,
     type: 'Boolean',
   }
-  return anyOf(isVisibleNow, wasVisible)
+  const listingKey = columnOf(getScalar(of, toListing.local), source)
+  if (of !== MEDIA) return isListingVisible === TRUE ? TRUE : hasVisibleListing
+  const isOfNoListing =
+    actor.audience === 'staff'
+      ? TRUE
+      : predicate('ne', columnOf(getScalar(MEDIA, 'ResourceName'), source), textLiteral(PROPERTY.name))
+  if (isListingVisible === TRUE)
+    return anyOf(isOfNoListing, predicate('ne', listingKey, nullLiteral('String')))
+  return anyOf(allOf(predicate('eq', listingKey, nullLiteral('String')), isOfNoListing), hasVisibleListing)
 }
 
 const nextRow = (row: RowName): RowName => `r${Number(row.slice(1)) + 1}`

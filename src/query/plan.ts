@@ -100,11 +100,6 @@ export type ColumnSource =
 export type Collection =
   | { readonly kind: 'values'; readonly scalar: Scalar; readonly source: ColumnSource }
   | { readonly kind: 'records'; readonly navigation: Navigation; readonly source: ColumnSource }
-  /**
-   * The record before this one: among the records that a navigation leads to, the one with the next lower key
-   * than the row's own key, if any. The navigation must lead back to the row's entity.
-   */
-  | { readonly kind: 'previous'; readonly navigation: Navigation; readonly source: RowSource }
 
 export type Expr =
   | { readonly kind: 'literal'; readonly value: Value; readonly type: ValueType }

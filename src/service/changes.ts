@@ -4,9 +4,9 @@ import { Semaphore } from '../data/semaphore.js'
 import { parseCursor, type RecordWithCursor } from '../data/sql/json/records.js'
 import type { StatementExecutor } from '../data/sql/statement.js'
 import { type Actor, requireScope } from '../domain/actor.js'
+import { isEventVisible } from '../domain/audiences.js'
 import { authorize } from '../domain/authorize.js'
 import type { RequestScope } from '../domain/request-scope.js'
-import { isEventVisible } from '../domain/visibility.js'
 import { getEntity, getScalar } from '../model/model.js'
 import { bind } from '../query/bind.js'
 import {
@@ -37,8 +37,15 @@ export interface ListingEvent {
   readonly sequence: string
   /** The listing that the changed record is or belongs to, or null. */
   readonly listingKey: string | null
-  /** True if the actor may receive the event. */
-  readonly isVisible: boolean
+}
+
+/** Events that an actor may receive. */
+export interface ListingEventPage {
+  readonly events: readonly ListingEvent[]
+  /** The sequence number up to which the actor has received all of its events. */
+  readonly last: string
+  /** False if the page has all events up to the end of the log. */
+  readonly isFull: boolean
 }
 
 const EVENT = getEntity('EntityEvent')
@@ -54,7 +61,7 @@ const LOG_PLAN: Plan = {
   entity: EVENT,
   row: ROW,
   orderBy: orderBySequence(false),
-  select: [selectField(EVENT.key.name)],
+  select: [selectField(EVENT.key.name), selectField('PropertyKey')],
   expand: [],
   skip: 0,
   count: false,
@@ -95,22 +102,22 @@ export class ChangeService {
   }
 
   /**
-   * Returns at most `limit` events after a sequence number. Events that the actor cannot see are included, so
-   * that the next call can continue after the last one. Only events with `isVisible` may leave the service.
+   * Returns the first `limit` events after a sequence number that the actor may receive. The next call can
+   * continue after `last`: beside the events of others, which the actor does not receive, it moves on too.
    */
-  async eventsAfter(sequence: string, limit: number, actor: Actor): Promise<readonly ListingEvent[]> {
+  async eventsAfter(sequence: string, limit: number, actor: Actor): Promise<ListingEventPage> {
     requireScope(actor, 'listings:read')
-    const select = [
-      ...LOG_PLAN.select,
-      selectField('PropertyKey'),
-      { kind: 'computed', name: 'isVisible', value: isEventVisible(ROW, actor) } as const,
-    ]
-    const events = await this.#readLog({ ...LOG_PLAN, select, after: [sequence], top: limit })
-    return events.map(e => ({
-      sequence: e.EntityEventSequence,
-      listingKey: e.PropertyKey,
-      isVisible: e.isVisible,
-    }))
+    const end = await this.latestSequence(actor)
+    const rows = await this.#readLog({
+      ...LOG_PLAN,
+      filter: isEventVisible(ROW, actor),
+      after: [sequence],
+      top: limit,
+    })
+    const events = rows.map(e => ({ sequence: e.EntityEventSequence, listingKey: e.PropertyKey }))
+    const lastEvent = events.at(-1)?.sequence ?? sequence
+    const isFull = events.length === limit
+    return { events, isFull, last: isFull || BigInt(end) < BigInt(lastEvent) ? lastEvent : end }
   }
 
   /**
@@ -145,7 +152,6 @@ export class ChangeService {
 interface EventLogRow {
   readonly EntityEventSequence: string
   readonly PropertyKey: string | null
-  readonly isVisible: boolean
 }
 
 function keyIsIn(keys: readonly string[]): Expr {

@@ -20,7 +20,8 @@ const BEYOND_PRISMA = [
 /** Indexes that Prisma cannot declare: NULLS FIRST, expressions, GIN and GiST. */
 // biome-ignore format: table
 const INDEXES_BEYOND_PRISMA = [
-  'EntityEvent_PropertyKey_idx', 'EntityEvent_record_idx', 'Lookup_ModificationTimestamp_idx', 'Media_ModificationTimestamp_idx', 'Media_PropertyKey_Order_idx',
+  'EntityEvent_record_idx', 'Lookup_LastEventSequence_idx', 'Lookup_ModificationTimestamp_idx', 'Media_LastEventSequence_idx', 'Member_LastEventSequence_idx',
+  'Office_LastEventSequence_idx', 'OpenHouse_LastEventSequence_idx', 'Property_LastEventSequence_idx', 'Rooms_LastEventSequence_idx', 'Media_ModificationTimestamp_idx', 'Media_PropertyKey_Order_idx',
   'Media_ResourceRecordKey_idx', 'Member_ModificationTimestamp_idx', 'Office_ModificationTimestamp_idx', 'OpenHouse_ModificationTimestamp_idx',
   'OpenHouse_OpenHouseDate_idx', 'Property_City_ListPrice_idx', 'Property_ConstructionMaterials_idx', 'Property_ListAgentKey_idx', 'Property_ListOfficeKey_idx',
   'Property_ListPrice_idx', 'Property_ListingId_idx', 'Property_OriginatingSystemKey_idx', 'Property_PostalCode_idx', 'Property_SearchText_idx',
@@ -28,10 +29,14 @@ const INDEXES_BEYOND_PRISMA = [
   'Property_UnparsedAddress_trigram_idx', 'Property_Latitude_Longitude_StandardStatus_idx', 'Property_without_position_idx', 'Rooms_ModificationTimestamp_idx',
 ]
 
-const LOGGED = ['Property', 'Member', 'Office', 'Media', 'Rooms', 'OpenHouse']
+const LOGGED = ['Property', 'Member', 'Office', 'Media', 'Rooms', 'OpenHouse', 'Lookup']
 const TRIGGERS = [
-  ...LOGGED.flatMap(table => ['log_delete', 'log_insert', 'log_update'].map(name => `${table}.${name}`)),
-  ...[...LOGGED, 'Lookup'].flatMap(table => [`${table}.lock_change_log_first`, `${table}.stamp_record`]),
+  ...LOGGED.flatMap(table =>
+    ['lock_change_log_first', 'log_change', 'log_delete', 'log_old_key', 'stamp_record'].map(
+      name => `${table}.${name}`,
+    ),
+  ),
+  ...['delete_children', 'hide_children', 'rename_media', 'show_children'].map(name => `Property.${name}`),
   ...['Property', 'Member', 'Office'].map(table => `${table}.adopt_media`),
   ...['write_document', 'write_position', 'write_search_text'].map(name => `Property.${name}`),
   ...['attach_media', 'photos_delete', 'photos_insert', 'photos_update'].map(name => `Media.${name}`),
@@ -95,7 +100,9 @@ describe.each(DATABASE_KINDS)('%s', kind => {
     const found =
       await names(`select conrelid::regclass || ' ' || pg_get_constraintdef(oid) as name from pg_constraint
       where connamespace = 'public'::regnamespace and contype in ('p', 'f') and conrelid::regclass::text not like '%\\_prisma%'`)
-    const primary = [...ENTITIES.values()].map(e => `"${e.name}" PRIMARY KEY ("${e.key.name}")`)
+    const primary = [...ENTITIES.values()].map(
+      e => `"${e.name}" PRIMARY KEY ("${e.key.name}"${e.name === 'EntityEvent' ? ', "Audience"' : ''})`,
+    )
     const foreign = [...ENTITIES.values()].flatMap(e =>
       [...e.fields.values(), ...e.hidden.values()]
         .filter(f => f.kind === 'navigation' && f.relation && !f.collection)

@@ -84,9 +84,10 @@ describe.each(DATABASE_KINDS)('writing on the %s database', kind => {
   const change = (key: string, body: unknown, who = ANYONE, condition: Precondition = {}) =>
     writing.update(key, bodyOf(body), who, condition, VIEW)
   const get = async (key: string) => recordOf(await reading.get(PROPERTY, key, VIEW, ANYONE))
+  /** The first row of each event: the log has a row for each audience. */
   const events = (key: string) =>
     database.prisma.entityEvent.findMany({
-      where: { ResourceRecordKey: key },
+      where: { ResourceRecordKey: key, EarlierAudiences: { isEmpty: true } },
       orderBy: { EntityEventSequence: 'asc' },
     })
   const inStatus = async (status: string): Promise<WriteResult> => {

@@ -54,6 +54,8 @@ from
             coalesce('"' || (to_char(r0."MediaModificationTimestamp", 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) || '"', 'null'),
             ',"ModificationTimestamp":',
             coalesce('"' || (to_char(r0."ModificationTimestamp", 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) || '"', 'null'),
+            ',"LastEventSequence":',
+            coalesce((r0."LastEventSequence")::text, 'null'),
             ',"Order":',
             coalesce((r0."Order")::text, 'null'),
             ',"PreferredPhotoYN":',

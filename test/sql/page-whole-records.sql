@@ -12,6 +12,8 @@ select
     coalesce(to_json(r0."MlsStatus")::text, 'null'),
     ',"ModificationTimestamp":',
     coalesce('"' || (to_char(r0."ModificationTimestamp", 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) || '"', 'null'),
+    ',"LastEventSequence":',
+    coalesce((r0."LastEventSequence")::text, 'null'),
     ',"StatusChangeTimestamp":',
     coalesce('"' || (to_char(r0."StatusChangeTimestamp", 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) || '"', 'null'),
     ',"MajorChangeTimestamp":',

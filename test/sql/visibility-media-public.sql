@@ -1,8 +1,9 @@
 -- Media?$select=MediaKey&$top=50 (public)
 
 -- plan_cache_mode: custom
--- $1 = "Incomplete"
--- $2 = false
+-- $1 = "Property"
+-- $2 = "Incomplete"
+-- $3 = false
 select
   string_agg(page.json, E',\n') as "records",
   string_agg(page.cursor, E'\n') as "cursors",
@@ -20,14 +21,17 @@ from
           "Media" r0
         where
           (
-            (r0."PropertyKey" is null)
+            (
+              (r0."PropertyKey" is null)
+              and (r0."ResourceName" is distinct from ($1::text collate "C"))
+            )
             or (
               coalesce(
                 (
                   select
                     (
-                      (r1."StandardStatus" is distinct from ($1::text collate "C"))
-                      and (r1."InternetEntireListingDisplayYN" is distinct from $2::boolean)
+                      (r1."StandardStatus" is distinct from ($2::text collate "C"))
+                      and (r1."InternetEntireListingDisplayYN" is distinct from $3::boolean)
                     )
                   from
                     "Property" r1

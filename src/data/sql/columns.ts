@@ -105,24 +105,11 @@ export function toCollectionRows(over: Collection, row: RowName): { readonly fro
       from: sql`unnest(${toColumn(over.scalar, over.source)}) ${raw(`${row}(value)`)}`,
       join: raw('true'),
     }
-  if (over.kind === 'previous') return { from: toPreviousRow(over, row), join: raw('true') }
   const { navigation, source } = over
   return {
     from: sql`${quoteIdentifier(navigation.target)} ${raw(row)}`,
     join: sql`${qualifiedColumn(row, navigation.foreign)} = ${localJoinColumn(navigation, source)}`,
   }
-}
-
-/**
- * Renders the previous record as a row. An index on the join column and the key serves the subquery.
- *   → `(select r1.* from "EntityEvent" r1 where r1."PropertyKey" = r0."PropertyKey" and
- *     r1."EntityEventSequence" < r0."EntityEventSequence" order by r1."EntityEventSequence" desc limit 1) r1`
- */
-function toPreviousRow({ navigation, source }: Collection & { kind: 'previous' }, row: RowName): Sql {
-  const { key } = getEntity(navigation.target)
-  const [candidateKey, ownKey] = [qualifiedColumn(row, key.name), qualifiedColumn(source.row, key.name)]
-  const isRelated = sql`${qualifiedColumn(row, navigation.foreign)} = ${qualifiedColumn(source.row, navigation.local)}`
-  return sql`(select ${raw(row)}.* from ${quoteIdentifier(navigation.target)} ${raw(row)} where ${isRelated} and ${candidateKey} < ${ownKey} order by ${candidateKey} desc limit 1) ${raw(row)}`
 }
 
 /** A key is always a literal: the binder accepts nothing else. */

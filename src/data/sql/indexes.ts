@@ -26,6 +26,7 @@ export const INDEXES: Readonly<Record<string, readonly Index[]>> = {
     ),
     including(indexOn('City', 'ListPrice', 'ListingKey'), 'StandardStatus', ...VISIBILITY_COLUMNS),
     including(indexOn('StandardStatus', 'ModificationTimestamp', 'ListingKey'), ...VISIBILITY_COLUMNS),
+    indexOn('LastEventSequence', 'ListingKey'),
     indexOn('ListPrice', 'ListingKey'),
     indexOn('ListAgentKey', 'ListingKey'),
     indexOn('ListOfficeKey', 'ListingKey'),
@@ -34,8 +35,16 @@ export const INDEXES: Readonly<Record<string, readonly Index[]>> = {
     indexOn('PostalCode', 'ListingKey'),
     indexOn('Latitude', 'Longitude', 'StandardStatus'),
   ],
-  Member: [indexOn('MemberKey'), indexOn('ModificationTimestamp', 'MemberKey')],
-  Office: [indexOn('OfficeKey'), indexOn('ModificationTimestamp', 'OfficeKey')],
+  Member: [
+    indexOn('MemberKey'),
+    indexOn('ModificationTimestamp', 'MemberKey'),
+    indexOn('LastEventSequence', 'MemberKey'),
+  ],
+  Office: [
+    indexOn('OfficeKey'),
+    indexOn('ModificationTimestamp', 'OfficeKey'),
+    indexOn('LastEventSequence', 'OfficeKey'),
+  ],
   Media: [
     indexOn('MediaKey'),
     indexOn('PropertyKey', 'MediaKey'),
@@ -44,23 +53,31 @@ export const INDEXES: Readonly<Record<string, readonly Index[]>> = {
     indexOn('OfficeKey', 'MediaKey'),
     indexOn('ResourceRecordKey', 'MediaKey'),
     indexOn('ModificationTimestamp', 'MediaKey'),
+    indexOn('LastEventSequence', 'MediaKey'),
   ],
-  Rooms: [indexOn('RoomKey'), indexOn('ListingKey', 'RoomKey'), indexOn('ModificationTimestamp', 'RoomKey')],
+  Rooms: [
+    indexOn('RoomKey'),
+    indexOn('ListingKey', 'RoomKey'),
+    indexOn('ModificationTimestamp', 'RoomKey'),
+    indexOn('LastEventSequence', 'RoomKey'),
+  ],
   OpenHouse: [
     indexOn('OpenHouseKey'),
     indexOn('ListingKey', 'OpenHouseKey'),
     indexOn('ModificationTimestamp', 'OpenHouseKey'),
+    indexOn('LastEventSequence', 'OpenHouseKey'),
     indexOn('OpenHouseDate', 'OpenHouseKey'),
   ],
   Lookup: [
     indexOn('LookupKey'),
     indexOn('LookupName', 'LookupValue'),
     indexOn('ModificationTimestamp', 'LookupKey'),
+    indexOn('LastEventSequence', 'LookupKey'),
   ],
   EntityEvent: [
-    indexOn('EntityEventSequence'),
+    indexOn('EntityEventSequence', 'Audience'),
+    indexOn('Audience', 'EntityEventSequence'),
     indexOn('ResourceName', 'ResourceRecordKey', 'EntityEventSequence'),
-    indexOn('PropertyKey', 'EntityEventSequence'),
   ],
 }
 

@@ -141,16 +141,15 @@ export class PropertyChangeSubscription {
   async #readPage(
     last: string,
   ): Promise<
-    | { readonly changes: readonly string[]; readonly last: string | undefined; readonly isFull: boolean }
-    | undefined
+    { readonly changes: readonly string[]; readonly last: string; readonly isFull: boolean } | undefined
   > {
     try {
-      const events = await this.#changes.eventsAfter(last, EVENT_PAGE_SIZE, this.parts.context.actor)
-      return {
-        changes: await this.#renderChanges(events.filter(e => e.isVisible)),
-        last: events.at(-1)?.sequence,
-        isFull: events.length === EVENT_PAGE_SIZE,
-      }
+      const { events, ...position } = await this.#changes.eventsAfter(
+        last,
+        EVENT_PAGE_SIZE,
+        this.parts.context.actor,
+      )
+      return { changes: await this.#renderChanges(events), ...position }
     } catch (error) {
       if (isTransient(error)) return undefined
       throw error

@@ -12,8 +12,8 @@ const TESTS = new URL('../../', import.meta.url)
 /** What stands between the bracket of a test and its name. */
 const TITLE = /(?:\b(?:test|it)|\))\(\s*(['"`])((?:(?!\1).)+)\1/g
 
-const readTraps = () =>
-  readCaseFile('traps.jsonl')
+const readTraps = (file: string) =>
+  readCaseFile(file)
     .split('\n')
     .filter(Boolean)
     .map(line => JSON.parse(line) as { readonly id: string; readonly kind: string }) // our own file
@@ -27,9 +27,22 @@ function readTitles(): string {
     .join('\n')
 }
 
+/** Lines of traps-replication.jsonl whose feature is not built yet. */
+const REPLICATION_TRAPS_NOT_BUILT: ReadonlySet<string> = new Set(
+  'REP2-07 REP2-10 REP2-12 REP2-15 REP2-16 REP2-20 REP2-24 REP2-26'.split(' '),
+)
+
+test('every trap of the change log has a test that is named by it', () => {
+  const titles = readTitles()
+  const ids = readTraps('traps-replication.jsonl')
+    .filter(({ kind }) => kind === 'replication-log')
+    .map(({ id }) => id)
+  expect(ids.filter(id => !new RegExp(`\\b${id}\\b`).test(titles))).toEqual([...REPLICATION_TRAPS_NOT_BUILT])
+})
+
 test('every trap has a test that is named by it', () => {
   const titles = readTitles()
-  const wanted = readTraps().filter(({ kind }) => KINDS.has(kind))
+  const wanted = readTraps('traps.jsonl').filter(({ kind }) => KINDS.has(kind))
   expect(wanted.length).toBeGreaterThan(100)
   expect(wanted.map(({ id }) => id).filter(id => !new RegExp(`\\b${id}\\b`).test(titles))).toEqual([])
   const kinds = new Set(wanted.map(({ kind }) => kind))

@@ -169,6 +169,5 @@ function collectionMembers(
 ): readonly (OracleRecord | OracleValue)[] {
   if (over.kind === 'values')
     return (columnValue(over.scalar, over.source, rows, world) as readonly OracleValue[] | null) ?? []
-  if (over.kind === 'previous') throw new Error('No query asks for the previous record')
   return relatedRecords(over.navigation, recordAt(over.source, rows, world), world)
 }

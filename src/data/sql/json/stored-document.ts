@@ -11,8 +11,8 @@ const PROPERTY = getEntity('Property')
  * would cost more than the rest of such a change.
  */
 const VOLATILE_FIELDS: ReadonlySet<string> = new Set([
-  'StandardStatus', 'MlsStatus', 'ContractStatus', 'ListPrice', 'OriginalListPrice', 'PreviousListPrice', 'ModificationTimestamp', 'StatusChangeTimestamp',
-  'PriceChangeTimestamp', 'MajorChangeTimestamp', 'MajorChangeType', 'OnMarketDate', 'OnMarketTimestamp', 'ContractStatusChangeDate', 'CloseDate',
+  'StandardStatus', 'MlsStatus', 'ContractStatus', 'ListPrice', 'OriginalListPrice', 'PreviousListPrice', 'ModificationTimestamp', 'LastEventSequence',
+  'StatusChangeTimestamp', 'PriceChangeTimestamp', 'MajorChangeTimestamp', 'MajorChangeType', 'OnMarketDate', 'OnMarketTimestamp', 'ContractStatusChangeDate', 'CloseDate',
 ]) // biome-ignore format: words
 
 /**

@@ -100,7 +100,7 @@ describe('live updates', () => {
       await new Promise(resolve => setTimeout(resolve, 300))
     }
     const events = await app.database.prisma.entityEvent.findMany({
-      where: { EntityEventSequence: { gt: BigInt(start) } },
+      where: { EntityEventSequence: { gt: BigInt(start) }, EarlierAudiences: { isEmpty: true } },
       orderBy: { EntityEventSequence: 'asc' },
     })
     expect(events).toHaveLength(13)

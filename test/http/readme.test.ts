@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type ServiceProcess, spawnService } from '../support/process.js'
+import { type ServiceProcess, spawnService } from '../support/service-process.js'
 import { runShell } from '../support/shell.js'
 
 // A newcomer pastes the commands of the README, from top to bottom, into one shell. So does this test, against

@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type ServiceProcess, spawnService } from '../support/process.js'
+import { type ServiceProcess, spawnService } from '../support/service-process.js'
 import { runShell } from '../support/shell.js'
 
 let dataDir = ''

@@ -8,10 +8,10 @@ import { DRAFT } from '../support/drafts.js'
 import {
   createTestEnvironment,
   type StartedService,
-  spawnService,
   startService,
   type TestEnvironment,
 } from '../support/process.js'
+import { spawnService } from '../support/service-process.js'
 
 const WRITERS = 4
 const KILLS = 2

@@ -8,10 +8,10 @@ import {
   createTestEnvironment,
   FULL_ACCESS_TOKEN,
   type StartedService,
-  spawnService,
   startService,
   type TestEnvironment,
 } from '../support/process.js'
+import { spawnService } from '../support/service-process.js'
 
 test('the embedded database has one process', async () => {
   const service = spawnService({ WORKERS: '2', JWT_SECRET: 'a secret of the tests, long enough for HS256' })

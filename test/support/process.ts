@@ -1,6 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { createSecretKey, randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,55 +8,8 @@ import { type Database, openDatabase } from '../../src/data/database.js'
 import { type Grant, signToken } from '../../src/http/auth/token.js'
 import { createSender, FULL_GRANT, type TestApp } from './app.js'
 import { copyDataDir, type DatabaseKind } from './database.js'
+import { type ServiceProcess, type SpawnOptions, spawnService } from './service-process.js'
 import { DATABASE_LIMITS, TEMPLATE_DATABASE } from './setup.js'
-
-/** The service as a process of its own, as `npm start` runs it. */
-export interface ServiceProcess {
-  readonly child: ChildProcess
-  readonly port: Promise<number>
-  /** All that it has printed so far. */
-  readonly output: { out: string; err: string }
-  /** The exit code, when it has ended. */
-  readonly exit: Promise<number | null>
-  /** Waits for an output that fits, and gives its first group. */
-  waitForOutput(pattern: RegExp): Promise<string>
-}
-
-interface SpawnOptions {
-  /** In a process group of its own, as a shell starts a program. */
-  readonly detached?: boolean
-}
-
-/** Starts the program; nothing of the environment is handed on but PATH. */
-export function spawnService(
-  env: Readonly<Record<string, string>>,
-  options: SpawnOptions = {},
-): ServiceProcess {
-  const child = spawn(process.execPath, ['--import', './src/typescript.mjs', 'src/main.ts'], {
-    env: { PATH: process.env['PATH'], PORT: '0', ...env },
-    ...options,
-  })
-  const output = { out: '', err: '' }
-  child.stdout.setEncoding('utf8').on('data', text => {
-    output.out += text
-  })
-  child.stderr.setEncoding('utf8').on('data', text => {
-    output.err += text
-  })
-  const exit = once(child, 'exit').then(([code]) => code as number | null) // the first argument of the event
-  const waitForOutput = async (pattern: RegExp): Promise<string> => {
-    for (;;) {
-      const found = pattern.exec(output.out)
-      if (found) return found[1] ?? ''
-      if (child.exitCode !== null || child.signalCode !== null) throw new Error(output.err)
-      await new Promise(resolve => setTimeout(resolve, 20))
-    }
-  }
-  const port = waitForOutput(/"port":(\d+),"msg":"listening"/).then(Number)
-  // Whoever waits for the port hears of it; a process that is to fail has no port.
-  port.catch(() => undefined)
-  return { child, port, output, exit, waitForOutput }
-}
 
 /** A place for services to run on, one after the other: a database of its own, and what they are told. */
 export interface TestEnvironment {

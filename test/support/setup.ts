@@ -37,7 +37,7 @@ async function migrateDatabase(databaseUrl: string | undefined, dataDir = ''): P
 }
 
 /** A folder for all that the tests write, gone with the run however it ends, by Ctrl-C too. */
-function createRunFolder(): string {
+export function createRunFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'listing-test-'))
   // The user that runs PostgreSQL has to pass through.
   chmodSync(folder, 0o711)

@@ -3,8 +3,14 @@ import { NAMESPACE } from '../../model/model.js'
 import type { ExportService, RecordExport } from '../../service/export.js'
 import type { PageRequest, ReadService } from '../../service/reading.js'
 import { type CsvOptions, toCsvColumn, toCsvHeader, toCsvRow } from '../protocol/csv.js'
-import { renderPayloadObject, toRecordRepresentation, toValueRepresentation } from '../protocol/json-body.js'
+import {
+  omitNulls,
+  renderPayloadObject,
+  toRecordRepresentation,
+  toValueRepresentation,
+} from '../protocol/json-body.js'
 import type { ExportFormat } from '../protocol/negotiate.js'
+import { readPreferences, toAppliedHeader } from '../protocol/prefer.js'
 import type { ODataRequest } from '../protocol/request.js'
 import type { StreamedODataResponse } from '../protocol/response.js'
 import { decodeUrlComponent } from '../url/encoding.js'
@@ -43,12 +49,13 @@ export async function exportCollection(
     request.actor,
     within,
   )
-  const headers = { [POSITION_HEADER]: exported.position }
+  const omission = format.kind === 'ndjson' ? readPreferences(request.headers.prefer).omitNulls : undefined
+  const headers = { [POSITION_HEADER]: exported.position, ...toAppliedHeader(omission?.applied) }
   return format.kind === 'ndjson'
     ? {
         status: 200,
         headers: { 'Content-Type': format.json.contentType, ...headers },
-        chunks: toJsonLines(exported, exports),
+        chunks: toJsonLines(exported, exports, omission !== undefined),
       }
     : {
         status: 200,
@@ -90,11 +97,16 @@ function splitPair(pair: string): readonly [string, string] {
  * One record per line, then a line with control information only, which shows that the export is whole.
  * PostgreSQL inserts line feeds between expanded records. Inside strings they are escaped.
  */
-async function* toJsonLines({ chunks }: RecordExport, exports: ExportService): AsyncGenerator<string> {
+async function* toJsonLines(
+  { chunks }: RecordExport,
+  exports: ExportService,
+  omitsNulls: boolean,
+): AsyncGenerator<string> {
   let count = 0
   for await (const { list } of chunks) {
     count += list.length
-    yield `${list.map(({ json }) => json.replaceAll('\n', '')).join('\n')}\n`
+    const lines = `${list.map(({ json }) => json.replaceAll('\n', '')).join('\n')}\n`
+    yield omitsNulls ? omitNulls(lines) : lines
   }
   const position = await exports.latestSequence()
   const closing = renderPayloadObject([`"@odata.count":${count}`, `"${POSITION_MEMBER}":${position}`])

@@ -3,6 +3,7 @@ import type { CollectionPage, PageRequest, ReadService } from '../../service/rea
 import {
   contextMember,
   countMember,
+  omitNulls,
   type PayloadMember,
   payloadMember,
   renderPayloadObject,
@@ -11,7 +12,7 @@ import {
   toValueRepresentation,
 } from '../protocol/json-body.js'
 import { checkAcceptsText, negotiateExportFormat, negotiateJsonFormat } from '../protocol/negotiate.js'
-import { readPreferences } from '../protocol/prefer.js'
+import { readPreferences, toAppliedHeader } from '../protocol/prefer.js'
 import { readKeyFromJson, toCanonicalUrl, toKeySelectItem, toSelectList } from '../protocol/record-url.js'
 import { type ODataRequest, type ODataServices, requestedFormatOf } from '../protocol/request.js'
 import {
@@ -35,8 +36,9 @@ export async function getCollection(
   const pageQuery = readCollectionQuery(request, path, 'collection')
   const exportFormat = exports && negotiateExportFormat(requested)
   if (exportFormat) return exportCollection(request, path, { reading, exports }, pageQuery, exportFormat)
+  const { omitNulls: omission } = readPreferences(request.headers.prefer)
   const format = negotiateJsonFormat(requested)
-  const { page, headers } = await fetchPage(request, path, reading, {
+  const { page, preferredPageSize } = await fetchPage(request, path, reading, {
     ...pageQuery,
     representation: toRecordRepresentation(format, request),
   })
@@ -46,10 +48,10 @@ export async function getCollection(
     renderPayloadObject([
       contextMember(format, url),
       countMember(format, page.count),
-      payloadMember('value', `[${page.records.json}]`),
+      payloadMember('value', `[${omission ? omitNulls(page.records.json) : page.records.json}]`),
       nextLinkMember(request, page),
     ]),
-    headers,
+    toAppliedHeader(preferredPageSize?.applied, omission?.applied),
   )
 }
 
@@ -66,7 +68,7 @@ export async function getCollectionReferences(
     query: { ...pageQuery.query, select: [toKeySelectItem(path.entity)] },
     representation: toValueRepresentation({ ieee754Compatible: true }),
   }
-  const { page, headers } = await fetchPage(request, path, reading, view)
+  const { page, preferredPageSize } = await fetchPage(request, path, reading, view)
   const value = page.records.list
     .map(({ json }) =>
       renderPayloadObject([
@@ -86,7 +88,7 @@ export async function getCollectionReferences(
       payloadMember('value', `[${value}]`),
       nextLinkMember(request, page),
     ]),
-    headers,
+    toAppliedHeader(preferredPageSize?.applied),
   )
 }
 
@@ -117,7 +119,7 @@ async function fetchPage(
   const within = await reading.resolvePath(path.navigationPath, request.actor)
   const pageRequest = { ...view, serviceRoot: () => request.root }
   const page = await reading.findPage(path.entity, pageRequest, request.actor, within, preferred?.size)
-  return { page, headers: preferred ? { 'Preference-Applied': preferred.applied } : {} }
+  return { page, preferredPageSize: preferred }
 }
 
 /** Filters in the path apply before the options. */

@@ -4,6 +4,7 @@ import type { ReadService, RecordJson } from '../../service/reading.js'
 import {
   contextMember,
   extractOnlyValue,
+  omitNulls,
   payloadMember,
   prependMembers,
   renderPayloadObject,
@@ -14,6 +15,7 @@ import {
   typeMember,
 } from '../protocol/json-body.js'
 import { checkAcceptsText, negotiateJsonFormat } from '../protocol/negotiate.js'
+import { readPreferences, toAppliedHeader } from '../protocol/prefer.js'
 import {
   readKeyFromJson,
   toCanonicalUrl,
@@ -50,10 +52,11 @@ export async function getRecord(
   const unchanged = isNotModified(request, found) && !query.expand
   if (unchanged) return { status: 304, headers: etagHeader(found.version) }
   const url = `${request.root}$metadata#${path.entity.name}${toSelectList(query, path.entity, request.version)}/$entity`
+  const { omitNulls: omission } = readPreferences(request.headers.prefer)
   return jsonResponse(
     format,
-    prependMembers([contextMember(format, url)], found.json),
-    etagHeader(found.version),
+    prependMembers([contextMember(format, url)], omission ? omitNulls(found.json) : found.json),
+    { ...etagHeader(found.version), ...toAppliedHeader(omission?.applied) },
   )
 }
 

@@ -125,3 +125,15 @@ export function toRawValue(json: string): string {
   const [, longitude, latitude] = /"coordinates" ?: ?\[(\S+?), ?(\S+?)\]/.exec(json) ?? []
   return longitude === undefined ? json : `SRID=4326;POINT(${longitude} ${latitude})`
 }
+
+/** A member that is null, after another member that is not its annotation. */
+const NULL_MEMBER = /(?<!"[^"\\@]+@[^"\\]*":"[^"\\]*"),"[^\s"\\:,{}[\]@]+":null(?=[,}])/g
+/** A first member that is null. */
+const NULL_FIRST_MEMBER = /\{"[^\s"\\:,{}[\]@]+":null(?:,|(?=\}))/g
+
+/**
+ * Removes the null members of records, except annotated ones (Part 1, 8.2.8.6). Quotes in strings are escaped,
+ * so the patterns match members only: `{"A":1,"B":null}` becomes `{"A":1}`.
+ */
+export const omitNulls = (json: string): string =>
+  json.replace(NULL_MEMBER, '').replace(NULL_FIRST_MEMBER, '{')

@@ -11,6 +11,8 @@ export interface Preferences {
   readonly continueOnError?: boolean
   /** The page size, and the text that confirms it. */
   readonly maxPageSize?: { readonly size: number; readonly applied: string }
+  /** `omit-values=nulls`: records without their null values, and the text that confirms it. */
+  readonly omitNulls?: { readonly applied: string }
 }
 
 /**
@@ -46,9 +48,10 @@ function parsePreferences(header: string): Preferences {
     const name = written.replace(/^odata\./, '')
     if (!wanted.has(name)) wanted.set(name, { written, value })
   }
-  const [form, page, continueOnError] = [
+  const [form, page, omitValues, continueOnError] = [
     wanted.get('return')?.value,
     wanted.get('maxpagesize'),
+    wanted.get('omit-values'),
     wanted.get('continue-on-error')?.value.toLowerCase(),
   ]
   return {
@@ -60,6 +63,9 @@ function parsePreferences(header: string): Preferences {
       /^[1-9]\d{0,8}$/.test(page.value) && {
         maxPageSize: { size: Number(page.value), applied: `${page.written}=${page.value}` },
       }),
+    ...(omitValues?.value.toLowerCase() === 'nulls' && {
+      omitNulls: { applied: `${omitValues.written}=nulls` },
+    }),
   }
 }
 
@@ -67,4 +73,12 @@ function parsePreferences(header: string): Preferences {
 function readPreference(item: string): { readonly written: string; readonly value: string } {
   const [written = '', value = ''] = (item.split(';', 1)[0] ?? '').split(/=(.*)/s)
   return { written: written.trim().toLowerCase(), value: value.trim().replace(/^"(.*)"$/, '$1') }
+}
+
+/** Returns the Preference-Applied header for the preferences that were applied. */
+export function toAppliedHeader(
+  ...applied: readonly (string | undefined)[]
+): Readonly<Record<string, string>> {
+  const text = applied.filter(preference => preference !== undefined).join(', ')
+  return text === '' ? {} : { 'Preference-Applied': text }
 }

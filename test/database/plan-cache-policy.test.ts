@@ -28,7 +28,7 @@ describe('planned once', () => {
     "$filter=City eq 'Austin' and ListPrice ge 100000 and ListPrice le 200000&$orderby=ListPrice desc,ListingKey desc&$top=50",
     "$filter=StandardStatus eq 'Active'&$orderby=ModificationTimestamp",
     '$filter=ModificationTimestamp gt 2026-01-01T00:00:00Z&$orderby=ModificationTimestamp',
-    "$filter=ListAgentKey eq 'M1'",
+    "$filter=ListAgentKey eq 'M1'&$orderby=ModificationTimestamp desc",
     "$filter=ListingKey eq 'L1'",
     "$filter=City eq 'Austin' and StandardStatus ne 'Sold'&$orderby=ListPrice",
     '$orderby=ListPrice&$expand=Media($orderby=Order;$top=3),Rooms',

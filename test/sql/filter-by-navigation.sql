@@ -2,6 +2,7 @@
 
 -- plan_cache_mode: custom
 -- $1 = "North"
+-- $2 = "North"
 select
   string_agg(page.json, E',\n') as "records",
   string_agg(page.cursor, E'\n') as "cursors",
@@ -20,13 +21,25 @@ from
         where
           (
             (
-              select
-                via."OfficeName"
-              from
-                "Office" via
-              where
-                via."OfficeKey" = r0."ListOfficeKey"
-            ) = ($1::text collate "C")
+              (
+                select
+                  via."OfficeName"
+                from
+                  "Office" via
+                where
+                  via."OfficeKey" = r0."ListOfficeKey"
+              ) = ($1::text collate "C")
+            )
+            and (
+              r0."ListOfficeKey" in (
+                select
+                  via."OfficeKey"
+                from
+                  "Office" via
+                where
+                  via."OfficeName" = ($2::text collate "C")
+              )
+            )
           )
         order by
           o0 asc

@@ -9,10 +9,10 @@ import {
   isRowColumn,
   type LiteralExpr,
 } from '../../query/plan.js'
-import { escapeLike, toColumn, toSqlLiteral } from './columns.js'
+import { escapeLike, quoteIdentifier, toColumn, toSqlLiteral } from './columns.js'
 import { COMMUTATORS, isComparisonOperator, SQL_OPERATORS } from './comparison.js'
 import { SQL_FUNCTIONS } from './functions.js'
-import { TRIGRAM_INDEXES } from './indexes.js'
+import { INDEXES, TRIGRAM_INDEXES } from './indexes.js'
 import { toDistancePrefilter, toPolygonPrefilter } from './position.js'
 import { type RowComparison, readRowComparison } from './row-comparison.js'
 
@@ -106,7 +106,32 @@ export function toIndexPrefilter(expr: CallExpr): Sql | undefined {
     return toIndexPrefilter({ ...expr, fn: commutator, args: [right, left] })
   return (expr.fn === 'lt' || expr.fn === 'le') && isCall(left, 'geo.distance') && isNonNullLiteral(right)
     ? toDistancePrefilter(left, Number(right.value))
-    : toTrigramPrefilter(expr.fn, left, right)
+    : (toRelatedPrefilter(expr.fn, left, right) ?? toTrigramPrefilter(expr.fn, left, right))
+}
+
+/** The columns that an index has first. */
+const INDEXED_COLUMNS: ReadonlySet<string> = new Set(
+  Object.values(INDEXES).flatMap(indexes => indexes.flatMap(({ keyColumns: [first] }) => first ?? [])),
+)
+
+/**
+ * Returns a condition on the record's own reference, which an index serves: the condition on the related record
+ * is a subquery per record.
+ *   `ListOffice/OfficeName eq 'North'` → `(r0."ListOfficeKey" in (select via."OfficeKey" from "Office" via where
+ *     via."OfficeName" = ($1::text collate "C")))`
+ */
+function toRelatedPrefilter(
+  fn: FunctionName,
+  column: Expr | undefined,
+  value: Expr | undefined,
+): Sql | undefined {
+  if (fn !== 'eq' || column?.kind !== 'column' || !isNonNullLiteral(value)) return undefined
+  const { scalar, source } = column
+  if (source.kind !== 'via' || source.from.kind !== 'row' || value.type !== scalar.type) return undefined
+  const { local, foreign, target } = source.navigation
+  if (!INDEXED_COLUMNS.has(local)) return undefined
+  const ofTarget = (name: string) => sql`via.${quoteIdentifier(name)}`
+  return sql`(${raw(source.from.row)}.${quoteIdentifier(local)} in (select ${ofTarget(foreign)} from ${quoteIdentifier(target)} via where ${ofTarget(scalar.name)} = ${toSqlLiteral(value.value, value.type)}))`
 }
 
 /** The patterns of what a text must be like, by the function that looks for a part of it. */

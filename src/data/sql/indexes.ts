@@ -25,10 +25,12 @@ export const INDEXES: Readonly<Record<string, readonly Index[]>> = {
       'StreetName',
     ),
     including(indexOn('City', 'ListPrice', 'ListingKey'), 'StandardStatus', ...VISIBILITY_COLUMNS),
+    indexOn('City', 'ModificationTimestamp', 'ListingKey'),
     including(indexOn('StandardStatus', 'ModificationTimestamp', 'ListingKey'), ...VISIBILITY_COLUMNS),
     indexOn('LastEventSequence', 'ListingKey'),
     indexOn('ListPrice', 'ListingKey'),
-    indexOn('ListAgentKey', 'ListingKey'),
+    indexOn('ListAgentKey', 'ModificationTimestamp', 'ListingKey'),
+    indexOn('ListAgentMlsId', 'ListingKey'),
     indexOn('ListOfficeKey', 'ListingKey'),
     indexOn('ListingId', 'ListingKey'),
     indexOn('OriginatingSystemKey', 'ListingKey'),
@@ -38,6 +40,7 @@ export const INDEXES: Readonly<Record<string, readonly Index[]>> = {
   Member: [
     indexOn('MemberKey'),
     indexOn('ModificationTimestamp', 'MemberKey'),
+    indexOn('OfficeKey', 'MemberKey'),
     indexOn('LastEventSequence', 'MemberKey'),
   ],
   Office: [

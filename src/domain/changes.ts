@@ -1,5 +1,6 @@
 import type { Problem } from '../errors/problem.js'
 import { type Field, getEntity, getScalar, type Scalar } from '../model/model.js'
+import { type Expr, isFalse, isTrue } from '../query/plan.js'
 import { suggestName } from '../query/suggest.js'
 import type { Actor } from './actor.js'
 import { pointConflict, readPosition } from './geo-point.js'
@@ -16,7 +17,7 @@ import {
 
 /**
  * `create` makes a new record. `change` writes the fields that the body names. `replace` writes every field
- * and clears those that the body omits.
+ * and clears those that the body omits and the token can read.
  */
 export type WriteMode = 'create' | 'change' | 'replace'
 
@@ -35,12 +36,19 @@ export interface ListingChanges {
   readonly values: Values
   /** The requested StandardStatus. */
   readonly status?: ListingStatus
+  /** Fields that `replace` clears only if a condition holds for the stored record. */
+  readonly clears: ReadonlyMap<string, Expr>
   readonly faults: readonly FieldFault[]
 }
+
+/** Changes nothing. */
+export const NO_CHANGES: ListingChanges = { values: {}, clears: new Map(), faults: [] }
 
 /** Data other than the model that reading a body depends on. */
 export interface WriteContext {
   readonly actor: Actor
+  /** Returns the condition under which the actor can read a field of the stored record. */
+  readonly readableIf: (field: Scalar) => Expr
   /** Returns the values that a lookup allows, or undefined if the lookup allows any text. */
   readonly lookupValues: (name: string) => ReadonlySet<string> | undefined
 }
@@ -58,7 +66,7 @@ const MAX_FAULTS = 200
 /**
  * Reads the body of a write against the model, without I/O. Finds every fault up to `MAX_FAULTS`, in the
  * order of the body. Missing fields follow in the order of the model. References and the status transition
- * depend on the stored record: `validateChanges` checks them.
+ * depend on the stored record: the rules of write-rules.ts check them.
  */
 export function readChanges(body: JsonObject, mode: WriteMode, context: WriteContext): ListingChanges {
   const reader = new BodyReader(body, mode, context)
@@ -68,6 +76,7 @@ export function readChanges(body: JsonObject, mode: WriteMode, context: WriteCon
 
 class BodyReader {
   readonly #values: Record<string, FieldValue> = {}
+  readonly #clears = new Map<string, Expr>()
   readonly #faults: FieldFault[] = []
   #status: ListingStatus | undefined
   #position: { readonly field: Scalar; readonly values: Values } | undefined
@@ -97,6 +106,7 @@ class BodyReader {
     this.#setChangedBy()
     return {
       values: this.#values,
+      clears: this.#clears,
       faults: this.#faults,
       ...(this.#status !== undefined && { status: this.#status }),
     }
@@ -145,11 +155,19 @@ class BodyReader {
     Object.assign(this.#values, position)
   }
 
-  /** Handles a field that the body omits: it is required, or `replace` clears it. */
+  /**
+   * Handles a field that the body omits: it is required, or `replace` clears it. A field that the actor cannot
+   * read is not cleared.
+   */
   #handleMissing(field: Scalar): void {
     if (field.name in this.body || field.name in this.#values) return
     if (field.required) this.#addFault(field.name, { kind: 'RequiredMissing', field: field.name })
-    else if (this.mode === 'replace') this.#values[field.name] = emptyValue(field)
+    else if (this.mode === 'replace') this.#clear(field, this.context.readableIf(field))
+  }
+
+  #clear(field: Scalar, readable: Expr): void {
+    if (isTrue(readable)) this.#values[field.name] = emptyValue(field)
+    else if (!isFalse(readable)) this.#clears.set(field.name, readable)
   }
 
   /**

@@ -1,10 +1,37 @@
-import type { ListingOwners } from './actor.js'
-import type { ListingChanges } from './changes.js'
+import { getEntity, getScalar, type Scalar } from '../model/model.js'
+import {
+  allOf,
+  anyOf,
+  type Expr,
+  FALSE,
+  isFalse,
+  nullLiteral,
+  predicate,
+  TRUE,
+  textLiteral,
+} from '../query/plan.js'
+import { type EvaluationContext, evaluate, isMet } from './evaluate.js'
 import { DRAFT, type ListingStatus, statusFields } from './lifecycle.js'
-import { type Listing, NO_LISTING } from './listing.js'
-import type { FieldValue, Values } from './values.js'
+import type { Values } from './values.js'
+import { NOW, storedValue, TODAY, type WriteShape, writtenValue } from './write-shape.js'
 
-const toDate = (now: Date) => now.toISOString().slice(0, 10)
+const PROPERTY = getEntity('Property')
+
+/**
+ * A field that a write sets besides the values of its body, if `when` holds for the stored record. The last
+ * assignment of a field whose condition holds counts.
+ */
+export interface Assignment {
+  readonly field: Scalar
+  readonly when: Expr
+  readonly value: Expr
+}
+
+const assign = (name: string, value: Expr, when: Expr): Assignment => ({
+  field: getScalar(PROPERTY, name),
+  when,
+  value,
+})
 
 /** Returns the fields that the service sets in a new record, besides those derived from its values. */
 export function draftFields(key: string, system: string, now: Date): Values {
@@ -13,84 +40,116 @@ export function draftFields(key: string, system: string, now: Date): Values {
     OriginatingSystemKey: key,
     OriginalEntryTimestamp: now.toISOString(),
     StatusChangeTimestamp: now.toISOString(),
-    ContractStatusChangeDate: toDate(now),
+    ContractStatusChangeDate: now.toISOString().slice(0, 10),
     PhotosCount: 0,
     ...statusFields(DRAFT),
   }
 }
 
 /**
- * Returns the fields that the service sets because of a valid change (decisions 3). `stored` is the record
- * before the change. The database sets ModificationTimestamp.
+ * Returns the fields that the service sets because of a write (decisions 3). The database sets
+ * ModificationTimestamp.
  */
-export function derivedFields(stored: Listing, changes: ListingChanges, now: Date): Values {
-  const status =
-    changes.status !== undefined && changes.status !== stored.StandardStatus ? changes.status : undefined
-  return {
-    ...priceFields(stored, changes, now),
-    ...(status && statusChange(stored, status, now)),
-    ...saleFields(stored, changes),
-  }
+export const assignmentsOf = (shape: WriteShape): readonly Assignment[] =>
+  [
+    ...clearAssignments(shape),
+    ...priceAssignments(shape),
+    ...(shape.status === undefined ? [] : statusAssignments(shape, shape.status)),
+    ...saleAssignments(shape),
+  ].filter(({ when }) => !isFalse(when))
+
+/** Returns the values that the assignments give a record. */
+export function assignedValues(assignments: readonly Assignment[], context: EvaluationContext): Values {
+  const effective = assignments.filter(({ when }) => isMet(when, context))
+  return Object.fromEntries(effective.map(({ field, value }) => [field.name, evaluate(value, context)]))
 }
+
+/** PUT clears a field only where the token can read it. */
+const clearAssignments = ({ clears }: WriteShape): readonly Assignment[] =>
+  [...clears].map(([name, when]) => assign(name, emptyValue(getScalar(PROPERTY, name)), when))
+
+const emptyValue = ({ collection, type }: Scalar): Expr =>
+  collection ? { kind: 'list', items: [], type: `Collection(${type})` } : nullLiteral(type)
 
 /**
  * Derives the price fields. The first price becomes OriginalListPrice. A price that is created with its
  * record is not a price change. A draft has no major changes, since only its writers have seen it.
  */
-function priceFields(stored: Listing, { values, status }: ListingChanges, now: Date): Values {
-  const price = values['ListPrice']
-  const before = stored.ListPrice
-  if (price === undefined || price === before) return {}
-  const at = now.toISOString()
-  const isDraft = (status ?? stored.StandardStatus ?? DRAFT) === DRAFT
-  return {
-    ...(price !== null && stored.OriginalListPrice === null && { OriginalListPrice: before ?? price }),
-    ...(before !== null && { PreviousListPrice: before }),
-    ...(stored !== NO_LISTING && { PriceChangeTimestamp: at }),
-    ...(!isDraft && { MajorChangeTimestamp: at, MajorChangeType: 'Price Change' }),
-  }
+function priceAssignments(shape: WriteShape): readonly Assignment[] {
+  const price = writtenValue(shape, 'ListPrice')
+  if (!price) return []
+  const before = storedValue(shape, 'ListPrice')
+  const isChanged = predicate('ne', price, before)
+  const isFirst = allOf(isChanged, isNull(storedValue(shape, 'OriginalListPrice')))
+  const isMajor = allOf(isChanged, isPublishedAfter(shape))
+  const hadPrice = allOf(isChanged, isPresent(before))
+  return [
+    ...(shape.fields.get('ListPrice') === 'null'
+      ? []
+      : [
+          assign('OriginalListPrice', price, isFirst),
+          assign('OriginalListPrice', before, allOf(isFirst, isPresent(before))),
+        ]),
+    assign('PreviousListPrice', before, hadPrice),
+    ...(shape.mode === 'create' ? [] : [assign('PriceChangeTimestamp', NOW, isChanged)]),
+    assign('MajorChangeTimestamp', NOW, isMajor),
+    assign('MajorChangeType', textLiteral('Price Change'), isMajor),
+  ]
 }
 
-function statusChange(stored: Listing, status: ListingStatus, now: Date): Values {
+function isPublishedAfter(shape: WriteShape): Expr {
+  if (shape.status !== undefined) return shape.status === DRAFT ? FALSE : TRUE
+  const status = storedValue(shape, 'StandardStatus')
+  return allOf(isPresent(status), predicate('ne', status, textLiteral(DRAFT)))
+}
+
+function statusAssignments(shape: WriteShape, status: ListingStatus): readonly Assignment[] {
+  const isChanged = predicate('ne', storedValue(shape, 'StandardStatus'), textLiteral(status))
   const fields = statusFields(status)
-  const at = now.toISOString()
-  const published = status === 'Active' && stored.OnMarketTimestamp === null
-  return {
-    ...fields,
-    StatusChangeTimestamp: at,
-    MajorChangeTimestamp: at,
-    MajorChangeType: majorChangeType(stored, status),
-    ...(fields.ContractStatus !== stored.ContractStatus && { ContractStatusChangeDate: toDate(now) }),
-    ...(published && { OnMarketDate: toDate(now), OnMarketTimestamp: at }),
-    ...(status === 'Sold' && { CloseDate: toDate(now) }),
-  }
+  const isNewContract = predicate(
+    'ne',
+    storedValue(shape, 'ContractStatus'),
+    textLiteral(fields.ContractStatus),
+  )
+  const isFirstTime = isNull(storedValue(shape, 'OnMarketTimestamp'))
+  return [
+    ...Object.entries(fields).map(([name, value]) => assign(name, textLiteral(value), isChanged)),
+    assign('StatusChangeTimestamp', NOW, isChanged),
+    assign('MajorChangeTimestamp', NOW, isChanged),
+    ...majorChangeTypes(shape, status, isChanged),
+    assign('ContractStatusChangeDate', TODAY, allOf(isChanged, isNewContract)),
+    ...(status === 'Active'
+      ? [
+          assign('OnMarketDate', TODAY, allOf(isChanged, isFirstTime)),
+          assign('OnMarketTimestamp', NOW, allOf(isChanged, isFirstTime)),
+        ]
+      : []),
+    ...(status === 'Sold' ? [assign('CloseDate', TODAY, isChanged)] : []),
+  ]
 }
 
-/** Returns the value of the lookup ChangeType for a change to that status. */
-function majorChangeType({ StandardStatus: from }: Listing, status: ListingStatus): string {
-  if (status === 'Sold') return 'Closed'
-  if (status !== 'Active') return status
-  return from === null || from === DRAFT || from === 'Coming Soon' ? 'New Listing' : 'Back On Market'
+/** Sets MajorChangeType to a value of the lookup ChangeType. */
+function majorChangeTypes(shape: WriteShape, status: ListingStatus, isChanged: Expr): readonly Assignment[] {
+  const type = (value: string, when: Expr) => assign('MajorChangeType', textLiteral(value), when)
+  if (status === 'Sold') return [type('Closed', isChanged)]
+  if (status !== 'Active') return [type(status, isChanged)]
+  const from = storedValue(shape, 'StandardStatus')
+  const isNew = anyOf(
+    isNull(from),
+    ...[DRAFT, 'Coming Soon'].map(other => predicate('eq', from, textLiteral(other))),
+  )
+  return [type('Back On Market', isChanged), type('New Listing', allOf(isChanged, isNew))]
 }
 
 /** Copies SoldPrice to ClosePrice when the listing is sold, and when SoldPrice is corrected later. */
-function saleFields(stored: Listing, { values, status }: ListingChanges): Values {
-  const price = values['SoldPrice'] ?? stored.SoldPrice
-  const sold = (status ?? stored.StandardStatus) === 'Sold'
-  return sold && (status !== undefined || 'SoldPrice' in values) ? { ClosePrice: price } : {}
+function saleAssignments(shape: WriteShape): readonly Assignment[] {
+  const { status } = shape
+  const written = shape.fields.get('SoldPrice') === 'null' ? undefined : writtenValue(shape, 'SoldPrice')
+  if (status === undefined ? !shape.fields.has('SoldPrice') : status !== 'Sold') return []
+  const isSold =
+    status === undefined ? predicate('eq', storedValue(shape, 'StandardStatus'), textLiteral('Sold')) : TRUE
+  return [assign('ClosePrice', written ?? storedValue(shape, 'SoldPrice'), isSold)]
 }
 
-/**
- * Returns the owners of the listing after the change. Both fields are strings, so a valid value is a string
- * or null.
- */
-export const ownersAfter = (
-  { ListAgentKey, ListOfficeKey }: ListingOwners,
-  { values }: ListingChanges,
-): ListingOwners => ({
-  ListAgentKey: ownerAfter(ListAgentKey, values['ListAgentKey']),
-  ListOfficeKey: ownerAfter(ListOfficeKey, values['ListOfficeKey']),
-})
-
-const ownerAfter = (stored: string | null, written: FieldValue | undefined): string | null =>
-  written === undefined ? stored : typeof written === 'string' ? written : null
+const isNull = (expr: Expr): Expr => predicate('eq', expr, nullLiteral(expr.type as 'String'))
+const isPresent = (expr: Expr): Expr => predicate('ne', expr, nullLiteral(expr.type as 'String'))

@@ -29,6 +29,10 @@ export const isStatus = (text: string): text is ListingStatus => STATUSES.has(te
 /** The status of a new listing. */
 export const DRAFT: ListingStatus = 'Incomplete'
 
+/** Returns the status of a stored record. A record that was imported without one counts as a draft. */
+export const statusOf = ({ StandardStatus }: { readonly StandardStatus: string | null }): string =>
+  StandardStatus ?? DRAFT
+
 export const statusFields = (status: ListingStatus): StatusFields => ({
   StandardStatus: status,
   ...DERIVED_STATUSES[status],
@@ -70,14 +74,6 @@ export const TRANSITIONS: readonly Transition[] = [
   { name: 'sellProperty',     to: 'Sold',                  requires: ['SoldPrice'], description: 'Completes the sale, for good.',
     from: ['Active', 'Active Under Contract', 'Pending'] },
 ]
-
-/**
- * Returns the transition that a requested status causes, `stay` if the listing has that status already, or
- * undefined if no transition leads to it.
- */
-export function findTransition(from: string, to: ListingStatus): Transition | 'stay' | undefined {
-  return from === to ? 'stay' : TRANSITIONS.find(t => t.to === to && t.from.some(status => status === from))
-}
 
 const mermaidId = (status: ListingStatus) => status.replaceAll(' ', '')
 

@@ -8,6 +8,7 @@ export interface Listing {
   readonly OnMarketTimestamp: string | null
   readonly ListAgentKey: string | null
   readonly ListOfficeKey: string | null
+  readonly InternetEntireListingDisplayYN: boolean | null
 }
 
 /** The stored fields of a record that does not exist yet. */
@@ -20,4 +21,17 @@ export const NO_LISTING: Listing = {
   OnMarketTimestamp: null,
   ListAgentKey: null,
   ListOfficeKey: null,
+  InternetEntireListingDisplayYN: null,
+}
+
+/** A stored listing as a refused write reads it. */
+export interface StoredListing extends Listing {
+  /** The version in its ETag. */
+  readonly RecordVersion: string
+}
+
+/** Records that a write refers to: the office of each existing member, and the existing offices. */
+export interface ReferencedRecords {
+  readonly members: ReadonlyMap<string, string | null>
+  readonly offices: ReadonlySet<string>
 }

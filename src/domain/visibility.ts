@@ -32,10 +32,16 @@ const listingColumn = (of: Entity, name: string, source: ColumnSource) =>
 const isNotFalse = (column: Expr) =>
   predicate('ne', column, { kind: 'literal', value: false, type: 'Boolean' })
 
-/** The listing belongs to the actor's agent or office (decisions 6). */
-function isOwnListing(of: Entity, source: ColumnSource, { memberKey, officeKey }: Actor): Expr {
+/** Returns a field of a listing, stored or to be written. */
+type ListingField = (name: string) => Expr
+
+/**
+ * The listing belongs to the actor's agent or office (decisions 6).
+ *   member M1 of no office → `ListAgentKey eq 'M1' or ListOfficeKey eq 'M1'`
+ */
+function isOwnListing(fieldOf: ListingField, { memberKey, officeKey }: Actor): Expr {
   const equals = (field: string, key: string | undefined) =>
-    key === undefined ? FALSE : predicate('eq', listingColumn(of, field, source), textLiteral(key))
+    key === undefined ? FALSE : predicate('eq', fieldOf(field), textLiteral(key))
   return anyOf(
     equals('ListAgentKey', memberKey),
     equals('ListOfficeKey', memberKey),
@@ -43,11 +49,17 @@ function isOwnListing(of: Entity, source: ColumnSource, { memberKey, officeKey }
   )
 }
 
-/** The actor may change the listing. `canWriteListing` in actor.ts is the same rule for one record. */
-function isWritableListing(of: Entity, source: ColumnSource, actor: Actor): Expr {
+/** The actor may change a listing with these fields. */
+export function isWritableListing(fieldOf: ListingField, actor: Actor): Expr {
   if (actor.scopes.has('listings:write:any')) return TRUE
-  return actor.scopes.has('listings:write') ? isOwnListing(of, source, actor) : FALSE
+  return actor.scopes.has('listings:write') ? isOwnListing(fieldOf, actor) : FALSE
 }
+
+/** Fields of the listing at `source`. `of` is Property, or EntityEvent, which stores the same columns. */
+const fieldsAt =
+  (of: Entity, source: ColumnSource): ListingField =>
+  name =>
+    listingColumn(of, name, source)
 
 function isVisibleListing(of: Entity, source: ColumnSource, actor: Actor): Expr {
   const isPublished = predicate('ne', listingColumn(of, 'StandardStatus', source), textLiteral(DRAFT))
@@ -55,7 +67,7 @@ function isVisibleListing(of: Entity, source: ColumnSource, actor: Actor): Expr 
     actor.audience === 'public'
       ? isNotFalse(listingColumn(of, 'InternetEntireListingDisplayYN', source))
       : TRUE
-  return anyOf(isWritableListing(of, source, actor), allOf(isPublished, isDisplayed))
+  return anyOf(isWritableListing(fieldsAt(of, source), actor), allOf(isPublished, isDisplayed))
 }
 
 /** Navigation from a record of a listing to that listing. */
@@ -131,7 +143,7 @@ export function isFieldReadable(
       return field.address && !isMemberOrStaff
         ? anyOf(
             isNotFalse(listingColumn(PROPERTY, 'InternetAddressDisplayYN', source)),
-            isOwnListing(PROPERTY, source, actor),
+            isOwnListing(fieldsAt(PROPERTY, source), actor),
           )
         : TRUE
     case 'member':
@@ -139,7 +151,7 @@ export function isFieldReadable(
     case 'disclosed':
       return isMemberOrStaff || !policy.nonDisclosure ? TRUE : FALSE
     case 'own':
-      return actor.audience === 'staff' ? TRUE : isOwnListing(PROPERTY, source, actor)
+      return actor.audience === 'staff' ? TRUE : isOwnListing(fieldsAt(PROPERTY, source), actor)
     case 'nobody':
       return FALSE
   }

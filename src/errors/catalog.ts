@@ -78,6 +78,7 @@ export const CATALOG: { readonly [K in ProblemKind]: CatalogEntry<K> } = {
   TokenRefused:         { status: 401, code: '3002', message: p => `The token was rejected: ${p.reason}.` },
   ScopeMissing:         { status: 403, code: '3003', message: p => `The token does not have the scope ${p.scope}.` },
   NotYours:             { status: 403, code: '3003', message: p => `The token cannot write this ${p.entity}: the listing belongs to another agent and office.` },
+  NotAssignable:        { status: 403, code: '3003', target: p => p.field, message: p => `The token cannot assign a listing to this ${p.field}. It can assign its own member or a member of its office as agent, and as office any member, or the office of the agent or of the token.` },
   NotFound:             { status: 404, code: '4004', message: p => `There is no ${truncate(p.what)}.${didYouMean(p)}` },
   MethodNotAllowed:     { status: 405, code: '4005', message: p => `${p.method} is not allowed here. Allowed: ${p.allow.join(', ')}.` },
   NotAcceptable:        { status: 406, code: '4006', target: p => p.wish, message: p => `The response is available only as ${p.offered}.` },

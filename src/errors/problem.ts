@@ -103,6 +103,7 @@ export type Problem =
   | { readonly kind: 'TokenRefused'; readonly reason: string }
   | { readonly kind: 'ScopeMissing'; readonly scope: string }
   | { readonly kind: 'NotYours'; readonly entity: string }
+  | { readonly kind: 'NotAssignable'; readonly field: string }
   | { readonly kind: 'NotFound'; readonly what: string; readonly suggestion?: string }
   | { readonly kind: 'MethodNotAllowed'; readonly method: string; readonly allow: readonly string[] }
   | { readonly kind: 'NotAcceptable'; readonly offered: string; readonly wish: 'Accept' | '$format' }

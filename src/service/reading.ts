@@ -11,13 +11,14 @@ import type { StatementExecutor } from '../data/sql/statement.js'
 import { type Actor, requireScope } from '../domain/actor.js'
 import { authorize } from '../domain/authorize.js'
 import type { RequestScope } from '../domain/request-scope.js'
-import type { DisclosurePolicy } from '../domain/visibility.js'
+import { type DisclosurePolicy, isFieldReadable } from '../domain/visibility.js'
 import { fail } from '../errors/problem.js'
-import { type Entity, getEntity, getScalar, type Navigation } from '../model/model.js'
+import { type Entity, getEntity, getScalar, type Navigation, type Scalar } from '../model/model.js'
 import type { Query } from '../query/ast.js'
 import { bind } from '../query/bind.js'
 import type { CursorSeal } from '../query/cursor.js'
 import type { QueryLimits } from '../query/limits.js'
+import { memoize } from '../query/memoize.js'
 import { afterCursor, withKeyPlaceholder } from '../query/placeholder.js'
 import {
   columnOf,
@@ -196,8 +197,8 @@ export class ReadService {
     return this.readRecord(this.reader, entityType, key, request, actor, parentFilter)
   }
 
-  /** Like `get`, without checking the scope. Also reads the response to a write in its transaction. */
-  async readRecord(
+  /** Like `get`, without checking the scope. */
+  private async readRecord(
     executor: StatementExecutor,
     entityType: Entity,
     key: string | undefined,
@@ -218,6 +219,28 @@ export class ReadService {
   /** Returns the plan by which the actor reads the fields that the query selects. */
   toAuthorizedPlan(entityType: Entity, query: Query, actor: Actor): Plan {
     return this.authorizePlan(bind(query, entityType, this.dependencies.limits), actor, undefined)
+  }
+
+  /**
+   * Returns the record that the actor has written, in the transaction of the write. The write may have hidden
+   * the record from the actor.
+   */
+  readWritten(
+    executor: StatementExecutor,
+    entityType: Entity,
+    key: string,
+    { query, representation, serviceRoot }: ReadRequest,
+    actor: Actor,
+  ): Promise<RecordJson | undefined> {
+    const plan = this.authorizePlan(bind(query, entityType, this.dependencies.limits), actor, serviceRoot)
+    return readFirstRecord(executor, withKeyPlaceholder(withoutFilter(plan)), representation, [key])
+  }
+
+  /** Returns the conditions under which the actor can read the fields of a stored record. */
+  readConditionsOf(actor: Actor): (field: Scalar) => Expr {
+    const { policy } = this.dependencies
+    const canRead = actor.scopes.has('listings:read')
+    return field => (canRead ? isFieldReadable(field, rowSource('r0'), actor, policy) : FALSE)
   }
 
   private authorizePlan(plan: Plan, actor: Actor, serviceRoot: ServiceRoot | undefined): Plan {
@@ -286,6 +309,11 @@ export type ParentFilter = Expr
 
 const withTopLimit = (remaining: number | undefined, plan: Plan): Plan =>
   remaining === undefined ? plan : { ...plan, top: Math.min(plan.top ?? remaining, remaining) }
+
+/** Memoized, so that the plan by key is cached too. */
+const withoutFilter = memoize(function withoutFilter({ filter: _, ...plan }: Plan): Plan {
+  return plan
+})
 
 const withParentFilter = (plan: Plan, parentFilter: ParentFilter | undefined): Plan =>
   parentFilter ? withFilter(plan, parentFilter) : plan

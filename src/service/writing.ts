@@ -1,84 +1,69 @@
-import { LookupCache } from '../data/read/lookup-cache.js'
 import type { RecordJson } from '../data/sql/json/records.js'
-import type { StatementExecutors } from '../data/sql/statement.js'
-import type { RecordRepresentation } from '../data/sql/write-statements.js'
+import type { Statement } from '../data/sql/statement.js'
 import {
-  createSnapshotCache,
-  runInTransaction,
-  runOptimistically,
-  type SnapshotCache,
-  type StoredListing,
-  type UnitOfWork,
-} from '../data/write/unit-of-work.js'
-import { type Actor, canWriteListing, type ListingOwners, requireWriteScope } from '../domain/actor.js'
-import { type ListingChanges, readChanges, type WriteContext, type WriteMode } from '../domain/changes.js'
-import { derivedFields, draftFields, ownersAfter } from '../domain/derived.js'
+  type RecordRepresentation,
+  toDeleteStatement,
+  toInsertStatement,
+  toUpdateStatement,
+} from '../data/sql/write-statements.js'
+import { RecordChangedError, type UnitOfWork } from '../data/write/unit-of-work.js'
+import { type Actor, requireWriteScope } from '../domain/actor.js'
+import { type ListingChanges, NO_CHANGES, readChanges, type WriteMode } from '../domain/changes.js'
+import { assignedValues, draftFields } from '../domain/derived.js'
 import type { JsonObject } from '../domain/json.js'
-import { ListingKeyGenerator } from '../domain/keys.js'
-import { NO_LISTING } from '../domain/listing.js'
-import { checkPrecondition, type Precondition } from '../domain/precondition.js'
-import { type ReferencedKeys, referencedKeys } from '../domain/references.js'
+import type { Precondition } from '../domain/precondition.js'
+import { referencedKeys } from '../domain/references.js'
 import type { RequestScope } from '../domain/request-scope.js'
-import { validateChanges } from '../domain/validate.js'
-import { isRecordVisible } from '../domain/visibility.js'
-import { fail, failIfAny } from '../errors/problem.js'
+import {
+  isAlwaysRefused,
+  NO_FACTS,
+  refusalsOf,
+  toEvaluationContext,
+  toWritePlan,
+  type WriteFacts,
+  type WritePlan,
+} from '../domain/write-plan.js'
+import { shapeKeyOf, shapeOf, toParameters, type WriteRequest } from '../domain/write-shape.js'
+import { toFailure } from '../errors/catalog.js'
+import { failIfAny, ProblemError } from '../errors/problem.js'
 import { getEntity } from '../model/model.js'
-import { memoize } from '../query/memoize.js'
-import type { ReadRequest, ReadService, ServiceDependencies } from './reading.js'
-
-/** Dependencies of the write service. */
-export interface WriteServiceDependencies extends Pick<ServiceDependencies, 'database'> {
-  readonly reading: ReadService
-  readonly config: {
-    /** OriginatingSystemName of new listings. */
-    readonly originatingSystemName: string
-    /** Every lookup field accepts only the values in Lookup. */
-    readonly strictLookups: boolean
-  }
-  /** The clock. Defaults to the system clock. */
-  readonly now?: () => Date
-}
-
-/**
- * The requested response to a write. With `isMinimal` the response has only the version, and its JSON is an
- * empty object.
- */
-export interface ReturnRequest extends ReadRequest {
-  readonly isMinimal?: boolean
-}
+import { getOrCreate } from '../query/memoize.js'
+import { limitResponse, type ReturnRequest } from './write-answer.js'
+import {
+  createWriteResources,
+  createWriteRunners,
+  currentTime,
+  type WriteResources,
+  type WriteRunner,
+  type WriteServiceDependencies,
+} from './write-resources.js'
 
 /** A written record: its JSON in the requested representation, and the version for its ETag. */
 export interface WriteResult {
   readonly key: string
   readonly version: string | null
   readonly json: string
+  /** The query of the response. It selects fewer fields than the request if the token cannot read listings. */
+  readonly query: ReturnRequest['query']
 }
 
-/** Resources that all writes share, including those of a group. */
-interface WriteResources extends WriteRunners {
-  readonly keyGenerator: ListingKeyGenerator
-  readonly snapshots: SnapshotCache
-  readonly loadLookup: () => Promise<WriteContext['lookupValues']>
-}
+/** Reads the body of a request. Called after the scope of the token is checked. */
+export type BodyReader = () => Promise<JsonObject>
 
-interface WriteRunners {
-  /** Runs a write whose last statement is the only one that changes data. */
-  readonly runOptimistically: WriteRunner
-  /** Runs a write in a transaction. Within a group both runners use the transaction of the group. */
-  readonly runInTransaction: WriteRunner
+/** A write whose body was read. */
+interface ReadWrite extends WriteRequest {
+  readonly body: JsonObject
 }
-
-type WriteRunner = <T>(callback: (unit: UnitOfWork) => Promise<T>) => Promise<T>
 
 /** The only entity that clients write (interface 1). */
 const PROPERTY = getEntity('Property')
-const NO_KEYS: ReferencedKeys = { Member: new Set(), Office: new Set() }
 
 /**
- * Writes records, for both adapters. The rules are checked against the stored record, and it is changed only
- * if it has the same version when it is written. The statement that writes it also returns it. A refused
- * write changes nothing. The order of refusals: missing scope (403), not found or not visible (404), listing
- * of another agent (403), precondition (412), all faults of the body together (400).
+ * Writes records, for both adapters. One statement changes the record if the rules hold for what is stored,
+ * and returns it. If the rules do not hold, the record is read to name the reasons. A body with faults of its
+ * own is never sent. The process remembers nothing about records. The order of refusals: missing scope (403),
+ * not found or not visible (404), listing, agent or office of others (403), precondition (412), all faults of
+ * the body together (400).
  */
 export class WriteService {
   readonly #resources: WriteResources
@@ -92,10 +77,9 @@ export class WriteService {
 
   /** The service as one request uses it. */
   forRequest(scope: RequestScope): WriteService {
-    const { snapshots } = this.#resources
     return new WriteService(this.dependencies, {
       ...this.#resources,
-      ...createWriteRunners(this.dependencies.database.executorsFor(scope), snapshots),
+      ...createWriteRunners(this.dependencies.database.executorsFor(scope)),
     })
   }
 
@@ -117,28 +101,32 @@ export class WriteService {
           loadLookup: async () => lookup,
           runOptimistically: run,
           runInTransaction: run,
+          runReading: run,
         }),
       )
     })
   }
 
   /** Creates a draft. */
-  async create(body: JsonObject, actor: Actor, returnRequest: ReturnRequest): Promise<WriteResult> {
-    const changes = await this.#readChanges(body, 'create', actor)
-    return this.#runnerFor(returnRequest)(async unit => {
-      const existingKeys = await unit.findExistingKeys(referencedKeys(changes.values))
-      failIfAny(validateChanges(changes, NO_LISTING, existingKeys, body))
-      this.#requireOwnership(actor, ownersAfter(NO_LISTING, changes))
+  async create(readBody: BodyReader, actor: Actor, returnRequest: ReturnRequest): Promise<WriteResult> {
+    const request = await this.#readWrite(readBody, 'create', actor, {})
+    const { changes } = request
+    const plan = this.#planOf(request)
+    return this.#run(plan, request, returnRequest, async (unit, response) => {
       const now = currentTime(this.dependencies)
       const key = this.#resources.keyGenerator.next(now)
+      const parameters = toParameters(request, key, now)
       const values = {
         ...changes.values,
         ...draftFields(key, this.dependencies.config.originatingSystemName, now),
-        ...derivedFields(NO_LISTING, changes, now),
+        ...assignedValues(plan.assignments, toEvaluationContext(NO_FACTS, parameters)),
         [PROPERTY.key.name]: key,
       }
-      return this.#writeAndReturn(unit, key, actor, returnRequest, representation =>
-        unit.insert(key, values, representation),
+      const write = (representation?: RecordRepresentation) =>
+        toInsertStatement(plan, parameters, values, representation)
+      const written = isAlwaysRefused(plan) ? undefined : await this.#write(unit, key, actor, response, write)
+      return (
+        written ?? this.#refuse(plan, request, key, parameters, await unit.findReferences(keysOf(request)))
       )
     })
   }
@@ -146,158 +134,157 @@ export class WriteService {
   /** Changes the fields that the body names. */
   update(
     key: string,
-    body: JsonObject,
+    readBody: BodyReader,
     actor: Actor,
     precondition: Precondition,
     returnRequest: ReturnRequest,
   ): Promise<WriteResult> {
-    return this.#applyChanges(key, body, 'change', actor, precondition, returnRequest)
+    return this.#applyChanges(key, readBody, 'change', actor, precondition, returnRequest)
   }
 
-  /** Replaces every field that clients write. StandardStatus is unchanged if the body omits it. */
+  /**
+   * Replaces every field that clients write and the token can read. StandardStatus is unchanged if the body
+   * omits it.
+   */
   replace(
     key: string,
-    body: JsonObject,
+    readBody: BodyReader,
     actor: Actor,
     precondition: Precondition,
     returnRequest: ReturnRequest,
   ): Promise<WriteResult> {
-    return this.#applyChanges(key, body, 'replace', actor, precondition, returnRequest)
+    return this.#applyChanges(key, readBody, 'replace', actor, precondition, returnRequest)
   }
 
   /** Deletes the record with its media, rooms and open houses. */
   async remove(key: string, actor: Actor, precondition: Precondition): Promise<void> {
     requireWriteScope(actor)
-    await this.#resources.runOptimistically(async unit => {
-      const { version } = await this.#findWritable(unit, key, NO_KEYS, actor, precondition)
-      await unit.remove(key, version)
+    const request: ReadWrite = { mode: 'delete', actor, changes: NO_CHANGES, precondition, body: {} }
+    const plan = this.#planOf(request)
+    const parameters = toParameters(request, key, currentTime(this.dependencies))
+    await this.#runnerOf(plan)(async unit => {
+      const removed = isAlwaysRefused(plan)
+        ? undefined
+        : await unit.write(toDeleteStatement(plan, parameters))
+      if (!removed) this.#refuse(plan, request, key, parameters, await unit.findFacts(key, keysOf(request)))
     })
   }
 
   async #applyChanges(
     key: string,
-    body: JsonObject,
+    readBody: BodyReader,
     mode: WriteMode,
     actor: Actor,
     precondition: Precondition,
     returnRequest: ReturnRequest,
   ): Promise<WriteResult> {
-    const changes = await this.#readChanges(body, mode, actor)
-    return this.#runnerFor(returnRequest)(async unit => {
-      const { listing, version, existingKeys } = await this.#findWritable(
-        unit,
-        key,
-        referencedKeys(changes.values),
-        actor,
-        precondition,
-      )
-      failIfAny(validateChanges(changes, listing, existingKeys, body))
-      // A change must not assign the listing to another agent or office, as a create must not.
-      this.#requireOwnership(actor, ownersAfter(listing, changes))
-      const values = { ...changes.values, ...derivedFields(listing, changes, currentTime(this.dependencies)) }
-      return this.#writeAndReturn(unit, key, actor, returnRequest, representation =>
-        unit.update(key, version, values, representation),
+    const request = await this.#readWrite(readBody, mode, actor, precondition)
+    const plan = this.#planOf(request)
+    return this.#run(plan, request, returnRequest, async (unit, response) => {
+      const parameters = toParameters(request, key, currentTime(this.dependencies))
+      const write = (representation?: RecordRepresentation) =>
+        toUpdateStatement(plan, parameters, representation)
+      const written = isAlwaysRefused(plan) ? undefined : await this.#write(unit, key, actor, response, write)
+      return (
+        written ?? this.#refuse(plan, request, key, parameters, await unit.findFacts(key, keysOf(request)))
       )
     })
   }
 
-  async #readChanges(body: JsonObject, mode: WriteMode, actor: Actor): Promise<ListingChanges> {
-    requireWriteScope(actor)
-    return readChanges(body, mode, { actor, lookupValues: await this.#resources.loadLookup() })
-  }
-
-  /** Returns a record that the actor may write. */
-  async #findWritable(
-    unit: UnitOfWork,
-    key: string,
-    keys: ReferencedKeys,
+  /** Reads the body of a write. A body that cannot be parsed is a fault like others. */
+  async #readWrite(
+    readBody: BodyReader,
+    mode: WriteMode,
     actor: Actor,
     precondition: Precondition,
-  ): Promise<StoredListing> {
-    const stored = await unit.findListing(key, visibilityConditionFor(actor), keys)
-    if (!stored) return failNotFound(key)
-    this.#requireOwnership(actor, stored.listing)
-    checkPrecondition(precondition, stored.version)
-    return stored
+  ): Promise<ReadWrite> {
+    requireWriteScope(actor)
+    const lookupValues = await this.#resources.loadLookup()
+    const readableIf = this.dependencies.reading.readConditionsOf(actor)
+    const { body, changes } = await readBody().then(
+      body => ({ body, changes: readChanges(body, mode, { actor, lookupValues, readableIf }) }),
+      (error: unknown) => ({ body: {}, changes: toUnreadableChanges(error) }),
+    )
+    return { mode, actor, changes, precondition, body }
   }
 
-  #requireOwnership(actor: Actor, owners: ListingOwners): void {
-    if (!canWriteListing(actor, owners)) fail({ kind: 'NotYours', entity: PROPERTY.name })
+  #planOf(request: WriteRequest): WritePlan {
+    const shape = shapeOf(request)
+    return shape.faultyFields.size > 0
+      ? toWritePlan(shape)
+      : getOrCreate(this.#resources.plans, shapeKeyOf(shape), () => toWritePlan(shape))
   }
 
   /**
-   * Returns the runner for a write. A response with more than the written record needs its own statements,
-   * which read a consistent state only in a transaction.
+   * Runs a write in the way that its plan and its response need. The response is limited, and its query is
+   * bound, before anything is written.
    */
-  #runnerFor(returnRequest: ReturnRequest): WriteRunner {
-    return needsSeparateRead(returnRequest)
+  #run(
+    plan: WritePlan,
+    { body, actor }: ReadWrite,
+    returnRequest: ReturnRequest,
+    callback: (unit: UnitOfWork, response: ReturnRequest) => Promise<WriteResult>,
+  ): Promise<WriteResult> {
+    const response = limitResponse(returnRequest, body, actor)
+    this.dependencies.reading.toAuthorizedPlan(PROPERTY, response.query, actor)
+    return this.#runnerOf(plan, response)(unit => callback(unit, response))
+  }
+
+  /** A response with related records is read in the transaction of its write. */
+  #runnerOf(plan: WritePlan, response?: ReturnRequest): WriteRunner {
+    if (isAlwaysRefused(plan)) return this.#resources.runReading
+    return response && needsSeparateRead(response)
       ? this.#resources.runInTransaction
       : this.#resources.runOptimistically
   }
 
-  /**
-   * Writes the record and returns it. The query is bound before anything is written. An actor that may write
-   * a listing can see it, so there is always a record to return.
-   */
-  async #writeAndReturn(
+  /** Writes the record and returns it. Returns undefined if the rules did not hold. */
+  async #write(
     unit: UnitOfWork,
     key: string,
     actor: Actor,
-    returnRequest: ReturnRequest,
-    write: (representation?: RecordRepresentation) => Promise<RecordJson>,
-  ): Promise<WriteResult> {
-    const { query, representation, isMinimal } = returnRequest
-    const plan = this.dependencies.reading.toAuthorizedPlan(PROPERTY, query, actor)
-    if (!needsSeparateRead(returnRequest))
-      return { key, ...(await write(isMinimal ? undefined : { plan, representation })) }
-    await write()
-    const record = await this.dependencies.reading.readRecord(
-      unit.executor,
-      PROPERTY,
-      key,
-      returnRequest,
-      actor,
+    response: ReturnRequest,
+    toStatement: (representation?: RecordRepresentation) => Statement,
+  ): Promise<WriteResult | undefined> {
+    const { query, representation, isMinimal } = response
+    const { reading } = this.dependencies
+    const isSeparate = needsSeparateRead(response)
+    const plan = reading.toAuthorizedPlan(PROPERTY, query, actor)
+    const written = await unit.write(
+      toStatement(isMinimal || isSeparate ? undefined : { plan, representation }),
     )
-    return record ? { key, ...record } : failNotFound(key)
+    if (!written) return undefined
+    const record: RecordJson | undefined = isSeparate
+      ? await reading.readWritten(unit.executor, PROPERTY, key, response, actor)
+      : written
+    return { key, query, ...(record ?? written) }
+  }
+
+  /** Fails with the reasons for which a write was refused. */
+  #refuse(
+    plan: WritePlan,
+    request: ReadWrite,
+    key: string,
+    parameters: readonly unknown[],
+    facts: WriteFacts,
+  ): never {
+    failIfAny(refusalsOf(plan, request, key, parameters, facts))
+    throw new RecordChangedError('The rules of the write hold now')
   }
 }
-
-/** Returns the condition under which the actor can see a listing. */
-const visibilityConditionFor = memoize(function visibilityConditionFor(actor: Actor) {
-  return isRecordVisible(PROPERTY, 'r0', actor)
-})
 
 /** Returns true if the response contains more than the written record. */
 const needsSeparateRead = ({ query, isMinimal = false }: ReturnRequest): boolean =>
   !isMinimal && [query.expand, query.compute].some(items => items !== undefined && items.length > 0)
 
-const failNotFound = (key: string): never =>
-  fail({ kind: 'NotFound', what: `${PROPERTY.name} with the key '${key}'` })
+/** Returns the keys of the members and offices that the rules of a write may look up. */
+const keysOf = ({ changes, actor }: WriteRequest): readonly string[] => [
+  ...referencedKeys(changes.values),
+  ...(actor.memberKey === undefined ? [] : [actor.memberKey]),
+]
 
-function createWriteResources(dependencies: WriteServiceDependencies): WriteResources {
-  const lookups = new LookupCache(dependencies.database.prisma)
-  // The values of the only locked lookup, StandardStatus, are in the code. Other lookups are enforced only
-  // with STRICT_LOOKUPS.
-  const loadLookup = async (): Promise<WriteContext['lookupValues']> => {
-    if (!dependencies.config.strictLookups) return () => undefined
-    const values = await lookups.get(currentTime(dependencies))
-    return name => values.get(name)
-  }
-  const snapshots = createSnapshotCache()
-  return {
-    keyGenerator: new ListingKeyGenerator(),
-    snapshots,
-    loadLookup,
-    ...createWriteRunners(dependencies.database, snapshots),
-  }
+/** Converts the error of a body that is not JSON. Other errors, such as a body that is too large, are thrown. */
+function toUnreadableChanges(error: unknown): ListingChanges {
+  if (!(error instanceof ProblemError) || toFailure(error.problems).status !== 400) throw error
+  return { ...NO_CHANGES, faults: error.problems.map(problem => ({ at: '', problem })) }
 }
-
-const createWriteRunners = (
-  executors: Pick<StatementExecutors, 'writer' | 'transaction'>,
-  snapshots: SnapshotCache,
-): WriteRunners => ({
-  runOptimistically: callback => runOptimistically(executors, snapshots, callback),
-  runInTransaction: callback => runInTransaction(executors, callback),
-})
-
-const currentTime = (dependencies: WriteServiceDependencies): Date => dependencies.now?.() ?? new Date()

@@ -41,7 +41,7 @@ const VALID = {
 const BY = { ChangedByMemberKey: 'M1' }
 
 // The texts of these tests are objects.
-const bodyOf = (body: unknown) =>
+const bodyOf = (body: unknown) => async () =>
   parseJson(typeof body === 'string' ? body : JSON.stringify(body)) as JsonObject
 const recordOf = (written: { readonly json: string } | undefined) =>
   JSON.parse(written?.json ?? 'null') as Readonly<Record<string, unknown>>
@@ -64,7 +64,10 @@ describe.each(DATABASE_KINDS)('writing on the %s database', kind => {
 
   beforeAll(async () => {
     database = await openTestDatabase(kind)
-    for (const MemberKey of ['M1', 'M2', 'M9']) await database.prisma.member.create({ data: { MemberKey } })
+    for (const MemberKey of ['M1', 'M2', 'M9'])
+      await database.prisma.member.create({
+        data: { MemberKey, OfficeKey: MemberKey === 'M9' ? null : 'O1' },
+      })
     for (const OfficeKey of ['O1', 'O2']) await database.prisma.office.create({ data: { OfficeKey } })
     reading = new ReadService({
       database,
@@ -227,10 +230,11 @@ describe.each(DATABASE_KINDS)('writing on the %s database', kind => {
     ])
   })
 
-  it('nobody puts a listing on somebody else', async () => {
+  it('an agent hands a listing to a member of its office, and to nobody else', async () => {
     const { key } = await create({}, AGENT)
-    expect(await refusal(change(key, { ListAgentKey: 'M2' }, AGENT))).toEqual([403, '3003'])
-    expect(recordOf(await change(key, { ...BY, ListAgentKey: 'M2' }, OFFICE))['ListAgentKey']).toBe('M2')
+    expect(await refusal(change(key, { ListAgentKey: 'M9' }, AGENT))).toEqual([403, '3003'])
+    expect(await refusal(change(key, { ...BY, ListAgentKey: 'M9' }, OFFICE))).toEqual([403, '3003'])
+    expect(recordOf(await change(key, { ...BY, ListAgentKey: 'M2' }, AGENT))['ListAgentKey']).toBe('M2')
     expect(await refusal(change(key, { ListAgentKey: 'M1' }, AGENT))).toEqual([404, '4004'])
   })
 

@@ -4,14 +4,15 @@ import { countRecords, readFirstRecord, readPage } from '../../src/data/read/rea
 import type { PlanCacheMode, Statement, StatementExecutor } from '../../src/data/sql/statement.js'
 import {
   toDeleteStatement,
+  toFactsStatement,
   toInsertStatement,
-  toSelectStatement,
   toUpdateStatement,
 } from '../../src/data/sql/write-statements.js'
 import type { Actor } from '../../src/domain/actor.js'
-import { getEntity } from '../../src/model/model.js'
+import { type ListingChanges, NO_CHANGES } from '../../src/domain/changes.js'
+import { toWritePlan } from '../../src/domain/write-plan.js'
+import { shapeOf, toParameters, type WriteRequest } from '../../src/domain/write-shape.js'
 import type { Plan } from '../../src/query/plan.js'
-import { columnOf, predicate, rowSource, textLiteral } from '../../src/query/plan.js'
 import { ODATA_REPRESENTATION, toAuthorizedPlan, toPlan } from '../support/oracle/plans.js'
 
 // The SQL of every kind of plan, one file each. A change of SQL shows in the diff of these files.
@@ -139,36 +140,63 @@ describe('reads', () => {
 })
 
 describe('writes', () => {
-  const key = columnOf(getEntity('Property').key, rowSource('r0'))
-  const condition = predicate('ne', key, textLiteral('hidden'))
+  const WRITER: Actor = { ...AGENT, scopes: new Set(['listings:read', 'listings:write']) }
+  const NOW = new Date('2026-05-01T12:00:00.000Z')
   const statement = ({ text, values }: Statement): readonly SentStatement[] => [
     { text, values, planCacheMode: undefined },
   ]
   const returning = { plan: toPlan(FEW), representation: ODATA_REPRESENTATION }
+  const planned = (mode: WriteRequest['mode'], changes: Partial<ListingChanges>, precondition = {}) => {
+    const request = { mode, actor: WRITER, changes: { ...NO_CHANGES, ...changes }, precondition }
+    return [toWritePlan(shapeOf(request)), toParameters(request, 'L1', NOW)] as const
+  }
 
-  test('write-select', () =>
+  test('write-facts', () =>
     expectGolden(
-      'write-select',
-      'the record of a write, with the keys that its body refers to',
-      statement(
-        toSelectStatement('L1', condition, { Member: new Set(['M1']), Office: new Set(['O1']) }, true),
-      ),
+      'write-facts',
+      'the record of a refused write, with the members and offices that its rules look up',
+      statement(toFactsStatement('L1', ['M1', 'O1'], true)),
     ))
 
-  test('write-insert', () =>
-    expectGolden(
+  test('write-insert', () => {
+    const values = { ListAgentKey: 'M2', ListOfficeKey: 'O1', City: 'Austin' }
+    return expectGolden(
       'write-insert',
       'POST /odata/Property',
-      statement(toInsertStatement({ ListingKey: 'L1', City: 'Austin', ListPrice: '500000.00' }, returning)),
-    ))
+      statement(
+        toInsertStatement(...planned('create', { values }), { ...values, ListingKey: 'L1' }, returning),
+      ),
+    )
+  })
 
   test('write-update', () =>
     expectGolden(
       'write-update',
       "PATCH /odata/Property('L1')",
-      statement(toUpdateStatement('L1', '7', { City: 'Austin', ListPrice: '500000.00' }, returning)),
+      statement(
+        toUpdateStatement(
+          ...planned('change', { values: { City: 'Austin', ListPrice: '500000' } }, { ifMatch: ['7'] }),
+          returning,
+        ),
+      ),
+    ))
+
+  test('write-transition', () =>
+    expectGolden(
+      'write-transition',
+      "PATCH /odata/Property('L1') with StandardStatus Sold",
+      statement(
+        toUpdateStatement(
+          ...planned('change', { status: 'Sold', values: { ChangedByMemberKey: 'M1' } }),
+          undefined,
+        ),
+      ),
     ))
 
   test('write-delete', () =>
-    expectGolden('write-delete', "DELETE /odata/Property('L1')", statement(toDeleteStatement('L1', '7'))))
+    expectGolden(
+      'write-delete',
+      "DELETE /odata/Property('L1')",
+      statement(toDeleteStatement(...planned('delete', {}))),
+    ))
 })

@@ -2,10 +2,17 @@
 
 -- plan_cache_mode: custom
 -- $1 = "L1"
--- $2 = "7"
+-- $2 = "M1"
+-- $3 = "M1"
+-- $4 = "O1"
 delete from "Property" r0
 where
   r0."ListingKey" = $1
-  and r0."RecordVersion" = $2::bigint
+  and (
+    (r0."ListAgentKey" = ($2::text collate "C"))
+    or (r0."ListOfficeKey" = ($3::text collate "C"))
+    or (r0."ListOfficeKey" = ($4::text collate "C"))
+  )
 returning
-  true as "removed"
+  '{}' as "json",
+  r0."RecordVersion"::text as "version"

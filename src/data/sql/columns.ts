@@ -82,7 +82,7 @@ const toPolygonLiteral = (value: string) =>
 export function toColumn({ name }: Scalar, source: ColumnSource): Sql {
   if (source.kind === 'row') return qualifiedColumn(source.row, name)
   if (source.kind === 'key')
-    return sql`(select ${qualifiedColumn('via', name)} from ${quoteIdentifier(source.entity.name)} via where ${qualifiedColumn('via', source.entity.key.name)} = ${toKeyLiteral(source.key)})`
+    return sql`(select ${qualifiedColumn('via', name)} from ${quoteIdentifier(source.entity.name)} via where ${qualifiedColumn('via', source.entity.key.name)} = ${toKeySql(source.key)})`
   return sql`(select ${qualifiedColumn('via', name)} from ${quoteIdentifier(source.navigation.target)} via where ${qualifiedColumn('via', source.navigation.foreign)} = ${localJoinColumn(source.navigation, source.from)})`
 }
 
@@ -112,5 +112,8 @@ export function toCollectionRows(over: Collection, row: RowName): { readonly fro
   }
 }
 
-/** A key is always a literal: the binder accepts nothing else. */
-const toKeyLiteral = (key: Expr) => (key.kind === 'literal' ? toSqlLiteral(key.value, key.type) : raw('null'))
+/** The key of a record: a literal in queries, also a column in the rules of writes. */
+function toKeySql(key: Expr): Sql {
+  if (key.kind === 'literal') return toSqlLiteral(key.value, key.type)
+  return key.kind === 'column' ? toColumn(key.scalar, key.source) : raw('null')
+}

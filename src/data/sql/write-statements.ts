@@ -1,16 +1,18 @@
 import { LRUCache } from 'lru-cache'
 import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
-import { type Listing, NO_LISTING } from '../../domain/listing.js'
-import type { ReferencedKeys } from '../../domain/references.js'
+import type { Assignment } from '../../domain/derived.js'
+import { NO_LISTING, type StoredListing } from '../../domain/listing.js'
 import type { Values } from '../../domain/values.js'
+import type { WritePlan } from '../../domain/write-plan.js'
+import { parameterIndex } from '../../domain/write-shape.js'
 import { getEntity, getScalar, type Scalar } from '../../model/model.js'
 import { getOrCreate, memoize, objectId } from '../../query/memoize.js'
 import { placeholder } from '../../query/placeholder.js'
-import { type Expr, type Plan, rowSource } from '../../query/plan.js'
+import { isTrue, type Plan, rowSource } from '../../query/plan.js'
 import type { Representation } from '../../query/representation.js'
 import { toDecimalText, toTimestampText } from './casts.js'
 import { pgType, quoteIdentifier, toColumn } from './columns.js'
-import { toCondition } from './expression.js'
+import { toCondition, toSql } from './expression.js'
 import type { RecordRow } from './json/records.js'
 import { toRecordColumns } from './page-statement.js'
 import type { Statement } from './statement.js'
@@ -29,222 +31,148 @@ export interface RecordRepresentation {
   readonly representation: Representation
 }
 
-/** The existing keys among the referenced ones. */
-export interface ExistingKeysRow {
-  readonly members?: readonly string[]
-  readonly offices?: readonly string[]
-}
-
-export interface ListingRow extends Listing, ExistingKeysRow {
+/** A row that a write returns. */
+export interface WriteResultRow extends RecordRow {
   readonly version: string
 }
 
-/** A row that a write returns: the record's JSON, and the fields that the next write checks. */
-export interface WriteResultRow extends RecordRow, Listing {
-  readonly version: string
-}
-
-/** Facts that a write assumes. The writing statement must find them true. */
-export interface WritePrecondition {
-  /** A condition that the record meets. */
-  readonly condition: Expr
-  readonly listing: Listing
-  /** Keys of members that exist. */
-  readonly memberKeys: ReadonlySet<string>
+/** The records that a write is judged by. */
+export interface WriteFactsRow extends StoredListing {
+  /** The office of each existing member, by its key. */
+  readonly members: Readonly<Record<string, string | null>> | null
+  readonly offices: readonly string[]
 }
 
 /**
- * Renders the statement that returns the existing keys among the given ones.
- *   Member {'M1'} → `select array(select "MemberKey" from "Member" where "MemberKey" = any($1::text[])) as
- *     "members"`
+ * Renders an UPDATE that changes the record if the rules of the write hold for it, and returns it. Derived
+ * fields are computed from the old row. If a rule does not hold, nothing changes and no row is returned.
+ *   { ListPrice: 5 } of a token that writes its own listings → `update "Property" r0 set "ListPrice" =
+ *     $1::numeric, "PreviousListPrice" = case when … then r0."ListPrice" else r0."PreviousListPrice" end, …
+ *     where r0."ListingKey" = $2 and (r0."ListAgentKey" = …) returning …`
  */
-export const toExistingKeysStatement = ({ Member, Office }: ReferencedKeys): Sql =>
-  sql`select ${join(toExistingKeyColumns({ Member: [...Member], Office: [...Office] }))}`
-
-/**
- * Renders the statement that reads the fields a write checks, if the record meets the condition. It also
- * returns the existing keys among the given ones.
- *   ('L1', TRUE, no keys, true) → `select r0."StandardStatus" as
- *     "StandardStatus",…,r0."RecordVersion"::text as "version" from "Property" r0 where r0."ListingKey" = $1
- *     and true for update`
- */
-export function toSelectStatement(
-  key: string,
-  condition: Expr,
-  { Member, Office }: ReferencedKeys,
-  forUpdate: boolean,
-): Statement {
-  const variant = { Member: Member.size > 0, Office: Office.size > 0, isLocking: forUpdate }
-  const template = getOrCreate(selectTemplatesOf(condition), JSON.stringify(variant), () =>
-    buildSelectTemplate(condition, variant),
+export const toUpdateStatement = (
+  plan: WritePlan,
+  parameters: readonly unknown[],
+  representation: RecordRepresentation | undefined,
+): Statement =>
+  bindTemplate(
+    plan,
+    'update',
+    representation,
+    () =>
+      sql`update ${TABLE} set ${toAssignmentList(plan)} where ${toWhere(plan)} returning ${toReturningList(representation)}`,
+    parameters,
   )
-  return bindParameters(template, [key, [...Member], [...Office]])
+
+/**
+ * Renders a DELETE that removes the record if the rules of the write hold for it.
+ *   → `delete from "Property" r0 where r0."ListingKey" = $1 and … returning …`
+ */
+export const toDeleteStatement = (plan: WritePlan, parameters: readonly unknown[]): Statement =>
+  bindTemplate(
+    plan,
+    'delete',
+    undefined,
+    () => sql`delete from ${TABLE} where ${toWhere(plan)} returning ${toReturningList(undefined)}`,
+    parameters,
+  )
+
+/**
+ * Renders an INSERT that adds the record if the rules of the write hold, and returns it.
+ *   { ListingKey: 'L1', City: 'Austin' } → `insert into "Property" as r0 ("ListingKey","City") select
+ *     $1::text,$2::text where … returning …`
+ */
+export function toInsertStatement(
+  plan: WritePlan,
+  parameters: readonly unknown[],
+  values: Values,
+  representation: RecordRepresentation | undefined,
+): Statement {
+  const fields = toFieldsInModelOrder(values)
+  return bindTemplate(
+    plan,
+    `insert ${fields.map(f => f.name).join()}`,
+    representation,
+    () => {
+      const names = join(fields.map(({ name }) => quoteIdentifier(name)))
+      const list = join(fields.map((field, i) => toTypedParameter(field, placeholder(parameters.length + i))))
+      return sql`insert into "Property" as r0 (${names}) select ${list} where ${toCondition(plan.condition)} returning ${toReturningList(representation)}`
+    },
+    [...parameters, ...fields.map(({ name }) => values[name])],
+  )
 }
 
-const selectTemplatesOf = memoize(function selectTemplatesOf(_condition: Expr) {
-  return new Map<string, StatementTemplate>()
+/**
+ * Returns the statement of a write with its values. Its text depends on the plan, the kind of statement and
+ * the representation only, and PostgreSQL keeps its plan.
+ */
+function bindTemplate(
+  plan: WritePlan,
+  kind: string,
+  representation: RecordRepresentation | undefined,
+  render: () => Sql,
+  parameters: readonly unknown[],
+): Statement {
+  const form = representation && `${objectId(representation.plan)} ${objectId(representation.representation)}`
+  const template = getOrCreate(templatesOf(plan), `${kind} ${form}`, () =>
+    toStatementTemplate(render(), 'generic'),
+  )
+  return bindParameters(template, parameters)
+}
+
+const templatesOf = memoize(function templatesOf(_plan: WritePlan) {
+  return new LRUCache<string, StatementTemplate>({ max: 20 })
 })
 
 /**
- * Variants of the statement, besides its condition: the entities whose keys it looks up, and whether it locks
- * the record.
+ * Renders the conditions of a write. `condition` is a literal for a write that may do everything.
  */
-type SelectVariant = Readonly<Record<keyof ReferencedKeys | 'isLocking', boolean>>
-
-function buildSelectTemplate(
-  condition: Expr,
-  { Member, Office, isLocking }: SelectVariant,
-): StatementTemplate {
-  const keys = toExistingKeyColumns({
-    Member: Member ? placeholder(1) : EMPTY_KEY_LIST,
-    Office: Office ? placeholder(2) : EMPTY_KEY_LIST,
-  })
-  const columns = [...SNAPSHOT_COLUMNS, VERSION_COLUMN, ...keys]
-  const lock = isLocking ? raw(' for update') : empty
-  return toStatementTemplate(
-    sql`select ${join(columns)} from ${TABLE} where r0."ListingKey" = ${placeholder(0)} and ${toCondition(condition)}${lock}`,
-    'generic',
-  )
-}
+const toWhere = ({ condition }: WritePlan): Sql =>
+  sql`r0."ListingKey" = ${placeholder(parameterIndex('key'))}${isTrue(condition) ? empty : sql` and ${toCondition(condition)}`}`
 
 /**
- * Renders the statement that locks the existing records among the given keys. The order is the same for all
- * transactions, so that they cannot deadlock.
- *   ['L1'] → `select 1 from "Property" where "ListingKey" = any($1::text[]) order by "ListingKey" for
- *     update`
+ * Renders the SET list: values of the body, and derived fields.
+ *   `"City" = $1::text,"CloseDate" = case when … then $2::date else r0."CloseDate" end`
  */
-export const toLockStatement = (keys: readonly string[]): Sql =>
-  sql`select 1 from "Property" where "ListingKey" = any(${[...keys]}::text[]) order by "ListingKey" for update`
-
-/**
- * Renders an INSERT that returns the record.
- *   { ListingKey: 'L1', City: 'Austin' } → `insert into "Property" as r0 ("ListingKey","City") values
- *     ($1::text,$2::text) returning …`
- */
-export function toInsertStatement(values: Values, representation: RecordRepresentation | undefined): Sql {
-  const fields = toFieldsInModelOrder(values)
-  const names = join(fields.map(({ name }) => quoteIdentifier(name)))
-  return sql`insert into "Property" as r0 (${names}) values (${join(fields.map(field => toTypedParameter(field, values[field.name])))}) returning ${toReturningList(representation)}`
-}
-
-/**
- * Renders an UPDATE that returns the record. It changes nothing and returns no row if the record has another
- * version or a precondition does not hold.
- *   ('L1', '7', { City: 'Austin' }) → `update "Property" r0 set "City" = $1::text where r0."ListingKey" =
- *     $2 and r0."RecordVersion" = $3::bigint returning …`
- */
-export function toUpdateStatement(
-  key: string,
-  version: string,
-  values: Values,
-  representation: RecordRepresentation | undefined,
-  precondition?: WritePrecondition,
-): Statement {
-  const fields = toFieldsInModelOrder(values)
-  const names = fields.map(({ name }) => name)
-  const cacheKey = [
-    representation && [objectId(representation.plan), objectId(representation.representation)],
-    preconditionCacheKey(precondition),
-    names,
-  ]
-  const template = getOrCreate(UPDATE_TEMPLATES, JSON.stringify(cacheKey), () =>
-    buildUpdateTemplate(fields, representation, precondition),
-  )
-  return bindParameters(template, [
-    ...toPreconditionParameters(key, version, precondition),
-    ...names.map(name => values[name]),
-  ])
-}
-
-/** Clients usually write the same few sets of fields. */
-const UPDATE_TEMPLATES = new LRUCache<string, StatementTemplate>({ max: 500 })
-
-function buildUpdateTemplate(
-  fields: readonly Scalar[],
-  representation: RecordRepresentation | undefined,
-  precondition: WritePrecondition | undefined,
-): StatementTemplate {
-  const assignments = join(
-    fields.map(
-      (field, i) =>
-        sql`${quoteIdentifier(field.name)} = ${toTypedParameter(field, placeholder(FIRST_VALUE_PARAMETER + i))}`,
-    ),
-  )
-  return toStatementTemplate(
-    sql`update ${TABLE} set ${assignments} where ${toPreconditionPredicate(precondition)} returning ${toReturningList(representation)}`,
-    'generic',
-  )
-}
-
-/**
- * Renders a DELETE. It deletes nothing and returns no row if the record has another version or a precondition
- * does not hold.
- *   ('L1', '7') → `delete from "Property" r0 where r0."ListingKey" = $1 and r0."RecordVersion" = $2::bigint
- *     returning true as "removed"`
- */
-export function toDeleteStatement(key: string, version: string, precondition?: WritePrecondition): Statement {
-  const template = getOrCreate(
-    DELETE_TEMPLATES,
-    JSON.stringify(preconditionCacheKey(precondition) ?? null),
-    () => buildDeleteTemplate(precondition),
-  )
-  return bindParameters(template, toPreconditionParameters(key, version, precondition))
-}
-
-const DELETE_TEMPLATES = new LRUCache<string, StatementTemplate>({ max: 500 })
-
-const buildDeleteTemplate = (precondition: WritePrecondition | undefined): StatementTemplate =>
-  toStatementTemplate(
-    sql`delete from ${TABLE} where ${toPreconditionPredicate(precondition)} returning true as "removed"`,
-    'generic',
-  )
-
-/** Returns the cache key of a precondition: equal keys have equal SQL from `toPreconditionPredicate`. */
-const preconditionCacheKey = (precondition: WritePrecondition | undefined) =>
-  precondition && [objectId(precondition.condition), precondition.memberKeys.size > 0]
-
-/** The fields of a listing that its next write checks. */
-const SNAPSHOT_FIELDS: readonly Scalar[] = Object.keys(NO_LISTING).map(name => getScalar(PROPERTY, name))
-
-/** Returns the values of the placeholders of `toPreconditionPredicate`, in their order. */
-const toPreconditionParameters = (
-  key: string,
-  version: string,
-  precondition: WritePrecondition | undefined,
-): readonly unknown[] => {
-  const listing: Readonly<Record<string, unknown>> = { ...(precondition?.listing ?? NO_LISTING) }
-  return [
-    key,
-    version,
-    [...(precondition?.memberKeys ?? [])],
-    ...SNAPSHOT_FIELDS.map(({ name }) => listing[name]),
-  ]
-}
-const FIRST_SNAPSHOT_PARAMETER = 3
-const FIRST_VALUE_PARAMETER = FIRST_SNAPSHOT_PARAMETER + SNAPSHOT_FIELDS.length
-
-/**
- * Renders the precondition of a write. The snapshot is compared too: the version alone does not identify the
- * record's state if the database was restored or a program wrote without triggers.
- */
-function toPreconditionPredicate(precondition: WritePrecondition | undefined): Sql {
-  const versionMatches = sql`r0."ListingKey" = ${placeholder(0)} and r0."RecordVersion" = ${placeholder(1)}::bigint`
-  if (!precondition) return versionMatches
-  const snapshotMatches = SNAPSHOT_FIELDS.map(
-    (field, i) =>
-      sql`${toColumn(field, ROW)} is not distinct from ${toTypedParameter(field, placeholder(FIRST_SNAPSHOT_PARAMETER + i))}`,
-  )
-  const membersExist = sql`(select count(*) from "Member" where "MemberKey" = any(${placeholder(2)}::text[])) = cardinality(${placeholder(2)}::text[])`
+function toAssignmentList({ shape, assignments }: WritePlan): Sql {
+  const names = new Set([...shape.fields.keys(), ...assignments.map(a => a.field.name)])
+  const fields = [...names].sort((a, b) => fieldIndexOf(a) - fieldIndexOf(b))
   return join(
-    [
-      versionMatches,
-      toCondition(precondition.condition),
-      ...snapshotMatches,
-      ...(precondition.memberKeys.size > 0 ? [membersExist] : []),
-    ],
-    ' and ',
+    fields.map(name => {
+      const field = getScalar(PROPERTY, name)
+      const written = shape.fields.has(name)
+        ? toTypedParameter(field, placeholder(parameterIndex(name)))
+        : undefined
+      const derived = assignments.filter(a => a.field === field)
+      return sql`${quoteIdentifier(name)} = ${toNewValue(field, written, derived)}`
+    }),
   )
 }
+
+/** The last assignment counts, so its condition comes first. */
+function toNewValue(field: Scalar, written: Sql | undefined, assignments: readonly Assignment[]): Sql {
+  const always = assignments.findLastIndex(({ when }) => isTrue(when))
+  const fallback = assignments[always]
+  const otherwise = fallback ? toSql(fallback.value) : (written ?? toColumn(field, ROW))
+  const cases = assignments
+    .slice(always + 1)
+    .toReversed()
+    .map(({ when, value }) => sql` when ${toCondition(when)} then ${toSql(value)}`)
+  return cases.length === 0 ? otherwise : sql`case${join(cases, '')} else ${otherwise} end`
+}
+
+/**
+ * Renders the statement that reads what a write is judged by: the stored record, and the members and offices
+ * with the given keys. The member of the record's agent is among them.
+ *   ('L1', keys, true) → `select r0."StandardStatus" as "StandardStatus",…,(select json_object_agg(…) from
+ *     "Member" …) as "members",… from "Property" r0 where r0."ListingKey" = $1 for update of r0`
+ */
+export const toFactsStatement = (key: string, keys: readonly string[], forUpdate: boolean): Statement =>
+  bindParameters(forUpdate ? LOCKING_FACTS : FACTS, [key, [...keys]])
+
+/** Renders the same without a record, for a write that creates one. */
+export const toReferencesStatement = (keys: readonly string[]): Statement =>
+  bindParameters(REFERENCES, [undefined, [...keys]])
 
 const FIELD_ORDER: ReadonlyMap<string, number> = new Map(
   [...PROPERTY.fields.keys()].map((name, i) => [name, i]),
@@ -264,8 +192,11 @@ function toTypedParameter({ type, collection }: Scalar, value: Values[string] | 
   return sql`${value}::${raw(collection ? `${pgType(type)}[]` : pgType(type))}`
 }
 
-/** Columns of the snapshot. Decimals and timestamps have the text form of `Listing`. */
-const SNAPSHOT_COLUMNS: readonly Sql[] = SNAPSHOT_FIELDS.map(field => {
+/** The fields of a listing that the rules of a write read. */
+const RULE_FIELDS: readonly Scalar[] = Object.keys(NO_LISTING).map(name => getScalar(PROPERTY, name))
+
+/** Decimals and timestamps have the text form of `Listing`. */
+const RULE_COLUMNS: readonly Sql[] = RULE_FIELDS.map(field => {
   const column = toColumn(field, ROW)
   const text =
     field.type === 'Decimal'
@@ -276,30 +207,37 @@ const SNAPSHOT_COLUMNS: readonly Sql[] = SNAPSHOT_FIELDS.map(field => {
   return sql`${text} as ${quoteIdentifier(field.name)}`
 })
 
-const VERSION_COLUMN = sql`r0."RecordVersion"::text as "version"`
+const KEYS = sql`${placeholder(1)}::text[]`
+const toReferenceColumns = (keys: Sql): readonly Sql[] => [
+  sql`(select json_object_agg("MemberKey", "OfficeKey") from "Member" where "MemberKey" = any(${keys})) as "members"`,
+  sql`array(select "OfficeKey" from "Office" where "OfficeKey" = any(${KEYS})) as "offices"`,
+]
 
-/** Renders the RETURNING list: the record after the triggers, and the snapshot for the next write. */
-const toReturningList = (representation: RecordRepresentation | undefined) =>
-  join([
-    ...(representation
-      ? [toRecordColumns(representation.plan, representation.representation)]
-      : [sql`'{}' as "json"`, VERSION_COLUMN]),
-    ...SNAPSHOT_COLUMNS,
-  ])
+const toFactsTemplate = (lock: Sql): StatementTemplate =>
+  toStatementTemplate(
+    sql`select ${join([
+      ...RULE_COLUMNS,
+      sql`r0."RecordVersion"::text as "RecordVersion"`,
+      ...toReferenceColumns(sql`${KEYS} || r0."ListAgentKey"`),
+    ])} from ${TABLE} where r0."ListingKey" = ${placeholder(0)}${lock}`,
+    'generic',
+  )
 
-const EMPTY_KEY_LIST: readonly string[] = []
+const FACTS = toFactsTemplate(empty)
+const LOCKING_FACTS = toFactsTemplate(raw(' for update of r0'))
+const REFERENCES = toStatementTemplate(sql`select ${join(toReferenceColumns(KEYS))}`, 'generic')
 
-/** @param keys by entity, or their placeholders */
-function toExistingKeyColumns({
-  Member,
-  Office,
-}: { readonly [E in keyof ReferencedKeys]: readonly string[] | string }): readonly Sql[] {
-  return [
-    ...(Member.length > 0
-      ? [sql`array(select "MemberKey" from "Member" where "MemberKey" = any(${Member}::text[])) as "members"`]
-      : []),
-    ...(Office.length > 0
-      ? [sql`array(select "OfficeKey" from "Office" where "OfficeKey" = any(${Office}::text[])) as "offices"`]
-      : []),
-  ]
-}
+/**
+ * Renders the statement that locks the existing records among the given keys. The order is the same for all
+ * transactions, so that they cannot deadlock.
+ *   ['L1'] → `select 1 from "Property" where "ListingKey" = any($1::text[]) order by "ListingKey" for
+ *     update`
+ */
+export const toLockStatement = (keys: readonly string[]): Sql =>
+  sql`select 1 from "Property" where "ListingKey" = any(${[...keys]}::text[]) order by "ListingKey" for update`
+
+/** Renders the RETURNING list: the record after the triggers, or its version alone. */
+const toReturningList = (representation: RecordRepresentation | undefined): Sql =>
+  representation
+    ? toRecordColumns(representation.plan, representation.representation)
+    : sql`'{}' as "json", r0."RecordVersion"::text as "version"`

@@ -1,3 +1,4 @@
+import { requireWriteScope } from '../../domain/actor.js'
 import { JsonNumber, type JsonObject, type JsonValue } from '../../domain/json.js'
 import { TRANSITIONS, type Transition } from '../../domain/lifecycle.js'
 import type { Precondition } from '../../domain/precondition.js'
@@ -18,15 +19,18 @@ const TRANSITIONS_BY_NAME: ReadonlyMap<string, Transition> = new Map(TRANSITIONS
 /** Executes a field of Mutation in its own transaction and returns the record after it. */
 export async function resolveMutationField(name: string, rootField: RootFieldContext): Promise<string> {
   const { port, context, args } = rootField
+  requireWriteScope(context.actor)
   if (name === 'deleteProperty') return deleteProperty(rootField)
   const view = viewOf(PROPERTY, rootField)
   const writing = port.writing.forRequest(context.scope)
   if (name === 'createDraft')
-    return writtenJsonOf(writing.create(readPropertyInput(inputArgumentOf(args)), context.actor, view))
+    return writtenJsonOf(
+      writing.create(async () => readPropertyInput(inputArgumentOf(args)), context.actor, view),
+    )
   return writtenJsonOf(
     writing.update(
       listingKeyOf(args),
-      readChangeInput(name, args),
+      async () => readChangeInput(name, args),
       context.actor,
       readPrecondition(args),
       view,

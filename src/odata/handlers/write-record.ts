@@ -1,7 +1,8 @@
+import { requireWriteScope } from '../../domain/actor.js'
 import type { Precondition } from '../../domain/precondition.js'
 import { readEntityTags } from '../../http/etag.js'
-import type { Query } from '../../query/ast.js'
-import type { ReturnRequest, WriteResult } from '../../service/writing.js'
+import type { ReturnRequest } from '../../service/write-answer.js'
+import type { WriteResult } from '../../service/writing.js'
 import { contextMember, prependMembers, stringMember, toRecordRepresentation } from '../protocol/json-body.js'
 import { type JsonFormat, negotiateJsonFormat } from '../protocol/negotiate.js'
 import { type Preferences, readPreferences } from '../protocol/prefer.js'
@@ -14,7 +15,6 @@ import type { CollectionPath, RecordPath } from '../url/resource-path.js'
 /** Options of the response to a write. They are read before anything is written. */
 interface WriteResponseOptions {
   readonly format: JsonFormat
-  readonly query: Query
   readonly returnPreference: Preferences['return']
   readonly view: ReturnRequest
 }
@@ -25,8 +25,9 @@ export async function createRecord(
   path: CollectionPath,
   { writing }: ODataServices,
 ): Promise<ODataResponse> {
+  requireWriteScope(request.actor)
   const responseOptions = readWriteResponseOptions(request)
-  const written = await writing.create(await request.readBody(), request.actor, responseOptions.view)
+  const written = await writing.create(request.readBody, request.actor, responseOptions.view)
   return toWriteResponse(request, path, responseOptions, written, 201)
 }
 
@@ -50,11 +51,12 @@ async function updateRecord(
   { writing }: ODataServices,
   mode: 'update' | 'replace',
 ): Promise<ODataResponse> {
+  requireWriteScope(request.actor)
   const responseOptions = readWriteResponseOptions(request)
   const condition = readPrecondition(request)
   const written = await writing[mode](
     keyOfPath(path),
-    await request.readBody(),
+    request.readBody,
     request.actor,
     condition,
     responseOptions.view,
@@ -68,6 +70,7 @@ export async function deleteRecord(
   path: RecordPath,
   { writing }: ODataServices,
 ): Promise<ODataResponse> {
+  requireWriteScope(request.actor)
   checkAllowedOptions(request.options, 'reference')
   await writing.remove(keyOfPath(path), request.actor, readPrecondition(request))
   return noContent()
@@ -82,12 +85,12 @@ function readWriteResponseOptions(request: ODataRequest): WriteResponseOptions {
   const returnPreference = readPreferences(request.headers.prefer).return
   return {
     format,
-    query,
     returnPreference,
     view: {
       query,
       representation: toRecordRepresentation(format, request),
       isMinimal: returnPreference === 'minimal',
+      isWhole: returnPreference === 'representation',
     },
   }
 }
@@ -101,7 +104,7 @@ function readPrecondition({ headers }: ODataRequest): Precondition {
 function toWriteResponse(
   request: ODataRequest,
   { entity }: CollectionPath | RecordPath,
-  { format, query, returnPreference }: WriteResponseOptions,
+  { format, returnPreference }: WriteResponseOptions,
   written: WriteResult,
   status: 200 | 201,
 ): ODataResponse {
@@ -113,7 +116,7 @@ function toWriteResponse(
   const headers = { Location: url, 'OData-EntityId': url, ...etagHeader(written.version), ...applied }
   // RESO's certification reads the id from a header without prefix.
   if (returnPreference === 'minimal') return noContent({ ...headers, EntityId: url })
-  const fragment = `$metadata#${entity.name}${toSelectList(query, entity, version)}/$entity`
+  const fragment = `$metadata#${entity.name}${toSelectList(written.query, entity, version)}/$entity`
   // The owner's interface shows a relative context on create. A client that requests the representation gets
   // absolute links.
   const isRelative = status === 201 && returnPreference === undefined

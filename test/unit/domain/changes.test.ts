@@ -3,14 +3,16 @@ import type { Actor } from '../../../src/domain/actor.js'
 import { readChanges, sortFaults, type WriteMode } from '../../../src/domain/changes.js'
 import type { JsonObject } from '../../../src/domain/json.js'
 import { type Listing, NO_LISTING } from '../../../src/domain/listing.js'
-import { validateChanges } from '../../../src/domain/validate.js'
+import { refusalsOf, toWritePlan } from '../../../src/domain/write-plan.js'
+import { shapeOf, toParameters } from '../../../src/domain/write-shape.js'
 import { toFailure } from '../../../src/errors/catalog.js'
 import type { Problem } from '../../../src/errors/problem.js'
 import { parseJson } from '../../../src/http/exact-json.js'
+import { type Expr, FALSE, TRUE } from '../../../src/query/plan.js'
 
 const ANYONE: Actor = { scopes: new Set(['listings:write:any']), audience: 'staff' }
 const MEMBER: Actor = { scopes: new Set(['listings:write']), memberKey: 'M1', audience: 'member' }
-const KEYS = { Member: new Set(['M1', 'M2']), Office: new Set(['O1']) }
+const RECORDS = { members: new Map([['M1', null], ['M2', null]]), offices: new Set(['O1']) } // biome-ignore format: one row
 const ROOFS = new Set(['Tile', 'Slate'])
 
 // The texts of these tests are objects.
@@ -21,7 +23,8 @@ const read = (
   mode: WriteMode = 'change',
   actor = ANYONE,
   lookupValues: (name: string) => ReadonlySet<string> | undefined = () => undefined,
-) => readChanges(bodyOf(body), mode, { actor, lookupValues })
+  readableIf: () => Expr = () => TRUE,
+) => readChanges(bodyOf(body), mode, { actor, lookupValues, readableIf })
 
 const show = (problems: readonly Problem[]) => {
   const [first, ...others] = problems
@@ -138,7 +141,11 @@ describe('what is taken', () => {
       ...BY, ListingKey: 'mine', ModificationTimestamp: 5, MlsStatus: 'X', ContractStatus: 'Available', OriginatingSystemName: 'evil', RecordVersion_: undefined,
       '@odata.etag': 'W/"1"', '@odata.id': 'x', '@odata.type': '#x', '@context': 'x', 'City@odata.type': '#String', 'SoldPrice@Core.Permissions': 'None', City: 'Waco',
     } // biome-ignore format: one body
-    expect(read(body)).toEqual({ values: { City: 'Waco', ChangedByMemberKey: 'M1' }, faults: [] })
+    expect(read(body)).toEqual({
+      values: { City: 'Waco', ChangedByMemberKey: 'M1' },
+      faults: [],
+      clears: new Map(),
+    })
   })
 
   it('null empties, a list to no values', () =>
@@ -155,7 +162,11 @@ describe('what is taken', () => {
     }))
 
   it.each([null, 'Incomplete'])('a new record may say %s', StandardStatus =>
-    expect(read({ ...VALID, StandardStatus }, 'create')).toEqual({ values: VALID, faults: [] }),
+    expect(read({ ...VALID, StandardStatus }, 'create')).toEqual({
+      values: VALID,
+      faults: [],
+      clears: new Map(),
+    }),
   )
 
   it('PUT empties what is left out, but not the status', () => {
@@ -172,6 +183,23 @@ describe('what is taken', () => {
     })
     for (const field of ['StandardStatus', 'GeoLocation', 'ListingKey', 'MlsStatus', 'ModificationTimestamp'])
       expect(values).not.toHaveProperty(field)
+  })
+
+  it('PUT leaves what the token cannot read', () => {
+    const never = read({ ...VALID, ...BY, ListPrice: 5 }, 'replace', ANYONE, undefined, () => FALSE)
+    expect([never.values, never.faults, never.clears.size]).toEqual([
+      { ...VALID, ...BY, ListPrice: '5' },
+      [],
+      0,
+    ])
+    const sometimes: Expr = { kind: 'call', fn: 'not', args: [TRUE], type: 'Boolean' }
+    const { values, clears } = read({ ...VALID, ...BY }, 'replace', ANYONE, undefined, () => sometimes)
+    expect(values).toEqual({ ...VALID, ...BY })
+    expect([clears.get('ListPrice'), clears.get('Roof'), clears.get('City')]).toEqual([
+      sometimes,
+      sometimes,
+      undefined,
+    ])
   })
 
   it('lookups are held to their values only where they are given', () => {
@@ -201,7 +229,11 @@ describe('the position', () => {
     ],
     [null, { Longitude: null, Latitude: null }],
   ])('%j', (GeoLocation, expected) =>
-    expect(read({ GeoLocation, ...BY })).toEqual({ values: { ...BY, ...(expected as object) }, faults: [] }),
+    expect(read({ GeoLocation, ...BY })).toEqual({
+      values: { ...BY, ...(expected as object) },
+      faults: [],
+      clears: new Map(),
+    }),
   )
 
   it.each<[unknown, string]>([
@@ -241,6 +273,7 @@ describe('who changes it', () => {
     expect(read({ City: 'X' }, 'change', MEMBER)).toEqual({
       values: { City: 'X', ChangedByMemberKey: 'M1' },
       faults: [],
+      clears: new Map(),
     })
     expect(read({ ChangedByMemberKey: null }, 'change', MEMBER).values).toEqual({ ChangedByMemberKey: 'M1' })
     expect(read(VALID, 'create', MEMBER).values).toEqual({ ...VALID, ChangedByMemberKey: 'M1' })
@@ -255,7 +288,18 @@ describe('who changes it', () => {
 
 describe('what the stored record does not allow', () => {
   const judged = (body: unknown, stored: Partial<Listing>, mode: WriteMode = 'change', actor = ANYONE) =>
-    show(validateChanges(read(body, mode, actor), { ...NO_LISTING, ...stored }, KEYS, bodyOf(body)))
+    show(refusals(body, stored, mode, actor))
+  const refusals = (body: unknown, stored: Partial<Listing>, mode: WriteMode, actor: Actor) => {
+    const request = { mode, actor, changes: read(body, mode, actor), precondition: {}, body: bodyOf(body) }
+    const facts = { ...RECORDS, stored: { ...NO_LISTING, ListAgentKey: 'M1', ...stored, RecordVersion: '1' } }
+    return refusalsOf(
+      toWritePlan(shapeOf(request)),
+      request,
+      'K',
+      toParameters(request, 'K', new Date()),
+      facts,
+    )
+  }
 
   it('references, beside all other faults, but one kind for each field', () => {
     expect(

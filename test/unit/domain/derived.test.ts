@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import type { ListingChanges } from '../../../src/domain/changes.js'
-import { derivedFields, draftFields } from '../../../src/domain/derived.js'
+import { type ListingChanges, NO_CHANGES } from '../../../src/domain/changes.js'
+import { assignedValues, assignmentsOf, draftFields } from '../../../src/domain/derived.js'
 import { ListingKeyGenerator } from '../../../src/domain/keys.js'
 import { type Listing, NO_LISTING } from '../../../src/domain/listing.js'
+import { NO_FACTS, toEvaluationContext } from '../../../src/domain/write-plan.js'
+import { shapeOf, toParameters } from '../../../src/domain/write-shape.js'
 
 const NOW = new Date('2026-05-01T23:30:00.123Z')
 const AT = NOW.toISOString()
@@ -17,8 +19,18 @@ const DRAFT: Listing = {
   ContractStatus: 'Draft',
   ListAgentKey: 'M1',
 }
-const derive = (stored: Listing, changes: Partial<ListingChanges>) =>
-  derivedFields(stored, { values: {}, faults: [], ...changes }, NOW)
+const ANYONE = { scopes: new Set(['listings:write:any']), audience: 'staff' } as const
+function derive(stored: Listing, changes: Partial<ListingChanges>) {
+  const request = {
+    mode: stored === NO_LISTING ? ('create' as const) : ('change' as const),
+    actor: ANYONE,
+    changes: { ...NO_CHANGES, ...changes },
+    precondition: {},
+  }
+  const facts = { ...NO_FACTS, stored: { ...stored, RecordVersion: '1' } }
+  const context = toEvaluationContext(facts, toParameters(request, 'K', NOW))
+  return assignedValues(assignmentsOf(shapeOf(request)), context)
+}
 
 describe('what the service sets', () => {
   it('in a draft', () =>

@@ -1,10 +1,9 @@
--- the record of a write, with the keys that its body refers to
+-- the record of a refused write, with the members and offices that its rules look up
 
 -- plan_cache_mode: custom
--- $1 = ["M1"]
--- $2 = ["O1"]
+-- $1 = ["M1","O1"]
+-- $2 = ["M1","O1"]
 -- $3 = "L1"
--- $4 = "hidden"
 select
   r0."StandardStatus" as "StandardStatus",
   r0."ContractStatus" as "ContractStatus",
@@ -14,14 +13,15 @@ select
   to_char(r0."OnMarketTimestamp", 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "OnMarketTimestamp",
   r0."ListAgentKey" as "ListAgentKey",
   r0."ListOfficeKey" as "ListOfficeKey",
-  r0."RecordVersion"::text as "version",
-  array(
+  r0."InternetEntireListingDisplayYN" as "InternetEntireListingDisplayYN",
+  r0."RecordVersion"::text as "RecordVersion",
+  (
     select
-      "MemberKey"
+      json_object_agg("MemberKey", "OfficeKey")
     from
       "Member"
     where
-      "MemberKey" = any ($1::text[])
+      "MemberKey" = any ($1::text[] || r0."ListAgentKey")
   ) as "members",
   array(
     select
@@ -35,5 +35,5 @@ from
   "Property" r0
 where
   r0."ListingKey" = $3
-  and (r0."ListingKey" <> ($4::text collate "C"))
-for update
+for update of
+  r0

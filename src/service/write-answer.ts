@@ -1,0 +1,66 @@
+import { LRUCache } from 'lru-cache'
+import { type Actor, requireScope } from '../domain/actor.js'
+import type { JsonObject } from '../domain/json.js'
+import { statusFields } from '../domain/lifecycle.js'
+import { getEntity } from '../model/model.js'
+import type { Query } from '../query/ast.js'
+import { getOrCreate, objectId } from '../query/memoize.js'
+import type { ReadRequest } from './reading.js'
+
+/**
+ * The requested response to a write. With `isMinimal` the response has only the version, and its JSON is an
+ * empty object.
+ */
+export interface ReturnRequest extends ReadRequest {
+  readonly isMinimal?: boolean
+  /** The client requested the whole representation (Prefer: return=representation). */
+  readonly isWhole?: boolean
+}
+
+const PROPERTY = getEntity('Property')
+
+/** Fields that every create returns (interface 4.1). */
+const CREATED_FIELDS: readonly string[] = [
+  PROPERTY.key.name,
+  ...Object.keys(statusFields('Incomplete')),
+  'ModificationTimestamp',
+  'OriginatingSystemName',
+]
+
+/** Fields of a body that a response can return: a field that the service sets would disclose its value. */
+const RETURNED_FIELDS: ReadonlySet<string> = new Set([
+  ...CREATED_FIELDS,
+  ...PROPERTY.scalars.filter(s => s.setBy === 'client' && s.readableBy !== 'nobody').map(s => s.name),
+])
+
+/** Queries by the fields that a body contains. Clients usually write the same few sets of fields. */
+const QUERIES = new LRUCache<string, Query>({ max: 500 })
+
+/**
+ * Limits the response to a write for a token that cannot read listings: to the fields that the request sent,
+ * and those that every create returns (decisions 11).
+ * @throws ProblemError ScopeMissing if the client requested more
+ */
+export function limitResponse<R extends ReturnRequest>(request: R, body: JsonObject, actor: Actor): R {
+  if (actor.scopes.has('listings:read') || request.isMinimal) return request
+  const { query } = request
+  const sent = new Set([...CREATED_FIELDS, ...Object.keys(body).filter(name => RETURNED_FIELDS.has(name))])
+  const requestsMore =
+    request.isWhole ||
+    [query.expand, query.compute].some(items => items !== undefined && items.length > 0) ||
+    query.select?.some(({ name }) => !sent.has(name))
+  if (requestsMore) requireScope(actor, 'listings:read')
+  if (query.select) return request
+  const names = PROPERTY.scalars.map(s => s.name).filter(name => sent.has(name))
+  return {
+    ...request,
+    query: getOrCreate(
+      QUERIES,
+      `${objectId(query)} ${names.join()}`,
+      (): Query => ({
+        ...query,
+        select: names.map(name => ({ name, at: { source: '$select' } })),
+      }),
+    ),
+  }
+}

@@ -1,0 +1,73 @@
+import { LRUCache } from 'lru-cache'
+import { LookupCache } from '../data/read/lookup-cache.js'
+import type { StatementExecutors } from '../data/sql/statement.js'
+import {
+  runInTransaction,
+  runOptimistically,
+  runReading,
+  type UnitOfWork,
+} from '../data/write/unit-of-work.js'
+import type { WriteContext } from '../domain/changes.js'
+import { ListingKeyGenerator } from '../domain/keys.js'
+import type { WritePlan } from '../domain/write-plan.js'
+import type { ReadService, ServiceDependencies } from './reading.js'
+
+/** Dependencies of the write service. */
+export interface WriteServiceDependencies extends Pick<ServiceDependencies, 'database'> {
+  readonly reading: ReadService
+  readonly config: {
+    /** OriginatingSystemName of new listings. */
+    readonly originatingSystemName: string
+    /** Every lookup field accepts only the values in Lookup. */
+    readonly strictLookups: boolean
+  }
+  /** The clock. Defaults to the system clock. */
+  readonly now?: () => Date
+}
+
+/** Rules and statements of that many shapes of writes are kept. Each token has its own. */
+const MAX_PLANS = 1000
+
+/** Resources that all writes share, including those of a group. */
+export interface WriteResources extends WriteRunners {
+  readonly keyGenerator: ListingKeyGenerator
+  readonly plans: LRUCache<string, WritePlan>
+  readonly loadLookup: () => Promise<WriteContext['lookupValues']>
+}
+
+interface WriteRunners {
+  /** Runs a write whose last statement is the only one that changes data. */
+  readonly runOptimistically: WriteRunner
+  /** Runs a write in a transaction. Within a group all runners use the transaction of the group. */
+  readonly runInTransaction: WriteRunner
+  /** Runs the reads of a write that is certainly refused. */
+  readonly runReading: WriteRunner
+}
+
+export type WriteRunner = <T>(callback: (unit: UnitOfWork) => Promise<T>) => Promise<T>
+
+export function createWriteResources(dependencies: WriteServiceDependencies): WriteResources {
+  const lookups = new LookupCache(dependencies.database.prisma)
+  // The values of the only locked lookup, StandardStatus, are in the code. Other lookups are enforced only
+  // with STRICT_LOOKUPS.
+  const loadLookup = async (): Promise<WriteContext['lookupValues']> => {
+    if (!dependencies.config.strictLookups) return () => undefined
+    const values = await lookups.get(currentTime(dependencies))
+    return name => values.get(name)
+  }
+  return {
+    keyGenerator: new ListingKeyGenerator(),
+    plans: new LRUCache({ max: MAX_PLANS }),
+    loadLookup,
+    ...createWriteRunners(dependencies.database),
+  }
+}
+
+export const createWriteRunners = (executors: StatementExecutors): WriteRunners => ({
+  runOptimistically: callback => runOptimistically(executors, callback),
+  runInTransaction: callback => runInTransaction(executors, callback),
+  runReading: callback => runReading(executors, callback),
+})
+
+export const currentTime = (dependencies: WriteServiceDependencies): Date =>
+  dependencies.now?.() ?? new Date()

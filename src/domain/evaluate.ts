@@ -1,8 +1,6 @@
 import { placeholderIndex } from '../query/placeholder.js'
-import type { ColumnSource, Expr } from '../query/plan.js'
+import type { CallExpr, ColumnSource, Expr } from '../query/plan.js'
 import type { FieldValue } from './values.js'
-
-type CallExpr = Expr & { readonly kind: 'call' }
 
 /** Fields of a record by name, in the text form of `Values`. */
 export type RecordFields = { readonly [field: string]: FieldValue }

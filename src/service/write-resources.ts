@@ -25,7 +25,7 @@ export interface WriteServiceDependencies extends Pick<ServiceDependencies, 'dat
   readonly now?: () => Date
 }
 
-/** Rules and statements of that many shapes of writes are kept. Each token has its own. */
+/** Limit on the cached rules and statements. Each token has its own shapes of writes. */
 const MAX_PLANS = 1000
 
 /** Resources that all writes share, including those of a group. */

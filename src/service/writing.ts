@@ -48,7 +48,7 @@ export interface WriteResult {
 }
 
 /** Reads the body of a request. Called after the scope of the token is checked. */
-export type BodyReader = () => Promise<JsonObject>
+export type BodySource = () => Promise<JsonObject>
 
 /** A write whose body was read. */
 interface ReadWrite extends WriteRequest {
@@ -108,7 +108,7 @@ export class WriteService {
   }
 
   /** Creates a draft. */
-  async create(readBody: BodyReader, actor: Actor, returnRequest: ReturnRequest): Promise<WriteResult> {
+  async create(readBody: BodySource, actor: Actor, returnRequest: ReturnRequest): Promise<WriteResult> {
     const request = await this.#readWrite(readBody, 'create', actor, {})
     const { changes } = request
     const plan = this.#planOf(request)
@@ -134,7 +134,7 @@ export class WriteService {
   /** Changes the fields that the body names. */
   update(
     key: string,
-    readBody: BodyReader,
+    readBody: BodySource,
     actor: Actor,
     precondition: Precondition,
     returnRequest: ReturnRequest,
@@ -148,7 +148,7 @@ export class WriteService {
    */
   replace(
     key: string,
-    readBody: BodyReader,
+    readBody: BodySource,
     actor: Actor,
     precondition: Precondition,
     returnRequest: ReturnRequest,
@@ -172,7 +172,7 @@ export class WriteService {
 
   async #applyChanges(
     key: string,
-    readBody: BodyReader,
+    readBody: BodySource,
     mode: WriteMode,
     actor: Actor,
     precondition: Precondition,
@@ -193,7 +193,7 @@ export class WriteService {
 
   /** Reads the body of a write. A body that cannot be parsed is a fault like others. */
   async #readWrite(
-    readBody: BodyReader,
+    readBody: BodySource,
     mode: WriteMode,
     actor: Actor,
     precondition: Precondition,
@@ -216,7 +216,7 @@ export class WriteService {
   }
 
   /**
-   * Runs a write in the way that its plan and its response need. The response is limited, and its query is
+   * Runs a write with the runner of its plan and response. The response is limited, and its query is
    * bound, before anything is written.
    */
   #run(

@@ -138,8 +138,8 @@ describe.each(DATABASE_KINDS)('rules of writes on the %s database', kind => {
   }
 
   it('are the same in SQL and in JavaScript, derived fields too', async () => {
-    for (let seed = 1; seed <= 250; seed++) await compare(seed)
-  })
+    for (let seed = 1; seed <= 100; seed++) await compare(seed)
+  }, 180_000)
 
   it('need one statement for a record that this process has never seen', async () => {
     await database.prisma.property.deleteMany()

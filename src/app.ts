@@ -179,7 +179,7 @@ function createHealthHandler({
     onClockAhead: aheadMs =>
       logger.warn(
         { aheadSeconds: Math.round(aheadMs / 1000) },
-        'the clock of changes is ahead of the clock of this machine',
+        'change timestamps are ahead of the system clock',
       ),
   })
 }
@@ -187,7 +187,7 @@ function createHealthHandler({
 const createBlockingSessionLogger =
   (logger: Logger): BlockingSessionListener =>
   session =>
-    logger.warn(session, 'a session of the database keeps requests waiting')
+    logger.warn(session, 'a database session blocks requests')
 
 /** Creates the handler of upgrade requests. Only the GraphQL endpoint accepts WebSockets. */
 const createUpgradeHandler =

@@ -42,8 +42,9 @@ async function readArguments(): Promise<ImportArguments> {
     },
   })
   const [path, ...others] = positionals
-  if (path === undefined) exitWithUsage(USAGE, 'The name of the file is missing.')
-  if (others.length > 0) exitWithUsage(USAGE, `One file at a time: '${others.join(' ')}' is too much.`)
+  if (path === undefined) exitWithUsage(USAGE, 'The file name is missing.')
+  if (others.length > 0)
+    exitWithUsage(USAGE, `Only one file can be imported at a time; unexpected: '${others.join(' ')}'.`)
   const options = {
     encoding: readEncoding(values.encoding),
     isDryRun: values['dry-run'],
@@ -148,7 +149,7 @@ async function runImport(database: Database, { path, size, options }: ImportArgu
 
 function failWithoutRecords(): never {
   throw new Error(
-    `The file holds no records. It takes lists under the names of entity sets: ${IMPORTABLE_SET_NAMES.join(', ')}.`,
+    `The file contains no records. It must have arrays named after entity sets: ${IMPORTABLE_SET_NAMES.join(', ')}.`,
   )
 }
 
@@ -156,11 +157,11 @@ const countFaults = (faults: number): string => `${faults} ${faults === 1 ? 'fau
 
 function printCounts(result: ImportResult, loaded: LoadedCounts, isDryRun: boolean): void {
   const { counts, faultCount, leftOut } = result
-  if (faultCount > 0) writeError(`Left out: ${leftOut} of the records, for ${countFaults(faultCount)}.`)
+  if (faultCount > 0) writeError(`Skipped: ${leftOut} records with ${countFaults(faultCount)}.`)
   const checked = [...counts].map(([entity, count]) => `${entity} ${count}`)
-  const written = loaded.isEmpty ? 'The file holds no records.' : `Imported: ${loaded.render()}`
+  const written = loaded.isEmpty ? 'The file contains no records.' : `Imported: ${loaded.render()}`
   const isChecked = isDryRun && checked.length > 0
-  process.stdout.write(`${isChecked ? `Checked, nothing was written: ${checked.join(', ')}` : written}\n`)
+  process.stdout.write(`${isChecked ? `Checked without writing: ${checked.join(', ')}` : written}\n`)
 }
 
 async function main(): Promise<void> {

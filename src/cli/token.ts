@@ -31,8 +31,7 @@ function toGrant(
   const audience = AUDIENCES.find(known => known === audienceClass)
   if (audience === undefined)
     exitWithUsage(USAGE, `--class is '${audienceClass}'; expected one of ${AUDIENCES.join(', ')}.`)
-  if (member === '' || office === '')
-    exitWithUsage(USAGE, '--member and --office take a key, not an empty text.')
+  if (member === '' || office === '') exitWithUsage(USAGE, '--member and --office require a non-empty key.')
   const expiresIn = readDurationSeconds(expires, maxDays)
   return {
     scopes,
@@ -98,7 +97,7 @@ async function main(): Promise<void> {
   const config = readConfig(process.env)
   const grant = toGrant(options, config.maxTokenDays)
   if (config.jwtSecret === undefined)
-    throw new Error('There is no JWT_SECRET: tokens come from the issuer that JWKS_URL belongs to.')
+    throw new Error('JWT_SECRET is not set. Get tokens from the issuer of JWKS_URL.')
   process.stdout.write(`${signToken(grant, config.jwtSecret, config)}\n`)
   await warnOfUnknownKeys(grant, config)
 }

@@ -123,7 +123,7 @@ function findNextMigration(
 async function applyMigration(client: Client, { name, sql, checksum }: Migration): Promise<void> {
   await client.query(sql).catch(error => {
     throw new DatabaseSetupError(
-      `The migration ${name} failed, and nothing of it was kept: ${describeSqlError(error, sql)}`,
+      `The migration ${name} failed, and was rolled back: ${describeSqlError(error, sql)}`,
       { cause: error },
     )
   })

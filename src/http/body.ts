@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { isObject, type JsonObject, type JsonValue } from '../domain/json.js'
 import { fail, type Problem, ProblemError } from '../errors/problem.js'
+import { REASONS } from '../errors/reasons.js'
 import { parseJson } from './exact-json.js'
 
 /**
@@ -37,7 +38,7 @@ function collectBytes(req: IncomingMessage, limit: number): Promise<Buffer> {
         resolve(Buffer.concat(chunks))
       },
       lose() {
-        listeners.refuse({ kind: 'BadRequest', reason: 'the body ended early' })
+        listeners.refuse({ kind: 'BadRequest', reason: REASONS.bodyIncomplete })
       },
       refuse(problem: Problem) {
         // Every request emits `close`, and creating an error is expensive.
@@ -74,12 +75,12 @@ export async function readJson(req: IncomingMessage, limit: number, maxDepth?: n
 export function parseJsonBytes(bytes: Buffer, maxDepth?: number): JsonValue {
   const text = decodeUtf8(bytes)
   return text.trim() === ''
-    ? fail({ kind: 'MalformedBody', reason: 'it is empty' })
+    ? fail({ kind: 'MalformedBody', reason: REASONS.bodyEmpty })
     : parseJson(text, maxDepth)
 }
 
 export const toJsonObject = (value: JsonValue): JsonObject =>
-  isObject(value) ? value : fail({ kind: 'MalformedBody', reason: 'it holds another JSON value' })
+  isObject(value) ? value : fail({ kind: 'MalformedBody', reason: REASONS.bodyNotObject })
 
 /**
  * Rejects a body of another media type. Parameters are ignored except `charset`, which must be UTF-8.
@@ -101,6 +102,6 @@ function decodeUtf8(bytes: Buffer): string {
   try {
     return UTF_8.decode(bytes)
   } catch {
-    return fail({ kind: 'MalformedBody', reason: 'it is not UTF-8' })
+    return fail({ kind: 'MalformedBody', reason: REASONS.bodyNotUtf8 })
   }
 }

@@ -10,6 +10,7 @@ import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Config } from '../config/config.js'
 import type { Problem } from '../errors/problem.js'
+import { REASONS } from '../errors/reasons.js'
 import { renderFailure } from './errors.js'
 import type { MessageClasses } from './express-prototypes.js'
 import { rawHeaderValues } from './headers.js'
@@ -77,7 +78,7 @@ export class HttpServer {
     // An unknown expectation may be ignored (RFC 9110, 10.1.1). Node would answer 417 without a body.
     this.#server.on('checkExpectation', serve)
     this.#server.on('connect', (_req: IncomingMessage, socket: Duplex) =>
-      this.#closeAfterPipeline(socket, { kind: 'BadRequest', reason: 'CONNECT is not possible here' }),
+      this.#closeAfterPipeline(socket, { kind: 'BadRequest', reason: REASONS.connectNotSupported }),
     )
     this.#server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) =>
       this.#pipelineOf(socket).addLast(
@@ -212,8 +213,8 @@ export class HttpServer {
 
 function clientErrorProblem(code: string | undefined): Problem {
   if (code === 'HPE_HEADER_OVERFLOW') return { kind: 'HeadersTooLarge' }
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return { kind: 'BadRequest', reason: 'it did not arrive in time' }
-  return { kind: 'BadRequest', reason: 'it is no well-formed HTTP request' }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return { kind: 'BadRequest', reason: REASONS.requestTimeout }
+  return { kind: 'BadRequest', reason: REASONS.notHttp }
 }
 
 /** Returns a header line without offers of another protocol. */

@@ -1,4 +1,5 @@
 import { fail } from '../errors/problem.js'
+import { REASONS } from '../errors/reasons.js'
 import { getCollection, getCollectionCount, getCollectionReferences } from './handlers/read-collection.js'
 import { getEntityById, getPropertyValue, getRecord, getRecordReference } from './handlers/read-record.js'
 import { createRecord, deleteRecord, patchRecord, replaceRecord } from './handlers/write-record.js'
@@ -54,7 +55,7 @@ const METADATA_ROUTES: ResourceRoutes<unknown> = { GET: getMetadataDocument }
 const OPENAPI_ROUTES: ResourceRoutes<unknown> = { GET: getOpenApiDocument }
 /** Refuses a batch inside another batch (Part 1, 11.7). Other batches do not reach the routes. */
 const NESTED_BATCH_ROUTES: ResourceRoutes<unknown> = {
-  POST: () => fail({ kind: 'BadRequest', reason: 'a batch can hold no other batch' }),
+  POST: () => fail({ kind: 'BadRequest', reason: REASONS.batchInBatch }),
 }
 const ENTITY_BY_ID_ROUTES: ResourceRoutes<unknown> = { GET: getEntityById }
 const VALUE_ROUTES: ResourceRoutes<ValuePath> = { GET: getPropertyValue }

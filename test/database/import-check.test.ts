@@ -22,10 +22,10 @@ const FOUR_FAULTS = `{"Member":[{"MemberKey":"M1"}],
 {"ListingKey":"E","City":"Vail",},
 {"ListingKey":"F","City":"Vail"}]}`
 const FAULTS = [
-  "Property[1] 'B' ListPrice: takes a decimal number, not 'cheap' (line 4, byte 80)",
-  "Property[1] 'B' TaxYear: takes a whole number of 32 bits, not 2020.5 (line 4, byte 80)",
-  'Property[2] ListingKey: a key is needed (line 5, byte 137)',
-  "Property[3] 'D' Media[0] 'D1' Order: takes a whole number of 32 bits, not 'first' (line 6, byte 154)",
+  "Property[1] 'B' ListPrice: must be a decimal number, not 'cheap' (line 4, byte 80)",
+  "Property[1] 'B' TaxYear: must be a 32-bit integer, not 2020.5 (line 4, byte 80)",
+  'Property[2] ListingKey: a key is required (line 5, byte 137)',
+  "Property[3] 'D' Media[0] 'D1' Order: must be a 32-bit integer, not 'first' (line 6, byte 154)",
   'Property[4]: is not JSON: expected a string with an end (line 7, byte 250)',
 ]
 
@@ -55,7 +55,8 @@ describe.each(DATABASE_KINDS)('the check of a file before an import, on the %s d
 
   test('NEW-28 refuses a file in Windows-1252 with the records named, and takes it with --encoding', async () => {
     const file = toWindows1252(FRENCH)
-    const hint = 'holds bytes that are not UTF-8; use --encoding windows-1252 if the file is in that encoding'
+    const hint =
+      'contains bytes that are not valid UTF-8; use --encoding windows-1252 if that is its encoding'
     expect(await faultsOf(file)).toEqual([
       `Property[1] 'F2' City: ${hint} (line 3, byte 50)`,
       `Property[1] 'F2' PublicRemarks: ${hint} (line 3, byte 50)`,
@@ -70,7 +71,7 @@ describe.each(DATABASE_KINDS)('the check of a file before an import, on the %s d
 
   test('refuses a file that is not in the encoding of --encoding', async () => {
     const options = { encoding: 'windows-1252' } as const
-    const hint = 'is in UTF-8, not in Windows-1252; leave out --encoding'
+    const hint = 'is UTF-8, not Windows-1252; omit --encoding'
     expect(await faultsOf(FRENCH, options)).toEqual([
       `Property[1] 'F2' City: ${hint} (line 3, byte 50)`,
       `Property[1] 'F2' PublicRemarks: ${hint} (line 3, byte 50)`,
@@ -80,14 +81,14 @@ describe.each(DATABASE_KINDS)('the check of a file before an import, on the %s d
     ])
     const undefinedByte = Buffer.from('{"Property":[{"ListingKey":"X","City":"a\x81"}]}', 'latin1')
     expect(await faultsOf(undefinedByte, options)).toEqual([
-      "Property[0] 'X' City: holds bytes that Windows-1252 does not define (line 1, byte 14)",
+      "Property[0] 'X' City: contains bytes that are undefined in Windows-1252 (line 1, byte 14)",
     ])
   })
 
   test('names bytes outside of the fields too', async () => {
     const file = Buffer.from('{"Property":[{"ListingKey":"X","@odata.é":1}]}', 'latin1')
     expect(await faultsOf(file)).toEqual([
-      expect.stringMatching(/^Property\[0\]: holds bytes that are not UTF-8/),
+      expect.stringMatching(/^Property\[0\]: contains bytes that are not valid UTF-8/),
     ])
   })
 
@@ -132,7 +133,7 @@ describe.each(DATABASE_KINDS)('the check of a file before an import, on the %s d
     expect(await warningsOf(doubtful)).toEqual([
       [
         2,
-        'the StandardStatus is none of the service',
+        'the StandardStatus is not one of the service',
         "Property[0] 'A' StandardStatus: 'Sould' is not a status (line 1, byte 14)",
       ],
       [
@@ -147,13 +148,13 @@ describe.each(DATABASE_KINDS)('the check of a file before an import, on the %s d
       ],
       [
         1,
-        'a text holds U+FFFD: letters were lost before the file was written',
+        'a text contains U+FFFD: characters were lost before the file was written',
         "Property[2] 'C' PublicRemarks: holds U+FFFD (line 1, byte 185)",
       ],
       [
         1,
         'a key occurs more than once in the file; the last record counts',
-        "Property[3] 'B': the key occurs before in the file (line 1, byte 259)",
+        "Property[3] 'B': an earlier record in the file has the same key (line 1, byte 259)",
       ],
     ])
     expect((await listings()).map(({ StandardStatus }) => StandardStatus)).toEqual(['Sould', 'Active', null])
@@ -175,7 +176,7 @@ describe.each(DATABASE_KINDS)('the check of a file before an import, on the %s d
       ],
     })
     expect(warnings.map(([cases, text]) => [cases, text])).toEqual([
-      [1, 'the ModificationTimestamp is later than the clock, whose time is stored instead'],
+      [1, 'the ModificationTimestamp is later than the system clock, so the time of the import is stored'],
       [1, 'a date is more than ten years ahead'],
     ])
     const [later, none, earlier, farFuture] = await listings()
@@ -198,8 +199,8 @@ describe.each(DATABASE_KINDS)('the check of a file before an import, on the %s d
       Property: [{ ListingKey: 'A' }, { ListingKey: 'B', TaxYear: 'x' }],
     }
     expect((await faultsOf(file)).map(fault => fault.replace(/ \(line.*/, ''))).toEqual([
-      "OpenHouse[0] 'O' ListingKey: a value is needed",
-      "Property[1] 'B' TaxYear: takes a whole number of 32 bits, not 'x'",
+      "OpenHouse[0] 'O' ListingKey: a value is required",
+      "Property[1] 'B' TaxYear: must be a 32-bit integer, not 'x'",
       "Rooms[2] 'RB' ListingKey: there is no Property 'B'",
       "Rooms[3] 'Rnowhere' ListingKey: there is no Property 'nowhere'",
     ])
@@ -219,9 +220,9 @@ describe.each(DATABASE_KINDS)('the check of a file before an import, on the %s d
       ],
     }
     expect((await faultsOf(file)).map(fault => fault.replace(/ \(line.*/, ''))).toEqual([
-      "Property[0] 'A' City: takes at most 2704 bytes compressed, since an index holds it",
-      "Property[1] 'B' OnMarketTimestamp: takes a timestamp (YYYY-MM-DDThh:mm:ss.sssZ), not '0001-01-01T00:00:00+14:00'",
-      "Property[2] 'C' OnMarketTimestamp: takes a timestamp (YYYY-MM-DDThh:mm:ss.sssZ), not '9999-12-31T23:59:59-14:00'",
+      "Property[0] 'A' City: must have at most 2704 bytes when compressed, because it is indexed",
+      "Property[1] 'B' OnMarketTimestamp: must be a timestamp (YYYY-MM-DDThh:mm:ss.sssZ), not '0001-01-01T00:00:00+14:00'",
+      "Property[2] 'C' OnMarketTimestamp: must be a timestamp (YYYY-MM-DDThh:mm:ss.sssZ), not '9999-12-31T23:59:59-14:00'",
     ])
   })
 
@@ -237,7 +238,7 @@ describe.each(DATABASE_KINDS)('the check of a file before an import, on the %s d
 
   test('what the database refuses is named, and nothing of its record is stored', async () => {
     await expect(load(refused)).rejects.toThrow(RecordRefusedError)
-    await expect(load(refused)).rejects.toThrow(/^Property 'H': the database refuses it: /)
+    await expect(load(refused)).rejects.toThrow(/^Property 'H': the database rejected it: /)
     expect(await database.prisma.property.count({ where: { ListingKey: 'H' } })).toBe(0)
     const { result } = await load(refused, { skipFaults: true })
     expect([result.leftOut, result.faults]).toEqual([1, [expect.stringMatching(/^Property 'H': /)]])
@@ -255,14 +256,14 @@ describe.each(DATABASE_KINDS)('the check of a file before an import, on the %s d
     expect(skipped).toEqual([
       0,
       'Imported: Member 1 (1 new), Property 2 (2 new)\n',
-      [...FAULTS, 'Left out: 4 of the records, for 5 faults.', ''].join('\n'),
+      [...FAULTS, 'Skipped: 4 records with 5 faults.', ''].join('\n'),
     ])
     const strict = await runImportCommand(database, doubtful, '--dry-run', '--strict')
     expect([strict[0], strict[2].split('\n').at(-2)]).toEqual([1, 'Nothing was imported: 7 faults.'])
     const [dryCode, dryOut, dryErr] = await runImportCommand(database, doubtful, '--dry-run')
-    expect([dryCode, dryOut]).toEqual([0, 'Checked, nothing was written: Property 4\n'])
+    expect([dryCode, dryOut]).toEqual([0, 'Checked without writing: Property 4\n'])
     expect(dryErr).toContain(
-      "warning: 2 cases: the StandardStatus is none of the service. The first: Property[0] 'A' StandardStatus: 'Sould'",
+      "warning: 2 cases: the StandardStatus is not one of the service. The first: Property[0] 'A' StandardStatus: 'Sould'",
     )
   }, 120_000)
 })

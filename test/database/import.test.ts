@@ -54,15 +54,15 @@ describe('a JSON file', () => {
   })
 
   test.each<[string, string, number, number]>([
-    ['', 'The file: the JSON ends too early', 1, 0],
-    [' ', 'The file: the JSON ends too early', 1, 1],
+    ['', 'The file: the JSON is incomplete', 1, 0],
+    [' ', 'The file: the JSON is incomplete', 1, 1],
     ['[]', 'The file: the file is not a JSON object', 1, 1],
     ['5', 'The file: the file is not a JSON object', 1, 1],
-    ['{"X":[{"a":1}', 'The file: the JSON ends too early', 1, 13],
+    ['{"X":[{"a":1}', 'The file: the JSON is incomplete', 1, 13],
     ['{"X":[1,]}', 'The file: a value is missing', 1, 9],
     ['{"X":[1,,2]}', 'The file: a value is missing', 1, 9],
     ['{"X":[1],}', 'The file: a member name is missing', 1, 10],
-    ['{"X":[1]} x', 'The file: something follows the end of the object', 1, 11],
+    ['{"X":[1]} x', 'The file: there is text after the end of the object', 1, 11],
     ['{"X":[01]}', 'X[0]: is not JSON: unexpected text after the value', 1, 8],
     ['{"X":[1,{"a":1 "b":2}]}', "X[1]: is not JSON: expected ',' or '}'", 1, 16],
     ['{"X":[{"a":1]]}', "X[0]: is not JSON: expected ',' or '}'", 1, 13],
@@ -75,8 +75,8 @@ describe('a JSON file', () => {
     ['{"X":[{"a":1,"a":2}]}', 'X[0]: is not JSON: duplicate member name', 1, 17],
     ['{"X":{"a":nope}}', 'X: is not JSON: expected a value', 1, 11],
     ["{'X':[]}", 'The file: a member name is missing', 1, 2],
-    ['{"X\n":[]}', 'The file: the member name does not end', 1, 2],
-    ['{"\\x":[]}', 'The file: a member name holds a control character or a wrong escape', 1, 2],
+    ['{"X\n":[]}', 'The file: the member name is incomplete', 1, 2],
+    ['{"\\x":[]}', 'The file: a member name contains a control character or an invalid escape', 1, 2],
   ])('that is not JSON is refused with the place: %j', async (text, message, line, byte) => {
     const faults = (await readAll(text)).flatMap(entry => (entry.kind === 'fault' ? [entry] : []))
     expect(faults.map(({ label, reason, position }) => [`${label}: ${reason}`, position])).toEqual([
@@ -126,40 +126,40 @@ describe.each(DATABASE_KINDS)('with the %s database', kind => {
 
   describe('a record that does not fit is refused, with its place and field', () => {
     test.each<[unknown, string]>([
-      [{ Property: [listing({}), 5] }, 'Property[1]: takes an object, not 5'],
-      [{ Property: [{ City: 'X' }] }, 'Property[0] ListingKey: a key is needed'],
-      [{ Property: [{ ListingKey: 7 }] }, 'Property[0] ListingKey: takes a text, not 7'],
-      [{ Property: { ListingKey: 'P' } }, 'Property: takes a list of records'],
+      [{ Property: [listing({}), 5] }, 'Property[1]: must be an object, not 5'],
+      [{ Property: [{ City: 'X' }] }, 'Property[0] ListingKey: a key is required'],
+      [{ Property: [{ ListingKey: 7 }] }, 'Property[0] ListingKey: must be a string, not 7'],
+      [{ Property: { ListingKey: 'P' } }, 'Property: must be a list of records'],
       [{ Property: [listing({ Citty: 'X' })] }, "Property[0] 'P1' Citty: Property has no such field"],
       [
         { Property: [listing({ RecordVersion: 1 })] },
         "Property[0] 'P1' RecordVersion: Property has no such field",
       ],
-      [{ Property: [listing({ City: 5 })] }, "Property[0] 'P1' City: takes a text, not 5"],
-      [{ Property: [listing({ City: 'a\0b' })] }, "Property[0] 'P1' City: takes a text"],
-      ['{"Property":[{"ListingKey":"P1","City":"\\ud800"}]}', "Property[0] 'P1' City: takes a text"],
+      [{ Property: [listing({ City: 5 })] }, "Property[0] 'P1' City: must be a string, not 5"],
+      [{ Property: [listing({ City: 'a\0b' })] }, "Property[0] 'P1' City: must be a string"],
+      ['{"Property":[{"ListingKey":"P1","City":"\\ud800"}]}', "Property[0] 'P1' City: must be a string"],
       [
         { Property: [listing({ ListPrice: 'cheap' })] },
-        "Property[0] 'P1' ListPrice: takes a decimal number, not 'cheap'",
+        "Property[0] 'P1' ListPrice: must be a decimal number, not 'cheap'",
       ],
       [{ Property: [listing({ ListPrice: '1e9999' })] }, "Property[0] 'P1' ListPrice"],
       [
         { Property: [listing({ TaxYear: 2020.5 })] },
-        "Property[0] 'P1' TaxYear: takes a whole number of 32 bits, not 2020.5",
+        "Property[0] 'P1' TaxYear: must be a 32-bit integer, not 2020.5",
       ],
       [{ Property: [listing({ TaxYear: 2147483648 })] }, "Property[0] 'P1' TaxYear"],
       [
         { Property: [listing({ GarageYN: 'true' })] },
-        "Property[0] 'P1' GarageYN: takes true or false, not 'true'",
+        "Property[0] 'P1' GarageYN: must be true or false, not 'true'",
       ],
       [
         { Property: [listing({ CloseDate: '2024-02-30' })] },
-        "Property[0] 'P1' CloseDate: takes a date (YYYY-MM-DD), not '2024-02-30'",
+        "Property[0] 'P1' CloseDate: must be a date (YYYY-MM-DD), not '2024-02-30'",
       ],
       [{ Property: [listing({ CloseDate: '0000-01-01' })] }, "Property[0] 'P1' CloseDate"],
       [
         { Property: [listing({ ModificationTimestamp: '2024-05-01' })] },
-        "Property[0] 'P1' ModificationTimestamp: takes a timestamp",
+        "Property[0] 'P1' ModificationTimestamp: must be a timestamp",
       ],
       [
         { Property: [listing({ ModificationTimestamp: '2024-05-01T25:00:00Z' })] },
@@ -167,28 +167,28 @@ describe.each(DATABASE_KINDS)('with the %s database', kind => {
       ],
       [
         { Property: [listing({ Roof: 'Metal' })] },
-        "Property[0] 'P1' Roof: takes a list, each item a text, not 'Metal'",
+        "Property[0] 'P1' Roof: must be a list, each item a string, not 'Metal'",
       ],
       [{ Property: [listing({ Roof: ['Metal', null] })] }, "Property[0] 'P1' Roof"],
       [
         { Property: [listing({ Rooms: {} })] },
-        "Property[0] 'P1' Rooms: takes a list of records, not an object",
+        "Property[0] 'P1' Rooms: must be a list of records, not an object",
       ],
       [
         { Property: [listing({ Rooms: [{ RoomType: 'Den' }] })] },
-        "Property[0] 'P1' Rooms[0] RoomKey: a key is needed",
+        "Property[0] 'P1' Rooms[0] RoomKey: a key is required",
       ],
       [
         { Property: [listing({ Media: [{ MediaKey: 'X', Order: true }] })] },
-        "Property[0] 'P1' Media[0] 'X' Order: takes a whole number of 32 bits, not true",
+        "Property[0] 'P1' Media[0] 'X' Order: must be a 32-bit integer, not true",
       ],
       [
         { Property: [listing({ ListAgent: { MemberKey: 'M' } })] },
-        "Property[0] 'P1' ListAgent: takes no nested records: list them under their own entity set",
+        "Property[0] 'P1' ListAgent: cannot contain nested records: list them under their own entity set",
       ],
       [
         { Property: [listing({ GeoLocation: { type: 'Point', coordinates: [1] } })] },
-        "Property[0] 'P1' GeoLocation: takes a GeoJSON point",
+        "Property[0] 'P1' GeoLocation: must be a GeoJSON point",
       ],
       [
         { Property: [listing({ GeoLocation: { type: 'Point', coordinates: [190, 1] } })] },
@@ -373,19 +373,19 @@ describe.each(DATABASE_KINDS)('with the %s database', kind => {
       [
         'a set under a wrong name',
         { Properties: [listing({})] },
-        ["'Properties' is no entity set and was skipped; did you mean Property?"],
+        ["'Properties' is not an entity set and was skipped; did you mean Property?"],
       ],
-      ['a saved answer of OData', { value: [listing({})] }, ["'value' is no entity set and was skipped"]],
+      ['a saved answer of OData', { value: [listing({})] }, ["'value' is not an entity set and was skipped"]],
       [
         'the log of changes',
         { EntityEvent: [{ EntityEventSequence: 1 }] },
-        ["'EntityEvent' is written by the service itself and was skipped"],
+        ["'EntityEvent' is written only by the service and was skipped"],
       ],
     ])(
       'fails on a file of nothing that it knows, says what it takes, and why it passed over the rest: %s',
       async (_name, content, warnings) => {
         const hint =
-          'The file holds no records. It takes lists under the names of entity sets: Property, Member, Office, Media, Rooms, OpenHouse, Lookup.'
+          'The file contains no records. It must have arrays named after entity sets: Property, Member, Office, Media, Rooms, OpenHouse, Lookup.'
         expect(await runImport(content)).toEqual([
           1,
           '',
@@ -396,7 +396,7 @@ describe.each(DATABASE_KINDS)('with the %s database', kind => {
     )
 
     test('a set may be empty', { timeout: 60_000 }, async () => {
-      expect(await runImport({ Property: [] })).toEqual([0, 'The file holds no records.\n', ''])
+      expect(await runImport({ Property: [] })).toEqual([0, 'The file contains no records.\n', ''])
     })
   })
 

@@ -61,7 +61,7 @@ describe.each(['0', '1000'])('two Authorization headers, RATE_LIMIT=%s', rateLim
     ]) {
       const { status, text } = await statusOf(app, path, { ...parts, values })
       expect([values, status]).toEqual([values, 401])
-      expect(text).toContain('several Authorization headers')
+      expect(text).toContain('more than one Authorization header')
     }
   })
 
@@ -71,6 +71,6 @@ describe.each(['0', '1000'])('two Authorization headers, RATE_LIMIT=%s', rateLim
     const requests = [{ id: '1', method: 'GET', url: 'Property', headers }]
     const { status, text } = await app.send('/odata/$batch', { method: 'POST', body: { requests } })
     expect(status).toBe(400)
-    expect(text).toContain("holds 'Authorization' more than once")
+    expect(text).toContain("specifies 'Authorization' more than once")
   })
 })

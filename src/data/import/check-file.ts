@@ -75,7 +75,7 @@ class FileCheck implements CheckedFile {
 
   addMember(member: string, isArray: boolean, position: FilePosition): void {
     if (!ENTITIES_BY_SET_NAME.has(member)) this.options.onSkipped(member, describeSkippedMember(member))
-    else if (!isArray) this.addFault(member, 'takes a list of records', position)
+    else if (!isArray) this.addFault(member, 'must be a list of records', position)
   }
 
   addFault(label: string, reason: string, position: FilePosition, ordinal?: number): void {
@@ -107,7 +107,7 @@ class FileCheck implements CheckedFile {
   /** Reports a repeated key. Returns true if it is an error. */
   #isRepeated(record: ImportRecord, item: FileItem): boolean {
     if (this.ordinals.get(record.entity)?.get(record.key) === undefined) return false
-    const reason = 'the key occurs before in the file'
+    const reason = 'an earlier record in the file has the same key'
     return this.options.report.add(
       { kind: 'repeated key', label: `${labelOf(item)} '${record.key}'`, reason },
       item.position,
@@ -159,7 +159,7 @@ async function findStoredListings(
 export const labelOf = ({ member, index }: FileItem): string => `${member}[${index}]`
 
 function describeSkippedMember(member: string): string {
-  if (ENTITIES.has(member)) return `'${member}' is written by the service itself and was skipped`
+  if (ENTITIES.has(member)) return `'${member}' is written only by the service and was skipped`
   const suggestion = suggestName(member, ENTITIES_BY_SET_NAME.keys())
-  return `'${member}' is no entity set and was skipped${suggestion === undefined ? '' : `; did you mean ${suggestion}?`}`
+  return `'${member}' is not an entity set and was skipped${suggestion === undefined ? '' : `; did you mean ${suggestion}?`}`
 }

@@ -49,7 +49,7 @@ function* checkTexts(
   if (isIndexed(entityType, field) && texts.some(isTooLargeForIndex))
     yield {
       kind: 'fault',
-      reason: `takes at most ${MAX_INDEXED_BYTES} bytes compressed, since an index holds it`,
+      reason: `must have at most ${MAX_INDEXED_BYTES} bytes when compressed, because it is indexed`,
     }
   const [text = ''] = texts
   if (field.lookup?.name === 'StandardStatus' && !isStatus(text))
@@ -68,7 +68,7 @@ const isTooLargeForIndex = (text: string): boolean =>
 
 function* checkTime(field: Scalar, text: string, { now }: RecordContext): Generator<ValueIssue> {
   if (isFromFastClock(field, text, now))
-    yield { kind: 'ahead of clock', reason: `${text} is later than the clock` }
+    yield { kind: 'ahead of clock', reason: `${text} is later than the system clock` }
   else if (Date.parse(text) > farFutureFrom(now))
     yield { kind: 'far future', reason: `${text} is more than ${FAR_FUTURE_YEARS} years ahead` }
 }

@@ -34,8 +34,8 @@ export function decodeText(bytes: Buffer, encoding: FileEncoding): DecodedText {
 function decodeUtf8(bytes: Buffer): DecodedText {
   const text = bytes.toString('utf8')
   if (isUtf8(bytes)) return { text }
-  const hint = 'use --encoding windows-1252 if the file is in that encoding'
-  return { text, misread: { reason: `holds bytes that are not UTF-8; ${hint}`, pattern: REPLACED } }
+  const hint = 'use --encoding windows-1252 if that is its encoding'
+  return { text, misread: { reason: `contains bytes that are not valid UTF-8; ${hint}`, pattern: REPLACED } }
 }
 
 /**
@@ -47,10 +47,10 @@ function decodeWindows1252(bytes: Buffer): DecodedText {
   if (isUtf8(bytes))
     return {
       text,
-      misread: { reason: 'is in UTF-8, not in Windows-1252; leave out --encoding', pattern: NOT_ASCII },
+      misread: { reason: 'is UTF-8, not Windows-1252; omit --encoding', pattern: NOT_ASCII },
     }
   return text.includes(REPLACEMENT_CHARACTER)
-    ? { text, misread: { reason: 'holds bytes that Windows-1252 does not define', pattern: REPLACED } }
+    ? { text, misread: { reason: 'contains bytes that are undefined in Windows-1252', pattern: REPLACED } }
     : { text }
 }
 

@@ -2,11 +2,12 @@ import type { FilePosition } from './json-scanner.js'
 
 /** Kinds of warnings with their texts. `strict` turns warnings into faults. */
 const WARNINGS = {
-  status: 'the StandardStatus is none of the service',
+  status: 'the StandardStatus is not one of the service',
   negative: 'a price, fee or amount is negative',
   'far future': 'a date is more than ten years ahead',
-  'ahead of clock': 'the ModificationTimestamp is later than the clock, whose time is stored instead',
-  'lost letters': 'a text holds U+FFFD: letters were lost before the file was written',
+  'ahead of clock':
+    'the ModificationTimestamp is later than the system clock, so the time of the import is stored',
+  'lost letters': 'a text contains U+FFFD: characters were lost before the file was written',
   'repeated key': 'a key occurs more than once in the file; the last record counts',
 } as const
 export type WarningKind = keyof typeof WARNINGS

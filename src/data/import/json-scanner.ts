@@ -80,7 +80,7 @@ const TRANSITIONS: Readonly<Record<ScannerState, StateRule>> = {
   'first item':   { next: { ']': 'after member' },                     fault: 'a value is missing', afterValue: 'after item' },
   'next item':    { next: {},                                          fault: 'a value is missing', afterValue: 'after item' },
   'after item':   { next: { ',': 'next item', ']': 'after member' },   fault: "',' or ']' is missing" },
-  'end':          { next: {},                                          fault: 'something follows the end of the object' },
+  'end':          { next: {},                                          fault: 'there is text after the end of the object' },
 }
 
 /** Returns true for a character of JSON's structure, which no value begins with. */
@@ -128,7 +128,7 @@ export class JsonScanner {
   *end(): Generator<ScannedValue> {
     if (this.#state === 'end') return
     if (this.#pieces && !this.#isKey) yield this.#takeValue()
-    throw new JsonStructureError('the JSON ends too early', { line: this.#line, byte: this.#chunkOffset })
+    throw new JsonStructureError('the JSON is incomplete', { line: this.#line, byte: this.#chunkOffset })
   }
 
   /** Continues a key or value. Returns the offset at which to continue. */
@@ -207,7 +207,10 @@ export class JsonScanner {
     try {
       return String(JSON.parse(`"${this.#takeBytes()?.toString('utf8') ?? ''}"`))
     } catch {
-      throw new JsonStructureError('a member name holds a control character or a wrong escape', this.#start)
+      throw new JsonStructureError(
+        'a member name contains a control character or an invalid escape',
+        this.#start,
+      )
     }
   }
 
@@ -227,7 +230,7 @@ export class JsonScanner {
 
   /** Returns true for the closing quote. */
   #endsKey(byte: number): boolean {
-    if (byte === LINE_FEED) throw new JsonStructureError('the member name does not end', this.#start)
+    if (byte === LINE_FEED) throw new JsonStructureError('the member name is incomplete', this.#start)
     if (byte === QUOTE && !this.#isEscaped) return true
     this.#isEscaped = byte === BACKSLASH && !this.#isEscaped
     return false

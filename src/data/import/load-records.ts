@@ -41,7 +41,7 @@ export class RecordRefusedError extends Error {
     readonly record: ImportRecord,
     cause: unknown,
   ) {
-    super(`${record.entity} '${record.key}': the database refuses it: ${messageOf(cause)}`, { cause })
+    super(`${record.entity} '${record.key}': the database rejected it: ${messageOf(cause)}`, { cause })
   }
 }
 

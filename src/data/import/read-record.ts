@@ -46,7 +46,7 @@ class RecordReader {
     label: string,
     parentColumns: TableRow,
   ): ImportRecord | undefined {
-    if (!isObject(json)) return this.#fail(label, undefined, `takes an object, not ${describeValue(json)}`)
+    if (!isObject(json)) return this.#fail(label, undefined, `must be an object, not ${describeValue(json)}`)
     const key = this.#readKey(entityType, json, label)
     if (key === undefined) return undefined
     const location = `${label} '${key}'`
@@ -76,8 +76,10 @@ class RecordReader {
   #readKey(entityType: Entity, json: JsonObject, label: string): string | undefined {
     const { name } = entityType.key
     const key = json[name]
-    if (key === undefined || key === null || key === '') return this.#fail(label, name, 'a key is needed')
-    return typeof key === 'string' ? key : this.#fail(label, name, `takes a text, not ${describeValue(key)}`)
+    if (key === undefined || key === null || key === '') return this.#fail(label, name, 'a key is required')
+    return typeof key === 'string'
+      ? key
+      : this.#fail(label, name, `must be a string, not ${describeValue(key)}`)
   }
 
   /**
@@ -87,14 +89,14 @@ class RecordReader {
   #checkRequired(entityType: Entity, row: TableRow, location: string): void {
     for (const { name, type, nullable, collection } of entityType.scalars)
       if (type === 'String' && !nullable && !collection && (row[name] === undefined || row[name] === null))
-        this.#fail(location, name, 'a value is needed')
+        this.#fail(location, name, 'a value is required')
   }
 
   #readScalar(entityType: Entity, field: Scalar, json: JsonValue, location: string): ColumnValue {
     if (json === null) return null
     const value = readColumnValue(field, json)
     if (value === undefined) {
-      this.#fail(location, field.name, `takes ${describeExpectedType(field)}, not ${describeValue(json)}`)
+      this.#fail(location, field.name, `must be ${describeExpectedType(field)}, not ${describeValue(json)}`)
       return null
     }
     for (const issue of checkValue(entityType, field, value, this.context))
@@ -107,7 +109,7 @@ class RecordReader {
     if (json === null) return {}
     const point = readPointCoordinates(json)
     if (!point) {
-      const expected = 'takes a GeoJSON point (longitude, latitude; WGS 84)'
+      const expected = 'must be a GeoJSON point (longitude, latitude; WGS 84)'
       this.#fail(location, field, `${expected}, not ${describeValue(json)}`)
       return {}
     }
@@ -129,11 +131,11 @@ class RecordReader {
   ): readonly ImportRecord[] {
     const { name } = navigation
     if (!isChildNavigation(navigation)) {
-      this.#fail(location, name, 'takes no nested records: list them under their own entity set')
+      this.#fail(location, name, 'cannot contain nested records: list them under their own entity set')
       return []
     }
     if (!isList(json)) {
-      if (json !== null) this.#fail(location, name, `takes a list of records, not ${describeValue(json)}`)
+      if (json !== null) this.#fail(location, name, `must be a list of records, not ${describeValue(json)}`)
       return []
     }
     const target = getEntity(navigation.target)

@@ -37,8 +37,8 @@ const isStorableText = (json: JsonValue): json is string => typeof json === 'str
 
 const VALUE_READERS: Readonly<Record<EdmType, ColumnValueReader>> = {
   Boolean: { expected: 'true or false', read: json => (typeof json === 'boolean' ? json : undefined) },
-  Int32: { expected: 'a whole number of 32 bits', read: json => readIntegerText(json, 2n ** 31n) },
-  Int64: { expected: 'a whole number of 64 bits', read: json => readIntegerText(json, 2n ** 63n) },
+  Int32: { expected: 'a 32-bit integer', read: json => readIntegerText(json, 2n ** 31n) },
+  Int64: { expected: 'a 64-bit integer', read: json => readIntegerText(json, 2n ** 63n) },
   Decimal: {
     expected: 'a decimal number',
     read: json => {
@@ -46,7 +46,7 @@ const VALUE_READERS: Readonly<Record<EdmType, ColumnValueReader>> = {
       return isDecimal(text) ? text : undefined
     },
   },
-  String: { expected: 'a text', read: json => (isStorableText(json) ? json : undefined) },
+  String: { expected: 'a string', read: json => (isStorableText(json) ? json : undefined) },
   Date: {
     expected: 'a date (YYYY-MM-DD)',
     read: json => (typeof json === 'string' && isDate(json) ? json : undefined),

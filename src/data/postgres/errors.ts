@@ -1,4 +1,5 @@
 import type { Problem } from '../../errors/problem.js'
+import { REASONS } from '../../errors/reasons.js'
 
 // What the database and its drivers throw, by experiment with Prisma 7.10 on pg 8: the SQLSTATE stands in
 // `meta.driverAdapterError.cause.originalCode`, the same for PostgreSQL and PGlite; the driver's own faults
@@ -12,7 +13,7 @@ const CONFLICT: Problem = {
   what: 'Another request changed the same data at the same time. Try again.',
 }
 const INVALID_VALUE: Problem = { kind: 'ImpossibleValue' }
-const TOO_COMPLEX: Problem = { kind: 'BadRequest', reason: 'it is too complex for the database' }
+const TOO_COMPLEX: Problem = { kind: 'BadRequest', reason: REASONS.tooComplexForDatabase }
 
 /**
  * Beginnings of SQLSTATE (PostgreSQL documentation, appendix A), the longest first where one begins another.

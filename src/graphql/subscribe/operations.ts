@@ -12,6 +12,7 @@ import {
 } from 'graphql'
 import type { Config } from '../../config/config.js'
 import { fail } from '../../errors/problem.js'
+import { REASONS } from '../../errors/reasons.js'
 import type { GraphQLContext } from '../context.js'
 import { BAD_REQUEST, toGraphQLError, withoutSuggestions } from '../errors.js'
 import type { InputValues } from '../execute/collect-fields.js'
@@ -101,11 +102,11 @@ export class StreamingOperations {
     operationName,
     variables,
   }: RequestParams): ExecutableOperation | readonly GraphQLError[] {
-    if (typeof query !== 'string') return fail({ kind: 'BadRequest', reason: 'it holds no query' })
+    if (typeof query !== 'string') return fail({ kind: 'BadRequest', reason: REASONS.noQuery })
     if (!isOptional(operationName, 'string'))
-      return fail({ kind: 'BadRequest', reason: 'its operationName is no text' })
+      return fail({ kind: 'BadRequest', reason: REASONS.operationNameNotString })
     if (!isOptional(variables, 'object') || Array.isArray(variables))
-      return fail({ kind: 'BadRequest', reason: 'its variables are no object' })
+      return fail({ kind: 'BadRequest', reason: REASONS.variablesNotObject })
     const document = this.#documents.get(query) ?? this.#parseAndValidate(query)
     if (!('definitions' in document)) return document
     const operation = getOperationAST(document, operationName)

@@ -200,7 +200,7 @@ function checkSince(since: string, newest: string): string {
   return fail({
     kind: 'BadOptionValue',
     option: 'since',
-    expected: `a whole number from 0 to ${newest}, the newest EntityEventSequence`,
+    expected: `an integer from 0 to ${newest}, the latest EntityEventSequence`,
     found: since,
   })
 }

@@ -1,4 +1,5 @@
 import { fail } from '../../errors/problem.js'
+import { REASONS } from '../../errors/reasons.js'
 import type { GraphQLContext } from '../context.js'
 import { toGraphQLError } from '../errors.js'
 import { coerceArgumentValues } from '../execute/argument-values.js'
@@ -42,7 +43,7 @@ export async function subscribe(
   const rootType = getObjectType(selectionContext, 'Subscription')
   const [collected] = collectFields(selectionContext, rootType, [toFieldNode(operation)])
   const field = collected && rootType.getFields()[collected.name]
-  if (!collected || !field) return fail({ kind: 'BadRequest', reason: 'the subscription asks for nothing' })
+  if (!collected || !field) return fail({ kind: 'BadRequest', reason: REASONS.emptySubscription })
   try {
     const args = coerceArgumentValues(selectionContext, collected, field)
     return toResponseStream(

@@ -16,6 +16,7 @@ import {
 import { execute, GraphQLError, type GraphQLFormattedError, type GraphQLSchema } from 'graphql'
 import type { Config } from '../../config/config.js'
 import { fail } from '../../errors/problem.js'
+import { REASONS } from '../../errors/reasons.js'
 import type { GraphQLContext } from '../context.js'
 import { BAD_REQUEST, toGraphQLError, withoutSuggestions } from '../errors.js'
 import type { Executor } from '../execute/executor.js'
@@ -107,7 +108,7 @@ function createOperationChecksPlugin(
     async didResolveOperation({ document, operation, request, contextValue }) {
       try {
         if (operation?.operation === 'subscription')
-          fail({ kind: 'BadRequest', reason: 'a subscription needs a WebSocket or an event stream' })
+          fail({ kind: 'BadRequest', reason: REASONS.subscriptionNeedsStream })
         if (operation) checkCost({ document, operation, variables: request.variables ?? {} })
       } catch (error) {
         throw toGraphQLError(error, contextValue)
@@ -165,7 +166,7 @@ const createErrorFormatter =
       ApolloServerValidationErrorCode.INTROSPECTION_DISABLED
       ? {
           ...withCode,
-          message: 'Introspection is switched off here; who runs the service can allow it (INTROSPECTION).',
+          message: 'Introspection is disabled. The operator can enable it with the setting INTROSPECTION.',
         }
       : withoutSuggestions(withCode)
   }

@@ -15,6 +15,7 @@ import type { Config } from '../../config/config.js'
 import type { RequestScope } from '../../domain/request-scope.js'
 import { toFailure } from '../../errors/catalog.js'
 import { fail, ProblemError, problemsOf } from '../../errors/problem.js'
+import { REASONS } from '../../errors/reasons.js'
 import { authorizationInPayload, authorizationOf } from '../../http/auth/authorization.js'
 import type { TokenVerifier } from '../../http/auth/bearer.js'
 import { watchTokenExpiry } from '../../http/auth/token-expiry.js'
@@ -135,7 +136,7 @@ function prepareOperation(
 ) {
   const { session } = extra
   // The package only calls this after onConnect has accepted the client.
-  if (!session) throw new Error('An operation of nobody')
+  if (!session) throw new Error('The client of an operation is unknown')
   const { authorization } = session
   const context = session.createContextFor(createOperationScope(session.clientId))
   const prepared = operations.prepare(() => {
@@ -145,7 +146,7 @@ function prepareOperation(
     if (Object.keys(subscriptions).length > config.maxSocketOperations)
       fail({
         kind: 'BadRequest',
-        reason: `a connection takes ${config.maxSocketOperations} operations at a time`,
+        reason: REASONS.tooManySocketOperations(config.maxSocketOperations),
       })
     return payload
   }, context)

@@ -5,6 +5,7 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import type { Config } from '../../config/config.js'
 import { isObject, type JsonValue } from '../../domain/json.js'
 import type { Problem } from '../../errors/problem.js'
+import { REASONS } from '../../errors/reasons.js'
 import { parseJson } from '../../http/exact-json.js'
 import { maxJsonDepthOf } from './http.js'
 import {
@@ -49,7 +50,7 @@ export class GraphQLWebSocketServer {
     this.#server.on('wsClientError', (error, socket) =>
       parts.rejectUpgrade(socket, {
         kind: 'BadRequest',
-        reason: `it is no WebSocket handshake: ${error.message}`,
+        reason: REASONS.notWebSocket(error.message),
       }),
     )
     this.#protocol = createWebSocketProtocol(parts)
@@ -105,10 +106,10 @@ export class GraphQLWebSocketServer {
     if (socket.bufferedAmount > MAX_BUFFERED_BYTES) socket.pause()
     const message = tryParseJson(text, maxJsonDepthOf(this.#parts.config))
     if (message === undefined)
-      closeWithTimeout(socket, CloseCode.BadRequest, 'The message is no JSON, or too deep')
+      closeWithTimeout(socket, CloseCode.BadRequest, 'The message is not valid JSON, or is nested too deeply')
     // The package would treat such a message as a fault of the service.
     else if (isServerMessage(message))
-      closeWithTimeout(socket, CloseCode.BadRequest, 'Only a server sends messages of this type')
+      closeWithTimeout(socket, CloseCode.BadRequest, 'Only a server may send messages of this type')
     else {
       // The package ends subscriptions. For an operation with one result it only discards the result.
       if (isObject(message) && message['type'] === MessageType.Complete)

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { fail } from '../../errors/problem.js'
+import { REASONS } from '../../errors/reasons.js'
 import { rawHeaderValues } from '../headers.js'
 
 /**
@@ -11,7 +12,7 @@ export function authorizationOf(req: IncomingMessage): string | undefined {
   const { authorization } = req.headers
   return authorization === undefined || rawHeaderValues(req, 'authorization').length === 1
     ? authorization
-    : refuseSeveral('the request has several Authorization headers')
+    : refuseSeveral(REASONS.severalAuthorizationHeaders)
 }
 
 /**
@@ -20,7 +21,7 @@ export function authorizationOf(req: IncomingMessage): string | undefined {
  */
 export function authorizationInPayload(payload: Readonly<Record<string, unknown>>): string | undefined {
   const values = Object.entries(payload).filter(([name]) => name.toLowerCase() === 'authorization')
-  if (values.length > 1) refuseSeveral('the payload has several members authorization')
+  if (values.length > 1) refuseSeveral(REASONS.severalAuthorizationMembers)
   const [[, value] = []] = values
   return typeof value === 'string' ? value : undefined
 }

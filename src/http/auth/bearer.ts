@@ -6,6 +6,7 @@ import type { Config } from '../../config/config.js'
 import { type Actor, AUDIENCES } from '../../domain/actor.js'
 import { isStorable } from '../../domain/values.js'
 import { fail } from '../../errors/problem.js'
+import { REASONS } from '../../errors/reasons.js'
 import { KeySet, type KeySetListeners } from './jwks.js'
 
 export interface TokenVerifier {
@@ -62,7 +63,7 @@ export function createTokenVerifier(
   const cache = new LRUCache<string, VerifiedToken>({ max: MAX_CACHED_TOKENS })
   const keySet = createKeySet(config, {
     onChange: () => cache.clear(),
-    onUnusable: keys => logger.warn({ keys }, 'keys of JWKS_URL that cannot be used'),
+    onUnusable: keys => logger.warn({ keys }, 'unusable keys in JWKS_URL'),
   })
   function findCached(name: string): VerifiedToken | undefined {
     const cached = cache.get(name)
@@ -125,14 +126,14 @@ async function verifyToken(
   keySet: KeySet | undefined,
 ): Promise<VerifiedClaims> {
   // The algorithm determines the source of the key, so a public key can never be used as a shared secret.
-  const { alg, kid, crit } = decodeHeader(token) ?? refuseToken('it is malformed')
+  const { alg, kid, crit } = decodeHeader(token) ?? refuseToken(REASONS.tokenMalformed)
   // The service supports no critical extensions (RFC 7515, 4.1.11), and the library does not check for them.
-  if (crit !== undefined) refuseToken('it rests on an extension that is not known')
+  if (crit !== undefined) refuseToken(REASONS.tokenExtension)
   if (alg === 'HS256' && config.jwtSecret)
     return toVerifiedClaims(verifyWithKey(config.jwtSecret, token, alg, config), config)
   if ((alg === 'RS256' || alg === 'ES256') && keySet)
     return await verifyWithKeySet(token, { alg, kid }, keySet, config)
-  return refuseToken('its algorithm is not allowed')
+  return refuseToken(REASONS.tokenAlgorithm)
 }
 
 function decodeHeader(token: string): jwt.JwtHeader | undefined {
@@ -180,7 +181,7 @@ function verifyWithAnyKey(
       // The error of the last key is reported.
     }
   }
-  return last ? verifyWithKey(last, token, algorithm, config) : refuseToken('its key is unknown')
+  return last ? verifyWithKey(last, token, algorithm, config) : refuseToken(REASONS.tokenKeyUnknown)
 }
 
 /** Checks signature, times, issuer and audience (RFC 7519, 7.2). */
@@ -197,11 +198,11 @@ function verifyWithKey(
       ...(jwtIssuer !== undefined && { issuer: jwtIssuer }),
       ...(jwtAudience !== undefined && { audience: jwtAudience }),
     })
-    return typeof payload === 'string' ? refuseToken('it holds no claims') : payload
+    return typeof payload === 'string' ? refuseToken(REASONS.tokenWithoutClaims) : payload
   } catch (error) {
     // TokenExpiredError and NotBeforeError are subclasses of JsonWebTokenError. A signature of the wrong
     // length raises a plain error of `crypto`.
-    return refuseToken(error instanceof jwt.JsonWebTokenError ? refusalReason(error) : 'it is malformed')
+    return refuseToken(error instanceof jwt.JsonWebTokenError ? refusalReason(error) : REASONS.tokenMalformed)
   }
 }
 
@@ -212,9 +213,9 @@ function toVerifiedClaims(
   config: VerifierSettings,
   freshUntil = Number.POSITIVE_INFINITY,
 ): VerifiedClaims {
-  const end = payload.exp ?? refuseToken('its claim exp is missing')
+  const end = payload.exp ?? refuseToken(REASONS.tokenWithoutExpiry)
   if (end > Date.now() / 1000 + config.maxTokenDays * DAY_S + CLOCK_TOLERANCE_S)
-    refuseToken(`it ends more than ${config.maxTokenDays} days ahead`)
+    refuseToken(REASONS.tokenExpiryTooFar(config.maxTokenDays))
   return {
     actor: toActor(payload),
     validUntil: Math.min((end + CLOCK_TOLERANCE_S) * 1000, freshUntil),
@@ -235,15 +236,14 @@ function toActor(claims: JwtPayload): Actor {
     // The database cannot store other strings, so every query of the actor would fail.
     return typeof value === 'string' && isStorable(value)
       ? value || undefined
-      : refuseToken(`its claim ${name} is no text`)
+      : refuseToken(REASONS.tokenClaimNotString(name))
   }
   const [memberKey, officeKey, audienceClass = 'public'] = [
     text('member_key'),
     text('office_key'),
     text('audience_class'),
   ]
-  const audience =
-    AUDIENCES.find(known => known === audienceClass) ?? refuseToken('its claim audience_class is unknown')
+  const audience = AUDIENCES.find(known => known === audienceClass) ?? refuseToken(REASONS.tokenAudienceClass)
   const scopes = new Set(
     text('scope')
       ?.split(' ')
@@ -258,11 +258,11 @@ function toActor(claims: JwtPayload): Actor {
 }
 
 function refusalReason(error: jwt.JsonWebTokenError): string {
-  if (error instanceof jwt.TokenExpiredError) return 'it has expired'
-  if (error instanceof jwt.NotBeforeError) return 'it is not valid yet'
+  if (error instanceof jwt.TokenExpiredError) return REASONS.tokenExpired
+  if (error instanceof jwt.NotBeforeError) return REASONS.tokenNotYetValid
   const claim = CLAIM_BY_MESSAGE_PREFIX.find(([words]) => error.message.startsWith(words))?.[1]
-  if (claim !== undefined) return `its claim ${claim} is not accepted`
-  return error.message === 'invalid signature' ? 'its signature is wrong' : 'it is malformed'
+  if (claim !== undefined) return REASONS.tokenClaimRejected(claim)
+  return error.message === 'invalid signature' ? REASONS.tokenSignature : REASONS.tokenMalformed
 }
 
 /** Prefixes of jsonwebtoken's messages, with the claim that they refer to. */

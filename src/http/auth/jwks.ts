@@ -134,7 +134,7 @@ export class KeySet {
 async function fetchKeys({ url, timeoutMs }: KeySetOptions): Promise<SigningKeys> {
   const set: unknown = JSON.parse(await fetchText(url, timeoutMs))
   const entries = typeof set === 'object' && set !== null && 'keys' in set ? set.keys : undefined
-  if (!Array.isArray(entries)) throw new Error('the key server answers with no key set')
+  if (!Array.isArray(entries)) throw new Error('the response of the key server is not a key set')
   return await readSigningKeys(entries)
 }
 
@@ -147,7 +147,7 @@ async function fetchText(url: string, timeoutMs: number): Promise<string> {
   })
   if (ok) return await readBounded(body)
   await body?.cancel()
-  throw new Error(`the key server answers ${status}`)
+  throw new Error(`the key server answered with status ${status}`)
 }
 
 async function readBounded(body: Response['body']): Promise<string> {
@@ -156,7 +156,7 @@ async function readBounded(body: Response['body']): Promise<string> {
   for await (const chunk of body ?? []) {
     size += chunk.length
     if (size > MAX_ANSWER_BYTES)
-      throw new Error(`the answer of the key server has more than ${MAX_ANSWER_BYTES} bytes`)
+      throw new Error(`the response of the key server exceeds ${MAX_ANSWER_BYTES} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

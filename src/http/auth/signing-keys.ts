@@ -41,7 +41,7 @@ export async function readSigningKeys(entries: readonly unknown[]): Promise<Sign
 }
 
 async function checkEntry(entry: unknown): Promise<{ readonly jwk?: JWK; readonly unusable?: UnusableKey }> {
-  if (!isJwk(entry)) return { unusable: { kid: undefined, reason: 'it is no object' } }
+  if (!isJwk(entry)) return { unusable: { kid: undefined, reason: 'it is not an object' } }
   const algorithm = algorithmOf(entry)
   if (algorithm === undefined) return {}
   const reason = await findFault(entry, algorithm)
@@ -61,13 +61,13 @@ function algorithmOf({ kty, crv, use = 'sig', alg }: JWK): 'RS256' | 'ES256' | u
 async function findFault(jwk: JWK, algorithm: string): Promise<string | undefined> {
   const { key_ops: operations } = jwk
   if (operations !== undefined && !(Array.isArray(operations) && operations.includes('verify')))
-    return 'its key_ops exclude verifying'
+    return 'its key_ops do not include verify'
   try {
     const key = await importJWK(jwk, algorithm)
-    if (key instanceof Uint8Array || key.type !== 'public') return 'it is no public key'
+    if (key instanceof Uint8Array || key.type !== 'public') return 'it is not a public key'
     const { modulusLength = MIN_RSA_BITS } = KeyObject.from(key).asymmetricKeyDetails ?? {}
     return modulusLength < MIN_RSA_BITS
-      ? `its ${modulusLength} bits are fewer than ${MIN_RSA_BITS}`
+      ? `it has ${modulusLength} bits; at least ${MIN_RSA_BITS} are required`
       : undefined
   } catch {
     return 'it is malformed'

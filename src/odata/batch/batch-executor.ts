@@ -1,5 +1,6 @@
 import type { Actor } from '../../domain/actor.js'
 import { fail, ProblemError } from '../../errors/problem.js'
+import { REASONS } from '../../errors/reasons.js'
 import type { TokenVerifier } from '../../http/auth/bearer.js'
 import { type DispatchConfig, dispatchRequest, type ParsedODataRequest, parseRequest } from '../dispatch.js'
 import { negotiateJsonFormat } from '../protocol/negotiate.js'
@@ -213,8 +214,7 @@ export class BatchExecutor {
   }
 }
 
-const failNotAWrite = (): never =>
-  fail({ kind: 'BadRequest', reason: 'a group of a batch holds nothing but writes' })
+const failNotAWrite = (): never => fail({ kind: 'BadRequest', reason: REASONS.batchGroupOnlyWrites })
 
 /**
  * Returns the headers that requests inherit. Prefer is not inherited: `return` does not apply to batches

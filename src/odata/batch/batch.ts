@@ -1,6 +1,7 @@
 import type { Config } from '../../config/config.js'
 import type { JsonObject } from '../../domain/json.js'
 import { fail } from '../../errors/problem.js'
+import { REASONS } from '../../errors/reasons.js'
 import type { DispatchConfig } from '../dispatch.js'
 import { readPreferences } from '../protocol/prefer.js'
 import type { ODataRequest } from '../protocol/request.js'
@@ -37,7 +38,7 @@ export async function handleBatch(
   if (count > maxRequests)
     fail({
       kind: 'BadRequest',
-      reason: `a batch holds at most ${maxRequests} requests, this one has ${count}`,
+      reason: REASONS.batchTooLarge(maxRequests, count),
     })
   const continueOnError = readPreferences(request.headers.prefer).continueOnError ?? false
   return {

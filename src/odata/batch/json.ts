@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../domain/json.js'
 import { fail } from '../../errors/problem.js'
+import { REASONS } from '../../errors/reasons.js'
 import { checkMediaType, toJsonObject } from '../../http/body.js'
 import type { ODataResponse } from '../protocol/response.js'
 import type { BatchFormat, BatchRequest, BatchStep, ParsedBatch } from './batch-request.js'
@@ -28,22 +29,21 @@ interface JsonBatchItem {
  * @throws ProblemError BadRequest
  */
 export function readJsonBatch({ requests }: JsonObject): ParsedBatch {
-  if (!Array.isArray(requests)) return failMalformedBatch("a batch is an object with a list 'requests'")
+  if (!Array.isArray(requests)) return failMalformedBatch(REASONS.batchNotObject)
   const members = requests.map(readBatchItem)
   checkReferences(members)
   return { steps: toSteps(members), format: JSON_BATCH_FORMAT }
 }
 
 function readBatchItem(value: JsonValue): JsonBatchItem {
-  if (!isObject(value)) return failMalformedBatch('a request of a batch is an object')
+  if (!isObject(value)) return failMalformedBatch(REASONS.batchRequestNotObject)
   if (value['if'] !== undefined) fail({ kind: 'NotImplemented', feature: "'if' of a request in a batch" })
   const [id, method, url] = [
     readString(value, 'id'),
     readString(value, 'method').toUpperCase(),
     readString(value, 'url'),
   ]
-  if (!BATCH_METHODS.has(method))
-    failMalformedBatch(`'method' of request '${id}' is none that a batch can hold`)
+  if (!BATCH_METHODS.has(method)) failMalformedBatch(REASONS.batchMethodInvalid(id))
   const headers = readHeaders(value['headers'] ?? null, id)
   const dependsOn = readDependsOn(value['dependsOn'] ?? [], id)
   const request = {
@@ -68,26 +68,23 @@ const toRawUrl = (url: string): string => Buffer.from(url).toString('latin1').re
 
 function readString(of: JsonObject, name: string): string {
   const text = of[name]
-  return typeof text === 'string' && text !== ''
-    ? text
-    : failMalformedBatch(`'${name}' of a request is a text that is not empty`)
+  return typeof text === 'string' && text !== '' ? text : failMalformedBatch(REASONS.batchMemberEmpty(name))
 }
 
 function readDependsOn(value: JsonValue, id: string): readonly string[] {
   const texts = Array.isArray(value) ? value.filter(item => typeof item === 'string') : undefined
   return Array.isArray(value) && texts?.length === value.length
     ? texts
-    : failMalformedBatch(`'dependsOn' of request '${id}' is a list of texts`)
+    : failMalformedBatch(REASONS.batchDependenciesInvalid(id))
 }
 
 function readHeaders(value: JsonValue, id: string): Readonly<Record<string, string>> {
   const headers: Record<string, string> = Object.create(null)
-  if (value !== null && !isObject(value)) failMalformedBatch(`'headers' of request '${id}' is an object`)
+  if (value !== null && !isObject(value)) failMalformedBatch(REASONS.batchHeadersNotObject(id))
   for (const [name, text] of Object.entries(value ?? {})) {
     if (typeof text !== 'string' || CONTROL.test(text))
-      return failMalformedBatch(`'headers' of request '${id}' holds texts only`)
-    if (name.toLowerCase() in headers)
-      return failMalformedBatch(`'headers' of request '${id}' holds '${name}' more than once`)
+      return failMalformedBatch(REASONS.batchHeaderNotString(id))
+    if (name.toLowerCase() in headers) return failMalformedBatch(REASONS.batchHeaderRepeated(id, name))
     headers[name.toLowerCase()] = text.trim()
   }
   return headers
@@ -107,7 +104,7 @@ function toBody(
       checkMediaType(contentType, 'text/plain')
       return typeof body === 'string'
         ? Buffer.from(body).toString('latin1')
-        : failMalformedBatch('its body is no text')
+        : failMalformedBatch(REASONS.batchBodyNotString)
     },
   }
 }
@@ -121,14 +118,11 @@ function checkReferences(items: readonly JsonBatchItem[]): void {
   let current: string | undefined
   for (const { request, atomicityGroup } of items) {
     if (atomicityGroup !== current && atomicityGroup !== undefined && known.has(atomicityGroup))
-      failMalformedBatch(
-        `the requests of the group '${atomicityGroup}' do not stand together, or its name is taken`,
-      )
+      failMalformedBatch(REASONS.batchGroupSplit(atomicityGroup))
     if (atomicityGroup !== undefined) known.add(atomicityGroup)
-    if (known.has(request.id)) failMalformedBatch(`the id '${request.id}' is taken`)
+    if (known.has(request.id)) failMalformedBatch(REASONS.batchIdRepeated(request.id))
     const missing = request.dependsOn.find(name => !known.has(name) || name === atomicityGroup)
-    if (missing !== undefined)
-      failMalformedBatch(`request '${request.id}' depends on '${missing}', which is nothing before it`)
+    if (missing !== undefined) failMalformedBatch(REASONS.batchDependencyUnknown(request.id, missing))
     known.add(request.id)
     current = atomicityGroup
   }

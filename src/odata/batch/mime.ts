@@ -1,4 +1,5 @@
 import { fail } from '../../errors/problem.js'
+import { REASONS } from '../../errors/reasons.js'
 
 // Strings in this file hold bytes, one character for each (latin1), as Node represents URLs and headers.
 
@@ -30,7 +31,7 @@ export const mediaTypeOf = (contentType: string | undefined): string =>
 export function readBoundary(contentType: string | undefined): string {
   const [, quoted, plain] = /;\s*boundary\s*=\s*(?:"([^"]*)"|([^\s;"]+))/i.exec(contentType ?? '') ?? []
   const boundary = quoted ?? plain ?? ''
-  return BOUNDARY.test(boundary) ? boundary : failMalformedMime('a multipart content names no boundary')
+  return BOUNDARY.test(boundary) ? boundary : failMalformedMime(REASONS.mimeNoBoundary)
 }
 
 /**
@@ -48,13 +49,11 @@ export function splitMultipart(content: string, boundary: string): readonly stri
   let start: number | undefined
   for (const { index, 0: text, 1: closing } of content.matchAll(delimiter)) {
     if (start !== undefined) parts.push(content.slice(start, index))
-    if (parts.length > MAX_PARTS) return failMalformedMime(`it has more than ${MAX_PARTS} parts`)
+    if (parts.length > MAX_PARTS) return failMalformedMime(REASONS.mimeTooManyParts(MAX_PARTS))
     if (closing !== undefined) return parts.filter(part => part.trim() !== '')
     start = index + text.length
   }
-  return failMalformedMime(
-    start === undefined ? 'no part of it begins with its boundary' : 'its last part does not end',
-  )
+  return failMalformedMime(start === undefined ? REASONS.mimeNoParts : REASONS.mimeIncomplete)
 }
 
 /**
@@ -71,14 +70,12 @@ export function readMimePart(part: string): MimeMessage {
  */
 export function readMimeMessage(text: string): MimeMessage {
   const [head, content] = splitHead(text)
-  if (hasMoreLines(head, MAX_HEAD_LINES))
-    failMalformedMime(`one of its heads has more than ${MAX_HEAD_LINES} lines`)
+  if (hasMoreLines(head, MAX_HEAD_LINES)) failMalformedMime(REASONS.mimeTooManyHeaders(MAX_HEAD_LINES))
   const headers: Record<string, string> = Object.create(null)
   // A line that begins with a space continues the previous one (RFC 5322, 2.2.3).
   for (const line of head.replace(/\r?\n[ \t]+/g, ' ').split(/\r?\n/)) {
     if (line.trim() === '') continue
-    const [, written = '', value = ''] =
-      HEADER.exec(line) ?? failMalformedMime('a line in one of its heads is no header')
+    const [, written = '', value = ''] = HEADER.exec(line) ?? failMalformedMime(REASONS.mimeNotHeader)
     const name = written.toLowerCase()
     headers[name] = headers[name] === undefined ? value.trim() : `${headers[name]}, ${value.trim()}`
   }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import { fail } from '../../errors/problem.js'
+import { REASONS } from '../../errors/reasons.js'
 import { checkMediaType, parseJsonBytes, toJsonObject } from '../../http/body.js'
 import type { ODataResponse } from '../protocol/response.js'
 import type { BatchFormat, BatchRequest, BatchStep, BatchStepResult, ParsedBatch } from './batch-request.js'
@@ -36,15 +37,14 @@ function readBatchStep(text: string): BatchStep {
     readApplicationHttp(readMimePart(inner)),
   )
   const ids = requests.flatMap(({ id }) => id ?? [])
-  if (new Set(ids).size < ids.length) failMalformedBatch('a Content-ID stands twice in one change set')
+  if (new Set(ids).size < ids.length) failMalformedBatch(REASONS.mimeContentIdRepeated)
   return { atomic: true, requests }
 }
 
 function readApplicationHttp({ headers: outer, content }: MimeMessage): BatchRequest {
-  if (mediaTypeOf(outer['content-type']) !== 'application/http')
-    failMalformedBatch('a part is neither application/http nor, outside of a change set, multipart/mixed')
+  if (mediaTypeOf(outer['content-type']) !== 'application/http') failMalformedBatch(REASONS.mimePartType)
   if (!IDENTITY_TRANSFER_ENCODINGS.test(outer['content-transfer-encoding'] ?? 'binary'))
-    failMalformedBatch('a part has a Content-Transfer-Encoding other than binary')
+    failMalformedBatch(REASONS.mimePartEncoding)
   const [line, rest] = splitFirstLine(content.trimStart())
   const { headers, content: body } = readMimeMessage(rest)
   // Some client programs send it as a header of the inner request.
@@ -69,8 +69,7 @@ function splitFirstLine(text: string): readonly [line: string, rest: string] {
  */
 function readRequestLine(line: string): Pick<BatchRequest, 'method' | 'url'> {
   const [, method = '', rest = ''] =
-    /^([A-Za-z]+)[ \t]+(\S.*)$/.exec(line) ??
-    failMalformedBatch('a request in it does not begin with a method and a URL')
+    /^([A-Za-z]+)[ \t]+(\S.*)$/.exec(line) ?? failMalformedBatch(REASONS.mimeNoRequestLine)
   const version = /HTTP\/\d(?:\.\d)?$/i.exec(rest.trimEnd())
   const url = version ? rest.slice(0, version.index) : rest
   return { method: method.toUpperCase(), url: url.trim().replaceAll(' ', '%20') }

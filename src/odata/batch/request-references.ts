@@ -1,4 +1,5 @@
 import { fail } from '../../errors/problem.js'
+import { REASONS } from '../../errors/reasons.js'
 import type { ParsedODataRequest } from '../dispatch.js'
 import { ODATA_PATH, type ODataRequest } from '../protocol/request.js'
 import type { ODataResponse } from '../protocol/response.js'
@@ -60,10 +61,7 @@ export function resolveRequestUrl(
 function referencedPath(name: string, references: RequestReferences): string {
   const reference = references.get(name)
   if (reference?.succeeded === false) return fail({ kind: 'DependencyFailed' })
-  return (
-    reference?.path ??
-    fail({ kind: 'BadRequest', reason: `its URL refers to '${name}', which is no request before it` })
-  )
+  return reference?.path ?? fail({ kind: 'BadRequest', reason: REASONS.batchReferenceUnknown(name) })
 }
 
 /**
@@ -102,7 +100,7 @@ function referencedETag(name: string, references: RequestReferences): string {
     reference?.etag ??
     fail({
       kind: 'BadRequest',
-      reason: `its condition refers to '${name}', which is no request before it that has an ETag`,
+      reason: REASONS.batchETagUnknown(name),
     })
   )
 }

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { fail } from '../../errors/problem.js'
+import { REASONS } from '../../errors/reasons.js'
 import { IDENTIFIER_PATTERN } from '../../language/lexer.js'
 import type { ParseContext, ParseLimits } from '../../language/parse-limits.js'
 import { parseExpression, parseOption } from '../../language/parser.js'
@@ -249,9 +250,7 @@ function put<K>(map: Map<K, string>, key: K, option: string, value: string): voi
 
 function toAliasName(name: string): string {
   const alias = name.slice(1)
-  return IDENTIFIER_PATTERN.test(alias)
-    ? alias
-    : fail({ kind: 'BadRequest', reason: `'${name}' is not a parameter alias` })
+  return IDENTIFIER_PATTERN.test(alias) ? alias : fail({ kind: 'BadRequest', reason: REASONS.notAlias(name) })
 }
 
 /**
@@ -261,9 +260,8 @@ function toAliasName(name: string): string {
 function checkCustomOption(name: string): void {
   const suggestion = suggestOption(name)
   if (name.startsWith('$')) fail({ kind: 'UnknownOption', option: name, ...(suggestion && { suggestion }) })
-  if (name === '') fail({ kind: 'BadRequest', reason: 'the query string has an option without a name' })
-  if (/\s/.test(name))
-    fail({ kind: 'BadRequest', reason: `'${name}' is not a query option; inside a value, write & as %26` })
+  if (name === '') fail({ kind: 'BadRequest', reason: REASONS.unnamedOption })
+  if (/\s/.test(name)) fail({ kind: 'BadRequest', reason: REASONS.notOption(name) })
 }
 
 const failMissingValue = (option: string): never =>

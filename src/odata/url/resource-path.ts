@@ -1,4 +1,5 @@
 import { fail } from '../../errors/problem.js'
+import { REASONS } from '../../errors/reasons.js'
 import type { ParseContext } from '../../language/parse-limits.js'
 import { parseFilter } from '../../language/parser.js'
 import { ENTITIES, type Entity, type Navigation, type Scalar } from '../../model/model.js'
@@ -165,7 +166,7 @@ function resolveRecordSegment(
   const form = RECORD_FORMS_BY_SEGMENT.get(segment.text)
   if (form) return { ...path, navigationPath, entity, ...(key !== undefined && { key }), form }
   if (segment.text === '$value')
-    return fail({ kind: 'BadRequest', reason: `a record of ${entity.name} has no raw value` })
+    return fail({ kind: 'BadRequest', reason: REASONS.recordHasNoRawValue(entity.name) })
   const field = entity.fields.get(segment.name)
   if (field?.kind === 'navigation')
     return resolveNavigationSegment(
@@ -203,7 +204,7 @@ function resolveValueSegment(path: ValuePath, { text }: PathSegment): ResourcePa
   const { name, collection } = path.scalar
   if (text === '$value')
     return collection
-      ? fail({ kind: 'BadRequest', reason: `${name} is a collection, which has no raw value` })
+      ? fail({ kind: 'BadRequest', reason: REASONS.collectionHasNoRawValue(name) })
       : { ...path, form: 'raw' }
   if (!collection) return undefined
   if (/^-?\d+$/.test(text)) return fail({ kind: 'NotImplemented', feature: 'single items of a collection' })

@@ -57,8 +57,8 @@ describe('the arguments of a command', () => {
     ['seed', [], '--listings is missing; expected a number from 1 to 10000000.'],
     ['seed', ['--listings', '-5'], "Option '--listings' argument is ambiguous."],
     ['studio', ['--port', '0'], "--port takes a number from 1 to 65535, not '0'."],
-    ['import', [], 'The name of the file is missing.'],
-    ['import', ['a.json', 'b.json'], "One file at a time: 'b.json' is too much."],
+    ['import', [], 'The file name is missing.'],
+    ['import', ['a.json', 'b.json'], "Only one file can be imported at a time; unexpected: 'b.json'."],
   ])('%s %j: the reason in one line, and the usage', async (name, args, reason) => {
     const { code, out, err } = await run(`src/cli/${name}.ts`, args)
     expect({ code, out }).toEqual({ code: 1, out: '' })

@@ -105,7 +105,7 @@ describe('HS256', () => {
     expect(await outcomeOf(token.slice(0, token.lastIndexOf('.') + 1))).toMatch(/^TokenRefused/)
     expect(await outcomeOf(token.slice(0, token.lastIndexOf('.')))).toMatch(/^TokenRefused/)
     expect(await outcomeOf(hs256({}, 'another secret that is long enough too'))).toBe(
-      'TokenRefused: its signature is wrong',
+      'TokenRefused: its signature is invalid',
     )
     expect(await outcomeOf(forge({ alg: 'none' }, { exp: now() + 60 }))).toBe(
       'TokenRefused: its algorithm is not allowed',
@@ -124,18 +124,18 @@ describe('HS256', () => {
     [
       'exp in milliseconds',
       () => ({ exp: Date.now() + 60_000 }),
-      'TokenRefused: it ends more than 400 days ahead',
+      'TokenRefused: it expires more than 400 days from now',
     ],
     ['exp in 399 days', () => ({ exp: now() + 399 * 86_400 }), 'accepted'],
     [
       'scope as a list',
       () => ({ exp: now() + 60, scope: ['listings:read'] }),
-      'TokenRefused: its claim scope is no text',
+      'TokenRefused: its claim scope is not a string',
     ],
     [
       'member_key as a number',
       () => ({ exp: now() + 60, member_key: 1 }),
-      'TokenRefused: its claim member_key is no text',
+      'TokenRefused: its claim member_key is not a string',
     ],
     [
       'audience_class root',
@@ -307,7 +307,9 @@ describe('JWKS_URL', () => {
     const [first, second, stranger] = [makeSigner(), makeSigner(), makeSigner()]
     await publish(first, second)
     expect(await outcome(verifierOf(), await sign(second, {}))).toBe('accepted')
-    expect(await outcome(verifierOf(), await sign(stranger, {}))).toBe('TokenRefused: its signature is wrong')
+    expect(await outcome(verifierOf(), await sign(stranger, {}))).toBe(
+      'TokenRefused: its signature is invalid',
+    )
   })
 
   test('a new key works at once, a removed one ends with the age of the set, remembered tokens too', async () => {
@@ -399,8 +401,8 @@ describe('JWKS_URL', () => {
     expect(lines).toEqual([
       {
         keys: [
-          { kid: short.kid, reason: 'its 1024 bits are fewer than 2048' },
-          { kid: encrypting.kid, reason: 'its key_ops exclude verifying' },
+          { kid: short.kid, reason: 'it has 1024 bits; at least 2048 are required' },
+          { kid: encrypting.kid, reason: 'its key_ops do not include verify' },
           { kid: leaked.kid, reason: expect.any(String) },
         ],
       },

@@ -111,6 +111,6 @@ describe('readJsonObject', () => {
     await pause(50)
     socket.destroy()
     await pause(100)
-    expect(outcomes).toEqual([{ kind: 'BadRequest', reason: 'the body ended early' }])
+    expect(outcomes).toEqual([{ kind: 'BadRequest', reason: 'the body is incomplete' }])
   })
 })

@@ -71,13 +71,13 @@ describe('npm run token', () => {
     ['a time without a unit', ['--expires', '8'], ENV, "--expires is '8'"],
     ['a time beyond the limit', ['--expires', '401d'], ENV, 'at most 400 days'],
     ['a flag without its value', ['--member'], ENV, '--member'],
-    ['an empty key', ['--member', ''], ENV, 'not an empty text'],
+    ['an empty key', ['--member', ''], ENV, 'non-empty key'],
     ['settings that are wrong', [], { ...ENV, PORT: 'x' }, "PORT is 'x'"],
     [
       'no JWT_SECRET',
       [],
       { DATABASE_URL: ENV.DATABASE_URL, JWKS_URL: 'https://id.example/keys', TOKEN_KEY: ENV.JWT_SECRET },
-      'There is no JWT_SECRET',
+      'JWT_SECRET is not set',
     ],
   ])(
     '%s: a sentence on standard error, exit 1, and the usage if the arguments are what is wrong',

@@ -5,10 +5,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ServiceProcess, spawnService } from '../support/service-process.js'
 import { runShell } from '../support/shell.js'
 
-// A newcomer pastes the commands of the README, from top to bottom, into one shell. So does this test, against
-// the service with its sample market.
+// Runs the commands of the README in order in one shell, against the service with its sample market.
 
-/** The indented code of a section, without what installs and starts the service. */
+/** Returns the indented code of a section, without the lines that install and start the service. */
 function commandsOf(readme: string, heading: string): string {
   const [, section = ''] = new RegExp(`^## ${heading}\n(.*?)^## `, 'ms').exec(readme) ?? []
   const lines = section.split('\n').filter(line => line.startsWith('    '))
@@ -25,10 +24,11 @@ beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'listing-readme-'))
   service = spawnService({ DATA_DIR: dataDir })
   const base = `http://127.0.0.1:${await service.port}`
-  const commands = commandsOf(await readFile('README.md', 'utf8'), 'Start').replace(
-    /^export BASE=.*$/m,
-    `export BASE=${base}`,
-  )
+  const readme = await readFile('README.md', 'utf8')
+  const commands = ['Quick start', 'Examples']
+    .map(heading => commandsOf(readme, heading))
+    .join('\n')
+    .replace(/^export BASE=.*$/m, `export BASE=${base}`)
   answers = await runShell(commands, {
     DATA_DIR: dataDir,
     PATH: `${dirname(process.execPath)}:${process.env['PATH']}`,

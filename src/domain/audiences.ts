@@ -1,14 +1,5 @@
 import { getEntity, getScalar } from '../model/model.js'
-import {
-  allOf,
-  columnOf,
-  type Expr,
-  type LiteralExpr,
-  predicate,
-  type RowName,
-  rowSource,
-  textLiteral,
-} from '../query/plan.js'
+import { allOf, columnOf, type Expr, predicate, type RowName, rowSource, textLiteral } from '../query/plan.js'
 import type { Actor } from './actor.js'
 
 /** Columns of the change log. An event has one row for each of its audiences. */
@@ -46,26 +37,53 @@ export function audiencesOf({ scopes, memberKey, officeKey, audience }: Actor): 
  */
 export function isEventVisible(row: RowName, actor: Actor): Expr {
   const source = rowSource(row)
-  const audiences = audiencesOf(actor).map(textLiteral)
+  const audiences = audiencesOf(actor)
   const [only, ...others] = audiences
-  if (only && others.length === 0) return predicate('eq', columnOf(AUDIENCE, source), only)
-  const list: Expr = { kind: 'list', items: audiences, type: 'Collection(String)' }
+  if (only !== undefined && others.length === 0)
+    return predicate('eq', columnOf(AUDIENCE, source), textLiteral(only))
+  const list: Expr = { kind: 'list', items: audiences.map(textLiteral), type: 'Collection(String)' }
   const element: RowName = `r${Number(row.slice(1)) + 1}`
-  const hasEarlier: Expr = {
+  const hasEarlier = (body?: Expr): Expr => ({
     kind: 'lambda',
     quantifier: 'any',
     over: { kind: 'values', scalar: EARLIER_AUDIENCES, source },
     row: element,
-    body: predicate('in', { kind: 'element', row: element, type: 'String' }, list),
+    ...(body && { body }),
     type: 'Boolean',
-  }
-  return allOf(predicate('in', columnOf(AUDIENCE, source), list), predicate('not', hasEarlier))
+  })
+  // Each event has one of these three audiences.
+  if (['public', 'staff', 'any'].every(audience => audiences.includes(audience)))
+    return predicate('not', hasEarlier())
+  const isOwn = predicate('in', { kind: 'element', row: element, type: 'String' }, list)
+  return allOf(predicate('in', columnOf(AUDIENCE, source), list), predicate('not', hasEarlier(isOwn)))
 }
 
-/** Returns the audiences of a term that `isEventVisible` made, or undefined for any other term. */
-export function readAudiences(term: Expr): readonly LiteralExpr[] | undefined {
+/** The terms of a filter with the audiences of a reader. */
+interface AudienceTerms {
+  readonly audiences: readonly string[]
+  /** The row is the first one of its event that the reader may see. */
+  readonly isFirstRow: Expr
+  readonly others: readonly Expr[]
+}
+
+/** Splits the terms of a filter that `isEventVisible` is part of. Returns undefined for other filters. */
+export function splitAudienceTerms(terms: readonly Expr[]): AudienceTerms | undefined {
+  const index = terms.findIndex(term => readAudiences(term))
+  const audiences = index < 0 ? undefined : terms[index] && readAudiences(terms[index])
+  const isFirstRow = terms[index + 1]
+  return (
+    audiences &&
+    isFirstRow && {
+      audiences,
+      isFirstRow,
+      others: terms.filter((_, i) => i !== index && i !== index + 1),
+    }
+  )
+}
+
+function readAudiences(term: Expr): readonly string[] | undefined {
   if (term.kind !== 'call' || term.fn !== 'in') return undefined
   const [column, list] = term.args
   if (column?.kind !== 'column' || column.scalar !== AUDIENCE || list?.kind !== 'list') return undefined
-  return list.items.filter(item => item.kind === 'literal')
+  return list.items.flatMap(item => (item.kind === 'literal' ? [String(item.value)] : []))
 }

@@ -88,6 +88,9 @@ const PAGES: readonly (readonly [of: string, options: string])[] = [
   ...REPLICATION_PAGES,
 ]
 const ROWS_OF_A_PAGE = 3.5 * 100
+/** Of the log a page is read for each audience of the reader, and sorted; an agent has five. */
+const ROWS_OF_A_LOG_PAGE = 6 * 101
+const rowsOfPage = (of: string) => (of === 'EntityEvent' ? ROWS_OF_A_LOG_PAGE : ROWS_OF_A_PAGE)
 
 /**
  * Counts are exact and grow with what they count, but no record is read for them: the index knows what
@@ -155,8 +158,8 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on a table of 6,000 listings'
         const { page, rowsRead, nodes: nodeTypes } = await read(toAuthorizedPlan(reader, options, of))
         expect(page.records).toHaveLength(100)
         expect(nodeTypes).not.toContain('Seq Scan')
-        expect(nodeTypes).not.toContain('Sort')
-        expect(rowsRead).toBeLessThanOrEqual(ROWS_OF_A_PAGE)
+        if (of !== 'EntityEvent') expect(nodeTypes).not.toContain('Sort')
+        expect(rowsRead).toBeLessThanOrEqual(rowsOfPage(of))
       })
 
       test.each(PAGES)('page 15 of %s %s costs what page 1 costs', async (of, options) => {
@@ -165,7 +168,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on a table of 6,000 listings'
         const deep = await read({ ...plan, ...(before.page.next && { after: before.page.next }) })
         expect(deep.page.records.length).toBeGreaterThan(0)
         expect(deep.indexes).toEqual(first.indexes)
-        expect(deep.rowsRead).toBeLessThanOrEqual(ROWS_OF_A_PAGE)
+        expect(deep.rowsRead).toBeLessThanOrEqual(rowsOfPage(of))
       })
 
       test.each(COUNTED)('a count of listings %s reads an index alone', async options => {

@@ -1,20 +1,9 @@
 import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
-import { readAudiences } from '../../domain/audiences.js'
 import type { AggregateMethod, ExprType } from '../../query/functions.js'
-import {
-  type Aggregate,
-  allOf,
-  type Derived,
-  type GroupByTransform,
-  isTrue,
-  type Plan,
-  TRUE,
-  type WindowTransform,
-} from '../../query/plan.js'
-import { computedPgType, quoteIdentifier, toSqlLiteral } from './columns.js'
+import type { Aggregate, Derived, GroupByTransform, Plan, WindowTransform } from '../../query/plan.js'
+import { computedPgType, quoteIdentifier } from './columns.js'
 import { type RowEstimate, toCondition, toSql } from './expression.js'
 import { toOrderBy } from './limit-offset.js'
-import { conjuncts } from './plan-cache-policy.js'
 
 /**
  * Renders FROM, named by the plan's row: the entity's table, or a subquery for transformations.
@@ -34,36 +23,8 @@ export function toFromWhere(
   rowEstimate: RowEstimate,
   bounds: readonly Sql[] = [],
 ): Sql {
-  const { from, filter = TRUE } = toAudienceScans(plan) ?? { from: toFrom(plan), filter: plan.filter }
-  const conditions = [...(isTrue(filter) ? [] : [toCondition(filter, false, rowEstimate)]), ...bounds]
-  return sql`${from}${conditions.length > 0 ? sql` where ${join(conditions, ' and ')}` : empty}`
-}
-
-/**
- * Renders FROM for a reader of the change log with several audiences: one scan of the log for each of them.
- * PostgreSQL merges the scans, which an index has in the order of the log, so that a page costs the same
- * however many events of others lie between. Returns undefined for other plans.
- *   `Audience in ('public','member')` → `from (select * from "EntityEvent" where "Audience" = $1 union all
- *     select * from "EntityEvent" where "Audience" = $2) r0`
- */
-function toAudienceScans({
-  entity,
-  from,
-  row,
-  filter,
-}: Pick<Plan, 'entity' | 'from' | 'row' | 'filter'>): (Pick<Plan, 'filter'> & { from: Sql }) | undefined {
-  const terms = from ? [] : conjuncts(filter)
-  const audienceTerm = terms.find(term => readAudiences(term))
-  const audiences = audienceTerm && readAudiences(audienceTerm)
-  if (!audiences) return undefined
-  const scans = audiences.map(
-    ({ value, type }) =>
-      sql`select * from ${quoteIdentifier(entity.name)} where "Audience" = ${toSqlLiteral(value, type)}`,
-  )
-  return {
-    from: sql`from (${join(scans, ' union all ')}) ${raw(row)}`,
-    filter: allOf(...terms.filter(term => term !== audienceTerm)),
-  }
+  const conditions = [...(plan.filter ? [toCondition(plan.filter, false, rowEstimate)] : []), ...bounds]
+  return sql`${toFrom(plan)}${conditions.length > 0 ? sql` where ${join(conditions, ' and ')}` : empty}`
 }
 
 function toSubquery(derived: Derived): Sql {

@@ -57,6 +57,38 @@ export function toGraphQLForms(path) {
       ask('query($filter:PropertyFilter){properties(filter:$filter){totalCount}}', {
         filter: { City: { eq: city }, ListPrice: { ge: low } },
       }),
+    'sorted-unindexed': ({ status }) =>
+      list(
+        { StandardStatus: { eq: status } },
+        [{ LivingArea: 'DESC' }, { ListingKey: 'DESC' }],
+        20,
+        readable.join(' '),
+      ),
+    'replication-clause': ({ time, key, size }) =>
+      list(
+        {
+          or: [
+            { ModificationTimestamp: { gt: time } },
+            { ModificationTimestamp: { eq: time }, ListingKey: { gt: key } },
+          ],
+        },
+        OLDEST,
+        size,
+        narrow,
+      ),
+    'map-box': ({ south, north, west, east }) =>
+      list(
+        { Latitude: { ge: south, le: north }, Longitude: { ge: west, le: east } },
+        [{ ListingKey: 'ASC' }],
+        500,
+        narrow,
+      ),
+    'address-contains': ({ part }) => list({ UnparsedAddress: { contains: part } }, NEWEST, 20, narrow),
+    'search-sorted': ({ word }) =>
+      ask(
+        `query($search:String,$orderBy:[PropertyOrder!]){properties(search:$search,orderBy:$orderBy,first:20){nodes{${narrow}}}}`,
+        { search: word, orderBy: DEAREST },
+      ),
     'page-1': ({ size }) => page(narrow, size),
     'page-1000': async ({ page: number, size }, read) => {
       let request = page(narrow, size)

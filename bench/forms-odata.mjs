@@ -62,6 +62,28 @@ export function toODataForms(root, own = {}) {
       }),
     'count-only': ({ city, low }) =>
       get({ $filter: `City eq '${city}' and ListPrice ge ${low}`, $count: true, $top: 0 }),
+    'sorted-unindexed': ({ status }) =>
+      get({
+        $filter: `StandardStatus eq '${status}'`,
+        $orderby: 'LivingArea desc,ListingKey desc',
+        $top: 20,
+      }),
+    'replication-clause': ({ time, key, size }) =>
+      get({
+        $filter: `ModificationTimestamp gt ${time} or (ModificationTimestamp eq ${time} and ListingKey gt '${key}')`,
+        $orderby: OLDEST,
+        $top: size,
+        $select,
+      }),
+    'map-box': ({ south, north, west, east }) =>
+      get({
+        $filter: `Latitude ge ${south} and Latitude le ${north} and Longitude ge ${west} and Longitude le ${east}`,
+        $orderby: 'ListingKey',
+        $top: 500,
+        $select,
+      }),
+    'address-contains': ({ part }) =>
+      get({ $filter: `contains(UnparsedAddress,'${part}')`, $orderby: NEWEST, $top: 20, $select }),
     'page-1': first,
     'page-1000': (values, read) => follow(first(values), next, values.page, read),
     walk: {

@@ -1,6 +1,6 @@
 import { listingKey, MEMBERS, memberKey } from './data/people.mjs'
 import { beginNamed, int, pick, random } from './data/random.mjs'
-import { CITIES } from './data/words.mjs'
+import { CITIES, STEMS } from './data/words.mjs'
 
 // The workloads. Each repeats a request with different values, and each server has its own form of the
 // request.
@@ -12,6 +12,30 @@ function range() {
   const { name, median } = CITIES[int(0, 19)]
   return { city: name, low: Math.round(median * 0.8), high: Math.round(median * (1.1 + random())) }
 }
+
+/** A point near the middle of a large city. */
+function place() {
+  const { latitude, longitude } = CITIES[int(0, 19)]
+  return {
+    latitude: Number((latitude + (random() - 0.5) / 10).toFixed(4)),
+    longitude: Number((longitude + (random() - 0.5) / 10).toFixed(4)),
+  }
+}
+
+/** A box of about six kilometers. */
+function box() {
+  const { latitude, longitude } = place()
+  const around = number => [(number - 0.03).toFixed(4), (number + 0.03).toFixed(4)]
+  const [[south, north], [west, east]] = [around(latitude), around(longitude)]
+  return { south, north, west, east }
+}
+
+/** A record in the middle of the market, after which a copy continues. */
+const midMarket = listings => ({
+  size: 100,
+  time: new Date(Date.UTC(2023, 0, int(1, 700))).toISOString(),
+  key: listingKey(int(0, listings - 1)),
+})
 
 const change = listings => ({
   key: listingKey(int(0, listings - 1)),
@@ -33,6 +57,12 @@ export const WORKLOADS = {
   'filter-functions': { about: 'year(), contains(tolower()) and arithmetic; newest first, 50 records', values: () => ({ year: int(2020, 2025), word: pick(['oak', 'ridge', 'lake', 'view', 'cedar']), above: 800000 }) },
   'any-lambda': { about: 'ConstructionMaterials/any; newest first, 50 records', values: () => ({ material: pick(['Brick', 'Stucco', 'Cedar', 'Log', 'Adobe']) }) },
   'count-only': { about: 'how many are in a City at a ListPrice or above', values: range },
+  'sorted-unindexed': { about: 'one StandardStatus, LivingArea desc, which no index has; 20 records of all fields', values: () => ({ status: pick(['Pending', 'Coming Soon', 'Hold', 'Withdrawn']) }) },
+  'replication-clause': { about: 'ModificationTimestamp gt T or (ModificationTimestamp eq T and ListingKey gt K), in mid-market; 100 records of 15 fields', values: midMarket },
+  'map-box': { about: 'a box of Latitude and Longitude, 500 records of 15 fields at most', values: box },
+  'address-contains': { about: 'contains(UnparsedAddress) in its own case; newest first, 20 records of 15 fields', values: () => ({ part: `${pick(STEMS)} ${pick(['Creek', 'Bend', 'Glen', 'Grove', 'Ridge'])}` }) },
+  'radius-by-distance': { about: 'Active within 5 km of a point, the nearest first, 20 records of 15 fields', values: place },
+  'search-sorted': { about: '$search of a word, ListPrice desc, 20 records of 15 fields', values: () => ({ word: pick(['kitchen', 'suite', 'island', 'patio', 'vanity']) }) },
   'page-1': { about: 'page 1 of 100 records by ModificationTimestamp and key', values: () => ({ page: 1, size: 100 }), fixed: true },
   'page-1000': { about: 'page 1,000 of the same walk', values: () => ({ page: 1000, size: 100 }), fixed: true },
   walk: { about: 'replication: all fields, pages of 1,000 by next link, one connection (counted in records)', values: () => ({ size: 1000 }), kind: 'walk', connections: 1 },

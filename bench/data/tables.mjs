@@ -97,6 +97,13 @@ export const INDEXES = [
   'CREATE INDEX ON "Property" USING gin ("ConstructionMaterials")',
   'CREATE INDEX ON "Media" ("ResourceRecordKey", "Order")',
   'CREATE INDEX ON "Rooms" ("ListingKey")',
+  // What maps and texts are searched by, in a table of its own: no change of a listing writes these indexes.
+  'CREATE EXTENSION IF NOT EXISTS pg_trgm',
+  `CREATE TABLE "PropertySearch" AS SELECT "ListingKey", "Latitude", "Longitude", "UnparsedAddress", to_tsvector('simple', "PublicRemarks") AS "Words" FROM "Property"`,
+  'ALTER TABLE "PropertySearch" ADD PRIMARY KEY ("ListingKey")',
+  'CREATE INDEX ON "PropertySearch" ("Latitude", "Longitude")',
+  'CREATE INDEX ON "PropertySearch" USING gin ("UnparsedAddress" gin_trgm_ops)',
+  'CREATE INDEX ON "PropertySearch" USING gin ("Words")',
   'ALTER TABLE "Member" ADD FOREIGN KEY ("OfficeKey") REFERENCES "Office"',
   'ALTER TABLE "Property" ADD FOREIGN KEY ("ListAgentKey") REFERENCES "Member"',
   'ALTER TABLE "Media" ADD FOREIGN KEY ("ResourceRecordKey") REFERENCES "Property" ON DELETE CASCADE',

@@ -14,7 +14,16 @@ const openPool = options =>
 const prepared = openPool('-c timezone=UTC')
 // These statements are planned for each value. The others use one generic plan.
 const planned = openPool('-c timezone=UTC -c plan_cache_mode=force_custom_plan')
-const PLANNED = new Set(['list-200-status', 'filter-functions', 'any-lambda'])
+const PLANNED = new Set([
+  'list-200-status',
+  'filter-functions',
+  'any-lambda',
+  'sorted-unindexed',
+  'map-box',
+  'address-contains',
+  'radius-by-distance',
+  'search-sorted',
+])
 
 const run = async (name, values) =>
   (await (PLANNED.has(name) ? planned : prepared).query({ name, text: STATEMENTS[name], values })).rows
@@ -26,6 +35,7 @@ const toPage = json => `{${CONTEXT},"value":${json}}`
 const FORMS = {
   'by-key': ([row]) => row && `{"@odata.context":"$metadata#Property/$entity",${row.json.slice(1)}`,
   'list-50-wide': rows => toPage(join(rows)),
+  'sorted-unindexed': rows => toPage(join(rows)),
   'count-only': ([{ json }]) => `{${CONTEXT},"@odata.count":${json},"value":[]}`,
   'gql-nested': ([{ json }]) => `{"data":{"properties":${json}}}`,
 }

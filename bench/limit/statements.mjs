@@ -18,6 +18,9 @@ const each = rows => `SELECT row_to_json(t)::text AS json FROM (${rows}) t`
 const near = fields =>
   `SELECT ${fields} FROM "Property" p WHERE "City"=$1 AND "ListPrice">=$2 AND "ListPrice"<=$3 ORDER BY "ListPrice" DESC,"ListingKey" DESC LIMIT 50`
 const newest = 'ORDER BY "ModificationTimestamp" DESC,"ListingKey" DESC LIMIT'
+/** On the sphere with the mean radius of the earth, as the service computes it. */
+const meters =
+  '2*6371008.8*asin(least(1,sqrt(power(sin(radians("Latitude"::float8-$1::float8)/2),2)+cos(radians("Latitude"::float8))*cos(radians($1::float8))*power(sin(radians("Longitude"::float8-$2::float8)/2),2))))'
 const beyond = 'WHERE ("ModificationTimestamp","ListingKey")>($2,$3)'
 const page =
   where => `SELECT json_agg(row_to_json(t))::text AS json, (array_agg(t."ModificationTimestamp"))[count(*)]::text AS time, (array_agg(t."ListingKey"))[count(*)] AS key
@@ -42,6 +45,22 @@ export const STATEMENTS = {
     `SELECT ${narrow} FROM "Property" p WHERE "ConstructionMaterials"@>ARRAY[$1] ${newest} 50`,
   ),
   'count-only': `SELECT count(*)::text AS json FROM "Property" WHERE "City"=$1 AND "ListPrice">=$2`,
+  'sorted-unindexed': each(
+    'SELECT * FROM "Property" WHERE "StandardStatus"=$1 ORDER BY "LivingArea" DESC NULLS LAST,"ListingKey" DESC LIMIT 20',
+  ),
+  'map-box': all(
+    `SELECT ${narrow} FROM "PropertySearch" s JOIN "Property" p USING ("ListingKey") WHERE s."Latitude" BETWEEN $1 AND $2 AND s."Longitude" BETWEEN $3 AND $4 ORDER BY p."ListingKey" LIMIT 500`,
+  ),
+  'address-contains': all(
+    `SELECT ${narrow} FROM "PropertySearch" s JOIN "Property" p USING ("ListingKey") WHERE s."UnparsedAddress" LIKE '%' || $1 || '%' ${newest} 20`,
+  ),
+  'radius-by-distance': all(
+    `SELECT ${narrow} FROM (SELECT *, ${meters} AS meters FROM "PropertySearch" WHERE "Latitude" BETWEEN $1::numeric - 0.05 AND $1::numeric + 0.05) s JOIN "Property" p USING ("ListingKey")
+    WHERE meters <= 5000 AND p."StandardStatus"='Active' ORDER BY meters,p."ListingKey" LIMIT 20`,
+  ),
+  'search-sorted': all(
+    `SELECT ${narrow} FROM "PropertySearch" s JOIN "Property" p USING ("ListingKey") WHERE s."Words" @@ plainto_tsquery('simple', $1) ORDER BY p."ListPrice" DESC NULLS LAST,p."ListingKey" DESC LIMIT 20`,
+  ),
   page: page(''),
   'page-after': page(beyond),
   walk: walk(''),

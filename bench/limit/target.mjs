@@ -29,6 +29,12 @@ export const forms = {
     'filter-functions': values => ask('filter-functions', values),
     'any-lambda': values => ask('any-lambda', values),
     'count-only': ({ city, low }) => ask('count-only', { city, low }),
+    'sorted-unindexed': values => ask('sorted-unindexed', values),
+    'replication-clause': ({ size, time, key }) => ask('page', { size, time, key }),
+    'map-box': ({ south, north, west, east }) => ask('map-box', { south, north, west, east }),
+    'address-contains': values => ask('address-contains', values),
+    'radius-by-distance': ({ latitude, longitude }) => ask('radius-by-distance', { latitude, longitude }),
+    'search-sorted': values => ask('search-sorted', values),
     'page-1': first,
     'page-1000': (values, read) => follow(first(values), next, values.page, read),
     walk: {

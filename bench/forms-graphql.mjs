@@ -89,6 +89,11 @@ export function toGraphQLForms(path) {
         `query($search:String,$orderBy:[PropertyOrder!]){properties(search:$search,orderBy:$orderBy,first:20){nodes{${narrow}}}}`,
         { search: word, orderBy: DEAREST },
       ),
+    'media-by-listings': ({ keys }) =>
+      ask(
+        `query($filter:MediaFilter){mediaItems(filter:$filter,orderBy:[{ResourceRecordKey:ASC},{Order:ASC}],first:500){nodes{${MEDIA.join(' ')}}}}`,
+        { filter: { ResourceRecordKey: { in: keys.slice(1, -1).split(',') } } },
+      ),
     'page-1': ({ size }) => page(narrow, size),
     'page-1000': async ({ page: number, size }, read) => {
       let request = page(narrow, size)

@@ -8,6 +8,14 @@ const NEWEST = 'ModificationTimestamp desc,ListingKey desc'
 const OLDEST = 'ModificationTimestamp,ListingKey'
 const withoutHost = link => link.replace(/^https?:\/\/[^/]+/, '')
 
+/** `{L1,L2}` → `'L1','L2'` */
+const quoteKeys = keys =>
+  keys
+    .slice(1, -1)
+    .split(',')
+    .map(key => `'${key}'`)
+    .join()
+
 /**
  * Requests of all workloads in OData below a service root. `own` contains those that a server needs in
  * another form.
@@ -84,6 +92,9 @@ export function toODataForms(root, own = {}) {
       }),
     'address-contains': ({ part }) =>
       get({ $filter: `contains(UnparsedAddress,'${part}')`, $orderby: NEWEST, $top: 20, $select }),
+    'media-by-listings': ({ keys }) => ({
+      path: `${root}/Media?$filter=${encode(`ResourceRecordKey in (${quoteKeys(keys)})`)}&$orderby=ResourceRecordKey,Order&$top=500&$select=${MEDIA}`,
+    }),
     'page-1': first,
     'page-1000': (values, read) => follow(first(values), next, values.page, read),
     walk: {

@@ -55,8 +55,8 @@ async function runCycle(connection, target, values) {
 }
 
 /** Reads pages one after the other until `isOver`, and calls `onPage` for each. */
-async function runWalk(connection, target, values, isOver, onPage) {
-  const { first, next } = target.forms.walk
+async function runWalk(connection, target, name, values, isOver, onPage) {
+  const { first, next } = target.forms[name]
   for (let request = first(values); request && !isOver(); ) {
     const startedAt = performance.now()
     const body = await sendKept(connection, target, request)
@@ -90,6 +90,7 @@ async function look(connection, target, name, listings) {
     await runWalk(
       connection,
       target,
+      name,
       values[0],
       () => seen.length === CHECKED,
       ({ records }) => seen.push(records),
@@ -110,7 +111,7 @@ async function repeat(connection, target, { name, listings, until, next }, tally
   const isOver = () => performance.now() >= until || tally.faults.length > FAULTS_MAX
   const { kind } = WORKLOADS[name]
   if (kind === 'walk')
-    return runWalk(connection, target, valuesOf(name, listings)[0], isOver, page => tally.take(page))
+    return runWalk(connection, target, name, valuesOf(name, listings)[0], isOver, page => tally.take(page))
   const work =
     kind === 'cycle'
       ? valuesOf(name, listings)

@@ -51,12 +51,22 @@ function order(message, onWarm) {
   })
 }
 
-const spec = ({ name, module, form, base, headers }) => ({ name, module, form, base, headers })
+/** What the generator needs to know of a target; the token is that of the reader of the workload. */
+function spec({ name, module, form, base, headers, headersOf }, workload) {
+  const { reader } = WORKLOADS[workload]
+  return {
+    name: reader ? `${name} ${reader}` : name,
+    module,
+    form,
+    base,
+    headers: headersOf[reader] ?? headers,
+  }
+}
 
 /** Returns the difference between the responses of a target and those of the first one, or undefined. */
 async function findFault(target, name, expected) {
   if (target.skips[name]) return target.skips[name]
-  const { missing, seen, error } = await order({ check: { target: spec(target), name, listings } })
+  const { missing, seen, error } = await order({ check: { target: spec(target, name), name, listings } })
   if (missing || error) return error ?? 'no such request'
   if (name.startsWith('patch') && !isWritten(target, name)) return 'the record was not changed'
   const found = JSON.stringify(seen)
@@ -93,7 +103,14 @@ const WARM_AGAIN = 1
 async function measure(target, name, warm) {
   const clocks = {}
   const { connections = Number(options.connections) } = WORKLOADS[name]
-  const run = { target: spec(target), name, listings, seconds: Number(options.seconds), warm, connections }
+  const run = {
+    target: spec(target, name),
+    name,
+    listings,
+    seconds: Number(options.seconds),
+    warm,
+    connections,
+  }
   const result = await order({ run }, () =>
     Object.assign(clocks, { server: startCpuClock(target.pid), database: startCpuClock(serverProcess()) }),
   )

@@ -84,6 +84,7 @@ export async function startServer({ folder, server }) {
     pid: child.pid,
     base: `http://127.0.0.1:${server.port}`,
     headers: server.headers?.({ env }) ?? {},
+    headersOf: server.headersOf?.({ env }) ?? {},
     stop: () => child.kill('SIGTERM'),
   }
 }

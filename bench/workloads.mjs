@@ -72,6 +72,28 @@ export const WORKLOADS = {
   cycle: { about: 'create, publish, sell, delete (counted as one)', values: () => ({ member: member(), city: CITIES[int(0, 19)].name }), kind: 'cycle', writes: true },
 } // biome-ignore format: table
 
+/** Keys of listings in the text form of a PostgreSQL array. */
+const someListings = listings => ({
+  keys: `{${Array.from({ length: 50 }, () => listingKey(int(0, listings - 1))).join()}}`,
+})
+
+/** Who else than staff reads a workload: the conditions of visibility are part of its statements. */
+export const READERS = ['public', 'member']
+const FOR_READERS = {
+  'list-50': WORKLOADS['list-50'],
+  walk: WORKLOADS.walk,
+  'media-by-listings': { about: 'Media of 50 listings by their keys, 500 records', values: someListings },
+}
+Object.assign(WORKLOADS, { 'media-by-listings': FOR_READERS['media-by-listings'] })
+for (const [name, workload] of Object.entries(FOR_READERS))
+  for (const reader of READERS)
+    WORKLOADS[`${name}-${reader}`] = {
+      ...workload,
+      about: `${name} with a token of the class ${reader}`,
+      form: name,
+      reader,
+    }
+
 const REQUESTS = 400
 
 /** Returns the values of the requests of a workload. They are the same in every run. */

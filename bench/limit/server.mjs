@@ -93,7 +93,7 @@ function send(res, status, body = '') {
 
 const METHODS = {
   async GET(res, name, query) {
-    const paged = name === 'page' || name === 'walk'
+    const paged = name === 'page' || name.startsWith('walk')
     const body = paged
       ? await readPage(name, query)
       : (FORMS[name] ?? toList)(await run(name, [...query.values()]))

@@ -15,8 +15,15 @@ const all = rows => `SELECT coalesce(json_agg(row_to_json(t)),'[]')::text AS jso
  * more.
  */
 const each = rows => `SELECT row_to_json(t)::text AS json FROM (${rows}) t`
-const near = fields =>
-  `SELECT ${fields} FROM "Property" p WHERE "City"=$1 AND "ListPrice">=$2 AND "ListPrice"<=$3 ORDER BY "ListPrice" DESC,"ListingKey" DESC LIMIT 50`
+/** Which listings a reader sees who may not see all of them. The member is the one of the service's token. */
+const VISIBLE = {
+  public: `(p."StandardStatus" IS DISTINCT FROM 'Incomplete' AND p."InternetEntireListingDisplayYN" IS DISTINCT FROM false)`,
+  member: `(p."ListAgentKey"='M00001' OR p."ListOfficeKey" IN ('M00001','O0001') OR p."StandardStatus" IS DISTINCT FROM 'Incomplete')`,
+}
+const mediaOf = isVisible =>
+  `SELECT ${list(MEDIA, 'n')} FROM "Media" n JOIN "Property" p ON p."ListingKey"=n."ResourceRecordKey" WHERE n."ResourceRecordKey"=ANY($1::text[]) AND ${isVisible} ORDER BY n."ResourceRecordKey",n."Order" LIMIT 500`
+const near = (fields, isVisible = 'true') =>
+  `SELECT ${fields} FROM "Property" p WHERE "City"=$1 AND "ListPrice">=$2 AND "ListPrice"<=$3 AND ${isVisible} ORDER BY "ListPrice" DESC,"ListingKey" DESC LIMIT 50`
 const newest = 'ORDER BY "ModificationTimestamp" DESC,"ListingKey" DESC LIMIT'
 /** On the sphere with the mean radius of the earth, as the service computes it. */
 const meters =
@@ -26,7 +33,7 @@ const page =
   where => `SELECT json_agg(row_to_json(t))::text AS json, (array_agg(t."ModificationTimestamp"))[count(*)]::text AS time, (array_agg(t."ListingKey"))[count(*)] AS key
   FROM (SELECT ${narrow} FROM "Property" p ${where} ORDER BY "ModificationTimestamp","ListingKey" LIMIT $1) t`
 const walk = where =>
-  each(`SELECT * FROM "Property" ${where} ORDER BY "ModificationTimestamp","ListingKey" LIMIT $1`)
+  each(`SELECT p.* FROM "Property" p ${where} ORDER BY "ModificationTimestamp","ListingKey" LIMIT $1`)
 
 const CREATED = ['ListingKey', 'ListAgentKey', 'ListOfficeKey', 'PropertyType', 'StreetNumber', 'StreetName', 'City', 'ContractStatus', 'MlsStatus', 'StandardStatus', 'ModificationTimestamp', 'OriginatingSystemName'] // biome-ignore format: one row
 
@@ -61,6 +68,15 @@ export const STATEMENTS = {
   'search-sorted': all(
     `SELECT ${narrow} FROM "PropertySearch" s JOIN "Property" p USING ("ListingKey") WHERE s."Words" @@ plainto_tsquery('simple', $1) ORDER BY p."ListPrice" DESC NULLS LAST,p."ListingKey" DESC LIMIT 20`,
   ),
+  'list-50-public': all(near(narrow, VISIBLE.public)),
+  'list-50-member': all(near(narrow, VISIBLE.member)),
+  'media-by-listings': all(mediaOf('true')),
+  'media-by-listings-public': all(mediaOf(VISIBLE.public)),
+  'media-by-listings-member': all(mediaOf(VISIBLE.member)),
+  'walk-public': walk(`WHERE ${VISIBLE.public}`),
+  'walk-public-after': walk(`${beyond} AND ${VISIBLE.public}`),
+  'walk-member': walk(`WHERE ${VISIBLE.member}`),
+  'walk-member-after': walk(`${beyond} AND ${VISIBLE.member}`),
   page: page(''),
   'page-after': page(beyond),
   walk: walk(''),

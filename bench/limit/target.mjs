@@ -18,6 +18,11 @@ const first = ({ size }) => ask('page', { size })
 const next = answer => answer['@odata.nextLink'] && { path: withoutHost(answer['@odata.nextLink']) }
 
 /** Values in the order of the parameters of each statement. */
+const walk = name => ({
+  first: ({ size }) => ask(name, { size }),
+  next: ({ link }) => link && { path: withoutHost(link) },
+})
+
 export const forms = {
   limit: {
     'by-key': ({ key }) => ask('by-key', { key }),
@@ -37,10 +42,14 @@ export const forms = {
     'search-sorted': values => ask('search-sorted', values),
     'page-1': first,
     'page-1000': (values, read) => follow(first(values), next, values.page, read),
-    walk: {
-      first: ({ size }) => ask('walk', { size }),
-      next: ({ link }) => link && { path: withoutHost(link) },
-    },
+    walk: walk('walk'),
+    'list-50-public': near('list-50-public'),
+    'list-50-member': near('list-50-member'),
+    'walk-public': walk('walk-public'),
+    'walk-member': walk('walk-member'),
+    'media-by-listings': values => ask('media-by-listings', values),
+    'media-by-listings-public': values => ask('media-by-listings-public', values),
+    'media-by-listings-member': values => ask('media-by-listings-member', values),
     'patch-single': patch,
     'patch-concurrent': patch,
     cycle: {

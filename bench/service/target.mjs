@@ -5,6 +5,7 @@ import { SERVICE } from '../data/cluster.mjs'
 import { NARROW } from '../data/tables.mjs'
 import { toGraphQLForms } from '../forms-graphql.mjs'
 import { toODataForms } from '../forms-odata.mjs'
+import { READERS, WORKLOADS } from '../workloads.mjs'
 
 // The service with its normal settings. The token may read and write every listing, so that all servers
 // return the same rows.
@@ -29,7 +30,40 @@ const OWN_FORMS = {
   }),
 }
 
-export const forms = { odata: toODataForms('/odata', OWN_FORMS), graphql: toGraphQLForms('/graphql') }
+/** Adds the workloads of other readers, which send the same requests with tokens of their own. */
+const forReaders = own => {
+  const others = Object.entries(WORKLOADS).filter(([, { reader }]) => reader)
+  return { ...own, ...Object.fromEntries(others.map(([name, { form }]) => [name, own[form]])) }
+}
+
+export const forms = {
+  odata: forReaders(toODataForms('/odata', OWN_FORMS)),
+  graphql: forReaders(toGraphQLForms('/graphql')),
+}
+
+const GRANTS = {
+  staff: ['--scope', 'listings:read listings:write listings:write:any', '--class', 'staff'],
+  member: [
+    '--scope',
+    'listings:read listings:write',
+    '--class',
+    'member',
+    '--member',
+    'M00001',
+    '--office',
+    'O0001',
+  ],
+  public: ['--scope', 'listings:read', '--class', 'public'],
+}
+
+function authorize(reader, variables) {
+  const token = spawnSync(
+    process.execPath,
+    ['--import', './src/typescript.mjs', 'src/cli/token.ts', ...GRANTS[reader], '--expires', '1d'],
+    { cwd: home, env: variables, encoding: 'utf8' },
+  )
+  return { Authorization: `Bearer ${token.stdout.trim()}` }
+}
 
 export const server = {
   name: 'service',
@@ -38,22 +72,6 @@ export const server = {
   env,
   cwd: home,
   command: () => [process.execPath, '--import', './src/typescript.mjs', 'src/main.ts'],
-  headers: ({ env: all }) => {
-    const token = spawnSync(
-      process.execPath,
-      [
-        '--import',
-        './src/typescript.mjs',
-        'src/cli/token.ts',
-        '--scope',
-        'listings:read listings:write listings:write:any',
-        '--class',
-        'staff',
-        '--expires',
-        '1d',
-      ],
-      { cwd: home, env: all, encoding: 'utf8' },
-    )
-    return { Authorization: `Bearer ${token.stdout.trim()}` }
-  },
+  headers: ({ env: all }) => authorize('staff', all),
+  headersOf: ({ env: all }) => Object.fromEntries(READERS.map(reader => [reader, authorize(reader, all)])),
 }

@@ -51,7 +51,7 @@ function order(message, onWarm) {
   })
 }
 
-/** What the generator needs to know of a target; the token is that of the reader of the workload. */
+/** Returns the parts of a target that the generator needs, with the token of the reader of the workload. */
 function spec({ name, module, form, base, headers, headersOf }, workload) {
   const { reader } = WORKLOADS[workload]
   return {

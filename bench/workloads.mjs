@@ -77,7 +77,7 @@ const someListings = listings => ({
   keys: `{${Array.from({ length: 50 }, () => listingKey(int(0, listings - 1))).join()}}`,
 })
 
-/** Who else than staff reads a workload: the conditions of visibility are part of its statements. */
+/** Readers that do not see every listing. The conditions of visibility are part of their statements. */
 export const READERS = ['public', 'member']
 const FOR_READERS = {
   'list-50': WORKLOADS['list-50'],

@@ -97,7 +97,7 @@ export const INDEXES = [
   'CREATE INDEX ON "Property" USING gin ("ConstructionMaterials")',
   'CREATE INDEX ON "Media" ("ResourceRecordKey", "Order")',
   'CREATE INDEX ON "Rooms" ("ListingKey")',
-  // What maps and texts are searched by, in a table of its own: no change of a listing writes these indexes.
+  // Positions and texts for maps and searches, in a table of its own: no change of a listing writes these indexes.
   'CREATE EXTENSION IF NOT EXISTS pg_trgm',
   `CREATE TABLE "PropertySearch" AS SELECT "ListingKey", "Latitude", "Longitude", "UnparsedAddress", to_tsvector('simple', "PublicRemarks") AS "Words" FROM "Property"`,
   'ALTER TABLE "PropertySearch" ADD PRIMARY KEY ("ListingKey")',

@@ -31,11 +31,13 @@ const PROBLEMS_BY_SQLSTATE_PREFIX: readonly (readonly [string, Problem])[] = [
   ['54', TOO_COMPLEX],
 ]
 
-/** Codes of Prisma and of Node. P2028 has two meanings, and its text tells them apart. */
+/**
+ * Codes of Prisma and of Node. P2028 has two meanings, and its text tells them apart. Codes that Prisma's driver
+ * adapter never reports (P1002, P2024), or only for errors with a SQLSTATE (P2020, P2034), are not listed.
+ */
 const PROBLEMS_BY_ERROR_CODE: ReadonlyMap<string, Problem> = new Map([
   ...[
     'P1001',
-    'P1002',
     'P1008',
     'P1017',
     'ECONNREFUSED',
@@ -46,10 +48,7 @@ const PROBLEMS_BY_ERROR_CODE: ReadonlyMap<string, Problem> = new Map([
     'ENOTFOUND',
     'EAI_AGAIN',
   ].map(code => [code, toUnavailableProblem('database')] as const),
-  ['P2024', toUnavailableProblem('busy')],
   ['P2028', toUnavailableProblem('timeout')],
-  ['P2034', CONFLICT],
-  ['P2020', INVALID_VALUE],
 ])
 
 const PROBLEMS_BY_MESSAGE: readonly (readonly [RegExp, Problem])[] = [

@@ -1,18 +1,26 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { renderDocumentSql } from '../data/sql/json/document-sql.js'
 import { parseCommandLine } from './command.js'
 import { renderSchemaFiles, withSettingsTable } from './contract.js'
 
-// npm run schema: generates the published contract and the table of settings in the README.
+// npm run schema: generates the published contract and the table of settings in the README. With --document it
+// prints the SQL of the stored JSON of listings instead, for the migration of a new field.
 
 const SCHEMA_FOLDER = new URL('../../schema/', import.meta.url)
 const README = new URL('../../README.md', import.meta.url)
 
-parseCommandLine('usage: npm run schema', {})
+const { values } = parseCommandLine('usage: npm run schema [-- --document]', {
+  options: { document: { type: 'boolean' } },
+})
+if (values.document) process.stdout.write(renderDocumentSql())
+else writeSchemaFiles()
 
-const files = renderSchemaFiles()
-mkdirSync(SCHEMA_FOLDER, { recursive: true })
-for (const name of readdirSync(SCHEMA_FOLDER)) if (!files.has(name)) rmSync(new URL(name, SCHEMA_FOLDER))
-for (const [name, text] of files) writeFileSync(new URL(name, SCHEMA_FOLDER), text)
-writeFileSync(README, withSettingsTable(readFileSync(README, 'utf8')))
-process.stdout.write(`${files.size} files written to ${fileURLToPath(SCHEMA_FOLDER)}\n`)
+function writeSchemaFiles(): void {
+  const files = renderSchemaFiles()
+  mkdirSync(SCHEMA_FOLDER, { recursive: true })
+  for (const name of readdirSync(SCHEMA_FOLDER)) if (!files.has(name)) rmSync(new URL(name, SCHEMA_FOLDER))
+  for (const [name, text] of files) writeFileSync(new URL(name, SCHEMA_FOLDER), text)
+  writeFileSync(README, withSettingsTable(readFileSync(README, 'utf8')))
+  process.stdout.write(`${files.size} files written to ${fileURLToPath(SCHEMA_FOLDER)}\n`)
+}

@@ -11,6 +11,11 @@ export interface Migration {
   readonly checksum: string
 }
 
+interface Histories {
+  readonly known: readonly Migration[]
+  readonly superseded: readonly Migration[]
+}
+
 interface AppliedMigrationRow {
   readonly name: string
   readonly checksum: string
@@ -18,6 +23,21 @@ interface AppliedMigrationRow {
 }
 
 const MIGRATIONS_FOLDER = new URL('../../prisma/migrations/', import.meta.url)
+
+/**
+ * The migrations that the five of SQUASHED replaced. A database that has some of them gets the rest of them,
+ * and then the five as applied.
+ */
+const SUPERSEDED_FOLDER = new URL('../../prisma/superseded/', import.meta.url)
+
+/** The migrations that create what those of SUPERSEDED_FOLDER created. */
+const SQUASHED: readonly string[] = [
+  '20261129080000_tables',
+  '20261129080100_functions',
+  '20261129080200_change_log',
+  '20261129080300_documents_and_search',
+  '20261129080400_indexes',
+]
 
 /** Number of the lock of `prisma migrate deploy`. Both programs exclude each other. */
 const MIGRATION_LOCK_ID = 72707369
@@ -29,7 +49,12 @@ const CREATE_MIGRATIONS_TABLE = `create table if not exists "_prisma_migrations"
   "id" varchar(36) primary key not null, "checksum" varchar(64) not null, "finished_at" timestamptz, "migration_name" varchar(255) not null,
   "logs" text, "rolled_back_at" timestamptz, "started_at" timestamptz not null default now(), "applied_steps_count" integer not null default 0)`
 
+const INSERT_APPLIED_MIGRATION = `insert into "_prisma_migrations" (id, checksum, migration_name, finished_at, applied_steps_count) values ($1, $2, $3, clock_timestamp(), 1)`
+
 const SELECT_APPLIED_MIGRATIONS = `select migration_name as name, checksum, finished_at is not null as finished from "_prisma_migrations" where rolled_back_at is null`
+
+/** Returns the migrations that were in use before they were squashed, in their order. */
+export const readSupersededMigrations = (): Promise<readonly Migration[]> => readMigrations(SUPERSEDED_FOLDER)
 
 /** Returns the migrations of the project in order. */
 export async function readMigrations(folder = MIGRATIONS_FOLDER): Promise<readonly Migration[]> {
@@ -56,13 +81,16 @@ export async function migrate(
   migrations?: readonly Migration[],
   onApply: (index: number, count: number) => void = () => undefined,
 ): Promise<{ readonly applied: readonly string[] }> {
-  const known = migrations ?? (await readMigrations())
+  const histories = {
+    known: migrations ?? (await readMigrations()),
+    superseded: await readSupersededMigrations(),
+  }
   return database.withClient(async client => {
     const applied: string[] = []
     for (
-      let name = await applyNextMigration(client, known, onApply);
+      let name = await applyNextMigration(client, histories, onApply);
       name !== undefined;
-      name = await applyNextMigration(client, known, onApply)
+      name = await applyNextMigration(client, histories, onApply)
     )
       applied.push(name)
     return { applied }
@@ -72,7 +100,7 @@ export async function migrate(
 /** The transaction holds the lock. The applied migrations are read after it was acquired. */
 async function applyNextMigration(
   client: Client,
-  known: readonly Migration[],
+  histories: Histories,
   onApply: (index: number, count: number) => void,
 ): Promise<string | undefined> {
   // The role's default may be stricter. A snapshot from before the lock would not contain the migrations that
@@ -81,12 +109,10 @@ async function applyNextMigration(
   try {
     await client.query(`select pg_advisory_xact_lock(${MIGRATION_LOCK_ID})`)
     await client.query(CREATE_MIGRATIONS_TABLE)
-    const next = findNextMigration(
-      known,
-      (await client.query<AppliedMigrationRow>(SELECT_APPLIED_MIGRATIONS)).rows,
-    )
+    const next = await findNextMigration(client, histories)
     if (next) {
-      onApply(known.indexOf(next) + 1, known.length)
+      const migrations = histories.superseded.includes(next) ? histories.superseded : histories.known
+      onApply(migrations.indexOf(next) + 1, migrations.length)
       await applyMigration(client, next)
     }
     await client.query('commit')
@@ -98,10 +124,21 @@ async function applyNextMigration(
   }
 }
 
-function findNextMigration(
-  known: readonly Migration[],
-  applied: readonly AppliedMigrationRow[],
-): Migration | undefined {
+/** Returns the next migration to apply. Superseded migrations that are all applied are replaced first. */
+async function findNextMigration(client: Client, histories: Histories): Promise<Migration | undefined> {
+  const { known, superseded } = histories
+  const { rows } = await client.query<AppliedMigrationRow>(SELECT_APPLIED_MIGRATIONS)
+  checkAppliedMigrations([...superseded, ...known], rows)
+  const applied = new Set(rows.map(row => row.name))
+  if (!superseded.some(m => applied.has(m.name))) return known.find(m => !applied.has(m.name))
+  const missing = superseded.find(m => !applied.has(m.name))
+  if (missing) return missing
+  await recordSquashedMigrations(client, histories)
+  return known.find(m => !applied.has(m.name) && !SQUASHED.includes(m.name))
+}
+
+/** Throws if the database cannot continue from the applied migrations. */
+function checkAppliedMigrations(known: readonly Migration[], applied: readonly AppliedMigrationRow[]): void {
   for (const { name, checksum, finished } of applied) {
     const migration = known.find(m => m.name === name)
     if (!migration)
@@ -117,21 +154,29 @@ function findNextMigration(
         `The migration ${name} was changed after it was applied. Restore its file.`,
       )
   }
-  return known.find(({ name }) => !applied.some(row => row.name === name))
 }
 
-async function applyMigration(client: Client, { name, sql, checksum }: Migration): Promise<void> {
+/** Replaces the rows of the superseded migrations by those of the migrations that create the same objects. */
+async function recordSquashedMigrations(client: Client, { known, superseded }: Histories): Promise<void> {
+  await client.query(`delete from "_prisma_migrations" where migration_name = any($1)`, [
+    superseded.map(m => m.name),
+  ])
+  for (const migration of known.filter(m => SQUASHED.includes(m.name)))
+    await client.query(INSERT_APPLIED_MIGRATION, toInsertValues(migration))
+}
+
+async function applyMigration(client: Client, migration: Migration): Promise<void> {
+  const { name, sql } = migration
   await client.query(sql).catch(error => {
     throw new DatabaseSetupError(
       `The migration ${name} failed, and was rolled back: ${describeSqlError(error, sql)}`,
       { cause: error },
     )
   })
-  await client.query(
-    `insert into "_prisma_migrations" (id, checksum, migration_name, finished_at, applied_steps_count) values ($1, $2, $3, clock_timestamp(), 1)`,
-    [randomUUID(), checksum, name],
-  )
+  await client.query(INSERT_APPLIED_MIGRATION, toInsertValues(migration))
 }
+
+const toInsertValues = ({ name, checksum }: Migration) => [randomUUID(), checksum, name]
 
 /**
  * Describes an error of a migration with its line. PostgreSQL reports the position as a character of the

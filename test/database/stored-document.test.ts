@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readPage } from '../../src/data/read/read.js'
+import { renderDocumentSql } from '../../src/data/sql/json/document-sql.js'
 import { STORED_FIELDS } from '../../src/data/sql/json/stored-document.js'
 import { getEntity } from '../../src/model/model.js'
 import { bind } from '../../src/query/bind.js'
@@ -111,5 +112,19 @@ describe.each(DATABASE_KINDS)('%s', kind => {
       )
     })
     await expectSame()
+  })
+
+  test('function and trigger are those that `npm run schema -- --document` prints, and a new column passes through it', async () => {
+    const SELECT_DEFINITIONS = `select pg_get_functiondef('listing_document'::regproc) as function, pg_get_triggerdef(t.oid) as trigger, md5(string_agg(coalesce("Document", listing_document(p)), '' order by "ListingKey")) as documents
+      from pg_trigger t, "Property" p where tgname = 'write_document' group by t.oid`
+    await database.withClient(async client => {
+      const before = (await client.query(SELECT_DEFINITIONS)).rows
+      await client.query('begin; alter table "Property" add column "PetsAllowed" text collate "C"')
+      await client.query(renderDocumentSql())
+      const after = (await client.query(SELECT_DEFINITIONS)).rows
+      await client.query('rollback')
+      expect(after).toEqual(before)
+      expect(after).toHaveLength(1)
+    })
   })
 })

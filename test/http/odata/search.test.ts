@@ -4,7 +4,7 @@ import { DATABASE_KINDS } from '../../support/database.js'
 import { startTestService, type TestService } from '../../support/test-service.js'
 
 const MIGRATION = new URL(
-  '../../../prisma/migrations/20261202500000_search_letters/migration.sql',
+  '../../../prisma/superseded/20261202500000_search_letters/migration.sql',
   import.meta.url,
 )
 

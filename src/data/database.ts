@@ -51,8 +51,8 @@ export interface Database extends StatementExecutors {
 export class DatabaseSetupError extends Error {}
 
 /**
- * The server does not even answer. A name with several addresses has one fault for each, and no words of its
- * own. `code` is that of the cause: by it a fault is told from one of ours.
+ * Returns the error for a server that does not answer. A name with several addresses has one error for each
+ * and no message of its own. `code` is that of the cause, which distinguishes it from an internal error.
  */
 function toUnreachableError(cause: unknown): DatabaseSetupError {
   const faults: readonly unknown[] = cause instanceof AggregateError ? cause.errors : [cause]

@@ -10,7 +10,7 @@ import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/
 const MIGRATION = '20261129000004_columns_in_reading_order'
 const TABLE = `'"Property"'::regclass`
 
-/** What the catalog knows of the table, without its number and the places of its columns. */
+/** Queries for the catalog entries of the table, without its object id and column positions. */
 const CATALOG = {
   columns: `select attname, format_type(atttypid, atttypmod) as type, attnotnull, attstorage, attcollation::regcollation::text as collation, pg_get_expr(adbin, adrelid) as initial, col_description(attrelid, attnum) as comment
     from pg_attribute left join pg_attrdef on adrelid = attrelid and adnum = attnum where attrelid = ${TABLE} and attnum > 0 and not attisdropped order by attname`,

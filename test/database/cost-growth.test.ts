@@ -7,9 +7,8 @@ import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/
 import { type ExplainSummary, explainQueries } from '../support/explain-plan.js'
 import { ODATA_REPRESENTATION, toAuthorizedPlan } from '../support/oracle/plans.js'
 
-// What does not grow with the table: the rows that PostgreSQL looks at for a page, for one record, and for a
-// page deep in a walk; and that for every kind of reader, since what a reader may see is a condition of every
-// statement.
+// Costs that do not grow with the table: the rows that PostgreSQL reads for a page, for one record, and for a
+// late page. Tested for every kind of reader, because visibility is a condition of every statement.
 
 const LISTINGS = 6000
 const READ = ['listings:read', 'listings:write']
@@ -20,8 +19,8 @@ const READERS: Readonly<Record<string, Actor>> = {
 }
 
 /**
- * One listing in a hundred is a draft, one in fifty kept from the internet. The change log gets an event for
- * each row.
+ * One listing in a hundred is a draft, and one in fifty is hidden from the internet. The change log gets an
+ * event for each row.
  */
 const FILL = [
   sql`set local listing.import = 'on'`,
@@ -37,10 +36,10 @@ const FILL = [
   sql`insert into "OpenHouse" ("OpenHouseKey", "ListingKey", "OpenHouseDate", "ModificationTimestamp") select "ListingKey" || '-O', "ListingKey", '2026-01-01', "ModificationTimestamp" from "Property"`,
 ] // biome-ignore format: one row
 
-/** The last record that a client has read, in the middle of the market: it goes on after that one. */
+/** The last record of the previous page, in the middle of the market. */
 const LAST = { time: '2020-05-05T00:00:00Z', key: 'K00003000', price: 500000 }
 
-/** Clients that go on after a record by a filter of their own: a walk over the index begins there. */
+/** Filters by which clients continue after a record. The index scan begins at that record. */
 const REPLICATION_PAGES: readonly (readonly [of: string, options: string])[] = [
   [
     'Property',
@@ -126,7 +125,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on a table of 6,000 listings'
   }, 120_000)
   afterAll(() => database?.close())
 
-  /** What PostgreSQL does for a page, and the page. */
+  /** Returns a page with the summary of its plan. */
   async function read(plan: Plan): Promise<ExplainSummary & { readonly page: Page }> {
     let page: Page | undefined
     const work = await explainQueries(database.reader, async watched => {

@@ -8,8 +8,7 @@ import type { Plan } from '../../src/query/plan.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 import { ODATA_REPRESENTATION, toPlan } from '../support/oracle/plans.js'
 
-// What the queries that matter cost on a large table: the index that serves each, and that no row is sorted
-// or read in vain.
+// Plans of frequent queries on a large table: the index that serves each. No row is sorted or read in vain.
 
 const LISTINGS = 40_000
 const PROPERTY = getEntity('Property')
@@ -33,7 +32,8 @@ interface Node {
 const nodes = (node: Node): readonly Node[] => [node, ...(node.Plans ?? []).flatMap(nodes)]
 
 /**
- * Options, the index that must serve them, whether the order comes from it too, and where the page goes on.
+ * Options, the index that serves them, whether it also provides the order, and the record after which the
+ * page begins.
  */
 type Row = readonly [
   text: string,

@@ -32,7 +32,7 @@ const PROPERTY = getEntity('Property')
 interface Question {
   readonly of: Entity
   readonly asked: Expr
-  /** How combinations of conditions on one field are written. */
+  /** Notation for several conditions on one field. */
   readonly inside: boolean
 }
 

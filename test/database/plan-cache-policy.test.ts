@@ -132,7 +132,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on PostgreSQL', () => {
     expect(sorted(found)).toEqual(sorted(listed))
   })
 
-  /** What PostgreSQL does for all values, if it avoids to sort or to read a whole table wherever it can. */
+  /** Explains the generic plan of a statement, with sorts and sequential scans disabled where possible. */
   async function explain(statement: Sql): Promise<readonly string[]> {
     const plan = await database.withClient(async client => {
       await client.query(

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 
-// How statements go over a connection: a text gets a name when it is seen again, and what a named statement
-// returns is asked once.
+// Statements on a connection: a text gets a name at its second use, and the columns of a named statement are
+// requested once.
 
 const ODD = `"quoted" \\ back, {brace}, 'single', ä€😀\n\t`
 

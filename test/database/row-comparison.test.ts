@@ -5,8 +5,8 @@ import { readRowComparison } from '../../src/data/sql/row-comparison.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 import { ODATA_REPRESENTATION, toPlan } from '../support/oracle/plans.js'
 
-// The condition by which a client goes on after the last record that it has read, as one comparison of rows:
-// which conditions are read that way, and that the records are the same.
+// The condition by which a client continues after the last record, as one row comparison: which conditions
+// are recognized, and that the records are the same.
 
 const T = '2024-06-01T00:00:00Z'
 

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ENTITIES, type Entity, type Scalar } from '../../src/model/model.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 
-// The migrations and schema.prisma must say the same, as far as Prisma has words; the rest stands in the
-// lists below and nowhere else.
+// The migrations and schema.prisma must agree as far as Prisma can express. The lists below contain
+// everything else.
 
 const PG_TYPES: Readonly<Record<Scalar['type'], string>> = {
   Boolean: 'boolean', Int32: 'integer', Int64: 'bigint', Decimal: 'numeric', String: 'text', DateTimeOffset: 'timestamp(3) with time zone', Date: 'date', GeographyPoint: 'jsonb',

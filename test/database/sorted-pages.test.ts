@@ -5,8 +5,8 @@ import type { Plan } from '../../src/query/plan.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 import { ODATA_REPRESENTATION, toPlan } from '../support/oracle/plans.js'
 
-// What a sort carries. Each row that is sorted is read as far as the sort carries it: a page of twenty whole
-// records read the documents of all listings that matched.
+// The width of sorted rows. A sort of twenty complete records once read the documents of all matching
+// listings.
 
 const LISTINGS = 400
 const fill = sql`

@@ -23,9 +23,9 @@ import {
   nestedGeneratorScope,
 } from '../support/oracle/random-expressions.js'
 
-// Random expressions over every function, cast, lambda and navigation: the SQL lane, the Prisma lane where it
-// has words for the filter, and the oracle must select the same records in the same order. PARITY_RUNS and
-// PARITY_SEED make a longer run.
+// Random expressions over every function, cast, lambda and navigation. The SQL engine, the Prisma engine
+// (where it can express the filter) and the oracle must select the same records in the same order.
+// PARITY_RUNS and PARITY_SEED extend the run.
 
 const RUNS = Number(process.env.PARITY_RUNS ?? 300)
 const SEED = Number(process.env.PARITY_SEED ?? 20261128)

@@ -46,7 +46,7 @@ const bodyOf = (body: unknown) => async () =>
 const recordOf = (written: { readonly json: string } | undefined) =>
   JSON.parse(written?.json ?? 'null') as Readonly<Record<string, unknown>>
 
-/** What a refused write answers: status, then code and target of every detail. */
+/** Returns the refusal of a write: status, then code and target of every detail. */
 async function refusal(write: Promise<unknown>): Promise<readonly unknown[]> {
   const error: unknown = await write.then(
     () => new Error('It was not refused'),

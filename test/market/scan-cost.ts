@@ -15,7 +15,7 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[]
 }
 
-/** What PostgreSQL reads for statements. */
+/** Pages and rows that PostgreSQL reads for statements. */
 export interface ScanCost {
   /** Rows that scans of tables and indexes produce or remove. */
   readonly rows: number

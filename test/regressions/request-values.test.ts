@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseExactJson } from '../../src/domain/exact-json.js'
 import { startTestApp, type TestApp, type TestResponse } from '../support/app.js'
 
-// Values, members and lines of one request are counted before they are created: a million of them kept the
-// only thread busy for a second.
+// Values, members and lines of a request are counted before they are created. A million of them once blocked
+// the only thread for a second.
 
 const messageOf = ({ json }: TestResponse) => (json as { error: { message: string } }).error.message // a refusal
 

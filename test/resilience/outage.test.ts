@@ -9,7 +9,7 @@ import { type StartedService, serverEnvironment, startService } from '../support
 import { DATABASE_LIMITS } from '../support/setup.js'
 import { expectErrorResponse } from '../support/test-service.js'
 
-/** What the service is told, and the time within which every refusal must come. */
+/** The wait that the service is configured with, and the time within which every refusal must arrive. */
 const WAIT_MS = 1000
 const BOUND_MS = 6000
 

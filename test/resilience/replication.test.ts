@@ -69,7 +69,7 @@ class Disturber {
     }
   }
 
-  /** Noted before it is done: the walk may see it at once. */
+  /** Recorded before the change is made, because the replication walk may read it at once. */
   async #change(key: string): Promise<void> {
     this.changed.add(key)
     const [price, city] = [this.#random(10), this.#random(5)]
@@ -217,8 +217,8 @@ describe.each(DATABASE_KINDS.filter(kind => !IS_FULL || kind === 'server'))(
         const { changed, deleted } = disturber
         expect(changed.size).toBeGreaterThan(0)
         const unseen = before.filter(key => !once.has(key) && !deleted.has(key))
-        // Who is moved behind the walker cannot be met by him; only a timestamp that grows moves nobody
-        // there.
+        // A record that moves to a position already passed is missed. Only an increasing timestamp moves no
+        // record there.
         expect(unseen.filter(key => !changed.has(key) || order[0] === 'ModificationTimestamp')).toEqual([])
         expect(repeatedIn(seen).filter(key => !changed.has(key))).toEqual([])
         expect(

@@ -92,7 +92,7 @@ function withStableVersions(text: string): string {
   })
 }
 
-/** Replaces the content of the code block that has this name behind its language. */
+/** Replaces the content of a named code block. */
 function withBlock(page: string, name: string, content: string): string {
   const block = new RegExp(`(?<=^\`\`\`\\w+ ${name}\\n).*?(?=^\`\`\`$)`, 'ms')
   if (!block.test(page)) throw new Error(`${PAGE} has no block ${name}`)

@@ -62,7 +62,7 @@ const DEFAULT_ENV = {
   LOG_LEVEL: 'silent',
   PORT: '0',
 }
-/** All of GraphQL goes field by field through graphql-js: both ways must pass the same tests. */
+/** Executes GraphQL with graphql-js. Both executors must pass the same tests. */
 const USES_GRAPHQL_JS = process.env['TEST_EXECUTION'] === 'ordinary'
 const CASES = new URL('../cases/', import.meta.url)
 

@@ -8,7 +8,7 @@ type ExpectedKeys =
   | { readonly set: readonly string[]; readonly optional?: readonly string[] }
 type Names = readonly string[]
 
-/** What an answer must be; every member is one check. The words are those of the shared cases. */
+/** Expected properties of a response. Each member is one check. Names are those of the shared cases. */
 export interface Expectation {
   readonly status: number | readonly number[]
   /** An error body; `any`: whatever the content. */
@@ -255,10 +255,7 @@ function checkReferences(count: number, rows: readonly Row[]): void {
   )
 }
 
-/**
- * Also what holds of every walk: links are absolute and carry a token, and there is none on an empty or a
- * short page.
- */
+/** Also checks every link: it is absolute and contains a token, and an empty or short page has none. */
 async function checkPaging(wanted: PagingExpectation, context: ExpectationContext): Promise<void> {
   const pages = await context.pages()
   const rows = pages.flatMap(rowsOf)

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import type { TestApp } from './app.js'
 import { bodyOf } from './assertions.js'
 
-/** What a create needs, with keys of fixture.json. */
+/** Required fields of a create, with keys of fixture.json. */
 export const DRAFT = {
   ListAgentKey: 'M1',
   ListOfficeKey: 'M4',

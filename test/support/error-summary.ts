@@ -1,7 +1,7 @@
 import type { TestResponse } from './app.js'
 import { bodyOf, type Row } from './assertions.js'
 
-/** What a refusal says: `details` as code and target. */
+/** Summary of a refusal: `details` as code and target. */
 export interface ErrorSummary {
   readonly status: number
   readonly code: string

@@ -12,7 +12,7 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[]
 }
 
-/** What PostgreSQL did to answer. */
+/** Work that PostgreSQL did for an answer. */
 export interface ExplainSummary {
   readonly indexes: readonly string[]
   /** Kinds of steps: `Seq Scan`, `Sort` and so on. */

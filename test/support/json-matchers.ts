@@ -17,7 +17,7 @@ const isObject = (value: Json): value is { readonly [name: string]: Json } =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 const isList = (value: Json): value is readonly Json[] => Array.isArray(value)
 
-/** Values that stand for others in the expectation of a case. */
+/** Matchers in the expectation of a case. */
 const MATCHERS: Readonly<Record<string, Matcher>> = {
   $number: (wanted, found, path) =>
     mismatch(

@@ -11,7 +11,7 @@ import { copyDataDir, type DatabaseKind } from './database.js'
 import { type ServiceProcess, type SpawnOptions, spawnService } from './service-process.js'
 import { DATABASE_LIMITS, TEMPLATE_DATABASE } from './setup.js'
 
-/** A place for services to run on, one after the other: a database of its own, and what they are told. */
+/** An environment in which services run one after the other: a database of its own, and their settings. */
 export interface TestEnvironment {
   readonly env: Readonly<Record<string, string>>
   /**

@@ -13,11 +13,11 @@ interface ScenarioStep {
    * missing.
    */
   readonly save?: Readonly<Record<string, string>>
-  /** The step is left out unless this value was kept. */
+  /** The step is skipped unless this value was saved. */
   readonly ifSaved?: string
 }
 
-/** Requests in a row; `{name}` stands for a value that was kept before. */
+/** A sequence of requests. `{name}` is replaced by a saved value. */
 export interface Scenario {
   readonly id: string
   readonly why: string

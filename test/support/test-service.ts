@@ -12,7 +12,7 @@ import { DRAFT } from './drafts.js'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** What a test needs of a service. */
+/** The parts of a service that a test needs. */
 export interface ServiceUnderTest extends Pick<TestApp, 'base' | 'send'> {
   readonly database: Database
 }

@@ -5,15 +5,16 @@ import { listenForNotifications } from './listen.js'
 /** Tells that the change log has grown, to whoever waits for it: that, and not by what. */
 export interface ChangeFeed {
   /**
-   * Calls `wake` whenever there may be something new, now and then without any reason. Returns what ends it.
+   * Calls `listener` when there may be new events, and occasionally without reason. Returns a function that
+   * unsubscribes.
    */
   subscribe(listener: () => void): () => void
 }
 
 /**
- * How often the end of the log is looked at. The sessions of the embedded database share one backend, so that
- * none of them can listen: there it is the only way. Beside the notices of a server it is for those that
- * never come, such as behind a pooler that changes connections.
+ * Interval at which the end of the log is read, in ms. Sessions of the embedded database share one backend
+ * and cannot listen, so polling is the only source there. On a server, polling covers lost notifications, for
+ * example with a pooler that changes connections.
  */
 const POLL_INTERVAL_MS = { embedded: 250, server: 5000 } as const
 
@@ -49,7 +50,7 @@ export function createChangeFeed(database: Database): ChangeFeed {
 }
 
 async function poll(database: Database, onChange: () => void, signal: AbortSignal): Promise<void> {
-  // What was written before the first look is not known to have been told.
+  // Changes written before the first read may not have been announced.
   let lastSequence: bigint | undefined
   while (await delayUnlessAborted(POLL_INTERVAL_MS[database.kind], signal)) {
     const sequence = await readLastSequence(database)

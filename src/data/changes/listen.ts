@@ -10,8 +10,8 @@ const MAX_RECONNECT_DELAY_MS = 10_000
 const CONNECT_TIMEOUT_MS = 5000
 
 /**
- * Listens to a server on a connection of its own until the signal ends it. `heard` is called for every
- * notice, and whenever the connection stands again: what was said meanwhile is lost. Never rejects.
+ * Listens on a separate connection until the signal aborts. `heard` is called for every notification, and
+ * after each reconnection, because notifications in between are lost. Never rejects.
  */
 export async function listenForNotifications(
   database: Pick<Database, 'clientConfig'>,

@@ -1,9 +1,9 @@
 import type { Problem } from '../../errors/problem.js'
 import { REASONS } from '../../errors/reasons.js'
 
-// What the database and its drivers throw, by experiment with Prisma 7.10 on pg 8: the SQLSTATE stands in
-// `meta.driverAdapterError.cause.originalCode`, the same for PostgreSQL and PGlite; the driver's own faults
-// have a Prisma code, a code of Node, or only a text.
+// Maps errors of the database and its drivers, as observed with Prisma 7.10 on pg 8. The SQLSTATE is in
+// `meta.driverAdapterError.cause.originalCode`, equally for PostgreSQL and PGlite. Errors of the driver have
+// a code of Prisma or Node, or only a message.
 
 type UnavailableReason = Extract<Problem, { kind: 'Unavailable' }>['reason']
 
@@ -68,10 +68,7 @@ interface DriverErrorFields {
   readonly meta?: { readonly driverAdapterError?: { readonly cause?: { readonly originalCode?: string } } }
 }
 
-/**
- * The problem that a client is told of, or undefined when the fault is ours and nothing that a client could
- * know of.
- */
+/** Returns the problem to report, or undefined for an internal error. */
 export function toProblem(error: unknown): Problem | undefined {
   if (!(error instanceof Error)) return undefined
   const sqlState = sqlStateOf(error)
@@ -88,8 +85,8 @@ export function toProblem(error: unknown): Problem | undefined {
 }
 
 /**
- * Whether the same transaction can succeed when it is run again: it lost against another one and changed
- * nothing.
+ * Returns true if the same transaction can succeed when it is repeated: it conflicted with another one and
+ * changed nothing.
  */
 export const isRetryable = (error: unknown): boolean => toProblem(error) === CONFLICT
 

@@ -102,9 +102,9 @@ type StatementRunner = <T>(
 ) => Promise<readonly T[]>
 
 /**
- * Statements that stand alone go to the pools themselves: finished JSON needs nothing of Prisma, which hands
- * it on at 0.68 to 0.94 of their rate. A short wait for a connection that plans once is cheaper than planning;
- * when many requests wait, another connection is better.
+ * Creates the runner of single statements. They bypass Prisma, which would pass finished JSON on at 0.68 to
+ * 0.94 of the rate. A short wait for a connection with generic plans is cheaper than planning. When many
+ * requests wait, the other pool is used.
  */
 function createReadRunner({ custom, generic }: FairPools): StatementRunner {
   const isWorthWaiting = (pool: FairPool, { clientId }: RequestScope) =>
@@ -116,8 +116,8 @@ function createReadRunner({ custom, generic }: FairPools): StatementRunner {
 }
 
 /**
- * How long a write waits for a connection that plans once, in ms: more than others of its kind take, unless
- * they wait for locks.
+ * Maximum wait of a write for a connection with generic plans, in ms. It exceeds the duration of other
+ * writes, unless these wait for locks.
  */
 const GENERIC_POOL_WAIT_MS = 25
 

@@ -19,7 +19,7 @@ interface LockWaitRow extends BlockingSession {
   readonly waitedMs: number
 }
 
-/** How often the statements that run are looked at, and how long one runs before it is, in ms. */
+/** Interval at which running statements are checked, and the age from which they are, in ms. */
 const INTERVAL_MS = 250
 /** A shorter wait for another session is nothing to report. */
 const REPORT_AFTER_MS = 1000

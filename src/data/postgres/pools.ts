@@ -19,11 +19,11 @@ export interface DatabaseSettings {
   readonly dataDir: string
   /** Connections at most. */
   readonly poolSize: number
-  /** How long a request waits for a connection, in ms. */
+  /** Maximum wait of a request for a connection, in ms. */
   readonly poolWaitMs: number
-  /** How long one statement may take, in ms. */
+  /** Maximum duration of a statement, in ms. */
   readonly statementTimeoutMs: number
-  /** What reads plans; absent: statements of ours. */
+  /** Reads plans. Absent: the SQL engine. */
   readonly readEngine?: 'sql' | 'prisma'
 }
 
@@ -116,15 +116,15 @@ export function toClientConfig(databaseUrl: string, planCacheMode: PlanCacheMode
 }
 
 /**
- * How long a connection that nobody uses is kept. A new one knows no statement, no plan and nothing of the
- * catalog: its first reads take two to ten times as long, and pg would end connections after ten seconds, so
- * that a service with pauses would always read like that.
+ * Time after which an idle connection is closed. A new connection has no cached statements, plans or catalog
+ * entries, so its first reads take two to ten times as long. The default of pg is ten seconds, after which
+ * every pause would slow a service down.
  */
 const IDLE_TIMEOUT_MS = 600_000
 
 /**
- * How long nothing is said before the network is asked whether the connection is still there: less than the
- * minutes after which firewalls and balancers forget it.
+ * Idle time before a TCP keep-alive, in ms. It is shorter than the minutes after which firewalls and load
+ * balancers drop a connection.
  */
 const KEEP_ALIVE_DELAY_MS = 60_000
 

@@ -1,7 +1,7 @@
 import { type ClientBase, type Connection, types as readers, type Submittable } from 'pg'
 import type { Statement } from '../sql/statement.js'
 
-/** How a column's text is read; its name is that of the member in a row. */
+/** Parser of a column, and the name of the member in a row. */
 interface ColumnParser {
   readonly name: string
   readonly parse: (text: string) => unknown
@@ -9,7 +9,7 @@ interface ColumnParser {
 
 type ColumnParsers = readonly ColumnParser[]
 
-/** What pg says of the columns of a result. */
+/** Description of the columns of a result, as pg provides it. */
 interface RowDescription {
   readonly fields: readonly { readonly name: string; readonly dataTypeID: number }[]
 }
@@ -31,8 +31,8 @@ interface PgProtocolConnection {
 }
 
 /**
- * What the named statements of a connection return: asked once, since it stays as it is as long as the
- * statement lives.
+ * Columns of the named statements of a connection. They are requested once, because they do not change during
+ * the life of a statement.
  */
 const COLUMN_CACHES = new WeakMap<PgProtocolConnection, Map<string, ColumnParsers>>()
 
@@ -47,9 +47,9 @@ function columnCacheOf(connection: PgProtocolConnection): Map<string, ColumnPars
 type QueryCallback = (error: unknown, rows?: readonly unknown[]) => void
 
 /**
- * One run of a statement, in the form in which pg takes what is not made by itself (as pg-cursor does). Its
- * own asks for a description of the rows each time, and makes of each of them a copy of a pattern: a fifth of
- * what a small read cost in Node.
+ * A run of a statement, in the form that pg accepts for custom submittables such as pg-cursor. The query
+ * class of pg requests a description of the rows each time and copies a template for each row, which took a
+ * fifth of a small read in Node.
  */
 export class CachedQuery implements Submittable {
   /** Set by pg: who waits for the end. */
@@ -70,7 +70,7 @@ export class CachedQuery implements Submittable {
     const isNamed = this.name !== ''
     if (isNamed) this.#columnCache = columnCacheOf(protocol)
     const columns = this.#columnCache?.get(this.name)
-    // What is written between goes out together.
+    // Writes between cork and uncork are sent together.
     protocol.stream.cork()
     try {
       if (!isNamed || protocol.parsedStatements[this.name] === undefined) protocol.parse(this)

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 
 /**
- * Names for prepared statements. A name saves PostgreSQL the parsing (measured: half of the cost of a small
- * read), but a named statement stays in every connection for good, and clients can make texts without end. So
- * a text gets a name when it is seen again, and only so many texts get one.
+ * Names of prepared statements. A name saves parsing (half of the cost of a small read), but a named
+ * statement remains in every connection, and clients can create any number of texts. Therefore a text gets a
+ * name at its second use, up to a maximum number of names.
  */
 export class StatementNames {
   readonly #limit: number
@@ -14,7 +14,7 @@ export class StatementNames {
     this.#limit = limit
   }
 
-  /** The name for a text, or the empty name, under which nothing is kept. */
+  /** Returns the name for a text, or an empty string for an unnamed statement. */
   nameOf(sql: string): string {
     const known = this.#names.get(sql)
     if (known !== undefined || this.#names.size >= this.#limit) return known ?? ''

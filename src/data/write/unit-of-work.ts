@@ -16,7 +16,7 @@ import {
 
 type WriteCallback<T> = (unit: UnitOfWork) => Promise<T>
 
-/** How often a write is tried without a lock. The next attempt is a transaction with the record's lock. */
+/** Maximum number of attempts without a lock. The next attempt is a transaction that locks the record. */
 const MAX_UNLOCKED_ATTEMPTS = 2
 const MAX_TRANSACTION_ATTEMPTS = 4
 const RETRY_DELAY_MS = 20

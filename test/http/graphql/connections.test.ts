@@ -22,7 +22,7 @@ interface Answer {
   }
 }
 
-/** One of the two ways through a connection. */
+/** A direction in which to page through a connection. */
 interface Way {
   readonly size: string
   readonly from: string

@@ -39,7 +39,7 @@ describe('one query, one plan', () => {
     return asked
   }
 
-  /** What is read, without the form of its records. */
+  /** Returns a statement without the form of its records. */
   const sourceOf = ({ sql, values }: Statement) => {
     const source = sql.slice(sql.lastIndexOf(' from "Property" r0'))
     return { source, values: values.slice(values.length - (source.match(/\?/g)?.length ?? 0)) }

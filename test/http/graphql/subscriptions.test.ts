@@ -100,7 +100,7 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
     )
     const first = watching.nextChange()
     const keys = new Set<string>()
-    // A client is not told when its subscription stands.
+    // Nothing tells a client that its subscription is active.
     let isTold = false
     void first.then(() => {
       isTold = true

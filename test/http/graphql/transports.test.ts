@@ -16,7 +16,9 @@ afterEach(async () => {
   await Promise.all(apps.splice(0).map(app => app.close()))
 })
 
-/** What is asked here is the same for every database: the one that starts faster. */
+/**
+ * Starts the service on the embedded database, which is faster: these tests do not depend on the database.
+ */
 async function start(
   env: Readonly<Record<string, string>> = {},
   onLogLine?: (line: string) => void,
@@ -301,7 +303,7 @@ describe.each(TRANSPORTS)('%s', transport => {
     for (let n = 0; n < 1000; n++) sequences.push(String((await quick.nextChange()).EntityEventSequence))
     quick.dispose()
     expect(pagesOf('quick')).toBeGreaterThanOrEqual(10)
-    // 80 KB each: what the system has taken on the way is some megabytes at most.
+    // A response has 80 KB. Network buffers hold a few megabytes at most.
     expect(pagesOf('slow')).toBeLessThan(6)
     expect(await slow.sequences(1000)).toEqual(sequences)
   })

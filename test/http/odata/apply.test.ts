@@ -17,7 +17,7 @@ const sorted = <T extends string | Decimal>(values: readonly T[]): readonly T[] 
 const sum = (values: readonly Decimal[]) => values.reduce((a, b) => a.plus(b), new ExactDecimal(0))
 const toNumber = (value: Decimal | undefined) => value?.toNumber() ?? null
 
-/** What the aggregates of `ALL` are of some records. */
+/** The aggregates of `ALL` for some records. */
 const ALL =
   'aggregate(ListPrice with sum as Sum,ListPrice with min as Min,ListPrice with max as Max,ListPrice with average as Mean,TaxYear with countdistinct as Years,City with min as First,City with max as Last,$count as N)'
 function aggregatesOf(rows: readonly OracleRecord[]) {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestApp, type TestApp } from '../../support/app.js'
 
-// What an error says, where a reader of it has to know what to write instead or what is not built.
+// Messages that must tell the reader what to write instead, or what is not implemented.
 
 describe('messages', () => {
   let app: TestApp

@@ -9,7 +9,7 @@ afterEach(async () => {
   await Promise.all(apps.splice(0).map(app => app.close()))
 })
 
-/** The service with the settings it has by itself. */
+/** The service with default settings. */
 let plain: TestApp
 beforeAll(async () => {
   plain = await startTestApp({ fixture: 'fixture.json' })

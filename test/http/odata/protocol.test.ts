@@ -10,7 +10,7 @@ afterAll(() => app.close())
 
 const contextOf = async (url: string, headers = {}) =>
   String(bodyOf(await app.send(url, { headers }))['@odata.context']).replace(`${app.base}/odata/`, '')
-/** Node gives one header that stands twice as `a, b`. */
+/** Node joins a repeated header as `a, b`. */
 const ONE_VERSION = /^4\.0(?:1)?$/
 
 describe('the version header', () => {

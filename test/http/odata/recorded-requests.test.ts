@@ -4,10 +4,9 @@ import { bodyOf, nextLinkOf, rowsOf } from '../../support/assertions.js'
 import { readCaseFile } from '../../support/cases.js'
 import { createDrafts } from '../../support/drafts.js'
 
-// What real client programs were seen to send, each request in the order in which it was sent. These stand
-// for what changes from run to run: TAG the StreetName of four drafts, KEY the record last created (at first
-// the first draft), MKEY a member, TOKEN the token of the last link, ETAG and STAMP those of the last record,
-// STALE the ETag before it.
+// Requests that real client programs sent, in their order. Placeholders: TAG the StreetName of four drafts,
+// KEY the record created last (at first the first draft), MKEY a member, TOKEN the token of the last link,
+// ETAG and STAMP those of the last record, STALE the previous ETag.
 
 interface Recorded {
   readonly method: string
@@ -82,12 +81,13 @@ const SHAPES: Readonly<Record<Shape, (answer: TestResponse, wanted: Recorded) =>
 }
 
 type Known = Readonly<Record<'TAG' | 'KEY' | 'MKEY' | 'TOKEN' | 'ETAG' | 'STALE' | 'STAMP', string>>
-const NAMES = /(?<=\b|%2\d)(?:TAG|MKEY|KEY|TOKEN|ETAG|STALE|STAMP)\b/g // behind an encoded blank or quote there is no border of a word
+// There is no word boundary after an encoded space or quote.
+const NAMES = /(?<=\b|%2\d)(?:TAG|MKEY|KEY|TOKEN|ETAG|STALE|STAMP)\b/g
 
 const fill = (text: string, known: Known, write = (value: string) => value): string =>
   text.replace(NAMES, name => write(known[name as keyof Known])) // one of them
 
-/** What the next requests may name. */
+/** Stores values of a response for later requests. */
 function learn(known: Known, answer: TestResponse, shape: Shape): Known {
   if (shape === 'page')
     return { ...known, TOKEN: /skiptoken=([\w-]+)/.exec(nextLinkOf(answer) ?? '')?.[1] ?? known.TOKEN }

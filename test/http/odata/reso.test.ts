@@ -33,7 +33,7 @@ const create = async (prefer = 'representation') => {
 const locationOf = ({ headers }: TestResponse) => headers['location'] ?? ''
 const keyAt = (location: string) => /Property\('([^']+)'\)$/.exec(location)?.[1] ?? ''
 
-/** What both kinds of an accepted write are looked at for. */
+/** Checks an accepted write in both representations. */
 async function checkWritten(answer: TestResponse, sent: Row, prefer: string): Promise<void> {
   expect(answer.headers).toMatchObject({
     'odata-version': expect.stringMatching(VERSION),
@@ -120,7 +120,7 @@ describe('RESO EntityEvent', () => {
   const sequences = (rows: readonly Row[]) => rows.map(row => Number(row['EntityEventSequence']))
   const events = async (options: string) => rowsOf(await app.send(`/odata/EntityEvent?${options}`))
   const last = async () => sequences(await events('$orderby=EntityEventSequence desc&$top=1'))[0] ?? 0
-  /** The one event that a write left behind, seen by the very next request. */
+  /** Returns the only event of a write, as the next request reads it. */
   const eventAfter = async (sequence: number, key: string) => {
     const [event, ...others] = await events(
       `$filter=EntityEventSequence gt ${sequence} and ResourceRecordKey eq '${key}'&$orderby=EntityEventSequence`,

@@ -6,7 +6,7 @@ import { DATABASE_KINDS } from '../../support/database.js'
 import { DRAFT } from '../../support/drafts.js'
 import { type TestService, testServiceOf } from '../../support/test-service.js'
 
-// Traps of OData that GraphQL could fall into too: the other half of each stands with the tests of OData.
+// Traps of OData that apply to GraphQL too. The OData half of each is in the tests of OData.
 
 interface Found {
   readonly properties: { readonly totalCount: number; readonly nodes: readonly Row[] }

@@ -2,14 +2,17 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { readCaseFile } from '../../support/cases.js'
 
-/** Kinds whose every trap has a test. What those of OData ask of GraphQL stands in both-doors.test.ts. */
+/**
+ * Kinds of traps that must all have a test. Traps of OData that apply to GraphQL are in
+ * adapters-agree.test.ts.
+ */
 const KINDS: ReadonlySet<string> = new Set(
   'paging write errors protocol expand-select ordering count permissions auth-jwt database operations replication filter-null filter-syntax filter-function lambda json-types graphql'.split(
     ' ',
   ),
 )
 const TESTS = new URL('../../', import.meta.url)
-/** What stands between the bracket of a test and its name. */
+/** Matches the title of a test. */
 const TITLE = /(?:\b(?:test|it)|\))\(\s*(['"`])((?:(?!\1).)+)\1/g
 
 const readTraps = (file: string) =>

@@ -156,7 +156,7 @@ describe.each(DATABASE_KINDS)('traps of filters on the %s database', kind => {
     await refused("$fliter=City eq 'Austin'", '$nope=1')
     for (const known of ['$search=oak', '$apply=groupby((City))']) {
       const answer = await list(known)
-      // What is built answers with its result, and never with all records.
+      // An implemented function returns its result, and never all records.
       if (answer.status === 200)
         expect(rowsOf(answer).map(row => row['ListingKey'] ?? null)).not.toContain('L001')
       else expect([400, 501]).toContain(answer.status)

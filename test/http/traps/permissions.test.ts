@@ -59,7 +59,7 @@ describe.each(DATABASE_KINDS)('traps of permissions on the %s database', kind =>
       const first = async (order: string) => keysOf(rowsOf(await reader.list(`$orderby=${order}&$top=1`)))
       expect([await reader.keys('$orderby=SoldPrice'), await first('SoldPrice')]).toEqual([['L001', 'L002'], ['L001']])
       expect(await first('SoldPrice desc')).toEqual(['L002'])
-      // A link tells nothing of the value it stands at.
+      // A link does not reveal the value at which it continues.
       const pages = await readPages(reader as typeof market, '/odata/Property?$orderby=SoldPrice desc&$top=1')
       expect(keysOf(pages.flatMap(rowsOf))).toEqual(['L002', 'L001'])
     }

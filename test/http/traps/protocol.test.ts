@@ -158,8 +158,7 @@ describe.each(DATABASE_KINDS)('traps of the protocol on the %s database', kind =
   })
 
   test('PRO-13 $metadata passes a strict parser', async () => {
-    // The readers themselves, and the XSD, stand in test/http/odata/metadata.test.ts; these are the rules they
-    // break on.
+    // The parsers and the XSD are in test/http/odata/metadata.test.ts. These are the rules that they enforce.
     const { text } = await send('/odata/$metadata')
     for (const [, precision] of text.matchAll(/Edm\.DateTimeOffset"[^>]*Precision="(\d+)"/g))
       expect(Number(precision)).toBeLessThanOrEqual(12)

@@ -14,7 +14,7 @@ import { startTestService, type TestService } from '../../support/test-service.j
 const TIME = '2024-05-01T00:00:00.000Z'
 const OWNERS = { ListAgentKey: 'M1', ListOfficeKey: 'O1' }
 
-/** Two photos, a room and an open house of each listing. */
+/** Two photos, one entry of Rooms and an open house for each listing. */
 const childrenOf = (...listings: readonly string[]) => ({
   Media: listings.flatMap(
     listing =>

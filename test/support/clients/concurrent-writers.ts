@@ -5,8 +5,8 @@ import { DRAFT } from '../drafts.js'
 import type { StartedService } from '../process.js'
 
 /**
- * What is known of one listing; `row` as the last acknowledged answer showed it, null when its removal was
- * acknowledged.
+ * Known state of a listing. `row` is from the last acknowledged response, and null after an acknowledged
+ * removal.
  */
 interface ListingState {
   readonly row: Row | null
@@ -29,7 +29,7 @@ const LIFECYCLE_STEPS = [
  */
 export class ConcurrentWriters {
   acknowledged = 0
-  /** Creates without an answer: so many listings may be there that nobody knows. */
+  /** Creates without a response. That number of unknown listings may exist. */
   #unacknowledgedCreates = 0
   readonly #listings = new Map<string, ListingState>()
 

@@ -80,7 +80,7 @@ export async function readMarket(reader: LogReader): Promise<Readonly<Record<str
   return toMarket(copies)
 }
 
-/** A copy of a whole market that is kept by the change log (docs/replication.md). */
+/** A copy of a whole market, maintained from the change log (docs/replication.md). */
 export class LogReplica {
   readonly #copies = emptyCopies()
 
@@ -102,7 +102,7 @@ export class LogReplica {
   }
 }
 
-/** A copy of a whole market that is kept by `LastEventSequence`, with a sweep of the keys after each poll. */
+/** A copy of a whole market, maintained by `LastEventSequence`, with a sweep of the keys after each poll. */
 export class PositionReplica {
   readonly #copies = emptyCopies()
   readonly #positions = new Map<string, number>()

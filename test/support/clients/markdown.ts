@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** A block of code of a page: what stands behind the three backticks, and the text. */
+/** A code block of a page: the info string and the text. */
 export interface CodeBlock {
   readonly language: string
   /** The name of the file that it is, if it has one. */

@@ -18,8 +18,8 @@ export async function* iteratePages({ send }: Sender, url: string): AsyncGenerat
 }
 
 /**
- * A copy that is kept by asking for what is later than the latest time seen, without a look-back
- * (docs/replication.md). It sees no deletions.
+ * A copy maintained by requesting records after the latest timestamp, without a look-back
+ * (docs/replication.md). It does not detect deletions.
  */
 export class TimestampReplica {
   readonly #records = new Map<string, Row>()
@@ -45,7 +45,7 @@ export class TimestampReplica {
   }
 }
 
-/** A copy that is kept by the change log: also of what is deleted. */
+/** A copy maintained from the change log, deletions included. */
 export class ChangeLogReplica {
   readonly #records = new Map<string, Row>()
   #watermark = 0
@@ -60,7 +60,7 @@ export class ChangeLogReplica {
     }
   }
 
-  /** What does not come back is gone. */
+  /** Records that are not returned were deleted. */
   async #fetch(keys: readonly string[]): Promise<void> {
     if (keys.length === 0) return
     const url = `/odata/Property?$filter=ListingKey in (${keys.map(key => `'${key}'`)})&$select=ListingKey,City,ModificationTimestamp`
@@ -74,7 +74,9 @@ export class ChangeLogReplica {
   }
 }
 
-/** A copy kept by timestamp and key (docs/replication.md), which asks for each page by its own filter. */
+/**
+ * A copy maintained by timestamp and key (docs/replication.md), which requests each page with its own filter.
+ */
 export class TimestampKeyReplica {
   readonly #records = new Map<string, Row>()
   #last: Row | undefined

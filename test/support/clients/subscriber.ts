@@ -5,7 +5,7 @@ import type { Grant } from '../../../src/http/auth/token.js'
 import type { TestApp } from '../app.js'
 import type { GraphQLErrorBody } from './graphql-client.js'
 
-/** How a subscription is carried. */
+/** Transports of a subscription. */
 export const TRANSPORTS = ['WebSocket', 'event stream'] as const
 export type Transport = (typeof TRANSPORTS)[number]
 
@@ -33,7 +33,7 @@ export interface SubscribeOptions {
 
 export const socketUrl = (base: string): string => `${base.replace(/^http/, 'ws')}/graphql`
 
-/** A client of graphql-ws that never tries again by itself. */
+/** A client of graphql-ws that does not reconnect. */
 export const openSocketClient = (base: string, token: string): Client =>
   createClient({
     url: socketUrl(base),

@@ -53,7 +53,7 @@ function firstField(document: DocumentNode) {
   return { operation, field, definition }
 }
 
-/** A filter that stands in a document, as an argument of the page of the entity. */
+/** Coerces a filter in a document, as an argument of the connection of the entity. */
 export const coerceLiteral = (of: Entity, filter: string): InputValues =>
   coerceArguments(`{ ${rootFieldNamesOf(of).many}(filter: ${filter}) { totalCount } }`)[
     'filter'
@@ -68,10 +68,10 @@ export function coerceVariable(of: Entity, filter: unknown): InputValues {
 const bindFilter = (of: Entity, ast: Ast | undefined): Expr | undefined =>
   ast && bindCondition(ast, Scope.root(of))
 
-/** What a coerced filter means; undefined: there is no condition. */
+/** Binds a coerced filter. Returns undefined if it has no condition. */
 export const bindFilterInput = (of: Entity, filter: InputValues): Expr | undefined =>
   bindFilter(of, readFilter(of, filter, DEFAULT_PARSE_LIMITS))
 
-/** What a filter of OData means. */
+/** Binds a filter of OData. */
 export const bindFilterText = (of: Entity, text: string): Expr | undefined =>
   bindFilter(of, parseFilter(text, { limits: DEFAULT_PARSE_LIMITS, aliases: new Map() }))

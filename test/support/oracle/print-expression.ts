@@ -22,7 +22,7 @@ const INFIX: ReadonlySet<string> = new Set([
   'mod',
 ])
 
-/** The text of an expression that the parser and the binder read back. Every operation stands in brackets. */
+/** Prints an expression in a form that parser and binder read back. Every operation is in parentheses. */
 export function printFilter(expr: Expr, place: PrintContext = { row: 'r0' }): string {
   const print = (e: Expr) => printFilter(e, place)
   switch (expr.kind) {

@@ -12,15 +12,15 @@ class InputLeaf {
 type InputNode = InputLeaf | readonly InputNode[] | { readonly [name: string]: InputNode }
 type InputObject = { readonly [name: string]: InputNode }
 
-/** A filter in the typed form: as it stands in a document, and as the value of a variable. */
+/** A filter in typed form: as a literal in a document, and as the value of a variable. */
 export interface PrintedFilterInput {
   readonly literal: string
   readonly json: unknown
 }
 
 /**
- * A condition as a filter input. It knows nothing of how the service derives those inputs. `inside`:
- * combinations of conditions on one field stand in that field where that is possible, and not around it.
+ * Prints a condition as a filter input, independently of the code that derives those inputs. `inside`:
+ * combinations of conditions on one field are placed inside that field where possible, and not around it.
  */
 export function printFilterInput(expr: Expr, nested: boolean): PrintedFilterInput {
   const said = toInputObject(expr, nested)
@@ -57,7 +57,7 @@ const ARGUMENT_NAMES: Readonly<Record<string, readonly string[]>> = {
   'geo.distance': ['to'],
 }
 
-/** `sub` and `case` take several types behind the same value. */
+/** `sub` and `case` have overloads of several types for the same value. */
 function filterFieldOf(fn: FunctionName, args: readonly Expr[]): string {
   const [value, second] = args
   if (
@@ -110,7 +110,7 @@ function negate(term: InputObject, nested: boolean): InputObject {
   return name === undefined ? { not: term } : { [name]: negate(term[name] as InputObject, nested) } // names of the model lead to objects
 }
 
-/** What must be true of a value, said of the record that the value belongs to. */
+/** Wraps a condition on a value into a condition on the record of that value. */
 function wrapValue(value: Expr, said: InputObject): InputObject {
   switch (value.kind) {
     case 'column':

@@ -130,10 +130,7 @@ function argument(
     : arbitraryExpression(type, inner)
 }
 
-/**
- * Where a decimal is declared an integer may stand, unless all arguments are integers and another overload
- * takes them.
- */
+/** An integer can replace a decimal, unless all arguments are integers and another overload accepts them. */
 function allowsPromotion(fn: FunctionName, args: readonly ExprType[], index: number): boolean {
   const takesIntegers = FUNCTIONS[fn].some(
     ({ args: other }) => other.length === args.length && other[0] === 'Int32',
@@ -141,7 +138,10 @@ function allowsPromotion(fn: FunctionName, args: readonly ExprType[], index: num
   return args[index] === 'Decimal' && (!takesIntegers || (args.length > 1 && index === 0))
 }
 
-/** What the binder refuses: division by a literal zero, a literal length below zero, a pattern that is none. */
+/**
+ * Returns true for arguments that the binder rejects: a division by a literal zero, a negative literal
+ * length, an invalid pattern.
+ */
 function isRefusedByBinder(fn: FunctionName, args: readonly Expr[]): boolean {
   const last = args.at(-1)
   if (fn === 'matchespattern')

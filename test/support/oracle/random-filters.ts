@@ -40,14 +40,14 @@ const oneOfBranches = (branches: readonly FilterBranch[]): fc.Arbitrary<Expr> =>
   fc.constantFrom(...branches).chain(build => build())
 
 /**
- * Functions with a value in front and literals behind it. Combinations of conditions are made here, and null
- * is always a literal.
+ * Functions of a value followed by literals. Combinations of conditions are generated here, and null is
+ * always a literal.
  */
 const CALLS = (Object.keys(FUNCTIONS) as FunctionName[]) // its keys
   .filter(fn => fn !== 'and' && fn !== 'or' && fn !== 'not')
   .flatMap(fn => FUNCTIONS[fn].map((s: Signature) => ({ ...s, fn })))
 
-/** A literal behind a value; of tests it may be null. */
+/** Generates a literal argument. For tests it may be null. */
 function literal(fn: FunctionName, type: ExprType, nullable: boolean): fc.Arbitrary<Expr> {
   const item = /^Collection\((\w+)\)$/.exec(type)?.[1] as ValueType | undefined // by construction of Type
   if (item)

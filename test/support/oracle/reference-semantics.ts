@@ -2,9 +2,9 @@ import { Decimal } from 'decimal.js'
 import type { ExprType, FunctionName, ValueType } from '../../../src/query/functions.js'
 
 /**
- * What each function of the language means, in plain TypeScript: slow, obvious, and the judge of every lane.
- * Integers, decimals, durations, timestamps and times of day (seconds) are exact decimals, doubles numbers,
- * dates days since 1970, points `lon lat`.
+ * Reference implementation of each function in plain TypeScript. It is slow and simple, and every engine is
+ * compared with it. Integers, decimals, durations, timestamps and times of day (seconds) are exact decimals,
+ * doubles are numbers, dates are days since 1970, points are `lon lat`.
  */
 export type OracleValue = boolean | string | number | Decimal | null | readonly OracleValue[]
 
@@ -181,7 +181,7 @@ export const SEMANTICS: Readonly<Record<FunctionName, FunctionSemantics>> = {
   ceiling:    round(Decimal.ROUND_CEIL),
 }
 
-/** What a value of one type is as one of another; null where it is none. */
+/** Casts a value to another type. Returns null if that is impossible. */
 export function castValue(value: OracleValue, from: ExprType, to: ValueType): OracleValue {
   if (value === null || from === to) return value
   if (to === 'String') return toText(value, from)

@@ -14,8 +14,8 @@ interface Ended {
 const NOWHERE = 'postgresql://nobody@127.0.0.1:1/nothing'
 
 /**
- * Runs a program of the project. One that does not end by itself, since it took what it should refuse, is
- * ended.
+ * Runs a program of the project. A program that accepts what it should refuse and keeps running is
+ * terminated.
  */
 const run = (file: string, args: readonly string[], databaseUrl = NOWHERE): Promise<Ended> =>
   new Promise(resolve => {

@@ -26,7 +26,7 @@ function open(schema: GraphQLSchema, text: string, sent: InputValues) {
 
 const nameOf = ({ name, alias }: FieldNode) => alias?.value ?? name.value
 
-/** Twice, since what is found out about a document is kept. */
+/** Reads twice, because derived data of a document is cached. */
 function read(schema: GraphQLSchema, text: string, sent: InputValues) {
   const { node, field, variables } = open(schema, text, sent)
   const asked = { responseName: nameOf(node), name: node.name.value, fieldNodes: [node] }

@@ -19,7 +19,7 @@ function operationOf(declarations: string): OperationDefinitionNode {
   return operation
 }
 
-/** What graphql-js makes of the variables. */
+/** Coerces the variables with graphql-js. */
 const measure = (
   schema: GraphQLSchema,
   { variableDefinitions = [] }: OperationDefinitionNode,

@@ -77,7 +77,7 @@ const tooMany = (what: string) => ({
 })
 const times = (count: number, make: (i: number) => string): string =>
   Array.from({ length: count }, (_, i) => make(i)).join(' ')
-/** `{a{a{x}}}` with so many levels of `part`, and `leaf` within. */
+/** Returns `{a{a{x}}}` with `count` levels of `part`, and `leaf` inside. */
 const nest = (count: number, part: string, leaf: string): string =>
   `${`${part}{`.repeat(count)}${leaf}${'}'.repeat(count)}`
 const KEYS = '{ nodes { ListingKey } }'

@@ -18,7 +18,7 @@ import {
 const PROPERTY = getEntity('Property')
 
 /**
- * A value of each type: where it stands in a filter, how OData writes it, and a literal of its type in both.
+ * A value of each type: the filter field, its notation in OData, and a literal of the type in both notations.
  */
 interface Subject {
   readonly wrap: (filter: string) => string
@@ -232,7 +232,7 @@ function fieldsOf(input: string, given: unknown): readonly string[] {
 }
 
 test('every field of a filter input that the functions make has a row', () => {
-  // One entity and one collection of records stand for the others.
+  // One entity and one collection of records represent the others.
   const others = new Set(
     [...ENTITIES.values()].flatMap(e => [filterInputNameOf(e), collectionFilterInputNameOf(e)]),
   )

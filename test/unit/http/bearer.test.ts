@@ -236,7 +236,7 @@ describe('JWKS_URL', () => {
     server.close()
   })
 
-  /** Blanks, which may stand before any JSON. */
+  /** Spaces may precede any JSON. */
   const writeEndlessly = async (res: ServerResponse, bytes: number, pauseMs: number) => {
     while (!res.destroyed) {
       await new Promise(resolve => res.write(' '.repeat(bytes), resolve))
@@ -362,7 +362,7 @@ describe('JWKS_URL', () => {
     const verifier = verifierOf()
     expect(await outcome(verifier, await sign(signer))).toBe('Unavailable: keys')
     state = 'up'
-    // What a key server sends has no type; this is what one may send by mistake.
+    // The response of a key server has no type. This is a possible mistake.
     published = 'no list' as unknown as readonly JWK[]
     expect(await outcome(verifier, await sign(signer))).toBe('Unavailable: keys')
     await publish(signer)

@@ -12,7 +12,7 @@ const refusal = (text: string): unknown => {
   }
 }
 
-/** What JSON.parse would give, for comparison. */
+/** Returns the result of JSON.parse for comparison. */
 const plain = (value: unknown): unknown => {
   if (value instanceof JsonNumber) return Number(value.text)
   if (Array.isArray(value)) return value.map(plain)

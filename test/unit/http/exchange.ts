@@ -5,7 +5,7 @@ import { createHttpServer, type HttpServer, type ServerExtras } from '../../../s
 
 export interface Answer {
   readonly status: number
-  /** Names in lower case; values of a header that stands twice are joined. */
+  /** Headers by name in lower case. Repeated headers are joined. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }

@@ -10,7 +10,7 @@ import { request, serve } from './exchange.js'
 const configOf = (env: Readonly<Record<string, string>>) =>
   readConfig({ DATABASE_URL: 'postgresql://db/listings', JWT_SECRET: 's'.repeat(32), ...env })
 
-/** A handler of the server as it stands: the kind of a problem is its answer. */
+/** Runs a server handler. The result is the kind of its problem. */
 const kindOf = (run: () => unknown): unknown => {
   try {
     return run()

@@ -10,7 +10,7 @@ import { sendRaw, serve } from './exchange.js'
 const get = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: a\r\n${more}\r\n`
 const LARGE_HEADER = `X-A: ${'x'.repeat(60_000)}\r\n`
 
-/** A server that answers nothing until it is told to, then everything with the path. */
+/** Starts a server that answers on demand with the path of the request. */
 async function serveOnDemand() {
   const begun: string[] = []
   const sockets = new Set<Socket>()

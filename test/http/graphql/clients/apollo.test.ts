@@ -42,7 +42,7 @@ describe('Apollo Client', () => {
     return { client: createClient(createLink(app.base, token, { fetch })), sent }
   }
   const inCity = (city: string, first = 100) => ({ filter: { City: { eq: city } }, first })
-  /** What is shown, each time it changes. */
+  /** Records every result that the client shows. */
   const watch = (client: ApolloClient, variables: object) => {
     const shown: (Listings | undefined)[] = []
     const query = client.watchQuery<Listings>({ query: LISTINGS, variables })

@@ -5,7 +5,7 @@ import { relayStylePagination } from '@apollo/client/utilities'
 import { OperationTypeNode } from 'graphql'
 import type { Client as Socket } from 'graphql-ws'
 
-// What docs/graphql-clients.md shows of Apollo Client is code of this file.
+// The code for Apollo Client in docs/graphql-clients.md.
 
 export const createLink = (url: string, token: string, options: HttpLink.Options = {}): ApolloLink =>
   new HttpLink({ uri: `${url}/graphql`, headers: { authorization: `Bearer ${token}` }, ...options })

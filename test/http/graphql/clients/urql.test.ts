@@ -39,7 +39,7 @@ describe('urql', () => {
     return { client: createClient(app.base, token, schema, { fetch }), sent }
   }
   const inCity = (city: string) => ({ filter: { City: { eq: city } }, first: 100 })
-  /** What is shown, each time it changes. */
+  /** Records every result that the client shows. */
   const watch = (client: Client, variables: object) => {
     const shown: (Listings | undefined)[] = []
     const { unsubscribe } = client

@@ -4,7 +4,7 @@ import { relayPagination } from '@urql/exchange-graphcache/extras'
 import { buildSchema, type IntrospectionQuery, introspectionFromSchema } from 'graphql'
 import type { Sink, Client as Socket } from 'graphql-ws'
 
-// What docs/graphql-clients.md shows of urql is code of this file.
+// The code for urql in docs/graphql-clients.md.
 
 /** The schema in the form that the cache takes. A program for browsers does this when it is built. */
 export async function readSchema(url: string, token: string): Promise<IntrospectionQuery> {

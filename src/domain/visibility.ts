@@ -55,7 +55,7 @@ export function isWritableListing(fieldOf: ListingField, actor: Actor): Expr {
   return actor.scopes.has('listings:write') ? isOwnListing(fieldOf, actor) : FALSE
 }
 
-/** Fields of the listing at `source`. `of` is Property, or EntityEvent, which stores the same columns. */
+/** Returns the fields of the listing at `source`. */
 const fieldsAt =
   (of: Entity, source: ColumnSource): ListingField =>
   name =>

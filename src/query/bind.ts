@@ -5,7 +5,7 @@ import { transform } from './bind-apply.js'
 import { bindCompute, bindOrder, bindSearch, initialStage, type Stage, totalOrder } from './bind-clauses.js'
 import { bindCondition } from './bind-expression.js'
 import { checkEvaluations } from './complexity.js'
-import { MAX_NESTED_COLLECTIONS, MAX_SKIP, type QueryLimits } from './limits.js'
+import { MAX_KEY_PAGE, MAX_NESTED_COLLECTIONS, MAX_SKIP, type QueryLimits } from './limits.js'
 import { memoize } from './memoize.js'
 import { allOf, type Expansion, type Expr, isTrue, type Plan, type SelectItem } from './plan.js'
 import { failUnknownField, Scope } from './scope.js'
@@ -28,6 +28,28 @@ const pageSize = (query: Query, limits: QueryLimits): number =>
 /** Returns the maximum number of records per page of the query. */
 export const maxPageSize = ({ expand }: Query, limits: QueryLimits): number =>
   expand?.length ? Math.min(limits.expandPageMax, limits.pageSizeMax) : limits.pageSizeMax
+
+/**
+ * Returns the limits for a page size that the client prefers. A page that selects only the key and the position
+ * in the log can be larger, for clients that compare their keys with those of the service.
+ */
+export const withPreferredPageSize = (
+  limits: QueryLimits,
+  pageSize: number,
+  query: Query,
+  { key }: Entity,
+): QueryLimits => ({
+  ...limits,
+  pageSize,
+  pageSizeMax: isKeySweep(query, key.name) ? Math.max(MAX_KEY_PAGE, limits.pageSizeMax) : limits.pageSizeMax,
+})
+
+const isKeySweep = ({ select, expand, compute, apply }: Query, key: string): boolean =>
+  select !== undefined &&
+  !expand?.length &&
+  !compute &&
+  !apply &&
+  select.every(({ name }) => name === key || name === 'LastEventSequence')
 
 /** `navigationPath`: the expanded navigations from the entity of the request to this one. */
 function bindQuery(

@@ -14,6 +14,9 @@ export interface QueryLimits {
 /** Maximum `$skip` (interface 4.6, 8). */
 export const MAX_SKIP = 100_000
 
+/** Maximum number of records per page that have nothing but their key and `LastEventSequence`. */
+export const MAX_KEY_PAGE = 10_000
+
 /** Maximum length of the name of a computed value in bytes: the limit of column names in PostgreSQL. */
 export const MAX_NAME_BYTES = 63
 

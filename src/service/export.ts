@@ -12,8 +12,9 @@ import { bind } from '../query/bind.js'
 import type { QueryLimits } from '../query/limits.js'
 import { memoize } from '../query/memoize.js'
 import { afterCursor } from '../query/placeholder.js'
-import { isRowColumn, type KeysetPosition, type Plan, type SelectItem, withFilter } from '../query/plan.js'
-import type { ParentFilter, ReadRequest, ServiceDependencies } from './reading.js'
+import { isRowColumn, type KeysetPosition, type Plan, type SelectItem } from '../query/plan.js'
+import { type ParentFilter, withParentFilter } from './parent-filter.js'
+import type { ReadRequest, ServiceDependencies } from './reading.js'
 import { withAbsoluteRecordUrls } from './record-url.js'
 
 /** Exports that run at the same time, in all and for one client. Each holds one chunk in memory. */
@@ -79,8 +80,7 @@ export class ExportService {
     parentFilter?: ParentFilter,
   ): Promise<RecordExport> {
     requireScope(actor, 'listings:read')
-    const bound = bind(withoutTop(query), entityType, this.#limits)
-    const plan = parentFilter ? withFilter(bound, parentFilter) : bound
+    const plan = withParentFilter(bind(withoutTop(query), entityType, this.#limits), parentFilter)
     const readChunk: ChunkReader = (chunk, after) => {
       const absolute = withAbsoluteRecordUrls(chunk, serviceRoot)
       return readPage(

@@ -13,9 +13,9 @@ import { authorize } from '../domain/authorize.js'
 import type { RequestScope } from '../domain/request-scope.js'
 import { type DisclosurePolicy, isFieldReadable } from '../domain/visibility.js'
 import { fail } from '../errors/problem.js'
-import { type Entity, getEntity, getScalar, type Navigation, type Scalar } from '../model/model.js'
+import { type Entity, getEntity, getScalar, type Scalar } from '../model/model.js'
 import type { Query } from '../query/ast.js'
-import { bind } from '../query/bind.js'
+import { bind, withPreferredPageSize } from '../query/bind.js'
 import type { CursorSeal } from '../query/cursor.js'
 import type { QueryLimits } from '../query/limits.js'
 import { memoize } from '../query/memoize.js'
@@ -29,10 +29,10 @@ import {
   predicate,
   rowSource,
   textLiteral,
-  withFilter,
 } from '../query/plan.js'
 import { BARE_REPRESENTATION, type Representation } from '../query/representation.js'
 import { type ConnectionArguments, checkWindowSize, toCursorBounds } from './connection-arguments.js'
+import { type NavigationStep, type ParentFilter, withParentFilter } from './parent-filter.js'
 import { type ServiceRoot, withAbsoluteRecordUrls } from './record-url.js'
 
 /** Dependencies of the services. */
@@ -46,6 +46,8 @@ export interface ServiceDependencies {
 /** A page of records. */
 export interface CollectionPage {
   readonly records: RecordPage
+  /** The size of a page, of which this one may hold less. */
+  readonly size: number
   /** Opaque token of the next page. Undefined on the last page. */
   readonly nextToken?: string
   readonly count?: number
@@ -106,7 +108,11 @@ export class ReadService {
     requireScope(actor, 'listings:read')
     const { limits } = this.dependencies
     const boundPlan = withParentFilter(
-      bind(query, entityType, pageSize === undefined ? limits : { ...limits, pageSize }),
+      bind(
+        query,
+        entityType,
+        pageSize === undefined ? limits : withPreferredPageSize(limits, pageSize, query, entityType),
+      ),
       parentFilter,
     )
     const seal = this.dependencies.seal(boundPlan)
@@ -130,6 +136,7 @@ export class ReadService {
         : undefined
     return {
       records: page.records,
+      size: boundPlan.top ?? limits.pageSize,
       ...(next !== undefined && { nextToken: next }),
       ...(page.count !== undefined && { count: page.count }),
     }
@@ -294,19 +301,6 @@ export class ReadService {
   }
 }
 
-/**
- * One step of a path to related records: from the record with `key`, or from the record of the previous
- * steps, along a navigation.
- */
-export interface NavigationStep {
-  readonly entity: Entity
-  readonly key?: string
-  readonly navigation: Navigation
-}
-
-/** A condition on `r0` that restricts a query to the records related to another record. */
-export type ParentFilter = Expr
-
 const withTopLimit = (remaining: number | undefined, plan: Plan): Plan =>
   remaining === undefined ? plan : { ...plan, top: Math.min(plan.top ?? remaining, remaining) }
 
@@ -314,8 +308,5 @@ const withTopLimit = (remaining: number | undefined, plan: Plan): Plan =>
 const withoutFilter = memoize(function withoutFilter({ filter: _, ...plan }: Plan): Plan {
   return plan
 })
-
-const withParentFilter = (plan: Plan, parentFilter: ParentFilter | undefined): Plan =>
-  parentFilter ? withFilter(plan, parentFilter) : plan
 
 export type { PageInfo, RecordJson, RecordWithCursor }

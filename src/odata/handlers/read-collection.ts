@@ -38,7 +38,7 @@ export async function getCollection(
   if (exportFormat) return exportCollection(request, path, { reading, exports }, pageQuery, exportFormat)
   const { omitNulls: omission } = readPreferences(request.headers.prefer)
   const format = negotiateJsonFormat(requested)
-  const { page, preferredPageSize } = await fetchPage(request, path, reading, {
+  const { page, appliedPageSize } = await fetchPage(request, path, reading, {
     ...pageQuery,
     representation: toRecordRepresentation(format, request),
   })
@@ -51,7 +51,7 @@ export async function getCollection(
       payloadMember('value', `[${omission ? omitNulls(page.records.json) : page.records.json}]`),
       nextLinkMember(request, page),
     ]),
-    toAppliedHeader(preferredPageSize?.applied, omission?.applied),
+    toAppliedHeader(appliedPageSize, omission?.applied),
   )
 }
 
@@ -68,7 +68,7 @@ export async function getCollectionReferences(
     query: { ...pageQuery.query, select: [toKeySelectItem(path.entity)] },
     representation: toValueRepresentation({ ieee754Compatible: true }),
   }
-  const { page, preferredPageSize } = await fetchPage(request, path, reading, view)
+  const { page, appliedPageSize } = await fetchPage(request, path, reading, view)
   const value = page.records.list
     .map(({ json }) =>
       renderPayloadObject([
@@ -88,7 +88,7 @@ export async function getCollectionReferences(
       payloadMember('value', `[${value}]`),
       nextLinkMember(request, page),
     ]),
-    toAppliedHeader(preferredPageSize?.applied),
+    toAppliedHeader(appliedPageSize),
   )
 }
 
@@ -119,7 +119,7 @@ async function fetchPage(
   const within = await reading.resolvePath(path.navigationPath, request.actor)
   const pageRequest = { ...view, serviceRoot: () => request.root }
   const page = await reading.findPage(path.entity, pageRequest, request.actor, within, preferred?.size)
-  return { page, preferredPageSize: preferred }
+  return { page, appliedPageSize: preferred && `${preferred.name}=${page.size}` }
 }
 
 /** Filters in the path apply before the options. */

@@ -9,8 +9,8 @@ export interface Preferences {
   readonly return?: 'minimal' | 'representation'
   /** True if a batch continues after a failed request. */
   readonly continueOnError?: boolean
-  /** The page size, and the text that confirms it. */
-  readonly maxPageSize?: { readonly size: number; readonly applied: string }
+  /** The page size, and the name of the preference as the client wrote it. */
+  readonly maxPageSize?: { readonly size: number; readonly name: string }
   /** `omit-values=nulls`: records without their null values, and the text that confirms it. */
   readonly omitNulls?: { readonly applied: string }
 }
@@ -61,7 +61,7 @@ function parsePreferences(header: string): Preferences {
     }),
     ...(page &&
       /^[1-9]\d{0,8}$/.test(page.value) && {
-        maxPageSize: { size: Number(page.value), applied: `${page.written}=${page.value}` },
+        maxPageSize: { size: Number(page.value), name: page.written },
       }),
     ...(omitValues?.value.toLowerCase() === 'nulls' && {
       omitNulls: { applied: `${omitValues.written}=nulls` },

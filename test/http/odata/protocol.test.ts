@@ -215,7 +215,7 @@ describe('what is documented as ignored', () => {
     'respond-async, wait=10',
     'odata.track-changes',
     'callback; url="https://example.org/"',
-    'omit-values=nulls',
+    'omit-values=defaults',
     'odata.include-annotations="*"',
     'odata.allow-entityreferences',
     'handling=strict',

@@ -21,7 +21,6 @@ const OPTION_RULES: { readonly [K in SystemQueryOption]?: OptionRule } = {
   $top: p => ({ top: toNonNegativeInteger('$top', p.rawValue()) }),
   $skip: p => ({ skip: toNonNegativeInteger('$skip', p.rawValue()) }),
   $count: p => ({ count: toBoolean('$count', p.rawValue()) }),
-  $skiptoken: p => ({ skipToken: toToken('$skiptoken', p.rawValue()) }),
 }
 
 /**
@@ -168,10 +167,6 @@ function toBoolean(option: SystemQueryOption, found: string): boolean {
   if (!/^(?:true|false)$/i.test(found))
     fail({ kind: 'BadOptionValue', option, expected: 'true or false', found })
   return found.toLowerCase() === 'true'
-}
-
-function toToken(option: SystemQueryOption, found: string): string {
-  return found || fail({ kind: 'BadOptionValue', option, expected: 'the token of a nextLink', found })
 }
 
 /**

@@ -22,7 +22,7 @@ export type SystemQueryOption =
 
 /**
  * The part of the service that handles an option. `query` options are parsed into the query. `adapter`
- * options are for the router (formats, identifiers). `nested` options are allowed only inside `$expand`.
+ * options are for the router (formats, identifiers, page tokens). `nested` options are allowed only inside `$expand`.
  * `version` must be `*`. `none` options are not implemented.
  */
 export type OptionHandling = 'query' | 'adapter' | 'nested' | 'version' | 'none'
@@ -30,9 +30,9 @@ export type OptionHandling = 'query' | 'adapter' | 'nested' | 'version' | 'none'
 // biome-ignore format: table
 export const SYSTEM_QUERY_OPTIONS: { readonly [K in SystemQueryOption]: OptionHandling } = {
   $apply: 'query', $filter: 'query', $orderby: 'query', $select: 'query', $expand: 'query', $compute: 'query', $search: 'query',
-  $top: 'query', $skip: 'query', $count: 'query', $skiptoken: 'query',
+  $top: 'query', $skip: 'query', $count: 'query',
   $levels: 'nested',
-  $format: 'adapter', $id: 'adapter',
+  $format: 'adapter', $id: 'adapter', $skiptoken: 'adapter',
   $schemaversion: 'version',
   $deltatoken: 'none', $index: 'none',
 }

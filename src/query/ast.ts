@@ -23,7 +23,6 @@ export interface Query {
   readonly skip?: number
   readonly count?: boolean
   /** Opaque token of the requested page. */
-  readonly skipToken?: string
 }
 
 /** A named expression. */

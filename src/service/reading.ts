@@ -65,7 +65,7 @@ export interface ReadRequest {
 export interface PageRequest extends ReadRequest {
   /**
    * The token of the page, separate from the query so that all pages share one query. Undefined on the first
-   * page, or if the query contains the token.
+   * page.
    */
   readonly pageToken?: string
 }
@@ -116,8 +116,7 @@ export class ReadService {
       parentFilter,
     )
     const seal = this.dependencies.seal(boundPlan)
-    const token = pageToken ?? query.skipToken
-    const cursor = token === undefined ? undefined : seal.open(token, '$skiptoken')
+    const cursor = pageToken === undefined ? undefined : seal.open(pageToken, '$skiptoken')
     const remaining = limits.topIsTotal ? (cursor?.remaining ?? query.top) : undefined
     const plan = withTopLimit(remaining, cursor ? afterCursor(boundPlan, cursor.after) : boundPlan)
     const page = await readPage(

@@ -167,18 +167,17 @@ function checkAgainstAllowed({ values }: QueryOptions, { name: context, options 
 export const parseQuery = (options: QueryOptions, resourceKind: ResourceKind, limits: ParseLimits): Query =>
   buildQuery(options, ALLOWED_OPTIONS[resourceKind], limits)
 
-/** Returns the query, and the page token of a next link separately. */
+/** Returns the query, and separately the page token, wherever it is in the query string. */
 export function parsePageQuery(
   options: QueryOptions,
   resourceKind: ResourceKind,
   limits: ParseLimits,
 ): { readonly query: Query; readonly pageToken?: string } {
   const { withoutSkipToken, values } = options
-  if (!withoutSkipToken) return { query: parseQuery(options, resourceKind, limits) }
   checkAllowedOptions(options, resourceKind)
   const pageToken = values.get('$skiptoken')
   return {
-    query: parseQuery(withoutSkipToken, resourceKind, limits),
+    query: parseQuery(withoutSkipToken ?? options, resourceKind, limits),
     ...(pageToken !== undefined && { pageToken }),
   }
 }

@@ -119,7 +119,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
       from pg_trigger t, "Property" p where tgname = 'write_document' group by t.oid`
     await database.withClient(async client => {
       const before = (await client.query(SELECT_DEFINITIONS)).rows
-      await client.query('begin; alter table "Property" add column "PetsAllowed" text collate "C"')
+      await client.query('begin; alter table "Property" add column "AddedByTest" text collate "C"')
       await client.query(renderDocumentSql())
       const after = (await client.query(SELECT_DEFINITIONS)).rows
       await client.query('rollback')

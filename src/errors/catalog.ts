@@ -83,6 +83,7 @@ export const CATALOG: { readonly [K in ProblemKind]: CatalogEntry<K> } = {
   MethodNotAllowed:     { status: 405, code: '4005', message: p => `${p.method} is not allowed here. Allowed: ${p.allow.join(', ')}.` },
   NotAcceptable:        { status: 406, code: '4006', target: p => p.wish, message: p => `The response is available only as ${p.offered}.` },
   Conflict:             { status: 409, code: '4009', message: p => `${p.what}` },
+  PositionGone:         { status: 410, code: '4010', target: option, message: () => 'The change log no longer has what follows this position, or is another log. Copy the data anew.' },
   PreconditionFailed:   { status: 412, code: '4012', target: p => p.header, message: p => `The version of the record does not satisfy ${p.header}. The record may have changed since it was read.` },
   IsolationNotOffered:  { status: 412, code: '4012', target: () => 'Isolation', message: p => `The isolation level '${truncate(p.found)}' is not supported.` },
   BodyTooLarge:         { status: 413, code: '4013', message: p => `The request body is larger than ${p.limit} bytes.` },

@@ -109,6 +109,8 @@ export type Problem =
   | { readonly kind: 'NotAcceptable'; readonly offered: string; readonly wish: 'Accept' | '$format' }
   | { readonly kind: 'UnsupportedMediaType'; readonly expected: string }
   | { readonly kind: 'Conflict'; readonly what: string }
+  /** `location` is the address at which the client begins anew. */
+  | { readonly kind: 'PositionGone'; readonly option: string; readonly location?: string }
   | { readonly kind: 'PreconditionFailed'; readonly header: 'If-Match' | 'If-None-Match' }
   | { readonly kind: 'IsolationNotOffered'; readonly found: string }
   | { readonly kind: 'BodyTooLarge'; readonly limit: number }

@@ -13,6 +13,7 @@ const CODE_BY_STATUS: ReadonlyMap<number, string> = new Map([
   [403, 'FORBIDDEN'],
   [404, 'NOT_FOUND'],
   [409, 'CONFLICT'],
+  [410, 'GONE'],
   [412, 'PRECONDITION_FAILED'],
   [500, 'INTERNAL_SERVER_ERROR'],
   [501, 'NOT_IMPLEMENTED'],

@@ -33,6 +33,7 @@ export function failureHeaders(problem: Problem): Readonly<Record<string, string
     'Content-Language': 'en',
     ...(authenticate !== undefined && { 'WWW-Authenticate': authenticate }),
     ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
+    ...(problem.kind === 'PositionGone' && problem.location !== undefined && { Location: problem.location }),
     ...(problem.kind === 'MethodNotAllowed' && { Allow: problem.allow.join(', ') }),
   }
 }

@@ -17,6 +17,8 @@ import { type KeysetPosition, MODEL_MEMBERS, type Plan } from './plan.js'
 export interface Cursor {
   readonly after: KeysetPosition
   readonly remaining?: number
+  /** The identity of the change log and its floor when the page was read, for pages of the log. */
+  readonly log?: { readonly id: string; readonly floor: string }
 }
 
 /** Encrypts cursors of one filter and order into opaque page tokens, and decrypts them. */

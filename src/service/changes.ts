@@ -1,4 +1,5 @@
 import type { ChangeFeed } from '../data/changes/change-feed.js'
+import { readLogState } from '../data/changes/log-state.js'
 import { readPage } from '../data/read/read.js'
 import { Semaphore } from '../data/semaphore.js'
 import { parseCursor, type RecordWithCursor } from '../data/sql/json/records.js'
@@ -21,6 +22,7 @@ import {
   withFilter,
 } from '../query/plan.js'
 import { BARE_REPRESENTATION, type Representation } from '../query/representation.js'
+import { failGone, isPositionOpen } from './log-position.js'
 import type { ReadRequest, ServiceDependencies } from './reading.js'
 
 /**
@@ -117,7 +119,14 @@ export class ChangeService {
     const events = rows.map(e => ({ sequence: e.EntityEventSequence, listingKey: e.PropertyKey }))
     const lastEvent = events.at(-1)?.sequence ?? sequence
     const isFull = events.length === limit
+    if (!(await this.isOpen(sequence))) failGone('since', undefined)
     return { events, isFull, last: isFull || BigInt(end) < BigInt(lastEvent) ? lastEvent : end }
+  }
+
+  /** Returns true if a reader that has the events up to this number can continue. */
+  async isOpen(sequence: string): Promise<boolean> {
+    const state = await this.#semaphore.run(() => readLogState(this.#reader()))
+    return isPositionOpen(BigInt(sequence), state)
   }
 
   /**

@@ -32,6 +32,7 @@ import {
 } from '../query/plan.js'
 import { BARE_REPRESENTATION, type Representation } from '../query/representation.js'
 import { type ConnectionArguments, checkWindowSize, toCursorBounds } from './connection-arguments.js'
+import { openPageSeal, readLogPosition } from './log-position.js'
 import { type NavigationStep, type ParentFilter, withParentFilter } from './parent-filter.js'
 import { type ServiceRoot, withAbsoluteRecordUrls } from './record-url.js'
 
@@ -115,8 +116,9 @@ export class ReadService {
       ),
       parentFilter,
     )
-    const seal = this.dependencies.seal(boundPlan)
-    const cursor = pageToken === undefined ? undefined : seal.open(pageToken, '$skiptoken')
+    const position = pageToken === undefined ? readLogPosition(boundPlan.filter) : undefined
+    const tokens = await openPageSeal(this.reader, this.dependencies, boundPlan, position, serviceRoot)
+    const cursor = pageToken === undefined ? undefined : tokens.seal.open(pageToken, '$skiptoken')
     const remaining = limits.topIsTotal ? (cursor?.remaining ?? query.top) : undefined
     const plan = withTopLimit(remaining, cursor ? afterCursor(boundPlan, cursor.after) : boundPlan)
     const page = await readPage(
@@ -125,10 +127,11 @@ export class ReadService {
       representation,
       cursor?.after,
     )
+    await tokens.confirm(cursor?.after)
     const remainingAfterPage = remaining === undefined ? undefined : remaining - page.records.length
     const next =
       page.next && remainingAfterPage !== 0
-        ? seal.seal({
+        ? tokens.seal.seal({
             after: page.next,
             ...(remainingAfterPage !== undefined && { remaining: remainingAfterPage }),
           })
@@ -164,15 +167,18 @@ export class ReadService {
       entityType,
       limits,
     )
-    const seal = this.dependencies.seal(plan)
+    const position = args.after || args.before ? undefined : readLogPosition(plan.filter)
+    const tokens = await openPageSeal(this.reader, this.dependencies, plan, position, serviceRoot)
+    const bounds = toCursorBounds(args, tokens.seal)
     const window = await readCursorWindow(
       this.reader,
       this.authorizePlan(plan, actor, serviceRoot),
       representation,
-      toCursorBounds(args, seal),
+      bounds,
       selection,
     )
-    const cursorAt = (position: KeysetPosition) => seal.seal({ after: position })
+    await tokens.confirm(bounds.after)
+    const cursorAt = (position: KeysetPosition) => tokens.seal.seal({ after: position })
     return { ...window, cursorOf: record => cursorAt(parseCursor(record)), cursorAt }
   }
 

@@ -12,6 +12,8 @@ const PG_TYPES: Readonly<Record<Scalar['type'], string>> = {
 
 /** Columns that Prisma has no type for, or need not know. */
 const BEYOND_PRISMA = [
+  { table: 'ChangeLog', column: 'LogId', type: 'text', nullable: false },
+  { table: 'ChangeLog', column: 'Floor', type: 'bigint', nullable: false },
   { table: 'Property', column: 'Document', type: 'text', nullable: true },
   { table: 'PropertyText', column: 'ListingKey', type: 'text', nullable: false },
   { table: 'PropertyText', column: 'SearchText', type: 'tsvector', nullable: true },
@@ -35,7 +37,7 @@ const INDEXES_BEYOND_PRISMA = [
 const LOGGED = ['Property', 'Member', 'Office', 'Media', 'Rooms', 'OpenHouse', 'Lookup']
 const TRIGGERS = [
   ...LOGGED.flatMap(table =>
-    ['lock_change_log_first', 'log_change', 'log_delete', 'log_old_key', 'stamp_record'].map(
+    ['lock_change_log_first', 'log_change', 'log_delete', 'log_old_key', 'log_truncate', 'stamp_record'].map(
       name => `${table}.${name}`,
     ),
   ),
@@ -44,6 +46,7 @@ const TRIGGERS = [
   ...['write_document', 'write_position', 'write_search_text'].map(name => `Property.${name}`),
   ...['attach_media', 'photos_delete', 'photos_insert', 'photos_update'].map(name => `Media.${name}`),
   'PropertyText.keep_search_text',
+  'EntityEvent.begin_log',
 ]
 
 const SCHEMA = readFileSync(new URL('../../prisma/schema.prisma', import.meta.url), 'utf8')
@@ -116,6 +119,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
         ),
     )
     const ofTexts = [
+      '"ChangeLog" PRIMARY KEY ("LogId")',
       '"PropertyText" PRIMARY KEY ("ListingKey")',
       `"PropertyText" FOREIGN KEY ("ListingKey") REFERENCES "Property"("ListingKey") ON UPDATE CASCADE ON DELETE CASCADE`,
     ]
@@ -130,7 +134,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
       [
         ...declaredIndexes,
         ...INDEXES_BEYOND_PRISMA,
-        ...[...ENTITIES.keys(), 'PropertyText'].map(name => `${name}_pkey`),
+        ...[...ENTITIES.keys(), 'PropertyText', 'ChangeLog'].map(name => `${name}_pkey`),
       ].sort(),
     )
   })

@@ -117,8 +117,20 @@ export class PropertyChangeSubscription {
     const newest = await this.#changes.latestSequence(context.actor)
     await this.#readListings([])
     const since = args['since'] ?? undefined
-    const start = since === undefined ? newest : checkSince(String(since), newest)
+    const start = since === undefined ? newest : await this.#checkSince(String(since))
     return signal => this.#streamChanges(start, signal)
+  }
+
+  /** Rejects a number that the log has not reached: it comes from another log, and waiting would skip changes. */
+  async #checkSince(since: string): Promise<string> {
+    if (BigInt(since) < 0n)
+      return fail({
+        kind: 'BadOptionValue',
+        option: 'since',
+        expected: 'a whole number from 0',
+        found: since,
+      })
+    return (await this.#changes.isOpen(since)) ? since : fail({ kind: 'PositionGone', option: 'since' })
   }
 
   async *#streamChanges(start: string, signal: AbortSignal): AsyncGenerator<string> {
@@ -189,20 +201,6 @@ export class PropertyChangeSubscription {
     this.#excludedKeys.set(key, true)
     return true
   }
-}
-
-/**
- * Rejects a sequence number beyond the end of the log. Such a number comes from another database, and waiting
- * for it would skip every change until then.
- */
-function checkSince(since: string, newest: string): string {
-  if (BigInt(since) >= 0n && BigInt(since) <= BigInt(newest)) return since
-  return fail({
-    kind: 'BadOptionValue',
-    option: 'since',
-    expected: `an integer from 0 to ${newest}, the latest EntityEventSequence`,
-    found: since,
-  })
 }
 
 const isTransient = (error: unknown): boolean =>

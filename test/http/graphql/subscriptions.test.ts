@@ -245,7 +245,7 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
       'a number that the log has not reached',
       'propertyChanged(since: $since)',
       { since: '9000000000000' },
-      { code: 'BAD_USER_INPUT', target: 'since' },
+      { code: 'GONE', target: 'since' },
     ],
     [
       'a number below zero',

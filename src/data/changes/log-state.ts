@@ -1,0 +1,23 @@
+import sql from 'sql-template-tag'
+import type { StatementExecutor } from '../sql/statement.js'
+
+/** The identity and the range of the change log. */
+export interface LogState {
+  readonly id: string
+  /** A reader that has read up to a number misses nothing if the number is at least the floor minus one. */
+  readonly floor: bigint
+  /** No event has a higher number. */
+  readonly last: bigint
+}
+
+const SELECT_STATE = sql`select "LogId" as id, "Floor"::text as floor, last_value::text as last from "ChangeLog", entity_event_sequence`
+
+/** Reads the state of the log. */
+export async function readLogState(executor: StatementExecutor): Promise<LogState> {
+  const [row] = await executor.query<{ readonly id: string; readonly floor: string; readonly last: string }>(
+    { text: SELECT_STATE.text, values: [] },
+    'generic',
+  )
+  if (!row) throw new Error('The table ChangeLog has no row')
+  return { id: row.id, floor: BigInt(row.floor), last: BigInt(row.last) }
+}

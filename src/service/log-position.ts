@@ -1,0 +1,112 @@
+import { type LogState, readLogState } from '../data/changes/log-state.js'
+import type { StatementExecutor } from '../data/sql/statement.js'
+import { fail } from '../errors/problem.js'
+import { getEntity } from '../model/model.js'
+import type { CursorSeal, PlanSeal } from '../query/cursor.js'
+import { type Expr, isNonNullLiteral, isRowColumn, type KeysetPosition, type Plan } from '../query/plan.js'
+import type { ServiceRoot } from './record-url.js'
+
+const EVENT = getEntity('EntityEvent')
+
+/** Returns true if a plan reads the change log itself, not groups of its events. */
+const readsLog = ({ entity, from }: Pick<Plan, 'entity' | 'from'>): boolean => entity === EVENT && !from
+
+/** Refuses a position (410, PositionGone) with the address at which a client begins anew. */
+export function failGone(option: string, serviceRoot: ServiceRoot | undefined): never {
+  return fail({
+    kind: 'PositionGone',
+    option,
+    ...(serviceRoot && { location: `${serviceRoot()}${EVENT.name}` }),
+  })
+}
+
+/**
+ * Returns true if a reader that has read up to `position` can continue: the log has reached it, and no deletion
+ * after it was dropped. The beginning of the log is always open.
+ */
+export const isPositionOpen = (position: bigint, { floor, last }: LogState): boolean =>
+  position <= 0n || (position >= floor - 1n && position <= last)
+
+/**
+ * Returns the number after which a filter reads the log, or undefined if it has no such term.
+ *   `EntityEventSequence ge 10 and ResourceName eq 'Media'` → 9
+ */
+export function readLogPosition(filter: Expr | undefined): bigint | undefined {
+  if (filter?.kind !== 'call') return undefined
+  const { fn, args } = filter
+  if (fn === 'and') return args.map(readLogPosition).find(position => position !== undefined)
+  const [left, right] = args
+  if (isNonNullLiteral(left) && isRowColumn(right)) {
+    if (fn === 'lt') return toPosition(right, left, 0n)
+    return fn === 'le' ? toPosition(right, left, 1n) : undefined
+  }
+  if (fn === 'gt') return toPosition(left, right, 0n)
+  return fn === 'ge' ? toPosition(left, right, 1n) : undefined
+}
+
+function toPosition(column: Expr | undefined, value: Expr | undefined, distance: bigint): bigint | undefined {
+  if (!isRowColumn(column) || column.scalar !== EVENT.key || !isNonNullLiteral(value)) return undefined
+  const text = String(value.value)
+  return /^-?\d+$/.test(text) ? BigInt(text) - distance : undefined
+}
+
+const isInLogOrder = ({ orderBy: [first] }: Pick<Plan, 'orderBy'>): boolean =>
+  isRowColumn(first?.expr) && first.expr.scalar === EVENT.key
+
+/**
+ * Returns a seal whose tokens carry the identity and the floor of the log. A token of another log is refused,
+ * and one whose next events were dropped in the meantime.
+ */
+function withLogState(
+  seal: PlanSeal,
+  { orderBy }: Plan,
+  state: LogState,
+  serviceRoot: ServiceRoot | undefined,
+): PlanSeal {
+  const isDescending = orderBy[0]?.descending ?? false
+  return {
+    seal: cursor => seal.seal({ ...cursor, log: { id: state.id, floor: String(state.floor) } }),
+    open: (token, option) => {
+      const cursor = seal.open(token, option)
+      const { log, after } = cursor
+      const isMissingNothing =
+        log?.floor === String(state.floor) ||
+        (isInLogOrder({ orderBy }) && (isDescending || isPositionOpen(BigInt(after[0] ?? 0), state)))
+      if (log?.id !== state.id || !isMissingNothing) failGone(option, serviceRoot)
+      return cursor
+    },
+  }
+}
+
+/** The seal of a plan's page tokens. */
+export interface PageSeal {
+  readonly seal: PlanSeal
+  /** To be called when a page is read: fails if events after its beginning were dropped meanwhile. */
+  confirm(after?: KeysetPosition): Promise<void>
+}
+
+/**
+ * Returns the seal of a plan's page tokens. Tokens of the change log are bound to the state of the log.
+ * @param position the number after which the first page reads the log
+ * @throws ProblemError PositionGone
+ */
+export async function openPageSeal(
+  reader: StatementExecutor,
+  seals: { readonly seal: CursorSeal },
+  plan: Plan,
+  position: bigint | undefined,
+  serviceRoot: ServiceRoot | undefined,
+): Promise<PageSeal> {
+  const seal = seals.seal(plan)
+  if (!readsLog(plan)) return { seal, confirm: async () => undefined }
+  const state = await readLogState(reader)
+  if (position !== undefined && !isPositionOpen(position, state)) failGone('$filter', serviceRoot)
+  const confirm = async (after?: KeysetPosition) => {
+    const { id, floor } = await readLogState(reader)
+    // The position in another order is not known, so that it counts as one before the floor.
+    const start = after ? (isInLogOrder(plan) ? BigInt(after[0] ?? 0) : 1n) : (position ?? 0n)
+    if (id !== state.id || (floor !== state.floor && start > 0n && start < floor - 1n))
+      failGone(after ? '$skiptoken' : '$filter', serviceRoot)
+  }
+  return { seal: withLogState(seal, plan, state, serviceRoot), confirm }
+}

@@ -156,7 +156,7 @@ export const SETTINGS = {
   jwtIssuer:     optional('JWT_ISSUER', anyText, 'The issuer (`iss`) that tokens must name.'),
   jwtAudience:   optional('JWT_AUDIENCE', anyText, 'The audience (`aud`) that tokens must name.'),
   maxTokenDays:  setting('MAX_TOKEN_DAYS', integer(1, 3650), 400, 'Maximum number of days until a token expires (`exp`).'),
-  jwksMaxAgeMs:  setting('JWKS_MAX_AGE_MS', integer(100, 86_400_000), 5 * MINUTE_MS, 'Maximum age of the key set before it is read again. A removed key is accepted no longer than this.'),
+  jwksMaxAgeMs:  setting('JWKS_MAX_AGE_MS', integer(100, 86_400_000), 5 * MINUTE_MS, 'Maximum age of the key set before it is read again. A removed key is accepted no longer than this, or up to a day while the key server cannot be reached.'),
   jwksCooldownMs: setting('JWKS_COOLDOWN_MS', integer(0, 3_600_000), 10_000, 'Minimum time between two reads of the key set on account of an unknown key.'),
   jwksTimeoutMs: setting('JWKS_TIMEOUT_MS', integer(50, 60_000), 3000, 'Maximum wait for the key server.'),
   tokenKey:      secret('TOKEN_KEY', secretText, 'Key of page tokens. Unset: derived from JWT_SECRET. Required with DATABASE_URL if only JWKS_URL is set.'),

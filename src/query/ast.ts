@@ -22,7 +22,6 @@ export interface Query {
   readonly top?: number
   readonly skip?: number
   readonly count?: boolean
-  /** Opaque token of the requested page. */
 }
 
 /** A named expression. */

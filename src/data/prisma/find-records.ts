@@ -1,15 +1,17 @@
 import type { Entity } from '../../model/model.js'
 import type { PlaceholderValues } from '../../query/placeholder.js'
-import { isTrue, type Plan } from '../../query/plan.js'
+import type { Plan } from '../../query/plan.js'
 import type { Representation } from '../../query/representation.js'
 import type { FoundRecord, RecordFinder } from '../sql/statement.js'
 import type { PrismaClient } from './client/client.js'
-import { type FindArgs, NotExpressibleError, toFindArgs, toWhere } from './find-args.js'
+import type { FieldReferences, PrismaWhere } from './condition.js'
+import { type FindArgs, toFilterWhere, toFindArgs } from './find-args.js'
+import { NotExpressibleError, notExpressible } from './not-expressible.js'
 import { type PrismaRecord, toCursorText, toRecordText, versionOf } from './record-json.js'
-import type { PrismaWhere } from './where.js'
 
 /** The part of a model's delegate that reads. */
 interface ReadDelegate {
+  readonly fields: Readonly<Record<string, unknown>>
   findMany(args: FindArgs): Promise<readonly PrismaRecord[]>
   count(args: { readonly where?: PrismaWhere }): Promise<number>
 }
@@ -20,6 +22,12 @@ const delegateOf = (client: ReadClient, { name }: Entity): ReadDelegate =>
   (client as unknown as Readonly<Record<string, ReadDelegate>>)[
     `${name[0]?.toLowerCase()}${name.slice(1)}`
   ] ?? failWithoutDelegate(name)
+
+/** Returns the references of a client to its fields. */
+export const fieldReferencesOf =
+  (client: ReadClient): FieldReferences =>
+  (entity, field) =>
+    delegateOf(client, entity).fields[field] ?? failWithoutDelegate(`${entity.name}.${field}`)
 
 function failWithoutDelegate(name: string): never {
   throw new Error(`Prisma has no model ${name}`)
@@ -35,10 +43,12 @@ export type ReadStatistics = ReadonlyMap<string, number>
  */
 export class PrismaRecordFinder implements RecordFinder {
   readonly #client: PrismaClient
+  readonly #fieldReferences: FieldReferences
   readonly #statistics = new Map<string, number>()
 
   constructor(client: PrismaClient) {
     this.#client = client
+    this.#fieldReferences = fieldReferencesOf(client)
   }
 
   get statistics(): ReadStatistics {
@@ -52,7 +62,9 @@ export class PrismaRecordFinder implements RecordFinder {
     parameters: PlaceholderValues,
     limit: number | undefined,
   ): Promise<readonly FoundRecord[] | undefined> {
-    const args = this.#translate(plan, () => toFindArgs(plan, representation, parameters, limit))
+    const args = this.#translate(plan, () =>
+      toFindArgs(plan, { representation, parameters, limit, fieldReferences: this.#fieldReferences }),
+    )
     if (!args) return undefined
     const records = await this.#findMany(plan, args)
     return records.map(record => ({
@@ -65,8 +77,9 @@ export class PrismaRecordFinder implements RecordFinder {
   /** Returns the number of records that the filter selects, or undefined if Prisma has no `where` for it. */
   async countRecords(plan: Plan): Promise<number | undefined> {
     const args = this.#translate(plan, () => {
-      if (plan.from) throw new NotExpressibleError('$apply')
-      return plan.filter && !isTrue(plan.filter) ? { where: toWhere(plan.filter, plan.row, []) } : {}
+      if (plan.from) notExpressible('$apply')
+      const where = toFilterWhere(plan, { parameters: [], fieldReferences: this.#fieldReferences })
+      return where ? { where } : {}
     })
     return args && delegateOf(this.#client, plan.entity).count(args)
   }

@@ -5,8 +5,9 @@ import { getEntity } from '../../model/model.js'
 import type { Query } from '../../query/ast.js'
 import { bind } from '../../query/bind.js'
 import type { QueryLimits } from '../../query/limits.js'
-import { Prisma } from './client/client.js'
+import { Prisma, type PrismaClient } from './client/client.js'
 import { type FindArgs, toFindArgs } from './find-args.js'
+import { fieldReferencesOf } from './find-records.js'
 import { maskRecord, type PrismaRecord } from './record-json.js'
 
 /**
@@ -25,7 +26,12 @@ export const createPageExtension = (limits: QueryLimits, policy: DisclosurePolic
         async findPage<T>(this: T, query: Query, actor: Actor): Promise<readonly PrismaRecord[]> {
           const context = Prisma.getExtensionContext(this) as unknown as ModelContext // as Prisma documents it
           const plan = authorize(bind(query, getEntity(context.$name), limits), actor, policy)
-          const args = toFindArgs(plan, SCRIPT_REPRESENTATION, [], plan.top)
+          const args = toFindArgs(plan, {
+            representation: SCRIPT_REPRESENTATION,
+            parameters: [],
+            limit: plan.top,
+            fieldReferences: fieldReferencesOf(context.$parent),
+          })
           const records = await context.findMany(args)
           return records.map(record => maskRecord(plan, record))
         },
@@ -35,6 +41,7 @@ export const createPageExtension = (limits: QueryLimits, policy: DisclosurePolic
 
 interface ModelContext {
   readonly $name: string
+  readonly $parent: PrismaClient
   findMany(args: FindArgs): Promise<readonly PrismaRecord[]>
 }
 

@@ -4,6 +4,7 @@ import { type Expansion, type Expr, isFalse, type OrderByTerm, type Plan } from 
 import type { Representation } from '../../query/representation.js'
 import { evaluateCondition } from './evaluate.js'
 import { isCounted } from './find-args.js'
+import { countedNavigationOf } from './order-by.js'
 import { type RecordLayout, toRecordLayout } from './record-layout.js'
 
 /** A record as Prisma returns it: fields, related records, and `_count`. */
@@ -133,8 +134,7 @@ function toExpansionMembers(
   const { navigation, as: name = navigation.name, form, plan } = expansion
   const toText = (related: PrismaRecord) => toRecordText(plan, representation, related)
   const count = () => {
-    const counts = record['_count'] as Readonly<Record<string, number>> // asked for by toFindArgs
-    const text = String(counts[navigation.name] ?? 0)
+    const text = String(countsOf(record)[navigation.name] ?? 0)
     return [
       name + representation.countSuffix,
       representation.numbersAsText ? JSON.stringify(text) : text,
@@ -177,11 +177,16 @@ function toPointText({ Longitude, Latitude }: PrismaRecord): string {
 
 /** Returns the cursor of a record: a JSON array of the order values in PostgreSQL's text format. */
 export const toCursorText = (orderBy: readonly OrderByTerm[], record: PrismaRecord): string =>
-  JSON.stringify(
-    orderBy.map(({ expr }) =>
-      expr.kind === 'column' ? toPostgresText(expr.scalar, record[expr.scalar.name]) : null,
-    ),
-  )
+  JSON.stringify(orderBy.map(({ expr }) => toCursorValue(expr, record)))
+
+function toCursorValue(expr: Expr, record: PrismaRecord): string | null {
+  const counted = countedNavigationOf(expr)
+  if (counted !== undefined) return String(countsOf(record)[counted] ?? 0)
+  return expr.kind === 'column' ? toPostgresText(expr.scalar, record[expr.scalar.name]) : null
+}
+
+/** The numbers of related records, if toFindArgs asked for them. */
+const countsOf = (record: PrismaRecord) => record['_count'] as Readonly<Record<string, number>>
 
 function toPostgresText({ type }: Scalar, value: unknown): string | null {
   if (value === null || value === undefined) return null

@@ -1,223 +1,288 @@
-import type { Navigation, Scalar } from '../../model/model.js'
-import type { Value } from '../../query/ast.js'
-import { type ColumnSource, type Expr, isNull, predicate, type RowName } from '../../query/plan.js'
-import { escapeLike } from '../sql/columns.js'
+import { getEntity } from '../../model/model.js'
+import { type CallExpr, type ColumnExpr, type Expr, FALSE, nullLiteral, predicate } from '../../query/plan.js'
+import { COMMUTATORS, type ComparisonOperator, isComparisonOperator } from '../sql/comparison.js'
+import { literalsCompare, orderHolds } from './column-value.js'
 import {
-  COMMUTATORS,
-  type ComparisonOperator,
-  isComparisonOperator,
-  isOrderingOperator,
-  NEGATORS,
-} from '../sql/comparison.js'
+  atSource,
+  compareColumns,
+  compareWithLiteral,
+  hasWhere,
+  inLiterals,
+  isNullWhere,
+  isTextFunction,
+  type TextFunction,
+  textWhere,
+  withoutSource,
+} from './column-where.js'
+import {
+  allWhere,
+  anyWhere,
+  MATCH_ALL,
+  MATCH_NONE,
+  type PrismaWhere,
+  type Truth,
+  type WhereScope,
+} from './condition.js'
+import { complement, type ElementSet, toElementSet } from './element-set.js'
+import { notExpressible, reasonOf } from './not-expressible.js'
+import { isTwoValued, withoutOuterConditions } from './outer-conditions.js'
 
-/** A Prisma `where`. */
-export type PrismaWhere = { readonly [name: string]: unknown }
-
-const MATCH_ALL: PrismaWhere = { AND: [] }
-const MATCH_NONE: PrismaWhere = { OR: [] }
-
-const PRISMA_OPERATORS: Readonly<Record<ComparisonOperator, string>> = {
-  eq: 'equals',
-  ne: 'not',
-  gt: 'gt',
-  ge: 'gte',
-  lt: 'lt',
-  le: 'lte',
-}
-const PRISMA_TEXT_OPERATORS = {
-  contains: 'contains',
-  startswith: 'startsWith',
-  endswith: 'endsWith',
-} as const
+type LambdaExpr = Expr & { readonly kind: 'lambda' }
 
 /**
- * Returns the Prisma `where` of a condition on the records of `row`, or undefined if Prisma cannot express
- * it.
+ * Returns the `where` of the records for which a condition is true.
+ * @throws NotExpressibleError if Prisma cannot express it
  */
-export function toPrismaWhere(expr: Expr, row: RowName, negated = false): PrismaWhere | undefined {
+export const toPrismaWhere = (expr: Expr, scope: WhereScope): PrismaWhere =>
+  whereOf(withoutOuterConditions(expr), true, scope)
+
+/** Returns the `where` of the records for which a condition is true, false or null. */
+function whereOf(expr: Expr, truth: Truth, scope: WhereScope): PrismaWhere {
   switch (expr.kind) {
     case 'literal':
-      return expr.value !== null && expr.value !== negated ? MATCH_ALL : MATCH_NONE
+      return expr.value === truth ? MATCH_ALL : MATCH_NONE
+    case 'column':
+      return truth === null
+        ? isNullWhere(expr, scope)
+        : atSource(expr.source, scope, { [expr.scalar.name]: { equals: truth } })
     case 'lambda':
-      return expr.over.kind === 'records' ? recordsWhere(expr, row, negated) : valuesWhere(expr, row, negated)
+      if (truth === null) return MATCH_NONE
+      return expr.over.kind === 'values' ? valuesWhere(expr, truth, scope) : recordsWhere(expr, truth, scope)
     case 'call':
-      return callWhere(expr, row, negated)
-    default:
-      return undefined
-  }
-}
-
-function callWhere(expr: Expr & { kind: 'call' }, row: RowName, negated: boolean): PrismaWhere | undefined {
-  const { fn } = expr
-  const [left, right] = expr.args
-  if (!left) return undefined
-  if (right && isComparisonOperator(fn)) return comparisonWhere(fn, left, right, row, negated) ?? comparisonWhere(COMMUTATORS[fn], right, left, row, negated)
-  switch (fn) {
-    case 'and':
-    case 'or': {
-      const terms = expr.args.map(a => toPrismaWhere(a, row, negated))
-      return terms.every(t => t !== undefined) ? combine((fn === 'and') !== negated ? 'AND' : 'OR', terms) : undefined
+      return callWhere(expr, truth, scope)
+    case 'nullUnless': {
+      const found = allWhere(whereOf(expr.when, true, scope), whereOf(expr.value, truth, scope))
+      return truth === null ? anyWhere(found, notTrueWhere(expr.when, scope)) : found
     }
-    case 'not':
-      return toPrismaWhere(left, row, !negated)
-    case 'in':
-      return right?.kind === 'list' ? toPrismaWhere(predicate('or', ...right.items.map(i => predicate('eq', left, i))), row, negated) : undefined
-    case 'contains': case 'startswith': case 'endswith':
-      return right && textWhere(fn, left, right, row, negated)
     default:
-      return undefined
+      return notExpressible(reasonOf(expr))
   }
-} // biome-ignore format: one case a group
-
-/** Constants are folded: inside a list Prisma drops an empty `AND` or `OR`. */
-function combine(operator: 'AND' | 'OR', terms: readonly PrismaWhere[]): PrismaWhere {
-  const [decides, changesNothing] = operator === 'AND' ? [MATCH_NONE, MATCH_ALL] : [MATCH_ALL, MATCH_NONE]
-  if (terms.includes(decides)) return decides
-  const open = terms.filter(t => t !== changesNothing)
-  return open.length === 0 ? changesNothing : { [operator]: open }
 }
 
-/** Returns the `where` of a column of the row itself, or of a record that a relation leads to. */
-function atSource(source: ColumnSource, row: RowName, where: PrismaWhere): PrismaWhere | undefined {
-  if (source.kind === 'key') return undefined
-  if (source.kind === 'row') return source.row === row ? where : undefined
-  return source.navigation.relation && !source.navigation.collection
-    ? atSource(source.from, row, { [source.navigation.name]: { is: where } })
-    : undefined
+/** Returns the `where` of the records for which a condition is false or null. */
+const notTrueWhere = (expr: Expr, scope: WhereScope): PrismaWhere =>
+  isTwoValued(expr)
+    ? whereOf(expr, false, scope)
+    : anyWhere(whereOf(expr, false, scope), whereOf(expr, null, scope))
+
+function callWhere(call: CallExpr, truth: Truth, scope: WhereScope): PrismaWhere {
+  const { fn, args } = call
+  const [left, right] = args
+  if (!left) return notExpressible(`the function ${fn}`)
+  if (fn === 'and' || fn === 'or') return junctionWhere(fn, args, truth, scope)
+  if (fn === 'not') return whereOf(left, truth === null ? null : !truth, scope)
+  const masked = args.find(arg => arg.kind === 'nullUnless')
+  if (masked) return maskedWhere(call, masked, truth, scope)
+  if (right && isComparisonOperator(fn)) return comparisonWhere(fn, left, right, truth, scope)
+  if (right && fn === 'in') return inWhere(left, right, truth, scope)
+  if (right && isTextFunction(fn)) return textCallWhere(fn, left, right, truth, scope)
+  return notExpressible(`the function ${fn}`)
+}
+
+/** `and` is false if one term is, `or` is true if one term is; otherwise a null term makes them null. */
+function junctionWhere(
+  fn: 'and' | 'or',
+  args: readonly Expr[],
+  truth: Truth,
+  scope: WhereScope,
+): PrismaWhere {
+  const decisive = fn === 'or'
+  const where = (arg: Expr, result: Truth) => whereOf(arg, result, scope)
+  if (truth === decisive) return anyWhere(...args.map(arg => where(arg, truth)))
+  if (truth !== null) return allWhere(...args.map(arg => where(arg, truth)))
+  const open = args.filter(arg => !isTwoValued(arg))
+  if (open.length === 0) return MATCH_NONE
+  const undecided = args.map(arg => anyWhere(where(arg, !decisive), where(arg, null)))
+  return allWhere(anyWhere(...open.map(arg => where(arg, null))), ...undecided)
+}
+
+/** Distinguishes the records that hide a value from the reader: there it is null. */
+function maskedWhere(
+  call: CallExpr,
+  masked: Expr & { readonly kind: 'nullUnless' },
+  truth: Truth,
+  scope: WhereScope,
+): PrismaWhere {
+  const withArgument = (value: Expr): Expr => ({
+    ...call,
+    args: call.args.map(arg => (arg === masked ? value : arg)),
+  })
+  const { when, value } = masked
+  if (value.kind !== 'column' || value.scalar.collection)
+    return notExpressible('a computed value that some records hide')
+  return anyWhere(
+    allWhere(whereOf(when, true, scope), whereOf(withArgument(value), truth, scope)),
+    allWhere(notTrueWhere(when, scope), whereOf(withArgument(nullLiteral(value.scalar.type)), truth, scope)),
+  )
 }
 
 function comparisonWhere(
   fn: ComparisonOperator,
   left: Expr,
   right: Expr,
-  row: RowName,
-  negated: boolean,
-): PrismaWhere | undefined {
-  if (
-    left.kind !== 'column' ||
-    left.scalar.collection ||
-    right.kind !== 'literal' ||
-    left.source.kind !== 'row'
-  )
-    return undefined
-  const value = toPrismaValue(left.scalar, right)
-  if (value === undefined || (isOrderingOperator(fn) && left.scalar.type === 'Boolean')) return undefined
-  const test =
-    value === null ? nullTest(fn, left.scalar, negated) : valueTest(fn, left.scalar, value, negated)
-  return atSource(left.source, row, test)
-}
-
-/** A point is null if one of its coordinates is null. Prisma distinguishes JSON null from a null column. */
-const WITHOUT_POSITION: PrismaWhere = { OR: [{ Longitude: null }, { Latitude: null }] }
-const WITH_POSITION: PrismaWhere = { AND: [{ Longitude: { not: null } }, { Latitude: { not: null } }] }
-
-/** A comparison with null is false in OData, so its complement holds for every record. */
-function nullTest(fn: ComparisonOperator, { name, type, nullable }: Scalar, negated: boolean): PrismaWhere {
-  if (isOrderingOperator(fn)) return negated ? MATCH_ALL : MATCH_NONE
-  const asked = negated ? NEGATORS[fn] : fn
-  if (type === 'GeographyPoint') return asked === 'eq' ? WITHOUT_POSITION : WITH_POSITION
-  if (!nullable) return asked === 'ne' ? MATCH_ALL : MATCH_NONE
-  return { [name]: { [PRISMA_OPERATORS[asked]]: null } }
-}
-
-function valueTest(
-  fn: ComparisonOperator,
-  { name, nullable }: Scalar,
-  value: Value | bigint,
-  negated: boolean,
+  truth: Truth,
+  scope: WhereScope,
 ): PrismaWhere {
-  const asked = negated ? NEGATORS[fn] : fn
-  const test = { [name]: { [PRISMA_OPERATORS[asked]]: value } }
-  const holdsForNull = nullable && (asked === 'ne' || (negated && isOrderingOperator(fn)))
-  return holdsForNull ? { OR: [test, { [name]: null }] } : test
+  if (left.type === 'Boolean' && right.type === 'Boolean') return booleansWhere(fn, left, right, truth, scope)
+  // A field or a number of records comes first.
+  if (right.kind === 'count' || (left.kind === 'literal' && isPlainColumn(right)))
+    return orderedComparisonWhere(COMMUTATORS[fn], right, left, truth, scope)
+  return orderedComparisonWhere(fn, left, right, truth, scope)
 }
 
-/** Undefined: Prisma cannot take the value exactly. */
-function toPrismaValue(
-  { type }: Scalar,
-  { value, type: literal }: Expr & { kind: 'literal' },
-): Value | bigint | undefined {
-  if (value === null) return null
-  // A wider literal is compared in its own type, which only SQL can do.
-  if (literal !== type || type === 'GeographyPoint') return undefined
-  switch (type) {
-    case 'Int64':
-      return BigInt(String(value))
-    case 'Date':
-      return `${value}T00:00:00.000Z`
-    case 'DateTimeOffset':
-      // A JavaScript date holds milliseconds.
-      return /\.\d{4,}/.test(String(value)) ? undefined : value
-    default:
-      return value
-  }
-}
-
-function textWhere(
-  fn: keyof typeof PRISMA_TEXT_OPERATORS,
+function orderedComparisonWhere(
+  fn: ComparisonOperator,
   left: Expr,
   right: Expr,
-  row: RowName,
-  negated: boolean,
-): PrismaWhere | undefined {
-  if (
-    left.kind !== 'column' ||
-    left.scalar.type !== 'String' ||
-    left.scalar.collection ||
-    right.kind !== 'literal'
+  truth: Truth,
+  scope: WhereScope,
+): PrismaWhere {
+  if (left.kind === 'count') return countWhere(fn, left, right, truth, scope)
+  if (isPlainColumn(left)) {
+    if (right.kind === 'literal') return compareWithLiteral(fn, left, right, truth, scope)
+    return isPlainColumn(right)
+      ? compareColumns(fn, left, right, truth, scope)
+      : notExpressible(reasonOf(right))
+  }
+  if (left.kind !== 'literal' || right.kind !== 'literal')
+    return notExpressible(reasonOf(left.kind === 'literal' ? right : left))
+  return truth !== null && literalsCompare(fn, left, right) === truth ? MATCH_ALL : MATCH_NONE
+}
+
+const isPlainColumn = (expr: Expr): expr is ColumnExpr => expr.kind === 'column' && !expr.scalar.collection
+
+const TRUTHS: readonly Truth[] = [true, false, null]
+
+/** Compares conditions by the pairs of results for which the comparison holds. False is below true. */
+function booleansWhere(
+  fn: ComparisonOperator,
+  left: Expr,
+  right: Expr,
+  truth: Truth,
+  scope: WhereScope,
+): PrismaWhere {
+  if (truth === null) return MATCH_NONE
+  const pairs = TRUTHS.flatMap(a => TRUTHS.map(b => [a, b] as const)).filter(
+    ([a, b]) =>
+      orderHolds(fn, a === null || b === null ? undefined : Number(a) - Number(b), a === b) === truth,
   )
-    return undefined
-  // For null the condition and its negation are null.
-  if (isNull(right)) return MATCH_NONE
-  // Prisma passes the text to LIKE as it is.
-  const test = { [left.scalar.name]: { [PRISMA_TEXT_OPERATORS[fn]]: escapeLike(String(right.value)) } }
-  return atSource(
-    left.source,
-    row,
-    negated ? { AND: [{ NOT: test }, { [left.scalar.name]: { not: null } }] } : test,
+  return anyWhere(
+    ...pairs.map(([a, b]) => {
+      // The side that decides is translated first: the other may not be expressible where it does not matter.
+      const first = left.kind === 'literal' ? whereOf(left, a, scope) : whereOf(right, b, scope)
+      if (first === MATCH_NONE) return MATCH_NONE
+      return allWhere(first, left.kind === 'literal' ? whereOf(right, b, scope) : whereOf(left, a, scope))
+    }),
   )
 }
 
+function inWhere(left: Expr, right: Expr, truth: Truth, scope: WhereScope): PrismaWhere {
+  if (right.kind === 'list') {
+    const literals = right.items.filter(item => item.kind === 'literal')
+    if (isPlainColumn(left) && left.type !== 'Boolean' && literals.length === right.items.length)
+      return inLiterals(left, literals, truth, scope)
+    const [first, ...others] = right.items.map(item => predicate('eq', left, item))
+    return whereOf(first ? predicate('or', first, ...others) : FALSE, truth, scope)
+  }
+  if (right.kind !== 'column' || left.kind !== 'literal')
+    return notExpressible('in with a field and a collection')
+  const texts = new Set(left.value === null ? [] : [String(left.value)])
+  return truth === null ? MATCH_NONE : hasWhere(right, { complement: false, texts }, truth, scope)
+}
+
+function textCallWhere(
+  fn: TextFunction,
+  left: Expr,
+  right: Expr,
+  truth: Truth,
+  scope: WhereScope,
+): PrismaWhere {
+  if ([left, right].some(arg => arg.kind === 'literal' && arg.value === null))
+    return truth === null ? MATCH_ALL : MATCH_NONE
+  if (right.kind !== 'literal')
+    return notExpressible(right.kind === 'column' ? `${fn} with two fields` : reasonOf(right))
+  if (isPlainColumn(left)) return textWhere(fn, left, String(right.value), truth, scope)
+  return notExpressible(left.kind === 'literal' ? `${fn} of a literal` : reasonOf(left))
+}
+
+/** Returns the `where` of `any` or `all` over the values of a collection. */
 function valuesWhere(
-  { quantifier, over, body, row: element }: Expr & { kind: 'lambda' },
-  row: RowName,
-  negated: boolean,
-): PrismaWhere | undefined {
-  if (quantifier !== 'any' || over.kind !== 'values') return undefined
-  const { name } = over.scalar
-  if (!body) return atSource(over.source, row, { [name]: { isEmpty: negated } })
-  const [left, right] = body.kind === 'call' && body.fn === 'eq' ? body.args : []
-  if (left?.kind !== 'element' || left.row !== element || right?.kind !== 'literal' || right.value === null)
-    return undefined
-  const has = { [name]: { has: right.value } }
-  return atSource(over.source, row, negated ? { NOT: has } : has)
+  { quantifier, over, body, row }: LambdaExpr,
+  truth: boolean,
+  scope: WhereScope,
+): PrismaWhere {
+  if (over.kind !== 'values') return notExpressible('a lambda')
+  const column: ColumnExpr = {
+    kind: 'column',
+    scalar: over.scalar,
+    source: over.source,
+    type: 'Collection(String)',
+  }
+  const matching: ElementSet = body ? toElementSet(body, row, true) : { complement: true, texts: new Set() }
+  return quantifier === 'any'
+    ? hasWhere(column, matching, truth, scope)
+    : hasWhere(column, complement(matching), !truth, scope)
 }
 
 /**
- * Translates a quantifier over related records. `all` means that no record has a predicate that is not true.
- * Prisma can express that only if the predicate is never null.
+ * Returns the `where` of `any` or `all` over related records. `all` means that no record has a condition that
+ * is false or null.
  */
-function recordsWhere(
-  { quantifier, over, row: inner, body }: Expr & { kind: 'lambda' },
-  row: RowName,
-  negated: boolean,
-): PrismaWhere | undefined {
-  if (over.kind !== 'records' || !over.navigation.relation) return undefined
-  const where = body ? toPrismaWhere(body, inner, quantifier === 'all') : MATCH_ALL
-  if (!where || (quantifier === 'all' && body && !isTwoValued(body))) return undefined
-  return atSource(over.source, row, {
-    [over.navigation.name]: { [relationTest(over.navigation, (quantifier === 'any') !== negated)]: where },
-  })
+function recordsWhere(lambda: LambdaExpr, truth: boolean, scope: WhereScope): PrismaWhere {
+  const { quantifier, over, row, body } = lambda
+  if (over.kind !== 'records') return notExpressible('the previous record')
+  const { navigation, source } = over
+  if (!navigation.relation) return notExpressible('navigation by a reference without a foreign key')
+  const inner = { ...scope, entity: getEntity(navigation.target), row }
+  const needsRecord = (quantifier === 'any') === truth
+  if (!navigation.collection) return singleRecordWhere(lambda, navigation.name, truth, scope, inner)
+  const where = bodyWhere(body, quantifier === 'any', inner)
+  if (where === MATCH_NONE) return needsRecord ? MATCH_NONE : MATCH_ALL
+  const found = atSource(source, scope, { [navigation.name]: { [needsRecord ? 'some' : 'none']: where } })
+  return needsRecord ? found : anyWhere(withoutSource(source, scope), found)
 }
 
-const relationTest = ({ collection }: Navigation, some: boolean) =>
-  collection ? (some ? 'some' : 'none') : some ? 'is' : 'isNot'
+/** Returns the `where` of the records for which a condition is true, or is not. Without condition it is true. */
+function bodyWhere(body: Expr | undefined, isTrue: boolean, scope: WhereScope): PrismaWhere {
+  if (!body) return isTrue ? MATCH_ALL : MATCH_NONE
+  return isTrue ? whereOf(body, true, scope) : notTrueWhere(body, scope)
+}
 
-/** Returns true if a condition is never null. Comparisons are never null. */
-function isTwoValued(expr: Expr): boolean {
-  if (expr.kind === 'lambda') return true
-  if (expr.kind !== 'call') return expr.kind === 'literal' && expr.value !== null
-  return expr.fn === 'and' || expr.fn === 'or' || expr.fn === 'not'
-    ? expr.args.every(isTwoValued)
-    : isComparisonOperator(expr.fn) || expr.fn === 'in'
+/** `isNot` would leave out records where the condition is null, so the missing record is asked for itself. */
+function singleRecordWhere(
+  { quantifier, over: { source }, body }: LambdaExpr,
+  name: string,
+  truth: boolean,
+  scope: WhereScope,
+  inner: WhereScope,
+): PrismaWhere {
+  const where = bodyWhere(body, truth, inner)
+  const found = where === MATCH_NONE ? MATCH_NONE : atSource(source, scope, { [name]: { is: where } })
+  if ((quantifier === 'any') === truth) return found
+  return anyWhere(withoutSource(source, scope), atSource(source, scope, { [name]: { is: null } }), found)
+}
+
+/** Returns the `where` of a number of related records. Prisma can only tell none from some. */
+function countWhere(
+  fn: ComparisonOperator,
+  { over, row, filter }: Expr & { readonly kind: 'count' },
+  right: Expr,
+  truth: Truth,
+  scope: WhereScope,
+): PrismaWhere {
+  if (truth === null) return MATCH_NONE
+  const limit = right.kind === 'literal' ? Number(right.value ?? Number.NaN) : Number.NaN
+  const [none, one, many] = [0, 1, 2].map(count => orderHolds(fn, count - limit, count === limit))
+  if (Number.isNaN(limit) || one !== many || (limit > 1 && none === one))
+    return notExpressible('$count in an expression')
+  if (none === one) return none === truth ? MATCH_ALL : MATCH_NONE
+  const any: LambdaExpr = {
+    kind: 'lambda',
+    quantifier: 'any',
+    over,
+    row,
+    type: 'Boolean',
+    ...(filter && { body: filter }),
+  }
+  return whereOf(any, one === truth, scope)
 }

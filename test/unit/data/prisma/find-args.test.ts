@@ -103,11 +103,13 @@ const QUERIES: readonly (readonly [number: number, options: string, entity?: str
 
 const READ_BY_SQL = new Set([7, 13, 14, 15, 16, 17, 19, 21, 25, 26, 40])
 
+const NAMED_QUERIES = QUERIES.map(([number, options, entity = 'Property']) => ({ number, options, entity }))
+
 /** Query 18 orders by the address, which some records hide from the public. */
 const isMaskedOrder = (number: number, { audience }: Actor) => number === 18 && audience === 'public'
 
 describe.each(ACTORS)('to $audience', actor => {
-  test.each(QUERIES)('front-end query %i: %s', (number, options, entity = 'Property') => {
+  test.each(NAMED_QUERIES)('front-end query $number: $options', ({ number, options, entity }) => {
     const reason = reasonAgainst(toPlan(entity, encodeURI(options), actor))
     if (READ_BY_SQL.has(number) || isMaskedOrder(number, actor)) expect(reason).toBeDefined()
     else expect(reason).toBeUndefined()

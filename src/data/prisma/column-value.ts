@@ -8,7 +8,7 @@ import { notExpressible } from './not-expressible.js'
  * A literal among the values of a column: the value itself, the next lower value of the column, or a position
  * beyond all of them.
  */
-export type ColumnValue =
+export type LiteralPosition =
   | { readonly kind: 'exact' | 'between'; readonly value: string | number | bigint | boolean }
   | { readonly kind: 'above' | 'below' }
 
@@ -26,7 +26,7 @@ const NUMERIC_TYPES: ReadonlySet<string> = new Set(['Int32', 'Int64', 'Decimal',
  *   `DaysOnMarket lt 7.5` → between 7 and 8; `DaysOnMarket lt 9999999999` → above
  * @throws NotExpressibleError for a value that the comparison would round
  */
-export function toColumnValue(scalar: Scalar, literal: LiteralExpr): ColumnValue {
+export function toColumnValue(scalar: Scalar, literal: LiteralExpr): LiteralPosition {
   const { type } = scalar
   const text = String(literal.value)
   if (NUMERIC_TYPES.has(type) && NUMERIC_TYPES.has(literal.type)) return toNumber(scalar, literal, text)
@@ -51,7 +51,7 @@ export function toColumnValue(scalar: Scalar, literal: LiteralExpr): ColumnValue
 const checkYear = (text: string): string =>
   /^\d{4}-/.test(text) ? text : notExpressible('a year that does not have four digits')
 
-function toNumber({ type, precision }: Scalar, literal: LiteralExpr, text: string): ColumnValue {
+function toNumber({ type, precision }: Scalar, literal: LiteralExpr, text: string): LiteralPosition {
   const isDouble = literal.type === 'Double'
   if (isDouble && !Number.isFinite(Number(text))) return notExpressible(`the number ${text}`)
   const number = new Prisma.Decimal(text)
@@ -64,7 +64,7 @@ function toNumber({ type, precision }: Scalar, literal: LiteralExpr, text: strin
   return toInteger(number, type === 'Int32' ? 'Int32' : 'Int64')
 }
 
-function toInteger(number: Prisma.Decimal, type: 'Int32' | 'Int64'): ColumnValue {
+function toInteger(number: Prisma.Decimal, type: 'Int32' | 'Int64'): LiteralPosition {
   const floor = BigInt(number.floor().toFixed())
   const { min, max } = INTEGER_RANGES[type]
   if (floor > max) return { kind: 'above' }

@@ -18,7 +18,7 @@ import {
 import { isComparisonOperator } from '../sql/comparison.js'
 import { notExpressible } from './not-expressible.js'
 
-type LambdaExpr = Expr & { readonly kind: 'lambda' }
+export type LambdaExpr = Expr & { readonly kind: 'lambda' }
 
 /** Each outer condition doubles the size of the result. */
 const MAX_OUTER_CONDITIONS = 4

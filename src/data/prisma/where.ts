@@ -25,9 +25,7 @@ import {
 } from './condition.js'
 import { complement, type ElementSet, toElementSet } from './element-set.js'
 import { notExpressible, reasonOf } from './not-expressible.js'
-import { isTwoValued, withoutOuterConditions } from './outer-conditions.js'
-
-type LambdaExpr = Expr & { readonly kind: 'lambda' }
+import { isTwoValued, type LambdaExpr, withoutOuterConditions } from './outer-conditions.js'
 
 /**
  * Returns the `where` of the records for which a condition is true.

@@ -26,7 +26,7 @@ export interface FindArgs {
 
 export type PrismaSelect = { readonly [name: string]: true | FindArgs | { readonly select: object } }
 
-/** What arguments depend on besides the plan. */
+/** The inputs of the arguments besides the plan. */
 export interface FindOptions {
   readonly representation: Representation
   /** The values of the request, in place of the plan's placeholders. */

@@ -246,7 +246,7 @@ function bodyWhere(body: Expr | undefined, isTrue: boolean, scope: WhereScope): 
   return isTrue ? whereOf(body, true, scope) : notTrueWhere(body, scope)
 }
 
-/** `isNot` would leave out records where the condition is null, so the missing record is asked for itself. */
+/** The negation of `is` would leave out records where the condition is null, so the missing record is asked for itself. */
 function singleRecordWhere(
   { quantifier, over: { source }, body }: LambdaExpr,
   name: string,

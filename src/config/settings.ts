@@ -200,6 +200,7 @@ export const SETTINGS = {
   poolWaitMs:    setting('POOL_WAIT_MS', integer(50, 60_000), 5000, 'Maximum wait for a connection; after it 503.'),
   statementTimeoutMs: setting('STATEMENT_TIMEOUT_MS', integer(50, 600_000), 15_000, 'Maximum duration of one SQL statement; after it 503.'),
   shutdownTimeoutMs: setting('SHUTDOWN_TIMEOUT_MS', integer(0, 600_000), 10_000, 'Time that running requests have to finish after SIGTERM.'),
+  logKeepDays:   setting('LOG_KEEP_DAYS', integer(1, 36_500), 90, 'Age in days of the events that `npm run prune` drops. The last event of an existing record is never dropped.'),
   logLevel:      setting('LOG_LEVEL', oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info', 'Minimum log level.'),
 } as const
 

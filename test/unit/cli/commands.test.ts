@@ -26,7 +26,7 @@ const run = (file: string, args: readonly string[], databaseUrl = NOWHERE): Prom
     )
   })
 
-const COMMANDS = ['token', 'import', 'seed', 'migrate', 'studio', 'schema'].map(
+const COMMANDS = ['token', 'import', 'seed', 'migrate', 'prune', 'studio', 'schema'].map(
   name => [name, `src/cli/${name}.ts`] as const,
 )
 
@@ -44,7 +44,7 @@ describe('the arguments of a command', () => {
     },
   )
 
-  test.each(['seed', 'migrate', 'studio', 'schema'])(
+  test.each(['seed', 'migrate', 'prune', 'studio', 'schema'])(
     '%s: a word without an option is refused',
     async name => {
       const { code, out, err } = await run(`src/cli/${name}.ts`, ['production'])
@@ -79,6 +79,7 @@ describe('a database that cannot be reached', () => {
 
   test.each([
     ['migrate', []],
+    ['prune', []],
     ['seed', ['--listings', '1']],
     ['import', ['package.json']],
     ['studio', []],

@@ -1,0 +1,26 @@
+import { readSettings } from '../config/config.js'
+import { pruneLog } from '../data/changes/prune.js'
+import { openDatabase } from '../data/database.js'
+import { parseCommandLine, runCommand } from './command.js'
+
+// npm run prune: drops old events of the change log and prints their number.
+
+const USAGE = 'usage: npm run prune (drops events older than LOG_KEEP_DAYS)'
+const DAY_MS = 86_400_000
+
+async function main(): Promise<void> {
+  parseCommandLine(USAGE, {})
+  const settings = readSettings(process.env)
+  const database = await openDatabase(settings, 'command')
+  try {
+    const cutoff = new Date(Date.now() - settings.logKeepDays * DAY_MS)
+    const { compacted, deletions } = await pruneLog(database, cutoff)
+    process.stdout.write(
+      `dropped ${compacted} events before the last one of their record, and ${deletions} of deleted records, all before ${cutoff.toISOString()}\n`,
+    )
+  } finally {
+    await database.close()
+  }
+}
+
+runCommand(main)

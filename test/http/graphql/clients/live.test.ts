@@ -243,6 +243,6 @@ describe('live updates', () => {
 
   test('a number that the log has not reached ends an event stream', async () => {
     const changes = eventStream.followChanges(app.base, getToken, 9_000_000_000_000)
-    await expect(changes.next()).rejects.toThrow('since')
+    await expect(changes.next()).rejects.toThrow('log')
   })
 })

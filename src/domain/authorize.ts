@@ -22,7 +22,7 @@ import type { Actor } from './actor.js'
 import { type DisclosurePolicy, isFieldReadable, isRecordVisible, staysWithinListing } from './visibility.js'
 
 /**
- * Adds the actor's permissions to every part of a plan, for both adapters (decisions 6):
+ * Adds the actor's permissions to every part of a plan, for both adapters:
  * - Records that the actor cannot see are filtered out.
  * - If the filter uses a restricted field anywhere, records whose field the actor cannot read are filtered out.
  * - An order sees null in place of a restricted value.

@@ -88,7 +88,7 @@ class BodyReader {
   ) {}
 
   /**
-   * Reads one member of the body. Ignores control information and fields that the service sets (decisions 4).
+   * Reads one member of the body. Ignores control information and fields that the service sets.
    */
   readMember(name: string, json: JsonValue): void {
     if (this.#faults.length >= MAX_FAULTS) return
@@ -172,7 +172,7 @@ class BodyReader {
 
   /**
    * Sets ChangedByMemberKey to the member of the token. A token that may write any listing may name another
-   * member (decisions 4).
+   * member.
    */
   #setChangedBy(): void {
     const { name } = CHANGED_BY

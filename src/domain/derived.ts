@@ -47,7 +47,7 @@ export function draftFields(key: string, system: string, now: Date): Values {
 }
 
 /**
- * Returns the fields that the service sets because of a write (decisions 3). The database sets
+ * Returns the fields that the service sets because of a write. The database sets
  * ModificationTimestamp.
  */
 export const assignmentsOf = (shape: WriteShape): readonly Assignment[] =>

@@ -5,7 +5,7 @@ export interface StatusFields {
   readonly ContractStatus: string
 }
 
-/** Every StandardStatus with its MlsStatus and ContractStatus (decisions 3). */
+/** Every StandardStatus with its MlsStatus and ContractStatus. */
 // biome-ignore format: table
 const DERIVED_STATUSES = {
   'Incomplete':            { MlsStatus: 'Draft',                 ContractStatus: 'Draft' },
@@ -50,7 +50,7 @@ export interface Transition {
 }
 
 /**
- * Every arrow of the state diagram. No other change of status is possible (decisions 3). `createDraft` makes
+ * Every arrow of the state diagram. No other change of status is possible. `createDraft` makes
  * a draft.
  */
 // biome-ignore format: table

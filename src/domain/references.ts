@@ -4,8 +4,7 @@ import type { Values } from './values.js'
 type ReferenceTarget = 'Member' | 'Office'
 
 /**
- * An office field can refer to a Member or an Office: interface 2.1 has ListOfficeKey name a Member, and
- * decisions 4 also accept an Office.
+ * An office field can refer to a Member, which the interface asks for, or to an Office.
  */
 const targetsOf = (field: string): readonly ReferenceTarget[] =>
   field.endsWith('OfficeKey') ? ['Member', 'Office'] : ['Member']

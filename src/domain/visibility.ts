@@ -36,7 +36,7 @@ const isNotFalse = (column: Expr) =>
 type ListingField = (name: string) => Expr
 
 /**
- * The listing belongs to the actor's agent or office (decisions 6).
+ * The listing belongs to the actor's agent or office.
  *   member M1 of no office → `ListAgentKey eq 'M1' or ListOfficeKey eq 'M1'`
  */
 function isOwnListing(fieldOf: ListingField, { memberKey, officeKey }: Actor): Expr {
@@ -92,7 +92,7 @@ export const staysWithinListing = ({ target, local, foreign }: Navigation) =>
   (target === PROPERTY.name && local === PROPERTY.key.name)
 
 /**
- * Returns the condition under which the actor can see a record (decisions 6). Drafts are visible to actors
+ * Returns the condition under which the actor can see a record. Drafts are visible to actors
  * that may write them. Listings whose seller excludes the internet are hidden from the public. Records of a
  * listing are visible with the listing. Media of a listing that does not exist are visible to staff. An event
  * is visible to actors that could see its record before the change or can see it after. The triggers of the
@@ -128,8 +128,7 @@ export function isRecordVisible(of: Entity, row: RowName, actor: Actor): Expr {
 const nextRow = (row: RowName): RowName => `r${Number(row.slice(1)) + 1}`
 
 /**
- * Returns the condition under which the actor can read a field of the record at `source` (fields.csv,
- * readableBy; decisions 6).
+ * Returns the condition under which the actor can read a field of the record at `source`.
  */
 export function isFieldReadable(
   field: Scalar,

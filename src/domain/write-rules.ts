@@ -82,7 +82,7 @@ const valueForOwner = (shape: WriteShape, name: string): Expr =>
 
 /**
  * A token assigns its own member as agent, or a member of its office. It assigns any member as office, or the
- * office of the agent or of the token (decisions 11).
+ * office of the agent or of the token.
  */
 function assignmentRules(shape: WriteShape): readonly WriteRule[] {
   const { actor, faultyFields } = shape

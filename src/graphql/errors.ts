@@ -4,7 +4,7 @@ import { type Problem, problemsOf } from '../errors/problem.js'
 import type { GraphQLContext } from './context.js'
 
 /**
- * Codes by HTTP status (decisions 9). Other statuses belong to requests that cannot be read and get Apollo's
+ * Codes by HTTP status. Other statuses belong to requests that cannot be read and get Apollo's
  * code for them.
  */
 const CODE_BY_STATUS: ReadonlyMap<number, string> = new Map([

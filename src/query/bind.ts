@@ -20,7 +20,7 @@ export const bind = memoize(function bind(query: Query, of: Entity, limits: Quer
 })
 
 /**
- * Returns the page size. A larger `$top` is reduced, and nextLink depends on the reduced value (decisions 5).
+ * Returns the page size. A larger `$top` is reduced, and nextLink depends on the reduced value.
  */
 const pageSize = (query: Query, limits: QueryLimits): number =>
   Math.min(query.top ?? limits.pageSize, maxPageSize(query, limits))

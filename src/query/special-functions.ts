@@ -121,7 +121,7 @@ function bindIsOf(special: SpecialCall): Expr {
 }
 
 /**
- * Binds `Field has 'Value'` on a lookup field: equality, or membership of every named value (decisions 2).
+ * Binds `Field has 'Value'` on a lookup field: equality, or membership of every named value.
  */
 function bindHas(special: SpecialCall): Expr {
   const [left, right] = special.args

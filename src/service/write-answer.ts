@@ -38,7 +38,7 @@ const QUERIES = new LRUCache<string, Query>({ max: 500 })
 
 /**
  * Limits the response to a write for a token that cannot read listings: to the fields that the request sent,
- * and those that every create returns (decisions 11).
+ * and those that every create returns.
  * @throws ProblemError ScopeMissing if the client requested more
  */
 export function limitResponse<R extends ReturnRequest>(request: R, body: JsonObject, actor: Actor): R {

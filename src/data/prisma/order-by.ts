@@ -10,7 +10,7 @@ interface PrismaNullsOrder {
   readonly sort: SortOrder
   readonly nulls: 'first' | 'last'
 }
-/** Null sorts below every value (decisions 2). Prisma takes `nulls` for nullable fields only. */
+/** Null sorts below every value. Prisma takes `nulls` for nullable fields only. */
 export function toOrderBy({ expr, descending }: OrderByTerm): PrismaOrderBy {
   const sort = descending ? 'desc' : 'asc'
   const counted = countedNavigationOf(expr)

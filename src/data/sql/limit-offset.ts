@@ -3,7 +3,7 @@ import type { Plan } from '../../query/plan.js'
 import { isNonNullable, toSql } from './expression.js'
 
 /**
- * Renders the terms of ORDER BY. Null sorts below every value (decisions 2): first in ascending order, last
+ * Renders the terms of ORDER BY. Null sorts below every value: first in ascending order, last
  * in descending order. NULLS FIRST or LAST is omitted for terms that are never null, so that more indexes
  * match.
  *   `$orderby=City desc` → `r0."City" desc nulls last,r0."ListingKey" desc`

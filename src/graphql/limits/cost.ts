@@ -99,7 +99,7 @@ class CostCalculator {
     this.#fragments = fragmentsOf(args.document)
   }
 
-  /** `times`: the number of objects of this type that the response can contain. */
+  /** @param multiplier the number of objects of this type that the response can contain. */
   addSelectionSet({ selectionSet }: NodeWithSelectionSet, type: GraphQLNamedType, multiplier: number): void {
     for (const selection of selectionSet?.selections ?? []) {
       if (selection.kind === Kind.FIELD) this.#addField(selection, type, multiplier)

@@ -14,7 +14,7 @@ import { NO_FACTS, toEvaluationContext } from '../../../src/domain/write-plan.js
 import { rulesOf } from '../../../src/domain/write-rules.js'
 import { shapeOf } from '../../../src/domain/write-shape.js'
 
-/** The table of decisions 3, row by row. */
+/** The table of statuses, row by row. */
 const MAY_GO_TO: Readonly<Record<string, string>> = {
   Incomplete: 'Coming Soon, Active',
   'Coming Soon': 'Active, Hold, Withdrawn, Canceled, Expired',

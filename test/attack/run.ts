@@ -26,7 +26,8 @@ import {
 
 const USAGE = 'usage: npm run test:attack [-- --minutes N --only PART_OF_NAME]'
 const DEFAULT_MINUTES = '2'
-const MAX_P99_MS = 1000
+/** Machines of CI are shared and differ: there a failure shall not depend on their speed. */
+const MAX_P99_MS = process.env['CI'] === undefined ? 1000 : 3000
 const QUIET_MS = 5000
 const MAX_SLOWDOWN = 8
 

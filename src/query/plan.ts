@@ -185,6 +185,9 @@ export const isFalse = (expr: Expr) => expr.kind === 'literal' && expr.value ===
 /** Returns true for a column of the record itself, as opposed to a related record. */
 export const isRowColumn = (expr: Expr | undefined): expr is Expr & { kind: 'column' } =>
   expr?.kind === 'column' && expr.source.kind === 'row'
+/** Returns true if a plan reads the records of its entity in the order of their keys. */
+export const isInKeyOrder = ({ entity, from, orderBy: [first] }: Pick<Plan, 'entity' | 'from' | 'orderBy'>) =>
+  !from && isRowColumn(first?.expr) && first.expr.scalar === entity.key
 /** Returns true for a literal that is not null. */
 export const isNonNullLiteral = (expr: Expr | undefined): expr is Expr & { kind: 'literal' } =>
   expr?.kind === 'literal' && expr.value !== null

@@ -1,4 +1,5 @@
 import type { ChangeFeed } from '../data/changes/change-feed.js'
+import { readLatestSequence } from '../data/changes/latest-sequence.js'
 import { readLogState } from '../data/changes/log-state.js'
 import { readPage } from '../data/read/read.js'
 import { Semaphore } from '../data/semaphore.js'
@@ -13,7 +14,6 @@ import { bind } from '../query/bind.js'
 import {
   columnOf,
   type Expr,
-  type OrderByTerm,
   type Plan,
   predicate,
   rowSource,
@@ -56,13 +56,10 @@ const ROW = 'r0'
 const NUMBERS_AS_TEXT: Representation = { ...BARE_REPRESENTATION, numbersAsText: true }
 
 const selectField = (name: string): SelectItem => ({ kind: 'field', scalar: getScalar(EVENT, name) })
-const orderBySequence = (descending: boolean): readonly OrderByTerm[] => [
-  { expr: columnOf(EVENT.key, rowSource(ROW)), descending },
-]
 const LOG_PLAN: Plan = {
   entity: EVENT,
   row: ROW,
-  orderBy: orderBySequence(false),
+  orderBy: [{ expr: columnOf(EVENT.key, rowSource(ROW)), descending: false }],
   select: [selectField(EVENT.key.name), selectField('PropertyKey')],
   expand: [],
   skip: 0,
@@ -99,8 +96,7 @@ export class ChangeService {
   /** Returns the sequence number of the newest event, or `0` if the log is empty. */
   async latestSequence(actor: Actor): Promise<string> {
     requireScope(actor, 'listings:read')
-    const [event] = await this.#readLog({ ...LOG_PLAN, orderBy: orderBySequence(true), top: 1 })
-    return event?.EntityEventSequence ?? '0'
+    return this.#semaphore.run(() => readLatestSequence(this.#reader()))
   }
 
   /**

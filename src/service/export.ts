@@ -12,7 +12,7 @@ import { bind } from '../query/bind.js'
 import type { QueryLimits } from '../query/limits.js'
 import { memoize } from '../query/memoize.js'
 import { afterCursor } from '../query/placeholder.js'
-import { isRowColumn, type KeysetPosition, type Plan, type SelectItem } from '../query/plan.js'
+import { isInKeyOrder, type KeysetPosition, type Plan, type SelectItem } from '../query/plan.js'
 import { type ParentFilter, withParentFilter } from './parent-filter.js'
 import type { ReadRequest, ServiceDependencies } from './reading.js'
 import { withAbsoluteRecordUrls } from './record-url.js'
@@ -117,7 +117,7 @@ export class ExportService {
         const remaining = limit === undefined ? undefined : limit - count
         page = await readChunk(withLimit(afterCursor(plan, page.next), remaining), page.next)
       }
-      if (count > first.records.length && !isKeyOrder(plan)) await this.#checkUnchanged(position)
+      if (count > first.records.length && !isInKeyOrder(plan)) await this.#checkUnchanged(position)
     } finally {
       release()
     }
@@ -182,7 +182,3 @@ const withoutTop = memoize(function withoutTop({ top: _, ...query }: Query): Que
 
 const withLimit = (plan: Plan, limit: number | undefined): Plan =>
   limit === undefined || (plan.top !== undefined && plan.top <= limit) ? plan : { ...plan, top: limit }
-
-/** Returns true if no change can move a record from the part that was not read yet to the part that was. */
-const isKeyOrder = ({ from, entity, orderBy: [first] }: Plan): boolean =>
-  !from && isRowColumn(first?.expr) && first.expr.scalar === entity.key

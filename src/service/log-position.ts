@@ -3,7 +3,14 @@ import type { StatementExecutor } from '../data/sql/statement.js'
 import { fail } from '../errors/problem.js'
 import { getEntity } from '../model/model.js'
 import type { CursorSeal, PlanSeal } from '../query/cursor.js'
-import { type Expr, isNonNullLiteral, isRowColumn, type KeysetPosition, type Plan } from '../query/plan.js'
+import {
+  type Expr,
+  isInKeyOrder,
+  isNonNullLiteral,
+  isRowColumn,
+  type KeysetPosition,
+  type Plan,
+} from '../query/plan.js'
 import type { ServiceRoot } from './record-url.js'
 
 const EVENT = getEntity('EntityEvent')
@@ -50,20 +57,17 @@ function toPosition(column: Expr | undefined, value: Expr | undefined, distance:
   return /^-?\d+$/.test(text) ? BigInt(text) - distance : undefined
 }
 
-const isInLogOrder = ({ orderBy: [first] }: Pick<Plan, 'orderBy'>): boolean =>
-  isRowColumn(first?.expr) && first.expr.scalar === EVENT.key
-
 /**
  * Returns a seal whose tokens carry the identity and the floor of the log. A token of another log is refused,
  * and one whose next events were dropped in the meantime.
  */
 function withLogState(
   seal: PlanSeal,
-  { orderBy }: Plan,
+  plan: Plan,
   state: LogState,
   serviceRoot: ServiceRoot | undefined,
 ): PlanSeal {
-  const isDescending = orderBy[0]?.descending ?? false
+  const isDescending = plan.orderBy[0]?.descending ?? false
   return {
     seal: cursor => seal.seal({ ...cursor, log: { id: state.id, floor: String(state.floor) } }),
     open: (token, option) => {
@@ -71,7 +75,7 @@ function withLogState(
       const { log, after } = cursor
       const isMissingNothing =
         log?.floor === String(state.floor) ||
-        (isInLogOrder({ orderBy }) && (isDescending || isPositionOpen(BigInt(after[0] ?? 0), state)))
+        (isInKeyOrder(plan) && (isDescending || isPositionOpen(BigInt(after[0] ?? 0), state)))
       if (log?.id !== state.id || !isMissingNothing) failGone(option, serviceRoot)
       return cursor
     },
@@ -104,7 +108,7 @@ export async function openPageSeal(
   const confirm = async (after?: KeysetPosition) => {
     const { id, floor } = await readLogState(reader)
     // The position in another order is not known, so that it counts as one before the floor.
-    const start = after ? (isInLogOrder(plan) ? BigInt(after[0] ?? 0) : 1n) : (position ?? 0n)
+    const start = after ? (isInKeyOrder(plan) ? BigInt(after[0] ?? 0) : 1n) : (position ?? 0n)
     if (id !== state.id || (floor !== state.floor && start > 0n && start < floor - 1n))
       failGone(after ? '$skiptoken' : '$filter', serviceRoot)
   }

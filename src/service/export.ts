@@ -13,6 +13,7 @@ import type { QueryLimits } from '../query/limits.js'
 import { memoize } from '../query/memoize.js'
 import { afterCursor } from '../query/placeholder.js'
 import { isInKeyOrder, type KeysetPosition, type Plan, type SelectItem } from '../query/plan.js'
+import { openPageSeal, type PageSeal, readLogPosition } from './log-position.js'
 import { type ParentFilter, withParentFilter } from './parent-filter.js'
 import type { ReadRequest, ServiceDependencies } from './reading.js'
 import { withAbsoluteRecordUrls } from './record-url.js'
@@ -71,6 +72,7 @@ export class ExportService {
   /**
    * Opens an export of an entity set and reads its first chunk. `parentFilter` restricts it to the records
    * related to another record. `$top` of the query limits all records together.
+   * @throws ProblemError PositionGone for a position that the change log cannot continue from
    * @throws ProblemError TooManyRequests if the client runs too many exports, Unavailable if the service does
    */
   async open(
@@ -92,9 +94,20 @@ export class ExportService {
     }
     const release = this.#acquire()
     try {
+      const logPosition = readLogPosition(plan.filter)
+      const { confirm } = await openPageSeal(
+        this.#reader(),
+        this.#dependencies,
+        plan,
+        logPosition,
+        serviceRoot,
+      )
       const position = await this.latestSequence()
       const first = await readChunk(withLimit(plan, query.top))
-      const chunks = this.#readChunks({ plan, limit: query.top, position, readChunk, first }, release)
+      const chunks = this.#readChunks(
+        { plan, limit: query.top, position, readChunk, first, confirm },
+        release,
+      )
       return { position, columns: plan.select, chunks }
     } catch (error) {
       release()
@@ -103,7 +116,7 @@ export class ExportService {
   }
 
   async *#readChunks(
-    { plan, limit, position, readChunk, first }: OpenExport,
+    { plan, limit, position, readChunk, first, confirm }: OpenExport,
     release: () => void,
   ): AsyncGenerator<RecordPage> {
     try {
@@ -117,6 +130,7 @@ export class ExportService {
         const remaining = limit === undefined ? undefined : limit - count
         page = await readChunk(withLimit(afterCursor(plan, page.next), remaining), page.next)
       }
+      await confirm()
       if (count > first.records.length && !isInKeyOrder(plan)) await this.#checkUnchanged(position)
     } finally {
       release()
@@ -174,6 +188,8 @@ interface OpenExport {
   readonly position: string
   readonly readChunk: ChunkReader
   readonly first: Page
+  /** Fails if events of the change log that the export should hold were dropped meanwhile. */
+  readonly confirm: PageSeal['confirm']
 }
 
 const withoutTop = memoize(function withoutTop({ top: _, ...query }: Query): Query {

@@ -225,6 +225,14 @@ describe.each(DATABASE_KINDS)('exports on the %s database', kind => {
       ])
   })
 
+  test('a position that the log has not reached is gone, as for pages', async () => {
+    const target = '/odata/EntityEvent?$filter=EntityEventSequence gt 9000000000000'
+    const page = await app.send(target)
+    const exported = await app.send(target, { headers: NDJSON })
+    expect([page.status, exported.status]).toEqual([410, 410])
+    expect(exported.json).toEqual(page.json)
+  })
+
   test('HEAD reads nothing but the headers', async () => {
     const { status, headers, text } = await app.send('/odata/Property', { method: 'HEAD', headers: NDJSON })
     expect([status, headers['content-type'], text]).toEqual([200, 'application/x-ndjson', ''])

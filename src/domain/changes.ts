@@ -1,7 +1,7 @@
 import type { Problem } from '../errors/problem.js'
+import { suggestName } from '../errors/suggest.js'
 import { type Field, getEntity, getScalar, type Scalar } from '../model/model.js'
 import { type Expr, isFalse, isTrue } from '../query/plan.js'
-import { suggestName } from '../query/suggest.js'
 import type { Actor } from './actor.js'
 import { pointConflict, readPosition } from './geo-point.js'
 import type { JsonObject, JsonValue } from './json.js'

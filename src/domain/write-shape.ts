@@ -5,8 +5,16 @@ import { columnOf, type Expr, nullLiteral, rowSource } from '../query/plan.js'
 import type { Actor } from './actor.js'
 import type { ListingChanges, WriteMode } from './changes.js'
 import type { ListingStatus } from './lifecycle.js'
-import type { Precondition, VersionCondition } from './precondition.js'
 import type { FieldValue } from './values.js'
+
+/** Versions of a record as in ETags. `*` matches any version. */
+export type VersionCondition = '*' | readonly string[]
+
+/** The preconditions of a write. Undefined means no condition. */
+export interface Precondition {
+  readonly ifMatch?: VersionCondition | undefined
+  readonly ifNoneMatch?: VersionCondition | undefined
+}
 
 const PROPERTY = getEntity('Property')
 const ROW = rowSource('r0')

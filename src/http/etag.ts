@@ -1,4 +1,4 @@
-import type { VersionCondition } from '../domain/precondition.js'
+import type { VersionCondition } from '../domain/write-shape.js'
 import { fail } from '../errors/problem.js'
 
 /**

@@ -11,9 +11,9 @@ import type { Duplex } from 'node:stream'
 import type { Config } from '../config/config.js'
 import type { Problem } from '../errors/problem.js'
 import { REASONS } from '../errors/reasons.js'
+import { rawHeaderValues } from './auth/header-values.js'
 import { renderFailure } from './errors.js'
 import type { MessageClasses } from './express-prototypes.js'
-import { rawHeaderValues } from './headers.js'
 import { RequestPipeline, requestSize, type WaitingBytes } from './pipeline.js'
 
 /** Timeouts of the HTTP server, in ms. */

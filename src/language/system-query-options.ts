@@ -1,4 +1,4 @@
-import { suggestName } from '../query/suggest.js'
+import { suggestName } from '../errors/suggest.js'
 
 /** Query options of OData 4.01 by canonical name. */
 export type SystemQueryOption =

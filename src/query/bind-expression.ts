@@ -1,4 +1,5 @@
 import { fail, type SourceLocation } from '../errors/problem.js'
+import { suggestName } from '../errors/suggest.js'
 import { ENTITIES } from '../model/model.js'
 import { splitAtAntimeridian } from './antimeridian.js'
 import type { Ast } from './ast.js'
@@ -15,7 +16,6 @@ import { type CallArgument, coerceArgument, naturalType, resolveOverload } from 
 import { type PathTarget, resolvePath, Scope } from './scope.js'
 import { checkTypeName, requireLiteralPattern, SPECIAL_FUNCTIONS } from './special-functions.js'
 import { compareInMicroseconds } from './sub-microsecond.js'
-import { suggestName } from './suggest.js'
 
 /** Binds an expression that must be Boolean. */
 export function bindCondition(ast: Ast, scope: Scope): Expr {

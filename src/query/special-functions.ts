@@ -1,5 +1,6 @@
 import { fail, type SourceLocation } from '../errors/problem.js'
 import type { Entity } from '../model/model.js'
+import { isEntityTypeName, isTypeName } from '../model/type-names.js'
 import type { Ast, LiteralType } from './ast.js'
 import { CASTS, type ExprType, type ValueType } from './functions.js'
 import { checkPattern } from './pattern.js'
@@ -11,7 +12,6 @@ import {
   isNullLiteral,
   naturalType,
 } from './resolve-overload.js'
-import { isEntityTypeName, isTypeName } from './types.js'
 
 /**
  * A call of an operator with arguments that are not values: a type, a lookup value, a pattern. Other

@@ -11,7 +11,6 @@ import { type Actor, requireWriteScope } from '../domain/actor.js'
 import { type ListingChanges, NO_CHANGES, readChanges, type WriteMode } from '../domain/changes.js'
 import { assignedValues, draftFields } from '../domain/derived.js'
 import type { JsonObject } from '../domain/json.js'
-import type { Precondition } from '../domain/precondition.js'
 import { referencedKeys } from '../domain/references.js'
 import type { RequestScope } from '../domain/request-scope.js'
 import {
@@ -23,6 +22,7 @@ import {
   type WriteFacts,
   type WritePlan,
 } from '../domain/write-plan.js'
+import type { Precondition } from '../domain/write-shape.js'
 import { shapeKeyOf, shapeOf, toParameters, type WriteRequest } from '../domain/write-shape.js'
 import { toFailure } from '../errors/catalog.js'
 import { failIfAny, ProblemError } from '../errors/problem.js'

@@ -1,5 +1,5 @@
+import { suggestName } from '../../errors/suggest.js'
 import { ENTITIES, type Entity } from '../../model/model.js'
-import { suggestName } from '../../query/suggest.js'
 import type { Database } from '../database.js'
 import { flatten } from './find-changes.js'
 import type { IssueReport } from './issues.js'

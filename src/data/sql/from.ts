@@ -3,7 +3,7 @@ import type { AggregateMethod, ExprType } from '../../query/functions.js'
 import type { Aggregate, Derived, GroupByTransform, Plan, WindowTransform } from '../../query/plan.js'
 import { computedPgType, quoteIdentifier } from './columns.js'
 import { type RowEstimate, toCondition, toSql } from './expression.js'
-import { toOrderBy } from './limit-offset.js'
+import { toOrderBy } from './order.js'
 
 /**
  * Renders FROM, named by the plan's row: the entity's table, or a subquery for transformations.

@@ -5,7 +5,7 @@ import { quoteIdentifier } from './columns.js'
 import { toCondition, toSql } from './expression.js'
 import { toFrom, toFromWhere } from './from.js'
 import { equalityValuesOf } from './indexable.js'
-import { toLimitOffset, toOrderBy } from './limit-offset.js'
+import { toLimitOffset, toOrderBy } from './order.js'
 import { conjuncts, isIndexRangePerValue } from './plan-cache-policy.js'
 
 /** The key column of a plan's record. */

@@ -1,7 +1,7 @@
 import { requireWriteScope } from '../../domain/actor.js'
 import { JsonNumber, type JsonObject, type JsonValue } from '../../domain/json.js'
 import { TRANSITIONS, type Transition } from '../../domain/lifecycle.js'
-import type { Precondition } from '../../domain/precondition.js'
+import type { Precondition } from '../../domain/write-shape.js'
 import { fail } from '../../errors/problem.js'
 import { parseEntityTags } from '../../http/etag.js'
 import { toPlainDecimal } from '../../language/literals-number.js'

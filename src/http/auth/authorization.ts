@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { fail } from '../../errors/problem.js'
 import { REASONS } from '../../errors/reasons.js'
-import { rawHeaderValues } from '../headers.js'
+import { rawHeaderValues } from './header-values.js'
 
 /**
  * Returns the `Authorization` header of a request.

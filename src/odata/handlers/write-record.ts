@@ -1,5 +1,5 @@
 import { requireWriteScope } from '../../domain/actor.js'
-import type { Precondition } from '../../domain/precondition.js'
+import type { Precondition } from '../../domain/write-shape.js'
 import { readEntityTags } from '../../http/etag.js'
 import type { ReturnRequest } from '../../service/write-answer.js'
 import type { WriteResult } from '../../service/writing.js'

@@ -2,7 +2,7 @@ import sql, { empty, join, type Sql } from 'sql-template-tag'
 import { type Expansion, rowSource } from '../../../query/plan.js'
 import type { Representation } from '../../../query/representation.js'
 import { quoteIdentifier, toColumn } from '../columns.js'
-import { toLimitOffset, toOrderBy } from '../limit-offset.js'
+import { toLimitOffset, toOrderBy } from '../order.js'
 import {
   memoizeByShape,
   type RecordMember,

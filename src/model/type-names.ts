@@ -1,4 +1,4 @@
-import { ENTITIES, NAMESPACE } from '../model/model.js'
+import { ENTITIES, NAMESPACE } from './model.js'
 
 const MODEL_TYPES: ReadonlySet<string> = new Set(
   [...ENTITIES.values()].map(e => `${NAMESPACE}.${e.typeName}`),

@@ -89,7 +89,8 @@ describe.runIf(DATABASE_KINDS.includes('server'))('one client that sends heavy r
         probes.push(await light.start('/health/ready').status)
     }
     const [responses] = await Promise.all([light.run(FLOOD_MS, lightRequests()), probe()])
-    expect(await countRunning()).toBeGreaterThan(2)
+    // The flood lasted: between two of its statements fewer run for a moment.
+    await expect.poll(countRunning, { timeout: 10_000 }).toBeGreaterThan(2)
     expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]))
     expect(new Set(probes)).toEqual(new Set([200]))
     expect(percentile(responses, 0.99)).toBeLessThan(Math.max(MAX_P99_MS, 4 * percentile(quiet, 0.99)))

@@ -4,7 +4,8 @@ import { cpus, totalmem } from 'node:os'
 import { psql } from './data/cluster.mjs'
 import { WORKLOADS } from './workloads.mjs'
 
-const REPORT = new URL('../docs/performance.md', import.meta.url)
+const SUMMARY = new URL('../docs/performance.md', import.meta.url)
+const DETAILS = new URL('../docs/benchmark.md', import.meta.url)
 const [BEGIN, END] = ['<!-- bench -->', '<!-- /bench -->']
 
 function median(list) {
@@ -70,12 +71,13 @@ function readCommit() {
 function toConditions({ listings, rounds, seconds, warm, connections }) {
   const [{ model }] = cpus()
   const machine = `${cpus().length} cores (${model.trim()}), ${Math.round(totalmem() / 2 ** 30)} GB`
-  return `${new Date().toISOString().slice(0, 10)}, ${machine}, Node ${process.versions.node}, PostgreSQL ${psql('SHOW server_version', 'postgres').split(' ')[0]}.${readCommit()} ${listings.toLocaleString('en')} listings,
-${rounds} rounds of ${seconds} s after ${warm} s of warming, ${connections} connections; server, database and load generator share the cores. Medians of the rounds; \`x limit\` is the rate as a share of the limit server's in the same round.`
+  return `${new Date().toISOString().slice(0, 10)}, ${machine}, Node ${process.versions.node}, PostgreSQL ${psql('SHOW server_version', 'postgres').split(' ')[0]}.${readCommit()}
+${listings.toLocaleString('en')} listings, ${rounds} rounds of ${seconds} s after ${warm} s of warming, ${connections} connections.
+The server, the database and the load generator share the cores. Medians of the rounds.`
 }
 
-/** Renders the ratios of all targets, then the figures of each workload. */
-function render(results, conditions) {
+/** Renders the rate of each target in each workload as a share of the limit server's. */
+function renderSummary(results) {
   const targets = [...new Set([...results.values()].flatMap(of => [...of.keys()]))].filter(
     name => name !== 'limit',
   )
@@ -87,18 +89,27 @@ function render(results, conditions) {
     ...targets.map(target => ratioOf(of, target)),
   ])
   const head = ['workload', 'limit per s', ...targets]
-  const details = [...results].map(([name, of]) => {
-    const columns = ['', ...COLUMNS.map(([text]) => text)]
-    return `**${name}**: ${WORKLOADS[name].about}\n\n${toMarkdown([columns, columns.map(() => '---'), ...toRows(of)])}`
-  })
-  return [toConditions(conditions), toMarkdown([head, head.map(() => '---'), ...summary]), ...details].join(
-    '\n\n',
-  )
+  return toMarkdown([head, head.map(() => '---'), ...summary])
 }
 
-/** Writes the figures between their markers. The text around them is written by hand. */
-export function writeReport(results, conditions) {
-  const text = readFileSync(REPORT, 'utf8')
+/** Renders all figures of each workload. */
+function renderDetails(results) {
+  const columns = ['', ...COLUMNS.map(([text]) => text)]
+  const head = [columns, columns.map(() => '---')]
+  return [...results]
+    .map(([name, of]) => `**${name}**: ${WORKLOADS[name].about}\n\n${toMarkdown([...head, ...toRows(of)])}`)
+    .join('\n\n')
+}
+
+/** Writes figures between the markers of a page. The text around them is written by hand. */
+function writeFigures(page, figures) {
+  const text = readFileSync(page, 'utf8')
   const [before, after] = [text.slice(0, text.indexOf(BEGIN) + BEGIN.length), text.slice(text.indexOf(END))]
-  writeFileSync(REPORT, `${before}\n${render(results, conditions)}\n${after}`)
+  writeFileSync(page, `${before}\n${figures}\n${after}`)
+}
+
+export function writeReport(results, conditions) {
+  const measured = toConditions(conditions)
+  writeFigures(SUMMARY, `${measured}\n\n${renderSummary(results)}`)
+  writeFigures(DETAILS, `${measured}\n\n${renderDetails(results)}`)
 }

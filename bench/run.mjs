@@ -9,8 +9,8 @@ import { FOLDERS, startServer, targetsIn } from './servers.mjs'
 import { changedBy, valuesOf, WORKLOADS } from './workloads.mjs'
 
 // npm run bench: measures this service, the limit of the machine and other servers on the same rows, in turn,
-// so that ratios of one run are comparable. A complete run updates docs/performance.md. A partial one
-// (--targets, --workloads) only prints. --keep leaves the cluster running.
+// so that ratios of one run are comparable. A complete run updates docs/performance.md and
+// docs/benchmark.md. A partial one (--targets, --workloads) only prints. --keep leaves the cluster running.
 
 // TypeScript can be imported only after this point.
 const { parseCommandLine } = await import('../src/cli/command.ts')

@@ -21,7 +21,7 @@ const orderValueName = (term: number) => `o${term}`
 /**
  * Selects a page whose rows may need sorting. The query first finds keys and order values, then reads the
  * other columns of these records only. PostgreSQL would otherwise read the document of every row that it
- * sorts (docs/performance.md).
+ * sorts (docs/techniques.md).
  *   `$orderby=OnMarketDate&$top=20` → `select record.* from (select r0."ListingKey" as key,
  *     r0."OnMarketDate" as o0, … order by o0 … limit 21) keys, lateral (select … from "Property" r0 where
  *     r0."ListingKey" = keys.key limit 1) record order by keys.o0 …`

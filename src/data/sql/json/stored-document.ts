@@ -49,7 +49,7 @@ export interface StoredDocumentPlan {
 
 /**
  * Returns the plan that reads whole records from their stored document, since building the JSON was the
- * larger part of their cost (docs/performance.md). Returns undefined for plans that omit, rename or reorder
+ * larger part of their cost (docs/techniques.md). Returns undefined for plans that omit, rename or reorder
  * fields, or write numbers as text.
  *   → `coalesce(r0."Document", listing_document(r0))`
  */

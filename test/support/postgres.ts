@@ -14,7 +14,9 @@ export interface Cluster {
   url(database: string): string
   /** Ends the server without waiting for its clients, as an outage would. */
   shutdownFast(): Promise<void>
-  /** Starts it again after `interrupt`. */
+  /** Ends it as `pg_ctl -m immediate` does: without a checkpoint, so that the restart recovers from the log. */
+  crash(): Promise<void>
+  /** Starts it again. */
   restart(): Promise<void>
   stop(): Promise<void>
 }
@@ -91,11 +93,13 @@ export async function startCluster(): Promise<Cluster | undefined> {
     server = start()
     await waitUntilReady(url('postgres'))
   }
-  const shutdownFast = () => stopServer(server)
+  const shutdownFast = () => stopServer(server, 'SIGINT')
+  const crash = () => stopServer(server, 'SIGQUIT')
   await waitUntilReady(url('postgres'))
   return {
     url,
     shutdownFast,
+    crash,
     restart,
     stop: () => shutdownFast().then(() => rm(folder, { recursive: true, force: true })),
   }
@@ -116,8 +120,8 @@ async function waitUntilReady(url: string): Promise<void> {
   }
 }
 
-async function stopServer(server: ChildProcess): Promise<void> {
+/** SIGINT does not wait for clients, and SIGQUIT for nothing. */
+async function stopServer(server: ChildProcess, signal: 'SIGINT' | 'SIGQUIT'): Promise<void> {
   const gone = once(server, 'exit')
-  // SIGINT: without waiting for clients.
-  if (server.exitCode === null && server.kill('SIGINT')) await gone
+  if (server.exitCode === null && server.kill(signal)) await gone
 }

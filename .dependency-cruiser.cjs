@@ -25,6 +25,7 @@ const LAYERS = {
     'domain',
     'data',
     'sample',
+    'service',
     'http',
     'odata',
     'graphql',
@@ -69,6 +70,7 @@ const PARTS = {
     read: ['sql', 'postgres/errors', 'prisma'],
     write: ['sql', 'postgres/errors', 'read'],
     changes: ['sql', 'database', 'read'],
+    clients: ['sql', 'database', 'changes'],
     import: ['sql', 'database', 'postgres/errors', 'prisma'],
   },
   graphql: {

@@ -26,7 +26,7 @@ const run = (file: string, args: readonly string[], databaseUrl = NOWHERE): Prom
     )
   })
 
-const COMMANDS = ['token', 'import', 'seed', 'migrate', 'prune', 'studio', 'schema'].map(
+const COMMANDS = ['token', 'import', 'seed', 'migrate', 'prune', 'studio', 'schema', 'clients'].map(
   name => [name, `src/cli/${name}.ts`] as const,
 )
 
@@ -63,6 +63,22 @@ describe('the arguments of a command', () => {
     const { code, out, err } = await run(`src/cli/${name}.ts`, args)
     expect({ code, out }).toEqual({ code: 1, out: '' })
     expect(err.split('\n')).toEqual([reason, expect.stringMatching(`^usage: npm run ${name}`), ''])
+  })
+
+  test.each<[readonly string[], RegExp]>([
+    [['add', 'X', '--scope', 'listings:delete'], /^--scope: there is no scope 'listings:delete'/],
+    [['add', 'X', '--class', 'broker'], /^--class is 'broker'; expected one of public, member, staff\./],
+    [['add', 'X', '--per-minute', '0'], /^--per-minute is '0'; expected a number from 1 to/],
+    [['add', 'X', '--expires', '2020-01-01'], /^--expires is '2020-01-01'; expected a time in the future/],
+    [['add', 'X', '--keys', 'package.json'], /^--keys: package.json is not a key set of public/],
+    [['frobnicate'], /^There is no action 'frobnicate'\.\nusage: /],
+    [['disable'], /^The id or name of the client is missing\.\nusage: /],
+    [['list', '--end'], /^The action list has no option '--end'\.\nusage: /],
+    [['change', 'x'], /^There is nothing to change\.\nusage: /],
+  ])('clients %j is refused with a sentence', async (args, reason) => {
+    const { code, out, err } = await run('src/cli/clients.ts', args)
+    expect({ code, out }).toEqual({ code: 1, out: '' })
+    expect(err).toMatch(reason)
   })
 
   test.each([

@@ -1,0 +1,119 @@
+import type { ClientColumns } from '../data/clients/client-store.js'
+import { AUDIENCES, SCOPES } from '../domain/actor.js'
+
+/** Options that set values of a client. The value `none` clears an optional one. */
+export const CLIENT_OPTIONS = {
+  contact: { type: 'string' },
+  scope: { type: 'string' },
+  class: { type: 'string' },
+  member: { type: 'string' },
+  office: { type: 'string' },
+  expires: { type: 'string' },
+  'per-minute': { type: 'string' },
+  'per-day': { type: 'string' },
+  'rows-per-day': { type: 'string' },
+  statements: { type: 'string' },
+  keys: { type: 'string' },
+} as const
+
+export const CLIENT_OPTIONS_USAGE = `[--contact TEXT] [--scope "${SCOPES.slice(0, 2).join(' ')}"] [--class ${AUDIENCES.join('|')}] [--member KEY] [--office KEY] [--expires 90d|2027-01-31] [--per-minute N] [--per-day N] [--rows-per-day N] [--statements N] [--keys FILE (a JSON Web Key Set)]; 'none' clears a value`
+
+type Options = { readonly [K in keyof typeof CLIENT_OPTIONS]?: string | undefined }
+
+const DAY_MS = 86_400_000
+const MAX_INTEGER = 2_147_483_647
+
+/**
+ * Returns the columns that options set.
+ * @param readJson reads the file of `--keys`
+ * @throws Error with a sentence that names the option
+ */
+export function readClientColumns(
+  options: Options,
+  readJson: (path: string) => unknown,
+  now = Date.now(),
+): ClientColumns {
+  const readers = columnReaders(readJson, now)
+  return Object.assign(
+    {},
+    ...Object.entries(options).map(([name, text]) =>
+      text === undefined ? {} : readers[name as keyof Options](text),
+    ),
+  )
+}
+
+type ColumnReader = (text: string) => ClientColumns
+
+const columnReaders = (
+  readJson: (path: string) => unknown,
+  now: number,
+): Readonly<Record<keyof Options, ColumnReader>> => ({
+  contact: text => ({ Contact: orNull(text) }),
+  scope: text => ({ Scopes: readScopes(text) }),
+  class: text => ({ AudienceClass: readAudience(text) }),
+  member: text => ({ MemberKey: orNull(text) }),
+  office: text => ({ OfficeKey: orNull(text) }),
+  expires: text => ({ ExpirationTimestamp: text === 'none' ? null : readTime(text, now) }),
+  'per-minute': text => ({ RequestsPerMinute: readLimit('per-minute', text) }),
+  'per-day': text => ({ RequestsPerDay: readLimit('per-day', text) }),
+  'rows-per-day': text => ({ RowsPerDay: readLimit('rows-per-day', text) }),
+  statements: text => ({ RunningStatements: readLimit('statements', text) }),
+  keys: text => ({ PublicKeys: text === 'none' ? null : readKeys(text, readJson(text)) }),
+})
+
+const orNull = (text: string): string | null => (text === 'none' || text === '' ? null : text)
+
+function readScopes(text: string): readonly string[] {
+  const scopes = text === 'none' ? [] : text.split(/\s+/).filter(scope => scope !== '')
+  const unknown = scopes.find(scope => !SCOPES.some(known => known === scope))
+  if (unknown !== undefined)
+    throw new Error(`--scope: there is no scope '${unknown}'; there are ${SCOPES.join(', ')}.`)
+  return [...new Set(scopes)]
+}
+
+const readAudience = (text: string) =>
+  AUDIENCES.find(known => known === text) ??
+  refuse(`--class is '${text}'; expected one of ${AUDIENCES.join(', ')}.`)
+
+function readTime(text: string, now: number): string {
+  const [, days] = /^(\d{1,5})d$/.exec(text) ?? []
+  const time = days === undefined ? parseDate(text) : now + Number(days) * DAY_MS
+  return time > now
+    ? new Date(time).toISOString()
+    : refuse(`--expires is '${text}'; expected a time in the future, such as 90d or 2027-01-31.`)
+}
+
+/** A date is midnight in UTC. */
+const parseDate = (text: string): number =>
+  /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(text) ? Date.parse(text) : Number.NaN
+
+function readLimit(option: string, text: string): number | null {
+  if (text === 'none') return null
+  const limit = /^\d{1,10}$/.test(text) ? Number(text) : 0
+  return limit > 0 && limit <= MAX_INTEGER
+    ? limit
+    : refuse(`--${option} is '${text}'; expected a number from 1 to ${MAX_INTEGER}, or none.`)
+}
+
+/** Members of a JSON Web Key that are secret (RFC 7518, 6). */
+const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'k']
+
+function readKeys(path: string, json: unknown): { readonly keys: readonly object[] } {
+  const keys: unknown = typeof json === 'object' && json !== null && 'keys' in json ? json.keys : [json]
+  if (!Array.isArray(keys) || keys.length === 0 || !keys.every(isPublicKey))
+    return refuse(
+      `--keys: ${path} is not a key set of public RSA or EC P-256 keys. A private key stays with the partner.`,
+    )
+  return { keys }
+}
+
+const isPublicKey = (key: unknown): boolean =>
+  typeof key === 'object' &&
+  key !== null &&
+  'kty' in key &&
+  (key.kty === 'RSA' || (key.kty === 'EC' && 'crv' in key && key.crv === 'P-256')) &&
+  !PRIVATE_MEMBERS.some(member => member in key)
+
+const refuse = (reason: string): never => {
+  throw new Error(reason)
+}

@@ -1,0 +1,181 @@
+import type { Client as Connection } from 'pg'
+import type { Client, ClientSecret } from '../../domain/clients/client.js'
+import type { Database } from '../database.js'
+
+/** A row of the table Client, with what operators see beside it. No member is secret. */
+export interface ClientRow {
+  readonly ClientId: string
+  readonly Name: string
+  readonly Contact: string | null
+  readonly Scopes: readonly string[]
+  readonly AudienceClass: Client['audience']
+  readonly MemberKey: string | null
+  readonly OfficeKey: string | null
+  readonly FeedName: string | null
+  readonly RequestsPerMinute: number | null
+  readonly RequestsPerDay: number | null
+  readonly RowsPerDay: number | null
+  readonly RunningStatements: number | null
+  readonly PublicKeys: { readonly keys: readonly object[] } | null
+  readonly CreationTimestamp: string
+  readonly ExpirationTimestamp: string | null
+  readonly DisabledTimestamp: string | null
+  readonly RemovedTimestamp: string | null
+}
+
+/** A client with its secrets (without hashes) and its last use. */
+export interface ClientDetails extends ClientRow {
+  readonly LastUsedTimestamp: string | null
+  readonly Secrets: readonly SecretDetails[]
+}
+
+/** The public part of a secret. */
+export interface SecretDetails {
+  readonly SecretId: string
+  readonly CreationTimestamp: string
+  readonly LastUsedTimestamp: string | null
+}
+
+/** Columns of a client that an operator sets. */
+export type ClientColumns = Partial<Omit<ClientRow, 'ClientId' | 'CreationTimestamp'>>
+
+/** One line of the audit log. It holds no secrets. */
+export interface AuditEntry {
+  /** For instance `command root`. */
+  readonly actor: string
+  /** For instance `client.disable`. */
+  readonly action: string
+  readonly resource: string
+  readonly key: string
+  readonly before?: unknown
+  readonly after?: unknown
+}
+
+/** A row of the audit log. */
+export interface AuditRow {
+  readonly EntryTimestamp: string
+  readonly Actor: string
+  readonly Action: string
+  readonly ResourceKey: string
+  readonly Before: unknown
+  readonly After: unknown
+}
+
+const SELECT_DETAILS = `select to_jsonb(c) - 'Version' || jsonb_build_object(
+    'LastUsedTimestamp', (select max("LastUsedTimestamp") from "admin"."ClientUsage" u where u."ClientId" = c."ClientId"),
+    'Secrets', coalesce((select jsonb_agg(jsonb_build_object('SecretId', "SecretId", 'CreationTimestamp', "CreationTimestamp",
+      'LastUsedTimestamp', "LastUsedTimestamp") order by "CreationTimestamp", "SecretId") from "admin"."ClientSecret" s where s."ClientId" = c."ClientId"), '[]')
+  ) as details from "admin"."Client" c`
+
+/** Changes clients on one connection, within a transaction. */
+export class ClientTransaction {
+  constructor(private readonly connection: Connection) {}
+
+  /** Returns a client and locks it until the commit. */
+  async lock(id: string): Promise<ClientDetails | undefined> {
+    await this.connection.query('select from "admin"."Client" where "ClientId" = $1 for update', [id])
+    return readDetails(this.connection, 'where "ClientId" = $1', [id]).then(([found]) => found)
+  }
+
+  async insert(id: string, columns: ClientColumns): Promise<void> {
+    const entries = Object.entries({ ClientId: id, ...columns })
+    const names = entries.map(([name]) => `"${name}"`).join(', ')
+    const slots = entries.map((_, i) => `$${i + 1}`).join(', ')
+    await this.connection.query(
+      `insert into "admin"."Client" (${names}) values (${slots})`,
+      entries.map(([, value]) => value),
+    )
+  }
+
+  async update(id: string, columns: ClientColumns): Promise<void> {
+    const entries = Object.entries(columns)
+    const assignments = entries.map(([name], i) => `"${name}" = $${i + 2}`).join(', ')
+    await this.connection.query(`update "admin"."Client" set ${assignments} where "ClientId" = $1`, [
+      id,
+      ...entries.map(([, value]) => value),
+    ])
+  }
+
+  async addSecret(clientId: string, { id, hash }: ClientSecret): Promise<void> {
+    await this.connection.query(
+      'insert into "admin"."ClientSecret" ("SecretId", "ClientId", "Hash") values ($1, $2, $3)',
+      [id, clientId, hash],
+    )
+  }
+
+  /** Deletes secrets of a client. */
+  async deleteSecrets(clientId: string, ids: readonly string[]): Promise<void> {
+    await this.connection.query(
+      'delete from "admin"."ClientSecret" where "ClientId" = $1 and "SecretId" = any($2)',
+      [clientId, ids],
+    )
+  }
+
+  async audit({ actor, action, resource, key, before, after }: AuditEntry): Promise<void> {
+    await this.connection.query(
+      'insert into "admin"."AuditEntry" ("Actor", "Action", "ResourceName", "ResourceKey", "Before", "After") values ($1, $2, $3, $4, $5, $6)',
+      [actor, action, resource, key, toJson(before), toJson(after)],
+    )
+  }
+}
+
+const toJson = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value))
+
+/** Runs changes of clients in one transaction. */
+export function changeClients<T>(
+  database: Pick<Database, 'withClient'>,
+  work: (transaction: ClientTransaction) => Promise<T>,
+): Promise<T> {
+  return database.withClient(async connection => {
+    await connection.query('begin')
+    try {
+      const result = await work(new ClientTransaction(connection))
+      await connection.query('commit')
+      return result
+    } catch (error) {
+      await connection.query('rollback').catch(() => undefined)
+      throw error
+    }
+  })
+}
+
+/** Returns the clients in the order of their creation. */
+export const readClients = (database: Pick<Database, 'withClient'>): Promise<readonly ClientDetails[]> =>
+  database.withClient(connection =>
+    readDetails(connection, 'where "RemovedTimestamp" is null order by "CreationTimestamp", "ClientId"', []),
+  )
+
+/** Returns the clients, among them removed ones, with an id or a name. */
+export const findClients = (
+  database: Pick<Database, 'withClient'>,
+  idOrName: string,
+): Promise<readonly ClientDetails[]> =>
+  database.withClient(connection =>
+    readDetails(connection, 'where "ClientId" = $1 or "Name" = $1 order by "ClientId" = $1 desc', [idOrName]),
+  )
+
+/** Returns the newest entries of the audit log about a client, oldest first. */
+export const readClientAudit = (
+  database: Pick<Database, 'withClient'>,
+  clientId: string,
+  limit: number,
+): Promise<readonly AuditRow[]> =>
+  database.withClient(async connection => {
+    const { rows } = await connection.query<{ readonly entry: AuditRow }>(
+      `select to_jsonb(e) as entry from "admin"."AuditEntry" e where "ResourceName" = 'Client' and "ResourceKey" = $1 order by "AuditId" desc limit $2`,
+      [clientId, limit],
+    )
+    return rows.map(row => row.entry).reverse()
+  })
+
+async function readDetails(
+  connection: Connection,
+  clause: string,
+  values: readonly unknown[],
+): Promise<readonly ClientDetails[]> {
+  const { rows } = await connection.query<{ readonly details: ClientDetails }>(
+    `${SELECT_DETAILS} ${clause}`,
+    [...values],
+  )
+  return rows.map(row => row.details)
+}

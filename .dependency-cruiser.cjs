@@ -145,7 +145,7 @@ module.exports = {
       to: {
         path: '^src/(query|domain)/',
         pathNot:
-          '^src/(query/(ast|functions|limits|representation|suggest|duration|memoize)|domain/(actor|json|lifecycle))\\.ts$',
+          '^src/(query/(ast|functions|limits|representation|suggest|duration|memoize|plan-cache)|domain/(actor|json|lifecycle))\\.ts$',
         dependencyTypesNot: ['type-only'],
       },
     },

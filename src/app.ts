@@ -28,6 +28,7 @@ import { ODATA_PATH } from './odata/protocol/request.js'
 import { negotiateVersion } from './odata/protocol/version.js'
 import { createODataHandler } from './odata/router.js'
 import { createCursorSeal } from './query/cursor.js'
+import { PlanCache } from './query/plan-cache.js'
 import { loadSampleIfEmpty } from './sample/fill.js'
 import { ChangeService } from './service/changes.js'
 import { ExportService } from './service/export.js'
@@ -204,6 +205,7 @@ function createServices(
   config: Config,
   database: Database,
 ): {
+  readonly plans: PlanCache
   readonly reading: ReadService
   readonly exports: ExportService
   readonly writing: WriteService
@@ -211,17 +213,20 @@ function createServices(
 } {
   const { pageSize, pageSizeMax, expandPageMax, topIsTotal, nonDisclosure, poolSize } = config
   const limits = { pageSize, pageSizeMax, expandPageMax, topIsTotal, expandDepth: MAX_EXPAND_DEPTH }
+  const plans = new PlanCache()
   const dependencies = {
     database,
+    plans,
     limits,
     policy: { nonDisclosure },
     seal: createCursorSeal(config.tokenKey),
   }
   const reading = new ReadService(dependencies)
   return {
+    plans,
     reading,
     exports: new ExportService(dependencies),
-    writing: new WriteService({ database, reading, config }),
+    writing: new WriteService({ database, plans, reading, config }),
     changes: new ChangeService({ ...dependencies, feed: createChangeFeed(database), poolSize }),
   }
 }

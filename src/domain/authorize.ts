@@ -1,6 +1,5 @@
-import { LRUCache } from 'lru-cache'
 import { ENTITIES, type Entity, getScalar, type Navigation, type Scalar } from '../model/model.js'
-import { getOrCreate, memoize, objectId } from '../query/memoize.js'
+import { memoize } from '../query/memoize.js'
 import {
   allOf,
   type Collection,
@@ -29,17 +28,8 @@ import { type DisclosurePolicy, isFieldReadable, isRecordVisible, staysWithinLis
  * - A selected field carries the condition under which it can be read.
  */
 export function authorize(plan: Plan, actor: Actor, policy: DisclosurePolicy): Plan {
-  const restriction = authorizerOf(actor, policy)
-  return getOrCreate(AUTHORIZED_PLANS, `${objectId(restriction)} ${objectId(plan)}`, () =>
-    restriction.authorize(plan),
-  )
+  return authorizerOf(actor, policy).authorize(plan)
 }
-
-/**
- * Cached authorized plans. Results that are memoized per plan live as long as the plan. There is one plan for
- * each pair of query and actor, so the cache is bounded.
- */
-const AUTHORIZED_PLANS = new LRUCache<string, Plan>({ max: 2000 })
 
 /**
  * Memoized by actor. An actor is cached as long as its token, so its next requests find the same authorizer.

@@ -1,29 +1,16 @@
 import type { IncomingMessage } from 'node:http'
-import { LRUCache } from 'lru-cache'
 import { acceptedRanges, type MediaRange, parseMediaRanges } from './media-ranges.js'
 
-/** Total length of the cached Accept headers, in characters. */
-const MAX_CACHED_CHARACTERS = 65_536
-
 /**
- * Returns a function that chooses the media type for a response (RFC 9110, 12.5.1): the offered type that the
- * request's Accept header prefers, the first one if it prefers none, undefined if it accepts none. Choices are
- * cached by header, since clients send the same few.
+ * Returns the media type for a response (RFC 9110, 12.5.1): the offered type that the request's Accept header
+ * prefers, the first one if it prefers none, undefined if it accepts none.
  */
-export function createMediaTypeNegotiator<T extends string>(
+export function negotiateMediaType<T extends string>(
+  { headers: { accept } }: Pick<IncomingMessage, 'headers'>,
   offered: readonly T[],
-): (req: Pick<IncomingMessage, 'headers'>) => T | undefined {
-  const cache = new LRUCache<string, { readonly type: T | undefined }>({
-    maxSize: MAX_CACHED_CHARACTERS,
-    sizeCalculation: (_, accept) => accept.length + 1,
-  })
-  return ({ headers: { accept } }) => {
-    // A missing header accepts everything, an empty one nothing.
-    if (accept === undefined) return offered[0]
-    const choice = cache.get(accept) ?? { type: chooseMediaType(accept, offered) }
-    cache.set(accept, choice)
-    return choice.type
-  }
+): T | undefined {
+  // A missing header accepts everything, an empty one nothing.
+  return accept === undefined ? offered[0] : chooseMediaType(accept, offered)
 }
 
 /**

@@ -14,7 +14,7 @@ import { type ResourcePath, readResourcePath } from './url/resource-path.js'
 /** A request with a known actor and an unparsed URL, either alone or in a batch. */
 export interface RawODataRequest
   extends RequestBody,
-    Pick<ODataRequest, 'root' | 'rawPath' | 'rawQuery' | 'headers' | 'actor'> {
+    Pick<ODataRequest, 'root' | 'rawPath' | 'rawQuery' | 'headers' | 'actor' | 'plans'> {
   readonly method: string
 }
 
@@ -30,12 +30,12 @@ export type DispatchConfig = Pick<Config, 'maxQueryLength' | 'maxDepth' | 'maxNo
 /** Parses headers and URL of a request. Refuses requests that are invalid for every resource. */
 export function parseRequest(raw: RawODataRequest, settings: DispatchConfig): ParsedODataRequest {
   const { maxQueryLength } = settings
-  const { method, root, headers, rawPath, rawQuery, actor, readBody, readText } = raw
+  const { method, root, headers, rawPath, rawQuery, actor, plans, readBody, readText } = raw
   checkVersions(headers)
   checkIsolation(headers)
   checkQueryStringLength(rawQuery, { maxQueryLength })
   const limits = parseLimitsOf(settings)
-  const options = readQueryOptions(rawQuery)
+  const options = readQueryOptions(rawQuery, plans)
   const path = readResourcePath(rawPath, { limits, aliases: options.aliases })
   const version = negotiateVersion(headers)
   return {
@@ -51,6 +51,7 @@ export function parseRequest(raw: RawODataRequest, settings: DispatchConfig): Pa
       readText,
       options,
       version,
+      plans,
       limits,
       maxQueryLength,
     },

@@ -8,6 +8,7 @@ import { verifiedTokenOf } from '../http/auth/verified-token.js'
 import { baseUrl } from '../http/base-url.js'
 import { checkMediaType, readBody, readJsonObject } from '../http/body.js'
 import { openRequestScope } from '../http/request-scope.js'
+import type { PlanCache } from '../query/plan-cache.js'
 import type { ExportService } from '../service/export.js'
 import type { ReadService } from '../service/reading.js'
 import type { WriteService } from '../service/writing.js'
@@ -26,6 +27,7 @@ import { negotiateVersion } from './protocol/version.js'
 export interface ODataHandlerOptions extends ODataServices {
   readonly config: BatchConfig & Pick<Config, 'publicUrl' | 'trustProxy' | 'maxBodyBytes'>
   readonly verifier: TokenVerifier
+  readonly plans: PlanCache
   /** Logs an error and returns the id of its log entry. */
   readonly report: (error: unknown, req: Request) => string
 }
@@ -63,7 +65,7 @@ async function handleRequest(
   res: ServerResponse,
   options: ODataHandlerOptions,
 ): Promise<ODataResponse | StreamedODataResponse> {
-  const { config } = options
+  const { config, plans } = options
   const { method, headers } = req
   const authorization = authorizationOf(req)
   const token =
@@ -75,10 +77,7 @@ async function handleRequest(
   const root = `${baseUrl(req, config)}${ODATA_PATH}/`
   const { rawPath, rawQuery } = parseRequestTarget(req.originalUrl)
   const body = requestBodyOf(req, config.maxBodyBytes)
-  const parsed = parseRequest(
-    { method, root, headers, actor, rawPath, rawQuery, readBody: body.readBody, readText: body.readText },
-    config,
-  )
+  const parsed = parseRequest({ method, root, headers, actor, plans, rawPath, rawQuery, ...body }, config)
   if (parsed.path.kind !== 'batch' || method !== 'POST')
     return dispatchRequest(
       parsed,

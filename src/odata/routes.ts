@@ -110,7 +110,11 @@ export async function readWithOptionsInBody<P>(
     .filter(part => part !== '')
     .join('&')
   const rawPath = request.rawPath.replace(/\/+[^/]+\/*$/, '')
-  return read({ ...request, rawPath, rawQuery, options: readQueryOptions(rawQuery) }, path, service)
+  return read(
+    { ...request, rawPath, rawQuery, options: readQueryOptions(rawQuery, request.plans) },
+    path,
+    service,
+  )
 }
 
 /**

@@ -29,7 +29,7 @@ import type { ReadRequest, ServiceDependencies } from './reading.js'
  * Dependencies of the change service. `poolSize` is the number of connections to the database. Subscriptions
  * use at most a quarter of them, so that requests need not wait.
  */
-export interface ChangeServiceDependencies extends ServiceDependencies {
+export interface ChangeServiceDependencies extends Omit<ServiceDependencies, 'plans'> {
   readonly feed: ChangeFeed
   readonly poolSize: number
 }

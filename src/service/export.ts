@@ -3,7 +3,6 @@ import { type Page, readPage } from '../data/read/read.js'
 import type { RecordPage } from '../data/sql/json/records.js'
 import type { StatementExecutor } from '../data/sql/statement.js'
 import { type Actor, requireScope } from '../domain/actor.js'
-import { authorize } from '../domain/authorize.js'
 import { createServiceScope, type RequestScope } from '../domain/request-scope.js'
 import { fail, withCause } from '../errors/problem.js'
 import type { Entity } from '../model/model.js'
@@ -13,10 +12,10 @@ import type { QueryLimits } from '../query/limits.js'
 import { memoize } from '../query/memoize.js'
 import { afterCursor } from '../query/placeholder.js'
 import { isInKeyOrder, type KeysetPosition, type Plan, type SelectItem } from '../query/plan.js'
+import { toAuthorizedPlan } from './authorized-plan.js'
 import { openPageSeal, type PageSeal, readLogPosition } from './log-position.js'
 import { type ParentFilter, withParentFilter } from './parent-filter.js'
 import type { ReadRequest, ServiceDependencies } from './reading.js'
-import { withAbsoluteRecordUrls } from './record-url.js'
 
 /** Exports that run at the same time, in all and for one client. Each holds one chunk in memory. */
 const MAX_EXPORTS = 64
@@ -83,15 +82,13 @@ export class ExportService {
   ): Promise<RecordExport> {
     requireScope(actor, 'listings:read')
     const plan = withParentFilter(bind(withoutTop(query), entityType, this.#limits), parentFilter)
-    const readChunk: ChunkReader = (chunk, after) => {
-      const absolute = withAbsoluteRecordUrls(chunk, serviceRoot)
-      return readPage(
+    const readChunk: ChunkReader = (chunk, after) =>
+      readPage(
         this.#reader(),
-        authorize(absolute, actor, this.#dependencies.policy),
+        toAuthorizedPlan(chunk, actor, this.#dependencies, serviceRoot),
         representation,
         after,
       )
-    }
     const release = this.#acquire()
     try {
       const logPosition = readLogPosition(plan.filter)

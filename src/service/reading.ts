@@ -9,32 +9,28 @@ import {
 } from '../data/sql/json/records.js'
 import type { StatementExecutor } from '../data/sql/statement.js'
 import { type Actor, requireScope } from '../domain/actor.js'
-import { authorize } from '../domain/authorize.js'
 import type { RequestScope } from '../domain/request-scope.js'
 import { type DisclosurePolicy, isFieldReadable } from '../domain/visibility.js'
-import { fail } from '../errors/problem.js'
-import { type Entity, getEntity, getScalar, type Scalar } from '../model/model.js'
+import type { Entity, Scalar } from '../model/model.js'
 import type { Query } from '../query/ast.js'
 import { bind, withPreferredPageSize } from '../query/bind.js'
 import type { CursorSeal } from '../query/cursor.js'
 import type { QueryLimits } from '../query/limits.js'
 import { memoize } from '../query/memoize.js'
 import { afterCursor, withKeyPlaceholder } from '../query/placeholder.js'
-import {
-  columnOf,
-  type Expr,
-  FALSE,
-  type KeysetPosition,
-  type Plan,
-  predicate,
-  rowSource,
-  textLiteral,
-} from '../query/plan.js'
+import { type Expr, FALSE, type KeysetPosition, type Plan, rowSource } from '../query/plan.js'
+import type { PlanCache } from '../query/plan-cache.js'
 import { BARE_REPRESENTATION, type Representation } from '../query/representation.js'
+import { toAuthorizedPlan } from './authorized-plan.js'
 import { type ConnectionArguments, checkWindowSize, toCursorBounds } from './connection-arguments.js'
 import { openPageSeal, readLogPosition } from './log-position.js'
-import { type NavigationStep, type ParentFilter, withParentFilter } from './parent-filter.js'
-import { type ServiceRoot, withAbsoluteRecordUrls } from './record-url.js'
+import {
+  type NavigationStep,
+  type ParentFilter,
+  resolveParentFilter,
+  withParentFilter,
+} from './parent-filter.js'
+import type { ServiceRoot } from './record-url.js'
 
 /** Dependencies of the services. */
 export interface ServiceDependencies {
@@ -42,6 +38,7 @@ export interface ServiceDependencies {
   readonly limits: QueryLimits
   readonly policy: DisclosurePolicy
   readonly seal: CursorSeal
+  readonly plans: PlanCache
 }
 
 /** A page of records. */
@@ -256,53 +253,19 @@ export class ReadService {
   }
 
   private authorizePlan(plan: Plan, actor: Actor, serviceRoot: ServiceRoot | undefined): Plan {
-    return authorize(withAbsoluteRecordUrls(plan, serviceRoot), actor, this.dependencies.policy)
+    return toAuthorizedPlan(plan, actor, this.dependencies, serviceRoot)
   }
 
   /**
-   * Returns the condition on the records at the end of a path, or undefined for an empty path. Each step
-   * reads a record and fails with NotFound if the actor cannot see it. If the actor cannot read the field
-   * that a step joins by, the path selects no record.
+   * Returns the condition on the records at the end of a path, or undefined for an empty path.
+   * @throws ProblemError as `resolveParentFilter`
    */
   resolvePath(steps: readonly NavigationStep[], actor: Actor): Promise<ParentFilter | undefined> | undefined {
-    return steps.length > 0 ? this.resolveSteps(steps, actor) : undefined
-  }
-
-  private async resolveSteps(
-    steps: readonly NavigationStep[],
-    actor: Actor,
-  ): Promise<ParentFilter | undefined> {
-    let parentFilter: ParentFilter | undefined
-    for (const step of steps) parentFilter = await this.resolveStep(step, actor, parentFilter)
-    return parentFilter
-  }
-
-  private async resolveStep(
-    { entity: entityType, key, navigation }: NavigationStep,
-    actor: Actor,
-    parentFilter: ParentFilter | undefined,
-  ): Promise<ParentFilter> {
-    const { local, foreign, target } = navigation
-    const found = await this.get(
-      entityType,
-      key,
-      {
-        query: { select: [{ name: local, at: { source: 'the path' } }] },
-        representation: BARE_REPRESENTATION,
-      },
-      actor,
-      parentFilter,
-    )
-    if (!found)
-      return fail({
-        kind: 'NotFound',
-        what:
-          key === undefined ? `record before ${navigation.name}` : `${entityType.name} with the key '${key}'`,
-      })
-    const value = (JSON.parse(found.json) as Readonly<Record<string, string | null>>)[local] ?? null // fields that refer to other records are strings
-    return value === null
-      ? FALSE
-      : predicate('eq', columnOf(getScalar(getEntity(target), foreign), rowSource('r0')), textLiteral(value))
+    return steps.length > 0
+      ? resolveParentFilter(steps, (entityType, key, query, within) =>
+          this.get(entityType, key, { query, representation: BARE_REPRESENTATION }, actor, within),
+        )
+      : undefined
   }
 }
 

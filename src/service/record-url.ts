@@ -1,6 +1,4 @@
-import { LRUCache } from 'lru-cache'
 import { type Entity, getEntity, getScalar } from '../model/model.js'
-import { getOrCreate, objectId } from '../query/memoize.js'
 import {
   columnOf,
   type Expr,
@@ -19,18 +17,14 @@ const EVENT = getEntity('EntityEvent')
 /** The log stores it relative to the service root, since the root depends on settings and request. */
 const RECORD_URL = getScalar(EVENT, 'ResourceRecordUrl')
 
-/** Plans by plan and root. The root can come from the Host header, so their number is bounded. */
-const ROOTED_PLANS = new LRUCache<string, Plan>({ max: 500 })
+/** Returns true for a plan whose records depend on the service root: one that reads the change log. */
+export const dependsOnServiceRoot = (plan: Plan): boolean => sourceEntityOf(plan) === EVENT
 
 /**
  * Makes ResourceRecordUrl absolute in every part of a plan that reads the change log: `ResourceRecordUrl` →
  * `concat('https://host/odata/', ResourceRecordUrl)`. A filter therefore matches what a client reads.
  */
-export function withAbsoluteRecordUrls(plan: Plan, serviceRoot: ServiceRoot | undefined): Plan {
-  if (!serviceRoot || sourceEntityOf(plan) !== EVENT) return plan
-  const root = serviceRoot()
-  return getOrCreate(ROOTED_PLANS, `${objectId(plan)} ${root}`, () => toAbsolute(plan, textLiteral(root)))
-}
+export const withAbsoluteRecordUrls = (plan: Plan, root: string): Plan => toAbsolute(plan, textLiteral(root))
 
 /** Returns the entity whose table is read, also below transformations. */
 const sourceEntityOf = ({ entity, from }: Pick<Plan, 'entity' | 'from'>): Entity =>

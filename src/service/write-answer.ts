@@ -1,10 +1,10 @@
-import { LRUCache } from 'lru-cache'
 import { type Actor, requireScope } from '../domain/actor.js'
 import type { JsonObject } from '../domain/json.js'
 import { statusFields } from '../domain/lifecycle.js'
 import { getEntity } from '../model/model.js'
 import type { Query } from '../query/ast.js'
-import { getOrCreate, objectId } from '../query/memoize.js'
+import { objectId } from '../query/memoize.js'
+import type { PlanCache, PlanCacheLevel } from '../query/plan-cache.js'
 import type { ReadRequest } from './reading.js'
 
 /**
@@ -34,14 +34,19 @@ const RETURNED_FIELDS: ReadonlySet<string> = new Set([
 ])
 
 /** Queries by the fields that a body contains. Clients usually write the same few sets of fields. */
-const QUERIES = new LRUCache<string, Query>({ max: 500 })
+const RESPONSE_QUERY_LEVEL: PlanCacheLevel<Query> = { name: 'write response', sizeOf: () => 8 }
 
 /**
  * Limits the response to a write for a token that cannot read listings: to the fields that the request sent,
  * and those that every create returns.
  * @throws ProblemError ScopeMissing if the client requested more
  */
-export function limitResponse<R extends ReturnRequest>(request: R, body: JsonObject, actor: Actor): R {
+export function limitResponse<R extends ReturnRequest>(
+  request: R,
+  body: JsonObject,
+  actor: Actor,
+  plans: PlanCache,
+): R {
   if (actor.scopes.has('listings:read') || request.isMinimal) return request
   const { query } = request
   const sent = new Set([...CREATED_FIELDS, ...Object.keys(body).filter(name => RETURNED_FIELDS.has(name))])
@@ -54,8 +59,8 @@ export function limitResponse<R extends ReturnRequest>(request: R, body: JsonObj
   const names = PROPERTY.scalars.map(s => s.name).filter(name => sent.has(name))
   return {
     ...request,
-    query: getOrCreate(
-      QUERIES,
+    query: plans.getOrCreate(
+      RESPONSE_QUERY_LEVEL,
       `${objectId(query)} ${names.join()}`,
       (): Query => ({
         ...query,

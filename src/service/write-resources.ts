@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import { LookupCache } from '../data/read/lookup-cache.js'
 import type { StatementExecutors } from '../data/sql/statement.js'
 import {
@@ -9,11 +8,10 @@ import {
 } from '../data/write/unit-of-work.js'
 import type { WriteContext } from '../domain/changes.js'
 import { ListingKeyGenerator } from '../domain/keys.js'
-import type { WritePlan } from '../domain/write-plan.js'
 import type { ReadService, ServiceDependencies } from './reading.js'
 
 /** Dependencies of the write service. */
-export interface WriteServiceDependencies extends Pick<ServiceDependencies, 'database'> {
+export interface WriteServiceDependencies extends Pick<ServiceDependencies, 'database' | 'plans'> {
   readonly reading: ReadService
   readonly config: {
     /** OriginatingSystemName of new listings. */
@@ -25,13 +23,9 @@ export interface WriteServiceDependencies extends Pick<ServiceDependencies, 'dat
   readonly now?: () => Date
 }
 
-/** Limit on the cached rules and statements. Each token has its own shapes of writes. */
-const MAX_PLANS = 1000
-
 /** Resources that all writes share, including those of a group. */
 export interface WriteResources extends WriteRunners {
   readonly keyGenerator: ListingKeyGenerator
-  readonly plans: LRUCache<string, WritePlan>
   readonly loadLookup: () => Promise<WriteContext['lookupValues']>
 }
 
@@ -57,7 +51,6 @@ export function createWriteResources(dependencies: WriteServiceDependencies): Wr
   }
   return {
     keyGenerator: new ListingKeyGenerator(),
-    plans: new LRUCache({ max: MAX_PLANS }),
     loadLookup,
     ...createWriteRunners(dependencies.database),
   }

@@ -27,7 +27,8 @@ import { shapeKeyOf, shapeOf, toParameters, type WriteRequest } from '../domain/
 import { toFailure } from '../errors/catalog.js'
 import { failIfAny, ProblemError } from '../errors/problem.js'
 import { getEntity } from '../model/model.js'
-import { getOrCreate } from '../query/memoize.js'
+import type { Plan } from '../query/plan.js'
+import type { PlanCacheLevel } from '../query/plan-cache.js'
 import { limitResponse, type ReturnRequest } from './write-answer.js'
 import {
   createWriteResources,
@@ -50,6 +51,11 @@ export interface WriteResult {
 /** Reads the body of a request. Called after the scope of the token is checked. */
 export type BodySource = () => Promise<JsonObject>
 
+/** The requested response to a write, limited to what the actor may read, and the plan that reads it. */
+interface WriteResponse extends ReturnRequest {
+  readonly plan: Plan
+}
+
 /** A write whose body was read. */
 interface ReadWrite extends WriteRequest {
   readonly body: JsonObject
@@ -57,6 +63,9 @@ interface ReadWrite extends WriteRequest {
 
 /** The only entity that clients write (interface 1). */
 const PROPERTY = getEntity('Property')
+
+/** Rules and statements of writes. Each actor has its own shapes of writes. */
+const WRITE_PLAN_LEVEL: PlanCacheLevel<WritePlan> = { name: 'write plan', sizeOf: () => 64 }
 
 /**
  * Writes records, for both adapters. One statement changes the record if the rules hold for what is stored,
@@ -212,7 +221,7 @@ export class WriteService {
     const shape = shapeOf(request)
     return shape.faultyFields.size > 0
       ? toWritePlan(shape)
-      : getOrCreate(this.#resources.plans, shapeKeyOf(shape), () => toWritePlan(shape))
+      : this.dependencies.plans.getOrCreate(WRITE_PLAN_LEVEL, shapeKeyOf(shape), () => toWritePlan(shape))
   }
 
   /**
@@ -223,10 +232,11 @@ export class WriteService {
     plan: WritePlan,
     { body, actor }: ReadWrite,
     returnRequest: ReturnRequest,
-    callback: (unit: UnitOfWork, response: ReturnRequest) => Promise<WriteResult>,
+    callback: (unit: UnitOfWork, response: WriteResponse) => Promise<WriteResult>,
   ): Promise<WriteResult> {
-    const response = limitResponse(returnRequest, body, actor)
-    this.dependencies.reading.toAuthorizedPlan(PROPERTY, response.query, actor)
+    const { plans, reading } = this.dependencies
+    const limited = limitResponse(returnRequest, body, actor, plans)
+    const response = { ...limited, plan: reading.toAuthorizedPlan(PROPERTY, limited.query, actor) }
     return this.#runnerOf(plan, response)(unit => callback(unit, response))
   }
 
@@ -243,19 +253,17 @@ export class WriteService {
     unit: UnitOfWork,
     key: string,
     actor: Actor,
-    response: ReturnRequest,
+    response: WriteResponse,
     toStatement: (representation?: RecordRepresentation) => Statement,
   ): Promise<WriteResult | undefined> {
-    const { query, representation, isMinimal } = response
-    const { reading } = this.dependencies
+    const { query, plan, representation, isMinimal } = response
     const isSeparate = needsSeparateRead(response)
-    const plan = reading.toAuthorizedPlan(PROPERTY, query, actor)
     const written = await unit.write(
       toStatement(isMinimal || isSeparate ? undefined : { plan, representation }),
     )
     if (!written) return undefined
     const record: RecordJson | undefined = isSeparate
-      ? await reading.readWritten(unit.executor, PROPERTY, key, response, actor)
+      ? await this.dependencies.reading.readWritten(unit.executor, PROPERTY, key, response, actor)
       : written
     return { key, query, ...(record ?? written) }
   }

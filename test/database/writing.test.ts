@@ -8,6 +8,7 @@ import { ProblemError } from '../../src/errors/problem.js'
 import { parseJson } from '../../src/http/exact-json.js'
 import { getEntity } from '../../src/model/model.js'
 import { createCursorSeal } from '../../src/query/cursor.js'
+import { PlanCache } from '../../src/query/plan-cache.js'
 import { type ReadRequest, ReadService } from '../../src/service/reading.js'
 import { type WriteResult, WriteService } from '../../src/service/writing.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
@@ -58,6 +59,7 @@ async function refusal(write: Promise<unknown>): Promise<readonly unknown[]> {
 }
 
 describe.each(DATABASE_KINDS)('writing on the %s database', kind => {
+  const plans = new PlanCache()
   let database: TestDatabase
   let reading: ReadService
   let writing: WriteService
@@ -71,12 +73,14 @@ describe.each(DATABASE_KINDS)('writing on the %s database', kind => {
     for (const OfficeKey of ['O1', 'O2']) await database.prisma.office.create({ data: { OfficeKey } })
     reading = new ReadService({
       database,
+      plans,
       limits: LIMITS,
       policy: { nonDisclosure: false },
       seal: createCursorSeal(createSecretKey(Buffer.alloc(32))),
     })
     writing = new WriteService({
       database,
+      plans,
       reading,
       config: { originatingSystemName: 'Here', strictLookups: false },
     })
@@ -350,6 +354,7 @@ describe.each(DATABASE_KINDS)('writing on the %s database', kind => {
     })
     const strict = new WriteService({
       database,
+      plans,
       reading,
       config: { originatingSystemName: 'Here', strictLookups: true },
     })

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
 import type { Assignment } from '../../domain/derived.js'
 import { NO_LISTING, type StoredListing } from '../../domain/listing.js'
@@ -6,7 +5,7 @@ import type { Values } from '../../domain/values.js'
 import type { WritePlan } from '../../domain/write-plan.js'
 import { parameterIndex } from '../../domain/write-shape.js'
 import { getEntity, getScalar, type Scalar } from '../../model/model.js'
-import { getOrCreate, memoize, objectId } from '../../query/memoize.js'
+import { getOrCreate, memoize } from '../../query/memoize.js'
 import { placeholder } from '../../query/placeholder.js'
 import { isTrue, type Plan, rowSource } from '../../query/plan.js'
 import type { Representation } from '../../query/representation.js'
@@ -113,15 +112,18 @@ function bindTemplate(
   render: () => Sql,
   parameters: readonly unknown[],
 ): Statement {
-  const form = representation && `${objectId(representation.plan)} ${objectId(representation.representation)}`
-  const template = getOrCreate(templatesOf(plan), `${kind} ${form}`, () =>
-    toStatementTemplate(render(), 'generic'),
-  )
+  const templates = templatesOf(plan, representation?.plan ?? plan, representation?.representation ?? plan)
+  const template = getOrCreate(templates, kind, () => toStatementTemplate(render(), 'generic'))
   return bindParameters(template, parameters)
 }
 
-const templatesOf = memoize(function templatesOf(_plan: WritePlan) {
-  return new LRUCache<string, StatementTemplate>({ max: 20 })
+/** The templates of a plan and a representation by kind. Without a representation the plan takes its place. */
+const templatesOf = memoize(function templatesOf(
+  _plan: WritePlan,
+  _readPlan: Plan | WritePlan,
+  _representation: Representation | WritePlan,
+) {
+  return new Map<string, StatementTemplate>()
 })
 
 /**

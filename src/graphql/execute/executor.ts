@@ -16,7 +16,7 @@ import { toGraphQLError } from '../errors.js'
 import { readGlobalId } from '../schema/global-id.js'
 import { coerceVariableValues } from './coercion.js'
 import type { CollectedField, InputValues, SelectionContext } from './collect-fields.js'
-import { type OperationPlan, OperationPlanCache } from './operation-plan.js'
+import { type OperationPlan, OperationPlanner } from './operation-plan.js'
 import { RawJson, renderRawObject } from './raw-json.js'
 import { resolveRootField } from './resolve-root.js'
 import type { ServicePort } from './root-field.js'
@@ -53,14 +53,14 @@ export interface ExecutorParts {
  * PostgreSQL returns its response in the requested shape. graphql-js executes introspection.
  */
 export function createExecutor({ schema, port, usesGraphQLJs = false }: ExecutorParts): Executor {
-  const plans = new OperationPlanCache(schema)
+  const planner = new OperationPlanner(schema, port.plans)
   return async execution => {
     const { document, operation, variables: inputs, context } = execution
     const { coerced, errors } = coerceVariableValues(schema, operation, inputs)
     if (errors) return { errors }
     const rootType = schema.getRootType(operation.operation)
     if (!rootType) return { errors: [new GraphQLError(`There is no ${operation.operation}.`)] }
-    const plan = plans.planFor(document, operation, rootType, coerced)
+    const plan = planner.planFor(document, operation, rootType, coerced)
     if (usesGraphQLJs || plan.rootFields.some(f => f.name.startsWith('__') && f.name !== '__typename'))
       return executeWithGraphQLJs(execution, { ...plan.selectionContext, variables: coerced }, port)
     return executeRootFields(

@@ -8,7 +8,8 @@ import {
   type VariableNode,
   visit,
 } from 'graphql'
-import { LRUCache } from 'lru-cache'
+import { memoize, objectId } from '../../query/memoize.js'
+import type { PlanCache, PlanCacheLevel } from '../../query/plan-cache.js'
 import {
   type CollectedField,
   collectFields,
@@ -29,33 +30,35 @@ export interface OperationPlan {
 
 /** The facts about an operation that do not depend on variables. */
 interface OperationAnalysis {
-  readonly id: number
   readonly fragments: SelectionContext['fragments']
   /** Variables used anywhere except in an argument of a root field. */
   readonly planVariables: readonly string[]
 }
 
-/**
- * Maximum number of fields in cached plans, counted at each spread of a fragment. The results of one field,
- * including its SQL, take about 400 bytes.
- */
-const MAX_CACHED_FIELDS = 2 ** 16
-/** Characters of variables that count as one field. */
-const CHARACTERS_PER_FIELD = 200
+/** Plans of operations, with the part of their SQL that does not depend on arguments. */
+const OPERATION_LEVEL: PlanCacheLevel<OperationPlan> = {
+  name: 'GraphQL operation',
+  sizeOf: (key, { selectionContext, rootFields }) => {
+    const counts = rootFields.map(({ fieldNodes }) => countFields(fieldNodes, selectionContext.fragments))
+    return 4 + counts.reduce((sum, count) => sum + count, 0) * KILOBYTES_PER_FIELD + key.length / 500
+  },
+}
+const KILOBYTES_PER_FIELD = 0.4
 
 /**
- * Caches the plans of repeated operations. Apollo caches documents and returns the same object for the same
- * text.
+ * Plans operations. Plans are cached: equal documents are one object, and so are the plans of equal operations.
  */
-export class OperationPlanCache {
-  readonly #analyses = new WeakMap<OperationDefinitionNode, OperationAnalysis>()
-  readonly #plans = new LRUCache<string, OperationPlan>({
-    maxSize: MAX_CACHED_FIELDS,
-    sizeCalculation: sizeOfPlan,
-  })
-  #operationCount = 0
+export class OperationPlanner {
+  readonly #analysisOf: (document: DocumentNode) => OperationAnalysis
 
-  constructor(private readonly schema: GraphQLSchema) {}
+  constructor(
+    private readonly schema: GraphQLSchema,
+    private readonly plans: PlanCache,
+  ) {
+    this.#analysisOf = memoize(function analyze(document: DocumentNode) {
+      return { fragments: fragmentsOf(document), planVariables: findPlanVariables(document, schema) }
+    })
+  }
 
   planFor(
     document: DocumentNode,
@@ -63,46 +66,20 @@ export class OperationPlanCache {
     rootType: GraphQLObjectType,
     variables: InputValues,
   ): OperationPlan {
-    const { id, fragments, planVariables } = this.#analysisOf(document, operation)
+    const { fragments, planVariables } = this.#analysisOf(document)
     // An absent variable differs from a null variable.
-    const key = `${id} ${JSON.stringify(planVariables.map(name => (Object.hasOwn(variables, name) ? [variables[name]] : [])))}`
-    const cached = this.#plans.get(key)
-    if (cached) return cached
-    // The other variables belong to one request and may be large.
-    const selectionContext = {
-      schema: this.schema,
-      fragments,
-      variables: Object.fromEntries(
-        Object.entries(variables).filter(([name]) => planVariables.includes(name)),
-      ),
-    }
-    const plan = {
-      selectionContext,
-      rootFields: collectFields(selectionContext, rootType, [toFieldNode(operation)]),
-    }
-    this.#plans.set(key, plan)
-    return plan
+    const values = planVariables.map(name => (Object.hasOwn(variables, name) ? [variables[name]] : []))
+    const key = `${objectId(operation)} ${JSON.stringify(values)}`
+    return this.plans.getOrCreate(OPERATION_LEVEL, key, () => {
+      // The other variables belong to one request and may be large.
+      const own = Object.entries(variables).filter(([name]) => planVariables.includes(name))
+      const selectionContext = { schema: this.schema, fragments, variables: Object.fromEntries(own) }
+      return {
+        selectionContext,
+        rootFields: collectFields(selectionContext, rootType, [toFieldNode(operation)]),
+      }
+    })
   }
-
-  #analysisOf(document: DocumentNode, operation: OperationDefinitionNode): OperationAnalysis {
-    const cached = this.#analyses.get(operation)
-    if (cached) return cached
-    const analysis = {
-      id: ++this.#operationCount,
-      fragments: fragmentsOf(document),
-      planVariables: findPlanVariables(document, this.schema),
-    }
-    this.#analyses.set(operation, analysis)
-    return analysis
-  }
-}
-
-function sizeOfPlan({ selectionContext, rootFields }: OperationPlan, key: string): number {
-  const fieldCount = rootFields.reduce(
-    (sum, { fieldNodes }) => sum + countFields(fieldNodes, selectionContext.fragments),
-    0,
-  )
-  return 1 + fieldCount + Math.floor(key.length / CHARACTERS_PER_FIELD)
 }
 
 /**

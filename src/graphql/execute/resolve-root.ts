@@ -65,7 +65,7 @@ async function resolveConnection(
 ): Promise<string> {
   const selection = connectionSelectionOf(collected, selectionContext, port, of)
   const pagination = readPaginationArguments(args)
-  const query = cachedQueryOf(collected, args, () =>
+  const query = cachedQueryOf(port.plans, collected, args, () =>
     toPageQuery(readQueryArguments(port, of, args), selection, pagination),
   )
   const window = await port.reading

@@ -1,9 +1,9 @@
 import type { GraphQLField, GraphQLObjectType } from 'graphql'
-import { LRUCache } from 'lru-cache'
 import type { ParseLimits } from '../../language/parse-limits.js'
 import type { Entity } from '../../model/model.js'
 import type { Query } from '../../query/ast.js'
-import { getOrCreate, memoize, objectId } from '../../query/memoize.js'
+import { memoize, objectId } from '../../query/memoize.js'
+import type { PlanCache, PlanCacheLevel } from '../../query/plan-cache.js'
 import type { ReadRequest, ReadService } from '../../service/reading.js'
 import type { WriteService } from '../../service/writing.js'
 import type { GraphQLContext } from '../context.js'
@@ -14,6 +14,7 @@ import { GRAPHQL_REPRESENTATION, readSelection } from './selection.js'
 export interface ServicePort {
   readonly reading: ReadService
   readonly writing: WriteService
+  readonly plans: PlanCache
   readonly limits: ParseLimits
 }
 
@@ -57,15 +58,11 @@ export const viewOf = (
   { collected, selectionContext, port }: Pick<RootFieldInfo, 'collected' | 'selectionContext' | 'port'>,
 ): ReadRequest => recordViewOf(collected, selectionContext, port, of)
 
-/**
- * Queries by field and arguments. The results that are cached by one query, including plans and SQL, take
- * about ten kilobytes.
- */
-const QUERY_CACHE = new LRUCache<string, Query>({
-  max: 1000,
-  maxSize: 2 ** 19,
-  sizeCalculation: (_, text) => text.length,
-})
+/** Queries by field and arguments, with their plans. */
+const FIELD_QUERY_LEVEL: PlanCacheLevel<Query> = {
+  name: 'GraphQL field',
+  sizeOf: key => 8 + key.length / 50,
+}
 
 /**
  * Returns the query of a field and its arguments. Equal fields and arguments share one object, so that
@@ -73,9 +70,10 @@ const QUERY_CACHE = new LRUCache<string, Query>({
  * connection share one query.
  */
 export function cachedQueryOf(
+  plans: PlanCache,
   collected: CollectedField,
   { after: _, before: __, ...args }: InputValues,
   read: () => Query,
 ): Query {
-  return getOrCreate(QUERY_CACHE, `${objectId(collected)} ${JSON.stringify(args)}`, read)
+  return plans.getOrCreate(FIELD_QUERY_LEVEL, `${objectId(collected)} ${JSON.stringify(args)}`, read)
 }

@@ -1,30 +1,46 @@
+import { hash } from 'node:crypto'
 import type { DocumentNode } from 'graphql'
-import { LRUCache } from 'lru-cache'
+import type { PlanCache, PlanCacheLevel } from '../../query/plan-cache.js'
 
-/**
- * Maximum characters of the cached documents. The document, its tokens and its plan take several hundred
- * bytes per character.
- */
-const MAX_CACHED_DOCUMENT_CHARACTERS = 2 ** 19
+/** Valid documents by the digest of their text. The document and its tokens take 0.3 KB per character. */
+const DOCUMENT_LEVEL: PlanCacheLevel<DocumentNode> = {
+  name: 'GraphQL document',
+  sizeOf: (_, { loc }) => 4 + (loc?.source.body.length ?? 0) * 0.3,
+}
 
-/** Valid documents by their text or a digest of it. */
-type DocumentCache = LRUCache<string, DocumentNode>
+/** The valid documents of all transports. A document that is found has passed all checks. */
+export class DocumentCache {
+  constructor(private readonly plans: PlanCache) {}
 
-export const createDocumentCache = (): DocumentCache =>
-  new LRUCache({
-    maxSize: MAX_CACHED_DOCUMENT_CHARACTERS,
-    sizeCalculation: ({ loc }) => 1 + (loc?.source.body.length ?? 0),
-  })
+  /** Returns true if the document was accepted before. */
+  has(text: string): boolean {
+    return this.plans.has(DOCUMENT_LEVEL, digestOf(text))
+  }
 
-/**
- * The cache for Apollo. Its own cache serializes each document to determine its size, and takes several
- * hundred megabytes.
- */
-export function createDocumentStore() {
-  const documents = createDocumentCache()
-  return {
-    get: async (key: string) => documents.get(key),
-    set: async (key: string, document: DocumentNode) => void documents.set(key, document),
-    delete: async (key: string) => documents.delete(key),
+  get(text: string): DocumentNode | undefined {
+    return this.plans.get(DOCUMENT_LEVEL, digestOf(text))
+  }
+
+  set(text: string, document: DocumentNode): void {
+    this.plans.set(DOCUMENT_LEVEL, digestOf(text), document)
+  }
+
+  /**
+   * Returns the cache in the form that Apollo reads and writes. Apollo's own cache serializes each document to
+   * determine its size, and takes several hundred megabytes.
+   */
+  toApolloStore() {
+    return {
+      get: async (key: string) => this.plans.get(DOCUMENT_LEVEL, digestInKey(key)),
+      set: async (key: string, document: DocumentNode) =>
+        this.plans.set(DOCUMENT_LEVEL, digestInKey(key), document),
+      delete: async () => undefined,
+    }
   }
 }
+
+/** The digest that persisted queries are named by. */
+const digestOf = (text: string): string => hash('sha256', text, 'hex')
+
+/** Apollo's keys are a digest of the schema, a colon, and the digest of the text. */
+const digestInKey = (key: string): string => key.slice(key.lastIndexOf(':') + 1)

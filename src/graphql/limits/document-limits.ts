@@ -12,10 +12,10 @@ import {
   type Token,
   TokenKind,
 } from 'graphql'
-import { LRUCache } from 'lru-cache'
 import type { Config } from '../../config/config.js'
 import { fail } from '../../errors/problem.js'
 import { fragmentsOf } from '../execute/collect-fields.js'
+import type { DocumentCache } from './document-cache.js'
 
 export type DocumentLimits = Pick<
   Config,
@@ -29,13 +29,6 @@ export type DocumentLimits = Pick<
   | 'maxDepth'
 >
 
-/** Documents that have passed are cached by their text, since clients send the same few documents. */
-const ACCEPTED_CACHE_OPTIONS = {
-  max: 1000,
-  maxSize: 8_388_608,
-  sizeCalculation: (_: true, text: string) => text.length,
-}
-
 /**
  * Creates the check that refuses documents that would be too expensive to validate. It runs before everything
  * else, since validation compares fields with each other and follows fragments (graphql-js: 0.45 s for 4500
@@ -45,15 +38,15 @@ const ACCEPTED_CACHE_OPTIONS = {
  * requests.
  * @throws ProblemError QueryTooComplex, from the returned function
  */
-export function createDocumentLimitsCheck(limits: DocumentLimits): (text: string) => void {
-  const accepted = new LRUCache<string, true>(ACCEPTED_CACHE_OPTIONS)
+export function createDocumentLimitsCheck(
+  limits: DocumentLimits,
+  documents: Pick<DocumentCache, 'has'>,
+): (text: string) => void {
   return text => {
-    if (accepted.has(text)) return
+    if (documents.has(text)) return
     if (text.length > limits.maxDocumentLength) failTooComplex('characters', limits.maxDocumentLength)
     const document = parseWithinLimits(text, limits)
-    if (!document) return
-    new DocumentLimitsChecker(fragmentsOf(document), limits).checkDocument(document)
-    accepted.set(text, true)
+    if (document) new DocumentLimitsChecker(fragmentsOf(document), limits).checkDocument(document)
   }
 }
 

@@ -18,7 +18,7 @@ import { BAD_REQUEST, toGraphQLError, withoutSuggestions } from '../errors.js'
 import type { InputValues } from '../execute/collect-fields.js'
 import type { Executor, RawExecutionResult } from '../execute/executor.js'
 import { type CostLimits, createCostCheck } from '../limits/cost.js'
-import { createDocumentCache } from '../limits/document-cache.js'
+import type { DocumentCache } from '../limits/document-cache.js'
 import type { SubscriptionPort } from './property-changes.js'
 import { type ResponseStream, subscribe } from './subscribe.js'
 
@@ -39,6 +39,7 @@ export interface ExecutableOperation {
 export interface StreamingOperationsParts {
   readonly schema: GraphQLSchema
   readonly executor: Executor
+  readonly documents: DocumentCache
   readonly port: SubscriptionPort
   /** Refuses documents that would cost too much to validate. */
   readonly checkDocumentLimits: (text: string) => void
@@ -53,7 +54,6 @@ export class StreamingOperations {
   readonly #parts: StreamingOperationsParts
   readonly #checkCost: ReturnType<typeof createCostCheck>
   readonly #activeStreams = new Set<ResponseStream>()
-  readonly #documents = createDocumentCache()
   #reservedSlots = 0
   #isClosed = false
 
@@ -107,7 +107,7 @@ export class StreamingOperations {
       return fail({ kind: 'BadRequest', reason: REASONS.operationNameNotString })
     if (!isOptional(variables, 'object') || Array.isArray(variables))
       return fail({ kind: 'BadRequest', reason: REASONS.variablesNotObject })
-    const document = this.#documents.get(query) ?? this.#parseAndValidate(query)
+    const document = this.#parts.documents.get(query) ?? this.#parseAndValidate(query)
     if (!('definitions' in document)) return document
     const operation = getOperationAST(document, operationName)
     if (!operation)
@@ -127,7 +127,7 @@ export class StreamingOperations {
    * and derived data is cached with the document.
    */
   #parseAndValidate(query: string): DocumentNode | readonly GraphQLError[] {
-    const { schema, checkDocumentLimits, config } = this.#parts
+    const { schema, documents, checkDocumentLimits, config } = this.#parts
     checkDocumentLimits(query)
     const document = parseDocument(query)
     if (document instanceof GraphQLError) return [document]
@@ -137,7 +137,7 @@ export class StreamingOperations {
       return errors.map(e =>
         withCode(config.introspection ? e : toErrorWithoutSuggestions(e), 'GRAPHQL_VALIDATION_FAILED'),
       )
-    this.#documents.set(query, document)
+    documents.set(query, document)
     return document
   }
 

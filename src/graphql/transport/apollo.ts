@@ -22,13 +22,14 @@ import { BAD_REQUEST, toGraphQLError, withoutSuggestions } from '../errors.js'
 import type { Executor } from '../execute/executor.js'
 import { renderResult } from '../execute/raw-json.js'
 import { type CostLimits, createCostCheck } from '../limits/cost.js'
-import { createDocumentStore } from '../limits/document-cache.js'
+import type { DocumentCache } from '../limits/document-cache.js'
 import { MEDIA_TYPES } from './http.js'
 
 /** Dependencies of the Apollo Server. */
 export interface ApolloParts {
   readonly schema: GraphQLSchema
   readonly executor: Executor
+  readonly documents: DocumentCache
   readonly config: CostLimits & Pick<Config, 'introspection'>
 }
 
@@ -36,10 +37,15 @@ export interface ApolloParts {
  * Creates the Apollo Server that parses and validates documents and caches persisted queries (30 MiB at
  * most). HTTP and execution are our own. Reporting, the landing page and console output are disabled.
  */
-export function createApolloServer({ schema, executor, config }: ApolloParts): ApolloServer<GraphQLContext> {
+export function createApolloServer({
+  schema,
+  executor,
+  documents,
+  config,
+}: ApolloParts): ApolloServer<GraphQLContext> {
   return new ApolloServer<GraphQLContext>({
     gateway: createGateway(schema, executor),
-    documentStore: createDocumentStore(),
+    documentStore: documents.toApolloStore(),
     introspection: config.introspection,
     includeStacktraceInErrorResponses: false,
     allowBatchedHttpRequests: false,

@@ -8,6 +8,7 @@ import { openRequestScope } from '../../http/request-scope.js'
 import { createExecutor, type Executor } from '../execute/executor.js'
 import type { ServicePort } from '../execute/root-field.js'
 import type { CostLimits } from '../limits/cost.js'
+import { DocumentCache } from '../limits/document-cache.js'
 import { createDocumentLimitsCheck, type DocumentLimits } from '../limits/document-limits.js'
 import { createSchema, renderSdl } from '../schema/sdl.js'
 import { createApolloServer } from './apollo.js'
@@ -31,13 +32,14 @@ export interface GraphQLEngine {
   readonly sdl: string
   readonly schema: GraphQLSchema
   readonly executor: Executor
+  readonly documents: DocumentCache
   /** Refuses documents that would cost too much to validate. */
   readonly checkDocumentLimits: (text: string) => void
   readonly limits: ServicePort['limits']
 }
 
 /** Dependencies of a GraphQL engine. */
-export interface GraphQLEngineParts extends Pick<ServicePort, 'reading' | 'writing'> {
+export interface GraphQLEngineParts extends Pick<ServicePort, 'reading' | 'writing' | 'plans'> {
   readonly config: DocumentLimits & Pick<Config, 'maxList'>
   /** Executes operations field by field with graphql-js, as a reference for tests. */
   readonly usesGraphQLJs?: boolean
@@ -50,17 +52,20 @@ export interface GraphQLEngineParts extends Pick<ServicePort, 'reading' | 'writi
 export function createGraphQLEngine({
   reading,
   writing,
+  plans,
   config,
   usesGraphQLJs = false,
 }: GraphQLEngineParts): GraphQLEngine {
   const sdl = renderSdl()
   const schema = createSchema(sdl)
+  const documents = new DocumentCache(plans)
   const limits = { maxDepth: config.maxDepth, maxNodes: config.maxNodes, maxListItems: config.maxList }
   return {
     sdl,
     schema,
-    executor: createExecutor({ schema, port: { reading, writing, limits }, usesGraphQLJs }),
-    checkDocumentLimits: createDocumentLimitsCheck(config),
+    executor: createExecutor({ schema, port: { reading, writing, plans, limits }, usesGraphQLJs }),
+    documents,
+    checkDocumentLimits: createDocumentLimitsCheck(config, documents),
     limits,
   }
 }
@@ -83,8 +88,9 @@ export function serveGraphQL({
   engine,
   ...parts
 }: GraphQLHandlerParts): [RequestHandler, ErrorRequestHandler] {
-  const { sdl, schema, executor, checkDocumentLimits } = engine ?? createGraphQLEngine({ ...parts, config })
-  const apollo = createApolloServer({ schema, executor, config })
+  const { sdl, schema, executor, documents, checkDocumentLimits } =
+    engine ?? createGraphQLEngine({ ...parts, config })
+  const apollo = createApolloServer({ schema, executor, documents, config })
   apollo.startInBackgroundHandlingStartupErrorsByLoggingAndFailingAllRequests()
 
   /** Authenticates first, so that a request without a token learns nothing about the service. */

@@ -8,7 +8,7 @@ import { fail, type Problem, problemsOf } from '../../errors/problem.js'
 import { checkMediaType, readBody } from '../../http/body.js'
 import { failureHeaders } from '../../http/errors.js'
 import { checkQueryLength } from '../../http/limits.js'
-import { createMediaTypeNegotiator } from '../../http/negotiate.js'
+import { negotiateMediaType } from '../../http/negotiate.js'
 import type { GraphQLContext } from '../context.js'
 import { toRequestError } from '../errors.js'
 import type { RequestParams } from '../subscribe/operations.js'
@@ -79,7 +79,7 @@ export function toRequestHandlers(
 
 function toErrorResponse(problem: Problem, req: Request): GraphQLHttpResponse {
   const { status, error } = toRequestError(problem)
-  const type = negotiateMediaType(req) ?? MEDIA_TYPES[0]
+  const type = negotiateMediaType(req, MEDIA_TYPES) ?? MEDIA_TYPES[0]
   return {
     status,
     headers: { 'Content-Type': `${type}; charset=utf-8`, ...failureHeaders(problem) },
@@ -99,8 +99,6 @@ function sendHttpResponse(res: ServerResponse, { status, headers, body }: GraphQ
   for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
   res.end(body)
 }
-
-const negotiateMediaType = createMediaTypeNegotiator(MEDIA_TYPES)
 
 /** @throws ProblemError MethodNotAllowed */
 export function checkMethod({ method }: Request, allow: readonly string[]): void {
@@ -122,7 +120,7 @@ export async function readApolloRequest(
 ): Promise<HTTPGraphQLRequest> {
   checkMethod(req, OPERATION_METHODS)
   const accept =
-    negotiateMediaType(req) ??
+    negotiateMediaType(req, MEDIA_TYPES) ??
     fail({ kind: 'NotAcceptable', offered: MEDIA_TYPES.join(' and '), wish: 'Accept' })
   checkQueryLength(req, limits)
   const method = req.method === 'POST' ? 'POST' : 'GET'

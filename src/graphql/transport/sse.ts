@@ -5,7 +5,7 @@ import { fail } from '../../errors/problem.js'
 import { authorizationOf } from '../../http/auth/authorization.js'
 import type { TokenVerifier } from '../../http/auth/bearer.js'
 import { watchTokenExpiry } from '../../http/auth/token-expiry.js'
-import { createMediaTypeNegotiator } from '../../http/negotiate.js'
+import { negotiateMediaType } from '../../http/negotiate.js'
 import { markEndless } from '../../http/pipeline.js'
 import { openRequestScope } from '../../http/request-scope.js'
 import { toGraphQLError } from '../errors.js'
@@ -23,7 +23,7 @@ export interface EventStreamParts extends ContextParts {
 }
 
 const EVENT_STREAM_MEDIA_TYPE = 'text/event-stream'
-const negotiateMediaTypeOrEvents = createMediaTypeNegotiator([...MEDIA_TYPES, EVENT_STREAM_MEDIA_TYPE])
+const OFFERED_TYPES = [...MEDIA_TYPES, EVENT_STREAM_MEDIA_TYPE]
 /** A comment, which every client ignores (HTML, 9.2.6). */
 const KEEP_ALIVE_COMMENT = ':\n\n'
 
@@ -35,7 +35,7 @@ const KEEP_ALIVE_COMMENT = ':\n\n'
  */
 export function createEventStreamHandler(parts: EventStreamParts): RequestHandler {
   return (req, res, next) => {
-    if (req.path === '/' && negotiateMediaTypeOrEvents(req) === EVENT_STREAM_MEDIA_TYPE)
+    if (req.path === '/' && negotiateMediaType(req, OFFERED_TYPES) === EVENT_STREAM_MEDIA_TYPE)
       sendEventStream(req, res, parts).catch(next)
     else next()
   }

@@ -26,10 +26,11 @@ export interface StreamingTransports {
 }
 
 export function serveStreaming({ engine, changes, ...parts }: StreamingParts): StreamingTransports {
-  const { schema, executor, checkDocumentLimits, limits } = engine
+  const { schema, executor, documents, checkDocumentLimits, limits } = engine
   const operations = new StreamingOperations({
     schema,
     executor,
+    documents,
     checkDocumentLimits,
     port: { changes, limits },
     config: parts.config,

@@ -31,7 +31,7 @@ export interface BatchContext {
 }
 
 /** The request that contains the batch. */
-type EnclosingRequest = Pick<ODataRequest, 'root' | 'headers' | 'actor'>
+type EnclosingRequest = Pick<ODataRequest, 'root' | 'headers' | 'actor' | 'plans'>
 
 /** A request of a batch, with everything that it inherits from the batch request. */
 interface AuthenticatedBatchRequest {
@@ -175,10 +175,19 @@ export class BatchExecutor {
     { request, headers, actor }: AuthenticatedBatchRequest,
     references: RequestReferences,
   ): ParsedODataRequest {
-    const { root } = this.enclosingRequest
+    const { root, plans } = this.enclosingRequest
     const { method, url, readBody, readText } = request
     return parseRequest(
-      { method, root, headers, actor, readBody, readText, ...resolveRequestUrl(url, root, references) },
+      {
+        method,
+        root,
+        headers,
+        actor,
+        plans,
+        readBody,
+        readText,
+        ...resolveRequestUrl(url, root, references),
+      },
       this.context.config,
     )
   }

@@ -124,11 +124,11 @@ async function fetchPage(
 
 /** Filters in the path apply before the options. */
 function readCollectionQuery(
-  { options, limits }: ODataRequest,
+  { options, limits, plans }: ODataRequest,
   { filters }: CollectionPath,
   resourceKind: ResourceKind,
 ): Omit<PageRequest, 'representation'> {
-  const pageQuery = parsePageQuery(options, resourceKind, limits)
+  const pageQuery = parsePageQuery(options, resourceKind, limits, plans)
   if (filters.length === 0) return pageQuery
   return {
     ...pageQuery,

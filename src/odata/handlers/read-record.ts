@@ -42,7 +42,7 @@ export async function getRecord(
   resourceKind: ResourceKind = 'record',
 ): Promise<ODataResponse> {
   const format = negotiateJsonFormat(requestedFormatOf(request))
-  const query = parseQuery(request.options, resourceKind, request.limits)
+  const query = parseQuery(request.options, resourceKind, request.limits, request.plans)
   const found = await fetchRecord(request, path, reading, {
     query,
     representation: toRecordRepresentation(format, request),

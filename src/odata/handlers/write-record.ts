@@ -81,7 +81,7 @@ const keyOfPath = ({ key = '' }: RecordPath): string => key
 
 function readWriteResponseOptions(request: ODataRequest): WriteResponseOptions {
   const format = negotiateJsonFormat(requestedFormatOf(request))
-  const query = parseQuery(request.options, 'record', request.limits)
+  const query = parseQuery(request.options, 'record', request.limits, request.plans)
   const returnPreference = readPreferences(request.headers.prefer).return
   return {
     format,

@@ -1,6 +1,4 @@
-import { LRUCache } from 'lru-cache'
 import { ENTITIES } from '../../model/model.js'
-import { getOrCreate } from '../../query/memoize.js'
 import { contextMember, payloadMember, renderPayloadObject, stringMember } from '../protocol/json-body.js'
 import { negotiateJsonFormat, negotiateMetadataFormat } from '../protocol/negotiate.js'
 import { type ODataRequest, requestedFormatOf } from '../protocol/request.js'
@@ -43,13 +41,9 @@ export function getMetadataDocument(request: ODataRequest): ODataResponse {
 export function getOpenApiDocument(request: ODataRequest): ODataResponse {
   negotiateJsonFormat(requestedFormatOf(request))
   checkAllowedOptions(request.options, 'openapi')
-  const serviceRoot = request.root.replace(/\/$/, '')
-  const body = getOrCreate(OPENAPI_DOCUMENTS, serviceRoot, () => JSON.stringify(toOpenApi(serviceRoot)))
+  const body = openApiParts().join(JSON.stringify(request.root.replace(/\/$/, '')))
   return { status: 200, headers: { 'Content-Type': 'application/json' }, body }
 }
-
-/** One document per host. The cache is bounded because clients choose the host. */
-const OPENAPI_DOCUMENTS = new LRUCache<string, string>({ max: 4 })
 
 const lazy = <T>(compute: () => T): (() => T) => {
   let made: { readonly value: T } | undefined
@@ -58,6 +52,12 @@ const lazy = <T>(compute: () => T): (() => T) => {
     return made.value
   }
 }
+
+const ROOT_MARK = 'https://root.invalid'
+/** The text of the OpenAPI description between the places of the service root. It is rendered once. */
+const openApiParts = lazy(function openApiParts() {
+  return JSON.stringify(toOpenApi(ROOT_MARK)).split(JSON.stringify(ROOT_MARK))
+})
 
 /** $metadata as CSDL JSON 4.01. It depends on the model alone, so it is rendered once. */
 export const renderMetadataJson: () => string = lazy(function renderMetadataJson() {

@@ -1,6 +1,5 @@
-import { LRUCache } from 'lru-cache'
 import { NAMESPACE, type Scalar } from '../../model/model.js'
-import { getOrCreate, memoize } from '../../query/memoize.js'
+import type { PlanCacheLevel } from '../../query/plan-cache.js'
 import type { FullMetadata, Representation } from '../../query/representation.js'
 import type { JsonFormat } from './negotiate.js'
 import type { ODataRequest } from './request.js'
@@ -11,45 +10,40 @@ export type PayloadMember = string | undefined
 
 /**
  * Returns the representation of records in an answer. Control information has its prefix in every version: 4.01
- * allows it, and clients look for it.
+ * allows it, and clients look for it. Equal answers get the same object, since statements are cached by it.
  */
-export function toRecordRepresentation(format: JsonFormat, { root, version }: ResponseBase): Representation {
-  const representation = toPlainRepresentation(format)
-  return format.metadata === 'full'
-    ? getOrCreate(
-        FULL_REPRESENTATIONS,
-        `${version} ${format.ieee754Compatible} ${root}`,
-        (): Representation => ({
-          ...representation,
-          full: toFullMetadata(root, version),
-        }),
-      )
-    : representation
+export function toRecordRepresentation(
+  { metadata, ieee754Compatible }: JsonFormat,
+  { root, version, plans }: Pick<ODataRequest, 'root' | 'version' | 'plans'>,
+): Representation {
+  const plain = (metadata === 'none' ? BARE_RECORDS : RECORDS)[numberFormOf({ ieee754Compatible })]
+  if (metadata !== 'full') return plain
+  const key = `${version} ${ieee754Compatible} ${root}`
+  return plans.getOrCreate(FULL_METADATA_LEVEL, key, () => ({
+    ...plain,
+    full: toFullMetadata(root, version),
+  }))
 }
 
-/** The base URL of the links in an answer, and its protocol version. */
-type ResponseBase = Pick<ODataRequest, 'root' | 'version'>
+/** The form of decimals and 64-bit integers. */
+const numberFormOf = ({ ieee754Compatible }: Pick<JsonFormat, 'ieee754Compatible'>) =>
+  ieee754Compatible ? 'text' : 'number'
 
-const toPlainRepresentation = memoize(function toPlainRepresentation({
-  metadata,
-  ieee754Compatible,
-}: JsonFormat): Representation {
-  return {
-    ...(metadata !== 'none' && {
-      etag: '@odata.etag',
-      restricted: { suffix: '@Core.Permissions', value: 'None' },
-    }),
-    reference: '@odata.id',
-    countSuffix: '@odata.count',
-    numbersAsText: ieee754Compatible,
-  }
+const inBothNumberForms = (representation: Omit<Representation, 'numbersAsText'>) => ({
+  number: { ...representation, numbersAsText: false },
+  text: { ...representation, numbersAsText: true },
 })
 
-/**
- * One object per host and format, since statements are cached by it. The cache is bounded because clients
- * choose the host.
- */
-const FULL_REPRESENTATIONS = new LRUCache<string, Representation>({ max: 20 })
+const BARE_RECORDS = inBothNumberForms({ reference: '@odata.id', countSuffix: '@odata.count' })
+const RECORDS = inBothNumberForms({
+  etag: '@odata.etag',
+  restricted: { suffix: '@Core.Permissions', value: 'None' },
+  reference: '@odata.id',
+  countSuffix: '@odata.count',
+})
+
+/** Representations with links, whose root depends on the host that the client called. */
+const FULL_METADATA_LEVEL: PlanCacheLevel<Representation> = { name: 'full metadata', sizeOf: () => 64 }
 
 /** Names of standard types have a hash in 4.0 and none in 4.01 (OData JSON 4.01, 4.6.3). */
 const toFullMetadata = (root: string, version: ODataVersion): FullMetadata => ({
@@ -66,7 +60,7 @@ const toFullMetadata = (root: string, version: ODataVersion): FullMetadata => ({
 /** Returns the type annotation of a single value, unless clients derive the type from its JSON. */
 export function typeMember(
   { metadata }: JsonFormat,
-  { version }: ResponseBase,
+  { version }: Pick<ODataRequest, 'version'>,
   { type, collection }: Scalar,
 ): PayloadMember {
   if (metadata !== 'full' || (!collection && (type === 'String' || type === 'Boolean'))) return undefined
@@ -75,13 +69,8 @@ export function typeMember(
 }
 
 /** Returns the representation of parts of records: the values only. */
-export const toValueRepresentation = ({
-  ieee754Compatible,
-}: Pick<JsonFormat, 'ieee754Compatible'>): Representation => ({
-  reference: '@odata.id',
-  countSuffix: '@odata.count',
-  numbersAsText: ieee754Compatible,
-})
+export const toValueRepresentation = (format: Pick<JsonFormat, 'ieee754Compatible'>): Representation =>
+  BARE_RECORDS[numberFormOf(format)]
 
 /** Returns `@odata.context`, unless the client requested no control information. */
 export const contextMember = ({ metadata }: JsonFormat, url: string): PayloadMember =>

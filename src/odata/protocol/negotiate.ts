@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import { fail } from '../../errors/problem.js'
 import { acceptedRanges, type MediaRange, parseMediaRanges } from '../../http/media-ranges.js'
 
@@ -48,22 +47,8 @@ const JSON_FORMAT_PARAMETERS: ReadonlyMap<string, RegExp> = new Map([
   ['exponentialdecimals', /^(?:true|false)$/i],
 ])
 
-/** Cached because clients send the same few headers. */
-const JSON_FORMAT_CACHE = new LRUCache<string, JsonFormat>({ max: 100 })
-
-/** Returns the format of a data answer. Equal requests get the same object. Fails with `NotAcceptable`. */
+/** Returns the format of a data answer. Fails with `NotAcceptable`. */
 export function negotiateJsonFormat(requested: RequestedFormat): JsonFormat {
-  const text = `${requested.format ?? ''}\n${requested.accept ?? ''}`
-  const known = JSON_FORMAT_CACHE.get(text)
-  if (known) return known
-  const format = selectJsonFormat(requested)
-  if (text.length < MAX_CACHED_LENGTH) JSON_FORMAT_CACHE.set(text, format)
-  return format
-}
-
-const MAX_CACHED_LENGTH = 500
-
-function selectJsonFormat(requested: RequestedFormat): JsonFormat {
   const [best] = acceptedRanges(readMediaRanges(requested), JSON_TYPE)
   return best ? toJsonFormat(best, JSON_TYPE) : failNotAcceptable(requested, JSON_TYPE)
 }

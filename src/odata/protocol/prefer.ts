@@ -1,5 +1,3 @@
-import { LRUCache } from 'lru-cache'
-
 /**
  * The supported preferences of a client (RFC 7240; Part 1, 8.2.8). Other preferences and malformed values are
  * ignored.
@@ -21,22 +19,12 @@ export interface Preferences {
  */
 const ITEMS = /(?:[^,"]|"[^"]*"?)+/g
 
-/** Cached because clients send the same few headers. */
-const PREFERENCES_CACHE = new LRUCache<string, Preferences>({ max: 100 })
-const MAX_CACHED_LENGTH = 500
-
 /**
  * Reads the Prefer header. Names are not case-sensitive, and the OData prefix is optional. The first of
  * several equal names applies.
  */
 export function readPreferences(header: string | readonly string[] | undefined): Preferences {
-  if (header === undefined) return NO_PREFERENCES
-  const text = String(header)
-  const known = PREFERENCES_CACHE.get(text)
-  if (known) return known
-  const preferences = parsePreferences(text)
-  if (text.length < MAX_CACHED_LENGTH) PREFERENCES_CACHE.set(text, preferences)
-  return preferences
+  return header === undefined ? NO_PREFERENCES : parsePreferences(String(header))
 }
 
 const NO_PREFERENCES: Preferences = {}

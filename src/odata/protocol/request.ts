@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Actor } from '../../domain/actor.js'
 import type { JsonObject } from '../../domain/json.js'
 import type { ParseLimits } from '../../language/parse-limits.js'
+import type { PlanCache } from '../../query/plan-cache.js'
 import type { ExportService } from '../../service/export.js'
 import type { ReadService } from '../../service/reading.js'
 import type { WriteService } from '../../service/writing.js'
@@ -42,6 +43,7 @@ export interface ODataRequest extends RequestBody {
   readonly options: QueryOptions
   readonly version: ODataVersion
   readonly actor: Actor
+  readonly plans: PlanCache
   /** Limits on the complexity of a query. */
   readonly limits: ParseLimits
   /** Maximum characters of a query string, including that of a next link. */

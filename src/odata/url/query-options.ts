@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import { fail } from '../../errors/problem.js'
 import { REASONS } from '../../errors/reasons.js'
 import { IDENTIFIER_PATTERN } from '../../language/lexer.js'
@@ -11,7 +10,8 @@ import {
   toSystemQueryOption,
 } from '../../language/system-query-options.js'
 import type { Query } from '../../query/ast.js'
-import { getOrCreate, memoize } from '../../query/memoize.js'
+import { memoize } from '../../query/memoize.js'
+import { NO_PLAN_CACHE, type PlanCache, type PlanCacheLevel } from '../../query/plan-cache.js'
 import { decodeUrlComponent, encodeRawBytes } from './encoding.js'
 
 /** The decoded options of a query string, without custom options. */
@@ -88,23 +88,22 @@ const OFFSET_PLUS = /(T\d\d:\d\d(?::\d\d(?:\.\d+)?)?)\0(?=\d\d:\d\d)/gi
  * regardless of case and `$`. Fails with `UnknownOption`, `DuplicateOption`, `BadOptionValue` (no value),
  * `BadEncoding`, or `BadRequest` for pairs that are not options.
  */
-export function readQueryOptions(rawQuery: string): QueryOptions {
+export function readQueryOptions(rawQuery: string, plans: PlanCache = NO_PLAN_CACHE): QueryOptions {
   if (rawQuery === '') return NO_OPTIONS
-  return getOrCreate(
-    QUERY_OPTIONS_CACHE,
-    rawQuery,
-    () => readNextLinkOptions(rawQuery) ?? parseQueryString(rawQuery),
+  return (
+    readNextLinkOptions(rawQuery, plans) ??
+    plans.getOrCreate(QUERY_STRING_LEVEL, rawQuery, () => parseQueryString(rawQuery))
   )
 }
 
 /** Matches the result of `toNextLinkQuery`. The pages of a query differ only in the token. */
 const NEXT_LINK_QUERY = /^(?:(.+)&)?\$skiptoken=([\w-]+)$/s
 
-function readNextLinkOptions(rawQuery: string): QueryOptions | undefined {
+function readNextLinkOptions(rawQuery: string, plans: PlanCache): QueryOptions | undefined {
   const [, optionsText = '', token] = NEXT_LINK_QUERY.exec(rawQuery) ?? []
   // The parser refuses two tokens with its own message.
   if (token === undefined || optionsText.includes('$skiptoken')) return undefined
-  const withoutSkipToken = readQueryOptions(optionsText)
+  const withoutSkipToken = readQueryOptions(optionsText, plans)
   return withoutSkipToken.values.has('$skiptoken')
     ? undefined
     : {
@@ -116,14 +115,11 @@ function readNextLinkOptions(rawQuery: string): QueryOptions | undefined {
 
 const NO_OPTIONS: QueryOptions = { values: new Map(), aliases: new Map() }
 
-/**
- * Front ends and replication clients repeat queries often. The cached options also serve as the key of
- * further caches. The size is bounded in characters.
- */
-const QUERY_OPTIONS_CACHE = new LRUCache<string, QueryOptions>({
-  maxSize: 2 ** 19,
-  sizeCalculation: (_, text) => text.length + 1,
-})
+/** Decoded query strings with their queries and plans. */
+const QUERY_STRING_LEVEL: PlanCacheLevel<QueryOptions> = {
+  name: 'query string',
+  sizeOf: rawQuery => 8 + rawQuery.length / 50,
+}
 
 function parseQueryString(rawQuery: string): QueryOptions {
   const values = new Map<SystemQueryOption, string>()
@@ -164,20 +160,25 @@ function checkAgainstAllowed({ values }: QueryOptions, { name: context, options 
  * Returns the query of the options of a resource, after `checkAllowedOptions`. Parameter aliases are replaced
  * by their values.
  */
-export const parseQuery = (options: QueryOptions, resourceKind: ResourceKind, limits: ParseLimits): Query =>
-  buildQuery(options, ALLOWED_OPTIONS[resourceKind], limits)
+export const parseQuery = (
+  options: QueryOptions,
+  resourceKind: ResourceKind,
+  limits: ParseLimits,
+  plans: PlanCache = NO_PLAN_CACHE,
+): Query => buildQuery(options, ALLOWED_OPTIONS[resourceKind], limits, plans)
 
 /** Returns the query, and separately the page token, wherever it is in the query string. */
 export function parsePageQuery(
   options: QueryOptions,
   resourceKind: ResourceKind,
   limits: ParseLimits,
+  plans: PlanCache = NO_PLAN_CACHE,
 ): { readonly query: Query; readonly pageToken?: string } {
   const { withoutSkipToken, values } = options
   checkAllowedOptions(options, resourceKind)
   const pageToken = values.get('$skiptoken')
   return {
-    query: parseQuery(withoutSkipToken ?? options, resourceKind, limits),
+    query: parseQuery(withoutSkipToken ?? options, resourceKind, limits, plans),
     ...(pageToken !== undefined && { pageToken }),
   }
 }
@@ -186,6 +187,7 @@ const buildQuery = memoize(function buildQuery(
   options: QueryOptions,
   place: AllowedOptions,
   limits: ParseLimits,
+  plans: PlanCache,
 ): Query {
   checkAgainstAllowed(options, place)
   const { values, aliases } = options
@@ -193,7 +195,7 @@ const buildQuery = memoize(function buildQuery(
   let query: Query = {}
   for (const [name, text] of values)
     if (SYSTEM_QUERY_OPTIONS[name] === 'query')
-      query = { ...query, ...parseOptionCached(name, text, context) }
+      query = { ...query, ...parseOptionCached(name, text, context, plans) }
   // A malformed alias is refused even if nothing refers to it, since it may be a mistake.
   const texts = [...values.values(), ...aliases.values()]
   for (const [name, text] of aliases)
@@ -206,13 +208,22 @@ const buildQuery = memoize(function buildQuery(
  * meaning everywhere.
  */
 const CACHEABLE_OPTIONS: ReadonlySet<SystemQueryOption> = new Set(['$select', '$expand', '$orderby'])
-const parsedOptionCacheOf = memoize(function parsedOptionCacheOf(_limits: ParseLimits) {
-  return new LRUCache<string, Partial<Query>>({ maxSize: 2 ** 17, sizeCalculation: (_, text) => text.length })
-})
+/** Parsed options, with their part of plans and of SQL. */
+const OPTION_LEVEL: PlanCacheLevel<Partial<Query>> = {
+  name: 'query option',
+  sizeOf: key => 8 + key.length / 20,
+}
 
-function parseOptionCached(name: SystemQueryOption, text: string, context: ParseContext): Partial<Query> {
-  if (!CACHEABLE_OPTIONS.has(name) || context.aliases.size > 0) return parseOption(name, text, context)
-  return getOrCreate(parsedOptionCacheOf(context.limits), name + text, () => parseOption(name, text, context))
+function parseOptionCached(
+  name: SystemQueryOption,
+  text: string,
+  context: ParseContext,
+  plans: PlanCache,
+): Partial<Query> {
+  const parse = () => parseOption(name, text, context)
+  return CACHEABLE_OPTIONS.has(name) && context.aliases.size === 0
+    ? plans.getOrCreate(OPTION_LEVEL, name + text, parse)
+    : parse()
 }
 
 /**
@@ -220,22 +231,12 @@ function parseOptionCached(name: SystemQueryOption, text: string, context: Parse
  * and `$skiptoken` is set. An `access_token` is never repeated, since links are stored and logged.
  */
 export function toNextLinkQuery(rawQuery: string, changes: { readonly $skiptoken: string }): string {
-  return `${getOrCreate(NEXT_LINK_CACHE, rawQuery, () => toNextLinkOptions(rawQuery))}$skiptoken=${changes.$skiptoken}`
-}
-
-/** The part of a query string that next links repeat, with a trailing `&` if it is not empty. */
-const NEXT_LINK_CACHE = new LRUCache<string, string>({
-  maxSize: 2 ** 18,
-  sizeCalculation: (_, text) => text.length + 1,
-})
-
-function toNextLinkOptions(rawQuery: string): string {
   const remaining = rawQuery.split('&').filter(pair => {
     const name = decodeUrlComponent(pair.split('=', 1)[0] ?? '')
     const option = toSystemQueryOption(name)
     return pair !== '' && option !== '$skip' && option !== '$skiptoken' && name !== 'access_token'
   })
-  return remaining.map(pair => `${encodeRawBytes(pair)}&`).join('')
+  return [...remaining.map(encodeRawBytes), `$skiptoken=${changes.$skiptoken}`].join('&')
 }
 
 const decodeFormComponent = (raw: string): string =>

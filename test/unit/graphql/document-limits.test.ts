@@ -2,6 +2,7 @@ import express from 'express'
 import { afterEach, describe, expect, test } from 'vitest'
 import { readConfig } from '../../../src/config/config.js'
 import { serveGraphQL } from '../../../src/graphql/transport/handler.js'
+import { PlanCache } from '../../../src/query/plan-cache.js'
 import type { ReadService } from '../../../src/service/reading.js'
 import type { WriteService } from '../../../src/service/writing.js'
 import type { GraphQLErrorBody } from '../../support/clients/graphql-client.js'
@@ -44,6 +45,7 @@ async function start(env: Readonly<Record<string, string>> = {}) {
   const handlers = serveGraphQL({
     reading: noting<ReadService>(),
     writing: noting<WriteService>(),
+    plans: new PlanCache(),
     config,
     verifier,
     report: () => 'fault',

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { createMediaTypeNegotiator } from '../../../src/http/negotiate.js'
+import { negotiateMediaType } from '../../../src/http/negotiate.js'
 
 const JSON_TYPE = 'application/json'
 const GRAPHQL_TYPE = 'application/graphql-response+json'
-const choose = createMediaTypeNegotiator([JSON_TYPE, GRAPHQL_TYPE])
-const choiceOf = (accept: string | undefined) => choose({ headers: accept === undefined ? {} : { accept } })
+const choiceOf = (accept: string | undefined) =>
+  negotiateMediaType({ headers: accept === undefined ? {} : { accept } }, [JSON_TYPE, GRAPHQL_TYPE])
 
 // biome-ignore format: table
 test.each([

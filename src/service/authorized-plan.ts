@@ -7,7 +7,7 @@ import type { PlanCache, PlanCacheLevel } from '../query/plan-cache.js'
 import { dependsOnServiceRoot, type ServiceRoot, withAbsoluteRecordUrls } from './record-url.js'
 
 /** Plans by actor and plan, with their statements. Each actor has its own. */
-const AUTHORIZED_PLAN_LEVEL: PlanCacheLevel<Plan> = { name: 'authorized plan', sizeOf: () => 16 }
+const AUTHORIZED_PLAN_LEVEL: PlanCacheLevel<Plan> = { name: 'authorized plan', sizeOf: () => 12 }
 
 /**
  * Returns the plan by which an actor reads: with the actor's permissions, and with absolute URLs in records of

@@ -65,7 +65,7 @@ interface ReadWrite extends WriteRequest {
 const PROPERTY = getEntity('Property')
 
 /** Rules and statements of writes. Each actor has its own shapes of writes. */
-const WRITE_PLAN_LEVEL: PlanCacheLevel<WritePlan> = { name: 'write plan', sizeOf: () => 64 }
+const WRITE_PLAN_LEVEL: PlanCacheLevel<WritePlan> = { name: 'write plan', sizeOf: () => 32 }
 
 /**
  * Writes records, for both adapters. One statement changes the record if the rules hold for what is stored,

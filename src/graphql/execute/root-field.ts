@@ -61,7 +61,7 @@ export const viewOf = (
 /** Queries by field and arguments, with their plans. */
 const FIELD_QUERY_LEVEL: PlanCacheLevel<Query> = {
   name: 'GraphQL field',
-  sizeOf: key => 8 + key.length / 50,
+  sizeOf: key => 4 + key.length / 20,
 }
 
 /**

@@ -2,10 +2,10 @@ import { hash } from 'node:crypto'
 import type { DocumentNode } from 'graphql'
 import type { PlanCache, PlanCacheLevel } from '../../query/plan-cache.js'
 
-/** Valid documents by the digest of their text. The document and its tokens take 0.3 KB per character. */
+/** Valid documents by the digest of their text. A document and its tokens take 0.1 KB per character. */
 const DOCUMENT_LEVEL: PlanCacheLevel<DocumentNode> = {
   name: 'GraphQL document',
-  sizeOf: (_, { loc }) => 4 + (loc?.source.body.length ?? 0) * 0.3,
+  sizeOf: (_, { loc }) => 4 + (loc?.source.body.length ?? 0) / 10,
 }
 
 /** The valid documents of all transports. A document that is found has passed all checks. */

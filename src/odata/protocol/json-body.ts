@@ -43,7 +43,7 @@ const RECORDS = inBothNumberForms({
 })
 
 /** Representations with links, whose root depends on the host that the client called. */
-const FULL_METADATA_LEVEL: PlanCacheLevel<Representation> = { name: 'full metadata', sizeOf: () => 64 }
+const FULL_METADATA_LEVEL: PlanCacheLevel<Representation> = { name: 'full metadata', sizeOf: () => 128 }
 
 /** Names of standard types have a hash in 4.0 and none in 4.01 (OData JSON 4.01, 4.6.3). */
 const toFullMetadata = (root: string, version: ODataVersion): FullMetadata => ({

@@ -118,7 +118,7 @@ const NO_OPTIONS: QueryOptions = { values: new Map(), aliases: new Map() }
 /** Decoded query strings with their queries and plans. */
 const QUERY_STRING_LEVEL: PlanCacheLevel<QueryOptions> = {
   name: 'query string',
-  sizeOf: rawQuery => 8 + rawQuery.length / 50,
+  sizeOf: rawQuery => 4 + rawQuery.length / 50,
 }
 
 function parseQueryString(rawQuery: string): QueryOptions {
@@ -211,7 +211,7 @@ const CACHEABLE_OPTIONS: ReadonlySet<SystemQueryOption> = new Set(['$select', '$
 /** Parsed options, with their part of plans and of SQL. */
 const OPTION_LEVEL: PlanCacheLevel<Partial<Query>> = {
   name: 'query option',
-  sizeOf: key => 8 + key.length / 20,
+  sizeOf: key => 4 + key.length / 25,
 }
 
 function parseOptionCached(

@@ -8,6 +8,7 @@ import { type Database, openDatabase } from './data/database.js'
 import { loadLookups } from './data/import/lookup-seed.js'
 import { migrate, readMigrations } from './data/migrate.js'
 import { createReadinessCheck } from './data/readiness.js'
+import { RESOURCES } from './errors/phrases.js'
 import { type Problem, ProblemError, problemsOf } from './errors/problem.js'
 import { GRAPHIQL_PATH, serveGraphiQL } from './graphql/graphiql/graphiql.js'
 import { createGraphQLEngine, GRAPHQL_PATH, SDL_PATH, serveGraphQL } from './graphql/transport/handler.js'
@@ -158,7 +159,9 @@ export function createApp({
   )
   if (config.graphiql) app.use(GRAPHIQL_PATH, serveGraphiQL())
   if (config.frontPage) app.get('/', serveFrontPage(frontPageLinks(config), config.publicUrl))
-  app.use((req, res) => sendProblemResponse(req, res, { kind: 'NotFound', what: `resource ${req.path}` }))
+  app.use((req, res) =>
+    sendProblemResponse(req, res, { kind: 'NotFound', what: RESOURCES.resource(req.path) }),
+  )
   app.use(createErrorHandler(reportError))
   return {
     requestListener: app,
@@ -197,7 +200,7 @@ const createUpgradeHandler =
     const [path = ''] = (req.url ?? '').split('?')
     logUpgrade(logger, req)
     if (path === GRAPHQL_PATH) upgrade(req, socket, head)
-    else closeWithProblem(socket, { kind: 'NotFound', what: `resource ${path}` })
+    else closeWithProblem(socket, { kind: 'NotFound', what: RESOURCES.resource(path) })
   }
 
 /** Creates the services that both adapters use. They share one database and one set of limits. */

@@ -1,3 +1,4 @@
+import { EXPECTED_FIELD_VALUE } from '../errors/phrases.js'
 import type { Problem } from '../errors/problem.js'
 import { suggestName } from '../errors/suggest.js'
 import { type Field, getEntity, getScalar, type Scalar } from '../model/model.js'
@@ -145,7 +146,7 @@ class BodyReader {
     if (typeof json !== 'string' || !isStatus(text))
       this.#addFault(STATUS.name, { kind: 'NotInLookup', field: STATUS.name, value: text })
     else if (creating)
-      this.#addFault(STATUS.name, { kind: 'TransitionNotAllowed', from: 'no record', to: text })
+      this.#addFault(STATUS.name, { kind: 'TransitionNotAllowed', to: text, allowed: [DRAFT] })
     else this.#status = text
   }
 
@@ -185,7 +186,7 @@ class BodyReader {
     if (memberKey !== undefined && member !== memberKey && !scopes.has('listings:write:any'))
       this.#addFault(
         name,
-        badValue(CHANGED_BY, 'the member that the token identifies', `'${String(member)}'`).problem,
+        badValue(CHANGED_BY, EXPECTED_FIELD_VALUE.memberOfToken, describeJson(String(member))).problem,
       )
   }
 

@@ -1,3 +1,5 @@
+import type { Phrase } from '../errors/phrase.js'
+import { REASONS } from '../errors/reasons.js'
 import { JsonNumber, type JsonObject, type JsonValue } from './json.js'
 
 /** The text is not JSON, or `parseExactJson` does not accept its form. */
@@ -7,10 +9,15 @@ export class JsonSyntaxError extends Error {
    * @param offset of the fault in UTF-16 code units, from 0
    */
   constructor(
-    readonly reason: string,
+    readonly reason: Phrase,
     readonly offset: number,
   ) {
-    super(`${reason} (at position ${offset + 1})`)
+    super(reason)
+  }
+
+  /** The reason with the position of the fault. */
+  get located(): Phrase {
+    return REASONS.jsonAt(this.reason, this.offset + 1)
   }
 }
 
@@ -61,7 +68,7 @@ class JsonParser {
 
   parse(): JsonValue {
     const value = this.#value()
-    if (this.#offset < this.#text.length) this.#fail('unexpected text after the value')
+    if (this.#offset < this.#text.length) this.#fail(REASONS.jsonTextAfterValue)
     return value
   }
 
@@ -74,18 +81,18 @@ class JsonParser {
   }
 
   #unpaddedValue(): JsonValue {
-    if (++this.#valueCount > this.#maxValues) this.#fail(`there are more than ${this.#maxValues} values`)
+    if (++this.#valueCount > this.#maxValues) this.#fail(REASONS.jsonTooManyValues(this.#maxValues))
     if (this.#consume('{')) return this.#nested(() => this.#object())
     if (this.#consume('[')) return this.#nested(() => this.#array())
     if (this.#text[this.#offset] === '"') return this.#string()
     const number = this.#match(NUMBER)
     if (number !== undefined) return new JsonNumber(number)
-    const word = this.#match(LITERAL_NAME) ?? this.#fail('expected a value')
+    const word = this.#match(LITERAL_NAME) ?? this.#fail(REASONS.jsonNoValue)
     return word === 'null' ? null : word === 'true'
   }
 
   #nested<T>(read: () => T): T {
-    if (++this.#depth > this.#maxDepth) this.#fail(`nesting is deeper than ${this.#maxDepth} levels`)
+    if (++this.#depth > this.#maxDepth) this.#fail(REASONS.jsonTooDeep(this.#maxDepth))
     this.#match(WHITESPACE)
     const value = read()
     this.#depth--
@@ -97,19 +104,19 @@ class JsonParser {
     if (this.#consume('}')) return members
     let count = 0
     do {
-      if (++count > this.#maxMembers) this.#fail(`an object has more than ${this.#maxMembers} members`)
+      if (++count > this.#maxMembers) this.#fail(REASONS.jsonTooManyMembers(this.#maxMembers))
       this.#member(members)
     } while (this.#consume(','))
-    if (!this.#consume('}')) this.#fail("expected ',' or '}'")
+    if (!this.#consume('}')) this.#fail(REASONS.jsonNoText("',' or '}'"))
     return members
   }
 
   #member(members: Record<string, JsonValue>): void {
     this.#match(WHITESPACE)
     const name = this.#string()
-    if (name in members) this.#fail('duplicate member name')
+    if (name in members) this.#fail(REASONS.jsonDuplicateMember)
     this.#match(WHITESPACE)
-    if (!this.#consume(':')) this.#fail("expected ':'")
+    if (!this.#consume(':')) this.#fail(REASONS.jsonNoText("':'"))
     members[name] = this.#value()
   }
 
@@ -118,17 +125,17 @@ class JsonParser {
     if (this.#consume(']')) return items
     do items.push(this.#value())
     while (this.#consume(','))
-    if (!this.#consume(']')) this.#fail("expected ',' or ']'")
+    if (!this.#consume(']')) this.#fail(REASONS.jsonNoText("',' or ']'"))
     return items
   }
 
   #string(): string {
     const start = this.#offset
-    const text = this.#match(STRING) ?? this.#fail('expected a string with an end')
+    const text = this.#match(STRING) ?? this.#fail(REASONS.jsonNoString)
     try {
       return String(JSON.parse(text))
     } catch {
-      throw new JsonSyntaxError('a string contains a control character or an invalid escape', start)
+      throw new JsonSyntaxError(REASONS.jsonInvalidString, start)
     }
   }
 
@@ -147,7 +154,7 @@ class JsonParser {
     return found
   }
 
-  #fail(reason: string): never {
+  #fail(reason: Phrase): never {
     throw new JsonSyntaxError(reason, this.#offset)
   }
 }

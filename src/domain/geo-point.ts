@@ -1,3 +1,5 @@
+import type { Phrase } from '../errors/phrase.js'
+import { EXPECTED_FIELD_VALUE, FOUND, LIMITS } from '../errors/phrases.js'
 import type { Problem } from '../errors/problem.js'
 import { getEntity, getScalar, type Scalar } from '../model/model.js'
 import { type Decimal, renderDecimal } from './decimal.js'
@@ -40,9 +42,9 @@ export function readPosition(field: Scalar, json: JsonValue): ReadResult<Values>
     : outOfRange(field, violatedLimit)
 }
 
-function coordinateLimit(coordinate: Scalar, number: Decimal): string | undefined {
+function coordinateLimit(coordinate: Scalar, number: Decimal): Phrase | undefined {
   const limit = violatedPrecision(coordinate, number) ?? violatedRange(coordinate, number)
-  return limit === undefined ? undefined : `be valid: ${coordinate.name} must ${limit}`
+  return limit === undefined ? undefined : LIMITS.coordinate(coordinate.name, limit)
 }
 
 function isWgs84Crs(crs: JsonValue | undefined): boolean {
@@ -69,8 +71,8 @@ export function pointConflict(
     other &&
     badValue(
       field,
-      `a point that matches ${other.name} in the body`,
-      json === null ? 'null' : 'another point',
+      EXPECTED_FIELD_VALUE.samePointAs(other.name),
+      json === null ? FOUND.null : FOUND.otherPoint,
     ).problem
   )
 }

@@ -75,6 +75,10 @@ export const TRANSITIONS: readonly Transition[] = [
     from: ['Active', 'Active Under Contract', 'Pending'] },
 ]
 
+/** Returns the statuses that a listing can change to. */
+export const statusesAfter = (from: string): readonly ListingStatus[] =>
+  TRANSITIONS.filter(t => t.from.some(status => status === from)).map(t => t.to)
+
 const mermaidId = (status: ListingStatus) => status.replaceAll(' ', '')
 
 /** Renders the state diagram as Mermaid text. */

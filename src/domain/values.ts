@@ -1,3 +1,5 @@
+import type { Phrase } from '../errors/phrase.js'
+import { EXPECTED_FIELD_VALUE, FOUND, LIMITS } from '../errors/phrases.js'
 import type { Problem } from '../errors/problem.js'
 import type { EdmType, Scalar } from '../model/model.js'
 import { type Decimal, fractionDigits, readDecimal, renderDecimal, wholeDigits } from './decimal.js'
@@ -22,11 +24,7 @@ export function readFieldValue(field: Scalar, json: JsonValue): ReadResult {
   const read = READERS[field.type]
   if (!field.collection) return read(field, json)
   if (!isList(json))
-    return badValue(
-      field,
-      `an array in which each item is ${EXPECTED_BY_TYPE[field.type]}`,
-      describeJson(json),
-    )
+    return badValue(field, EXPECTED_FIELD_VALUE.arrayOf(EXPECTED_FIELD_VALUE[field.type]), describeJson(json))
   const items: string[] = []
   for (const item of json) {
     const outcome = read(field, item)
@@ -34,18 +32,6 @@ export function readFieldValue(field: Scalar, json: JsonValue): ReadResult {
     items.push(String(outcome.value))
   }
   return { value: items }
-}
-
-// biome-ignore format: table
-const EXPECTED_BY_TYPE: Readonly<Record<EdmType, string>> = {
-  Boolean:        'true or false',
-  Int32:          'an integer',
-  Int64:          'an integer',
-  Decimal:        'a number',
-  String:         'a string',
-  Date:           'a date (YYYY-MM-DD)',
-  DateTimeOffset: 'a timestamp with offset (YYYY-MM-DDThh:mm:ss.sssZ)',
-  GeographyPoint: 'a GeoJSON point of longitude and latitude (WGS 84)',
 }
 
 // biome-ignore format: table
@@ -81,10 +67,10 @@ function readInteger(
 ): ReadResult {
   if (!number || fractionDigits(number) > 0) return wrongType(field, json)
   const limit = 2n ** bits
-  if (wholeDigits(number) > String(limit).length) return outOfRange(field, `fit into ${bits + 1n} bits`)
+  if (wholeDigits(number) > String(limit).length) return outOfRange(field, LIMITS.bits(Number(bits) + 1))
   const whole = BigInt(renderDecimal(number))
-  if (whole < -limit || whole >= limit) return outOfRange(field, `fit into ${bits + 1n} bits`)
-  return number.negative ? outOfRange(field, NO_NEGATIVE) : { value: toValue(whole) }
+  if (whole < -limit || whole >= limit) return outOfRange(field, LIMITS.bits(Number(bits) + 1))
+  return number.negative ? outOfRange(field, LIMITS.notNegative) : { value: toValue(whole) }
 }
 
 function readDecimalValue(field: Scalar, json: JsonValue): ReadResult {
@@ -98,13 +84,11 @@ function readDecimalValue(field: Scalar, json: JsonValue): ReadResult {
 export function violatedPrecision(
   { precision = 38, scale = 0 }: Scalar,
   number: Decimal,
-): string | undefined {
+): Phrase | undefined {
   return wholeDigits(number) > precision - scale || fractionDigits(number) > scale
-    ? `have at most ${precision - scale} digits before the decimal point and ${scale} after it`
+    ? LIMITS.digits(precision - scale, scale)
     : undefined
 }
-
-const NO_NEGATIVE = 'not be negative'
 
 /** Bounds of the coordinates in degrees. */
 const COORDINATE_BOUNDS: Readonly<Record<string, number>> = { Latitude: 90, Longitude: 180 }
@@ -113,19 +97,18 @@ const COORDINATE_BOUNDS: Readonly<Record<string, number>> = { Latitude: 90, Long
  * Returns the range that the number violates, as text. Only coordinates can be negative: prices, areas,
  * counts and years cannot.
  */
-export function violatedRange({ name }: Scalar, number: Decimal): string | undefined {
+export function violatedRange({ name }: Scalar, number: Decimal): Phrase | undefined {
   const bound = COORDINATE_BOUNDS[name]
-  if (bound === undefined) return number.negative ? NO_NEGATIVE : undefined
-  return Math.abs(Number(renderDecimal(number))) > bound ? `be between -${bound} and ${bound}` : undefined
+  if (bound === undefined) return number.negative ? LIMITS.notNegative : undefined
+  return Math.abs(Number(renderDecimal(number))) > bound ? LIMITS.between(-bound, bound) : undefined
 }
 
 function readString(field: Scalar, json: JsonValue): ReadResult {
   if (typeof json !== 'string') return wrongType(field, json)
-  if (!isStorable(json))
-    return badValue(field, 'a string without NUL characters and unpaired surrogates', 'a string with them')
+  if (!isStorable(json)) return badValue(field, EXPECTED_FIELD_VALUE.storableString, FOUND.unstorableString)
   const { maxLength } = field
   if (maxLength !== undefined && json.length > maxLength && [...json].length > maxLength)
-    return outOfRange(field, `have at most ${maxLength} characters`)
+    return outOfRange(field, LIMITS.length(maxLength))
   return { value: json }
 }
 
@@ -136,26 +119,26 @@ function readTimestamp(field: Scalar, json: JsonValue): ReadResult {
 }
 
 export const wrongType = (field: Scalar, json: JsonValue) =>
-  badValue(field, EXPECTED_BY_TYPE[field.type], describeJson(json))
+  badValue(field, EXPECTED_FIELD_VALUE[field.type], describeJson(json))
 
 export const badValue = (
   { name }: Scalar,
-  expected: string,
+  expected: Phrase,
   found: string,
 ): { readonly problem: Problem } => ({
   problem: { kind: 'BadValue', field: name, expected, found },
 })
 
-export const outOfRange = ({ name }: Scalar, limit: string): { readonly problem: Problem } => ({
+export const outOfRange = ({ name }: Scalar, limit: Phrase): { readonly problem: Problem } => ({
   problem: { kind: 'OutOfRange', field: name, limit },
 })
 
 /** Describes a value for an error message: strings in quotes, arrays and objects only by their kind. */
 export function describeJson(json: JsonValue): string {
   if (json instanceof JsonNumber) return json.text
-  if (typeof json === 'string') return `'${json}'`
-  if (isList(json)) return 'an array'
-  return isObject(json) ? 'an object' : String(json)
+  if (typeof json === 'string') return FOUND.text(json)
+  if (isList(json)) return FOUND.array
+  return isObject(json) ? FOUND.object : String(json)
 }
 
 // Formats that bodies and import files share.

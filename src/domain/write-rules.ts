@@ -1,3 +1,4 @@
+import { LIMITS, RESOURCES } from '../errors/phrases.js'
 import type { Problem } from '../errors/problem.js'
 import { type Entity, getEntity, getScalar } from '../model/model.js'
 import {
@@ -11,7 +12,7 @@ import {
   TRUE,
   textLiteral,
 } from '../query/plan.js'
-import { DRAFT, statusOf, TRANSITIONS } from './lifecycle.js'
+import { DRAFT, statusesAfter, statusOf, TRANSITIONS } from './lifecycle.js'
 import type { Listing } from './listing.js'
 import { REFERENCE_FIELDS } from './references.js'
 import type { Values } from './values.js'
@@ -71,7 +72,7 @@ function ownerRules(shape: WriteShape): readonly WriteRule[] {
   const visible: WriteRule = {
     stage: 'visibility',
     condition: isRecordVisible(PROPERTY, 'r0', actor),
-    toProblem: ({ key }) => ({ kind: 'NotFound', what: `${PROPERTY.name} with the key '${key}'` }),
+    toProblem: ({ key }) => ({ kind: 'NotFound', what: RESOURCES.recordOf(PROPERTY.name, key) }),
   }
   return [visible, writable]
 }
@@ -176,7 +177,10 @@ function transitionRules(shape: WriteShape): readonly WriteRule[] {
       stage: 'body',
       at: 'StandardStatus',
       condition: isStatusIn(storedValue(shape, 'StandardStatus'), origins),
-      toProblem: ({ stored }) => ({ kind: 'TransitionNotAllowed', from: statusOf(stored), to: status }),
+      toProblem: ({ stored }) => {
+        const from = statusOf(stored)
+        return { kind: 'TransitionNotAllowed', from, to: status, allowed: statusesAfter(from) }
+      },
     },
   ]
 }
@@ -199,7 +203,7 @@ function requirementRule(shape: WriteShape, to: string, field: 'SoldPrice'): rea
   const toProblem: WriteRule['toProblem'] = ({ stored, written }) =>
     (field in written ? written[field] : stored[field]) === null
       ? { kind: 'RequiredMissing', field }
-      : { kind: 'OutOfRange', field, limit: 'be greater than 0' }
+      : { kind: 'OutOfRange', field, limit: LIMITS.positive }
   const rule = (condition: Expr): readonly WriteRule[] => [{ stage: 'body', at: field, condition, toProblem }]
   if (state === 'value') return []
   if (state === undefined) return shape.status === undefined ? [] : rule(anyOf(inStatus, hasValue))

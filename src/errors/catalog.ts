@@ -22,6 +22,13 @@ const positionText = (at: SourceLocation) =>
 const didYouMean = (p: { readonly suggestion?: string }) =>
   p.suggestion === undefined ? '' : ` Did you mean '${p.suggestion}'?`
 const hint = (p: { readonly hint?: string }) => (p.hint === undefined ? '' : ` ${p.hint}`)
+const transitionText = ({ from, to, allowed }: ProblemOf<'TransitionNotAllowed'>) => {
+  const statuses = allowed.map(status => `'${status}'`).join(', ')
+  if (from === undefined)
+    return `A new record must have the StandardStatus ${statuses}, or none, not '${to}'.`
+  const options = allowed.length === 0 ? 'It is final' : `It can change to ${statuses}`
+  return `StandardStatus cannot change from '${from}' to '${to}'. ${options}.`
+}
 /** Cuts text that came from the client, so that it cannot inflate the answer. */
 const truncate = (text: string) => (text.length > 80 ? `${text.slice(0, 77)}...` : text)
 
@@ -39,7 +46,7 @@ const UNAVAILABLE = {
  */
 // biome-ignore format: table
 export const CATALOG: { readonly [K in ProblemKind]: CatalogEntry<K> } = {
-  Syntax:               { status: 400, code: '2001', target: source, message: p => `Expected ${p.expected} but found ${truncate(p.found)}${positionText(p.at)}.` },
+  Syntax:               { status: 400, code: '2001', target: source, message: p => `Expected ${p.expected} but found ${truncate(p.found)}${positionText(p.at)}.${hint(p)}` },
   UnknownField:         { status: 400, code: '2002', target: field,  message: p => `${p.entity} has no field '${truncate(p.field)}'${positionText(p.at)}.${didYouMean(p)}` },
   UnknownFunction:      { status: 400, code: '2003', target: source, message: p => `There is no function '${truncate(p.name)}'${positionText(p.at)}.${didYouMean(p)}` },
   NoOverload:           { status: 400, code: '2004', target: source, message: p => `'${p.name}' does not accept (${p.args.join(', ')})${positionText(p.at)}. It accepts ${p.expected.join(' or ')}.${hint(p)}` },
@@ -53,15 +60,15 @@ export const CATALOG: { readonly [K in ProblemKind]: CatalogEntry<K> } = {
   DuplicateItem:        { status: 400, code: '2012', target: source, message: p => `'${truncate(p.item)}' is specified more than once${positionText(p.at)}.` },
   NotSortable:          { status: 400, code: '2013', target: field,  message: p => `Records cannot be sorted by '${p.field}'${positionText(p.at)}.` },
   NotReadable:          { status: 400, code: '2014', target: field,  message: p => `'${p.field}' can be written but not read${positionText(p.at)}.` },
-  UndefinedAlias:       { status: 400, code: '2015', target: source, message: p => `The parameter alias '${truncate(p.alias)}' has no value that can be used here${positionText(p.at)}.` },
-  BadPageToken:         { status: 400, code: '2016', target: option, message: () => 'The page token is invalid or belongs to another query. Start again without it.' },
+  UndefinedAlias:       { status: 400, code: '2015', target: source, message: p => `The value of the parameter alias '@${truncate(p.alias)}' refers to itself${positionText(p.at)}.` },
+  BadPageToken:         { status: 400, code: '2016', target: option, message: () => 'The page token is invalid or belongs to another query. Start again with the first page, without a token.' },
   SkipTooLarge:         { status: 400, code: '2017', target: option, message: p => `${p.option} cannot go beyond ${p.limit} records. Follow @odata.nextLink, or a cursor in GraphQL, to read further.` },
-  QueryTooComplex:      { status: 400, code: '2018', target: source, message: p => `The query has too many ${p.what}: the limit is ${p.limit}${positionText(p.at)}.` },
+  QueryTooComplex:      { status: 400, code: '2018', target: source, message: p => `The query has too many ${p.what}${positionText(p.at)}. The limit is ${p.limit}.` },
   BadEncoding:          { status: 400, code: '2019', message: p => `The URL is not correctly percent-encoded at '${truncate(p.found)}'.` },
   BadKey:               { status: 400, code: '2020', message: p => `'${truncate(p.found)}' is not a valid key of ${p.entity}.` },
-  BadHeader:            { status: 400, code: '2021', target: p => p.header, message: p => `The header ${p.header} does not accept the value '${truncate(p.found)}'.` },
+  BadHeader:            { status: 400, code: '2021', target: p => p.header, message: p => `The header ${p.header} must be ${p.expected}, not '${truncate(p.found)}'.` },
   NameTaken:            { status: 400, code: '2022', target: source, message: p => `'${truncate(p.name)}' is already the name of a field or of another computed value${positionText(p.at)}.` },
-  LinkTooLong:          { status: 400, code: '2023', message: p => `The link to the next page would exceed ${p.limit} characters. Request larger pages or shorten the query.` },
+  LinkTooLong:          { status: 400, code: '2023', message: p => `The link to the next page would be longer than ${p.limit} characters. Shorten the query or request larger pages.` },
   NotImplemented:       { status: 501, code: '2101', target: p => p.at?.source, message: p => `The service does not implement ${p.feature}${p.at ? positionText(p.at) : ''}.` },
 
   MalformedBody:        { status: 400, code: '2001', message: p => `The request body is not a valid JSON object: ${p.reason}.` },
@@ -69,34 +76,34 @@ export const CATALOG: { readonly [K in ProblemKind]: CatalogEntry<K> } = {
   UnknownBodyField:     { status: 400, code: '1102', detail: true, target: field, message: p => `${p.entity} has no field '${truncate(p.field)}'.${didYouMean(p)}` },
   BadValue:             { status: 400, code: '1103', detail: true, target: field, message: p => `${p.field} must be ${p.expected}, not ${truncate(p.found)}.` },
   OutOfRange:           { status: 400, code: '1104', detail: true, target: field, message: p => `${p.field} must ${p.limit}.` },
-  NotInLookup:          { status: 400, code: '1105', detail: true, target: field, message: p => `'${truncate(p.value)}' is not a valid value for ${p.field}.` },
+  NotInLookup:          { status: 400, code: '1105', detail: true, target: field, message: p => `'${truncate(p.value)}' is not a valid value for ${p.field}. The entity set Lookup lists the valid values.` },
   NotWritable:          { status: 400, code: '1106', detail: true, target: field, message: p => `${truncate(p.field)} cannot be written.` },
   NoSuchReference:      { status: 400, code: '1107', detail: true, target: field, message: p => `${p.field}: no ${p.target} has the key '${truncate(p.value)}'.` },
-  TransitionNotAllowed: { status: 400, code: '1108', detail: true, target: () => 'StandardStatus', message: p => `StandardStatus cannot change from '${p.from}' to '${p.to}'.` },
+  TransitionNotAllowed: { status: 400, code: '1108', detail: true, target: () => 'StandardStatus', message: transitionText },
 
-  TokenMissing:         { status: 401, code: '3001', message: () => 'The request has no bearer token.' },
+  TokenMissing:         { status: 401, code: '3001', message: () => 'The request has no token. Send one in the header Authorization: Bearer TOKEN.' },
   TokenRefused:         { status: 401, code: '3002', message: p => `The token was rejected: ${p.reason}.` },
   ScopeMissing:         { status: 403, code: '3003', message: p => `The token does not have the scope ${p.scope}.` },
   NotYours:             { status: 403, code: '3003', message: p => `The token cannot write this ${p.entity}: the listing belongs to another agent and office.` },
-  NotAssignable:        { status: 403, code: '3003', target: p => p.field, message: p => `The token cannot assign a listing to this ${p.field}. It can assign its own member or a member of its office as agent, and as office any member, or the office of the agent or of the token.` },
+  NotAssignable:        { status: 403, code: '3003', target: p => p.field, message: p => `The token cannot set ${p.field} to this value. ListAgentKey can be the member of the token or a member of its office. ListOfficeKey can be any member, the office of the agent, or the office of the token.` },
   NotFound:             { status: 404, code: '4004', message: p => `There is no ${truncate(p.what)}.${didYouMean(p)}` },
   MethodNotAllowed:     { status: 405, code: '4005', message: p => `${p.method} is not allowed here. Allowed: ${p.allow.join(', ')}.` },
   NotAcceptable:        { status: 406, code: '4006', target: p => p.wish, message: p => `The response is available only as ${p.offered}.` },
-  Conflict:             { status: 409, code: '4009', message: p => `${p.what}` },
-  PositionGone:         { status: 410, code: '4010', target: option, message: () => 'The change log no longer has what follows this position, or is another log. Copy the data anew.' },
-  PreconditionFailed:   { status: 412, code: '4012', target: p => p.header, message: p => `The version of the record does not satisfy ${p.header}. The record may have changed since it was read.` },
-  IsolationNotOffered:  { status: 412, code: '4012', target: () => 'Isolation', message: p => `The isolation level '${truncate(p.found)}' is not supported.` },
+  Conflict:             { status: 409, code: '4009', message: () => 'Another request changed the same data at the same time. Try again.' },
+  PositionGone:         { status: 410, code: '4010', target: option, message: () => 'The change log no longer contains the changes after this position, or it is the log of another database. Copy all data again.' },
+  PreconditionFailed:   { status: 412, code: '4012', target: p => p.header, message: p => `The version of the record does not satisfy ${p.header}. The record may have changed since it was read: read it again.` },
+  IsolationNotOffered:  { status: 412, code: '4012', target: () => 'Isolation', message: p => `The isolation level '${truncate(p.found)}' is not supported. Omit the header Isolation.` },
   BodyTooLarge:         { status: 413, code: '4013', message: p => `The request body is larger than ${p.limit} bytes.` },
   UrlTooLong:           { status: 414, code: '4014', message: p => `The URL is longer than ${p.limit} characters.` },
   UnsupportedMediaType: { status: 415, code: '4015', target: () => 'Content-Type', message: p => `The request body must be ${p.expected}.` },
   DependencyFailed:     { status: 424, code: '4024', message: () => 'Not executed, or rolled back, because another request of the batch failed.' },
   TooManyRequests:      { status: 429, code: '4029', message: p => `Too many requests. Try again in ${p.retryAfter} s.` },
-  HeadersTooLarge:      { status: 431, code: '4031', message: () => 'The URL and headers of the request are too large.' },
+  HeadersTooLarge:      { status: 431, code: '4031', message: () => 'The URL and the headers of the request are too large together.' },
   BadRequest:           { status: 400, code: '2001', message: p => `The request cannot be read: ${p.reason}.` },
-  ImpossibleValue:      { status: 400, code: '2001', message: () => 'A value in the request is too large for the database or invalid there.' },
+  ImpossibleValue:      { status: 400, code: '2001', message: () => 'The database cannot store or compare a value of the request: it is too large, or contains a character that PostgreSQL does not accept.' },
 
   Unavailable:          { status: 503, code: '5003', message: p => UNAVAILABLE[p.reason] },
-  Internal:             { status: 500, code: '5000', message: p => `An internal error occurred. Its id is ${p.id}.` },
+  Internal:             { status: 500, code: '5000', message: p => `An internal error occurred. Report its id to the operator of the service: ${p.id}.` },
 }
 
 /** A problem with the texts of the catalog, as both adapters send it. */

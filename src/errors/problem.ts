@@ -1,3 +1,5 @@
+import type { Phrase } from './phrase.js'
+
 /**
  * The place of a fault in the request. `source` names a query option, an argument or the body. `offset`
  * counts characters from 0 in its text.
@@ -12,8 +14,9 @@ export type Problem =
   // Queries that cannot be parsed or bound.
   | {
       readonly kind: 'Syntax'
-      readonly expected: string
+      readonly expected: Phrase
       readonly found: string
+      readonly hint?: Phrase
       readonly at: SourceLocation
     }
   | {
@@ -34,12 +37,12 @@ export type Problem =
       readonly name: string
       readonly args: readonly string[]
       readonly expected: readonly string[]
-      readonly hint?: string
+      readonly hint?: Phrase
       readonly at: SourceLocation
     }
   | {
       readonly kind: 'WrongType'
-      readonly expected: string
+      readonly expected: Phrase
       readonly found: string
       readonly at: SourceLocation
     }
@@ -47,17 +50,17 @@ export type Problem =
       readonly kind: 'BadLiteral'
       readonly type: string
       readonly text: string
-      readonly hint?: string
+      readonly hint?: Phrase
       readonly at: SourceLocation
     }
   | { readonly kind: 'DivisionByZero'; readonly at: SourceLocation }
   | { readonly kind: 'UnknownOption'; readonly option: string; readonly suggestion?: string }
   | { readonly kind: 'DuplicateOption'; readonly option: string }
-  | { readonly kind: 'OptionNotAllowed'; readonly option: string; readonly context: string }
+  | { readonly kind: 'OptionNotAllowed'; readonly option: string; readonly context: Phrase }
   | {
       readonly kind: 'BadOptionValue'
       readonly option: string
-      readonly expected: string
+      readonly expected: Phrase
       readonly found: string
     }
   | { readonly kind: 'DuplicateItem'; readonly item: string; readonly at: SourceLocation }
@@ -69,17 +72,17 @@ export type Problem =
   | { readonly kind: 'SkipTooLarge'; readonly option: string; readonly limit: number }
   | {
       readonly kind: 'QueryTooComplex'
-      readonly what: string
+      readonly what: Phrase
       readonly limit: number
       readonly at: SourceLocation
     }
   | { readonly kind: 'LinkTooLong'; readonly limit: number }
   | { readonly kind: 'BadEncoding'; readonly found: string }
   | { readonly kind: 'BadKey'; readonly entity: string; readonly found: string }
-  | { readonly kind: 'BadHeader'; readonly header: string; readonly found: string }
-  | { readonly kind: 'NotImplemented'; readonly feature: string; readonly at?: SourceLocation }
+  | { readonly kind: 'BadHeader'; readonly header: string; readonly expected: Phrase; readonly found: string }
+  | { readonly kind: 'NotImplemented'; readonly feature: Phrase; readonly at?: SourceLocation }
   // Bodies that cannot be parsed, and faults of a write. All faults of a write are reported at once.
-  | { readonly kind: 'MalformedBody'; readonly reason: string }
+  | { readonly kind: 'MalformedBody'; readonly reason: Phrase }
   | { readonly kind: 'RequiredMissing'; readonly field: string }
   | {
       readonly kind: 'UnknownBodyField'
@@ -87,8 +90,8 @@ export type Problem =
       readonly field: string
       readonly suggestion?: string
     }
-  | { readonly kind: 'BadValue'; readonly field: string; readonly expected: string; readonly found: string }
-  | { readonly kind: 'OutOfRange'; readonly field: string; readonly limit: string }
+  | { readonly kind: 'BadValue'; readonly field: string; readonly expected: Phrase; readonly found: string }
+  | { readonly kind: 'OutOfRange'; readonly field: string; readonly limit: Phrase }
   | { readonly kind: 'NotInLookup'; readonly field: string; readonly value: string }
   | { readonly kind: 'NotWritable'; readonly field: string }
   | {
@@ -97,18 +100,25 @@ export type Problem =
       readonly value: string
       readonly target: string
     }
-  | { readonly kind: 'TransitionNotAllowed'; readonly from: string; readonly to: string }
+  | {
+      readonly kind: 'TransitionNotAllowed'
+      /** The stored status. Undefined for a new record. */
+      readonly from?: string
+      readonly to: string
+      /** The statuses that are possible instead. */
+      readonly allowed: readonly string[]
+    }
   // Authentication, permissions and the protocol.
   | { readonly kind: 'TokenMissing' }
-  | { readonly kind: 'TokenRefused'; readonly reason: string }
+  | { readonly kind: 'TokenRefused'; readonly reason: Phrase }
   | { readonly kind: 'ScopeMissing'; readonly scope: string }
   | { readonly kind: 'NotYours'; readonly entity: string }
   | { readonly kind: 'NotAssignable'; readonly field: string }
-  | { readonly kind: 'NotFound'; readonly what: string; readonly suggestion?: string }
+  | { readonly kind: 'NotFound'; readonly what: Phrase; readonly suggestion?: string }
   | { readonly kind: 'MethodNotAllowed'; readonly method: string; readonly allow: readonly string[] }
   | { readonly kind: 'NotAcceptable'; readonly offered: string; readonly wish: 'Accept' | '$format' }
-  | { readonly kind: 'UnsupportedMediaType'; readonly expected: string }
-  | { readonly kind: 'Conflict'; readonly what: string }
+  | { readonly kind: 'UnsupportedMediaType'; readonly expected: Phrase }
+  | { readonly kind: 'Conflict' }
   /** `location` is the address at which the client begins anew. */
   | { readonly kind: 'PositionGone'; readonly option: string; readonly location?: string }
   | { readonly kind: 'PreconditionFailed'; readonly header: 'If-Match' | 'If-None-Match' }
@@ -118,7 +128,7 @@ export type Problem =
   | { readonly kind: 'DependencyFailed' }
   | { readonly kind: 'HeadersTooLarge' }
   | { readonly kind: 'TooManyRequests'; readonly retryAfter: number }
-  | { readonly kind: 'BadRequest'; readonly reason: string }
+  | { readonly kind: 'BadRequest'; readonly reason: Phrase }
   /** The database can neither store nor compare a value: a string with a NUL, a result out of range. */
   | { readonly kind: 'ImpossibleValue' }
   // Failures of the service.

@@ -1,12 +1,25 @@
+import { definePhrases } from './phrase.js'
+
 /**
  * Reasons of the problems BadRequest, MalformedBody and TokenRefused. The catalog puts them after
  * "The request cannot be read:", "The request body is not a valid JSON object:" and "The token was rejected:".
  */
-export const REASONS = {
+export const REASONS = definePhrases({
   bodyEmpty: 'it is empty',
   bodyIncomplete: 'the body is incomplete',
   bodyNotObject: 'it is another JSON value',
   bodyNotUtf8: 'it is not UTF-8',
+
+  jsonTextAfterValue: 'unexpected text after the value',
+  jsonTooManyValues: (limit: number) => `there are more than ${limit} values`,
+  jsonTooDeep: (limit: number) => `nesting is deeper than ${limit} levels`,
+  jsonTooManyMembers: (limit: number) => `an object has more than ${limit} members`,
+  jsonNoValue: 'expected a value',
+  jsonNoText: (text: string) => `expected ${text}`,
+  jsonNoString: 'expected a string with an end',
+  jsonDuplicateMember: 'a member name is specified more than once',
+  jsonInvalidString: 'a string contains a control character or an invalid escape',
+  jsonAt: (reason: string, position: number) => `${reason} (at position ${position})`,
 
   connectNotSupported: 'CONNECT is not supported',
   requestTimeout: 'it did not arrive in time',
@@ -63,11 +76,11 @@ export const REASONS = {
   mimeNoRequestLine: 'a request does not begin with a method and a URL',
 
   severalAuthorizationHeaders: 'the request has more than one Authorization header',
-  severalAuthorizationMembers: 'the payload has more than one authorization member',
+  severalAuthorizationMembers: 'the payload of connection_init has more than one authorization member',
   tokenMalformed: 'it is malformed',
   tokenExtension: 'it requires an unknown extension',
   tokenAlgorithm: 'its algorithm is not allowed',
-  tokenKeyUnknown: 'its key is unknown',
+  tokenKeyUnknown: 'it was signed with an unknown key',
   tokenWithoutClaims: 'it has no claims',
   tokenWithoutExpiry: 'its claim exp is missing',
   tokenExpiryTooFar: (days: number) => `it expires more than ${days} days from now`,
@@ -77,4 +90,4 @@ export const REASONS = {
   tokenExpired: 'it has expired',
   tokenNotYetValid: 'it is not valid yet',
   tokenSignature: 'its signature is invalid',
-} as const
+})

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Config } from '../config/config.js'
+import { EXPECTED_HEADER } from '../errors/phrases.js'
 import { fail } from '../errors/problem.js'
 
 /**
@@ -19,11 +20,13 @@ export function baseUrl(req: IncomingMessage, config: Pick<Config, 'publicUrl' |
   const scheme = (config.trustProxy && firstOf(req, 'x-forwarded-proto')) || 'http'
   const forwardedHost = config.trustProxy ? firstOf(req, 'x-forwarded-host') : undefined
   const host = forwardedHost ?? req.headers.host ?? ''
-  if (!/^https?$/i.test(scheme)) fail({ kind: 'BadHeader', header: 'X-Forwarded-Proto', found: scheme })
+  if (!/^https?$/i.test(scheme))
+    fail({ kind: 'BadHeader', header: 'X-Forwarded-Proto', expected: EXPECTED_HEADER.scheme, found: scheme })
   if (!HOST_PATTERN.test(host))
     fail({
       kind: 'BadHeader',
       header: forwardedHost === undefined ? 'Host' : 'X-Forwarded-Host',
+      expected: EXPECTED_HEADER.host,
       found: host,
     })
   return `${scheme.toLowerCase()}://${host}`

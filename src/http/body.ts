@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { isObject, type JsonObject, type JsonValue } from '../domain/json.js'
+import { EXPECTED_BODY } from '../errors/phrases.js'
 import { fail, type Problem, ProblemError } from '../errors/problem.js'
 import { REASONS } from '../errors/reasons.js'
 import { parseJson } from './exact-json.js'
@@ -12,8 +13,7 @@ import { parseJson } from './exact-json.js'
  */
 export async function readBody(req: IncomingMessage, limit: number): Promise<Buffer> {
   const coding = req.headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
-  if (coding !== 'identity')
-    fail({ kind: 'UnsupportedMediaType', expected: 'sent without a Content-Encoding' })
+  if (coding !== 'identity') fail({ kind: 'UnsupportedMediaType', expected: EXPECTED_BODY.unencoded })
   if (Number(req.headers['content-length'] ?? 0) > limit) fail({ kind: 'BodyTooLarge', limit })
   return await collectBytes(req, limit)
 }
@@ -93,7 +93,7 @@ export function checkMediaType(contentType = '', expected: 'application/json' | 
     ?.slice('charset='.length)
     .replaceAll('"', '')
   if (type !== expected || (charset !== undefined && charset !== 'utf-8' && charset !== 'utf8'))
-    fail({ kind: 'UnsupportedMediaType', expected: `${expected} in UTF-8` })
+    fail({ kind: 'UnsupportedMediaType', expected: EXPECTED_BODY.utf8(expected) })
 }
 
 const UTF_8 = new TextDecoder('utf-8', { fatal: true })

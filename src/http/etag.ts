@@ -1,4 +1,5 @@
 import type { VersionCondition } from '../domain/write-shape.js'
+import { EXPECTED_HEADER } from '../errors/phrases.js'
 import { fail } from '../errors/problem.js'
 
 /**
@@ -20,7 +21,8 @@ export function readEntityTags(
 ): VersionCondition | undefined {
   return text === undefined
     ? undefined
-    : (parseEntityTags(text) ?? fail({ kind: 'BadHeader', header, found: text }))
+    : (parseEntityTags(text) ??
+        fail({ kind: 'BadHeader', header, expected: EXPECTED_HEADER.etags, found: text }))
 }
 
 /** Returns the versions in a list of entity tags, or undefined if the text is not such a list. */

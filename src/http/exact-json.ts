@@ -24,6 +24,6 @@ export function parseJson(text: string, maxDepth = MAX_DEPTH): JsonValue {
     return parseExactJson(text, { maxDepth, maxValues: MAX_VALUES, maxMembers: MAX_MEMBERS })
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error
-    return fail({ kind: 'MalformedBody', reason: error.message })
+    return fail({ kind: 'MalformedBody', reason: error.located })
   }
 }

@@ -9,6 +9,7 @@ import {
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Config } from '../config/config.js'
+import { EXPECTED_HEADER } from '../errors/phrases.js'
 import type { Problem } from '../errors/problem.js'
 import { REASONS } from '../errors/reasons.js'
 import { rawHeaderValues } from './auth/header-values.js'
@@ -156,7 +157,12 @@ export class HttpServer {
     // Of several hosts, a proxy may use one and this service another (RFC 9112, 3.2).
     const hosts = rawHeaderValues(req, 'host')
     if (hosts.length > 1 || (hosts.length === 0 && req.httpVersion === '1.1'))
-      sendProblem(res, { kind: 'BadHeader', header: 'Host', found: hosts.join(', ') })
+      sendProblem(res, {
+        kind: 'BadHeader',
+        header: 'Host',
+        expected: EXPECTED_HEADER.host,
+        found: hosts.join(', '),
+      })
     else app(req, res)
   }
 

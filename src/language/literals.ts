@@ -1,3 +1,6 @@
+import { FEATURES } from '../errors/features.js'
+import type { Phrase } from '../errors/phrase.js'
+import { EXPECTED_SYNTAX, HINTS } from '../errors/phrases.js'
 import { fail, type SourceLocation } from '../errors/problem.js'
 import type { Ast, LiteralType, Value } from '../query/ast.js'
 import { toDurationSeconds } from '../query/duration.js'
@@ -15,10 +18,7 @@ type LiteralAst = Extract<Ast, { kind: 'literal' }>
 type PrimitiveLiteralReader = (text: string, at: SourceLocation) => readonly [LiteralType, Value]
 
 /** Hints for a date or time with the right shape but no value. */
-export const DATE_TIME_LITERAL_HINTS = {
-  impossible: 'This date or time does not exist.',
-  zone: 'A timestamp must end with Z or an offset like +02:00.',
-} as const
+export const DATE_TIME_LITERAL_HINTS = { impossible: HINTS.noSuchTime, zone: HINTS.missingOffset } as const
 
 const BASE64URL = /^(?:[\w-]{4})*(?:[\w-]{2}[AEIMQUYcgkosw048]=?|[\w-][AQgw](?:==)?)?$/
 
@@ -33,7 +33,7 @@ const READERS_BY_TOKEN_KIND: { readonly [K in TokenKind]?: PrimitiveLiteralReade
     const number = readNumberLiteral(text)
     return number
       ? [number.type, number.value]
-      : fail({ kind: 'BadLiteral', type: 'Edm.Decimal', text, hint: 'The number is out of range.', at })
+      : fail({ kind: 'BadLiteral', type: 'Edm.Decimal', text, hint: HINTS.outOfRange, at })
   },
 }
 
@@ -57,7 +57,7 @@ const READERS_BY_PREFIX: ReadonlyMap<string, PrimitiveLiteralReader> = new Map<
     'duration',
     (text, at) => [
       'Duration',
-      toDurationSeconds(text) ?? failBadLiteral('Edm.Duration', text, at, 'Write it like P1DT2H30M.'),
+      toDurationSeconds(text) ?? failBadLiteral('Edm.Duration', text, at, HINTS.duration),
     ],
   ],
   [
@@ -108,7 +108,7 @@ function toPrefixedLiteral(text: string, at: SourceLocation): LiteralAst {
   if (read) return literalNode(read(value, at), at)
   // A qualified name is an enumeration type. Other prefixes are OData 3 syntax or lack a space.
   if (prefix.includes('.') && value !== '') return literalNode(['Enum', value], at)
-  return fail({ kind: 'Syntax', expected: 'an OData 4 literal', found: text, at })
+  return fail({ kind: 'Syntax', expected: EXPECTED_SYNTAX.literal, found: text, at })
 }
 
 function createDateTimeReader(
@@ -118,19 +118,16 @@ function createDateTimeReader(
   return (text, at) => {
     const value = read(text)
     if (typeof value === 'string') return [type, value]
-    if (value.reason === 'year')
-      return fail({ kind: 'NotImplemented', feature: 'dates outside the years 0001 to 9999', at })
+    if (value.reason === 'year') return fail({ kind: 'NotImplemented', feature: FEATURES.years, at })
     return failBadLiteral(`Edm.${type}`, text, at, DATE_TIME_LITERAL_HINTS[value.reason])
   }
 }
 
 function createGeoReader(kind: 'Geography' | 'Geometry'): PrimitiveLiteralReader {
   return (text, at) => {
-    const found =
-      readGeoLiteral(kind, text) ??
-      failBadLiteral(`Edm.${kind}`, text, at, 'Write it like SRID=4326;POINT(-105 39.7).')
+    const found = readGeoLiteral(kind, text) ?? failBadLiteral(`Edm.${kind}`, text, at, HINTS.geography)
     if (kind === 'Geography' && found.srid !== 4326)
-      return fail({ kind: 'NotImplemented', feature: `the coordinate system ${found.srid}`, at })
+      return fail({ kind: 'NotImplemented', feature: FEATURES.coordinateSystem(found.srid), at })
     return [found.type, found.value]
   }
 }
@@ -142,5 +139,5 @@ const literalNode = ([type, value]: readonly [LiteralType, Value], at: SourceLoc
   at,
 })
 
-const failBadLiteral = (type: string, text: string, at: SourceLocation, hint?: string): never =>
+const failBadLiteral = (type: string, text: string, at: SourceLocation, hint?: Phrase): never =>
   fail({ kind: 'BadLiteral', type, text, at, ...(hint !== undefined && { hint }) })

@@ -1,3 +1,5 @@
+import type { Phrase } from '../errors/phrase.js'
+import { COUNTED } from '../errors/phrases.js'
 import { fail, type SourceLocation } from '../errors/problem.js'
 import type { Ast, SearchAst } from '../query/ast.js'
 
@@ -38,7 +40,7 @@ export class ComplexityLimiter {
 
   /** Runs a recursive step of the parser. */
   nested<T>(at: SourceLocation, step: () => T): T {
-    this.checkLimit('nested parts', ++this.depth, this.context.limits.maxDepth, at)
+    this.checkLimit(COUNTED.nestedParts, ++this.depth, this.context.limits.maxDepth, at)
     const result = step()
     this.depth--
     return result
@@ -53,15 +55,15 @@ export class ComplexityLimiter {
     at: SourceLocation,
     children: readonly (Ast | SearchAst)[] = [],
   ): T {
-    this.checkLimit('parts', ++this.nodes, this.context.limits.maxNodes, at)
+    this.checkLimit(COUNTED.parts, ++this.nodes, this.context.limits.maxNodes, at)
     const height = children.reduce((max, child) => Math.max(max, 1 + (this.heights.get(child) ?? 0)), 0)
-    this.checkLimit('nested parts', height, this.context.limits.maxDepth, at)
+    this.checkLimit(COUNTED.nestedParts, height, this.context.limits.maxDepth, at)
     this.heights.set(node, height)
     return node
   }
 
   checkListLength(length: number, at: SourceLocation): void {
-    this.checkLimit('items in a list', length, this.context.limits.maxListItems, at)
+    this.checkLimit(COUNTED.listItems, length, this.context.limits.maxListItems, at)
   }
 
   /** Runs a step inside the text of an alias. Refuses an alias that refers to itself. */
@@ -73,7 +75,7 @@ export class ComplexityLimiter {
     return result
   }
 
-  private checkLimit(what: string, used: number, limit: number, at: SourceLocation): void {
+  private checkLimit(what: Phrase, used: number, limit: number, at: SourceLocation): void {
     if (used > limit) fail({ kind: 'QueryTooComplex', what, limit, at })
   }
 }

@@ -1,3 +1,6 @@
+import { FEATURES } from '../errors/features.js'
+import type { Phrase } from '../errors/phrase.js'
+import { EXPECTED_SYNTAX, HINTS } from '../errors/phrases.js'
 import type { SourceLocation } from '../errors/problem.js'
 import type { AggregateAst, GroupAst, TransformationAst } from '../query/ast.js'
 import { AGGREGATES, type AggregateMethod, isAggregateMethod } from '../query/functions.js'
@@ -31,11 +34,8 @@ const UNSUPPORTED_METHODS: ReadonlySet<string> = new Set([
 /** Hierarchies in groupby: lists of levels in brackets. */
 const ROLLUPS = ['rollup', 'rolluprecursive']
 
-const EXPECTED_TRANSFORMATION = `a transformation (identity, ${[...TRANSFORMATION_RULES.keys()].join(', ')})`
-/** `groupby((year(X)))`: groups are fields and values with a name. */
-const EXPECTED_END_OF_GROUP =
-  "',' or ')' (to group by a value, compute it first: compute(year(ListingContractDate) as Year)/groupby((Year)))"
-const EXPECTED_AGGREGATE_METHOD = `a method (${Object.keys(AGGREGATES).join(', ')})`
+const EXPECTED_TRANSFORMATION = EXPECTED_SYNTAX.transformation(['identity', ...TRANSFORMATION_RULES.keys()])
+const EXPECTED_AGGREGATE_METHOD = EXPECTED_SYNTAX.aggregateMethod(Object.keys(AGGREGATES))
 
 /** Parses `$apply`: transformations separated by slashes (OData Data Aggregation 4.0, 3). */
 export class ApplyParser extends ItemParser {
@@ -59,7 +59,7 @@ export class ApplyParser extends ItemParser {
     const [step, ...others] = this.transformationSequence()
     if (step?.kind === 'group' && step.by.length === 0 && others.length === 0)
       return { kind: 'group', by, aggregates: step.aggregates }
-    return this.markUnsupported('transformations of groups other than aggregate', at)
+    return this.markUnsupported(FEATURES.groupTransformations, at)
   }
 
   concatenation(): TransformationAst {
@@ -67,13 +67,14 @@ export class ApplyParser extends ItemParser {
     this.transformationSequence()
     this.expect(',')
     this.commaSeparated(() => this.transformationSequence())
-    return this.markUnsupported('concat', at)
+    return this.markUnsupported(FEATURES.concat, at)
   }
 
   /** Parses a non-negative integer. */
   nonNegativeInteger(): number {
     const token = this.next
-    if (token.kind !== 'number' || !/^\d+$/.test(token.text)) this.unexpected('a non-negative integer')
+    if (token.kind !== 'number' || !/^\d+$/.test(token.text))
+      this.unexpected(EXPECTED_SYNTAX.nonNegativeInteger)
     this.advance()
     return Math.min(Number(token.text), Number.MAX_SAFE_INTEGER)
   }
@@ -95,23 +96,26 @@ export class ApplyParser extends ItemParser {
     const rule = TRANSFORMATION_RULES.get(name)
     if (!rule && !UNSUPPORTED_TRANSFORMATIONS.has(name) && !name.includes('.'))
       this.unexpected(EXPECTED_TRANSFORMATION, token)
-    if (!this.acceptAdjacent('(')) this.unexpected("'('")
+    if (!this.acceptAdjacent('(')) this.unexpected(EXPECTED_SYNTAX.text('('))
     return this.limiter.nested(at, () =>
-      this.expectClosing(rule ? rule(this) : this.skipBalanced(token.text, at)),
+      this.expectClosing(rule ? rule(this) : this.skipBalanced(FEATURES.transformation(token.text), at)),
     )
   }
 
   private groupingProperty(): GroupAst {
     const at = this.position()
     if (this.next.text === '$all') {
-      this.markUnsupported('$all in groupby', at)
+      this.markUnsupported(FEATURES.allInGroupBy, at)
       return { names: [this.advance().text], at }
     }
     const rollup = ROLLUPS.find(word => this.isKeyword(word))
-    const names = [this.expectQualifiedName('a field to group by')]
-    if (rollup && this.acceptAdjacent('(')) this.expectClosing(this.skipBalanced(rollup, at))
-    while (this.acceptAdjacent('/')) names.push(this.expectQualifiedName('a field'))
-    if (!this.isPunctuation(',') && !this.isPunctuation(')')) this.unexpected(EXPECTED_END_OF_GROUP)
+    const names = [this.expectQualifiedName(EXPECTED_SYNTAX.groupingField)]
+    if (rollup && this.acceptAdjacent('('))
+      this.expectClosing(this.skipBalanced(FEATURES.transformation(rollup), at))
+    while (this.acceptAdjacent('/')) names.push(this.expectQualifiedName(EXPECTED_SYNTAX.field))
+    // `groupby((year(X)))`: groups are fields and values with a name.
+    if (!this.isPunctuation(',') && !this.isPunctuation(')'))
+      this.unexpected(EXPECTED_SYNTAX.endOfGroupingField, this.next, HINTS.computeGroup)
     return { names, at }
   }
 
@@ -119,19 +123,19 @@ export class ApplyParser extends ItemParser {
     const at = this.position()
     if (this.next.text === '$count') {
       this.advance()
-      return this.asAlias("'as' and a name")
+      return this.asAlias(EXPECTED_SYNTAX.alias)
     }
     const expr = this.expression()
     const method = this.aggregateMethod()
     while (this.isOperatorKeyword('from')) {
-      this.markUnsupported('from in aggregate', at)
+      this.markUnsupported(FEATURES.fromInAggregate, at)
       this.advance()
       this.expression()
       this.aggregateMethod()
     }
-    if (method) return { of: { expr, method }, ...this.asAlias("an operator or 'as' and a name") }
-    this.markUnsupported('custom aggregates (without a method after with)', at)
-    return this.isOperatorKeyword('as') ? this.asAlias('') : { name: '', at }
+    if (method) return { of: { expr, method }, ...this.asAlias(EXPECTED_SYNTAX.operatorOrAlias) }
+    this.markUnsupported(FEATURES.customAggregates, at)
+    return this.isOperatorKeyword('as') ? this.asAlias(EXPECTED_SYNTAX.alias) : { name: '', at }
   }
 
   /** Parses `with` and a method. A method with a dot in its name is a custom method. */
@@ -143,7 +147,7 @@ export class ApplyParser extends ItemParser {
     if (isAggregateMethod(name)) return name
     if (!name.includes('.') && !UNSUPPORTED_METHODS.has(name))
       this.unexpected(EXPECTED_AGGREGATE_METHOD, token)
-    this.markUnsupported(`the method ${token.text}`, this.position(token))
+    this.markUnsupported(FEATURES.method(token.text), this.position(token))
     return undefined
   }
 
@@ -151,15 +155,15 @@ export class ApplyParser extends ItemParser {
     return this.next.hasLeadingWhitespace && this.isKeyword(word)
   }
 
-  private markUnsupported(feature: string, at: SourceLocation): TransformationAst {
+  private markUnsupported(feature: Phrase, at: SourceLocation): TransformationAst {
     this.unsupported ??= { kind: 'other', feature, at }
     return this.unsupported
   }
 
   /** Skips everything up to the matching closing bracket. */
-  private skipBalanced(feature: string, at: SourceLocation): TransformationAst {
+  private skipBalanced(feature: Phrase, at: SourceLocation): TransformationAst {
     for (let open = 0; this.next.kind !== 'end' && (open > 0 || !this.isPunctuation(')')); this.advance()) {
-      if (this.next.kind === 'unknown') this.unexpected("an operator or ')'")
+      if (this.next.kind === 'unknown') this.unexpected(EXPECTED_SYNTAX.operatorOr(')'))
       if (this.isPunctuation('(')) open++
       else if (this.isPunctuation(')')) open--
     }

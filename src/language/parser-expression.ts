@@ -1,9 +1,10 @@
+import { FEATURES } from '../errors/features.js'
+import { EXPECTED_SYNTAX, FOUND } from '../errors/phrases.js'
 import { fail, type SourceLocation } from '../errors/problem.js'
 import type { Ast } from '../query/ast.js'
 import { type Token, tokenAt } from './lexer.js'
 import { toJsonStringLiteral, toLiteralAst } from './literals.js'
 import { MemberExpressionParser } from './parser-member-expression.js'
-import { EXPECTED_BLANK } from './token-reader.js'
 
 /** Operators by precedence, lowest first (Part 2, 5.1.1.17). */
 const PRECEDENCE_LEVELS = [
@@ -30,9 +31,6 @@ const TYPE_FUNCTIONS: ReadonlySet<string> = new Set(['cast', 'isof'])
 
 /** Maximum number of tokens of a `case` condition to search for its colon. */
 const MAX_SEARCHED_TOKENS = 200
-
-const EXPECTED_OPERAND = 'a value, a field or a function'
-const EXPECTED_LIST = "a list like ('a','b')"
 
 /**
  * Parses expressions (OData ABNF, commonExpr) by precedence climbing: an operand, then every operator with a
@@ -62,9 +60,10 @@ export class ExpressionParser extends MemberExpressionParser {
 
   /** An operator needs spaces around it. */
   private expectOperator(): void {
-    if (!this.next.hasLeadingWhitespace) this.unexpected(EXPECTED_BLANK)
+    if (!this.next.hasLeadingWhitespace) this.unexpected(EXPECTED_SYNTAX.blank)
     const { text } = this.advance()
-    if (!this.next.hasLeadingWhitespace && this.next.kind !== 'end') this.unexpected(`a space after ${text}`)
+    if (!this.next.hasLeadingWhitespace && this.next.kind !== 'end')
+      this.unexpected(EXPECTED_SYNTAX.blankAfter(text))
   }
 
   protected override operand(): Ast {
@@ -76,7 +75,7 @@ export class ExpressionParser extends MemberExpressionParser {
     if (this.accept('{')) return this.objectExpression(at)
     if (this.accept('-')) return this.unary('negate', at)
     if (token.kind === 'name') return this.nameExpression(token)
-    const literal = toLiteralAst(token, at) ?? this.unexpected(EXPECTED_OPERAND)
+    const literal = toLiteralAst(token, at) ?? this.unexpected(EXPECTED_SYNTAX.operand)
     this.advance()
     return this.limiter.countNode(literal, at)
   }
@@ -156,7 +155,7 @@ export class ExpressionParser extends MemberExpressionParser {
   private toType(arg: Ast): Ast {
     const name = this.typeName(arg)
     return name === undefined
-      ? fail({ kind: 'Syntax', expected: 'a type like Edm.String', found: 'something else', at: arg.at })
+      ? fail({ kind: 'Syntax', expected: EXPECTED_SYNTAX.type, found: FOUND.somethingElse, at: arg.at })
       : { kind: 'type', name, at: arg.at }
   }
 
@@ -181,7 +180,7 @@ export class ExpressionParser extends MemberExpressionParser {
     const isNull = operand.kind === 'literal' && operand.type === 'Null'
     return operand.kind === 'list' || operand.kind === 'path' || (isNull && source === 'alias')
       ? operand
-      : this.unexpected(EXPECTED_LIST, next)
+      : this.unexpected(EXPECTED_SYNTAX.list, next)
   }
 
   private array(): Ast {
@@ -208,12 +207,12 @@ export class ExpressionParser extends MemberExpressionParser {
    */
   private objectExpression(at: SourceLocation): never {
     const member = () => {
-      this.expectKind('json', 'a name in double quotes')
+      this.expectKind('json', EXPECTED_SYNTAX.jsonName)
       this.expect(':')
       return this.arrayItem()
     }
     this.listItems('}', member, at)
-    return fail({ kind: 'NotImplemented', feature: 'JSON objects', at })
+    return fail({ kind: 'NotImplemented', feature: FEATURES.jsonObjects, at })
   }
 
   /** Parses the value of a parameter alias. An alias without a value is null (Part 2, 5.3). */
@@ -221,9 +220,8 @@ export class ExpressionParser extends MemberExpressionParser {
     const at = this.position()
     const name = this.advance().text.slice(1)
     if (name.includes('.'))
-      return fail({ kind: 'NotImplemented', feature: `the annotation @${name} in an expression`, at })
-    if (this.isPunctuation('/'))
-      return fail({ kind: 'NotImplemented', feature: 'paths after a parameter alias', at })
+      return fail({ kind: 'NotImplemented', feature: FEATURES.annotationInExpression(`@${name}`), at })
+    if (this.isPunctuation('/')) return fail({ kind: 'NotImplemented', feature: FEATURES.aliasPath, at })
     const text = this.limiter.context.aliases.get(name)
     if (text === undefined)
       return this.limiter.countNode({ kind: 'literal', type: 'Null', value: null, at }, at)

@@ -1,3 +1,5 @@
+import type { Phrase } from '../errors/phrase.js'
+import { EXPECTED_SYNTAX } from '../errors/phrases.js'
 import type { SourceLocation } from '../errors/problem.js'
 import type { Ast, OrderAst, Query } from '../query/ast.js'
 import { ExpressionParser } from './parser-expression.js'
@@ -16,15 +18,15 @@ export class ItemParser extends ExpressionParser {
   computeItems(): NonNullable<Query['compute']> {
     return this.commaSeparated(() => {
       const expr: Ast = this.expression()
-      return { expr, ...this.asAlias("an operator or 'as' and a name") }
+      return { expr, ...this.asAlias(EXPECTED_SYNTAX.operatorOrAlias) }
     })
   }
 
   /** Parses `as` and a name. */
-  protected asAlias(expected: string): { readonly name: string; readonly at: SourceLocation } {
+  protected asAlias(expected: Phrase): { readonly name: string; readonly at: SourceLocation } {
     if (!this.next.hasLeadingWhitespace || !this.isKeyword('as')) this.unexpected(expected)
     this.advance()
     const at = this.position()
-    return { name: this.expectIdentifier('a name for the value'), at }
+    return { name: this.expectIdentifier(EXPECTED_SYNTAX.aliasName), at }
   }
 }

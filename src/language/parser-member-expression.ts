@@ -1,3 +1,5 @@
+import { FEATURES } from '../errors/features.js'
+import { EXPECTED_SYNTAX } from '../errors/phrases.js'
 import { fail, type SourceLocation } from '../errors/problem.js'
 import type { Ast, SearchAst } from '../query/ast.js'
 import type { Token } from './lexer.js'
@@ -11,7 +13,7 @@ interface CollectionPrefix {
   readonly at: SourceLocation
 }
 
-const EXPECTED_MEMBER = 'a field, $count, any or all'
+const EXPECTED_MEMBER = EXPECTED_SYNTAX.member
 
 /** Names with `$` that a path can begin with. */
 const IMPLICIT_VARIABLES: ReadonlySet<string> = new Set(['$it', '$this'])
@@ -31,9 +33,9 @@ export abstract class MemberExpressionParser extends TokenReader {
   protected pathExpression(first: Token): Ast {
     if (first.text === '$root') return this.rootExpression(this.position(first))
     if (first.text === '$these')
-      return fail({ kind: 'NotImplemented', feature: '$these', at: this.position(first) })
+      return fail({ kind: 'NotImplemented', feature: FEATURES.these, at: this.position(first) })
     if (first.text.startsWith('$') && !IMPLICIT_VARIABLES.has(first.text))
-      this.unexpected('a value or a field', first)
+      this.unexpected(EXPECTED_SYNTAX.operandWithoutFunction, first)
     const names = [first.text]
     while (this.acceptAdjacent('/')) {
       const end = this.pathSuffix({ names, at: this.position(first) })
@@ -52,7 +54,7 @@ export abstract class MemberExpressionParser extends TokenReader {
     if ((quantifier === 'any' || quantifier === 'all') && this.text[this.next.end] === '(')
       return this.lambdaExpression(quantifier, prefix)
     if (quantifier === 'aggregate' && this.text[this.next.end] === '(')
-      return fail({ kind: 'NotImplemented', feature: 'aggregate in an expression', at: this.position() })
+      return fail({ kind: 'NotImplemented', feature: FEATURES.aggregateInExpression, at: this.position() })
     if (this.next.text === '$count') return this.countExpression(prefix)
     if (this.next.text === '$filter') return this.filterSegment(prefix)
     return undefined
@@ -64,7 +66,7 @@ export abstract class MemberExpressionParser extends TokenReader {
     if (kind === 'alias')
       fail({
         kind: 'NotImplemented',
-        feature: `the annotation ${text} in an expression`,
+        feature: FEATURES.annotationInExpression(text),
         at: this.position(),
       })
   }
@@ -75,12 +77,12 @@ export abstract class MemberExpressionParser extends TokenReader {
   }
 
   private lambdaExpression(quantifier: Quantifier, { names: over, filter, at }: CollectionPrefix): Ast {
-    if (filter) return fail({ kind: 'NotImplemented', feature: `${quantifier} after /$filter()`, at })
+    if (filter) return fail({ kind: 'NotImplemented', feature: FEATURES.afterFilterSegment(quantifier), at })
     this.advance()
     this.expect('(')
     if (quantifier === 'any' && this.accept(')'))
       return this.limiter.countNode({ kind: 'lambda', quantifier, over, at }, at)
-    const variable = this.expectIdentifier('a variable')
+    const variable = this.expectIdentifier(EXPECTED_SYNTAX.variable)
     this.expect(':')
     this.lambdaVariables.push(variable)
     const body = this.expectClosing(this.limiter.nested(at, () => this.expression()))
@@ -101,9 +103,9 @@ export abstract class MemberExpressionParser extends TokenReader {
   private countOptions(): { readonly filter?: Ast; readonly search?: SearchAst } {
     const found: { filter?: Ast; search?: SearchAst } = {}
     do {
-      const option = this.expectKind('name', '$filter or $search')
+      const option = this.expectKind('name', EXPECTED_SYNTAX.filterOrSearch)
       const name = option.text.replace(/^\$/, '').toLowerCase()
-      if (name !== 'filter' && name !== 'search') this.unexpected('$filter or $search', option)
+      if (name !== 'filter' && name !== 'search') this.unexpected(EXPECTED_SYNTAX.filterOrSearch, option)
       if (found[name]) fail({ kind: 'DuplicateOption', option: `$${name}` })
       this.expect('=')
       if (name === 'filter') found.filter = this.expression()
@@ -119,14 +121,14 @@ export abstract class MemberExpressionParser extends TokenReader {
     const condition = this.expectClosing(this.limiter.nested(at, () => this.expression()))
     const filter = prefix.filter ? this.callNode('and', [prefix.filter, condition], at) : condition
     const end = this.acceptAdjacent('/') ? this.pathSuffix({ ...prefix, filter }) : undefined
-    return end ?? fail({ kind: 'NotImplemented', feature: '/$filter() without /$count after it', at })
+    return end ?? fail({ kind: 'NotImplemented', feature: FEATURES.filterSegmentWithoutCount, at })
   }
 
   private rootExpression(at: SourceLocation): Ast {
     this.expect('/')
     const entity = this.memberName()
     if (!this.acceptAdjacent('('))
-      return fail({ kind: 'NotImplemented', feature: 'collections after $root', at })
+      return fail({ kind: 'NotImplemented', feature: FEATURES.rootCollection, at })
     const key = this.expectClosing(this.rootKeyPredicate())
     const names: string[] = []
     while (this.acceptAdjacent('/')) names.push(this.memberName())
@@ -140,7 +142,7 @@ export abstract class MemberExpressionParser extends TokenReader {
     }
     const first = this.next
     const key = this.operand()
-    return key.kind === 'literal' ? key : this.unexpected('a key', first)
+    return key.kind === 'literal' ? key : this.unexpected(EXPECTED_SYNTAX.key, first)
   }
 
   searchExpression(): SearchAst {

@@ -1,3 +1,6 @@
+import { FEATURES } from '../errors/features.js'
+import type { Phrase } from '../errors/phrase.js'
+import { CONTEXTS, EXPECTED_SYNTAX, EXPECTED_VALUE } from '../errors/phrases.js'
 import { fail } from '../errors/problem.js'
 import type { ExpandAst, Query, SelectAst } from '../query/ast.js'
 import { ApplyParser } from './parser-apply.js'
@@ -36,12 +39,12 @@ const NESTED_OPTIONS: { readonly [K in ExpandForm | 'star' | 'select']: readonly
   star: ['$levels'],
   select: [...REF_OPTIONS, '$select', '$compute'],
 }
-const NESTED_CONTEXT_NAMES: { readonly [K in keyof typeof NESTED_OPTIONS]: string } = {
-  records: 'an expanded navigation',
-  references: 'references ($ref)',
-  count: 'a count',
-  star: 'all navigations (*)',
-  select: 'a selected field',
+const NESTED_CONTEXTS: { readonly [K in keyof typeof NESTED_OPTIONS]: Phrase } = {
+  records: CONTEXTS.expandedRecords,
+  references: CONTEXTS.references,
+  count: CONTEXTS.count,
+  star: CONTEXTS.expandedStar,
+  select: CONTEXTS.selectedField,
 }
 
 const isQualified = (name = '') => name.includes('.')
@@ -82,13 +85,13 @@ export class OptionParser extends ApplyParser {
     const at = this.position()
     if (this.accept('*')) return { name: '*', at }
     if (this.next.kind === 'alias')
-      return fail({ kind: 'NotImplemented', feature: `the annotation ${this.next.text} in $select`, at })
-    const names = [this.expectQualifiedName('a field or *')]
-    while (this.acceptAdjacent('/')) names.push(this.expectQualifiedName('a field'))
+      return fail({ kind: 'NotImplemented', feature: FEATURES.annotationInSelect(this.next.text), at })
+    const names = [this.expectQualifiedName(EXPECTED_SYNTAX.fieldOrStar)]
+    while (this.acceptAdjacent('/')) names.push(this.expectQualifiedName(EXPECTED_SYNTAX.field))
     if (names.length === 1 && this.acceptAllOperations()) return { name: `${names[0]}.*`, at }
     if (this.acceptAdjacent('(')) {
       this.nestedOptions('select')
-      fail({ kind: 'NotImplemented', feature: 'options inside $select', at })
+      fail({ kind: 'NotImplemented', feature: FEATURES.selectOptions, at })
     }
     return { name: names.join('/'), at }
   }
@@ -97,19 +100,20 @@ export class OptionParser extends ApplyParser {
   private acceptAllOperations(): boolean {
     if (this.next.hasLeadingWhitespace || this.next.text !== '.') return false
     this.advance()
-    if (!this.acceptAdjacent('*')) this.unexpected('*')
+    if (!this.acceptAdjacent('*')) this.unexpected(EXPECTED_SYNTAX.star)
     return true
   }
 
   private expandItem(): ExpandAst {
     const at = this.position()
-    if (this.next.text === '$value') return fail({ kind: 'NotImplemented', feature: '$expand=$value', at })
-    const names = [this.accept('*') ? '*' : this.expectQualifiedName('a navigation or *')]
+    if (this.next.text === '$value')
+      return fail({ kind: 'NotImplemented', feature: FEATURES.expandValue, at })
+    const names = [this.accept('*') ? '*' : this.expectQualifiedName(EXPECTED_SYNTAX.navigationOrStar)]
     let form: ExpandForm = 'records'
     while (form === 'records' && this.acceptAdjacent('/')) {
       // A type cast segment can come before or after the navigation. The binder resolves it.
       if (isQualified(this.next.text) || (isQualified(names.at(-1)) && !this.next.text.startsWith('$')))
-        names.push(this.expectQualifiedName('a navigation'))
+        names.push(this.expectQualifiedName(EXPECTED_SYNTAX.navigation))
       else form = this.expandForm()
     }
     const name = names.join('/')
@@ -119,7 +123,7 @@ export class OptionParser extends ApplyParser {
 
   private expandForm(): ExpandForm {
     const form = this.next.hasLeadingWhitespace ? undefined : EXPAND_FORMS_BY_SEGMENT.get(this.next.text)
-    if (!form) return this.unexpected('$ref or $count')
+    if (!form) return this.unexpected(EXPECTED_SYNTAX.refOrCount)
     this.advance()
     return form
   }
@@ -139,8 +143,8 @@ export class OptionParser extends ApplyParser {
   private nestedOption(context: keyof typeof NESTED_OPTIONS, seen: Set<SystemQueryOption>): Partial<Query> {
     const at = this.position()
     if (this.next.kind === 'alias')
-      return fail({ kind: 'NotImplemented', feature: 'parameter aliases inside $expand', at })
-    const written = this.expectKind('name', 'a query option').text
+      return fail({ kind: 'NotImplemented', feature: FEATURES.aliasInExpand, at })
+    const written = this.expectKind('name', EXPECTED_SYNTAX.queryOption).text
     const suggestion = suggestOption(written)
     const name =
       toSystemQueryOption(written) ??
@@ -148,9 +152,9 @@ export class OptionParser extends ApplyParser {
     if (seen.has(name)) fail({ kind: 'DuplicateOption', option: name })
     seen.add(name)
     if (name === '$apply' && context === 'records')
-      fail({ kind: 'NotImplemented', feature: '$apply in $expand', at })
+      fail({ kind: 'NotImplemented', feature: FEATURES.applyInExpand, at })
     if (!NESTED_OPTIONS[context].includes(name))
-      fail({ kind: 'OptionNotAllowed', option: name, context: NESTED_CONTEXT_NAMES[context] })
+      fail({ kind: 'OptionNotAllowed', option: name, context: NESTED_CONTEXTS[context] })
     this.expect('=')
     return name === '$levels' ? toLevels(this.rawValue(), context) : this.option(name)
   }
@@ -159,13 +163,13 @@ export class OptionParser extends ApplyParser {
 /** Reads a non-negative integer. A number above the largest safe integer is reduced to it. */
 function toNonNegativeInteger(option: SystemQueryOption, found: string): number {
   if (!/^\d+$/.test(found))
-    fail({ kind: 'BadOptionValue', option, expected: 'a non-negative integer', found })
+    fail({ kind: 'BadOptionValue', option, expected: EXPECTED_VALUE.nonNegativeInteger, found })
   return Math.min(Number(found), Number.MAX_SAFE_INTEGER)
 }
 
 function toBoolean(option: SystemQueryOption, found: string): boolean {
   if (!/^(?:true|false)$/i.test(found))
-    fail({ kind: 'BadOptionValue', option, expected: 'true or false', found })
+    fail({ kind: 'BadOptionValue', option, expected: EXPECTED_VALUE.boolean, found })
   return found.toLowerCase() === 'true'
 }
 
@@ -175,8 +179,8 @@ function toBoolean(option: SystemQueryOption, found: string): boolean {
  */
 function toLevels(found: string, context: keyof typeof NESTED_OPTIONS): Partial<Query> {
   if (!/^(?:[1-9]\d*|max)$/i.test(found))
-    fail({ kind: 'BadOptionValue', option: '$levels', expected: 'a positive integer or max', found })
+    fail({ kind: 'BadOptionValue', option: '$levels', expected: EXPECTED_VALUE.positiveIntegerOrMax, found })
   return context === 'star' && found !== '1'
-    ? fail({ kind: 'NotImplemented', feature: '$expand=* with several levels' })
+    ? fail({ kind: 'NotImplemented', feature: FEATURES.expandStarLevels })
     : {}
 }

@@ -1,3 +1,5 @@
+import type { Phrase } from '../errors/phrase.js'
+import { EXPECTED_SYNTAX, FOUND, HINTS } from '../errors/phrases.js'
 import { fail, type SourceLocation } from '../errors/problem.js'
 import type { SearchAst } from '../query/ast.js'
 import { unquote } from './literals.js'
@@ -63,7 +65,7 @@ class SearchParser {
     let left = this.operand()
     while (!this.atEnd() && !this.isOperator('or')) {
       if (!this.acceptOperator('and') && !BLANK.test(this.text[this.offset - 1] ?? ''))
-        this.unexpected('a space')
+        this.unexpected(EXPECTED_SYNTAX.blank)
       left = this.binaryNode('and', left, this.operand())
     }
     return left
@@ -81,14 +83,14 @@ class SearchParser {
     if (phrase?.trim()) return this.phraseNode(phrase, at)
     const [word = ''] = this.match(this.isInBrackets ? WORD_IN_BRACKETS : WORD) ?? []
     if (RESERVED_WORD.test(word)) return this.failReservedWord(word, at)
-    return word === '' ? this.unexpected('a word or a phrase in double quotes') : this.phraseNode(word, at)
+    return word === '' ? this.unexpected(EXPECTED_SYNTAX.searchTerm) : this.phraseNode(word, at)
   }
 
   private parenthesized(): SearchAst {
     this.offset++
     const inner = this.orExpression()
     this.match(BLANKS)
-    if (this.text[this.offset] !== ')') this.unexpected("a word or ')'")
+    if (this.text[this.offset] !== ')') this.unexpected(EXPECTED_SYNTAX.searchTermOrClosing)
     this.offset++
     return inner
   }
@@ -138,18 +140,19 @@ class SearchParser {
   private failReservedWord(word: string, at: SourceLocation): never {
     return fail({
       kind: 'Syntax',
-      expected: `a word or a phrase (AND, OR and NOT are operators; to find the word, write "${word}" in double quotes)`,
-      found: `'${word}'`,
+      expected: EXPECTED_SYNTAX.searchTerm,
+      found: FOUND.text(word),
+      hint: HINTS.searchWord(word),
       at,
     })
   }
 
-  private unexpected(expected: string): never {
+  private unexpected(expected: Phrase): never {
     const found = this.text[this.offset]
     return fail({
       kind: 'Syntax',
       expected,
-      found: found === undefined ? 'the end' : `'${found}'`,
+      found: found === undefined ? FOUND.end : FOUND.text(found),
       at: this.position(),
     })
   }

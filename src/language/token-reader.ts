@@ -1,3 +1,5 @@
+import type { Phrase } from '../errors/phrase.js'
+import { EXPECTED_SYNTAX, FOUND, HINTS } from '../errors/phrases.js'
 import { fail, type SourceLocation } from '../errors/problem.js'
 import type { Ast } from '../query/ast.js'
 import { numberBeforeColon, type Token, type TokenKind, tokenAt } from './lexer.js'
@@ -12,9 +14,6 @@ const ODATA_EQUIVALENTS: ReadonlyMap<string, string> = new Map(
     ['is', 'eq'],
   ],
 )
-
-/** Expected text for a missing space next to an operator. */
-export const EXPECTED_BLANK = 'a space'
 
 /** Reads the tokens of a text one at a time. The base of the parser, without any grammar. */
 export class TokenReader {
@@ -38,8 +37,9 @@ export class TokenReader {
    */
   parseToEnd<T>(rule: (parser: this) => T, blanks: 'blanks' | 'noBlanks' = 'blanks'): T {
     const result = rule(this)
-    if (this.next.kind !== 'end') this.unexpected('an operator or the end')
-    if (this.next.hasLeadingWhitespace && blanks === 'noBlanks') this.unexpected('no spaces at the end')
+    if (this.next.kind !== 'end') this.unexpected(EXPECTED_SYNTAX.operatorOrEnd)
+    if (this.next.hasLeadingWhitespace && blanks === 'noBlanks')
+      this.unexpected(EXPECTED_SYNTAX.noSpacesAtEnd)
     return result
   }
 
@@ -99,16 +99,16 @@ export class TokenReader {
     return !this.next.hasLeadingWhitespace && this.accept(text)
   }
 
-  protected expect(text: string, expected = `'${text}'`): void {
+  protected expect(text: string, expected = EXPECTED_SYNTAX.text(text)): void {
     if (!this.accept(text)) this.unexpected(expected)
   }
 
-  protected expectKind(kind: TokenKind, expected: string): Token {
+  protected expectKind(kind: TokenKind, expected: Phrase): Token {
     return this.next.kind === kind ? this.advance() : this.unexpected(expected)
   }
 
   /** Consumes a simple identifier (OData ABNF, odataIdentifier). */
-  protected expectIdentifier(expected: string): string {
+  protected expectIdentifier(expected: Phrase): string {
     const { text } = this.next
     return text.startsWith('$') || text.includes('.')
       ? this.unexpected(expected)
@@ -116,7 +116,7 @@ export class TokenReader {
   }
 
   /** Consumes the name of a field, or of a type with its namespace. */
-  protected expectQualifiedName(expected: string): string {
+  protected expectQualifiedName(expected: Phrase): string {
     return this.next.text.startsWith('$') ? this.unexpected(expected) : this.expectKind('name', expected).text
   }
 
@@ -138,7 +138,7 @@ export class TokenReader {
 
   /** Consumes the closing bracket after items. */
   protected expectClosing<T>(items: T, bracket = ')'): T {
-    this.expect(bracket, `an operator or '${bracket}'`)
+    this.expect(bracket, EXPECTED_SYNTAX.operatorOr(bracket))
     return items
   }
 
@@ -146,32 +146,37 @@ export class TokenReader {
     return this.limiter.countNode({ kind: 'call', fn, args, at }, at, args)
   }
 
-  protected unexpected(expected: string, token: Token = this.next): never {
+  protected unexpected(
+    expected: Phrase,
+    token: Token = this.next,
+    hint = this.hintFor(token, expected),
+  ): never {
     return fail({
       kind: 'Syntax',
-      expected: expected + this.hintFor(token, expected),
+      expected,
+      ...(hint !== undefined && { hint }),
       found: this.describeToken(token),
       at: this.position(token),
     })
   }
 
-  private hintFor(token: Token, expected: string): string {
+  private hintFor(token: Token, expected: Phrase): Phrase | undefined {
     const cut =
       !token.hasLeadingWhitespace &&
       this.text[this.previousEnd - 1] === "'" &&
       token.kind !== 'punctuation' &&
-      expected !== EXPECTED_BLANK
-    if (token.text === "'" || cut) return ' (a quote inside a string must be doubled)'
-    if (token.kind === 'typed') return ' (operators need spaces around them)'
-    if (token.text.startsWith('"')) return ' (strings need single quotes)'
+      expected !== EXPECTED_SYNTAX.blank
+    if (token.text === "'" || cut) return HINTS.doubleQuote
+    if (token.kind === 'typed') return HINTS.spacesAroundOperators
+    if (token.text.startsWith('"')) return HINTS.singleQuotes
     const meant = ODATA_EQUIVALENTS.get(token.text.toLowerCase())
-    return meant === undefined ? '' : ` (the OData syntax is '${meant}')`
+    return meant === undefined ? undefined : HINTS.odataOperator(meant)
   }
 
   private describeToken(token: Token): string {
-    if (token.kind === 'end') return token.hasLeadingWhitespace ? 'spaces' : 'the end'
-    if (token.text === "'") return 'a string without its closing quote'
-    return token.kind === 'string' ? `the string ${token.text}` : `'${token.text}'`
+    if (token.kind === 'end') return token.hasLeadingWhitespace ? FOUND.spaces : FOUND.end
+    if (token.text === "'") return FOUND.openString
+    return token.kind === 'string' ? FOUND.string(token.text) : FOUND.text(token.text)
   }
 
   private resume(offset: number): void {

@@ -1,3 +1,4 @@
+import type { Phrase } from '../errors/phrase.js'
 import type { SourceLocation } from '../errors/problem.js'
 import type { AggregateMethod } from './functions.js'
 
@@ -48,7 +49,7 @@ export type TransformationAst =
   | { readonly kind: 'top' | 'skip'; readonly count: number }
   | { readonly kind: 'identity' }
   | { readonly kind: 'group'; readonly by: readonly GroupAst[]; readonly aggregates: readonly AggregateAst[] }
-  | { readonly kind: 'other'; readonly feature: string; readonly at: SourceLocation }
+  | { readonly kind: 'other'; readonly feature: Phrase; readonly at: SourceLocation }
 
 /** A grouping property: a field, also at the end of single-valued navigations, or a computed value. */
 export interface GroupAst {

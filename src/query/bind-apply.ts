@@ -1,3 +1,5 @@
+import { FEATURES } from '../errors/features.js'
+import { EXPECTED_TYPE } from '../errors/phrases.js'
 import { fail, type SourceLocation } from '../errors/problem.js'
 import type { Entity } from '../model/model.js'
 import type { AggregateAst, GroupAst, TransformationAst } from './ast.js'
@@ -133,7 +135,7 @@ function resultEntity(of: Entity): Entity {
 function bindGroup({ names, at }: GroupAst, scope: Scope): ResultColumn<Expr> {
   const value = bindValue({ kind: 'path', names, at }, scope)
   if (value.type.startsWith('Collection'))
-    fail({ kind: 'WrongType', expected: 'a single value to group by', found: value.type, at })
+    fail({ kind: 'WrongType', expected: EXPECTED_TYPE.groupable, found: value.type, at })
   return { name: names.join('/'), value }
 }
 
@@ -171,5 +173,5 @@ function checkNoCollectionPath(
 ): void {
   const field = entity.fields.get(first)
   if (rest.length > 0 && field?.kind === 'navigation' && field.collection)
-    fail({ kind: 'NotImplemented', feature: `aggregation of the related records ${first}`, at })
+    fail({ kind: 'NotImplemented', feature: FEATURES.aggregateRelated(first), at })
 }

@@ -1,3 +1,5 @@
+import { FEATURES } from '../errors/features.js'
+import { COUNTED, EXPECTED_TYPE } from '../errors/phrases.js'
 import { fail, type SourceLocation } from '../errors/problem.js'
 import type { ComputeAst, OrderAst, SearchAst } from './ast.js'
 import { bindValue } from './bind-expression.js'
@@ -35,7 +37,7 @@ function bindComputeItem(stage: Stage, { expr, name, at }: ComputeAst): Stage {
   checkComputedName(name, stage, computed.keys(), at)
   const value = bindValue(expr, scope)
   if (value.type.startsWith('Geography'))
-    fail({ kind: 'WrongType', expected: 'a value that can be computed', found: value.type, at: expr.at })
+    fail({ kind: 'WrongType', expected: EXPECTED_TYPE.computable, found: value.type, at: expr.at })
   checkComplexity(value, expr.at)
   return { ...stage, scope: scope.withComputed(name, value), computed: new Map([...computed, [name, value]]) }
 }
@@ -48,7 +50,7 @@ export function checkComputedName(
   at: SourceLocation,
 ): void {
   if (Buffer.byteLength(name) > MAX_NAME_BYTES)
-    fail({ kind: 'QueryTooComplex', what: 'bytes in a name', limit: MAX_NAME_BYTES, at })
+    fail({ kind: 'QueryTooComplex', what: COUNTED.nameBytes, limit: MAX_NAME_BYTES, at })
   if (
     scope.entity.fields.has(name) ||
     [...takenNames].some(other => other === name || other.startsWith(`${name}/`))
@@ -58,7 +60,7 @@ export function checkComputedName(
 
 export function bindSearch(search: SearchAst, { entity: of, row }: Scope, source: string): Expr {
   if (!SEARCHABLE_ENTITIES.has(of.name))
-    return fail({ kind: 'NotImplemented', feature: `$search in ${of.name}`, at: { source } })
+    return fail({ kind: 'NotImplemented', feature: FEATURES.searchIn(of.name), at: { source } })
   return { kind: 'search', search, entity: of, row, type: 'Boolean' }
 }
 

@@ -1,3 +1,5 @@
+import { FEATURES } from '../errors/features.js'
+import { EXPECTED_TYPE, FOUND, HINTS, RESOURCES } from '../errors/phrases.js'
 import { fail, type SourceLocation } from '../errors/problem.js'
 import { suggestName } from '../errors/suggest.js'
 import { ENTITIES } from '../model/model.js'
@@ -24,8 +26,8 @@ export function bindCondition(ast: Ast, scope: Scope): Expr {
   if (!isNull && naturalType(arg) !== 'Boolean')
     return fail({
       kind: 'WrongType',
-      expected: 'a Boolean expression',
-      found: `a value of type ${naturalType(arg)}`,
+      expected: EXPECTED_TYPE.boolean,
+      found: FOUND.valueOfType(naturalType(arg)),
       at: ast.at,
     })
   return coerceArgument(arg, 'Boolean')
@@ -54,7 +56,12 @@ function bindArgument(ast: Ast, scope: Scope): CallArgument {
     case 'count':
       return { kind: 'bound', expr: bindCount(ast, scope) }
     case 'type':
-      return fail({ kind: 'WrongType', expected: 'a value', found: `the type ${ast.name}`, at: ast.at })
+      return fail({
+        kind: 'WrongType',
+        expected: EXPECTED_TYPE.value,
+        found: FOUND.typeName(ast.name),
+        at: ast.at,
+      })
     case 'root':
       return { kind: 'bound', expr: bindRoot(ast) }
   }
@@ -78,8 +85,8 @@ function targetToExpr(target: PathTarget, names: readonly string[], at: SourceLo
     case 'records':
       return fail({
         kind: 'WrongType',
-        expected: 'a value',
-        found: `a record or records (${names.join('/')})`,
+        expected: EXPECTED_TYPE.value,
+        found: FOUND.records(names.join('/')),
         at,
       })
   }
@@ -90,8 +97,9 @@ function targetToExpr(target: PathTarget, names: readonly string[], at: SourceLo
  * are not visible to all readers, so `$root` does not reach them.
  */
 function bindRoot({ entity: name, key, names, at }: Ast & { kind: 'root' }): Expr {
-  const of = ENTITIES.get(name) ?? fail({ kind: 'NotFound', what: `resource ${name}` })
-  if (!PUBLIC_ENTITIES.has(of.name)) return fail({ kind: 'NotImplemented', feature: `$root/${name}`, at })
+  const of = ENTITIES.get(name) ?? fail({ kind: 'NotFound', what: RESOURCES.resource(name) })
+  if (!PUBLIC_ENTITIES.has(of.name))
+    return fail({ kind: 'NotImplemented', feature: FEATURES.rootEntity(name), at })
   const bound = coerceArgument({ kind: 'bound', expr: bindValue(key, Scope.root(of)) }, of.key.type)
   if (bound.type !== of.key.type) return fail({ kind: 'BadKey', entity: of.name, found: String(bound.type) })
   return targetToExpr(resolvePath({ kind: 'key', entity: of, key: bound }, of, names, at), names, at)
@@ -111,7 +119,7 @@ function bindCall(ast: Ast & { kind: 'call' }, scope: Scope): Expr {
     })
   if (!isFunction(ast.fn)) return failUnknownFunction(ast.fn, ast.at)
   if (ast.fn === 'in' && ast.args[0]?.kind === 'list')
-    return fail({ kind: 'NotImplemented', feature: 'a list of fields before in', at: ast.args[0].at })
+    return fail({ kind: 'NotImplemented', feature: FEATURES.listBeforeIn, at: ast.args[0].at })
   if (ast.fn === 'eq' || ast.fn === 'ne') {
     const test = bindNullTest(ast.fn, ast.args, scope)
     if (test) return test
@@ -136,12 +144,12 @@ function checkNoRecordCast({ fn, args: [value, type] }: Ast & { kind: 'call' }, 
   )
     return
   checkTypeName(type)
-  fail({ kind: 'NotImplemented', feature: `${fn} of a record`, at: value.at })
+  fail({ kind: 'NotImplemented', feature: FEATURES.ofRecord(fn), at: value.at })
 }
 
 function failUnknownFunction(name: string, at: SourceLocation): never {
   if (UNSUPPORTED_FUNCTIONS.has(name))
-    return fail({ kind: 'NotImplemented', feature: `the function ${name}`, at })
+    return fail({ kind: 'NotImplemented', feature: FEATURES.function(name), at })
   const suggestion = suggestName(name, [...Object.keys(FUNCTIONS), ...Object.keys(SPECIAL_FUNCTIONS)])
   return fail({ kind: 'UnknownFunction', name, ...(suggestion !== undefined && { suggestion }), at })
 }
@@ -171,7 +179,7 @@ function intersectAcrossAntimeridian(bound: Expr, at: SourceLocation): Expr {
   const text = String(polygon.value)
   const parts =
     splitAtAntimeridian(text) ??
-    fail({ kind: 'BadLiteral', type: 'Edm.GeographyPolygon', text, hint: 'It goes around a pole.', at })
+    fail({ kind: 'BadLiteral', type: 'Edm.GeographyPolygon', text, hint: HINTS.aroundPole, at })
   return anyOf(...parts.map(value => predicate('geo.intersects', point, { ...polygon, value })))
 }
 
@@ -187,7 +195,7 @@ function checkLiteralArguments(fn: FunctionName, bound: Expr, ast: Ast & { kind:
       kind: 'BadLiteral',
       type: 'length',
       text: String(value),
-      hint: 'A length cannot be negative.',
+      hint: HINTS.negativeLength,
       at: ast.args.at(-1)?.at ?? ast.at,
     })
 }
@@ -198,7 +206,7 @@ function bindCollection(names: readonly string[], at: SourceLocation, scope: Sco
   if (target.kind === 'records') return target
   if (target.kind === 'scalar' && target.scalar.collection)
     return { kind: 'values', scalar: target.scalar, source: target.source }
-  return fail({ kind: 'WrongType', expected: 'a collection', found: names.join('/'), at })
+  return fail({ kind: 'WrongType', expected: EXPECTED_TYPE.collection, found: names.join('/'), at })
 }
 
 function bindLambda(ast: Ast & { kind: 'lambda' }, scope: Scope): Expr {
@@ -216,9 +224,9 @@ function bindLambda(ast: Ast & { kind: 'lambda' }, scope: Scope): Expr {
 
 function bindCount(ast: Ast & { kind: 'count' }, scope: Scope): Expr {
   const over = bindCollection(ast.over, ast.at, scope)
-  if (ast.search) return fail({ kind: 'NotImplemented', feature: '$search in an expression', at: ast.at })
+  if (ast.search) return fail({ kind: 'NotImplemented', feature: FEATURES.searchInExpression, at: ast.at })
   if (ast.filter && over.kind === 'values')
-    return fail({ kind: 'NotImplemented', feature: '$filter on a collection of values', at: ast.at })
+    return fail({ kind: 'NotImplemented', feature: FEATURES.filterOfValues, at: ast.at })
   const filter =
     ast.filter && over.kind === 'records'
       ? bindCondition(ast.filter, scope.forCount(over.navigation))

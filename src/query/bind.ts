@@ -1,3 +1,4 @@
+import { CONTEXTS, COUNTED, EXPECTED_TYPE } from '../errors/phrases.js'
 import { fail, type SourceLocation } from '../errors/problem.js'
 import { type Entity, getEntity, type Navigation, type Scalar } from '../model/model.js'
 import type { ExpandAst, Query, SelectAst } from './ast.js'
@@ -204,7 +205,7 @@ function bindExpandItems(
   const [first] = items
   if (!first) return NO_EXPANSIONS
   if (navigationPath.length >= limits.expandDepth)
-    fail({ kind: 'QueryTooComplex', what: 'levels of $expand', limit: limits.expandDepth, at: first.at })
+    fail({ kind: 'QueryTooComplex', what: COUNTED.expandLevels, limit: limits.expandDepth, at: first.at })
   const named = items.filter(i => i.name !== '*')
   const duplicate = named.find(
     (item, i) => named.findIndex(other => expandItemName(other) === expandItemName(item)) < i,
@@ -224,14 +225,14 @@ function bindExpansion(
 ): Expansion {
   const navigation = scope.entity.fields.get(name) ?? failUnknownField(scope.entity, name, at)
   if (navigation.kind !== 'navigation')
-    return fail({ kind: 'WrongType', expected: 'a navigation property', found: name, at })
+    return fail({ kind: 'WrongType', expected: EXPECTED_TYPE.navigation, found: name, at })
   if (form === 'count' && !navigation.collection)
-    return fail({ kind: 'WrongType', expected: 'a collection before $count', found: name, at })
+    return fail({ kind: 'WrongType', expected: EXPECTED_TYPE.collectionBeforeCount, found: name, at })
   if (!navigation.collection) checkNoCollectionOptions(query, name)
   if (navigation.collection && navigationPath.filter(n => n.collection).length >= MAX_NESTED_COLLECTIONS)
     return fail({
       kind: 'QueryTooComplex',
-      what: 'collections expanded within each other',
+      what: COUNTED.expandedCollections,
       limit: MAX_NESTED_COLLECTIONS,
       at,
     })
@@ -256,5 +257,5 @@ const COLLECTION_OPTIONS = {
 function checkNoCollectionOptions(query: Query, name: string): void {
   for (const [option, written] of Object.entries(COLLECTION_OPTIONS))
     if (option in query)
-      fail({ kind: 'OptionNotAllowed', option: written, context: `the single record of ${name}` })
+      fail({ kind: 'OptionNotAllowed', option: written, context: CONTEXTS.singleRecordOf(name) })
 }

@@ -1,3 +1,4 @@
+import { COUNTED } from '../errors/phrases.js'
 import { fail, type SourceLocation } from '../errors/problem.js'
 import { MAX_COMPUTED_PARTS, MAX_EVALUATIONS, MAX_PATTERNS } from './limits.js'
 import { type Collection, type Expr, MODEL_MEMBERS, type Plan } from './plan.js'
@@ -59,7 +60,7 @@ const isPattern = (part: Partial<Expr>): boolean => part.kind === 'call' && part
 /** Refuses a computed value (`QueryTooComplex`) that is too large together with the computed values it uses. */
 export function checkComplexity(value: Expr, at: SourceLocation): void {
   if (countParts(value) > MAX_COMPUTED_PARTS)
-    fail({ kind: 'QueryTooComplex', what: 'parts in a computed value', limit: MAX_COMPUTED_PARTS, at })
+    fail({ kind: 'QueryTooComplex', what: COUNTED.computedParts, limit: MAX_COMPUTED_PARTS, at })
 }
 
 /**
@@ -71,11 +72,11 @@ export function checkEvaluations(
   at: SourceLocation,
 ): void {
   if (countPatterns(plan) > MAX_PATTERNS)
-    fail({ kind: 'QueryTooComplex', what: 'patterns', limit: MAX_PATTERNS, at })
+    fail({ kind: 'QueryTooComplex', what: COUNTED.patterns, limit: MAX_PATTERNS, at })
   if (countEvaluations(plan) > MAX_EVALUATIONS)
     fail({
       kind: 'QueryTooComplex',
-      what: 'evaluations for each record, which any, all and $count within each other multiply',
+      what: COUNTED.evaluations,
       limit: MAX_EVALUATIONS,
       at,
     })

@@ -1,3 +1,6 @@
+import { FEATURES } from '../errors/features.js'
+import type { Phrase } from '../errors/phrase.js'
+import { HINTS } from '../errors/phrases.js'
 import { fail, type SourceLocation } from '../errors/problem.js'
 import type { Ast, LiteralType, Value } from './ast.js'
 import { toDurationSeconds } from './duration.js'
@@ -117,7 +120,7 @@ function failNoOverload(
         args.every((arg, i) => acceptsCollection(parameterType(s, i), arg)),
     )
   )
-    return fail({ kind: 'NotImplemented', feature: `${fn} of collections`, at })
+    return fail({ kind: 'NotImplemented', feature: FEATURES.ofCollections(fn), at })
   const hint = literalHint(fn, args, types)
   const expected = [...new Set(signatures.map(s => `(${s.args.join(', ')})`))]
   return fail({
@@ -152,7 +155,7 @@ function literalHint(
   fn: FunctionName,
   args: readonly CallArgument[],
   types: readonly (ExprType | LiteralType)[],
-): string | undefined {
+): Phrase | undefined {
   for (const [wanted, written, toHint] of LITERAL_HINTS) {
     const index = args.findIndex((arg, i) => arg.kind === 'literal' && types[i] === written)
     const literal = args[index]
@@ -178,29 +181,29 @@ interface ComparedField {
 type LiteralHint = readonly [
   wanted: ValueType,
   written: LiteralType,
-  toHint: (literal: string, compared: ComparedField | undefined) => string,
+  toHint: (literal: string, compared: ComparedField | undefined) => Phrase,
 ]
 
 const NUMBER_HINTS = (['Int32', 'Int64', 'Decimal', 'Double'] as const).flatMap(
   (type): readonly LiteralHint[] => [
-    [type, 'String', () => 'Write a number without quotes.'],
-    ['String', type, literal => `Write a string in quotes: '${literal}'.`],
+    [type, 'String', () => HINTS.numberWithoutQuotes],
+    ['String', type, HINTS.stringInQuotes],
   ],
 )
 
-function timestampHint(day: string, compared: ComparedField | undefined): string {
+function timestampHint(day: string, compared: ComparedField | undefined): Phrase {
   const timestamp = `${day}T00:00:00Z`
-  if (!compared) return `Write a timestamp: ${timestamp}.`
+  if (!compared) return HINTS.timestamp(timestamp)
   const { field, write } = compared
-  return `Write ${write(timestamp, field)}, or compare days: ${write(day, `date(${field})`)}.`
+  return HINTS.timestampOrDays(write(timestamp, field), write(day, `date(${field})`))
 }
 
 const LITERAL_HINTS: readonly LiteralHint[] = [
-  ['DateTimeOffset', 'String', () => 'Write a timestamp without quotes: 2024-05-01T00:00:00Z.'],
-  ['Date', 'String', () => 'Write a date without quotes: 2024-05-01.'],
-  ['TimeOfDay', 'String', () => 'Write a time without quotes: 08:30:00.'],
-  ['Boolean', 'String', () => 'Write true or false without quotes.'],
+  ['DateTimeOffset', 'String', () => HINTS.timestampWithoutQuotes],
+  ['Date', 'String', () => HINTS.dateWithoutQuotes],
+  ['TimeOfDay', 'String', () => HINTS.timeWithoutQuotes],
+  ['Boolean', 'String', () => HINTS.booleanWithoutQuotes],
   ['DateTimeOffset', 'Date', timestampHint],
-  ['Date', 'DateTimeOffset', literal => `Write a date: ${literal.slice(0, 10)}.`],
+  ['Date', 'DateTimeOffset', literal => HINTS.date(literal.slice(0, 10))],
   ...NUMBER_HINTS,
 ]

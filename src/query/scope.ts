@@ -1,3 +1,5 @@
+import { FEATURES } from '../errors/features.js'
+import { EXPECTED_TYPE } from '../errors/phrases.js'
 import { fail, type SourceLocation } from '../errors/problem.js'
 import { suggestName } from '../errors/suggest.js'
 import { type Entity, getEntity, type Navigation, type Scalar } from '../model/model.js'
@@ -135,7 +137,7 @@ export function resolvePath(
     ? { kind: 'records', navigation: field, source }
     : fail({
         kind: 'WrongType',
-        expected: 'any, all or $count after a collection',
+        expected: EXPECTED_TYPE.afterCollection,
         found: rest.join('/'),
         at,
       })
@@ -155,4 +157,4 @@ export function failUnknownField(of: Entity, name: string, at: SourceLocation): 
 
 /** Refuses a type cast segment. No type of the model has derived types. */
 const failTypeCastSegment = (path: string, at: SourceLocation): never =>
-  fail({ kind: 'NotImplemented', feature: `type casts in paths (${path})`, at })
+  fail({ kind: 'NotImplemented', feature: FEATURES.typeCast(path), at })

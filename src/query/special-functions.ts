@@ -1,3 +1,5 @@
+import { FEATURES } from '../errors/features.js'
+import { EXPECTED_TYPE, SIGNATURES } from '../errors/phrases.js'
 import { fail, type SourceLocation } from '../errors/problem.js'
 import type { Entity } from '../model/model.js'
 import { isEntityTypeName, isTypeName } from '../model/type-names.js'
@@ -49,10 +51,10 @@ function failNoSignature(name: string, { at, args }: SpecialCall, ...expected: r
 function bindCast(special: SpecialCall): Expr {
   const [value] = special.args
   const type = special.args.at(-1)
-  if (!isTypeArgument(type)) return failNoSignature('cast', special, '(value, type)')
+  if (!isTypeArgument(type)) return failNoSignature('cast', special, SIGNATURES.valueAndType)
   const to = castTarget(type.ast)
   if (!value || value.kind === 'type' || special.args.length !== 2)
-    return failNoSignature('cast', special, '(value, type)')
+    return failNoSignature('cast', special, SIGNATURES.valueAndType)
   if (isNullLiteral(value)) return nullLiteral(to)
   const own = naturalType(value)
   const from = CASTS[to] ?? []
@@ -77,7 +79,7 @@ function castOtherType(
 ): Expr {
   if (value.kind === 'literal' && LITERAL_CASTS[to]?.includes(from)) return coerceArgument(value, to)
   if (to === 'String' && from.startsWith('Geo'))
-    return fail({ kind: 'NotImplemented', feature: 'casts of geographic values to strings', at })
+    return fail({ kind: 'NotImplemented', feature: FEATURES.castGeographyToString, at })
   return nullLiteral(to)
 }
 
@@ -86,9 +88,9 @@ function castTarget(type: Ast & { kind: 'type' }): ValueType {
   const short = name.startsWith('Edm.') ? name.slice('Edm.'.length) : undefined
   if (short !== undefined && Object.hasOwn(CASTS, short)) return short as ValueType // a key of CASTS
   if (COLLECTION_TYPE.test(name))
-    return fail({ kind: 'WrongType', expected: 'a type other than a collection', found: name, at })
+    return fail({ kind: 'WrongType', expected: EXPECTED_TYPE.notCollection, found: name, at })
   checkTypeName(type)
-  return fail({ kind: 'NotImplemented', feature: `casts to ${name}`, at })
+  return fail({ kind: 'NotImplemented', feature: FEATURES.castTo(name), at })
 }
 
 const COLLECTION_TYPE = /^Collection\((.+)\)$/
@@ -96,7 +98,7 @@ const COLLECTION_TYPE = /^Collection\((.+)\)$/
 /** Refuses the name of an unknown type. */
 export function checkTypeName({ name, at }: Ast & { kind: 'type' }): void {
   if (!isTypeName(COLLECTION_TYPE.exec(name)?.[1] ?? name))
-    fail({ kind: 'WrongType', expected: 'a type like Edm.String', found: name, at })
+    fail({ kind: 'WrongType', expected: EXPECTED_TYPE.type, found: name, at })
 }
 
 /**
@@ -106,12 +108,12 @@ export function checkTypeName({ name, at }: Ast & { kind: 'type' }): void {
 function bindIsOf(special: SpecialCall): Expr {
   const [value] = special.args
   const type = special.args.at(-1)
-  if (!isTypeArgument(type)) return failNoSignature('isof', special, '(value, type)', '(type)')
+  if (!isTypeArgument(type)) return failNoSignature('isof', special, SIGNATURES.valueAndType, SIGNATURES.type)
   checkTypeName(type.ast)
   const { name } = type.ast
   if (special.args.length === 1) return isEntityTypeName(name, special.entity.typeName) ? TRUE : FALSE
   if (!value || value.kind === 'type' || special.args.length !== 2)
-    return failNoSignature('isof', special, '(value, type)', '(type)')
+    return failNoSignature('isof', special, SIGNATURES.valueAndType, SIGNATURES.type)
   if (isNullLiteral(value)) return FALSE
   const own = naturalType(value)
   if (name !== `Edm.${own}` && (name !== 'Edm.PrimitiveType' || isCollectionType(own))) return FALSE // a collection is not of type Edm.X
@@ -131,7 +133,7 @@ function bindHas(special: SpecialCall): Expr {
       ? String(right.ast.value)
       : undefined
   if (field?.kind !== 'column' || !field.scalar.lookup || names === undefined || special.args.length !== 2)
-    return failNoSignature('has', special, '(a lookup field, a value of the lookup)')
+    return failNoSignature('has', special, SIGNATURES.lookupAndValue)
   if (!field.scalar.collection) return predicate('eq', field, textLiteral(names))
   const [first = TRUE, ...others] = names
     .split(',')
@@ -149,7 +151,7 @@ export const SPECIAL_FUNCTIONS: Readonly<Record<string, (special: SpecialCall) =
 export function requireLiteralPattern(bound: Expr, at: SourceLocation): Expr {
   const pattern = bound.kind === 'call' ? bound.args[1] : undefined
   if (pattern?.kind !== 'literal')
-    return fail({ kind: 'NotImplemented', feature: 'a pattern that is not a literal', at })
+    return fail({ kind: 'NotImplemented', feature: FEATURES.variablePattern, at })
   if (!isNull(pattern)) checkPattern(String(pattern.value), at)
   return bound
 }

@@ -1,4 +1,5 @@
 import type { CursorBounds } from '../data/read/cursor-window.js'
+import { CONTEXTS, EXPECTED_VALUE } from '../errors/phrases.js'
 import { fail } from '../errors/problem.js'
 import type { Query } from '../query/ast.js'
 import { maxPageSize } from '../query/bind.js'
@@ -28,13 +29,13 @@ export function checkWindowSize(
       fail({
         kind: 'BadOptionValue',
         option,
-        expected: `an integer from 0 to ${maxSize}`,
+        expected: EXPECTED_VALUE.integerUpTo(maxSize),
         found: String(size),
       })
   if (first !== undefined && last !== undefined)
-    fail({ kind: 'OptionNotAllowed', option: 'last', context: 'a connection with first' })
+    fail({ kind: 'OptionNotAllowed', option: 'last', context: CONTEXTS.connectionWithFirst })
   if (query.skip && (after ?? before ?? last) !== undefined)
-    fail({ kind: 'OptionNotAllowed', option: 'skip', context: 'a connection with a cursor or last' })
+    fail({ kind: 'OptionNotAllowed', option: 'skip', context: CONTEXTS.connectionWithCursor })
   return first ?? last
 }
 

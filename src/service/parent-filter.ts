@@ -1,4 +1,5 @@
 import type { RecordJson } from '../data/sql/json/records.js'
+import { RESOURCES } from '../errors/phrases.js'
 import { fail } from '../errors/problem.js'
 import { type Entity, getEntity, getScalar, type Navigation } from '../model/model.js'
 import type { Query } from '../query/ast.js'
@@ -64,7 +65,9 @@ async function resolveStep(
     return fail({
       kind: 'NotFound',
       what:
-        key === undefined ? `record before ${navigation.name}` : `${entityType.name} with the key '${key}'`,
+        key === undefined
+          ? RESOURCES.recordBefore(navigation.name)
+          : RESOURCES.recordOf(entityType.name, key),
     })
   const value = (JSON.parse(found.json) as Readonly<Record<string, string | null>>)[local] ?? null // fields that refer to other records are strings
   return value === null

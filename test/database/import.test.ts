@@ -72,7 +72,7 @@ describe('a JSON file', () => {
       2,
       13,
     ],
-    ['{"X":[{"a":1,"a":2}]}', 'X[0]: is not JSON: duplicate member name', 1, 17],
+    ['{"X":[{"a":1,"a":2}]}', 'X[0]: is not JSON: a member name is specified more than once', 1, 17],
     ['{"X":{"a":nope}}', 'X: is not JSON: expected a value', 1, 11],
     ["{'X':[]}", 'The file: a member name is missing', 1, 2],
     ['{"X\n":[]}', 'The file: the member name is incomplete', 1, 2],

@@ -10,7 +10,6 @@ type UnavailableReason = Extract<Problem, { kind: 'Unavailable' }>['reason']
 const toUnavailableProblem = (reason: UnavailableReason): Problem => ({ kind: 'Unavailable', reason })
 const CONFLICT: Problem = {
   kind: 'Conflict',
-  what: 'Another request changed the same data at the same time. Try again.',
 }
 const INVALID_VALUE: Problem = { kind: 'ImpossibleValue' }
 const TOO_COMPLEX: Problem = { kind: 'BadRequest', reason: REASONS.tooComplexForDatabase }

@@ -10,6 +10,8 @@ import {
   type ValueNode,
   visit,
 } from 'graphql'
+import type { Phrase } from '../../errors/phrase.js'
+import { EXPECTED_VALUE } from '../../errors/phrases.js'
 import { fail } from '../../errors/problem.js'
 import { FILTER_INPUTS } from '../schema/filter-inputs.js'
 import type { InputValues } from './collect-fields.js'
@@ -43,7 +45,7 @@ function checkFields(
   const absent = fields.map(({ value }) => absentVariableOf(value, variables))
   const [lost] = absent
   if (lost !== undefined && FILTER_INPUTS.has(type.name) && !absent.includes(undefined))
-    failAbsent(lost, 'specified: without it the filter has no condition')
+    failAbsent(lost, EXPECTED_VALUE.specifiedInFilter)
   const definitions = type.getFields()
   for (const [i, { name, value }] of fields.entries()) {
     const definition = definitions[name.value]
@@ -58,10 +60,10 @@ function requireValues(node: ValueNode, variables: InputValues): void {
   visit(node, {
     Variable(variable) {
       const name = absentVariableOf(variable, variables)
-      if (name !== undefined) failAbsent(name, 'specified, or null for no value')
+      if (name !== undefined) failAbsent(name, EXPECTED_VALUE.specified)
     },
   })
 }
 
-const failAbsent = (name: string, expected: string): never =>
+const failAbsent = (name: string, expected: Phrase): never =>
   fail({ kind: 'BadOptionValue', option: `$${name}`, expected, found: '' })

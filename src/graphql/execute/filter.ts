@@ -1,4 +1,6 @@
 import { type JsonValue, renderJson } from '../../domain/json.js'
+import type { Phrase } from '../../errors/phrase.js'
+import { EXPECTED_TYPE, FOUND, HINTS } from '../../errors/phrases.js'
 import { fail } from '../../errors/problem.js'
 import { readNumberLiteral } from '../../language/literals-number.js'
 import { ComplexityLimiter, type ParseLimits } from '../../language/parse-limits.js'
@@ -117,7 +119,7 @@ class FilterAstBuilder {
   }
 
   private combineList(fn: 'and' | 'or', inputName: string, subject: Ast, value: unknown): Ast {
-    if (!Array.isArray(value)) return failMissingCondition(fn, 'null')
+    if (!Array.isArray(value)) return failMissingCondition(fn, FOUND.null)
     this.budget.checkListLength(value.length, FILTER_LOCATION)
     return this.combineTerms(
       fn,
@@ -206,10 +208,10 @@ class FilterAstBuilder {
    * cannot select all records.
    */
   private requireObject(value: unknown, path: string): InputValues {
-    if (isEmptyObject(value)) return failMissingCondition(path, 'an empty object')
+    if (isEmptyObject(value)) return failMissingCondition(path, FOUND.emptyObject)
     return typeof value === 'object' && value !== null
       ? (value as InputValues)
-      : failMissingCondition(path, 'null') // an object, by its type in the schema
+      : failMissingCondition(path, FOUND.null) // an object, by its type in the schema
   }
 
   private toCall(fn: string, args: readonly Ast[]): Ast {
@@ -225,7 +227,7 @@ const isEmptyObject = (value: unknown) =>
   typeof value === 'object' && value !== null && Object.keys(value).length === 0
 
 const failMissingCondition = (path: string, found: string): never =>
-  fail({ kind: 'WrongType', expected: `a condition under ${path}`, found, at: FILTER_LOCATION })
+  fail({ kind: 'WrongType', expected: EXPECTED_TYPE.condition(path), found, at: FILTER_LOCATION })
 
 /**
  * Returns the literal that the OData parser reads for the same value. The type of a number depends on its
@@ -247,7 +249,7 @@ const toNumberLiteral: LiteralReader = value => {
         kind: 'BadLiteral',
         type: 'number',
         text: String(value),
-        hint: 'The number is out of range.',
+        hint: HINTS.outOfRange,
         at: FILTER_LOCATION,
       })
 }
@@ -259,7 +261,7 @@ const toGeographyLiteral =
   (
     type: 'GeographyPoint' | 'GeographyPolygon',
     read: (json: JsonValue) => string | undefined,
-    hint: string,
+    hint: Phrase,
   ): LiteralReader =>
   value => {
     const json = value as JsonValue // by the scalar, which has checked its shape
@@ -268,7 +270,6 @@ const toGeographyLiteral =
       ? fail({ kind: 'BadLiteral', type: SCALAR_OF[type], text: renderJson(json), hint, at: FILTER_LOCATION })
       : [type, text]
   }
-const POSITION_HINT = 'The longitude must be between -180 and 180, the latitude between -90 and 90.'
 
 // biome-ignore format: table
 const LITERAL_READERS: Readonly<Record<ValueType, LiteralReader>> = {
@@ -282,6 +283,6 @@ const LITERAL_READERS: Readonly<Record<ValueType, LiteralReader>> = {
   Date:             toScalarLiteral('Date'),
   TimeOfDay:        toScalarLiteral('TimeOfDay'),
   Duration:         toScalarLiteral('Duration'),
-  GeographyPoint:   toGeographyLiteral('GeographyPoint', readGeoJsonPoint, POSITION_HINT),
-  GeographyPolygon: toGeographyLiteral('GeographyPolygon', readGeoJsonPolygon, `Each ring must end where it begins and have at least four positions. ${POSITION_HINT}`),
+  GeographyPoint:   toGeographyLiteral('GeographyPoint', readGeoJsonPoint, HINTS.positionRange),
+  GeographyPolygon: toGeographyLiteral('GeographyPolygon', readGeoJsonPolygon, HINTS.polygonRings),
 }

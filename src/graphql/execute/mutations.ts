@@ -2,6 +2,7 @@ import { requireWriteScope } from '../../domain/actor.js'
 import { JsonNumber, type JsonObject, type JsonValue } from '../../domain/json.js'
 import { TRANSITIONS, type Transition } from '../../domain/lifecycle.js'
 import type { Precondition } from '../../domain/write-shape.js'
+import { EXPECTED_VALUE } from '../../errors/phrases.js'
 import { fail } from '../../errors/problem.js'
 import { parseEntityTags } from '../../http/etag.js'
 import { toPlainDecimal } from '../../language/literals-number.js'
@@ -84,7 +85,7 @@ function readPrecondition({ ifMatch }: InputValues): Precondition {
   return {
     ifMatch:
       parseEntityTags(ifMatch) ??
-      fail({ kind: 'BadOptionValue', option: 'ifMatch', expected: 'the etag of a record', found: ifMatch }),
+      fail({ kind: 'BadOptionValue', option: 'ifMatch', expected: EXPECTED_VALUE.etag, found: ifMatch }),
   }
 }
 

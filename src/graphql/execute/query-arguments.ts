@@ -1,3 +1,4 @@
+import { EXPECTED_VALUE } from '../../errors/phrases.js'
 import { fail } from '../../errors/problem.js'
 import type { ParseLimits } from '../../language/parse-limits.js'
 import { parseExpression, parseSearch } from '../../language/parser.js'
@@ -90,7 +91,12 @@ const readNonNegative =
   (value: number): number =>
     value >= 0
       ? value
-      : fail({ kind: 'BadOptionValue', option, expected: 'a non-negative integer', found: String(value) })
+      : fail({
+          kind: 'BadOptionValue',
+          option,
+          expected: EXPECTED_VALUE.nonNegativeInteger,
+          found: String(value),
+        })
 
 const ORDER_BY_LOCATION = { source: 'orderBy' }
 
@@ -114,6 +120,6 @@ const failBadOrderBy = (term: unknown): never =>
   fail({
     kind: 'BadOptionValue',
     option: ORDER_BY_LOCATION.source,
-    expected: 'ASC or DESC for one field in each object',
+    expected: EXPECTED_VALUE.order,
     found: JSON.stringify(term),
   })

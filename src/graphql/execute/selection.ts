@@ -1,3 +1,4 @@
+import { COUNTED } from '../../errors/phrases.js'
 import { fail } from '../../errors/problem.js'
 import { type Entity, getEntity } from '../../model/model.js'
 import type { ExpandAst, MetaField, Query, SelectAst } from '../../query/ast.js'
@@ -73,7 +74,7 @@ function checkNameLength(name: string): string {
   if (Buffer.byteLength(name) > MAX_NAME_BYTES)
     fail({
       kind: 'QueryTooComplex',
-      what: 'bytes in a name',
+      what: COUNTED.nameBytes,
       limit: MAX_NAME_BYTES,
       at: { source: name.slice(0, MAX_NAME_BYTES) },
     })

@@ -15,6 +15,7 @@ import {
   visit,
 } from 'graphql'
 import type { Config } from '../../config/config.js'
+import { COUNTED } from '../../errors/phrases.js'
 import { fail } from '../../errors/problem.js'
 import { fragmentsOf, type InputValues } from '../execute/collect-fields.js'
 import type { NodeWithSelectionSet } from './document-limits.js'
@@ -172,7 +173,7 @@ class CostCalculator {
   #failTooComplex({ loc }: FieldNode): never {
     return fail({
       kind: 'QueryTooComplex',
-      what: 'records to read',
+      what: COUNTED.records,
       limit: this.limits.maxCost,
       at: { source: 'query', ...(loc && { offset: loc.start }) },
     })

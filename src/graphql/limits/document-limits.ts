@@ -13,6 +13,8 @@ import {
   TokenKind,
 } from 'graphql'
 import type { Config } from '../../config/config.js'
+import type { Phrase } from '../../errors/phrase.js'
+import { COUNTED } from '../../errors/phrases.js'
 import { fail } from '../../errors/problem.js'
 import { fragmentsOf } from '../execute/collect-fields.js'
 import type { DocumentCache } from './document-cache.js'
@@ -44,14 +46,14 @@ export function createDocumentLimitsCheck(
 ): (text: string) => void {
   return text => {
     if (documents.has(text)) return
-    if (text.length > limits.maxDocumentLength) failTooComplex('characters', limits.maxDocumentLength)
+    if (text.length > limits.maxDocumentLength) failTooComplex(COUNTED.characters, limits.maxDocumentLength)
     const document = parseWithinLimits(text, limits)
     if (document) new DocumentLimitsChecker(fragmentsOf(document), limits).checkDocument(document)
   }
 }
 
 const failTooComplex = (
-  what: string,
+  what: Phrase,
   limit: number,
   node?: { readonly loc?: { readonly start: number } | undefined },
 ): never =>
@@ -100,9 +102,9 @@ class LimitedLexer extends Lexer {
   override advance(): Token {
     const token = super.advance()
     if (++this.#tokenCount > this.#limits.maxDocumentTokens)
-      failTooComplex('tokens', this.#limits.maxDocumentTokens)
+      failTooComplex(COUNTED.tokens, this.#limits.maxDocumentTokens)
     this.#nesting += NESTING_DELTA.get(token.kind) ?? 0
-    if (this.#nesting > this.#maxNesting) failTooComplex('brackets within each other', this.#maxNesting)
+    if (this.#nesting > this.#maxNesting) failTooComplex(COUNTED.brackets, this.#maxNesting)
     return token
   }
 }
@@ -146,7 +148,7 @@ class DocumentLimitsChecker {
   }
 
   #checkSelection(selection: SelectionNode, depth: number): void {
-    if (++this.#selectionCount > this.limits.maxNodes) failTooComplex('fields', this.limits.maxNodes)
+    if (++this.#selectionCount > this.limits.maxNodes) failTooComplex(COUNTED.fields, this.limits.maxNodes)
     this.#checkDirectives(selection)
     if (selection.kind === Kind.FIELD) this.#checkField(selection, depth)
     else if (selection.kind === Kind.INLINE_FRAGMENT) this.#checkSelectionSet(selection, depth)
@@ -155,10 +157,10 @@ class DocumentLimitsChecker {
 
   #checkField(field: FieldNode, depth: number): void {
     const { maxSelectionDepth, maxAliases, maxRootFields } = this.limits
-    if (depth > maxSelectionDepth) failTooComplex('levels of fields', maxSelectionDepth, field)
-    if (field.alias && ++this.#aliasCount > maxAliases) failTooComplex('aliases', maxAliases, field)
+    if (depth > maxSelectionDepth) failTooComplex(COUNTED.fieldLevels, maxSelectionDepth, field)
+    if (field.alias && ++this.#aliasCount > maxAliases) failTooComplex(COUNTED.aliases, maxAliases, field)
     if (depth === 1 && ++this.#rootFieldCount > maxRootFields)
-      failTooComplex('fields at its root', maxRootFields, field)
+      failTooComplex(COUNTED.rootFields, maxRootFields, field)
     this.#checkSelectionSet(field, depth + 1)
   }
 
@@ -177,6 +179,6 @@ class DocumentLimitsChecker {
   }): void {
     const { maxFieldDirectives } = this.limits
     if ((node.directives?.length ?? 0) > maxFieldDirectives)
-      failTooComplex('directives at one place', maxFieldDirectives, node)
+      failTooComplex(COUNTED.directives, maxFieldDirectives, node)
   }
 }

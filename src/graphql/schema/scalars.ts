@@ -1,6 +1,8 @@
 import { GraphQLError, GraphQLScalarType, Kind, type ValueNode } from 'graphql'
 import { JsonNumber, type JsonValue, renderJson } from '../../domain/json.js'
 import { toFailure } from '../../errors/catalog.js'
+import type { Phrase } from '../../errors/phrase.js'
+import { HINTS } from '../../errors/phrases.js'
 import { fail, ProblemError } from '../../errors/problem.js'
 import { DATE_TIME_LITERAL_HINTS } from '../../language/literals.js'
 import {
@@ -68,7 +70,7 @@ export const SCALAR_DEFINITIONS: readonly ScalarDefinition[] = [
     specifiedBy: 'https://www.w3.org/TR/xmlschema11-2/#dayTimeDuration',
     coerceInput: (json, type) =>
       (typeof json === 'string' ? toDurationSeconds(json) : undefined) ??
-      failInvalidScalar(type, json, 'Write it like P1DT2H30M.'),
+      failInvalidScalar(type, json, HINTS.duration),
   },
   {
     name: 'GeoPoint',
@@ -76,9 +78,7 @@ export const SCALAR_DEFINITIONS: readonly ScalarDefinition[] = [
       'A position as a GeoJSON Point, with the longitude first: { type: "Point", coordinates: [-105, 39.7] }.',
     specifiedBy: `${RFC_7946}.2`,
     coerceInput: (json, type) =>
-      isGeoJsonPoint(json)
-        ? json
-        : failInvalidScalar(type, json, 'Write it like {"type":"Point","coordinates":[-105,39.7]}.'),
+      isGeoJsonPoint(json) ? json : failInvalidScalar(type, json, HINTS.geoJsonPoint),
   },
   {
     name: 'GeoPolygon',
@@ -86,13 +86,7 @@ export const SCALAR_DEFINITIONS: readonly ScalarDefinition[] = [
       'An area as a GeoJSON Polygon: rings of positions. The last position of a ring equals the first.',
     specifiedBy: `${RFC_7946}.6`,
     coerceInput: (json, type) =>
-      isGeoJsonPolygon(json)
-        ? json
-        : failInvalidScalar(
-            type,
-            json,
-            'Write it like {"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]}.',
-          ),
+      isGeoJsonPolygon(json) ? json : failInvalidScalar(type, json, HINTS.geoJsonPolygon),
   },
 ]
 
@@ -115,11 +109,7 @@ function toScalarType({ name, description, specifiedBy, coerceInput }: ScalarDef
         coerceInput(
           isExactNumber(value)
             ? variableToJson(value)
-            : failInvalidScalar(
-                name,
-                variableToJson(value),
-                'A number with this many digits must be a string.',
-              ),
+            : failInvalidScalar(name, variableToJson(value), HINTS.longNumberAsString),
           name,
         ),
       ),
@@ -146,7 +136,7 @@ function withGraphQLErrors<T>(read: () => T, node?: ValueNode): T {
   }
 }
 
-const failInvalidScalar = (type: string, json: JsonValue, hint?: string): never =>
+const failInvalidScalar = (type: string, json: JsonValue, hint?: Phrase): never =>
   fail({
     kind: 'BadLiteral',
     type,
@@ -172,9 +162,7 @@ function readTemporal(
   return failInvalidScalar(
     type,
     json,
-    value.reason === 'year'
-      ? 'The year must be between 0001 and 9999.'
-      : DATE_TIME_LITERAL_HINTS[value.reason],
+    value.reason === 'year' ? HINTS.year : DATE_TIME_LITERAL_HINTS[value.reason],
   )
 }
 

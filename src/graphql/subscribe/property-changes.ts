@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { EXPECTED_VALUE } from '../../errors/phrases.js'
 import { fail, ProblemError } from '../../errors/problem.js'
 import { getEntity } from '../../model/model.js'
 import type { Query } from '../../query/ast.js'
@@ -127,7 +128,7 @@ export class PropertyChangeSubscription {
       return fail({
         kind: 'BadOptionValue',
         option: 'since',
-        expected: 'a whole number from 0',
+        expected: EXPECTED_VALUE.nonNegativeInteger,
         found: since,
       })
     return (await this.#changes.isOpen(since)) ? since : fail({ kind: 'PositionGone', option: 'since' })

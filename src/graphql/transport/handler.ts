@@ -1,6 +1,7 @@
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
 import type { GraphQLSchema } from 'graphql'
 import type { Config } from '../../config/config.js'
+import { RESOURCES } from '../../errors/phrases.js'
 import { fail } from '../../errors/problem.js'
 import { authorizationOf } from '../../http/auth/authorization.js'
 import type { TokenVerifier } from '../../http/auth/bearer.js'
@@ -97,7 +98,7 @@ export function serveGraphQL({
   async function respond(req: Request, res: Response): Promise<GraphQLHttpResponse> {
     const token = await verifier.authenticate(authorizationOf(req))
     if (req.path === SDL_PATH && config.introspection) return toSdlResponse(req, sdl)
-    if (req.path !== '/') fail({ kind: 'NotFound', what: `resource ${GRAPHQL_PATH}${req.path}` })
+    if (req.path !== '/') fail({ kind: 'NotFound', what: RESOURCES.resource(`${GRAPHQL_PATH}${req.path}`) })
     const apolloRequest = await readApolloRequest(req, config)
     const context = createContext({ report, serviceRoot }, token.actor, openRequestScope(res, token), req)
     const documentText = documentTextOf(apolloRequest)

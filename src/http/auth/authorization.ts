@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { Phrase } from '../../errors/phrase.js'
 import { fail } from '../../errors/problem.js'
 import { REASONS } from '../../errors/reasons.js'
 import { rawHeaderValues } from './header-values.js'
@@ -26,4 +27,4 @@ export function authorizationInPayload(payload: Readonly<Record<string, unknown>
   return typeof value === 'string' ? value : undefined
 }
 
-const refuseSeveral = (reason: string): never => fail({ kind: 'TokenRefused', reason })
+const refuseSeveral = (reason: Phrase): never => fail({ kind: 'TokenRefused', reason })

@@ -5,6 +5,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../../config/config.js'
 import { type Actor, AUDIENCES } from '../../domain/actor.js'
 import { isStorable } from '../../domain/values.js'
+import type { Phrase } from '../../errors/phrase.js'
 import { fail } from '../../errors/problem.js'
 import { REASONS } from '../../errors/reasons.js'
 import { KeySet, type KeySetListeners } from './jwks.js'
@@ -206,7 +207,7 @@ function verifyWithKey(
   }
 }
 
-const refuseToken = (reason: string): never => fail({ kind: 'TokenRefused', reason })
+const refuseToken = (reason: Phrase): never => fail({ kind: 'TokenRefused', reason })
 
 function toVerifiedClaims(
   payload: JwtPayload,
@@ -257,7 +258,7 @@ function toActor(claims: JwtPayload): Actor {
   })
 }
 
-function refusalReason(error: jwt.JsonWebTokenError): string {
+function refusalReason(error: jwt.JsonWebTokenError): Phrase {
   if (error instanceof jwt.TokenExpiredError) return REASONS.tokenExpired
   if (error instanceof jwt.NotBeforeError) return REASONS.tokenNotYetValid
   const claim = CLAIM_BY_MESSAGE_PREFIX.find(([words]) => error.message.startsWith(words))?.[1]

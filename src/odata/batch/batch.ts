@@ -1,5 +1,6 @@
 import type { Config } from '../../config/config.js'
 import type { JsonObject } from '../../domain/json.js'
+import { EXPECTED_BODY, EXPECTED_HEADER } from '../../errors/phrases.js'
 import { fail } from '../../errors/problem.js'
 import { REASONS } from '../../errors/reasons.js'
 import type { DispatchConfig } from '../dispatch.js'
@@ -56,7 +57,8 @@ function checkBatchRequest({ options, headers }: ODataRequest): void {
   checkAllowedOptions(options, 'batch')
   for (const header of ['If-Match', 'If-None-Match']) {
     const found = headers[header.toLowerCase()]
-    if (found !== undefined) fail({ kind: 'BadHeader', header, found: String(found) })
+    if (found !== undefined)
+      fail({ kind: 'BadHeader', header, expected: EXPECTED_HEADER.absentInBatch, found: String(found) })
   }
 }
 
@@ -64,8 +66,7 @@ async function readBatch({ headers }: ODataRequest, body: BatchBodyReader): Prom
   const type = mediaTypeOf(headers['content-type'])
   if (hasNoContent(headers)) return type === 'multipart/mixed' ? emptyMultipartBatch() : EMPTY_JSON_BATCH
   if (type === 'application/json') return readJsonBatch(await body.json())
-  if (type !== 'multipart/mixed')
-    return fail({ kind: 'UnsupportedMediaType', expected: 'application/json or multipart/mixed' })
+  if (type !== 'multipart/mixed') return fail({ kind: 'UnsupportedMediaType', expected: EXPECTED_BODY.batch })
   return readMultipartBatch(await body.bytes(), headers['content-type'])
 }
 

@@ -1,4 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../domain/json.js'
+import { FEATURES } from '../../errors/features.js'
+import type { Phrase } from '../../errors/phrase.js'
 import { fail } from '../../errors/problem.js'
 import { REASONS } from '../../errors/reasons.js'
 import { checkMediaType, toJsonObject } from '../../http/body.js'
@@ -37,7 +39,7 @@ export function readJsonBatch({ requests }: JsonObject): ParsedBatch {
 
 function readBatchItem(value: JsonValue): JsonBatchItem {
   if (!isObject(value)) return failMalformedBatch(REASONS.batchRequestNotObject)
-  if (value['if'] !== undefined) fail({ kind: 'NotImplemented', feature: "'if' of a request in a batch" })
+  if (value['if'] !== undefined) fail({ kind: 'NotImplemented', feature: FEATURES.batchIf })
   const [id, method, url] = [
     readString(value, 'id'),
     readString(value, 'method').toUpperCase(),
@@ -180,4 +182,4 @@ function renderBody(body: string, type: string): string {
   return JSON.stringify(type.startsWith('text/') ? body : Buffer.from(body).toString('base64url'))
 }
 
-const failMalformedBatch = (reason: string): never => fail({ kind: 'BadRequest', reason })
+const failMalformedBatch = (reason: Phrase): never => fail({ kind: 'BadRequest', reason })

@@ -1,3 +1,4 @@
+import type { Phrase } from '../../errors/phrase.js'
 import { fail } from '../../errors/problem.js'
 import { REASONS } from '../../errors/reasons.js'
 
@@ -102,4 +103,4 @@ function splitHead(text: string): readonly [head: string, content: string] {
   return end ? [text.slice(0, end.index), text.slice(end.index + end[0].length)] : [text, '']
 }
 
-const failMalformedMime = (reason: string): never => fail({ kind: 'BadRequest', reason })
+const failMalformedMime = (reason: Phrase): never => fail({ kind: 'BadRequest', reason })

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
+import type { Phrase } from '../../errors/phrase.js'
 import { fail } from '../../errors/problem.js'
 import { REASONS } from '../../errors/reasons.js'
 import { checkMediaType, parseJsonBytes, toJsonObject } from '../../http/body.js'
@@ -147,4 +148,4 @@ function renderResponsePart(
   ].join(CRLF)
 }
 
-const failMalformedBatch = (reason: string): never => fail({ kind: 'BadRequest', reason })
+const failMalformedBatch = (reason: Phrase): never => fail({ kind: 'BadRequest', reason })

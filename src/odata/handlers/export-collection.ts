@@ -1,3 +1,5 @@
+import { FEATURES } from '../../errors/features.js'
+import { CONTEXTS, EXPECTED_VALUE } from '../../errors/phrases.js'
 import { fail } from '../../errors/problem.js'
 import { NAMESPACE } from '../../model/model.js'
 import type { ExportService, RecordExport } from '../../service/export.js'
@@ -37,7 +39,7 @@ export async function exportCollection(
   checkExportOptions(request, pageToken)
   const csvOptions = readCsvOptions(request.rawQuery)
   if (format.kind === 'csv' && query.expand?.length)
-    fail({ kind: 'NotImplemented', feature: '$expand in CSV', at: { source: '$expand' } })
+    fail({ kind: 'NotImplemented', feature: FEATURES.expandInCsv, at: { source: '$expand' } })
   const representation =
     format.kind === 'csv'
       ? toValueRepresentation({ ieee754Compatible: true })
@@ -70,9 +72,10 @@ export async function exportCollection(
 
 /** Refuses the options that only pages have. */
 function checkExportOptions({ options: { values } }: ODataRequest, pageToken: string | undefined): void {
-  if (pageToken !== undefined) fail({ kind: 'OptionNotAllowed', option: '$skiptoken', context: 'an export' })
+  if (pageToken !== undefined)
+    fail({ kind: 'OptionNotAllowed', option: '$skiptoken', context: CONTEXTS.export })
   if (values.get('$count') === 'true')
-    fail({ kind: 'OptionNotAllowed', option: '$count', context: 'an export' })
+    fail({ kind: 'OptionNotAllowed', option: '$count', context: CONTEXTS.export })
 }
 
 /** Reads the custom options of CSV: `defuse` (default true) and `bom` (default false). */
@@ -83,7 +86,7 @@ function readCsvOptions(rawQuery: string): CsvOptions {
     if (value === undefined) return byDefault
     return value === 'true' || value === 'false'
       ? value === 'true'
-      : fail({ kind: 'BadOptionValue', option, expected: 'true or false', found: value })
+      : fail({ kind: 'BadOptionValue', option, expected: EXPECTED_VALUE.boolean, found: value })
   }
   return { defuse: readBoolean('defuse', true), byteOrderMark: readBoolean('bom', false) }
 }

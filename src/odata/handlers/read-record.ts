@@ -1,3 +1,4 @@
+import { EXPECTED_VALUE, RESOURCES } from '../../errors/phrases.js'
 import { fail } from '../../errors/problem.js'
 import { matchesETag, readEntityTags } from '../../http/etag.js'
 import type { ReadService, RecordJson } from '../../service/reading.js'
@@ -144,7 +145,7 @@ function isNotModified({ headers }: ODataRequest, { version }: RecordJson): bool
 const failRecordNotFound = (
   { navigationPath, entity }: RecordPath | ValuePath,
   key: string | undefined,
-): never => fail({ kind: 'NotFound', what: toContextPath(entity, key, navigationPath) })
+): never => fail({ kind: 'NotFound', what: RESOURCES.record(toContextPath(entity, key, navigationPath)) })
 
 /**
  * Returns the record with the id in `$entity?$id=...`, absolute or relative to the service root (Part 2,
@@ -159,10 +160,10 @@ export async function getEntityById(
   checkAllowedOptions(options, 'entityId')
   const id =
     options.values.get('$id') ??
-    fail({ kind: 'BadOptionValue', option: '$id', expected: 'the id of a record', found: '' })
+    fail({ kind: 'BadOptionValue', option: '$id', expected: EXPECTED_VALUE.recordId, found: '' })
   const base = [root, new URL(root).pathname].find(start => id.startsWith(start)) ?? ''
   const path = readResourcePath(id.slice(base.length), { limits, aliases: options.aliases })
   if (path.kind !== 'record' || path.form !== 'record')
-    return fail({ kind: 'NotFound', what: `record '${id}'` })
+    return fail({ kind: 'NotFound', what: RESOURCES.recordWithId(id) })
   return getRecord(request, path, service, 'entityId')
 }

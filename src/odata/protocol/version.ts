@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { EXPECTED_HEADER } from '../../errors/phrases.js'
 import { fail } from '../../errors/problem.js'
 
 /**
@@ -29,7 +30,17 @@ export function negotiateVersion(headers: IncomingHttpHeaders): ODataVersion {
 export function checkVersions(headers: IncomingHttpHeaders): void {
   const { 'odata-maxversion': maxVersion, 'odata-version': requestVersion } = headers
   if (maxVersion !== undefined && (!FORM.test(String(maxVersion)) || Number(maxVersion) < MIN_VERSION))
-    fail({ kind: 'BadHeader', header: 'OData-MaxVersion', found: String(maxVersion) })
+    fail({
+      kind: 'BadHeader',
+      header: 'OData-MaxVersion',
+      expected: EXPECTED_HEADER.maxVersion,
+      found: String(maxVersion),
+    })
   if (requestVersion !== undefined && requestVersion !== '4.0' && requestVersion !== '4.01')
-    fail({ kind: 'BadHeader', header: 'OData-Version', found: String(requestVersion) })
+    fail({
+      kind: 'BadHeader',
+      header: 'OData-Version',
+      expected: EXPECTED_HEADER.version,
+      found: String(requestVersion),
+    })
 }

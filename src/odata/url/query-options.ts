@@ -1,3 +1,6 @@
+import { FEATURES } from '../../errors/features.js'
+import type { Phrase } from '../../errors/phrase.js'
+import { CONTEXTS, EXPECTED_VALUE, RESOURCES } from '../../errors/phrases.js'
 import { fail } from '../../errors/problem.js'
 import { REASONS } from '../../errors/reasons.js'
 import { IDENTIFIER_PATTERN } from '../../language/lexer.js'
@@ -50,29 +53,29 @@ const COLLECTION_OPTIONS: readonly SystemQueryOption[] = [
 ]
 
 interface AllowedOptions {
-  readonly name: string
+  readonly context: Phrase
   readonly options: readonly SystemQueryOption[]
 }
 
 /**
- * Options by kind of resource, with a name for messages. `$format` and `$schemaversion` are always allowed.
+ * Options by kind of resource, with their name in messages. `$format` and `$schemaversion` are always allowed.
  * `/$count` allows the options of a collection, although its paging and shape do not affect the count.
  */
 const ALLOWED_OPTIONS: { readonly [K in ResourceKind]: AllowedOptions } = {
-  service: { name: 'the service document', options: [] },
-  metadata: { name: '$metadata', options: [] },
-  openapi: { name: 'openapi.json', options: [] },
-  batch: { name: '$batch', options: [] },
-  entityId: { name: '$entity', options: ['$id', ...PROJECTION_OPTIONS] },
+  service: { context: CONTEXTS.service, options: [] },
+  metadata: { context: CONTEXTS.metadata, options: [] },
+  openapi: { context: CONTEXTS.openapi, options: [] },
+  batch: { context: CONTEXTS.batch, options: [] },
+  entityId: { context: CONTEXTS.entityId, options: ['$id', ...PROJECTION_OPTIONS] },
   collection: {
-    name: 'a collection',
+    context: CONTEXTS.collection,
     options: [...COLLECTION_OPTIONS, ...PROJECTION_OPTIONS, '$apply', '$deltatoken', '$index'],
   },
-  count: { name: 'a count', options: [...COLLECTION_OPTIONS, ...PROJECTION_OPTIONS, '$apply'] },
-  references: { name: 'references', options: COLLECTION_OPTIONS },
-  record: { name: 'a single record', options: PROJECTION_OPTIONS },
-  reference: { name: 'a single reference', options: [] },
-  value: { name: 'a single value', options: [] },
+  count: { context: CONTEXTS.count, options: [...COLLECTION_OPTIONS, ...PROJECTION_OPTIONS, '$apply'] },
+  references: { context: CONTEXTS.references, options: COLLECTION_OPTIONS },
+  record: { context: CONTEXTS.record, options: PROJECTION_OPTIONS },
+  reference: { context: CONTEXTS.reference, options: [] },
+  value: { context: CONTEXTS.value, options: [] },
 }
 const COMMON_OPTIONS: readonly SystemQueryOption[] = ['$format', '$schemaversion']
 
@@ -145,14 +148,14 @@ function parseQueryString(rawQuery: string): QueryOptions {
 export const checkAllowedOptions = (options: QueryOptions, resourceKind: ResourceKind): void =>
   checkAgainstAllowed(options, ALLOWED_OPTIONS[resourceKind])
 
-function checkAgainstAllowed({ values }: QueryOptions, { name: context, options }: AllowedOptions): void {
+function checkAgainstAllowed({ values }: QueryOptions, { context, options }: AllowedOptions): void {
   for (const [option, value] of values) {
     if (SYSTEM_QUERY_OPTIONS[option] === 'none')
-      fail({ kind: 'NotImplemented', feature: option, at: { source: option } })
+      fail({ kind: 'NotImplemented', feature: FEATURES.option(option), at: { source: option } })
     if (!options.includes(option) && !COMMON_OPTIONS.includes(option))
       fail({ kind: 'OptionNotAllowed', option, context })
     if (SYSTEM_QUERY_OPTIONS[option] === 'version' && value !== '*')
-      fail({ kind: 'NotFound', what: `schema version '${value}'` })
+      fail({ kind: 'NotFound', what: RESOURCES.schemaVersion(value) })
   }
 }
 
@@ -265,4 +268,4 @@ function checkCustomOption(name: string): void {
 }
 
 const failMissingValue = (option: string): never =>
-  fail({ kind: 'BadOptionValue', option, expected: 'followed by a value', found: '' })
+  fail({ kind: 'BadOptionValue', option, expected: EXPECTED_VALUE.present, found: '' })

@@ -1,3 +1,5 @@
+import { FEATURES } from '../../errors/features.js'
+import { RESOURCES } from '../../errors/phrases.js'
 import { fail } from '../../errors/problem.js'
 import { REASONS } from '../../errors/reasons.js'
 import { suggestName } from '../../errors/suggest.js'
@@ -207,16 +209,16 @@ function resolveValueSegment(path: ValuePath, { text }: PathSegment): ResourcePa
       ? fail({ kind: 'BadRequest', reason: REASONS.collectionHasNoRawValue(name) })
       : { ...path, form: 'raw' }
   if (!collection) return undefined
-  if (/^-?\d+$/.test(text)) return fail({ kind: 'NotImplemented', feature: 'single items of a collection' })
+  if (/^-?\d+$/.test(text)) return fail({ kind: 'NotImplemented', feature: FEATURES.collectionItem })
   return text === '$count' ? { ...path, form: 'count' } : undefined
 }
 
 function failUnknownSegment({ text, name }: PathSegment, knownNames: Iterable<string>): never {
-  if (UNSUPPORTED_SEGMENT.test(text)) return fail({ kind: 'NotImplemented', feature: text })
+  if (UNSUPPORTED_SEGMENT.test(text)) return fail({ kind: 'NotImplemented', feature: FEATURES.segment(text) })
   const suggestion = suggestName(name, knownNames)
   return fail({
     kind: 'NotFound',
-    what: `resource '${text}'`,
+    what: RESOURCES.resource(text),
     ...(suggestion !== undefined && { suggestion }),
   })
 }

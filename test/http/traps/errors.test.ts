@@ -105,7 +105,7 @@ describe.each(DATABASE_KINDS)('traps of errors on the %s database', kind => {
       const answer = await send(target, parts)
       expect(answer.status).toBe(500)
       expect(bodyOf(answer)).toEqual({
-        error: { code: '5000', message: `An internal error occurred. Its id is ${answer.headers['x-request-id']}.`, details: [] },
+        error: { code: '5000', message: `An internal error occurred. Report its id to the operator of the service: ${answer.headers['x-request-id']}.`, details: [] },
       })
     }
     await rename('Moved', 'Property')

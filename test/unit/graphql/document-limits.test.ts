@@ -75,7 +75,7 @@ const tooMany = (what: string) => ({
   status: 400,
   code: 'BAD_USER_INPUT',
   serviceCode: '2018',
-  message: expect.stringContaining(`too many ${what}: the limit is`),
+  message: expect.stringContaining(`too many ${what}`),
 })
 const times = (count: number, make: (i: number) => string): string =>
   Array.from({ length: count }, (_, i) => make(i)).join(' ')
@@ -98,9 +98,9 @@ describe('limits of documents, before validation', () => {
     ['fields at its root',     `{ ${times(21, i => `k${i}: properties(first: 1) ${KEYS}`)} }`],
     ['fields at its root',     `mutation { ${times(21, i => `k${i}: deleteProperty(ListingKey: "K") { id }`)} }`],
     ['fields at its root',     `{ ...A } fragment A on Query { ${times(21, () => '__typename')} }`],
-    ['directives at one place', `{ property(ListingKey: "K") { City ${'@skip(if: false) '.repeat(9)} } }`],
-    ['directives at one place', `{ property(ListingKey: "K") { ...F ${'@skip(if: false) '.repeat(9)} } } fragment F on Property { City }`],
-    ['directives at one place', `query ${'@skip(if: false) '.repeat(9)} { __typename }`],
+    ['directives on one element', `{ property(ListingKey: "K") { City ${'@skip(if: false) '.repeat(9)} } }`],
+    ['directives on one element', `{ property(ListingKey: "K") { ...F ${'@skip(if: false) '.repeat(9)} } } fragment F on Property { City }`],
+    ['directives on one element', `query ${'@skip(if: false) '.repeat(9)} { __typename }`],
     ['fields',                 `{ property(ListingKey: "K") { ...F0 } } ${times(30, i => `fragment F${i} on Property { ...F${i + 1} ...F${i + 1} }`)} fragment F30 on Property { City }`],
     ['fields',                 `{ property(ListingKey: "K") { ...F0 } } ${times(12, i => `fragment F${i} on Property { a: ListAgent { City ...G${i} } b: ListAgent { City ...G${i} } } fragment G${i} on Member { ...G${i + 1} ...G${i + 1} }`)} fragment F12 on Property { City } fragment G12 on Member { City }`],
   ])('too many %s', async (what, query) => {

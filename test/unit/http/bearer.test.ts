@@ -12,7 +12,9 @@ import { exportJWK, type JWK, type JWTPayload, SignJWT } from 'jose'
 import type { Logger } from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Config, readConfig } from '../../../src/config/config.js'
+import { RESOURCES } from '../../../src/errors/phrases.js'
 import { ProblemError } from '../../../src/errors/problem.js'
+import { REASONS } from '../../../src/errors/reasons.js'
 import { createTokenVerifier, type TokenVerifier } from '../../../src/http/auth/bearer.js'
 import { signToken } from '../../../src/http/auth/token.js'
 import { watchTokenExpiry } from '../../../src/http/auth/token-expiry.js'
@@ -179,9 +181,11 @@ describe('HS256', () => {
 
   test('the challenge of each answer', () => {
     expect(bearerChallenge({ kind: 'TokenMissing' })).toBe('Bearer realm="listings"')
-    expect(bearerChallenge({ kind: 'TokenRefused', reason: 'x' })).toContain('error="invalid_token"')
+    expect(bearerChallenge({ kind: 'TokenRefused', reason: REASONS.tokenExpired })).toContain(
+      'error="invalid_token"',
+    )
     expect(bearerChallenge({ kind: 'ScopeMissing', scope: 'admin' })).toContain('error="insufficient_scope"')
-    expect(bearerChallenge({ kind: 'NotFound', what: 'x' })).toBeUndefined()
+    expect(bearerChallenge({ kind: 'NotFound', what: RESOURCES.resource('x') })).toBeUndefined()
   })
 })
 
@@ -299,7 +303,7 @@ describe('JWKS_URL', () => {
     const [rsa, ec] = [makeSigner('RS256'), makeSigner('ES256')]
     await publish(rsa)
     expect(await outcome(verifierOf(), await sign(ec, { kid: rsa.kid }))).toBe(
-      'TokenRefused: its key is unknown',
+      'TokenRefused: it was signed with an unknown key',
     )
   })
 
@@ -323,7 +327,7 @@ describe('JWKS_URL', () => {
     await publish(fresh)
     expect(await outcome(verifier, oldToken)).toBe('accepted')
     await pause(350)
-    expect(await outcome(verifier, oldToken)).toBe('TokenRefused: its key is unknown')
+    expect(await outcome(verifier, oldToken)).toBe('TokenRefused: it was signed with an unknown key')
     expect(await outcome(verifier, await sign(fresh))).toBe('accepted')
   })
 
@@ -331,7 +335,7 @@ describe('JWKS_URL', () => {
     await publish(makeSigner())
     const verifier = verifierOf({ JWKS_COOLDOWN_MS: '60000' })
     for (let i = 0; i < 5; i++)
-      expect(await outcome(verifier, await sign(makeSigner()))).toBe('TokenRefused: its key is unknown')
+      expect(await outcome(verifier, await sign(makeSigner()))).toBe('TokenRefused: it was signed with an unknown key')
     expect(readings).toBe(1)
   })
 
@@ -392,9 +396,9 @@ describe('JWKS_URL', () => {
     const verifier = verifierOf({ JWKS_MAX_AGE_MS: '100' }, { warn: (line: unknown) => lines.push(line) })
     // Libraries do not sign with so short a key.
     const shortToken = signWithoutLibrary(short)
-    expect(await outcome(verifier, shortToken)).toBe('TokenRefused: its key is unknown')
+    expect(await outcome(verifier, shortToken)).toBe('TokenRefused: it was signed with an unknown key')
     for (const signer of [encrypting, leaked])
-      expect(await outcome(verifier, await sign(signer))).toBe('TokenRefused: its key is unknown')
+      expect(await outcome(verifier, await sign(signer))).toBe('TokenRefused: it was signed with an unknown key')
     expect(await outcome(verifier, await sign(good))).toBe('accepted')
     await pause(150)
     expect(await outcome(verifier, await sign(good))).toBe('accepted')

@@ -102,8 +102,8 @@ describe('parseJson', () => {
   })
 
   test.each([
-    ['{"a":1,"a":1}', 'duplicate member name'],
-    ['{"a":1,"\\u0061":2}', 'duplicate member name'],
+    ['{"a":1,"a":1}', 'a member name is specified more than once'],
+    ['{"a":1,"\\u0061":2}', 'a member name is specified more than once'],
     ['{"a":1} x', 'unexpected text after the value'],
     ['{"a":1}}', 'unexpected text after the value'],
     ['{"a" 1}', "expected ':'"],

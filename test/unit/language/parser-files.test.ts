@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { EXPECTED_SYNTAX } from '../../../src/errors/phrases.js'
 import { type Problem, ProblemError } from '../../../src/errors/problem.js'
 import { DEFAULT_PARSE_LIMITS, type ParseContext } from '../../../src/language/parse-limits.js'
 import { parseExpression, parseFilter } from '../../../src/language/parser.js'
@@ -40,7 +41,12 @@ function literal(...types: readonly LiteralType[]) {
   return (text: string): Ast => {
     const read = parseExpression(decodeUrlComponent(text), context, 'literal')
     if (read.kind !== 'literal' || !types.includes(read.type))
-      throw new ProblemError({ kind: 'WrongType', expected: types.join(), found: read.kind, at: read.at })
+      throw new ProblemError({
+        kind: 'WrongType',
+        expected: EXPECTED_SYNTAX.literal,
+        found: read.kind,
+        at: read.at,
+      })
     return read
   }
 }
@@ -48,7 +54,12 @@ function literal(...types: readonly LiteralType[]) {
 function identifier(text: string): Ast {
   const read = parseExpression(text, context, 'identifier')
   if (read.kind !== 'path')
-    throw new ProblemError({ kind: 'WrongType', expected: 'a name', found: read.kind, at: read.at })
+    throw new ProblemError({
+      kind: 'WrongType',
+      expected: EXPECTED_SYNTAX.field,
+      found: read.kind,
+      at: read.at,
+    })
   return read
 }
 

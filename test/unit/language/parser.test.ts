@@ -224,16 +224,16 @@ describe('literals', () => {
 
 describe('malformed expressions', () => {
   test.each([
-    ["City eq 'O'Brien'", 11, 'an operator or the end (a quote inside a string must be doubled)'],
-    ["City eq'x'", 5, 'an operator or the end (operators need spaces around them)'],
+    ["City eq 'O'Brien'", 11, 'an operator or the end', 'A quote inside a string must be doubled.'],
+    ["City eq'x'", 5, 'an operator or the end', 'Operators need spaces around them.'],
     ["'a'eq City", 3, 'a space'],
     ['City eq(1)', 7, 'a space after eq'],
     ['(a)and (b)', 3, 'a space'],
-    ['City eq "Vail"', 8, 'a value, a field or a function (strings need single quotes)'],
-    ["City == 'a'", 5, "an operator or the end (the OData syntax is 'eq')"],
-    ["City != 'a'", 5, "an operator or the end (the OData syntax is 'ne')"],
-    ['a && b', 2, "an operator or the end (the OData syntax is 'and')"],
-    ["City like 'a'", 5, "an operator or the end (the OData syntax is 'contains(field,text)')"],
+    ['City eq "Vail"', 8, 'a value, a field or a function', 'Strings need single quotes.'],
+    ["City == 'a'", 5, 'an operator or the end', "The OData syntax is 'eq'."],
+    ["City != 'a'", 5, 'an operator or the end', "The OData syntax is 'ne'."],
+    ['a && b', 2, 'an operator or the end', "The OData syntax is 'and'."],
+    ["City like 'a'", 5, 'an operator or the end', "The OData syntax is 'contains(field,text)'."],
     ["City in 'a'", 8, "a list like ('a','b')"],
     ["City eq ('a','b')", 12, "an operator or ')'"],
     ['true ', 5, 'an operator or the end'],
@@ -243,10 +243,10 @@ describe('malformed expressions', () => {
     ['case()', 5, 'a value, a field or a function'],
     ['cast(a,1)', 7, 'a type like Edm.String'],
     ['$filter=a', 0, 'a value or a field'],
-    ['City eq @bad', 0, 'a value, a field or a function (a quote inside a string must be doubled)'],
-  ])('%s', (text, offset, expected) => {
+    ['City eq @bad', 0, 'a value, a field or a function', 'A quote inside a string must be doubled.'],
+  ])('%s', (text: string, offset: number, expected: string, hint?: string) => {
     const found = problem(() => parseFilter(text, context))
-    expect(found).toMatchObject({ kind: 'Syntax', at: { offset } })
+    expect(found).toMatchObject({ kind: 'Syntax', at: { offset }, ...(hint !== undefined && { hint }) })
     if (text !== 'true ') expect(found).toMatchObject({ expected })
   })
 })

@@ -77,7 +77,7 @@ describe.each(DATABASE_KINDS)('the check of a file before an import, on the %s d
       `Property[1] 'F2' PublicRemarks: ${hint} (line 3, byte 50)`,
     ])
     expect(await faultsOf(`\uFEFF{"Member":[]}`, options)).toEqual([
-      'The file: the file is in UTF-8 (line 1, byte 1)',
+      'The file: is UTF-8, not Windows-1252; omit --encoding (line 1, byte 1)',
     ])
     const undefinedByte = Buffer.from('{"Property":[{"ListingKey":"X","City":"a\x81"}]}', 'latin1')
     expect(await faultsOf(undefinedByte, options)).toEqual([
@@ -149,7 +149,7 @@ describe.each(DATABASE_KINDS)('the check of a file before an import, on the %s d
       [
         1,
         'a text contains U+FFFD: characters were lost before the file was written',
-        "Property[2] 'C' PublicRemarks: holds U+FFFD (line 1, byte 185)",
+        "Property[2] 'C' PublicRemarks: contains U+FFFD (line 1, byte 185)",
       ],
       [
         1,

@@ -56,8 +56,8 @@ describe('a JSON file', () => {
   test.each<[string, string, number, number]>([
     ['', 'The file: the JSON is incomplete', 1, 0],
     [' ', 'The file: the JSON is incomplete', 1, 1],
-    ['[]', 'The file: the file is not a JSON object', 1, 1],
-    ['5', 'The file: the file is not a JSON object', 1, 1],
+    ['[]', 'The file: is not a JSON object', 1, 1],
+    ['5', 'The file: is not a JSON object', 1, 1],
     ['{"X":[{"a":1}', 'The file: the JSON is incomplete', 1, 13],
     ['{"X":[1,]}', 'The file: a value is missing', 1, 9],
     ['{"X":[1,,2]}', 'The file: a value is missing', 1, 9],
@@ -111,7 +111,7 @@ describe('a JSON file', () => {
       'utf-16 with mark': Buffer.concat([Buffer.from([0xff, 0xfe]), little]),
     }[name]
     const [fault] = await readAll(content ?? Buffer.from(little).swap16())
-    expect(fault).toMatchObject({ kind: 'fault', reason: expect.stringContaining('the file is in UTF-16') })
+    expect(fault).toMatchObject({ kind: 'fault', reason: expect.stringContaining('is encoded in UTF-16') })
   })
 })
 
@@ -373,7 +373,7 @@ describe.each(DATABASE_KINDS)('with the %s database', kind => {
       [
         'a set under a wrong name',
         { Properties: [listing({})] },
-        ["'Properties' is not an entity set and was skipped; did you mean Property?"],
+        ["'Properties' is not an entity set and was skipped; did you mean 'Property'?"],
       ],
       ['a saved answer of OData', { value: [listing({})] }, ["'value' is not an entity set and was skipped"]],
       [

@@ -1,3 +1,5 @@
+import { IMPORT_FAULTS, IMPORT_WARNINGS, SKIPPED_MEMBERS } from '../../errors/import-faults.js'
+import type { Phrase } from '../../errors/phrase.js'
 import { suggestName } from '../../errors/suggest.js'
 import { ENTITIES, type Entity } from '../../model/model.js'
 import type { Database } from '../database.js'
@@ -75,10 +77,10 @@ class FileCheck implements CheckedFile {
 
   addMember(member: string, isArray: boolean, position: FilePosition): void {
     if (!ENTITIES_BY_SET_NAME.has(member)) this.options.onSkipped(member, describeSkippedMember(member))
-    else if (!isArray) this.addFault(member, 'must be a list of records', position)
+    else if (!isArray) this.addFault(member, IMPORT_FAULTS.notRecords, position)
   }
 
-  addFault(label: string, reason: string, position: FilePosition, ordinal?: number): void {
+  addFault(label: string, reason: Phrase, position: FilePosition, ordinal?: number): void {
     this.options.report.add({ kind: 'fault', label, reason }, position)
     if (ordinal !== undefined) this.faulty.add(ordinal)
   }
@@ -107,7 +109,7 @@ class FileCheck implements CheckedFile {
   /** Reports a repeated key. Returns true if it is an error. */
   #isRepeated(record: ImportRecord, item: FileItem): boolean {
     if (this.ordinals.get(record.entity)?.get(record.key) === undefined) return false
-    const reason = 'an earlier record in the file has the same key'
+    const reason = IMPORT_WARNINGS.repeatedKey
     return this.options.report.add(
       { kind: 'repeated key', label: `${labelOf(item)} '${record.key}'`, reason },
       item.position,
@@ -131,7 +133,7 @@ class FileCheck implements CheckedFile {
     for (const { record, parent, item } of open) {
       if (stored.has(parent)) continue
       const label = `${labelOf(item)} '${record.key}' ListingKey`
-      this.addFault(label, `there is no Property '${parent}'`, item.position, item.ordinal)
+      this.addFault(label, IMPORT_FAULTS.unknownParent(parent), item.position, item.ordinal)
       this.ordinals.get(record.entity)?.delete(record.key)
       this.#count(record.entity, -1)
     }
@@ -159,7 +161,6 @@ async function findStoredListings(
 export const labelOf = ({ member, index }: FileItem): string => `${member}[${index}]`
 
 function describeSkippedMember(member: string): string {
-  if (ENTITIES.has(member)) return `'${member}' is written only by the service and was skipped`
-  const suggestion = suggestName(member, ENTITIES_BY_SET_NAME.keys())
-  return `'${member}' is not an entity set and was skipped${suggestion === undefined ? '' : `; did you mean ${suggestion}?`}`
+  if (ENTITIES.has(member)) return SKIPPED_MEMBERS.readOnly(member)
+  return SKIPPED_MEMBERS.unknown(member, suggestName(member, ENTITIES_BY_SET_NAME.keys()))
 }

@@ -1,5 +1,6 @@
 import { deflateRawSync } from 'node:zlib'
 import { isStatus } from '../../domain/lifecycle.js'
+import { IMPORT_FAULTS, IMPORT_WARNINGS } from '../../errors/import-faults.js'
 import type { Entity, Scalar } from '../../model/model.js'
 import { INDEXES } from '../sql/indexes.js'
 import { type MisreadText, REPLACEMENT_CHARACTER } from './decode-text.js'
@@ -31,7 +32,7 @@ export function* checkValue(
 ): Generator<ValueIssue> {
   if (field.type === 'String') yield* checkTexts(entityType, field, [value].flat().map(String), context)
   else if (field.type === 'Decimal' && AMOUNT.test(field.name) && Number(value) < 0)
-    yield { kind: 'negative', reason: `${String(value)} is negative` }
+    yield { kind: 'negative', reason: IMPORT_WARNINGS.negative(String(value)) }
   else if (field.type === 'Date' || field.type === 'DateTimeOffset')
     yield* checkTime(field, String(value), context)
 }
@@ -45,15 +46,15 @@ function* checkTexts(
   if (misread && texts.some(text => misread.pattern.test(text)))
     yield { kind: 'fault', reason: misread.reason }
   else if (texts.some(text => text.includes(REPLACEMENT_CHARACTER)))
-    yield { kind: 'lost letters', reason: 'holds U+FFFD' }
+    yield { kind: 'lost letters', reason: IMPORT_WARNINGS.lostLetters }
   if (isIndexed(entityType, field) && texts.some(isTooLargeForIndex))
     yield {
       kind: 'fault',
-      reason: `must have at most ${MAX_INDEXED_BYTES} bytes when compressed, because it is indexed`,
+      reason: IMPORT_FAULTS.tooLongForIndex(MAX_INDEXED_BYTES),
     }
   const [text = ''] = texts
   if (field.lookup?.name === 'StandardStatus' && !isStatus(text))
-    yield { kind: 'status', reason: `'${text}' is not a status` }
+    yield { kind: 'status', reason: IMPORT_WARNINGS.status(text) }
 }
 
 const isIndexed = (entityType: Entity, { name, collection }: Scalar): boolean =>
@@ -68,9 +69,9 @@ const isTooLargeForIndex = (text: string): boolean =>
 
 function* checkTime(field: Scalar, text: string, { now }: RecordContext): Generator<ValueIssue> {
   if (isFromFastClock(field, text, now))
-    yield { kind: 'ahead of clock', reason: `${text} is later than the system clock` }
+    yield { kind: 'ahead of clock', reason: IMPORT_WARNINGS.aheadOfClock(text) }
   else if (Date.parse(text) > farFutureFrom(now))
-    yield { kind: 'far future', reason: `${text} is more than ${FAR_FUTURE_YEARS} years ahead` }
+    yield { kind: 'far future', reason: IMPORT_WARNINGS.farFuture(text, FAR_FUTURE_YEARS) }
 }
 
 /**

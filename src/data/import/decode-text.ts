@@ -1,5 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import iconv from 'iconv-lite'
+import { IMPORT_FAULTS } from '../../errors/import-faults.js'
+import type { Phrase } from '../../errors/phrase.js'
 
 /** Encodings of import files. */
 export const FILE_ENCODINGS = ['utf-8', 'windows-1252'] as const
@@ -10,7 +12,7 @@ export const REPLACEMENT_CHARACTER = '\uFFFD'
 
 /** A text that was decoded incorrectly: the reason, and a pattern of its incorrect parts. */
 export interface MisreadText {
-  readonly reason: string
+  readonly reason: Phrase
   readonly pattern: RegExp
 }
 
@@ -34,8 +36,7 @@ export function decodeText(bytes: Buffer, encoding: FileEncoding): DecodedText {
 function decodeUtf8(bytes: Buffer): DecodedText {
   const text = bytes.toString('utf8')
   if (isUtf8(bytes)) return { text }
-  const hint = 'use --encoding windows-1252 if that is its encoding'
-  return { text, misread: { reason: `contains bytes that are not valid UTF-8; ${hint}`, pattern: REPLACED } }
+  return { text, misread: { reason: IMPORT_FAULTS.notUtf8, pattern: REPLACED } }
 }
 
 /**
@@ -47,10 +48,10 @@ function decodeWindows1252(bytes: Buffer): DecodedText {
   if (isUtf8(bytes))
     return {
       text,
-      misread: { reason: 'is UTF-8, not Windows-1252; omit --encoding', pattern: NOT_ASCII },
+      misread: { reason: IMPORT_FAULTS.notWindows1252, pattern: NOT_ASCII },
     }
   return text.includes(REPLACEMENT_CHARACTER)
-    ? { text, misread: { reason: 'contains bytes that are undefined in Windows-1252', pattern: REPLACED } }
+    ? { text, misread: { reason: IMPORT_FAULTS.undefinedInWindows1252, pattern: REPLACED } }
     : { text }
 }
 

@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises'
+import type { Phrase } from '../../errors/phrase.js'
 import { ENTITIES } from '../../model/model.js'
 import type { Database } from '../database.js'
 import {
@@ -113,7 +114,7 @@ async function loadFile(
   checked: CheckedFile,
   now: number,
   { skipFaults, onPass, onLoaded }: ImportOptions,
-  onRefused: (record: ImportRecord, reason: string) => void,
+  onRefused: (record: ImportRecord, reason: Phrase) => void,
 ): Promise<void> {
   const isListed = (entity: string, key: string) => checked.ordinals.get(entity)?.has(key) ?? false
   const load = (isIncluded: (entity: string) => boolean) => {

@@ -1,16 +1,8 @@
+import { WARNING_KINDS } from '../../errors/import-faults.js'
+import type { Phrase } from '../../errors/phrase.js'
 import type { FilePosition } from './json-scanner.js'
 
-/** Kinds of warnings with their texts. `strict` turns warnings into faults. */
-const WARNINGS = {
-  status: 'the StandardStatus is not one of the service',
-  negative: 'a price, fee or amount is negative',
-  'far future': 'a date is more than ten years ahead',
-  'ahead of clock':
-    'the ModificationTimestamp is later than the system clock, so the time of the import is stored',
-  'lost letters': 'a text contains U+FFFD: characters were lost before the file was written',
-  'repeated key': 'a key occurs more than once in the file; the last record counts',
-} as const
-export type WarningKind = keyof typeof WARNINGS
+export type WarningKind = keyof typeof WARNING_KINDS
 
 /** An issue of a record in a file. */
 export interface RecordIssue {
@@ -18,7 +10,7 @@ export interface RecordIssue {
   /** Label of the record: `Property[3] 'P4' Media[0] 'X'`. */
   readonly label: string
   readonly field?: string
-  readonly reason: string
+  readonly reason: Phrase
 }
 
 /** A kind of warning with its number of cases and the first case. */
@@ -58,6 +50,6 @@ export class IssueReport {
   }
 
   get warnings(): readonly WarningSummary[] {
-    return [...this.#warnings].map(([kind, summary]) => ({ ...summary, text: WARNINGS[kind] }))
+    return [...this.#warnings].map(([kind, summary]) => ({ ...summary, text: WARNING_KINDS[kind] }))
   }
 }

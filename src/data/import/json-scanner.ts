@@ -1,3 +1,5 @@
+import { IMPORT_FAULTS } from '../../errors/import-faults.js'
+import type { Phrase } from '../../errors/phrase.js'
 /** A position in a file: line and byte, counted from 1. */
 export interface FilePosition {
   readonly line: number
@@ -28,7 +30,7 @@ export type ScannedEntry = ScannedMember | ScannedValue
 /** The file is not a JSON object of members. Scanning cannot continue after this error. */
 export class JsonStructureError extends Error {
   constructor(
-    readonly reason: string,
+    readonly reason: Phrase,
     readonly position: FilePosition,
   ) {
     super(`${reason} (line ${position.line}, byte ${position.byte})`)
@@ -66,21 +68,21 @@ interface StateRule {
   /** The state after a value, if a value is allowed. */
   readonly afterValue?: ScannerState
   /** The error for any other character. */
-  readonly fault: string
+  readonly fault: Phrase
 }
 
 // biome-ignore format: table
 const TRANSITIONS: Readonly<Record<ScannerState, StateRule>> = {
-  'start':        { next: { '{': 'first key' },                        fault: 'the file is not a JSON object' },
-  'first key':    { next: { '"': 'colon', '}': 'end' },                fault: 'a member name is missing' },
-  'next key':     { next: { '"': 'colon' },                            fault: 'a member name is missing' },
-  'colon':        { next: { ':': 'member value' },                     fault: "':' is missing" },
-  'member value': { next: { '[': 'first item' },                       fault: 'a value is missing', afterValue: 'after member' },
-  'after member': { next: { ',': 'next key', '}': 'end' },             fault: "',' or '}' is missing" },
-  'first item':   { next: { ']': 'after member' },                     fault: 'a value is missing', afterValue: 'after item' },
-  'next item':    { next: {},                                          fault: 'a value is missing', afterValue: 'after item' },
-  'after item':   { next: { ',': 'next item', ']': 'after member' },   fault: "',' or ']' is missing" },
-  'end':          { next: {},                                          fault: 'there is text after the end of the object' },
+  'start':        { next: { '{': 'first key' },                        fault: IMPORT_FAULTS.notJsonObject },
+  'first key':    { next: { '"': 'colon', '}': 'end' },                fault: IMPORT_FAULTS.nameMissing },
+  'next key':     { next: { '"': 'colon' },                            fault: IMPORT_FAULTS.nameMissing },
+  'colon':        { next: { ':': 'member value' },                     fault: IMPORT_FAULTS.missing("':'") },
+  'member value': { next: { '[': 'first item' },                       fault: IMPORT_FAULTS.valueMissing, afterValue: 'after member' },
+  'after member': { next: { ',': 'next key', '}': 'end' },             fault: IMPORT_FAULTS.missing("',' or '}'") },
+  'first item':   { next: { ']': 'after member' },                     fault: IMPORT_FAULTS.valueMissing, afterValue: 'after item' },
+  'next item':    { next: {},                                          fault: IMPORT_FAULTS.valueMissing, afterValue: 'after item' },
+  'after item':   { next: { ',': 'next item', ']': 'after member' },   fault: IMPORT_FAULTS.missing("',' or ']'") },
+  'end':          { next: {},                                          fault: IMPORT_FAULTS.textAfterEnd },
 }
 
 /** Returns true for a character of JSON's structure, which no value begins with. */
@@ -128,7 +130,7 @@ export class JsonScanner {
   *end(): Generator<ScannedValue> {
     if (this.#state === 'end') return
     if (this.#pieces && !this.#isKey) yield this.#takeValue()
-    throw new JsonStructureError('the JSON is incomplete', { line: this.#line, byte: this.#chunkOffset })
+    throw new JsonStructureError(IMPORT_FAULTS.incomplete, { line: this.#line, byte: this.#chunkOffset })
   }
 
   /** Continues a key or value. Returns the offset at which to continue. */
@@ -207,10 +209,7 @@ export class JsonScanner {
     try {
       return String(JSON.parse(`"${this.#takeBytes()?.toString('utf8') ?? ''}"`))
     } catch {
-      throw new JsonStructureError(
-        'a member name contains a control character or an invalid escape',
-        this.#start,
-      )
+      throw new JsonStructureError(IMPORT_FAULTS.nameInvalid, this.#start)
     }
   }
 
@@ -230,7 +229,7 @@ export class JsonScanner {
 
   /** Returns true for the closing quote. */
   #endsKey(byte: number): boolean {
-    if (byte === LINE_FEED) throw new JsonStructureError('the member name is incomplete', this.#start)
+    if (byte === LINE_FEED) throw new JsonStructureError(IMPORT_FAULTS.nameIncomplete, this.#start)
     if (byte === QUOTE && !this.#isEscaped) return true
     this.#isEscaped = byte === BACKSLASH && !this.#isEscaped
     return false

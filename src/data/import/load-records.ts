@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from 'pg'
+import { IMPORT_FAULTS } from '../../errors/import-faults.js'
+import type { Phrase } from '../../errors/phrase.js'
 import { messageOf } from '../../errors/problem.js'
 import type { Database } from '../database.js'
 import { isRetryable } from '../postgres/errors.js'
@@ -32,7 +34,7 @@ export interface LoadOptions {
   /** Called once per batch with the rows of an entity that are committed or unchanged. */
   readonly onLoaded?: (entity: string, counts: RowCounts) => void
   /** Called for a record that the database rejects. Without it, loading fails with RecordRefusedError. */
-  readonly onRefused?: (record: ImportRecord, reason: string) => void
+  readonly onRefused?: (record: ImportRecord, reason: Phrase) => void
 }
 
 /** The database rejected a record. Nothing of it is stored. */
@@ -41,7 +43,7 @@ export class RecordRefusedError extends Error {
     readonly record: ImportRecord,
     cause: unknown,
   ) {
-    super(`${record.entity} '${record.key}': the database rejected it: ${messageOf(cause)}`, { cause })
+    super(`${record.entity} '${record.key}': ${IMPORT_FAULTS.rejected(messageOf(cause))}`, { cause })
   }
 }
 
@@ -134,7 +136,8 @@ export class RecordLoader {
         const middle = Math.ceil(chunk.length / 2)
         await this.#writeChunk(chunk.slice(0, middle))
         await this.#writeChunk(chunk.slice(middle))
-      } else if (this.options.onRefused) this.options.onRefused(first.record, messageOf(error))
+      } else if (this.options.onRefused)
+        this.options.onRefused(first.record, IMPORT_FAULTS.rejected(messageOf(error)))
       else throw new RecordRefusedError(first.record, error)
     }
   }

@@ -1,6 +1,8 @@
 import { createReadStream } from 'node:fs'
 import { JsonSyntaxError, parseExactJson } from '../../domain/exact-json.js'
 import type { JsonValue } from '../../domain/json.js'
+import { IMPORT_FAULTS } from '../../errors/import-faults.js'
+import type { Phrase } from '../../errors/phrase.js'
 import {
   decodeText,
   detectForeignEncoding,
@@ -35,7 +37,7 @@ export interface FileFault {
   readonly kind: 'fault'
   readonly label: string
   readonly ordinal?: number
-  readonly reason: string
+  readonly reason: Phrase
   readonly position: FilePosition
 }
 
@@ -93,7 +95,11 @@ async function* scanFile({ path, encoding, onBytes }: FileSource): AsyncGenerato
     let chunk = piece as Buffer // no encoding was asked for
     if (isFirst) {
       const foreign = detectForeignEncoding(chunk, encoding)
-      if (foreign) throw new JsonStructureError(`the file is in ${foreign}`, { line: 1, byte: 1 })
+      if (foreign)
+        throw new JsonStructureError(
+          foreign === 'UTF-8' ? IMPORT_FAULTS.notWindows1252 : IMPORT_FAULTS.foreignEncoding(foreign),
+          { line: 1, byte: 1 },
+        )
       if (hasUtf8Mark(chunk)) chunk = scanner.skip(chunk, 3)
       isFirst = false
     }
@@ -107,7 +113,7 @@ function parseValue(value: ScannedValue, ordinal: number, encoding: FileEncoding
   const { member, index = 0, bytes, position } = value
   const label = value.index === undefined ? member : `${member}[${index}]`
   if (!bytes) {
-    const reason = `is larger than ${MAX_VALUE_BYTES / 2 ** 20} MB`
+    const reason = IMPORT_FAULTS.tooLarge(MAX_VALUE_BYTES / 2 ** 20)
     return { kind: 'fault', label, ordinal, reason, position }
   }
   const { text, misread } = decodeText(bytes, encoding)
@@ -121,6 +127,6 @@ function parseValue(value: ScannedValue, ordinal: number, encoding: FileEncoding
       line: position.line + before.split('\n').length - 1,
       byte: position.byte + encodedLength(before, encoding),
     }
-    return { kind: 'fault', label, ordinal, reason: `is not JSON: ${error.reason}`, position: found }
+    return { kind: 'fault', label, ordinal, reason: IMPORT_FAULTS.notJson(error.reason), position: found }
   }
 }

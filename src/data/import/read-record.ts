@@ -1,4 +1,6 @@
 import { isList, isObject, JsonNumber, type JsonObject, type JsonValue } from '../../domain/json.js'
+import { EXPECTED_COLUMN_VALUE, IMPORT_FAULTS } from '../../errors/import-faults.js'
+import type { Phrase } from '../../errors/phrase.js'
 import { type Entity, getEntity, type Navigation, type Scalar } from '../../model/model.js'
 import { checkValue, isFromFastClock, type RecordContext } from './check-value.js'
 import type { RecordIssue } from './issues.js'
@@ -46,7 +48,7 @@ class RecordReader {
     label: string,
     parentColumns: TableRow,
   ): ImportRecord | undefined {
-    if (!isObject(json)) return this.#fail(label, undefined, `must be an object, not ${describeValue(json)}`)
+    if (!isObject(json)) return this.#fail(label, undefined, IMPORT_FAULTS.notObject(describeValue(json)))
     const key = this.#readKey(entityType, json, label)
     if (key === undefined) return undefined
     const location = `${label} '${key}'`
@@ -56,7 +58,7 @@ class RecordReader {
       // Control information of OData is ignored, so that exports of other services can be imported.
       if (name.startsWith('@odata.')) continue
       const field = entityType.fields.get(name)
-      if (!field) this.#fail(location, name, `${entityType.name} has no such field`)
+      if (!field) this.#fail(location, name, IMPORT_FAULTS.unknownField(entityType.name))
       else if (field.kind === 'navigation')
         nested.push(...this.#readNested(entityType, field, value, key, location))
       else if (field.type === 'GeographyPoint')
@@ -69,17 +71,18 @@ class RecordReader {
     return { entity: entityType.name, key, row, nested }
   }
 
-  #fail(label: string, field: string | undefined, reason: string): undefined {
+  #fail(label: string, field: string | undefined, reason: Phrase): undefined {
     this.issues.push({ kind: 'fault', label, ...(field !== undefined && { field }), reason })
   }
 
   #readKey(entityType: Entity, json: JsonObject, label: string): string | undefined {
     const { name } = entityType.key
     const key = json[name]
-    if (key === undefined || key === null || key === '') return this.#fail(label, name, 'a key is required')
+    if (key === undefined || key === null || key === '')
+      return this.#fail(label, name, IMPORT_FAULTS.keyRequired)
     return typeof key === 'string'
       ? key
-      : this.#fail(label, name, `must be a string, not ${describeValue(key)}`)
+      : this.#fail(label, name, IMPORT_FAULTS.wrongType(EXPECTED_COLUMN_VALUE.String, describeValue(key)))
   }
 
   /**
@@ -89,14 +92,18 @@ class RecordReader {
   #checkRequired(entityType: Entity, row: TableRow, location: string): void {
     for (const { name, type, nullable, collection } of entityType.scalars)
       if (type === 'String' && !nullable && !collection && (row[name] === undefined || row[name] === null))
-        this.#fail(location, name, 'a value is required')
+        this.#fail(location, name, IMPORT_FAULTS.valueRequired)
   }
 
   #readScalar(entityType: Entity, field: Scalar, json: JsonValue, location: string): ColumnValue {
     if (json === null) return null
     const value = readColumnValue(field, json)
     if (value === undefined) {
-      this.#fail(location, field.name, `must be ${describeExpectedType(field)}, not ${describeValue(json)}`)
+      this.#fail(
+        location,
+        field.name,
+        IMPORT_FAULTS.wrongType(describeExpectedType(field), describeValue(json)),
+      )
       return null
     }
     for (const issue of checkValue(entityType, field, value, this.context))
@@ -109,15 +116,15 @@ class RecordReader {
     if (json === null) return {}
     const point = readPointCoordinates(json)
     if (!point) {
-      const expected = 'must be a GeoJSON point (longitude, latitude; WGS 84)'
-      this.#fail(location, field, `${expected}, not ${describeValue(json)}`)
+      const reason = IMPORT_FAULTS.wrongType(EXPECTED_COLUMN_VALUE.GeographyPoint, describeValue(json))
+      this.#fail(location, field, reason)
       return {}
     }
     for (const [name, value] of Object.entries(point)) {
       const other = record[name]
       const text = other instanceof JsonNumber ? other.text : other
       if (text === undefined || text === null || Number(text) === Number(value)) continue
-      this.#fail(location, name, `${String(text)} and ${field} ${String(value)} are not the same place`)
+      this.#fail(location, name, IMPORT_FAULTS.otherPlace(String(text), field, String(value)))
     }
     return point
   }
@@ -131,11 +138,11 @@ class RecordReader {
   ): readonly ImportRecord[] {
     const { name } = navigation
     if (!isChildNavigation(navigation)) {
-      this.#fail(location, name, 'cannot contain nested records: list them under their own entity set')
+      this.#fail(location, name, IMPORT_FAULTS.nestedRecords)
       return []
     }
     if (!isList(json)) {
-      if (json !== null) this.#fail(location, name, `must be a list of records, not ${describeValue(json)}`)
+      if (json !== null) this.#fail(location, name, IMPORT_FAULTS.notRecordsBut(describeValue(json)))
       return []
     }
     const target = getEntity(navigation.target)

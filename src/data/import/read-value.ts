@@ -1,13 +1,12 @@
 import { isList, isObject, JsonNumber, type JsonValue } from '../../domain/json.js'
 import { cutToMilliseconds, isDate, isStorable, isTimestamp, isWgs84 } from '../../domain/values.js'
+import { EXPECTED_COLUMN_VALUE } from '../../errors/import-faults.js'
+import type { Phrase } from '../../errors/phrase.js'
 import type { EdmType, Scalar } from '../../model/model.js'
 import type { ColumnValue, TableRow } from './record.js'
 
 /** Reads a value that is not null. Returns `undefined` if it does not have the type. */
-interface ColumnValueReader {
-  readonly expected: string
-  readonly read: (json: JsonValue) => ColumnValue | undefined
-}
+type ColumnValueReader = (json: JsonValue) => ColumnValue | undefined
 
 /** Returns the text of a number. Numbers may be strings, which no program rounds. */
 const toNumberText = (json: JsonValue): string | undefined =>
@@ -36,38 +35,30 @@ function readTimestamp(text: string): string | undefined {
 const isStorableText = (json: JsonValue): json is string => typeof json === 'string' && isStorable(json)
 
 const VALUE_READERS: Readonly<Record<EdmType, ColumnValueReader>> = {
-  Boolean: { expected: 'true or false', read: json => (typeof json === 'boolean' ? json : undefined) },
-  Int32: { expected: 'a 32-bit integer', read: json => readIntegerText(json, 2n ** 31n) },
-  Int64: { expected: 'a 64-bit integer', read: json => readIntegerText(json, 2n ** 63n) },
-  Decimal: {
-    expected: 'a decimal number',
-    read: json => {
-      const text = toNumberText(json)
-      return isDecimal(text) ? text : undefined
-    },
+  Boolean: json => (typeof json === 'boolean' ? json : undefined),
+  Int32: json => readIntegerText(json, 2n ** 31n),
+  Int64: json => readIntegerText(json, 2n ** 63n),
+  Decimal: json => {
+    const text = toNumberText(json)
+    return isDecimal(text) ? text : undefined
   },
-  String: { expected: 'a string', read: json => (isStorableText(json) ? json : undefined) },
-  Date: {
-    expected: 'a date (YYYY-MM-DD)',
-    read: json => (typeof json === 'string' && isDate(json) ? json : undefined),
-  },
-  DateTimeOffset: {
-    expected: 'a timestamp (YYYY-MM-DDThh:mm:ss.sssZ)',
-    read: json => (typeof json === 'string' && isTimestamp(json) ? readTimestamp(json) : undefined),
-  },
-  GeographyPoint: { expected: 'a GeoJSON point', read: () => undefined },
+  String: json => (isStorableText(json) ? json : undefined),
+  Date: json => (typeof json === 'string' && isDate(json) ? json : undefined),
+  DateTimeOffset: json => (typeof json === 'string' && isTimestamp(json) ? readTimestamp(json) : undefined),
+  // Read by `readPointCoordinates`.
+  GeographyPoint: () => undefined,
 }
 
 /** Describes the expected type of a column. */
-export const describeExpectedType = ({ type, collection }: Scalar): string =>
-  collection ? `a list, each item ${VALUE_READERS[type].expected}` : VALUE_READERS[type].expected
+export const describeExpectedType = ({ type, collection }: Scalar): Phrase =>
+  collection ? EXPECTED_COLUMN_VALUE.listOf(EXPECTED_COLUMN_VALUE[type]) : EXPECTED_COLUMN_VALUE[type]
 
 /**
  * Returns the value of a column that is not null, or `undefined` if it does not have the type of the column.
  * Lengths and lookups are not checked.
  */
 export function readColumnValue({ type, collection }: Scalar, json: JsonValue): ColumnValue | undefined {
-  if (!collection) return VALUE_READERS[type].read(json)
+  if (!collection) return VALUE_READERS[type](json)
   // All collections of the model contain strings.
   return isList(json) && json.every(isStorableText) ? json : undefined
 }

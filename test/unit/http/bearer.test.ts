@@ -335,7 +335,9 @@ describe('JWKS_URL', () => {
     await publish(makeSigner())
     const verifier = verifierOf({ JWKS_COOLDOWN_MS: '60000' })
     for (let i = 0; i < 5; i++)
-      expect(await outcome(verifier, await sign(makeSigner()))).toBe('TokenRefused: it was signed with an unknown key')
+      expect(await outcome(verifier, await sign(makeSigner()))).toBe(
+        'TokenRefused: it was signed with an unknown key',
+      )
     expect(readings).toBe(1)
   })
 
@@ -398,7 +400,9 @@ describe('JWKS_URL', () => {
     const shortToken = signWithoutLibrary(short)
     expect(await outcome(verifier, shortToken)).toBe('TokenRefused: it was signed with an unknown key')
     for (const signer of [encrypting, leaked])
-      expect(await outcome(verifier, await sign(signer))).toBe('TokenRefused: it was signed with an unknown key')
+      expect(await outcome(verifier, await sign(signer))).toBe(
+        'TokenRefused: it was signed with an unknown key',
+      )
     expect(await outcome(verifier, await sign(good))).toBe('accepted')
     await pause(150)
     expect(await outcome(verifier, await sign(good))).toBe('accepted')

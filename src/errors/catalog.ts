@@ -100,7 +100,7 @@ export const CATALOG: { readonly [K in ProblemKind]: CatalogEntry<K> } = {
   TooManyRequests:      { status: 429, code: '4029', message: p => `Too many requests. Try again in ${p.retryAfter} s.` },
   HeadersTooLarge:      { status: 431, code: '4031', message: () => 'The URL and the headers of the request are too large together.' },
   BadRequest:           { status: 400, code: '2001', message: p => `The request cannot be read: ${p.reason}.` },
-  ImpossibleValue:      { status: 400, code: '2001', message: () => 'The database cannot store or compare a value of the request: it is too large, or contains a character that PostgreSQL does not accept.' },
+  ImpossibleValue:      { status: 400, code: '2001', message: () => 'A value of the request cannot be stored or compared: it is too large, or contains a character that is not allowed, such as NUL.' },
 
   Unavailable:          { status: 503, code: '5003', message: p => UNAVAILABLE[p.reason] },
   Internal:             { status: 500, code: '5000', message: p => `An internal error occurred. Report its id to the operator of the service: ${p.id}.` },

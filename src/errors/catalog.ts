@@ -81,7 +81,7 @@ export const CATALOG: { readonly [K in ProblemKind]: CatalogEntry<K> } = {
   NoSuchReference:      { status: 400, code: '1107', detail: true, target: field, message: p => `${p.field}: no ${p.target} has the key '${truncate(p.value)}'.` },
   TransitionNotAllowed: { status: 400, code: '1108', detail: true, target: () => 'StandardStatus', message: transitionText },
 
-  TokenMissing:         { status: 401, code: '3001', message: () => 'The request has no token. Send one in the header Authorization: Bearer TOKEN.' },
+  TokenMissing:         { status: 401, code: '3001', message: () => 'The request has no bearer token. Send one as Authorization: Bearer TOKEN.' },
   TokenRefused:         { status: 401, code: '3002', message: p => `The token was rejected: ${p.reason}.` },
   ScopeMissing:         { status: 403, code: '3003', message: p => `The token does not have the scope ${p.scope}.` },
   NotYours:             { status: 403, code: '3003', message: p => `The token cannot write this ${p.entity}: the listing belongs to another agent and office.` },

@@ -10,10 +10,10 @@ const OPTIONAL_FACTS: ReadonlySet<string> = new Set(['suggestion', 'hint'])
 /** Facts that select a message, so that the table needs a real value. */
 const FIXED_FACTS: Readonly<Record<string, unknown>> = { reason: 'busy' }
 
-type Phrases = Readonly<Record<string, string | ((...args: never[]) => string)>>
+type PhraseList = Readonly<Record<string, string | ((...args: never[]) => string)>>
 
 /** Tables of words in braces, with their kinds of problems. Others are facts of the request or of the query language. */
-const PHRASES: readonly (readonly [fact: string, kinds: readonly ProblemKind[], phrases: Phrases])[] = [
+const PHRASES: readonly (readonly [fact: string, kinds: readonly ProblemKind[], phrases: PhraseList])[] = [
   ['reason', ['BadRequest', 'MalformedBody', 'TokenRefused'], REASONS],
   ['feature', ['NotImplemented'], FEATURES],
   ['expected', ['BadValue'], EXPECTED_FIELD_VALUE],
@@ -31,7 +31,7 @@ export function renderErrorTable(): string {
 }
 
 /** Renders the phrases as a list. Arguments appear as `{…}`. */
-function renderPhrases(phrases: Phrases): string {
+function renderPhrases(phrases: PhraseList): string {
   const argument = Object.assign(['{…}'], { slice: () => '{…}', toString: () => '{…}' }) as never // inserted as text
   const texts = Object.values(phrases).map(text =>
     typeof text === 'string' ? text : text(argument, argument),

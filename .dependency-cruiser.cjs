@@ -69,7 +69,7 @@ const PARTS = {
     readiness: ['database', 'migrate'],
     read: ['sql', 'postgres/errors', 'prisma'],
     write: ['sql', 'postgres/errors', 'read'],
-    changes: ['sql', 'database', 'read'],
+    changes: ['sql', 'database', 'postgres/errors', 'read'],
     clients: ['sql', 'database', 'changes'],
     import: ['sql', 'database', 'postgres/errors', 'prisma'],
   },

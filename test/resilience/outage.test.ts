@@ -52,11 +52,13 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a database that is away or bu
       ask('/odata/Property?$top=1'),
       ask("/odata/Property('x')"),
       ask('/odata/Property/$count'),
+      ask('/odata/EntityEvent?$filter=EntityEventSequence gt 0&$orderby=EntityEventSequence'),
+      ask('/odata/Member', { headers: { Accept: 'application/x-ndjson' } }),
       ask('/odata/Property', { method: 'POST', body: DRAFT }),
       ask("/odata/Property('x')", { method: 'PATCH', body: { City: 'X', ChangedByMemberKey: 'M1' } }),
       ask("/odata/Property('x')", { method: 'DELETE' }),
     ])
-  const HEALTHY = [200, 404, 200, 201, 404, 404]
+  const HEALTHY = [200, 404, 200, 200, 200, 201, 404, 404]
   /** Lines of the log about requests below a path. */
   const linesOf = (path: string) =>
     service.process.output.out
@@ -64,19 +66,19 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a database that is away or bu
       .filter(line => line.includes(`"path":"${path}`))
       .map(line => JSON.parse(line) as { readonly status: number })
 
-  test('ERR-02 stopped while the service runs: 503 within seconds, and it recovers by itself', {
+  test('ERR-02 stopped while the service runs: 503 within seconds, also for the log and exports, and it recovers by itself', {
     timeout: 60_000,
   }, async () => {
     expect(await askAll()).toEqual(HEALTHY)
     await cluster.shutdownFast()
-    for (let n = 0; n < 2; n++) expect(await askAll()).toEqual(Array(6).fill(503))
+    for (let n = 0; n < 2; n++) expect(await askAll()).toEqual(HEALTHY.map(() => 503))
     const asked = { query: '{ properties { totalCount } }' }
     expect(await service.send('/graphql', { method: 'POST', body: asked })).toMatchObject({
       text: expect.stringContaining('5003'),
     })
     // The log says why, whatever was asked.
     const refused = () => linesOf('/odata').filter(line => line.status === 503)
-    await expect.poll(() => refused().length).toBe(12)
+    await expect.poll(() => refused().length).toBe(2 * HEALTHY.length)
     await expect.poll(() => linesOf('/graphql').length).toBe(1)
     for (const line of [...refused(), ...linesOf('/graphql')])
       expect(line).toMatchObject({ reason: expect.stringMatching(/connect|terminat/i) })

@@ -208,6 +208,8 @@ async function main(): Promise<void> {
       const results = await runStorm(setting, kind === 'server' ? seconds : seconds * EMBEDDED_SHARE)
       checks.push(...results.map(check => ({ ...check, name: `${kind}: ${check.name}` })))
     } catch (error) {
+      // The log of the service says why.
+      await wait(1000)
       throw new Error([messageOf(error), ...setting.storm.faults].join('\n'))
     } finally {
       await setting.close()

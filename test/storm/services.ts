@@ -49,7 +49,7 @@ class RestartableService {
       const lines = started.output.out.split('\n')
       if (!this.isRunning) return
       started.output.out = lines.pop() ?? ''
-      for (const line of lines) if (line.includes('"status":500')) this.faults.push(line)
+      for (const line of lines) if (/"status":500|"stack":/.test(line)) this.faults.push(line.slice(0, 3000))
     })
     void started.exit.then(code => {
       if (code !== null) this.faults.push(`a service ended with ${code}: ${started.output.err.slice(-500)}`)

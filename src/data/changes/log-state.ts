@@ -1,4 +1,5 @@
 import sql from 'sql-template-tag'
+import { toProblemOnError } from '../postgres/errors.js'
 import type { StatementExecutor } from '../sql/statement.js'
 
 /** The identity and the range of the change log. */
@@ -14,9 +15,11 @@ const SELECT_STATE = sql`select "LogId" as id, "Floor"::text as floor, last_valu
 
 /** Reads the state of the log. */
 export async function readLogState(executor: StatementExecutor): Promise<LogState> {
-  const [row] = await executor.query<{ readonly id: string; readonly floor: string; readonly last: string }>(
-    { text: SELECT_STATE.text, values: [] },
-    'generic',
+  const [row] = await toProblemOnError(() =>
+    executor.query<{ readonly id: string; readonly floor: string; readonly last: string }>(
+      { text: SELECT_STATE.text, values: [] },
+      'generic',
+    ),
   )
   if (!row) throw new Error('The table ChangeLog has no row')
   return { id: row.id, floor: BigInt(row.floor), last: BigInt(row.last) }

@@ -1,4 +1,4 @@
-import type { Problem } from '../../errors/problem.js'
+import { type Problem, withCause } from '../../errors/problem.js'
 import { REASONS } from '../../errors/reasons.js'
 
 // Maps errors of the database and its drivers, as observed with Prisma 7.10 on pg 8. The SQLSTATE is in
@@ -81,6 +81,16 @@ export function toProblem(error: unknown): Problem | undefined {
     PROBLEMS_BY_MESSAGE.find(([pattern]) => pattern.test(message))?.[1] ??
     (code === undefined ? undefined : PROBLEMS_BY_ERROR_CODE.get(code))
   )
+}
+
+/** Reads from the database, and maps its errors to the problems that clients receive. */
+export async function toProblemOnError<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (error) {
+    const problem = toProblem(error)
+    throw problem ? withCause(problem, error) : error
+  }
 }
 
 /**

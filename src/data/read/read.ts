@@ -1,9 +1,8 @@
-import { withCause } from '../../errors/problem.js'
 import { memoize } from '../../query/memoize.js'
 import type { PlaceholderValues } from '../../query/placeholder.js'
 import { isFalse, type KeysetPosition, type Plan } from '../../query/plan.js'
 import type { Representation } from '../../query/representation.js'
-import { toProblem } from '../postgres/errors.js'
+import { toProblemOnError } from '../postgres/errors.js'
 import type { StringEscaping } from '../sql/json/json-text.js'
 import { type RecordJson, RecordPage, type RecordRow, recordJsonOf } from '../sql/json/records.js'
 import { pageRanges } from '../sql/page-ranges.js'
@@ -152,13 +151,3 @@ const findByEngine = (
   parameters: PlaceholderValues,
   limit: number | undefined,
 ) => toProblemOnError(async () => finder?.findRecords(plan, representation, parameters, limit))
-
-/** Maps database errors to the problems that clients receive. */
-async function toProblemOnError<T>(read: () => Promise<T>): Promise<T> {
-  try {
-    return await read()
-  } catch (error) {
-    const problem = toProblem(error)
-    throw problem ? withCause(problem, error) : error
-  }
-}

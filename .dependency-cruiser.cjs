@@ -198,8 +198,8 @@ module.exports = {
     {
       name: 'no-dev-packages',
       severity: 'error',
-      comment: 'The service runs without the devDependencies.',
-      from: { path: '^src/' },
+      comment: 'The service is installed and runs without the devDependencies.',
+      from: { path: '^(src|prisma)/' },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only'] },
     },
     {

@@ -39,7 +39,10 @@ function stopOnSignals(server: RunningServer, logger: Logger): void {
     isStopping = true
     logger.info({ signal }, 'stopping')
     server.close().then(
-      () => process.exit(0),
+      () => {
+        logger.info('stopped')
+        process.exit(0)
+      },
       (error: unknown) => createCrashHandler(logger)(error),
     )
   }

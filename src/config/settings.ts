@@ -199,7 +199,8 @@ export const SETTINGS = {
   poolSize:      setting('POOL_SIZE', integer(1, 500), 10, 'Connections to PostgreSQL. Half of them cache generic plans, for reads that one index answers.'),
   poolWaitMs:    setting('POOL_WAIT_MS', integer(50, 60_000), 5000, 'Maximum wait for a connection; after it 503.'),
   statementTimeoutMs: setting('STATEMENT_TIMEOUT_MS', integer(50, 600_000), 15_000, 'Maximum duration of one SQL statement; after it 503.'),
-  shutdownTimeoutMs: setting('SHUTDOWN_TIMEOUT_MS', integer(0, 600_000), 10_000, 'Time that running requests have to finish after SIGTERM.'),
+  shutdownDrainMs: setting('SHUTDOWN_DRAIN_MS', integer(0, 600_000), 0, 'Time after SIGTERM in which the service is not ready but still accepts requests. Longer than load balancers need to notice.'),
+  shutdownTimeoutMs: setting('SHUTDOWN_TIMEOUT_MS', integer(0, 600_000), 10_000, 'Time that running requests have to finish after the port is closed.'),
   logKeepDays:   setting('LOG_KEEP_DAYS', integer(1, 36_500), 90, 'Age in days of the events that `npm run prune` drops. The last event of an existing record is never dropped.'),
   logLevel:      setting('LOG_LEVEL', oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info', 'Minimum log level.'),
 } as const

@@ -8,6 +8,7 @@ import {
 } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from '../config/config.js'
 import { EXPECTED_HEADER } from '../errors/phrases.js'
 import type { Problem } from '../errors/problem.js'
@@ -35,7 +36,10 @@ const LINGER_MS = 1000
 /** Request headers that offer another protocol. `Connection` names them too. */
 const UPGRADE_HEADERS: ReadonlySet<string> = new Set(['upgrade', 'http2-settings'])
 
-type ServerSettings = Pick<Config, 'host' | 'port' | 'maxHeaderBytes' | 'shutdownTimeoutMs'>
+type ServerSettings = Pick<
+  Config,
+  'host' | 'port' | 'maxHeaderBytes' | 'shutdownDrainMs' | 'shutdownTimeoutMs'
+>
 
 /** A handler of connections that outlive a request. */
 export interface LongLivedConnections {
@@ -112,22 +116,30 @@ export class HttpServer {
   }
 
   /**
-   * Stops listening, closes long-lived and idle connections, lets running requests finish, and destroys the
-   * remaining connections after SHUTDOWN_TIMEOUT_MS.
+   * Serves on for SHUTDOWN_DRAIN_MS with `Connection: close`, so that a load balancer can notice that the
+   * service is not ready. Then stops listening, closes long-lived and idle connections, lets running requests
+   * finish, and destroys the remaining connections after SHUTDOWN_TIMEOUT_MS.
    */
-  close(): Promise<void> {
+  async close(): Promise<void> {
     this.#draining = true
+    this.#closeAfterResponses()
+    if (this.#config.shutdownDrainMs > 0) await wait(this.#config.shutdownDrainMs)
     this.#longLived?.close()
-    return new Promise(resolve => {
+    await new Promise<void>(resolve => {
       const force = setTimeout(() => this.#server.closeAllConnections(), this.#config.shutdownTimeoutMs)
       this.#server.close(() => {
         clearTimeout(force)
         resolve()
       })
       this.#server.closeIdleConnections()
-      for (const { current } of this.#connections)
-        if (current && !current.headersSent) current.setHeader('Connection', 'close')
+      this.#closeAfterResponses()
     })
+  }
+
+  /** Ends the connections of running requests after their responses. */
+  #closeAfterResponses(): void {
+    for (const { current } of this.#connections)
+      if (current && !current.headersSent) current.setHeader('Connection', 'close')
   }
 
   /** A connection that was handed back after an ignored upgrade is tracked again. */
@@ -152,7 +164,7 @@ export class HttpServer {
     res.on('close', () => {
       pipeline.next()
       // The socket is idle only after this event.
-      if (this.#draining) setImmediate(() => this.#server.closeIdleConnections())
+      if (!this.#server.listening) setImmediate(() => this.#server.closeIdleConnections())
     })
     // Of several hosts, a proxy may use one and this service another (RFC 9112, 3.2).
     const hosts = rawHeaderValues(req, 'host')
@@ -173,7 +185,7 @@ export class HttpServer {
   #upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void {
     if (!this.#longLived || req.headers.upgrade?.toLowerCase() !== 'websocket')
       this.#replayWithoutUpgrade(req, socket, head)
-    else if (this.#draining) closeWithProblem(socket, { kind: 'Unavailable', reason: 'busy' })
+    else if (!this.#server.listening) closeWithProblem(socket, { kind: 'Unavailable', reason: 'busy' })
     else this.#longLived.upgrade(req, socket, head)
   }
 

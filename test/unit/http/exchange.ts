@@ -18,12 +18,19 @@ afterEach(async () => {
 /** A server on a free port, closed after the test. */
 export async function serve(
   app: RequestListener,
-  settings: { readonly maxHeaderBytes?: number; readonly shutdownTimeoutMs?: number } = {},
+  settings: Partial<Record<'maxHeaderBytes' | 'shutdownDrainMs' | 'shutdownTimeoutMs', number>> = {},
   extras: ServerExtras = {},
 ) {
   const server = createHttpServer(
     app,
-    { host: '127.0.0.1', port: 0, maxHeaderBytes: 65_536, shutdownTimeoutMs: 200, ...settings },
+    {
+      host: '127.0.0.1',
+      port: 0,
+      maxHeaderBytes: 65_536,
+      shutdownDrainMs: 0,
+      shutdownTimeoutMs: 200,
+      ...settings,
+    },
     extras,
   )
   servers.push(server)

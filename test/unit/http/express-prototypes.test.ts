@@ -3,7 +3,13 @@ import { afterEach, expect, test } from 'vitest'
 import { createMessageClasses } from '../../../src/http/express-prototypes.js'
 import { createHttpServer, type HttpServer } from '../../../src/http/server.js'
 
-const SETTINGS = { host: '127.0.0.1', port: 0, maxHeaderBytes: 16_384, shutdownTimeoutMs: 200 }
+const SETTINGS = {
+  host: '127.0.0.1',
+  port: 0,
+  maxHeaderBytes: 16_384,
+  shutdownDrainMs: 0,
+  shutdownTimeoutMs: 200,
+}
 
 let server: HttpServer | undefined
 afterEach(() => server?.close())

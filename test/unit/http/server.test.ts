@@ -137,6 +137,7 @@ describe('what Node itself refuses is answered as JSON', () => {
         host: '127.0.0.1',
         port,
         maxHeaderBytes: 16_384,
+        shutdownDrainMs: 0,
         shutdownTimeoutMs: 1,
       }).listen(),
     ).rejects.toThrow('EADDRINUSE')
@@ -178,6 +179,23 @@ describe('close', () => {
     expect(readAnswer(await running)).toMatchObject({ status: 200, headers: { connection: 'close' } })
     expect(await idle).toContain('done')
     await expect(sendRaw(port, `GET /${head}`)).rejects.toThrow('ECONNREFUSED')
+  })
+
+  test('during the drain time new and kept connections are served, then the port is closed', async () => {
+    const { server, port } = await serve((_req, res) => res.end('done'), {
+      shutdownDrainMs: 400,
+      shutdownTimeoutMs: 5000,
+    })
+    const kept = sendRaw(port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+    const closed = server.close()
+    expect(server.isDraining()).toBe(true)
+    expect(readAnswer(await sendRaw(port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'))).toMatchObject({
+      status: 200,
+      headers: { connection: 'close' },
+    })
+    expect(await kept).toContain('done')
+    await closed
+    await expect(sendRaw(port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n')).rejects.toThrow('ECONNREFUSED')
   })
 
   test('an answer that has begun with keep-alive does not hold the shutdown', async () => {

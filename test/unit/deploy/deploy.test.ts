@@ -96,6 +96,13 @@ test('PKG-04 the drain time is longer than the readiness probe needs', () => {
   expect(drainMs).toBeGreaterThan(periodSeconds * failureThreshold * 1000)
 })
 
+test('PKG-04 the drain time is longer than nginx leaves an instance out after failures', () => {
+  const seconds = [...read('nginx.conf').matchAll(/fail_timeout=(\d+)s/g)].map(([, text]) => Number(text))
+  expect(seconds.length).toBe(2)
+  const drainMs = Number(variables['listing-service.service']?.['SHUTDOWN_DRAIN_MS'])
+  expect(drainMs).toBeGreaterThan(Math.max(...seconds) * 1000)
+})
+
 test('PKG-05 probes, restrictions and rolling updates of the manifest', () => {
   expect(container?.livenessProbe.httpGet.path).toBe('/health/live')
   expect(container?.startupProbe.httpGet.path).toBe('/health/live')

@@ -39,10 +39,14 @@ interface Deployment {
 }
 interface Compose {
   readonly services: Readonly<
-    Record<string, { readonly environment: Readonly<Record<string, string | number>> }>
-  > & {
-    readonly service: { readonly stop_grace_period: string; readonly read_only: boolean }
-  }
+    Record<
+      'database' | 'service',
+      {
+        readonly environment: Readonly<Record<string, string | number>>
+        readonly stop_grace_period?: string
+      }
+    >
+  >
 }
 
 const dockerfile = read('Dockerfile')
@@ -71,7 +75,7 @@ function toVariables(text: string): Readonly<Record<string, string>> {
 /** Seconds from SIGTERM to SIGKILL, by file. */
 const stopSeconds: Readonly<Record<string, number>> = {
   'listing-service.service': Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]),
-  'compose.yaml': Number.parseInt(compose.services.service.stop_grace_period, 10),
+  'compose.yaml': Number.parseInt(compose.services.service.stop_grace_period ?? '', 10),
   'kubernetes.yaml': pod?.terminationGracePeriodSeconds ?? 0,
 }
 

@@ -82,7 +82,7 @@ export async function startServer(
   reportStep(config.embedded ? 'Starting the embedded database' : 'Connecting to the database')
   const database = await openDatabase(config, 'service', createBlockingSessionLogger(logger))
   try {
-    await prepareDatabase(database, config, reportStep)
+    await prepareDatabase(database, config, logger, reportStep)
     const app = createApp({ config, database, logger, isDraining: () => server.isDraining() })
     const server = createHttpServer(app.requestListener, config, app)
     const { port } = await server.listen()
@@ -97,11 +97,13 @@ export async function startServer(
 async function prepareDatabase(
   database: Database,
   { sampleData }: Config,
+  logger: Logger,
   reportStep: ReportStep,
 ): Promise<void> {
-  await migrate(database, undefined, (index, count) =>
-    reportStep(`Migrating the database: ${index} of ${count}`),
-  )
+  await migrate(database, undefined, {
+    onApply: (index, count) => reportStep(`Migrating the database: ${index} of ${count}`),
+    onWarning: message => logger.warn(message),
+  })
   await loadLookups(database)
   if (!sampleData) return
   let loadedCount = 0

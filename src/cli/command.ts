@@ -28,6 +28,11 @@ export function parseCommandLine<const T extends ParseArgsConfig>(
   }
 }
 
+/** Prints a warning to standard error. */
+export const printWarning = (message: string): void => {
+  process.stderr.write(`warning: ${message}\n`)
+}
+
 /** Runs a command. The message of an error that it throws is printed. */
 export function runCommand(command: () => Promise<void>): void {
   command().catch((error: unknown) => {

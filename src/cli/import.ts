@@ -12,7 +12,7 @@ import {
 import type { RowCounts } from '../data/import/load-records.js'
 import { loadLookups } from '../data/import/lookup-seed.js'
 import { migrate } from '../data/migrate.js'
-import { exitWithUsage, parseCommandLine, runCommand } from './command.js'
+import { exitWithUsage, parseCommandLine, printWarning, runCommand } from './command.js'
 import { startProgressBar } from './progress.js'
 
 // npm run import: loads a JSON file of entity sets.
@@ -169,7 +169,7 @@ async function main(): Promise<void> {
   const database = await openDatabase(readSettings(process.env), 'command')
   try {
     if (!parsed.options.isDryRun) {
-      await migrate(database)
+      await migrate(database, undefined, { onWarning: printWarning })
       await loadLookups(database)
     }
     await runImport(database, parsed)

@@ -1,7 +1,7 @@
 import { readSettings } from '../config/config.js'
 import { openDatabase } from '../data/database.js'
 import { migrate } from '../data/migrate.js'
-import { parseCommandLine, runCommand } from './command.js'
+import { parseCommandLine, printWarning, runCommand } from './command.js'
 
 // npm run migrate: migrates the database and prints the applied migrations.
 
@@ -11,7 +11,7 @@ async function main(): Promise<void> {
   parseCommandLine(USAGE, {})
   const database = await openDatabase(readSettings(process.env), 'command')
   try {
-    const { applied } = await migrate(database)
+    const { applied } = await migrate(database, undefined, { onWarning: printWarning })
     const lines =
       applied.length === 0 ? ['The database is up to date.'] : applied.map(name => `applied ${name}`)
     process.stdout.write(`${lines.join('\n')}\n`)

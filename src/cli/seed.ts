@@ -3,7 +3,7 @@ import { openDatabase } from '../data/database.js'
 import { loadLookups } from '../data/import/lookup-seed.js'
 import { migrate } from '../data/migrate.js'
 import { appendSample } from '../sample/fill.js'
-import { exitWithUsage, parseCommandLine, runCommand } from './command.js'
+import { exitWithUsage, parseCommandLine, printWarning, runCommand } from './command.js'
 import { startProgressBar } from './progress.js'
 
 // npm run seed: adds listings of the sample market, with their offices, members, media, rooms and open
@@ -30,7 +30,7 @@ async function main(): Promise<void> {
   const startTime = Date.now()
   let loadedCount = 0
   try {
-    await migrate(database)
+    await migrate(database, undefined, { onWarning: printWarning })
     await loadLookups(database)
     const progress = startProgressBar({ step: 'Adding', total: listings, unit: 'listings' })
     const onLoaded = (count: number) => {

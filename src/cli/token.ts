@@ -1,7 +1,7 @@
 import { type Config, readConfig } from '../config/config.js'
 import { AUDIENCES, SCOPES } from '../domain/actor.js'
 import { type Grant, signToken } from '../http/auth/token.js'
-import { exitWithUsage, parseCommandLine, runCommand } from './command.js'
+import { exitWithUsage, parseCommandLine, printWarning, runCommand } from './command.js'
 
 // npm run -s token: prints a token, and nothing else, on standard output. A key that is not in the database
 // causes a warning on standard error.
@@ -89,7 +89,7 @@ async function findUnknownKeys(grant: Grant, config: Config): Promise<readonly s
 async function warnOfUnknownKeys(grant: Grant, config: Config): Promise<void> {
   if (grant.memberKey === undefined && grant.officeKey === undefined) return
   const warnings = await findUnknownKeys(grant, config).catch(() => [])
-  for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`)
+  for (const warning of warnings) printWarning(warning)
 }
 
 async function main(): Promise<void> {

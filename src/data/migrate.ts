@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import type { Client } from 'pg'
+import { ENTITIES } from '../model/model.js'
 import { type Database, DatabaseSetupError } from './database.js'
 
 /** A folder of prisma/migrations. */
@@ -9,6 +10,20 @@ export interface Migration {
   readonly sql: string
   /** SHA-256 of the file in hexadecimal, as Prisma stores it. */
   readonly checksum: string
+}
+
+/** Receives what happens during a migration. */
+export interface MigrationListener {
+  /** Called before a migration is applied, with its number (from 1) and the total count. */
+  onApply?(index: number, count: number): void
+  /** Called for each stored value that was replaced, with a sentence. */
+  onWarning?(message: string): void
+}
+
+/** The parts of a notice of pg that are used. */
+interface Notice {
+  readonly severity?: string | undefined
+  readonly message?: string | undefined
 }
 
 interface Histories {
@@ -71,7 +86,6 @@ export async function readMigrations(folder = MIGRATIONS_FOLDER): Promise<readon
 /**
  * Applies pending migrations. Each migration and its row in Prisma's table are one transaction. Several
  * processes may migrate at the same time.
- * @param onApply called before a migration is applied, with its number (from 1) and the total count
  * @returns the names of the migrations that were applied
  * @throws DatabaseError that names a migration which failed, was changed after it was applied, or is unknown
  * to the code
@@ -79,7 +93,7 @@ export async function readMigrations(folder = MIGRATIONS_FOLDER): Promise<readon
 export async function migrate(
   database: Database,
   migrations?: readonly Migration[],
-  onApply: (index: number, count: number) => void = () => undefined,
+  listener: MigrationListener = {},
 ): Promise<{ readonly applied: readonly string[] }> {
   const histories = {
     known: migrations ?? (await readMigrations()),
@@ -87,13 +101,21 @@ export async function migrate(
   }
   return database.withClient(async client => {
     const applied: string[] = []
-    for (
-      let name = await applyNextMigration(client, histories, onApply);
-      name !== undefined;
-      name = await applyNextMigration(client, histories, onApply)
-    )
-      applied.push(name)
-    return { applied }
+    const reportNotice = ({ severity, message = '' }: Notice) => {
+      if (severity === 'WARNING') listener.onWarning?.(message)
+    }
+    client.on('notice', reportNotice)
+    try {
+      for (
+        let name = await applyNextMigration(client, histories, listener);
+        name !== undefined;
+        name = await applyNextMigration(client, histories, listener)
+      )
+        applied.push(name)
+      return { applied }
+    } finally {
+      client.off('notice', reportNotice)
+    }
   })
 }
 
@@ -101,7 +123,7 @@ export async function migrate(
 async function applyNextMigration(
   client: Client,
   histories: Histories,
-  onApply: (index: number, count: number) => void,
+  listener: MigrationListener,
 ): Promise<string | undefined> {
   // The role's default may be stricter. A snapshot from before the lock would not contain the migrations that
   // other processes have committed meanwhile.
@@ -112,9 +134,9 @@ async function applyNextMigration(
     const next = await findNextMigration(client, histories)
     if (next) {
       const migrations = histories.superseded.includes(next) ? histories.superseded : histories.known
-      onApply(migrations.indexOf(next) + 1, migrations.length)
+      listener.onApply?.(migrations.indexOf(next) + 1, migrations.length)
       await applyMigration(client, next)
-    }
+    } else await checkValues(client)
     await client.query('commit')
     return next?.name
   } catch (error) {
@@ -122,6 +144,17 @@ async function applyNextMigration(
     await client.query('rollback').catch(() => undefined)
     throw error
   }
+}
+
+/**
+ * Adds the constraints that new columns of the model do not have yet. The function is that of the migration
+ * value_checks, and changes nothing if no constraint is missing.
+ */
+async function checkValues(client: Client): Promise<void> {
+  const { rows } = await client.query<{ readonly exists: boolean }>(
+    `select to_regprocedure('check_values(text[])') is not null as exists`,
+  )
+  if (rows[0]?.exists) await client.query('select check_values($1)', [[...ENTITIES.keys()]])
 }
 
 /** Returns the next migration to apply. Superseded migrations that are all applied are replaced first. */

@@ -159,8 +159,17 @@ export function isDate(text: string): boolean {
   return text >= '0001' && !Number.isNaN(time) && new Date(time).toISOString().startsWith(text)
 }
 
-/** Returns true for a date with a time of day and an offset from UTC. */
-export const isTimestamp = (text: string): boolean => isDate(TIMESTAMP.exec(text)?.[1] ?? '')
+const [FIRST_TIME, LAST_TIME] = ['0001-01-01T00:00:00Z', '9999-12-31T23:59:59.999Z'].map(Date.parse)
+
+/**
+ * Returns true for a date with a time of day and an offset from UTC that is in the years 0001 to 9999 in UTC
+ * too: 9999-12-31T23:59:59-05:00 is in the year 10000.
+ */
+export function isTimestamp(text: string): boolean {
+  if (!isDate(TIMESTAMP.exec(text)?.[1] ?? '')) return false
+  const time = Date.parse(cutToMilliseconds(text))
+  return time >= Number(FIRST_TIME) && time <= Number(LAST_TIME)
+}
 
 /**
  * The text of a timestamp without the digits of a second that no column holds. `Date` and PostgreSQL round

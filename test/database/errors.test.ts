@@ -24,6 +24,7 @@ describe.each(DATABASE_KINDS)('failures of the %s database', kind => {
     ['40P01', { kind: 'Conflict' }],
     ['22003', { kind: 'ImpossibleValue' }],
     ['22012', { kind: 'ImpossibleValue' }],
+    ['23514', { kind: 'ImpossibleValue' }],
     ['54001', { kind: 'BadRequest' }],
   ])('SQLSTATE %s', async (state, problem) => {
     const direct = await database.prisma.$executeRawUnsafe(raise(state)).catch((error: unknown) => error)

@@ -88,13 +88,7 @@ from
             ',"City":',
             coalesce('"' || (r0."City") || '"', 'null'),
             ',"ListPrice":',
-            coalesce(
-              case
-                when trim_scale(r0."ListPrice") in ('NaN', 'Infinity', '-Infinity') then '"' || (trim_scale(r0."ListPrice"))::text || '"'
-                else (trim_scale(r0."ListPrice"))::text
-              end,
-              'null'
-            ),
+            coalesce((trim_scale(r0."ListPrice"))::text, 'null'),
             '}'
           ) as json,
           concat(
@@ -214,13 +208,7 @@ from
             ',"City":',
             coalesce('"' || (r0."City") || '"', 'null'),
             ',"ListPrice":',
-            coalesce(
-              case
-                when trim_scale(r0."ListPrice") in ('NaN', 'Infinity', '-Infinity') then '"' || (trim_scale(r0."ListPrice"))::text || '"'
-                else (trim_scale(r0."ListPrice"))::text
-              end,
-              'null'
-            ),
+            coalesce((trim_scale(r0."ListPrice"))::text, 'null'),
             '}'
           ) as json,
           concat(
@@ -340,13 +328,7 @@ from
             ',"City":',
             coalesce('"' || (r0."City") || '"', 'null'),
             ',"ListPrice":',
-            coalesce(
-              case
-                when trim_scale(r0."ListPrice") in ('NaN', 'Infinity', '-Infinity') then '"' || (trim_scale(r0."ListPrice"))::text || '"'
-                else (trim_scale(r0."ListPrice"))::text
-              end,
-              'null'
-            ),
+            coalesce((trim_scale(r0."ListPrice"))::text, 'null'),
             '}'
           ) as json,
           concat(
@@ -445,13 +427,7 @@ from
             ',"City":',
             coalesce('"' || (r0."City") || '"', 'null'),
             ',"ListPrice":',
-            coalesce(
-              case
-                when trim_scale(r0."ListPrice") in ('NaN', 'Infinity', '-Infinity') then '"' || (trim_scale(r0."ListPrice"))::text || '"'
-                else (trim_scale(r0."ListPrice"))::text
-              end,
-              'null'
-            ),
+            coalesce((trim_scale(r0."ListPrice"))::text, 'null'),
             '}'
           ) as json,
           concat(

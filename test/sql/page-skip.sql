@@ -16,13 +16,7 @@ from
         ',"City":',
         coalesce('"' || (r0."City") || '"', 'null'),
         ',"ListPrice":',
-        coalesce(
-          case
-            when trim_scale(r0."ListPrice") in ('NaN', 'Infinity', '-Infinity') then '"' || (trim_scale(r0."ListPrice"))::text || '"'
-            else (trim_scale(r0."ListPrice"))::text
-          end,
-          'null'
-        ),
+        coalesce((trim_scale(r0."ListPrice"))::text, 'null'),
         '}'
       ) as json,
       concat(

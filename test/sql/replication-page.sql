@@ -33,37 +33,13 @@ select
     ',"CloseDate":',
     coalesce(to_json(r0."CloseDate")::text, 'null'),
     ',"ListPrice":',
-    coalesce(
-      case
-        when trim_scale(r0."ListPrice") in ('NaN', 'Infinity', '-Infinity') then '"' || (trim_scale(r0."ListPrice"))::text || '"'
-        else (trim_scale(r0."ListPrice"))::text
-      end,
-      'null'
-    ),
+    coalesce((trim_scale(r0."ListPrice"))::text, 'null'),
     ',"OriginalListPrice":',
-    coalesce(
-      case
-        when trim_scale(r0."OriginalListPrice") in ('NaN', 'Infinity', '-Infinity') then '"' || (trim_scale(r0."OriginalListPrice"))::text || '"'
-        else (trim_scale(r0."OriginalListPrice"))::text
-      end,
-      'null'
-    ),
+    coalesce((trim_scale(r0."OriginalListPrice"))::text, 'null'),
     ',"PreviousListPrice":',
-    coalesce(
-      case
-        when trim_scale(r0."PreviousListPrice") in ('NaN', 'Infinity', '-Infinity') then '"' || (trim_scale(r0."PreviousListPrice"))::text || '"'
-        else (trim_scale(r0."PreviousListPrice"))::text
-      end,
-      'null'
-    ),
+    coalesce((trim_scale(r0."PreviousListPrice"))::text, 'null'),
     ',"ClosePrice":',
-    coalesce(
-      case
-        when trim_scale(r0."ClosePrice") in ('NaN', 'Infinity', '-Infinity') then '"' || (trim_scale(r0."ClosePrice"))::text || '"'
-        else (trim_scale(r0."ClosePrice"))::text
-      end,
-      'null'
-    ),
+    coalesce((trim_scale(r0."ClosePrice"))::text, 'null'),
     ',"StreetNumber":',
     coalesce(to_json(r0."StreetNumber")::text, 'null'),
     ',"StreetDirPrefix":',
@@ -79,21 +55,9 @@ select
     ',"UnparsedAddress":',
     coalesce(to_json(r0."UnparsedAddress")::text, 'null'),
     ',"Latitude":',
-    coalesce(
-      case
-        when trim_scale(r0."Latitude") in ('NaN', 'Infinity', '-Infinity') then '"' || (trim_scale(r0."Latitude"))::text || '"'
-        else (trim_scale(r0."Latitude"))::text
-      end,
-      'null'
-    ),
+    coalesce((trim_scale(r0."Latitude"))::text, 'null'),
     ',"Longitude":',
-    coalesce(
-      case
-        when trim_scale(r0."Longitude") in ('NaN', 'Infinity', '-Infinity') then '"' || (trim_scale(r0."Longitude"))::text || '"'
-        else (trim_scale(r0."Longitude"))::text
-      end,
-      'null'
-    ),
+    coalesce((trim_scale(r0."Longitude"))::text, 'null'),
     ',"Directions":',
     coalesce(to_json(r0."Directions")::text, 'null'),
     ',"ParcelNumber":',
@@ -113,13 +77,7 @@ select
     ',"ContractStatus":',
     coalesce(to_json(r0."ContractStatus")::text, 'null'),
     ',"SoldPrice":',
-    coalesce(
-      case
-        when trim_scale(r0."SoldPrice") in ('NaN', 'Infinity', '-Infinity') then '"' || (trim_scale(r0."SoldPrice"))::text || '"'
-        else (trim_scale(r0."SoldPrice"))::text
-      end,
-      'null'
-    ),
+    coalesce((trim_scale(r0."SoldPrice"))::text, 'null'),
     ',"GeoLocation":',
     coalesce(to_json(r0."GeoLocation")::text, 'null'),
     '}'

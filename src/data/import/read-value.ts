@@ -25,13 +25,6 @@ function readIntegerText(json: JsonValue, limit: bigint): string | undefined {
   return value >= -limit && value < limit ? String(value) : undefined
 }
 
-/** Reads a timestamp. The offset can move it beyond the years that the service supports. */
-function readTimestamp(text: string): string | undefined {
-  const milliseconds = cutToMilliseconds(text)
-  const year = new Date(milliseconds).getUTCFullYear()
-  return year >= 1 && year <= 9999 ? milliseconds : undefined
-}
-
 const isStorableText = (json: JsonValue): json is string => typeof json === 'string' && isStorable(json)
 
 const VALUE_READERS: Readonly<Record<EdmType, ColumnValueReader>> = {
@@ -44,7 +37,8 @@ const VALUE_READERS: Readonly<Record<EdmType, ColumnValueReader>> = {
   },
   String: json => (isStorableText(json) ? json : undefined),
   Date: json => (typeof json === 'string' && isDate(json) ? json : undefined),
-  DateTimeOffset: json => (typeof json === 'string' && isTimestamp(json) ? readTimestamp(json) : undefined),
+  DateTimeOffset: json =>
+    typeof json === 'string' && isTimestamp(json) ? cutToMilliseconds(json) : undefined,
   // Read by `readPointCoordinates`.
   GeographyPoint: () => undefined,
 }

@@ -27,6 +27,7 @@ const PROBLEMS_BY_SQLSTATE_PREFIX: readonly (readonly [string, Problem])[] = [
   ['08', toUnavailableProblem('database')],
   ['40', CONFLICT],
   ['22', INVALID_VALUE],
+  ['23514', INVALID_VALUE],
   ['54', TOO_COMPLEX],
 ]
 

@@ -22,13 +22,17 @@ export const doubleToNumeric = (a: Sql) => sql`(${a})::text::numeric`
 const ifMatches = (a: Sql, pattern: string, then: Sql) => sql`(case when ${a} ~ ${pattern} then ${then} end)`
 const NUMBER = String.raw`^[+-]?\d+(\.\d+)?([eE][+-]?\d{1,3})?$`
 const INTEGER = String.raw`^[+-]?\d+$`
-const DATE = String.raw`^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])`
+/** PostgreSQL has no year 0. */
+const DATE = String.raw`^(?!0000)\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])`
 const TIME_OF_DAY = String.raw`([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,12})?)?`
 
 const nullUnlessBetween = (n: Sql, low: string, high: string) =>
   evaluateOnce([n], x => sql`(case when ${x} between ${raw(low)} and ${raw(high)} then ${x} end)`)
 const nullUnlessInt32 = (n: Sql) => nullUnlessBetween(n, '-2147483648', '2147483647')
 const nullUnlessInt64 = (n: Sql) => nullUnlessBetween(n, '-9223372036854775808', '9223372036854775807')
+/** A timestamp in the years 0001 to 9999 of UTC. An offset can move one out of them. */
+const nullUnlessInYears = (n: Sql) =>
+  nullUnlessBetween(n, `'0001-01-01T00:00:00Z'`, `'9999-12-31T23:59:59.999999Z'`)
 /** PostgreSQL refuses texts beyond the range of a double, and those so small that they would be zero. */
 const toDoubleOrNull = (a: Sql) =>
   sql`(case when ${a} ~ ${NUMBER} then (case when (${a})::numeric = 0 or abs((${a})::numeric) between '4.95e-324' and '1.7976931348623157e308' then (${a})::numeric::double precision end) end)`
@@ -76,7 +80,9 @@ const CASTS_FROM_STRING: { readonly [to in ValueType]?: (a: Sql) => Sql } = {
     ifMatches(
       a,
       `${DATE}T${TIME_OF_DAY}(Z|[+-]([01]\\d|2[0-3]):[0-5]\\d)$`,
-      sql`(case when ${toDateOrNull(a)} is not null then (${cutFraction(a)})::timestamptz end)`,
+      nullUnlessInYears(
+        sql`(case when ${toDateOrNull(a)} is not null then (${cutFraction(a)})::timestamptz end)`,
+      ),
     ),
 }
 

@@ -166,4 +166,22 @@ describe.each(DATABASE_KINDS)('literals on the %s database', kind => {
     })
     await service.refused('$filter=ListPrice lt 1e400', '$filter=ListPrice gt 1e-400')
   })
+
+  test('times are in the years 0001 to 9999 of UTC, literals, results and texts', async () => {
+    const last = '9999-12-31T23:59:59.999Z'
+    await given([{ OnMarketTimestamp: last, OnMarketDate: '9999-12-31', City: `${last.slice(0, 19)}-05:00` }])
+    await select({
+      [`OnMarketTimestamp eq ${last}`]: [1],
+      'OnMarketTimestamp gt 0001-01-01T00:00:00-05:00': [1],
+      'cast(City,Edm.DateTimeOffset) eq null': [1],
+      "cast(concat('0001-01-01T00:00:00+05:',substring(City,14,2)),Edm.DateTimeOffset) eq null": [1],
+      "cast(concat('0000-01-01T00:00:',substring(City,17,2)),Edm.DateTimeOffset) eq null": [1],
+      "cast(concat('0000-01-0',substring(City,6,1)),Edm.Date) eq null": [1],
+      "cast(concat(substring(City,0,11),'23:59:59Z'),Edm.DateTimeOffset) eq 9999-12-31T23:59:59Z": [1],
+    })
+    for (const literal of ['9999-12-31T23:59:59-05:00', '0001-01-01T00:00:00%2B05:00']) {
+      const { status, text } = await service.list(`$filter=OnMarketTimestamp lt ${literal}`)
+      expect([literal, status, text]).toEqual([literal, 501, expect.stringMatching('years 0001 to 9999')])
+    }
+  })
 })

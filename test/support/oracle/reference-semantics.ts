@@ -229,10 +229,11 @@ function toPointInTime(text: string, to: keyof typeof POINTS_IN_TIME): OracleVal
   const [, date = '', time = '', fraction = '', zone = ''] = found
   const day = Date.parse(date || '1970-01-01')
   if (Number.isNaN(day) || (date !== '' && !new Date(day).toISOString().startsWith(date))) return null
+  if (date.startsWith('0000')) return null
   if (to === 'Date') return day / 1000 / SECONDS_PER_DAY
-  return new ExactDecimal(Date.parse(`${date || '1970-01-01'}T${time}${zone || 'Z'}`))
-    .div(1000)
-    .plus(`0${fraction}`)
+  const seconds = Date.parse(`${date || '1970-01-01'}T${time}${zone || 'Z'}`) / 1000
+  const year = new Date(seconds * 1000).getUTCFullYear()
+  return year >= 1 && year <= 9999 ? new ExactDecimal(seconds).plus(`0${fraction}`) : null
 }
 
 function fromText(text: string, to: ValueType): OracleValue {

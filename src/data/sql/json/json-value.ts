@@ -25,16 +25,10 @@ export const jsonString = (value: Sql): JsonExpression => ({
 })
 /** A string that never needs escaping. */
 export const jsonStringWithoutEscapes = (value: Sql): JsonExpression => ({ value, json: quoteAsJson(value) })
-/** A value whose text is its JSON: an integer or a Boolean. `r0."Order"` → `(r0."Order")::text` */
+/** A value whose text is its JSON: a number or a Boolean. `r0."Order"` → `(r0."Order")::text` */
 export const jsonByTextCast = (value: Sql): JsonExpression => ({ value, json: sql`(${value})::text` })
 /** A value that `to_json` converts. `r0."Roof"` → `to_json(r0."Roof")::text` */
 export const jsonByToJson = (value: Sql): JsonExpression => ({ value, json: sql`to_json(${value})::text` })
-/** A decimal. JSON has no number for values that are not finite. */
-const jsonDecimal = (value: Sql): JsonExpression => ({
-  value,
-  json: sql`case when ${value} in ('NaN', 'Infinity', '-Infinity') then '"' || (${value})::text || '"' else (${value})::text end`,
-})
-
 /** Renders a value that is null unless the condition is true: `case when … then … end`. */
 export function jsonIf(condition: Sql, { value, json, verbatimText }: JsonExpression): JsonExpression {
   const caseWhen = (text: Sql) => sql`case when ${condition} then ${text} end`
@@ -70,9 +64,8 @@ export function toColumnJson(
     case 'Int32':
       return jsonByTextCast(value)
     case 'Int64':
-      return representation.numbersAsText ? jsonStringWithoutEscapes(value) : jsonByTextCast(value)
     case 'Decimal':
-      return representation.numbersAsText ? jsonStringWithoutEscapes(value) : jsonDecimal(value)
+      return representation.numbersAsText ? jsonStringWithoutEscapes(value) : jsonByTextCast(value)
     case 'DateTimeOffset':
       return jsonStringWithoutEscapes(value)
     default:

@@ -60,7 +60,9 @@ describe.each(DATABASE_KINDS)('squashed migrations on the %s database', kind => 
 
   /** Empties the database and applies migrations as an earlier version of the service did. */
   async function createDatabaseOf(migrations: readonly Migration[]): Promise<void> {
-    await database.withClient(client => client.query('drop schema public cascade; create schema public'))
+    await database.withClient(client =>
+      client.query('drop schema if exists admin cascade; drop schema public cascade; create schema public'),
+    )
     await migrate(database, [])
     await database.withClient(async client => {
       for (const { name, sql, checksum } of migrations) {

@@ -1,4 +1,3 @@
-import { PrismaPg } from '@prisma/adapter-pg'
 import { Client, type ClientConfig, type Pool, type QueryResultRow } from 'pg'
 import { messageOf } from '../errors/problem.js'
 import type { BlockingSessionListener } from './blocking-session.js'
@@ -23,6 +22,7 @@ import {
 } from './postgres/pools.js'
 import { StatementNames } from './postgres/statement-names.js'
 import { PrismaClient } from './prisma/client/client.js'
+import { createDriverAdapter } from './prisma/driver-adapter.js'
 import { PrismaRecordFinder } from './prisma/find-records.js'
 import type { Statement, StatementExecutors } from './sql/statement.js'
 
@@ -136,8 +136,9 @@ interface DatabaseParts extends Pick<Database, 'kind' | 'clientConfig' | 'isBusy
 async function connectWithPools(parts: DatabaseParts): Promise<Database> {
   const { kind, clientConfig, pools, settings, isBusy } = parts
   const statementNameOf = createStatementNamer(kind)
+  const fairPools = toFairPools(parts, statementNameOf)
   const prisma = new PrismaClient({
-    adapter: new PrismaPg(pools.prisma, { statementNameGenerator: ({ sql }) => statementNameOf(sql) }),
+    adapter: createDriverAdapter(fairPools.custom, statementNameOf),
     transactionOptions: toTransactionOptions(settings),
   })
   const close = async (): Promise<void> => {
@@ -151,13 +152,14 @@ async function connectWithPools(parts: DatabaseParts): Promise<Database> {
     await close()
     throw error
   }
+  const finder = settings.readEngine === 'prisma' ? new PrismaRecordFinder(prisma) : undefined
   const executorsFor = createExecutorFactory({
-    pools: toFairPools(parts, statementNameOf),
+    pools: fairPools,
     transactionTimeoutMs: 2 * settings.statementTimeoutMs,
-    finder: settings.readEngine === 'prisma' ? new PrismaRecordFinder(prisma) : undefined,
+    finder,
   })
   return {
-    ...createServiceExecutors(executorsFor),
+    ...createServiceExecutors(executorsFor, finder),
     executorsFor,
     prisma,
     kind,

@@ -27,8 +27,13 @@ interface ExecutorFactoryOptions {
   readonly pools: FairPools
   /** Time limit of all statements of one transaction together. */
   readonly transactionTimeoutMs: number
-  /** Reads plans by Prisma, on its own connections. Undefined: every plan is read by a statement. */
-  readonly finder: RecordFinder | undefined
+  /** Reads plans by Prisma. Undefined: every plan is read by a statement. */
+  readonly finder: RequestFinder | undefined
+}
+
+/** Makes the finder of one request. */
+interface RequestFinder {
+  forRequest(scope: RequestScope): RecordFinder
 }
 
 /** Returns a function that creates the executors of one request. */
@@ -53,11 +58,11 @@ class ScopedExecutors implements StatementExecutors {
   constructor(
     private readonly scope: RequestScope,
     private readonly runners: StatementRunners,
-    private readonly finder: RecordFinder | undefined,
+    private readonly finder: RequestFinder | undefined,
   ) {}
 
   get reader(): StatementExecutor {
-    return new ScopedExecutor(this.scope, this.runners.runRead, this.finder)
+    return new ScopedExecutor(this.scope, this.runners.runRead, this.finder?.forRequest(this.scope))
   }
 
   get writer(): StatementExecutor {
@@ -82,12 +87,14 @@ class ScopedExecutor implements StatementExecutor {
 }
 
 /** The executors for what the service does for itself: each statement and transaction counts alone. */
-export function createServiceExecutors(executorsFor: ExecutorFactory): StatementExecutors {
+export function createServiceExecutors(
+  executorsFor: ExecutorFactory,
+  finder: RecordFinder | undefined,
+): StatementExecutors {
   const withOwnScope = (kind: 'reader' | 'writer'): StatementExecutor => ({
     query: (statement, planCacheMode) =>
       executorsFor(createServiceScope())[kind].query(statement, planCacheMode),
   })
-  const { finder } = executorsFor(createServiceScope()).reader
   return {
     reader: { ...withOwnScope('reader'), finder },
     writer: withOwnScope('writer'),

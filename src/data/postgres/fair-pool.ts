@@ -1,4 +1,4 @@
-import type { ClientConfig, Pool, PoolClient } from 'pg'
+import type { ClientConfig, Pool, PoolClient, QueryArrayConfig, QueryArrayResult } from 'pg'
 import type { Abortable, RequestScope } from '../../domain/request-scope.js'
 import { type Problem, ProblemError, withCause } from '../../errors/problem.js'
 import { type BlockingSession, describeSession } from '../blocking-session.js'
@@ -64,13 +64,13 @@ export class FairPool {
    * @throws ProblemError Unavailable 'busy' if there is none in time, 'canceled' if nobody wants the answer.
    */
   async query<T>(statement: Statement, scope: RequestScope): Promise<readonly T[]> {
-    const connection = await this.#acquire(scope)
+    const connection = await this.acquire(scope)
     try {
       return await connection.query<T>(statement)
     } catch (error) {
       throw withCallerStack(error)
     } finally {
-      this.#release(connection)
+      this.release(connection)
     }
   }
 
@@ -79,21 +79,28 @@ export class FairPool {
     scope: RequestScope,
     callback: (connection: PooledConnection) => Promise<T>,
   ): Promise<T> {
-    const connection = await this.#acquire(scope)
+    const connection = await this.acquire(scope)
     try {
       return await callback(connection)
     } catch (error) {
       throw withCallerStack(error)
     } finally {
-      this.#release(connection)
+      this.release(connection)
     }
   }
 
-  #acquire(scope: RequestScope): Promise<PooledConnection> {
+  /** Returns a connection for one request, which must be released. */
+  acquire(scope: RequestScope): Promise<PooledConnection> {
     if (scope.isAborted) return Promise.reject(new ProblemError(CANCELED))
     return this.#semaphore.tryAcquire(scope.clientId)
       ? this.#connect(scope)
       : this.#waitForPermit(scope).then(() => this.#connect(scope))
+  }
+
+  /** Gives a connection back. No statement may be running. */
+  release(connection: PooledConnection): void {
+    connection.release()
+    this.#semaphore.release(connection.scope.clientId)
   }
 
   #connect(scope: RequestScope): Promise<PooledConnection> {
@@ -104,11 +111,6 @@ export class FairPool {
         reject(error)
       })
     })
-  }
-
-  #release(connection: PooledConnection): void {
-    connection.release()
-    this.#semaphore.release(connection.scope.clientId)
   }
 
   async #waitForPermit(scope: RequestScope): Promise<void> {
@@ -159,18 +161,28 @@ export class PooledConnection implements RunningStatement, Abortable {
    * for locks.
    */
   query<T>(statement: Statement): Promise<readonly T[]> {
+    return this.#run<readonly T[]>(callback =>
+      submitStatement<T>(this.#client, statement, this.#options.statementNameOf(statement.text), callback),
+    )
+  }
+
+  /** Runs a statement of Prisma in the same way. Its rows are arrays, with the types that the config names. */
+  queryArrays(config: QueryArrayConfig): Promise<QueryArrayResult> {
+    return this.#run<QueryArrayResult>(callback => this.#client.query(config, callback))
+  }
+
+  #run<R>(submit: (callback: (error: Error | null, result: R) => void) => void): Promise<R> {
     if (this.scope.isAborted) return Promise.reject(new ProblemError(CANCELED))
-    const { lockMonitor, statementNameOf } = this.#options
     this.startedAt = performance.now()
-    lockMonitor?.add(this)
+    this.#options.lockMonitor?.add(this)
     this.scope.add(this)
     return new Promise((resolve, reject) => {
-      submitStatement<T>(this.#client, statement, statementNameOf(statement.text), (error, rows) => {
+      submit((error, result) => {
         const failure = error ? this.#toFailure(error) : undefined
         const pendingCancel = this.#finish()
-        if (pendingCancel) void pendingCancel.then(() => (failure ? reject(failure) : resolve(rows)))
+        if (pendingCancel) void pendingCancel.then(() => (failure ? reject(failure) : resolve(result)))
         else if (failure) reject(failure)
-        else resolve(rows)
+        else resolve(result)
       })
     })
   }

@@ -3,12 +3,10 @@ import type { PlanCacheMode } from '../sql/statement.js'
 
 /** The connections of one process, by what they are for. */
 export interface Pools {
-  /** Connections of requests on which PostgreSQL plans each statement anew. */
+  /** Connections on which PostgreSQL plans each statement anew: of requests, and of Prisma. */
   readonly custom: Pool
   /** Connections of requests on which PostgreSQL plans a statement once. Where there are few, there are none. */
   readonly generic?: Pool
-  /** Connections of Prisma: what the service reads for itself, and with READ_ENGINE=prisma for requests. */
-  readonly prisma: Pool
   /** One connection that is never busy for long: for readiness, and to look at the other sessions. */
   readonly control: Pool
 }
@@ -29,7 +27,6 @@ export interface DatabaseSettings {
 
 export const APPLICATION_NAME = 'listing-service'
 
-const PRISMA_POOL_SIZE = 2
 /** Time limit of a statement on the control connection, and of connecting, in ms. */
 const CONTROL_TIMEOUT_MS = 2000
 
@@ -44,34 +41,25 @@ export function openServerPools(databaseUrl: string, settings: DatabaseSettings)
   return {
     custom: openWithMode('custom', settings.poolSize - genericPoolSize),
     ...(genericPoolSize > 0 && { generic: openWithMode('generic', genericPoolSize) }),
-    ...openServicePools(toClientConfig(databaseUrl), settings),
+    control: openControlPool(toClientConfig(databaseUrl), settings),
   }
 }
 
 /** One connection for requests: the embedded database runs one statement at a time. */
 export const openEmbeddedPools = (clientConfig: ClientConfig, settings: DatabaseSettings): Pools => ({
   custom: openPool(clientConfig, settings, 1),
-  ...openServicePools(clientConfig, settings),
+  control: openControlPool(clientConfig, settings),
 })
 
-const openServicePools = (
-  clientConfig: ClientConfig,
-  settings: DatabaseSettings,
-): Pick<Pools, 'prisma' | 'control'> => ({
-  prisma: openPool(
-    clientConfig,
-    settings,
-    settings.readEngine === 'prisma' ? settings.poolSize : PRISMA_POOL_SIZE,
-  ),
-  control: openPool(
+const openControlPool = (clientConfig: ClientConfig, settings: DatabaseSettings): Pool =>
+  openPool(
     clientConfig,
     { ...settings, poolWaitMs: CONTROL_TIMEOUT_MS, statementTimeoutMs: CONTROL_TIMEOUT_MS },
     1,
-  ),
-})
+  )
 
-export const endPools = async ({ custom, generic, prisma, control }: Pools): Promise<void> => {
-  await Promise.all([custom, generic, prisma, control].map(pool => pool?.end()))
+export const endPools = async ({ custom, generic, control }: Pools): Promise<void> => {
+  await Promise.all([custom, generic, control].map(pool => pool?.end()))
 }
 
 const ignoreError = (): void => undefined

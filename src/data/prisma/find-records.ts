@@ -1,3 +1,4 @@
+import type { RequestScope } from '../../domain/request-scope.js'
 import type { Entity } from '../../model/model.js'
 import type { PlaceholderValues } from '../../query/placeholder.js'
 import type { Plan } from '../../query/plan.js'
@@ -5,6 +6,7 @@ import type { Representation } from '../../query/representation.js'
 import type { FoundRecord, RecordFinder } from '../sql/statement.js'
 import type { PrismaClient } from './client/client.js'
 import type { FieldReferences, PrismaWhere } from './condition.js'
+import { withRequestScope } from './driver-adapter.js'
 import { type FindArgs, toFilterWhere, toFindArgs } from './find-args.js'
 import { NotExpressibleError, notExpressible } from './not-expressible.js'
 import { type PrismaRecord, toCursorText, toRecordText, versionOf } from './record-json.js'
@@ -53,6 +55,15 @@ export class PrismaRecordFinder implements RecordFinder {
 
   get statistics(): ReadStatistics {
     return this.#statistics
+  }
+
+  /** The finder of one request: its statements wait in turn, and end when the request is aborted. */
+  forRequest(scope: RequestScope): RecordFinder {
+    return {
+      findRecords: (plan, representation, parameters, limit) =>
+        withRequestScope(scope, () => this.findRecords(plan, representation, parameters, limit)),
+      countRecords: plan => withRequestScope(scope, () => this.countRecords(plan)),
+    }
   }
 
   /** Returns at most `limit` records of a plan, or undefined if Prisma has no arguments for it. */

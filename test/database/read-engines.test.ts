@@ -13,6 +13,7 @@ import { bind } from '../../src/query/bind.js'
 import { afterCursor } from '../../src/query/placeholder.js'
 import type { Plan } from '../../src/query/plan.js'
 import type { Representation } from '../../src/query/representation.js'
+import { firstDifference } from '../support/assertions.js'
 import { readCases } from '../support/cases.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 
@@ -22,6 +23,12 @@ const FIXTURE = fileURLToPath(new URL('../cases/fixture.json', import.meta.url))
 const LIMITS = { pageSize: 7, pageSizeMax: 1000, expandPageMax: 100, topIsTotal: false, expandDepth: 8 }
 const REPRESENTATIONS: readonly Representation[] = [
   { etag: '@odata.etag', reference: '@odata.id', countSuffix: '@odata.count', numbersAsText: false },
+  {
+    reference: '@odata.id',
+    countSuffix: '@odata.count',
+    numbersAsText: false,
+    restricted: { suffix: '@Core.Permissions', value: 'None' },
+  },
   {
     reference: '@odata.id',
     countSuffix: '@odata.count',
@@ -55,6 +62,9 @@ const QUERIES: readonly (readonly [entity: string, options: string])[] = [
   ['Member', '$expand=Media($orderby=Order;$top=1)&$filter=Media/any()'],
   ['Rooms', '$orderby=RoomArea desc,RoomLevel'],
   ['OpenHouse', '$filter=OpenHouseDate ge 2020-01-01&$orderby=OpenHouseDate'],
+  ['Rooms', '$filter=Listing/OriginatingSystemName eq null'],
+  ['OpenHouse', "$filter=not (Listing/ConstructionMaterials/any(m:m eq 'Brick'))"],
+  ['Media', "$filter=Property/City ne 'Denver'"],
   ['EntityEvent', '$filter=EntityEventSequence gt 3&$orderby=EntityEventSequence desc&$count=true'],
   ['Property', '$orderby=ModificationTimestamp desc'],
   ['Property', '$orderby=CloseDate,ListPrice desc'],
@@ -69,15 +79,6 @@ function toPlan(entity: string, options: string): Plan | undefined {
   } catch {
     return undefined
   }
-}
-
-/** The surroundings of the first character in which two answers differ. */
-function firstDifference(found: unknown, expected: unknown): readonly string[] | undefined {
-  const texts = [found, expected].map(value => JSON.stringify(value, null, 1))
-  const [a = '', b = ''] = texts
-  if (a === b) return undefined
-  const at = [...a].findIndex((character, i) => character !== b[i])
-  return texts.map(text => text.slice(Math.max(0, at - 60), at + 60))
 }
 
 describe.each(DATABASE_KINDS)('both read engines on the %s database', kind => {

@@ -22,7 +22,7 @@ interface RunningStudio {
   readonly url: string
   readonly child: ChildProcess
   /** Runs a statement as the page does; gives the SQLSTATE of its error. */
-  run(sql: string): Promise<string | undefined>
+  run(sql: string, ...parameters: readonly unknown[]): Promise<string | undefined>
 }
 
 /** The status of the page; undefined while nobody listens. */
@@ -52,8 +52,8 @@ describe.each(DATABASE_KINDS)('npm run studio on the %s database', kind => {
     running.push(child)
     const url = `http://127.0.0.1:${port}/`
     await expect.poll(() => statusOf(url), { timeout: 90_000, interval: 300 }).toBe(200)
-    const run = async (sql: string) => {
-      const body = JSON.stringify({ procedure: 'query', query: { sql, parameters: [] } })
+    const run = async (sql: string, ...parameters: readonly unknown[]) => {
+      const body = JSON.stringify({ procedure: 'query', query: { sql, parameters } })
       const response = await fetch(`${url}bff`, { method: 'POST', body })
       const [error] = (await response.json()) as [{ code: string } | null] // what Studio sends
       return error?.code
@@ -82,6 +82,45 @@ describe.each(DATABASE_KINDS)('npm run studio on the %s database', kind => {
     child.kill('SIGTERM')
     await expect.poll(() => statusOf(url), { timeout: 10_000 }).toBeUndefined()
   })
+
+  test(
+    'an edit of a listing is an event of the change log, and gives the listing a new version',
+    SLOW,
+    async () => {
+      const { run } = await start('--write')
+      expect(await run(`insert into "Property" ("ListingKey") values ('P1')`)).toBeUndefined()
+      const database = await place.connect()
+      const read = async () => {
+        const { ListPrice, Appliances, ...versions } = await database.prisma.property.findUniqueOrThrow({
+          where: { ListingKey: 'P1' },
+          select: {
+            ListPrice: true,
+            Appliances: true,
+            RecordVersion: true,
+            LastEventSequence: true,
+            ModificationTimestamp: true,
+          },
+        })
+        return {
+          values: { ListPrice: ListPrice?.toFixed(), Appliances },
+          versions: Object.values(versions).map(Number),
+        }
+      }
+      const before = await read()
+      // The statement of the page for two edited cells.
+      const edit = `update "public"."Property" set "ListPrice" = $1, "Appliances" = $2 where "ListingKey" = $3 returning "ListingKey"`
+      expect(await run(edit, 1234.5, ['Range', 'Oven "X"'], 'P1')).toBeUndefined()
+      const after = await read()
+      expect(after.values).toEqual({ ListPrice: '1234.5', Appliances: ['Range', 'Oven "X"'] })
+      for (const [i, version] of after.versions.entries())
+        expect(version).toBeGreaterThan(before.versions[i] ?? Infinity)
+      const events = await database.prisma.entityEvent.findMany({ where: { ResourceRecordKey: 'P1' } })
+      expect(events.map(({ EntityEventSequence }) => Number(EntityEventSequence))).toContain(
+        after.versions[1],
+      )
+      await database.close()
+    },
+  )
 
   test.skipIf(BROWSER_PATH === undefined || kind !== DATABASE_KINDS[0])(
     'the page works and asks no other server for anything',

@@ -276,3 +276,12 @@ function checkPage(page: TestResponse, { maxPage, count }: PagingExpectation, ur
   if (size === 0 || (maxPage !== undefined && size < maxPage && url.includes('$top=')))
     expect(link).toBeUndefined()
 }
+
+/** The surroundings of the first character in which two answers differ. */
+export function firstDifference(found: unknown, expected: unknown): readonly string[] | undefined {
+  const texts = [found, expected].map(value => JSON.stringify(value, null, 1))
+  const [a = '', b = ''] = texts
+  if (a === b) return undefined
+  const at = [...a].findIndex((character, i) => character !== b[i])
+  return texts.map(text => text.slice(Math.max(0, at - 60), at + 60))
+}

@@ -1,4 +1,4 @@
-import { getEntity, type Scalar } from '../../model/model.js'
+import { getEntity, getScalar, type Navigation, type Scalar } from '../../model/model.js'
 import type { ColumnExpr, ColumnSource, LiteralExpr } from '../../query/plan.js'
 import { escapeLike } from '../sql/columns.js'
 import { type ComparisonOperator, isOrderingOperator, NEGATORS } from '../sql/comparison.js'
@@ -57,10 +57,21 @@ export function atSource(source: ColumnSource, scope: WhereScope, where: PrismaW
 /** Returns the `where` of the records from which the relations of a column lead to no record. */
 export function withoutSource(source: ColumnSource, scope: WhereScope): PrismaWhere {
   if (source.kind !== 'via') return MATCH_NONE
-  return anyWhere(
-    withoutSource(source.from, scope),
-    atSource(source.from, scope, { [source.navigation.name]: { is: null } }),
-  )
+  return anyWhere(withoutSource(source.from, scope), withoutRecord(source.navigation, source.from, scope))
+}
+
+/**
+ * Returns the `where` of the records without a related record. Prisma has no `is: null` for a relation that
+ * is required.
+ *   `Property` of Media → `{ Property: { is: null } }`; `Listing` of Rooms → none
+ */
+export function withoutRecord(
+  { name, local }: Navigation,
+  source: ColumnSource,
+  scope: WhereScope,
+): PrismaWhere {
+  const entity = source.kind === 'via' ? getEntity(source.navigation.target) : scope.entity
+  return getScalar(entity, local).nullable ? atSource(source, scope, { [name]: { is: null } }) : MATCH_NONE
 }
 
 /** Returns the `where` of the records in which a column is null. */

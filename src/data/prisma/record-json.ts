@@ -29,11 +29,14 @@ export function toRecordText(plan: Plan, representation: Representation, record:
     ...toMetaMembers(layout, representation, record),
     ...layout.fields.flatMap(item => toFieldMembers(item, representation, record)),
     ...layout.expansions.flatMap(e => toExpansionMembers(e, representation, record)),
+  ]
+  const all = [
+    ...(plan.memberOrder ? sortByOrder(members, plan.memberOrder) : members),
+    ...toRestrictionMembers(layout, representation, record),
+    // A plan with an order of its own has none.
     ...layout.storedFields.flatMap(item => toFieldMembers(item, representation, record)),
   ]
-  const inOrder = plan.memberOrder ? sortByOrder(members, plan.memberOrder) : members
-  const notes = toRestrictionMembers(layout, representation, record)
-  return `{${[...inOrder, ...notes].map(([name, json]) => `${JSON.stringify(name)}:${json}`).join(',')}}`
+  return `{${all.map(([name, json]) => `${JSON.stringify(name)}:${json}`).join(',')}}`
 }
 
 /** The selected fields and related records, with null in the fields that the plan hides from its reader. */
@@ -99,7 +102,7 @@ function toFieldMembers(
   return [[name, isReadable ? toValueText(scalar, record, representation) : 'null']]
 }
 
-/** The annotations of the fields that this record hides from the reader, after all members. */
+/** The annotations of the fields that this record hides from the reader. */
 function toRestrictionMembers(
   { plan: { select } }: RecordLayout,
   { restricted }: Representation,

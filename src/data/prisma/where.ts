@@ -1,4 +1,4 @@
-import { getEntity } from '../../model/model.js'
+import { getEntity, type Navigation } from '../../model/model.js'
 import { type CallExpr, type ColumnExpr, type Expr, FALSE, nullLiteral, predicate } from '../../query/plan.js'
 import { COMMUTATORS, type ComparisonOperator, isComparisonOperator } from '../sql/comparison.js'
 import { literalsCompare, orderHolds } from './column-value.js'
@@ -12,6 +12,7 @@ import {
   isTextFunction,
   type TextFunction,
   textWhere,
+  withoutRecord,
   withoutSource,
 } from './column-where.js'
 import {
@@ -233,7 +234,7 @@ function recordsWhere(lambda: LambdaExpr, truth: boolean, scope: WhereScope): Pr
   if (!navigation.relation) return notExpressible('navigation by a reference without a foreign key')
   const inner = { ...scope, entity: getEntity(navigation.target), row }
   const needsRecord = (quantifier === 'any') === truth
-  if (!navigation.collection) return singleRecordWhere(lambda, navigation.name, truth, scope, inner)
+  if (!navigation.collection) return singleRecordWhere(lambda, navigation, truth, scope, inner)
   const where = bodyWhere(body, quantifier === 'any', inner)
   if (where === MATCH_NONE) return needsRecord ? MATCH_NONE : MATCH_ALL
   const found = atSource(source, scope, { [navigation.name]: { [needsRecord ? 'some' : 'none']: where } })
@@ -249,15 +250,16 @@ function bodyWhere(body: Expr | undefined, isTrue: boolean, scope: WhereScope): 
 /** The negation of `is` would leave out records where the condition is null, so the missing record is asked for itself. */
 function singleRecordWhere(
   { quantifier, over: { source }, body }: LambdaExpr,
-  name: string,
+  navigation: Navigation,
   truth: boolean,
   scope: WhereScope,
   inner: WhereScope,
 ): PrismaWhere {
   const where = bodyWhere(body, truth, inner)
-  const found = where === MATCH_NONE ? MATCH_NONE : atSource(source, scope, { [name]: { is: where } })
+  const found =
+    where === MATCH_NONE ? MATCH_NONE : atSource(source, scope, { [navigation.name]: { is: where } })
   if ((quantifier === 'any') === truth) return found
-  return anyWhere(withoutSource(source, scope), atSource(source, scope, { [name]: { is: null } }), found)
+  return anyWhere(withoutSource(source, scope), withoutRecord(navigation, source, scope), found)
 }
 
 /** Returns the `where` of a number of related records. Prisma can only tell none from some. */

@@ -166,7 +166,7 @@ export class PooledConnection implements RunningStatement, Abortable {
     )
   }
 
-  /** Runs a statement of Prisma in the same way. Its rows are arrays, with the types that the config names. */
+  /** Runs a statement of Prisma as `query` does. Its rows are arrays, with the types that the config names. */
   queryArrays(config: QueryArrayConfig): Promise<QueryArrayResult> {
     return this.#run<QueryArrayResult>(callback => this.#client.query(config, callback))
   }

@@ -71,7 +71,7 @@ export const CATALOG: { readonly [K in ProblemKind]: CatalogEntry<K> } = {
   LinkTooLong:          { status: 400, code: '2023', message: p => `The link to the next page would be longer than ${p.limit} characters. Shorten the query or request larger pages.` },
   NotImplemented:       { status: 501, code: '2101', target: p => p.at?.source, message: p => `The service does not implement ${p.feature}${p.at ? positionText(p.at) : ''}.` },
 
-  MalformedBody:        { status: 400, code: '2001', message: p => `The request body is not a valid JSON object: ${p.reason}.` },
+  MalformedBody:        { status: 400, code: '2001', message: p => `The request body must be a valid JSON object: ${p.reason}.` },
   RequiredMissing:      { status: 400, code: '1101', detail: true, target: field, message: p => `${p.field} is required and cannot be empty.` },
   UnknownBodyField:     { status: 400, code: '1102', detail: true, target: field, message: p => `${p.entity} has no field '${truncate(p.field)}'.${didYouMean(p)}` },
   BadValue:             { status: 400, code: '1103', detail: true, target: field, message: p => `${p.field} must be ${p.expected}, not ${truncate(p.found)}.` },

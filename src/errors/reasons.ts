@@ -2,12 +2,12 @@ import { definePhrases } from './phrase.js'
 
 /**
  * Reasons of the problems BadRequest, MalformedBody and TokenRefused. The catalog puts them after
- * "The request cannot be read:", "The request body is not a valid JSON object:" and "The token was rejected:".
+ * "The request cannot be read:", "The request body must be a valid JSON object:" and "The token was rejected:".
  */
 export const REASONS = definePhrases({
   bodyEmpty: 'it is empty',
   bodyIncomplete: 'the body is incomplete',
-  bodyNotObject: 'it is another JSON value',
+  bodyNotObject: 'it is a JSON value of another type',
   bodyNotUtf8: 'it is not UTF-8',
 
   jsonTextAfterValue: 'unexpected text after the value',

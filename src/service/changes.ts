@@ -102,6 +102,8 @@ export class ChangeService {
   /**
    * Returns the first `limit` events after a sequence number that the actor may receive. The next call can
    * continue after `last`: beside the events of others, which the actor does not receive, it moves on too.
+   * The end of the log is read before the events, since an event between both reads would be skipped. The state
+   * of the log is read after them, since events can be dropped meanwhile. One statement cannot read both.
    */
   async eventsAfter(sequence: string, limit: number, actor: Actor): Promise<ListingEventPage> {
     requireScope(actor, 'listings:read')

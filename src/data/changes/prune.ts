@@ -1,3 +1,4 @@
+import type { Client } from 'pg'
 import type { Database } from '../database.js'
 
 /** Numbers of events that were dropped. */
@@ -22,32 +23,38 @@ export async function pruneLog(database: Database, cutoff: Date): Promise<PruneR
   return database.withClient(async client => {
     await client.query('select pg_advisory_lock($1)', [PRUNE_LOCK_ID])
     try {
-      let compacted = 0
-      for (
-        let after: { resource: string | null; key: string } = { resource: '', key: '' };
-        after.resource !== null;
-      ) {
-        const { rows } = await client.query<{ resource: string | null; key: string; dropped: string }>(
-          'select resource, key, dropped::text from compact_log($1, $2, $3, $4)',
-          [cutoff, RECORDS_PER_BATCH, after.resource, after.key],
-        )
-        after = rows[0] ?? { resource: null, key: '' }
-        compacted += Number(rows[0]?.dropped ?? 0)
+      return {
+        compacted: await dropInBatches(client, COMPACT_LOG, [cutoff, RECORDS_PER_BATCH], ['', '']),
+        deletions: await dropInBatches(client, PRUNE_LOG, [cutoff, ROWS_PER_BATCH], ['0']),
       }
-      let deletions = 0
-      for (let after: string | null = '0'; after !== null; ) {
-        const { rows }: { rows: readonly { sequence: string | null; dropped: string }[] } =
-          await client.query('select sequence::text, dropped::text from prune_log($1, $2, $3)', [
-            cutoff,
-            ROWS_PER_BATCH,
-            after,
-          ])
-        after = rows[0]?.sequence ?? null
-        deletions += Number(rows[0]?.dropped ?? 0)
-      }
-      return { compacted, deletions }
     } finally {
       await client.query('select pg_advisory_unlock($1)', [PRUNE_LOCK_ID])
     }
   })
+}
+
+/** A position of a function of the log. Its first member is null when there is nothing left to look at. */
+type BatchPosition = readonly (string | null)[]
+
+const COMPACT_LOG = 'select array[resource, key] as position, dropped::text from compact_log($1, $2, $3, $4)'
+const PRUNE_LOG = 'select array[sequence::text] as position, dropped::text from prune_log($1, $2, $3)'
+
+/** Runs batches from a position on, each in its own transaction. Returns the number of dropped events. */
+async function dropInBatches(
+  client: Pick<Client, 'query'>,
+  statement: string,
+  parameters: readonly unknown[],
+  start: BatchPosition,
+): Promise<number> {
+  let count = 0
+  let position = start
+  while (position[0] !== null) {
+    const { rows } = await client.query<{ readonly position: BatchPosition; readonly dropped: string }>(
+      statement,
+      [...parameters, ...position],
+    )
+    position = rows[0]?.position ?? [null]
+    count += Number(rows[0]?.dropped ?? 0)
+  }
+  return count
 }

@@ -32,6 +32,7 @@ import { createCursorSeal } from './query/cursor.js'
 import { PlanCache } from './query/plan-cache.js'
 import { loadSampleIfEmpty } from './sample/fill.js'
 import { ChangeService } from './service/changes.js'
+import { DigestService } from './service/digest.js'
 import { ExportService } from './service/export.js'
 import { ReadService } from './service/reading.js'
 import { WriteService } from './service/writing.js'
@@ -213,6 +214,7 @@ function createServices(
   readonly plans: PlanCache
   readonly reading: ReadService
   readonly exports: ExportService
+  readonly digests: DigestService
   readonly writing: WriteService
   readonly changes: ChangeService
 } {
@@ -231,6 +233,7 @@ function createServices(
     plans,
     reading,
     exports: new ExportService(dependencies),
+    digests: new DigestService(dependencies),
     writing: new WriteService({ database, plans, reading, config }),
     changes: new ChangeService({ ...dependencies, feed: createChangeFeed(database), poolSize }),
   }

@@ -1,13 +1,20 @@
 import { fail } from '../errors/problem.js'
 import { REASONS } from '../errors/reasons.js'
 import { getCollection, getCollectionCount, getCollectionReferences } from './handlers/read-collection.js'
+import { getDigest } from './handlers/read-digest.js'
 import { getEntityById, getPropertyValue, getRecord, getRecordReference } from './handlers/read-record.js'
 import { createRecord, deleteRecord, patchRecord, replaceRecord } from './handlers/write-record.js'
 import { getMetadataDocument, getOpenApiDocument, getServiceDocument } from './metadata/service-document.js'
 import type { ODataRequest, ODataServices } from './protocol/request.js'
 import type { ODataResponse, StreamedODataResponse } from './protocol/response.js'
 import { readQueryOptions } from './url/query-options.js'
-import type { CollectionPath, RecordPath, ResourcePath, ValuePath } from './url/resource-path.js'
+import type {
+  CollectionPath,
+  FunctionPath,
+  RecordPath,
+  ResourcePath,
+  ValuePath,
+} from './url/resource-path.js'
 
 type RouteMethod = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
 type RouteHandler<P> = (
@@ -40,6 +47,8 @@ export function withRoutes<R>(path: ResourcePath, callback: <P>(routes: Resource
       return callback(recordRoutes(path), path)
     case 'value':
       return callback(VALUE_ROUTES, path)
+    case 'function':
+      return callback(FUNCTION_ROUTES[path.form], path)
   }
 }
 
@@ -59,6 +68,10 @@ const NESTED_BATCH_ROUTES: ResourceRoutes<unknown> = {
 }
 const ENTITY_BY_ID_ROUTES: ResourceRoutes<unknown> = { GET: getEntityById }
 const VALUE_ROUTES: ResourceRoutes<ValuePath> = { GET: getPropertyValue }
+const FUNCTION_ROUTES: { readonly [F in FunctionPath['form']]: ResourceRoutes<FunctionPath> } = {
+  call: { GET: getDigest },
+  query: { POST: withOptionsInBody(getDigest) },
+}
 
 const COLLECTION_ROUTES: { readonly [F in CollectionPath['form']]: ResourceRoutes<CollectionPath> } = {
   records: { GET: getCollection },

@@ -26,7 +26,7 @@ const INDEXES_BEYOND_PRISMA = [
   'Office_LastEventSequence_idx', 'OpenHouse_LastEventSequence_idx', 'Property_LastEventSequence_idx', 'Rooms_LastEventSequence_idx', 'Media_ModificationTimestamp_idx', 'Media_PropertyKey_Order_idx',
   'Media_ResourceRecordKey_idx', 'Member_ModificationTimestamp_idx', 'Office_ModificationTimestamp_idx', 'OpenHouse_ModificationTimestamp_idx',
   'OpenHouse_OpenHouseDate_idx', 'Property_City_ListPrice_idx', 'Property_ConstructionMaterials_idx', 'Property_ListAgentKey_ModificationTimestamp_idx', 'Property_ListOfficeKey_idx',
-  'Member_OfficeKey_idx', 'Property_BedroomsTotal_ListPrice_idx', 'Property_City_ModificationTimestamp_idx', 'Property_City_lower_idx', 'Property_CloseDate_idx',
+  'Member_OfficeKey_idx', 'Property_BedroomsTotal_ListPrice_idx', 'Property_City_ModificationTimestamp_idx', 'Property_City_lower_idx', 'Property_CloseDate_idx', 'Property_digest_idx',
   'Property_ListAgentMlsId_idx', 'Property_SubdivisionName_idx', 'Property_YearBuilt_idx', 'Property_active_OnMarketDate_idx', 'Property_active_price_per_area_idx',
   'Property_waterfront_ListPrice_idx',
   'Property_ListPrice_idx', 'Property_ListingId_idx', 'Property_OriginatingSystemKey_idx', 'Property_PostalCode_idx', 'Property_SearchText_idx',

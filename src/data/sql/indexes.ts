@@ -17,6 +17,7 @@ const VISIBILITY_COLUMNS = ['InternetEntireListingDisplayYN', 'ListAgentKey', 'L
 export const INDEXES: Readonly<Record<string, readonly Index[]>> = {
   Property: [
     indexOn('ListingKey'),
+    including(indexOn('ListingKey'), 'LastEventSequence', 'StandardStatus', ...VISIBILITY_COLUMNS),
     including(
       indexOn('ModificationTimestamp', 'ListingKey'),
       'StandardStatus',

@@ -2,10 +2,12 @@ import type { Entity } from '../../model/model.js'
 import type { Query } from '../../query/ast.js'
 import { memoize } from '../../query/memoize.js'
 import type { ConnectionArguments } from '../../service/connection-arguments.js'
+import { DIGEST_FIELD_NAME } from '../schema/digest-types.js'
 import { readGlobalId } from '../schema/global-id.js'
 import { ROOT_FIELDS } from '../schema/names.js'
 import { coerceArgumentValues } from './argument-values.js'
 import type { CollectedField, SelectionContext } from './collect-fields.js'
+import { resolveDigest } from './digest.js'
 import { resolveMutationField } from './mutations.js'
 import { readPaginationArguments, readQueryArguments } from './query-arguments.js'
 import { type ConnectionSelection, readConnectionSelection } from './relay-connection.js'
@@ -29,6 +31,7 @@ export function resolveRootField(rootField: RootFieldInfo): Promise<string> {
     args: coerceArgumentValues({ ...selectionContext, variables }, collected, field),
   }
   if (parentType.name === 'Mutation') return resolveMutationField(field.name, rootFieldContext)
+  if (field.name === DIGEST_FIELD_NAME) return resolveDigest(rootFieldContext)
   const target = ROOT_FIELDS.get(field.name)
   if (!target) return resolveNode(rootFieldContext)
   return target.form === 'one'

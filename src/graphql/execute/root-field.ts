@@ -4,6 +4,7 @@ import type { Entity } from '../../model/model.js'
 import type { Query } from '../../query/ast.js'
 import { memoize, objectId } from '../../query/memoize.js'
 import type { PlanCache, PlanCacheLevel } from '../../query/plan-cache.js'
+import type { DigestService } from '../../service/digest.js'
 import type { ReadRequest, ReadService } from '../../service/reading.js'
 import type { WriteService } from '../../service/writing.js'
 import type { GraphQLContext } from '../context.js'
@@ -15,6 +16,7 @@ export interface ServicePort {
   readonly reading: ReadService
   readonly writing: WriteService
   readonly plans: PlanCache
+  readonly digests: DigestService
   readonly limits: ParseLimits
 }
 

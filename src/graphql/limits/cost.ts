@@ -18,6 +18,7 @@ import type { Config } from '../../config/config.js'
 import { COUNTED } from '../../errors/phrases.js'
 import { fail } from '../../errors/problem.js'
 import { fragmentsOf, type InputValues } from '../execute/collect-fields.js'
+import { DIGEST_FIELD_NAME } from '../schema/digest-types.js'
 import type { NodeWithSelectionSet } from './document-limits.js'
 
 export type CostLimits = Pick<Config, 'maxCost' | 'pageSize'>
@@ -34,6 +35,9 @@ export interface CostCheckArgs {
  * pictures, six rooms and one open house.
  */
 const ASSUMED_LIST_SIZE = 10
+
+/** The records that a digest counts for: to read and to hash its records takes as long as some thousand. */
+const DIGEST_COST = 5000
 
 /** The result for an operation that has passed. */
 interface CostCheckEntry {
@@ -136,7 +140,7 @@ class CostCalculator {
     if (!field || !target || isLeafType(target)) return
     const readsRecords = type === this.rootType || isRecordType(type)
     const nestedMultiplier = multiplier * this.#listSizeOf(field, node)
-    if (readsRecords) this.#recordCount += nestedMultiplier
+    if (readsRecords) this.#recordCount += field.name === DIGEST_FIELD_NAME ? DIGEST_COST : nestedMultiplier
     if (this.#recordCount > this.limits.maxCost) this.#failTooComplex(node)
     this.addSelectionSet(node, target, nestedMultiplier)
   }

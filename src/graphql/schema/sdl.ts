@@ -3,6 +3,7 @@ import type { GraphQLSchema } from 'graphql'
 import { TRANSITIONS } from '../../domain/lifecycle.js'
 import { ENTITIES, type Entity, getEntity, getScalar, type Scalar } from '../../model/model.js'
 import { describeArgument } from './descriptions.js'
+import { DIGEST_FIELD, DIGEST_TYPES } from './digest-types.js'
 import { withSpecifiedLocations } from './directive-locations.js'
 import {
   argumentTypeOf,
@@ -57,6 +58,7 @@ export function renderSdl(): string {
     MUTATION_TYPE,
     SUBSCRIPTION_TYPE,
     ...SHARED_TYPES,
+    ...DIGEST_TYPES,
     ...entities.flatMap(toTypeDefinitions),
     ...[...FILTER_INPUTS.values()].flatMap(toInputTypes),
   ]
@@ -78,6 +80,7 @@ const toQueryType = (entities: readonly Entity[]): TypeDefinition => ({
       description: 'Any record by its `id`.',
       args: [ID_FIELD],
     },
+    DIGEST_FIELD,
   ],
 })
 

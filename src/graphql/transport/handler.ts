@@ -40,7 +40,7 @@ export interface GraphQLEngine {
 }
 
 /** Dependencies of a GraphQL engine. */
-export interface GraphQLEngineParts extends Pick<ServicePort, 'reading' | 'writing' | 'plans'> {
+export interface GraphQLEngineParts extends Pick<ServicePort, 'reading' | 'writing' | 'digests' | 'plans'> {
   readonly config: DocumentLimits & Pick<Config, 'maxList'>
   /** Executes operations field by field with graphql-js, as a reference for tests. */
   readonly usesGraphQLJs?: boolean
@@ -54,6 +54,7 @@ export function createGraphQLEngine({
   reading,
   writing,
   plans,
+  digests,
   config,
   usesGraphQLJs = false,
 }: GraphQLEngineParts): GraphQLEngine {
@@ -64,7 +65,7 @@ export function createGraphQLEngine({
   return {
     sdl,
     schema,
-    executor: createExecutor({ schema, port: { reading, writing, plans, limits }, usesGraphQLJs }),
+    executor: createExecutor({ schema, port: { reading, writing, digests, plans, limits }, usesGraphQLJs }),
     documents,
     checkDocumentLimits: createDocumentLimitsCheck(config, documents),
     limits,

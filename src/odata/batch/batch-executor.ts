@@ -118,7 +118,7 @@ export class BatchExecutor {
           answers: await each(authenticated, one =>
             this.#executeRequest(
               one,
-              { reading: services.reading, writing, exports: undefined },
+              { reading: services.reading, writing, digests: services.digests, exports: undefined },
               attemptReferences,
             ),
           ),

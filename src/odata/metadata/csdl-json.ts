@@ -25,6 +25,15 @@ import {
   VOCABULARIES,
 } from './csdl-annotations.js'
 
+import {
+  COMPLEX_TYPES,
+  type ComplexType,
+  type CsdlMember,
+  FUNCTION_TYPES,
+  type FunctionType,
+  memberTypeName,
+} from './csdl-operations.js'
+
 type CsdlJson = string | number | boolean | readonly CsdlJson[] | { readonly [member: string]: CsdlJson }
 
 /** Renders the entity model as CSDL JSON 4.01. */
@@ -36,9 +45,12 @@ export function toCsdlJson(): CsdlJson {
     $Reference: Object.fromEntries(VOCABULARIES.map(toReference)),
     [NAMESPACE]: {
       ...Object.fromEntries(entities.map(e => [e.typeName, toEntityType(e)])),
+      ...Object.fromEntries(COMPLEX_TYPES.map(c => [c.name, toComplexType(c)])),
+      ...Object.fromEntries(FUNCTION_TYPES.map(f => [f.name, [toFunction(f)]])),
       [ENTITY_CONTAINER_NAME]: {
         $Kind: 'EntityContainer',
         ...Object.fromEntries(entities.map(e => [e.name, toEntitySet(e)])),
+        ...Object.fromEntries(FUNCTION_TYPES.map(f => [f.name, { $Function: toQualifiedName(f.name) }])),
         ...toAnnotationMembers(ENTITY_CONTAINER_ANNOTATIONS),
       },
     },
@@ -62,6 +74,26 @@ function toEntityType(of: Entity): CsdlJson {
     ...toAnnotationMembers(entityTypeAnnotations(of)),
   }
 }
+
+const toComplexType = ({ properties, annotations }: ComplexType): CsdlJson => ({
+  $Kind: 'ComplexType',
+  ...Object.fromEntries(properties.map(p => [p.name, toMember(p)])),
+  ...toAnnotationMembers(annotations),
+})
+
+const toFunction = ({ parameters, returnType, annotations }: FunctionType): CsdlJson => ({
+  $Kind: 'Function',
+  $Parameter: parameters.map(p => ({ $Name: p.name, ...toMember(p) })),
+  $ReturnType: { $Type: toQualifiedName(returnType) },
+  ...toAnnotationMembers(annotations),
+})
+
+const toMember = (m: CsdlMember): Readonly<Record<string, CsdlJson>> => ({
+  ...(m.type !== 'Edm.String' && { $Type: memberTypeName(m, toQualifiedName) }),
+  ...(m.collection && { $Collection: true }),
+  ...(m.nullable && { $Nullable: true }),
+  ...toAnnotationMembers(m.annotations),
+})
 
 const toProperty = (of: Entity, field: Field) =>
   field.kind === 'scalar' ? toStructuralProperty(field) : toNavigationProperty(of, field)

@@ -24,6 +24,14 @@ import {
   propertyAnnotations,
   VOCABULARIES,
 } from './csdl-annotations.js'
+import {
+  COMPLEX_TYPES,
+  type ComplexType,
+  type CsdlMember,
+  FUNCTION_TYPES,
+  type FunctionType,
+  memberTypeName,
+} from './csdl-operations.js'
 import { type XmlElement, xmlElement } from './xml.js'
 
 /**
@@ -32,7 +40,11 @@ import { type XmlElement, xmlElement } from './xml.js'
  */
 export function toCsdlXml(): XmlElement {
   const entities = [...ENTITIES.values()]
-  const sets = [...entities.map(toEntitySet), ...ENTITY_CONTAINER_ANNOTATIONS.map(toAnnotation)]
+  const sets = [
+    ...entities.map(toEntitySet),
+    ...FUNCTION_TYPES.map(toFunctionImport),
+    ...ENTITY_CONTAINER_ANNOTATIONS.map(toAnnotation),
+  ]
   return xmlElement(
     'edmx:Edmx',
     { Version: '4.0', 'xmlns:edmx': 'http://docs.oasis-open.org/odata/ns/edmx' },
@@ -41,6 +53,8 @@ export function toCsdlXml(): XmlElement {
       xmlElement('edmx:DataServices', {}, [
         xmlElement('Schema', { Namespace: NAMESPACE, xmlns: 'http://docs.oasis-open.org/odata/ns/edm' }, [
           ...entities.map(toEntityType),
+          ...COMPLEX_TYPES.map(toComplexType),
+          ...FUNCTION_TYPES.map(toFunction),
           xmlElement('EntityContainer', { Name: ENTITY_CONTAINER_NAME }, sets),
         ]),
       ]),
@@ -62,6 +76,31 @@ function toEntityType(of: Entity): XmlElement {
     ...[...of.fields.values()].map(f => toProperty(of, f)),
     ...entityTypeAnnotations(of).map(toAnnotation),
   ])
+}
+
+const toComplexType = ({ name, properties, annotations }: ComplexType): XmlElement =>
+  xmlElement('ComplexType', { Name: name }, [
+    ...properties.map(p => toMember('Property', p)),
+    ...annotations.map(toAnnotation),
+  ])
+
+const toFunction = ({ name, parameters, returnType, annotations }: FunctionType): XmlElement =>
+  xmlElement('Function', { Name: name }, [
+    ...parameters.map(p => toMember('Parameter', p)),
+    xmlElement('ReturnType', { Type: toQualifiedName(returnType), Nullable: 'false' }),
+    ...annotations.map(toAnnotation),
+  ])
+
+const toFunctionImport = ({ name }: FunctionType): XmlElement =>
+  xmlElement('FunctionImport', { Name: name, Function: toQualifiedName(name) })
+
+function toMember(element: 'Property' | 'Parameter', m: CsdlMember): XmlElement {
+  const type = typeAttribute(memberTypeName(m, toQualifiedName), m.collection === true)
+  return xmlElement(
+    element,
+    { Name: m.name, Type: type, Nullable: nullable(m.nullable === true) },
+    m.annotations.map(toAnnotation),
+  )
 }
 
 function toProperty(of: Entity, field: Field): XmlElement {

@@ -3,6 +3,7 @@ import type { Actor } from '../../domain/actor.js'
 import type { JsonObject } from '../../domain/json.js'
 import type { ParseLimits } from '../../language/parse-limits.js'
 import type { PlanCache } from '../../query/plan-cache.js'
+import type { DigestService } from '../../service/digest.js'
 import type { ExportService } from '../../service/export.js'
 import type { ReadService } from '../../service/reading.js'
 import type { WriteService } from '../../service/writing.js'
@@ -17,6 +18,7 @@ export const ODATA_PATH = '/odata'
 export interface ODataServices {
   readonly reading: ReadService
   readonly writing: WriteService
+  readonly digests: DigestService
   /** Undefined in a batch, whose responses are pages. */
   readonly exports: ExportService | undefined
 }

@@ -39,6 +39,7 @@ export type ResourceKind =
   | 'record'
   | 'reference'
   | 'value'
+  | 'function'
 
 const PROJECTION_OPTIONS: readonly SystemQueryOption[] = ['$select', '$expand', '$compute']
 const COLLECTION_OPTIONS: readonly SystemQueryOption[] = [
@@ -76,6 +77,7 @@ const ALLOWED_OPTIONS: { readonly [K in ResourceKind]: AllowedOptions } = {
   record: { context: CONTEXTS.record, options: PROJECTION_OPTIONS },
   reference: { context: CONTEXTS.reference, options: [] },
   value: { context: CONTEXTS.value, options: [] },
+  function: { context: CONTEXTS.function, options: [] },
 }
 const COMMON_OPTIONS: readonly SystemQueryOption[] = ['$format', '$schemaversion']
 

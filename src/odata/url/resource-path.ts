@@ -49,6 +49,14 @@ export interface ValuePath extends ResourceLocation {
   readonly form: 'value' | 'raw' | 'count'
 }
 
+/** A call of a function. Its parameters are not read yet, since their aliases may follow in a body. */
+export interface FunctionPath {
+  readonly kind: 'function'
+  readonly form: 'call' | 'query'
+  /** The text in the brackets. */
+  readonly parameters: string
+}
+
 /**
  * The resource of a path below the service root. `entityId` is `$entity`, whose record is in the option
  * `$id`.
@@ -58,6 +66,10 @@ export type ResourcePath =
   | CollectionPath
   | RecordPath
   | ValuePath
+  | FunctionPath
+
+/** The function that `FunctionPath` calls (handlers/read-digest.ts). */
+export const DIGEST_FUNCTION_NAME = 'Digest'
 
 const ROOT_RESOURCES: ReadonlyMap<string, ResourcePath> = new Map<string, ResourcePath>([
   ['$metadata', { kind: 'metadata' }],
@@ -107,9 +119,15 @@ export function resourceKindOf(path: ResourcePath): ResourceKind {
 
 function resolveFirstSegment(segment: PathSegment, context: ParseContext): ResourcePath {
   const entity = ENTITY_SETS_BY_NAME.get(segment.name)
+  if (segment.name === DIGEST_FUNCTION_NAME)
+    return { kind: 'function', form: 'call', parameters: segment.parenthesized ?? '' }
   return entity
     ? resolveKeyPredicate({ navigationPath: [], entity }, segment, context)
-    : failUnknownSegment(segment, [...ENTITY_SETS_BY_NAME.keys(), ...ROOT_RESOURCES.keys()])
+    : failUnknownSegment(segment, [
+        ...ENTITY_SETS_BY_NAME.keys(),
+        ...ROOT_RESOURCES.keys(),
+        DIGEST_FUNCTION_NAME,
+      ])
 }
 
 /** Returns a collection, or its record with the key in brackets. */
@@ -133,10 +151,15 @@ function resolveNextSegment(path: ResourcePath, segment: PathSegment, context: P
       ? resolveCollectionSegment(path, segment, context)
       : path.kind === 'record' && path.form === 'record'
         ? resolveRecordSegment(path, segment, context)
-        : path.kind === 'value' && path.form === 'value'
-          ? resolveValueSegment(path, segment)
-          : undefined
+        : resolveLeafSegment(path, segment)
   return next ?? failUnknownSegment(segment, path.kind === 'record' ? path.entity.fields.keys() : [])
+}
+
+/** Resolves a segment after a value or a function. */
+function resolveLeafSegment(path: ResourcePath, segment: PathSegment): ResourcePath | undefined {
+  if (path.kind === 'function' && path.form === 'call' && segment.text === '$query')
+    return { ...path, form: 'query' }
+  return path.kind === 'value' && path.form === 'value' ? resolveValueSegment(path, segment) : undefined
 }
 
 function resolveCollectionSegment(

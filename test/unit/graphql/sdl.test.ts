@@ -110,7 +110,7 @@ test('each entity has its pair of fields', () => {
     { one: 'lookup', many: 'lookups' },
     { one: 'entityEvent', many: 'entityEvents' },
   ])
-  expect(Object.keys(objectType('Query').getFields())).toEqual([...ROOT_FIELDS.keys(), 'node'])
+  expect(Object.keys(objectType('Query').getFields())).toEqual([...ROOT_FIELDS.keys(), 'node', 'digest'])
   expect(argsOf('Query', 'property')).toEqual({ ListingKey: 'String!' })
   expect(argsOf('Query', 'entityEvent')).toEqual({ EntityEventSequence: 'Long!' })
   const page = {

@@ -1,0 +1,81 @@
+import { type GraphQLOutputType, isListType, isNonNullType, isObjectType } from 'graphql'
+import { parseExpression } from '../../language/parser.js'
+import type { Digest, KeyRange } from '../../service/digest.js'
+import {
+  type CollectedField,
+  collectFields,
+  type InputValues,
+  type SelectionContext,
+} from './collect-fields.js'
+import { renderRawList, renderRawObject } from './raw-json.js'
+import type { RootFieldContext } from './root-field.js'
+
+const NAMES = { resourceName: 'resourceName', ranges: 'ranges', buckets: 'buckets' } as const
+
+/** Resolves `digest` to JSON in the requested shape. */
+export async function resolveDigest({
+  port,
+  context,
+  args,
+  field,
+  collected,
+  selectionContext,
+}: RootFieldContext): Promise<string> {
+  const { where } = args
+  // graphql-js has coerced the arguments by the schema.
+  const ranges = args['ranges'] as readonly KeyRangeInput[] | null | undefined
+  const buckets = args['buckets'] as number | null | undefined
+  const digest = await port.digests.forRequest(context.scope).read(
+    {
+      names: NAMES,
+      resourceName: String(args['resourceName']),
+      ranges: ranges?.map(({ From, To }): KeyRange => ({ from: From ?? '', to: To ?? undefined })),
+      buckets: buckets ?? undefined,
+      filter:
+        typeof where === 'string'
+          ? parseExpression(where, { limits: port.limits, aliases: new Map() }, 'where')
+          : undefined,
+    },
+    context.actor,
+  )
+  return renderSelection(selectionContext, field.type, collected.fieldNodes, toObject(digest))
+}
+
+interface KeyRangeInput {
+  readonly From?: string | null
+  readonly To?: string | null
+}
+
+/** Positions are below 2^53, so that they are exact as numbers. */
+const toObject = ({ position, ranges }: Digest): InputValues => ({
+  LastEventSequence: Number(position),
+  Ranges: ranges.map(({ from, to, buckets }) => ({
+    From: from,
+    To: to ?? null,
+    Buckets: buckets.map(({ first, count, hash }) => ({ First: first, Count: count, Hash: hash })),
+  })),
+})
+
+/** Renders the selected fields of a value. */
+function renderSelection(
+  selectionContext: SelectionContext,
+  type: GraphQLOutputType,
+  fieldNodes: CollectedField['fieldNodes'],
+  value: unknown,
+): string {
+  if (isNonNullType(type)) return renderSelection(selectionContext, type.ofType, fieldNodes, value)
+  if (isListType(type) && Array.isArray(value))
+    return renderRawList(value.map(item => renderSelection(selectionContext, type.ofType, fieldNodes, item)))
+  if (!isObjectType(type)) return JSON.stringify(value)
+  const members = value as InputValues // an object, by the schema
+  const fields = type.getFields()
+  return renderRawObject(
+    collectFields(selectionContext, type, fieldNodes).map(({ responseName, name, fieldNodes: nodes }) => {
+      const field = fields[name]
+      const json = field
+        ? renderSelection(selectionContext, field.type, nodes, members[name])
+        : JSON.stringify(type.name) // __typename
+      return [responseName, json]
+    }),
+  )
+}

@@ -12,7 +12,7 @@ export class JsonSyntaxError extends Error {
     readonly reason: Phrase,
     readonly offset: number,
   ) {
-    super(reason)
+    super(REASONS.jsonAt(reason, offset + 1))
   }
 
   /** The reason with the position of the fault. */

@@ -2,15 +2,25 @@ import { readFile } from 'node:fs/promises'
 import { format } from 'sql-formatter'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { FairPool } from '../../src/data/postgres/fair-pool.js'
+import { toFindArgs } from '../../src/data/prisma/find-args.js'
+import type { Actor } from '../../src/domain/actor.js'
 import { authorize } from '../../src/domain/authorize.js'
+import { readChanges } from '../../src/domain/changes.js'
+import { parseExactJson } from '../../src/domain/exact-json.js'
+import type { JsonObject } from '../../src/domain/json.js'
+import { toWritePlan } from '../../src/domain/write-plan.js'
+import { shapeOf } from '../../src/domain/write-shape.js'
+import type { Grant } from '../../src/http/auth/token.js'
 import { bind } from '../../src/query/bind.js'
 import { createCursorSeal } from '../../src/query/cursor.js'
-import type { Plan } from '../../src/query/plan.js'
+import { type Plan, TRUE } from '../../src/query/plan.js'
+import type { Representation } from '../../src/query/representation.js'
 import { ReadService } from '../../src/service/reading.js'
+import { WriteService } from '../../src/service/writing.js'
 import { startTestApp, type TestApp } from '../support/app.js'
-import { describePlan, describeQuery } from '../support/plan-notation.js'
+import { describePlan, describeQuery, describeWritePlan } from '../support/plan-notation.js'
 
-// The values in docs/architecture.md are those of two requests that this test sends.
+// The values in docs/architecture.md are those of three requests that this test sends.
 // `npx vitest run test/sql -u` writes them again, together with the golden SQL.
 
 const PAGE = 'docs/architecture.md'
@@ -19,6 +29,17 @@ const LIMITS = { pageSize: 100, pageSizeMax: 1000, expandPageMax: 100, topIsTota
 
 const ODATA_TARGET =
   "/odata/Property?$filter=City%20eq%20'Aspen'%20and%20ListPrice%20lt%20600000&$orderby=ListPrice%20desc&$select=ListingKey,ListPrice&$expand=Rooms($select=RoomType)&$top=2"
+
+const PATCH_KEY = 'P20'
+const PATCH_TARGET = `/odata/Property('${PATCH_KEY}')?$select=ListingKey,ListPrice,PreviousListPrice`
+const PATCH_BODY = '{"ListPrice":195000}'
+/** P20 is a listing of this agent. */
+const AGENT: Grant = {
+  scopes: ['listings:read', 'listings:write'],
+  audience: 'member',
+  memberKey: 'M1',
+  expiresIn: 600,
+}
 
 const GRAPHQL_QUERY = `query ($city: String!) {
   properties(filter: { City: { eq: $city } }, orderBy: [{ ListPrice: DESC }], first: 2) {
@@ -43,6 +64,8 @@ afterAll(async () => {
 interface ObservedRead {
   readonly query: string
   readonly plan: Plan
+  readonly actor: Actor
+  readonly representation: Representation
   readonly authorized: string
   readonly sql: string
   readonly rows: string
@@ -66,6 +89,8 @@ async function observe(
   return {
     query: describeQuery(query),
     plan,
+    actor,
+    representation: request.representation,
     authorized: describePlan(authorize(plan, actor, { nonDisclosure: false })),
     sql: statements.join('\n\n'),
     rows: rows
@@ -81,6 +106,52 @@ const printStatement = (text: string, values: readonly unknown[]): string =>
     format(text, { language: 'postgresql', keywordCase: 'preserve', expressionWidth: 100 }),
     ...values.map((value, i) => `-- $${i + 1} = ${JSON.stringify(value)}`),
   ].join('\n')
+
+/** Sends the PATCH and observes it, from the values of the body to the row that the statement returns. */
+async function observePatch() {
+  const write = vi.spyOn(WriteService.prototype, 'update')
+  const execute = vi.spyOn(FairPool.prototype, 'query')
+  const answer = await app.send(PATCH_TARGET, {
+    method: 'PATCH',
+    headers: {
+      Authorization: `Bearer ${app.tokenFor(AGENT)}`,
+      'Content-Type': 'application/json',
+      Prefer: 'return=representation',
+    },
+    rawBody: PATCH_BODY,
+  })
+  const [, , actor, precondition] = write.mock.calls[0] ?? []
+  if (!actor || !precondition) throw new Error('The request did not reach update')
+  const calls = execute.mock.calls.map(([{ text, values }], i) => ({
+    text,
+    values,
+    rows: execute.mock.results[i]?.value,
+  }))
+  vi.restoreAllMocks()
+  const update = calls.find(({ text }) => text.startsWith('update'))
+  if (!update) throw new Error('The request ran no UPDATE')
+  const body = parseExactJson(PATCH_BODY, { maxDepth: 8 }) as JsonObject
+  const changes = readChanges(body, 'change', {
+    actor,
+    lookupValues: () => undefined,
+    readableIf: () => TRUE,
+  })
+  return {
+    request: `PATCH ${PATCH_TARGET}\nPrefer: return=representation\n\n${PATCH_BODY}`,
+    changes: JSON.stringify(changes.values),
+    plan: describeWritePlan(toWritePlan(shapeOf({ mode: 'change', actor, changes, precondition }))),
+    sql: printStatement(update.text, update.values),
+    rows: (await update.rows).map((row: unknown) => JSON.stringify(row)).join('\n'),
+    response: `HTTP/1.1 ${answer.status} OK\nETag: ${answer.headers['etag']}\n\n${answer.text}`,
+  }
+}
+
+/** Replaces the time of a write, and versions in places other than ETags. */
+const withStableTimes = (text: string): string =>
+  text
+    .replace(/"20\d\d-\d\d-\d\dT[\d:.]+Z"/g, '"2026-11-29T12:00:00.000Z"')
+    .replace(/"20\d\d-\d\d-\d\d"/g, '"2026-11-29"')
+    .replace(/(?<="version":")\d+/g, '1')
 
 /** Numbers the versions in ETags from 1: they depend on what the database wrote before. */
 function withStableVersions(text: string): string {
@@ -99,7 +170,7 @@ function withBlock(page: string, name: string, content: string): string {
   return page.replace(block, () => `${withStableVersions(content)}\n`)
 }
 
-test('the page shows the values of both requests at every stage', async () => {
+test('the page shows the values of the requests at every stage', async () => {
   const odata = await observe('findPage', async () => (await app.send(ODATA_TARGET)).text)
   const { '@odata.nextLink': nextLink } = JSON.parse(odata.response)
   const token = new URL(nextLink).searchParams.get('$skiptoken') ?? ''
@@ -113,6 +184,7 @@ test('the page shows the values of both requests at every stage', async () => {
         })
       ).text,
   )
+  const patch = await observePatch()
   const blocks: Readonly<Record<string, string>> = {
     'odata-request': `GET ${ODATA_TARGET}`,
     'odata-query': odata.query,
@@ -124,12 +196,28 @@ test('the page shows the values of both requests at every stage', async () => {
     'odata-token': JSON.stringify(
       createCursorSeal(app.config.tokenKey)(odata.plan).open(token, '$skiptoken'),
     ),
+    'odata-prisma': JSON.stringify(
+      toFindArgs(authorize(odata.plan, odata.actor, { nonDisclosure: false }), {
+        representation: odata.representation,
+        parameters: [],
+        limit: 3,
+        fieldReferences: (_entity, field) => field,
+      }),
+      undefined,
+      2,
+    ),
     'graphql-request': GRAPHQL_QUERY,
     'graphql-query': graphql.query,
     'graphql-authorized': graphql.authorized,
     'graphql-sql': graphql.sql,
     'graphql-rows': graphql.rows,
     'graphql-response': graphql.response,
+    'patch-request': patch.request,
+    'patch-changes': patch.changes,
+    'patch-plan': patch.plan,
+    'patch-sql': withStableTimes(patch.sql),
+    'patch-rows': withStableTimes(patch.rows),
+    'patch-response': patch.response,
   }
   const page = await readFile(PAGE, 'utf8')
   const current = Object.entries(blocks).reduce(

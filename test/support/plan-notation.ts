@@ -1,4 +1,8 @@
+import type { WritePlan } from '../../src/domain/write-plan.js'
+import { parameterIndex } from '../../src/domain/write-shape.js'
+import { getEntity } from '../../src/model/model.js'
 import type { Ast, Query } from '../../src/query/ast.js'
+import { placeholderIndex } from '../../src/query/placeholder.js'
 import type { ColumnSource, Expansion, Expr, OrderByTerm, Plan, SelectItem } from '../../src/query/plan.js'
 
 // Queries and plans in a short notation for docs/architecture.md: names for objects of the model, no positions.
@@ -43,15 +47,28 @@ export const describeQuery = (query: Query, indent = ''): string =>
     indent,
   )
 
-const describeSource = (source: ColumnSource): string => {
+function describeSource(source: ColumnSource): string {
   if (source.kind === 'row') return source.row
+  if (source.kind === 'key') return `${source.entity.name}(${describeExpr(source.key)})`
   throw new Error(`The notation has no form for the source ${source.kind}`)
 }
 
-function describeExpr(expr: Expr): string {
+/** `:ListPrice` is the value that a write gives, `:now` its time. */
+const WRITE_PARAMETERS: ReadonlyMap<number, string> = new Map(
+  ['key', 'now', 'today', ...getEntity('Property').fields.keys()].map(name => [parameterIndex(name), name]),
+)
+
+function describeLiteral({ value, type }: Expr & { kind: 'literal' }): string {
+  const index = placeholderIndex(value)
+  return index === undefined
+    ? `${JSON.stringify(value)}: ${type}`
+    : `:${WRITE_PARAMETERS.get(index) ?? index}`
+}
+
+export function describeExpr(expr: Expr): string {
   if (expr.kind === 'column') return `${describeSource(expr.source)}.${expr.scalar.name}: ${expr.type}`
   if (expr.kind === 'call') return `${expr.fn}(${list(expr.args.map(describeExpr))})`
-  if (expr.kind === 'literal') return `${JSON.stringify(expr.value)}: ${expr.type}`
+  if (expr.kind === 'literal') return describeLiteral(expr)
   throw new Error(`The notation has no form for ${expr.kind}`)
 }
 
@@ -77,6 +94,17 @@ const describeOrderBy = (orderBy: readonly OrderByTerm[]): string =>
 
 const describeExpansion = ({ navigation, plan }: Expansion, indent: string): string =>
   `${navigation.name} {\n${describePlan(plan, `${indent}  `)} }`
+
+/** The rules of a write by stage, and the fields that the service sets, each with its condition. */
+export const describeWritePlan = ({ rules, assignments }: WritePlan): string =>
+  [
+    ...rules.map(
+      ({ stage, at, condition }) => `${[stage, at].filter(Boolean).join(' ')}: ${describeExpr(condition)}`,
+    ),
+    ...assignments.map(
+      ({ field, when, value }) => `set ${field.name} = ${describeExpr(value)} if ${describeExpr(when)}`,
+    ),
+  ].join('\n')
 
 export const describePlan = (plan: Plan, indent = ''): string =>
   lines(

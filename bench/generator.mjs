@@ -1,5 +1,7 @@
+import { gunzipSync } from 'node:zlib'
 import { Connection, toRequest } from './connection.mjs'
 import { readPage, toDigest } from './digest.mjs'
+import { readStream } from './stream.mjs'
 import { valuesOf, WORKLOADS } from './workloads.mjs'
 
 // The load generator. It is a separate process, so that its CPU is not counted as the server's. It receives
@@ -54,13 +56,15 @@ async function runCycle(connection, target, values) {
   for (const request of steps(key, values)) await sendKept(connection, target, request)
 }
 
+const isGzip = body => body[0] === 0x1f && body[1] === 0x8b
+
 /** Reads pages one after the other until `isOver`, and calls `onPage` for each. */
 async function runWalk(connection, target, name, values, isOver, onPage) {
   const { first, next } = target.forms[name]
   for (let request = first(values); request && !isOver(); ) {
     const startedAt = performance.now()
     const body = await sendKept(connection, target, request)
-    const page = readPage(body)
+    const page = readPage(isGzip(body) ? gunzipSync(body) : body)
     onPage({ ms: performance.now() - startedAt, bytes: body.length, records: page.records })
     request = next(page, values)
   }
@@ -95,7 +99,14 @@ async function look(connection, target, name, listings) {
       () => seen.length === CHECKED,
       ({ records }) => seen.push(records),
     )
-  else if (kind === 'cycle') for (const some of values) await runCycle(connection, target, some)
+  else if (kind === 'stream') {
+    await readStream(
+      target,
+      target.forms[name](values[0]),
+      () => seen.length > 0,
+      part => seen.push(part.records > 0),
+    )
+  } else if (kind === 'cycle') for (const some of values) await runCycle(connection, target, some)
   else
     for (const request of (await requestsOf(target, name, listings)).slice(0, CHECKED)) {
       const body = await sendKept(connection, target, request)
@@ -112,6 +123,11 @@ async function repeat(connection, target, { name, listings, until, next }, tally
   const { kind } = WORKLOADS[name]
   if (kind === 'walk')
     return runWalk(connection, target, name, valuesOf(name, listings)[0], isOver, page => tally.take(page))
+  if (kind === 'stream') {
+    const request = target.forms[name](valuesOf(name, listings)[0])
+    while (!isOver()) await readStream(target, request, isOver, part => tally.take(part))
+    return
+  }
   const work =
     kind === 'cycle'
       ? valuesOf(name, listings)

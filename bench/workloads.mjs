@@ -66,6 +66,9 @@ export const WORKLOADS = {
   'page-1': { about: 'page 1 of 100 records by ModificationTimestamp and key', values: () => ({ page: 1, size: 100 }), fixed: true },
   'page-1000': { about: 'page 1,000 of the same walk', values: () => ({ page: 1000, size: 100 }), fixed: true },
   walk: { about: 'replication: all fields, pages of 1,000 by next link, one connection (counted in records)', values: () => ({ size: 1000 }), kind: 'walk', connections: 1 },
+  'walk-gzip': { about: 'the same in gzip', values: () => ({ size: 1000 }), kind: 'walk', connections: 1 },
+  'walk-expand': { about: 'the same with all Media and 4 fields of Rooms, pages of 100', values: () => ({ size: 100 }), kind: 'walk', connections: 1 },
+  export: { about: 'all fields as NDJSON in one response (counted in records)', values: () => ({}), kind: 'stream', connections: 1 },
   'gql-nested': { about: '50 records with 3 Media, Rooms and ListAgent', values: range, compares: 'nested' },
   'patch-single': { about: 'PATCH of ListPrice, one connection', values: change, connections: 1, writes: true },
   'patch-concurrent': { about: 'PATCH of ListPrice on different records', values: change, writes: true },
@@ -77,14 +80,18 @@ const someListings = listings => ({
   keys: `{${Array.from({ length: 50 }, () => listingKey(int(0, listings - 1))).join()}}`,
 })
 
+/** A position in the change log, whose first numbers are those of the loaded records. */
+const position = listings => ({ after: int(0, listings), size: 1000 })
+
 /** Readers that do not see every listing. The conditions of visibility are part of their statements. */
 export const READERS = ['public', 'member']
 const FOR_READERS = {
   'list-50': WORKLOADS['list-50'],
   walk: WORKLOADS.walk,
   'media-by-listings': { about: 'Media of 50 listings by their keys, 500 records', values: someListings },
+  'log-read': { about: '1,000 events of the change log after a number', values: position },
 }
-Object.assign(WORKLOADS, { 'media-by-listings': FOR_READERS['media-by-listings'] })
+for (const name of ['media-by-listings', 'log-read']) WORKLOADS[name] = FOR_READERS[name]
 for (const [name, workload] of Object.entries(FOR_READERS))
   for (const reader of READERS)
     WORKLOADS[`${name}-${reader}`] = {

@@ -77,10 +77,41 @@ const QUIET = `${names.map(table => `ALTER TABLE ${quote(table)} DISABLE TRIGGER
   END $$`
 const LOUD = names.map(table => `ALTER TABLE ${quote(table)} ENABLE TRIGGER ALL`).join('; ')
 
+/** Records of the change log: the key, the listing that decides who sees it, and who does. */
+const LISTING_AUDIENCES =
+  'listing_audiences(p."StandardStatus", p."InternetEntireListingDisplayYN", p."ListAgentKey", p."ListOfficeKey")'
+const LOGGED = [
+  ['Office', 'r."OfficeKey"', 'NULL', `ARRAY['public']`, ''],
+  ['Member', 'r."MemberKey"', 'NULL', `ARRAY['public']`, ''],
+  ['Property', 'r."ListingKey"', 'r."ListingKey"', LISTING_AUDIENCES.replaceAll('p.', 'r.'), ''],
+  ['Media', 'r."MediaKey"', 'r."PropertyKey"', LISTING_AUDIENCES, 'JOIN "Property" p ON p."ListingKey" = r."PropertyKey"'],
+  ['Rooms', 'r."RoomKey"', 'r."ListingKey"', LISTING_AUDIENCES, 'JOIN "Property" p USING ("ListingKey")'],
+] // biome-ignore format: one table a line
+
+/** Rows take numbers of events while they are copied. Copies of `multiply` have none. */
+const setNumbers = initial =>
+  psql(
+    LOGGED.map(([table]) => `ALTER TABLE "${table}" ALTER "LastEventSequence" SET DEFAULT ${initial}`).join(
+      ';',
+    ),
+    SERVICE,
+  )
+
+/** Writes the event of each row, as an import does. */
+function writeEvents() {
+  for (const [table, key, listing, audiences, join] of LOGGED)
+    psql(
+      `INSERT INTO "EntityEvent" ("EntityEventSequence", "EventTimestamp", "ResourceName", "ResourceRecordKey", "ResourceRecordUrl", "Audience", "EarlierAudiences", "PropertyKey")
+SELECT number, timestamptz '2026-01-01' + number * interval '1 millisecond', '${table}', key, record_url('${table}', key), audiences[i], audiences[:i - 1], listing
+FROM (SELECT r."LastEventSequence" AS number, ${key} AS key, ${listing} AS listing, ${audiences} AS audiences FROM "${table}" r ${join} WHERE r."LastEventSequence" > 0) e,
+  generate_subscripts(audiences, 1) i`,
+      SERVICE,
+    )
+}
+
 /**
- * Creates the tables of the service with its migrations, and the rows as an import leaves them, but without
- * events: no workload reads them, and a million would take time. Indexes are rebuilt after loading, which is
- * faster and fills them like those of the other servers.
+ * Creates the tables of the service with its migrations, and the rows and events as an import leaves them.
+ * Indexes are rebuilt after loading, which is faster and fills them like those of the other servers.
  */
 async function loadService(listings) {
   recreate(SERVICE)
@@ -96,9 +127,12 @@ async function loadService(listings) {
   ).split('\n')
   for (const index of indexes) psql(`DROP INDEX ${/INDEX ("[^"]+"|\S+) ON/.exec(index)[1]}`, SERVICE)
   psql(QUIET, SERVICE)
+  setNumbers(`nextval('entity_event_sequence')`)
   await copyAll(SERVICE, listings, table =>
     table === 'Media' ? [...namesOf(table), 'PropertyKey'] : namesOf(table),
   )
+  setNumbers(0)
+  writeEvents()
   psql(LOUD, SERVICE)
   for (const index of indexes) psql(index, SERVICE)
   finish(SERVICE, listings)

@@ -30,7 +30,7 @@ function toValue(table, column) {
 
 const columnsOf = (table, database) =>
   psql(
-    `SELECT attname FROM pg_attribute WHERE attrelid = to_regclass('"${table}"') AND attnum > 0 AND NOT attisdropped ORDER BY attnum`,
+    `SELECT attname FROM pg_attribute WHERE attrelid = to_regclass('"${table}"') AND attnum > 0 AND NOT attisdropped AND attname <> 'LastEventSequence' ORDER BY attnum`,
     database,
   )
     .split('\n')

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { SERVICE } from '../data/cluster.mjs'
-import { NARROW } from '../data/tables.mjs'
+import { NARROW, ROOMS } from '../data/tables.mjs'
 import { toGraphQLForms } from '../forms-graphql.mjs'
 import { toODataForms } from '../forms-odata.mjs'
 import { READERS, WORKLOADS } from '../workloads.mjs'
@@ -29,6 +29,29 @@ const OWN_FORMS = {
     path: `${ROOT}?$search=${word}&$orderby=ListPrice%20desc,ListingKey%20desc&${LIST}`,
   }),
 }
+
+const GZIP = { headers: { 'Accept-Encoding': 'gzip' } }
+const WIDE_WALK = toODataForms('/odata').walk
+const withHeaders = request => request && { ...request, ...GZIP }
+
+/** Reads of replication. */
+Object.assign(OWN_FORMS, {
+  'log-read': ({ after, size }) => ({
+    path: `/odata/EntityEvent?$filter=${encode(`EntityEventSequence gt ${after}`)}&$orderby=EntityEventSequence&$top=${size}`,
+  }),
+  export: () => ({ path: ROOT, headers: { Accept: 'application/x-ndjson' } }),
+  'walk-gzip': {
+    first: values => withHeaders(WIDE_WALK.first(values)),
+    next: page => withHeaders(WIDE_WALK.next(page)),
+  },
+  'walk-expand': {
+    first: values => {
+      const { path } = WIDE_WALK.first(values)
+      return { path: `${path}&$expand=Media,Rooms($select=${ROOMS})` }
+    },
+    next: WIDE_WALK.next,
+  },
+})
 
 /** Adds the workloads of other readers, which send the same requests with tokens of their own. */
 const forReaders = own => {

@@ -1,7 +1,8 @@
-// Checks the English of comments:
-// - a comment begins with a verb or a noun phrase, never with What, How, Whether or Who;
+// Checks the English of comments, of texts for people in src (messages, descriptions, output of commands), of
+// test titles, of the descriptions in schema.prisma, and of the documentation:
+// - a comment or description begins with a verb or a noun phrase, never with What, How, Whether or Who;
 // - phrases of FORBIDDEN do not occur;
-// - a name in backticks occurs in the code, and a file that a comment of src names exists.
+// - a name in backticks in a comment occurs in the code, and a file that a comment of src names exists.
 // Prints file, line and phrase of each violation, and the number of files read. Ends with 1 after a violation.
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join, relative, resolve } from 'node:path'
@@ -36,9 +37,24 @@ const FORBIDDEN = [
 const QUESTION = /^(What|How|Whether|Who)\b/
 
 /** Uses of a forbidden word in its ordinary meaning. */
-const ALLOWED = [/\bbehind an? (reverse )?proxy\b/g, /\breplication walks?\b/g, /\bopen houses?\b/g]
+const ALLOWED = [
+  /\bbehind an? (reverse )?proxy\b/g,
+  /\breplication walks?\b/g,
+  /\bopen houses?\b/gi,
+  /\bby the way\b/g,
+]
 /** Words that a folder uses in their ordinary meaning: the sample data describes buildings. */
-const ALLOWED_IN = [['src/sample/', /\b(rooms?|houses?)\b/g]]
+const ALLOWED_IN = [
+  ['src/sample/', /\b(rooms?|houses?|doors?|walk(-in|ing)?|stands?|well kept)\b/gi],
+  // Entities, and a workload of the benchmark.
+  ['docs/', /\brooms?\b/g],
+  ['README.md', /\brooms?\b/g],
+  ['CHANGELOG.md', /\brooms?\b/g],
+  ['prisma/schema.prisma', /\b(rooms?|house number)\b/gi],
+  ['docs/performance.md', /\bwalk\b/g],
+  ['docs/benchmark.md', /\bwalk\b/g],
+  ['docs/techniques.md', /\bwalk\b/g],
+]
 
 /** Names in backticks that do not come from the code, such as the commands and functions of other programs. */
 const FOREIGN_NAMES = new Set(['fdatasync', 'DBState'])
@@ -109,29 +125,113 @@ const codeWords = new Set(
 )
 const fileNames = new Set(paths.map(path => basename(path)))
 
-function* violations(path, prose) {
-  const question = QUESTION.exec(prose)?.[0]
-  if (question) yield `a comment begins with '${question}'`
+function* wordingViolations(path, prose) {
   const exceptions = [...ALLOWED, ...ALLOWED_IN.filter(([start]) => path.startsWith(start)).map(([, e]) => e)]
   const remaining = exceptions.reduce((text, exception) => text.replace(exception, ''), prose)
   for (const [phrase, better] of FORBIDDEN) {
     const found = phrase.exec(remaining)?.[0]
     if (found) yield `'${found}' (better: ${better})`
   }
+}
+
+function* questionViolations(prose, kind) {
+  const question = QUESTION.exec(prose)?.[0]
+  if (question) yield `a ${kind} begins with '${question}'`
+}
+
+function* commentViolations(path, prose) {
+  yield* questionViolations(prose, 'comment')
+  yield* wordingViolations(path, prose)
   for (const [, name] of prose.matchAll(/`([A-Za-z_$][\w$]*)(?:\(\))?`/g))
     if (!codeWords.has(name) && !FOREIGN_NAMES.has(name)) yield `\`${name}\` does not occur in the code`
   for (const [name] of prose.matchAll(/(?<![\w/-])[\w-]+\.(ts|mjs)\b/g))
     if (path.startsWith('src/') && !fileNames.has(name)) yield `there is no file ${name}`
 }
 
-const checked = files
-let count = 0
-for (const { path, text, comments } of checked)
-  for (const { pos, end } of mergeLines(text, comments))
-    for (const violation of violations(path, proseOf(text.slice(pos, end)))) {
-      count++
-      console.log(`${path}:${text.slice(0, pos).split('\n').length}: ${violation}`)
-    }
+/** Templates whose text is SQL, and functions whose text is not for people. */
+const SQL_TAGS = /^(sql|gql|raw|String\.raw|prisma\.\$queryRaw)/
 
-console.log(`${checked.length} files, ${count} violations`)
+/** Yields the strings with several words: in src all but SQL, in test the titles. */
+function* textsOf({ path, text }) {
+  const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true)
+  const isTitle = node => {
+    const call =
+      ts.isCallExpression(node.parent) && node.parent.arguments[0] === node ? node.parent : undefined
+    return call && /^(test|describe|it)\b/.test(call.expression.getText(source))
+  }
+  const isWanted = node =>
+    path.startsWith('src/') ? !isSql(node) : path.startsWith('test/') && isTitle(node)
+  const isSql = node =>
+    (ts.isTaggedTemplateExpression(node.parent) && SQL_TAGS.test(node.parent.tag.getText(source))) ||
+    /^\s*(select|insert|update|delete|with|begin|create|alter|set|from|where|lock|lateral|case|exists)\b(?![^"]*[.!?]$)/.test(
+      node.getText(source).slice(1),
+    )
+  const visit = function* (node) {
+    const isText = ts.isStringLiteralLike(node) || ts.isTemplateExpression(node)
+    if (isText && isWanted(node)) {
+      const words = node
+        .getText(source)
+        .slice(1, -1)
+        .replace(/\$\{[^}]*\}/g, '…')
+        .replace(/`[^`]*`/g, '')
+      if (/\w \w.* \w/.test(words)) yield { pos: node.getStart(source), words }
+    }
+    for (const child of node.getChildren(source)) yield* visit(child)
+  }
+  yield* visit(source)
+}
+
+const lineAt = (text, pos) => text.slice(0, pos).split('\n').length
+
+/** Yields the lines of a page without code, each with its number. */
+function* proseLines(text) {
+  let isCode = false
+  for (const [i, line] of text.split('\n').entries()) {
+    if (line.startsWith('```')) isCode = !isCode
+    else if (!isCode && !/^ {4}/.test(line))
+      yield [
+        i + 1,
+        line
+          .replace(/`[^`]*`/g, '')
+          .replace(/\]\([^)]*\)/g, ']')
+          .replace(/https?:\S+/g, ''),
+      ]
+  }
+}
+
+const DESCRIPTION = /^\s*\/\/\/ (?!@)(.*)$/
+
+function* allViolations() {
+  for (const source of files) {
+    const { path, text, comments } = source
+    for (const { pos, end } of mergeLines(text, comments))
+      for (const found of commentViolations(path, proseOf(text.slice(pos, end))))
+        yield [path, lineAt(text, pos), found]
+    for (const { pos, words } of textsOf(source))
+      for (const found of wordingViolations(path, words)) yield [path, lineAt(text, pos), found]
+  }
+  for (const [path, text] of pages)
+    for (const [line, prose] of proseLines(text))
+      for (const found of wordingViolations(path, prose)) yield [path, line, found]
+  for (const [i, line] of readFileSync(join(root, SCHEMA), 'utf8').split('\n').entries()) {
+    const prose = DESCRIPTION.exec(line)?.[1]
+    if (prose === undefined) continue
+    for (const found of [...questionViolations(prose, 'description'), ...wordingViolations(SCHEMA, prose)])
+      yield [SCHEMA, i + 1, found]
+  }
+}
+
+const SCHEMA = 'prisma/schema.prisma'
+const pages = [
+  'README.md',
+  'CHANGELOG.md',
+  ...readdirSync(join(root, 'docs')).map(name => `docs/${name}`),
+].map(path => [path, readFileSync(join(root, path), 'utf8')])
+
+let count = 0
+for (const [path, line, violation] of allViolations()) {
+  count++
+  console.log(`${path}:${line}: ${violation}`)
+}
+console.log(`${files.length + pages.length + 1} files, ${count} violations`)
 process.exitCode = count === 0 ? 0 : 1

@@ -139,7 +139,7 @@ describe('sessions of the embedded database', () => {
     expect(await countNotes()).toBe(0)
   })
 
-  it('stops a statement that takes too long, keeps what was committed, and goes on', async () => {
+  it('stops a statement that takes too long, keeps what was committed, and continues', async () => {
     await database.prisma.$executeRawUnsafe(`insert into note values (1, 'kept')`)
     const endless = database.prisma
       .$queryRawUnsafe('select count(*) from generate_series(1, 2000000000)')

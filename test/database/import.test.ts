@@ -406,7 +406,7 @@ describe.each(DATABASE_KINDS)('with the %s database', kind => {
         `select count(*)::int, max("RecordVersion")::int, min("ModificationTimestamp")::text from "Lookup"`,
       )
 
-    test('are loaded once, and a change of theirs by others is kept', async () => {
+    test('are loaded once, and a change by others is preserved', async () => {
       await loadLookups(database)
       const first = await versions()
       expect(first).toEqual([[(await readLookups()).length, expect.any(Number), '2026-11-01 00:00:00+00']])
@@ -428,7 +428,7 @@ describe.each(DATABASE_KINDS)('with the %s database', kind => {
         `select count(*)::int, max("ListingKey"), min("ModificationTimestamp")::text < '2026' from "Property" where "ListingKey" ~ '^L[0-9]{9}$'`,
       )
 
-    test('fills only an empty database, and goes on where it ended', async () => {
+    test('fills only an empty database, and continues where it ended', async () => {
       expect(await loadSampleIfEmpty(database, 5)).toBe(false)
       await database.withClient(client => client.query('truncate "Property", "Member", "Office" cascade'))
       expect(await loadSampleIfEmpty(database, 60)).toBe(true)

@@ -26,7 +26,7 @@ describe.each(DATABASE_KINDS)('%s database', kind => {
 })
 
 describe.runIf(DATABASE_KINDS.includes('server'))('a connection that nobody uses', () => {
-  it('is kept for minutes with what it has learned, and not for ever', async () => {
+  it('stays open for minutes with its plans, and not forever', async () => {
     const database = await openTestDatabase('server', { poolSize: 1 })
     const sessionAfter = async (minutes: number) => {
       await vi.advanceTimersByTimeAsync(minutes * 60_000)

@@ -139,7 +139,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
     )
   })
 
-  test('triggers are those of the change log, of media and of what is kept', async () => {
+  test('triggers are those of the change log, of media and of stored documents', async () => {
     const found = await names(
       `select c.relname || '.' || t.tgname as name from pg_trigger t join pg_class c on c.oid = t.tgrelid where not t.tgisinternal and c.relnamespace = 'public'::regnamespace`,
     )

@@ -51,7 +51,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('live updates of two services 
     )
 
   test.each(TRANSPORTS)(
-    'what is written through one is told by the other, also after the database was away: %s',
+    'a write through one process reaches subscribers of the other, also after an outage of the database: %s',
     { timeout: 120_000 },
     async transport => {
       const [here, there] = services

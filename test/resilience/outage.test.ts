@@ -66,7 +66,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a database that is away or bu
       .filter(line => line.includes(`"path":"${path}`))
       .map(line => JSON.parse(line) as { readonly status: number })
 
-  test('ERR-02 stopped while the service runs: 503 within seconds, also for the log and exports, and it recovers by itself', {
+  test('ERR-02 stopped while the service runs: 503 within seconds, also for the log and exports, and it recovers without a restart', {
     timeout: 60_000,
   }, async () => {
     expect(await askAll()).toEqual(HEALTHY)
@@ -88,7 +88,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a database that is away or bu
     expect(await askAll()).toEqual(HEALTHY)
   })
 
-  test('DBX-03 the pool runs out: 503 in bounded time, and it recovers by itself', {
+  test('DBX-03 the pool runs out: 503 in bounded time, and it recovers without a restart', {
     timeout: 60_000,
   }, async () => {
     const database = await openDatabase({ ...DATABASE_LIMITS, databaseUrl: url(), dataDir: '' }, 'command')

@@ -56,7 +56,7 @@ const settled = (socket: Socket): Promise<void> =>
     socket.on('drain', settle).on('close', settle)
   })
 
-test('requests behind event streams do not fill the memory', { timeout: 120_000 }, async () => {
+test('requests that wait after event streams do not fill the memory', { timeout: 120_000 }, async () => {
   const port = await service.process.port
   const sockets = Array.from({ length: CONNECTIONS }, () => connect(port, '127.0.0.1').resume())
   for (const socket of sockets) socket.on('error', () => undefined)

@@ -185,7 +185,7 @@ async function readKeys({ prisma }: Database): Promise<readonly string[]> {
 
 // The full run is for a server.
 describe.each(DATABASE_KINDS.filter(kind => !IS_FULL || kind === 'server'))(
-  'a walk by next links on the %s database',
+  'a replication walk by next links on the %s database',
   kind => {
     let place: TestEnvironment
     let service: StartedService

@@ -62,7 +62,7 @@ export const OPENAPI_PARAMETERS = {
     STRING_SCHEMA,
     'Where the next page begins. It comes with @odata.nextLink and is not made by clients.',
   ),
-  format: queryParameter('$format', STRING_SCHEMA, 'json or xml; stands above the header Accept.'),
+  format: queryParameter('$format', STRING_SCHEMA, 'json or xml; overrides the header Accept.'),
   ifMatch: headerParameter('If-Match', 'The request fails with 412 unless the record has this ETag.'),
   ifNoneMatch: headerParameter(
     'If-None-Match',

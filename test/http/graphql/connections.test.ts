@@ -71,7 +71,7 @@ describe.each(DATABASE_KINDS)('connections: %s', kind => {
     '{ ListPrice: ASC }, { ListingKey: DESC }',
     '{ PropertyType: DESC }, { ListPrice: ASC }',
   ])('%s', order => {
-    test('GQL-05: a walk of any step, either way, has each record once and in the order of one page', async () => {
+    test('GQL-05: pages of any size, in both directions, have each record once and in the order of one page', async () => {
       const whole = keysOf(await pageOf('first: 100', order))
       expect(whole.toSorted()).toEqual(keys.toSorted())
       for (const step of [1, 2, 3, 7]) {
@@ -152,7 +152,7 @@ describe.each(DATABASE_KINDS)('connections: %s', kind => {
     })
   })
 
-  test('what is around a window is told also when the records of its cursors are gone', async () => {
+  test('pageInfo is right also when the records of the cursors no longer exist', async () => {
     const [a, b, c] = await createDrafts(app, 'Gone City', [
       { ListPrice: 1 },
       { ListPrice: 2 },

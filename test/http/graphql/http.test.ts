@@ -118,7 +118,7 @@ describe('the status', () => {
 })
 
 describe('tokens', () => {
-  test('without one nothing is told, whatever is asked', async () => {
+  test('without a token no request gets data', async () => {
     for (const [method, target] of [['POST', '/graphql'], ['GET', '/graphql?query={__typename}'], ['DELETE', '/graphql'], ['GET', '/graphql/schema.graphql'], ['GET', '/graphql/nothing']] as const) {
       const answer = await app.send(target, { method, headers: { Authorization: null, Accept: NEW } })
       expect([answer.status, codeOf(answer), answer.headers['www-authenticate']]).toEqual([401, 'UNAUTHENTICATED', 'Bearer realm="listings"'])
@@ -245,7 +245,7 @@ describe('persisted queries', () => {
     expect((await get({ extensions: JSON.stringify(extensions) })).json).toEqual(HELLO_DATA)
   })
 
-  test('one that was refused is not kept', async () => {
+  test('a refused document is not cached', async () => {
     const large = `{ ${Array.from({ length: 200 }, (_, i) => `k${i}: __typename`).join(' ')} }`
     const hashed = {
       persistedQuery: { version: 1, sha256Hash: createHash('sha256').update(large).digest('hex') },

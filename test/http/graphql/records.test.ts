@@ -30,7 +30,7 @@ describe.each(DATABASE_KINDS)('records by GraphQL: %s', kind => {
     expect(etag).toBe(record['@odata.etag'])
   })
 
-  test('members stand in the order in which they were asked for', async () => {
+  test('members have the order of the selection', async () => {
     const { property } = await queryData<{ property: Row }>(
       app,
       '{ property(ListingKey: "P01") { City Rooms { RoomKey } __typename ListAgent { MemberKey } ListingKey id price: ListPrice } }',
@@ -67,7 +67,7 @@ describe.each(DATABASE_KINDS)('records by GraphQL: %s', kind => {
     expect(data['none']).toBeNull()
   })
 
-  test('a document that is asked again has the answer of its variables, wherever they stand', async () => {
+  test('a repeated document is answered by its variables, wherever they occur', async () => {
     const query = `query ($key: String!, $with: Boolean!, $type: String, $most: Int = 9) {
       property(ListingKey: $key) { ...Parts city: City @skip(if: $with) Rooms(first: $most) { RoomKey } }
       ...Others

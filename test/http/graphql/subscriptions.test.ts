@@ -62,7 +62,7 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
     return change.EntityEventSequence === sequence ? change : lastChange(watching)
   }
 
-  test('the life of a listing is told in its order, each change once', async () => {
+  test('the changes of a listing arrive in their order, each once', async () => {
     const watching = watchFrom(await newest())
     const key = await draft({ ListPrice: 5 })
     expect(await watching.nextChange()).toMatchObject({
@@ -112,7 +112,7 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
     watching.dispose()
   })
 
-  test('a filter: what comes into it is told with its fields, what is outside once without', async () => {
+  test('a filter: a listing that enters it arrives with its fields, one that leaves it once without', async () => {
     const watching = watchFrom(await newest(), {
       variables: { filter: { ListPrice: { ge: 100 } }, where: "City eq 'Testville'" },
     })
@@ -152,7 +152,7 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
     watching.dispose()
   })
 
-  test('a picture and a room are a change of their listing', async () => {
+  test('Media and Rooms are a change of their listing', async () => {
     const key = await draft()
     const watching = startSubscription<Row>(
       app,
@@ -189,7 +189,7 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
     watching.dispose()
   })
 
-  test('a reader that comes back goes on where it was, with nothing lost and nothing twice', async () => {
+  test('a reader that comes back continues where it was, with no change lost or repeated', async () => {
     const start = await newest()
     let isWriting = true
     const writing = Promise.all(
@@ -289,7 +289,7 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
     expect(await codeOf(app, query, transport)).toBe(code)
   })
 
-  test('queries and mutations go the same way', async () => {
+  test('queries and mutations use the same stream', async () => {
     const told = await startSubscription(app, '{ members(first: 1) { nodes { MemberKey } } }', {
       transport,
     }).next()
@@ -303,7 +303,7 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
     expect(done).toEqual({ data: { deleteProperty: { ListingKey: key } } })
   })
 
-  test('a token without the scope to read is told so', async () => {
+  test('a token without the scope to read is refused', async () => {
     expect(
       await codeOf(app, 'subscription { propertyChanged { ListingKey } }', transport, {
         grant: { scopes: ['listings:write'] },

@@ -170,7 +170,7 @@ describe('a WebSocket', () => {
     expect(plain).toMatchObject({ status: 200, json: { data: { __typename: 'Query' } } })
   })
 
-  test('more sockets than MAX_SOCKETS are refused, and one that closes makes room', async () => {
+  test('more sockets than MAX_SOCKETS are refused, and one that closes frees a place', async () => {
     const app = await start({ MAX_SOCKETS: '1' })
     const first = new RawSocket(app)
     await first.send(init(app))
@@ -185,7 +185,7 @@ describe('a WebSocket', () => {
     expect(await third.message()).toEqual({ type: 'connection_ack' })
   })
 
-  test('more operations than MAX_SOCKET_OPERATIONS are refused, and one that ends makes room', async () => {
+  test('more operations than MAX_SOCKET_OPERATIONS are refused, and one that ends frees a place', async () => {
     const app = await start({ MAX_SOCKET_OPERATIONS: '1' })
     const raw = new RawSocket(app)
     await raw.send(init(app))
@@ -228,7 +228,7 @@ describe('a WebSocket', () => {
 })
 
 describe.each(TRANSPORTS)('%s', transport => {
-  test('more subscriptions than MAX_SUBSCRIPTIONS are refused, and one that ends makes room', async () => {
+  test('more subscriptions than MAX_SUBSCRIPTIONS are refused, and one that ends frees a place', async () => {
     const app = await start({ MAX_SUBSCRIPTIONS: '1' })
     const first = startSubscription(app, SUBSCRIPTION, { transport })
     const follow = vi.spyOn(ChangeService.prototype, 'subscribe')

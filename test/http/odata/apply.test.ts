@@ -93,7 +93,7 @@ describe.each(DATABASE_KINDS)('on the database %s', kind => {
       expect(await rows(`$apply=groupby((${name}),${ALL})&$top=1000`)).toEqual(expected)
     })
 
-    test('by several fields, one of them behind a navigation', async () => {
+    test('by several fields, one of them through a navigation', async () => {
       const expected = groupsOf(properties(), row => [
         row.StandardStatus,
         member(row)?.MemberFullName ?? null,
@@ -252,7 +252,7 @@ describe.each(DATABASE_KINDS)('on the database %s', kind => {
       '&$orderby=Sum',
       '&$orderby=Sum desc,N',
       '&$orderby=City desc',
-    ])('a walk page by page: %s', async orderby => {
+    ])('page by page: %s', async orderby => {
       const all = await rows(`$apply=${cities}${orderby}`)
       const pages = await readPages(app, `/odata/Property?$apply=${cities}${orderby}&$top=2`)
       expect(pages.flatMap(rowsOf)).toEqual(all)
@@ -260,7 +260,7 @@ describe.each(DATABASE_KINDS)('on the database %s', kind => {
       expect(all).toHaveLength(expected().length)
     })
 
-    test('a walk over groups by paths', async () => {
+    test('pages of groups by paths', async () => {
       const apply =
         '$apply=groupby((ListAgent/MemberFullName,TaxYear),aggregate(ListPrice with average as Mean))&$orderby=ListAgent/MemberFullName desc,Mean'
       const pages = await readPages(app, `/odata/Property?${apply}&$top=3`)
@@ -389,7 +389,7 @@ describe.each(DATABASE_KINDS)('on the database %s', kind => {
       expect(await rows(`$apply=${apply}`)).not.toEqual([{ X: null }])
     })
 
-    test('an order by what is kept from the reader selects nothing by it', async () => {
+    test('an order by a field that the reader may not see selects nothing by it', async () => {
       expect(await rows('$apply=orderby(SoldPrice desc)/top(1)/groupby((ListingKey))', READER)).toEqual([])
       expect(await rows('$apply=filter(not (SoldPrice gt 1))/aggregate($count as N)', READER)).toEqual([
         { N: 0 },

@@ -101,7 +101,7 @@ describe.each(DATABASE_KINDS)('a batch on the database %s', kind => {
       expect((await app.send(page?.body['@odata.nextLink'])).status).toBe(200)
     })
 
-    test('keeps numbers exact, both ways', async () => {
+    test('keeps numbers exact in requests and responses', async () => {
       const raw = `{"requests":[{"id":"1","method":"post","url":"Property","body":${JSON.stringify({ ...DRAFT, ListPrice: 1 }).replace('1}', '123456789012.55}')}}]}`
       const answer = await app.send('/odata/$batch', {
         method: 'POST',
@@ -111,7 +111,7 @@ describe.each(DATABASE_KINDS)('a batch on the database %s', kind => {
       expect(answer.text).toContain('"ListPrice":123456789012.55')
     })
 
-    test('stops at the first error, unless it shall go on', async () => {
+    test('stops at the first error, unless it has continue-on-error', async () => {
       const requests = [
         get('1', "Property('P01')"),
         get('2', "Property('NOPE')"),
@@ -382,7 +382,7 @@ describe.each(DATABASE_KINDS)('a batch on the database %s', kind => {
       expect(answer.text).not.toContain('changesetresponse')
     })
 
-    test('echoes a Content-ID that stands in the request', async () => {
+    test('echoes a Content-ID of the request', async () => {
       const answer = await post(
         joined([
           changeSet([

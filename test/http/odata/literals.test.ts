@@ -118,7 +118,7 @@ describe.each(DATABASE_KINDS)('literals on the %s database', kind => {
     await select({ [`geo.intersects(GeoLocation,geography'SRID=4326;${polygon}')`]: [1, 4] })
   })
 
-  test('NEW-26 a polygon across the antimeridian takes the short way', async () => {
+  test('NEW-26 a polygon across the antimeridian takes the short side', async () => {
     const points = [
       [179, 0],
       [-179, 0],

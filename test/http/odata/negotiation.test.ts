@@ -65,7 +65,7 @@ describe('Accept of a data request', () => {
     ['xml',                                'NotAcceptable'],
     ['atom',                               'NotAcceptable'],
     ['nonsense',                           'NotAcceptable'],
-  ])('$format=%s stands above it: %s', (format, expected) => {
+  ])('$format=%s overrides it: %s', (format, expected) => {
     expect(kindOf(() => negotiateJsonFormat({ accept: 'text/html', format }).contentType)).toBe(expected)
   })
 

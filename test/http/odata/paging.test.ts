@@ -14,7 +14,7 @@ const walk = async (url: string) => (await readPages(app, url)).map(rowsOf)
 const keys = async (url: string) => keysOf((await walk(url)).flat())
 const values = (rows: readonly Row[], name: string) => rows.map(row => row[name])
 
-describe('a walk by next links', () => {
+describe('pages by next links', () => {
   test('the link can be put together by the client: the options as they were, and the token', async () => {
     const all = await keys('/odata/Property?$orderby=ListPrice desc')
     const token = new URL(

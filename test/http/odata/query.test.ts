@@ -117,7 +117,7 @@ describe('the next page', () => {
     )
   })
 
-  test('whose link would be too long is refused, and not kept quiet', async () => {
+  test('whose next link would be too long is refused, not returned without one', async () => {
     const long = `$filter=ListingKey%20ne%20'${'x'.repeat(app.config.maxQueryLength)}'`
     expect((await post('Property/$query', long)).status).toBe(200)
     const refused = await post('Property/$query', `${long}&$top=1`)

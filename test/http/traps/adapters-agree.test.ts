@@ -18,7 +18,7 @@ const FIND = `query ($filter: PropertyFilter, $where: String, $orderBy: [Propert
 const UPDATE =
   'mutation ($key: String!, $input: PropertyInput!) { updateProperty(ListingKey: $key, input: $input) { ListingKey ListPrice SoldPrice ModificationTimestamp } }'
 
-describe.each(DATABASE_KINDS)('traps through both doors, on the %s database', kind => {
+describe.each(DATABASE_KINDS)('traps through both adapters, on the %s database', kind => {
   let app: TestApp
   let market: TestService
   beforeAll(async () => {
@@ -153,7 +153,7 @@ describe.each(DATABASE_KINDS)('traps through both doors, on the %s database', ki
     )
   })
 
-  test('JWT-08, JWT-11 the scheme of the token, and no way without one', async () => {
+  test('JWT-08, JWT-11 the scheme of the token, and no access without a token', async () => {
     const statusOf = async (
       Authorization: string | null,
       method: string,
@@ -218,7 +218,7 @@ describe.each(DATABASE_KINDS)('traps through both doors, on the %s database', ki
     expect((await find({ filter: { City: { eq: 'Austin' } } })).totalCount).toBe(2)
   })
 
-  test('OPS-06 the rate is one for both doors', async () => {
+  test('OPS-06 both adapters share one rate', async () => {
     const limited = await startTestApp({ kind, env: { RATE_LIMIT: '2' } })
     expect((await limited.send('/odata/Property?$top=1')).status).toBe(200)
     expect((await postQuery(limited, '{ __typename }')).status).toBe(200)

@@ -173,7 +173,7 @@ describe.each(DATABASE_KINDS)('traps of GraphQL on the %s database', kind => {
 })
 
 describe.runIf(DATABASE_KINDS.includes('server'))('a database that is away', () => {
-  test('GQL-15 is told neutrally', { timeout: 60_000 }, async () => {
+  test('GQL-15 is reported without details', { timeout: 60_000 }, async () => {
     const cluster = await startCluster()
     if (!cluster) throw new Error('There is no PostgreSQL on this machine')
     const service = await startService(serverEnvironment(cluster.url('postgres')), {

@@ -113,7 +113,7 @@ describe.each(DATABASE_KINDS)('traps of the change log on the %s database', kind
     expect((await etags())['L002']).toBe(before['L002'])
   })
 
-  test('REP2-02 hiding a listing is told once to those who lose it', async () => {
+  test('REP2-02 hiding a listing gives one event to those who lose it', async () => {
     await given([OWNERS], childrenOf('L001'))
     const publicReader = await readerAtEnd('public')
     const readers = [publicReader, ...(await readersAtEnd('member', 'staff'))]
@@ -155,7 +155,7 @@ describe.each(DATABASE_KINDS)('traps of the change log on the %s database', kind
     expect((await agent.readEvents()).at(-1)).toBe('Property K9')
   })
 
-  test('a transfer of a draft is told to both agents, on both sides of the listing', async () => {
+  test('a transfer of a draft gives events to both agents, on both sides of the listing', async () => {
     await given([{ ...OWNERS, StandardStatus: 'Incomplete', ListAgentKey: 'M2' }], childrenOf('L001'))
     const readers = await readersAtEnd('public', 'agent', 'staff')
     await sql(`update "Property" set "ListAgentKey" = 'M1' where "ListingKey" = 'L001'`)
@@ -440,7 +440,7 @@ describe.each(DATABASE_KINDS)('traps of the change log on the %s database', kind
     await check('delete')
   })
 
-  test('page by page a reader behind many hidden events gets the next visible ones', async () => {
+  test('page by page a reader gets the next visible events after many hidden ones', async () => {
     await given([{}])
     const reader = await readerAtEnd('public')
     await sql(

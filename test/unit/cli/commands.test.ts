@@ -85,7 +85,7 @@ describe('the arguments of a command', () => {
     ['nowhere.json', 'There is no file nowhere.json.\n'],
     [tmpdir(), `${tmpdir()} is a folder, not a file.\n`],
     ['/dev/null', '/dev/null is a device or a pipe, not a file.\n'],
-  ])('import %s: what stands there instead of a file is said, without the usage', async (path, err) => {
+  ])('import %s: the message says what is there instead of a file, without the usage', async (path, err) => {
     expect(await run('src/cli/import.ts', [path])).toEqual({ code: 1, out: '', err })
   })
 }, 60_000)

@@ -155,7 +155,7 @@ describe('what is taken', () => {
       ChangedByMemberKey: 'M1',
     }))
 
-  it('StandardStatus stands apart', () =>
+  it('StandardStatus is separate from the values', () =>
     expect(read({ StandardStatus: 'Active', ...BY })).toMatchObject({
       status: 'Active',
       values: { ChangedByMemberKey: 'M1' },

@@ -26,7 +26,7 @@ test('another place has others', () => {
   )
 })
 
-test('what cannot be read is not kept', () => {
+test('a filter that cannot be read is not cached', () => {
   const at = place('a')
   const fault = () =>
     cachedQueryOf(plans, at, {}, () => {

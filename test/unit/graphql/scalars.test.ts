@@ -69,7 +69,7 @@ test.each(['9007199254740993', '12345678901234567.89', '1234567890.1234567'])(
 
 const POINT = { type: 'Point', coordinates: [new JsonNumber('-104.990250'), new JsonNumber('39.7')] }
 
-test('a point keeps its digits, also where variables stand in it', () => {
+test('a point keeps its digits, also with variables in it', () => {
   expect(fromLiteral('GeoPoint', '{ type: "Point", coordinates: [-104.990250, 39.7] }')).toEqual(POINT)
   expect(
     fromVariable('GeoPoint', '{ "type": "Point", "coordinates": [-104.123456789012345, 39.7] }'),

@@ -157,7 +157,7 @@ describe('keys with the embedded database', () => {
   })
   afterEach(() => rmSync(folder, { recursive: true }))
 
-  test('a secret is made once and kept for its owner only', () => {
+  test('a secret is created once and readable by its owner only', () => {
     const dataDir = join(folder, 'data')
     const [first, second] = [readConfig({ DATA_DIR: dataDir }), readConfig({ DATA_DIR: dataDir })]
     expect(first.jwtSecret?.export()).toEqual(second.jwtSecret?.export())
@@ -166,7 +166,7 @@ describe('keys with the embedded database', () => {
     expect(readFileSync(join(dataDir, 'secret'), 'utf8').length).toBeGreaterThan(40)
   })
 
-  test('JWKS_URL closes the door of HS256 here too', () => {
+  test('JWKS_URL disables HS256 here too', () => {
     expect(readConfig({ DATA_DIR: folder, JWKS_URL: 'http://127.0.0.1:1/keys' }).jwtSecret).toBeUndefined()
   })
 

@@ -69,7 +69,7 @@ describe('CORS', () => {
       expect(Object.keys(answer.headers).filter(name => name.startsWith('access-control'))).toEqual([])
   })
 
-  test('Vary stands on answers without an Origin too', async () =>
+  test('responses without an Origin have Vary too', async () =>
     expect((await request(await start('https://a.example'), 'GET', '/')).headers.vary).toBe('Origin'))
 
   test('* allows everyone', async () =>
@@ -79,7 +79,7 @@ describe('CORS', () => {
       ],
     ).toBe('*'))
 
-  test('OPTIONS that is no preflight goes on', async () =>
+  test('OPTIONS that is no preflight reaches the adapter', async () =>
     expect((await request(await start('*'), 'OPTIONS', '/', { Origin: 'https://a.example' })).body).toBe(
       'adapter',
     ))

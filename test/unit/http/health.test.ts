@@ -27,7 +27,7 @@ describe('health', () => {
     expect(await probe(await start(async () => true, true))).toEqual([503, 'draining'])
   })
 
-  test('live whatever the database does, HEAD without a body, anything else goes on', async () => {
+  test('live whatever the database does, HEAD without a body, other requests reach the adapter', async () => {
     const port = await start(() => new Promise(() => {}), true)
     expect(await probe(port, '/health/live?x')).toEqual([200, 'live'])
     expect(await request(port, 'HEAD', '/health/live')).toMatchObject({ status: 200, body: '' })

@@ -74,7 +74,7 @@ describe('log', () => {
     expect(lines.join()).not.toMatch(/TOKEN|BODY/)
   })
 
-  test('the id of the client is kept when it is well-formed, else one is made', async () => {
+  test('a well-formed id of the client is used, otherwise one is created', async () => {
     const { port, records } = await start()
     const kept = await request(port, 'GET', '/', { 'X-Request-Id': '0190c5b4-7e1f-trace.1' })
     expect(kept.headers['x-request-id']).toBe('0190c5b4-7e1f-trace.1')

@@ -41,7 +41,7 @@ function collect(socket: Socket): { text: string } {
   return received
 }
 
-test('few bytes of the requests behind a slow one are read, and all are answered in the end', async () => {
+test('few bytes of the requests after a slow one are read, and all are answered in the end', async () => {
   const { port, open, bytesRead, begun } = await serveOnDemand()
   const socket = openConnection(port)
   const received = collect(socket)
@@ -147,7 +147,7 @@ const serveSlowly = (upgrade?: (socket: Duplex) => void) =>
     upgrade && { longLived: { upgrade: (_req, socket) => upgrade(socket), close: () => undefined } },
   )
 
-test('an offer of HTTP/2 behind other requests is left aside when its turn comes', async () => {
+test('an offer of HTTP/2 after other requests is ignored when its turn comes', async () => {
   const { port } = await serveSlowly()
   const text = await sendRaw(
     port,
@@ -182,7 +182,7 @@ test.each([
     'a body that is malformed',
     'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n',
   ],
-])('%s behind other requests: their responses come first', async (_name, bytes) => {
+])('%s after other requests: their responses come first', async (_name, bytes) => {
   const { port } = await serveSlowly()
   const text = await sendRaw(port, get('/1') + get('/2') + bytes)
   expect(text.match(/<.*?>|HTTP\/1.1 \d+/g)).toEqual([

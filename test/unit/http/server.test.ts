@@ -144,7 +144,7 @@ describe('what Node itself refuses is answered as JSON', () => {
   })
 })
 
-test('an answer is let go with its connection, and what waits behind it', async () => {
+test('a response and the requests that wait for it are released with their connection', async () => {
   const answers: WeakRef<object>[] = []
   const { port } = await serve((_req, res) => void answers.push(new WeakRef(res)))
   const socket = connect(port, '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(3)))
@@ -181,7 +181,7 @@ describe('close', () => {
     await expect(sendRaw(port, `GET /${head}`)).rejects.toThrow('ECONNREFUSED')
   })
 
-  test('during the drain time new and kept connections are served, then the port is closed', async () => {
+  test('during the drain time new and open connections are served, then the port is closed', async () => {
     const { server, port } = await serve((_req, res) => res.end('done'), {
       shutdownDrainMs: 400,
       shutdownTimeoutMs: 5000,
@@ -266,7 +266,7 @@ describe('requests that are sent before the answers of others have come', () => 
     ).toEqual(['<one>', `<${large}>`, '<three>'])
   })
 
-  test('wait, unserved, behind an answer that nobody reads', async () => {
+  test('wait, unserved, after a response that nobody reads', async () => {
     let begun = 0
     const { port } = await serve((_req, res) => {
       begun += 1

@@ -14,7 +14,7 @@ describe('a polygon', () => {
     ['that ends at the antimeridian', ring([170, 0], [180, 0], [180, 5], [170, 5], [170, 0])],
   ])('%s stays as it is', (_, polygon) => expect(splitAtAntimeridian(polygon)).toEqual([polygon]))
 
-  test('across the antimeridian takes the short way, with the digits it was written with', () => {
+  test('across the antimeridian takes the short side, with the digits it was written with', () => {
     const box = '170.10 -5,-170.1234567 -5,-170.1234567 5,170.10 5,170.10 -5'
     expect(splitAtAntimeridian(box)).toEqual([
       '-189.9 -5,-170.1234567 -5,-170.1234567 5,-189.9 5,-189.9 -5',

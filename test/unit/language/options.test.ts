@@ -122,7 +122,7 @@ describe('next links', () => {
   ])('%s', (raw, expected) => expect(toNextLinkQuery(raw, { $skiptoken: 'T' })).toBe(expected))
 })
 
-describe('the pages of a walk', () => {
+describe('the pages of a query', () => {
   const readPage = (raw: string, place: ResourceKind = 'collection') =>
     parsePageQuery(readQueryOptions(raw), place, DEFAULT_PARSE_LIMITS)
 

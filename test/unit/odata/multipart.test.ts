@@ -60,7 +60,7 @@ describe('a message', () => {
     expect(readMimeMessage(text)).toEqual({ headers, content })
   })
 
-  test('of a part begins behind its delimiter', () => {
+  test('of a part begins after its delimiter', () => {
     expect(readMimePart('\r\nA: 1\r\n\r\nx')).toEqual({ headers: { a: '1' }, content: 'x' })
     expect(readMimePart('\r\n\r\nx')).toEqual({ headers: {}, content: 'x' })
   })

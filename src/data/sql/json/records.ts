@@ -89,7 +89,7 @@ export class RecordPage {
 
   #split(): readonly RecordWithCursor[] {
     const texts = this.length === 0 ? [] : this.json.split(RECORD_SEPARATOR)
-    if (texts.length !== this.length) throw new Error('The records of a page cannot be told apart')
+    if (texts.length !== this.length) throw new Error('The records of a page cannot be separated')
     return texts.map((json, i) => ({ json, cursor: this.cursors[i] ?? '' }))
   }
 }

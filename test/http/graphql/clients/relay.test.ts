@@ -86,7 +86,7 @@ describe('Relay', () => {
     expect(node).toMatchObject({ id: row?.id, __typename: 'Property', ListingKey: 'P01', Media: row?.Media })
   })
 
-  test('mutations answer with what the store is kept by', async () => {
+  test('mutations answer with the fields that update the store', async () => {
     const [key = ''] = await createDrafts(app, 'Relayville', [{}])
     const { updateProperty } = await queryData<{ updateProperty: Row }>(
       app,

@@ -201,21 +201,23 @@ function* proseLines(text) {
 
 const DESCRIPTION = /^\s*\/\/\/ (?!@)(.*)$/
 
-function* allViolations() {
-  for (const source of files) {
-    const { path, text, comments } = source
-    for (const { pos, end } of mergeLines(text, comments))
-      for (const found of commentViolations(path, proseOf(text.slice(pos, end))))
-        yield [path, lineAt(text, pos), found]
-    for (const { pos, words } of textsOf(source))
-      for (const found of wordingViolations(path, words)) yield [path, lineAt(text, pos), found]
-  }
-  for (const [path, text] of pages)
-    for (const [line, prose] of proseLines(text))
-      for (const found of wordingViolations(path, prose)) yield [path, line, found]
+function* sourceViolations(source) {
+  const { path, text, comments } = source
+  for (const { pos, end } of mergeLines(text, comments))
+    for (const found of commentViolations(path, proseOf(text.slice(pos, end))))
+      yield [path, lineAt(text, pos), found]
+  for (const { pos, words } of textsOf(source))
+    for (const found of wordingViolations(path, words)) yield [path, lineAt(text, pos), found]
+}
+
+function* pageViolations([path, text]) {
+  for (const [line, prose] of proseLines(text))
+    for (const found of wordingViolations(path, prose)) yield [path, line, found]
+}
+
+function* schemaViolations() {
   for (const [i, line] of readFileSync(join(root, SCHEMA), 'utf8').split('\n').entries()) {
-    const prose = DESCRIPTION.exec(line)?.[1]
-    if (prose === undefined) continue
+    const prose = DESCRIPTION.exec(line)?.[1] ?? ''
     for (const found of [...questionViolations(prose, 'description'), ...wordingViolations(SCHEMA, prose)])
       yield [SCHEMA, i + 1, found]
   }
@@ -229,7 +231,11 @@ const pages = [
 ].map(path => [path, readFileSync(join(root, path), 'utf8')])
 
 let count = 0
-for (const [path, line, violation] of allViolations()) {
+const violations = [
+  ...files.flatMap(file => [...sourceViolations(file)]),
+  ...pages.flatMap(page => [...pageViolations(page)]),
+]
+for (const [path, line, violation] of [...violations, ...schemaViolations()]) {
   count++
   console.log(`${path}:${line}: ${violation}`)
 }

@@ -139,6 +139,7 @@ class PlanAuthorizer {
   private readConditions(expr: Expr): readonly Expr[] {
     switch (expr.kind) {
       case 'literal':
+      case 'parameter':
       case 'element':
       // `authorizeDerived` checks the expressions that the result is computed from.
       case 'result':

@@ -1,4 +1,3 @@
-import { placeholderIndex } from '../query/placeholder.js'
 import type { CallExpr, ColumnSource, Expr } from '../query/plan.js'
 import type { FieldValue } from './values.js'
 
@@ -22,10 +21,10 @@ export interface EvaluationContext {
  */
 export function evaluate(expr: Expr, context: EvaluationContext): FieldValue {
   switch (expr.kind) {
-    case 'literal': {
-      const index = placeholderIndex(expr.value)
-      return index === undefined ? expr.value : toFieldValue(context.parameters[index])
-    }
+    case 'literal':
+      return expr.value
+    case 'parameter':
+      return toFieldValue(context.parameters[expr.index])
     case 'column':
       return rowAt(expr.source, context)?.[expr.scalar.name] ?? null
     case 'call':

@@ -1,7 +1,6 @@
 import { getEntity, getScalar } from '../model/model.js'
 import { objectId } from '../query/memoize.js'
-import { placeholder } from '../query/placeholder.js'
-import { columnOf, type Expr, nullLiteral, rowSource } from '../query/plan.js'
+import { columnOf, type Expr, nullLiteral, parameter, rowSource } from '../query/plan.js'
 import type { Actor } from './actor.js'
 import type { ListingChanges, WriteMode } from './changes.js'
 import type { ListingStatus } from './lifecycle.js'
@@ -117,20 +116,12 @@ export function toParameters(request: WriteRequest, key: string, now: Date): rea
 }
 
 /** The time of the write, and its date in UTC. */
-export const NOW: Expr = {
-  kind: 'literal',
-  value: placeholder(parameterIndex('now')),
-  type: 'DateTimeOffset',
-}
-export const TODAY: Expr = { kind: 'literal', value: placeholder(parameterIndex('today')), type: 'Date' }
+export const NOW: Expr = parameter(parameterIndex('now'), 'DateTimeOffset')
+export const TODAY: Expr = parameter(parameterIndex('today'), 'Date')
 
 /** Returns the versions of a precondition. Those of If-None-Match follow those of If-Match. */
 export const versionParameters = (offset: number, count: number): readonly Expr[] =>
-  Array.from({ length: count }, (_, i) => ({
-    kind: 'literal',
-    value: placeholder(PARAMETERS.length + offset + i),
-    type: 'Int64',
-  }))
+  Array.from({ length: count }, (_, i) => parameter(PARAMETERS.length + offset + i, 'Int64'))
 
 /** Returns the stored value of a field, null before the record exists. */
 export function storedValue({ mode }: Pick<WriteShape, 'mode'>, name: string): Expr {
@@ -143,9 +134,7 @@ export function writtenValue({ fields }: Pick<WriteShape, 'fields'>, name: strin
   const state = fields.get(name)
   if (state === undefined) return undefined
   const { type } = getScalar(PROPERTY, name)
-  return state === 'null'
-    ? nullLiteral(type)
-    : { kind: 'literal', value: placeholder(parameterIndex(name)), type }
+  return state === 'null' ? nullLiteral(type) : parameter(parameterIndex(name), type)
 }
 
 /** Returns the value of a field after the write. */

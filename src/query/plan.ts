@@ -23,13 +23,24 @@ export interface Plan {
   readonly skip: number
   readonly count: boolean
   /** Order values of the last record of the previous page, one for each term of `orderBy`. */
-  readonly after?: KeysetPosition
+  readonly after?: PlanPosition
   /** Order values of the first record of the next page. Only records before it are read. */
-  readonly before?: KeysetPosition
+  readonly before?: PlanPosition
 }
 
 /** The position of a record in an order: its value of each term, as text. */
 export type KeysetPosition = readonly (string | null)[]
+
+/** A position whose values are known or given by each request. */
+export type PlanPosition = readonly (string | Placeholder | null)[]
+
+/**
+ * The place of a request's value in a position or statement. Requests that differ only in such values share the
+ * plan and everything that is cached by it.
+ */
+export class Placeholder {
+  constructor(readonly index: number) {}
+}
 
 /** A derived table: a window on other records, or groups of them. */
 export interface Derived {
@@ -103,6 +114,8 @@ export type Collection =
 
 export type Expr =
   | { readonly kind: 'literal'; readonly value: Value; readonly type: ValueType }
+  /** A value that each request gives. It is not null. */
+  | { readonly kind: 'parameter'; readonly index: number; readonly type: ValueType }
   | { readonly kind: 'list'; readonly items: readonly Expr[]; readonly type: ExprType }
   | {
       readonly kind: 'column'
@@ -191,6 +204,9 @@ export const isInKeyOrder = ({ entity, from, orderBy: [first] }: Pick<Plan, 'ent
 /** Returns true for a literal that is not null. */
 export const isNonNullLiteral = (expr: Expr | undefined): expr is Expr & { kind: 'literal' } =>
   expr?.kind === 'literal' && expr.value !== null
+/** Returns true for a value that is known or given by each request, and not null. */
+export const isNonNullValue = (expr: Expr | undefined): boolean =>
+  isNonNullLiteral(expr) || expr?.kind === 'parameter'
 export const isNull = (expr: Expr) => expr.kind === 'literal' && expr.value === null
 
 export type RowSource = ColumnSource & { readonly kind: 'row' }
@@ -219,6 +235,7 @@ export function columnOf(scalar: Scalar, source: ColumnSource): Expr {
 }
 
 export const nullLiteral = (type: ValueType): Expr => ({ kind: 'literal', value: null, type })
+export const parameter = (index: number, type: ValueType): Expr => ({ kind: 'parameter', index, type })
 export const textLiteral = (value: string): Expr => ({ kind: 'literal', value, type: 'String' })
 export const predicate = (fn: FunctionName, ...args: readonly Expr[]): Expr => ({
   kind: 'call',

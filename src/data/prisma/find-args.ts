@@ -1,10 +1,12 @@
-import { type PlaceholderValues, placeholderIndex } from '../../query/placeholder.js'
+import type { PlaceholderValues } from '../../query/placeholder.js'
 import {
   type Expansion,
   type Expr,
   isTrue,
   type KeysetPosition,
+  Placeholder,
   type Plan,
+  type PlanPosition,
   reverseOrder,
 } from '../../query/plan.js'
 import type { Representation } from '../../query/representation.js'
@@ -67,11 +69,8 @@ function toPageWhere(plan: Plan, options: FindOptions): PrismaWhere | undefined 
   return where === MATCH_ALL ? undefined : where
 }
 
-const toPosition = (position: KeysetPosition, parameters: PlaceholderValues): KeysetPosition =>
-  position.map(value => {
-    const index = placeholderIndex(value)
-    return index === undefined ? value : (parameters[index] as string | null) // the position of the request
-  })
+const toPosition = (position: PlanPosition, parameters: PlaceholderValues): KeysetPosition =>
+  position.map(value => (value instanceof Placeholder ? (parameters[value.index] as string) : value)) // the position of the request
 
 /** Returns the `where` of the filter of a plan, or undefined if it selects all records. */
 export function toFilterWhere(
@@ -129,13 +128,11 @@ function toExpansionArgs(
   return { select: toSelect(plan, options) }
 }
 
-/** The expression with the values of the request in place of its placeholders. */
+/** The expression with the values of the request in place of its parameters. */
 function withParameters(expr: Expr, parameters: PlaceholderValues): Expr {
   if (parameters.length === 0) return expr
-  if (expr.kind === 'literal') {
-    const index = placeholderIndex(expr.value)
-    return index === undefined ? expr : { ...expr, value: parameters[index] as string } // keys are texts
-  }
+  if (expr.kind === 'parameter')
+    return { kind: 'literal', value: parameters[expr.index] as string, type: expr.type } // keys are texts
   return expr.kind === 'call'
     ? { ...expr, args: expr.args.map(arg => withParameters(arg, parameters)) }
     : expr

@@ -2,7 +2,7 @@ import sql, { join, raw, type Sql } from 'sql-template-tag'
 import { getEntity, getScalar, type Navigation, type Scalar } from '../../model/model.js'
 import type { Value } from '../../query/ast.js'
 import type { ExprType, ValueType } from '../../query/functions.js'
-import type { Collection, ColumnSource, Expr, RowName } from '../../query/plan.js'
+import { type Collection, type ColumnSource, type Expr, Placeholder, type RowName } from '../../query/plan.js'
 import { cutToMicroseconds, isPointInTime } from '../../query/sub-microsecond.js'
 
 const PG_TYPE: Readonly<Record<ValueType, string>> = {
@@ -43,6 +43,15 @@ export function toSqlLiteral(value: Value, type: ValueType): Sql {
     ? sql`(${value}::text collate "C")`
     : sql`${toParameter(value, type)}::${raw(PG_TYPE[type])}`
 }
+
+/**
+ * Renders a value that each request gives.
+ *   a text → `($1::text collate "C")`, a date → `$1::date`
+ */
+export const toParameterSql = (index: number, type: ValueType): Sql =>
+  type === 'String'
+    ? sql`(${new Placeholder(index)}::text collate "C")`
+    : sql`${new Placeholder(index)}::${raw(PG_TYPE[type])}`
 
 /** A value as a parameter. PostgreSQL would round a point in time to microseconds. */
 export const toParameter = (value: Value, type: ExprType): Value =>
@@ -112,8 +121,9 @@ export function toCollectionRows(over: Collection, row: RowName): { readonly fro
   }
 }
 
-/** The key of a record: a literal in queries, also a column in the rules of writes. */
+/** The key of a record: a literal in queries, also a parameter or a column in the rules of writes. */
 function toKeySql(key: Expr): Sql {
   if (key.kind === 'literal') return toSqlLiteral(key.value, key.type)
+  if (key.kind === 'parameter') return toParameterSql(key.index, key.type)
   return key.kind === 'column' ? toColumn(key.scalar, key.source) : raw('null')
 }

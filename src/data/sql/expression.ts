@@ -4,7 +4,7 @@ import type { ExprType } from '../../query/functions.js'
 import { toPostgresRegex } from '../../query/pattern.js'
 import { type CallExpr, type Expr, isNonNullLiteral, isNull, predicate } from '../../query/plan.js'
 import { toCast } from './casts.js'
-import { pgType, toCollectionRows, toColumn, toParameter, toSqlLiteral } from './columns.js'
+import { pgType, toCollectionRows, toColumn, toParameter, toParameterSql, toSqlLiteral } from './columns.js'
 import {
   type ComparisonOperator,
   isComparisonOperator,
@@ -27,6 +27,8 @@ export function toSql(expr: Expr): Sql {
   switch (expr.kind) {
     case 'literal':
       return toSqlLiteral(expr.value, expr.type)
+    case 'parameter':
+      return toParameterSql(expr.index, expr.type)
     case 'list':
       return toArray(expr)
     case 'column':
@@ -216,11 +218,22 @@ function toNullSafeComparison(fn: ComparisonOperator, left: Expr, right: Expr, n
 export function isNonNullable(expr: Expr): boolean {
   if (expr.kind === 'literal') return expr.value !== null
   if (expr.kind === 'column') return !expr.scalar.nullable && expr.source.kind === 'row'
-  return expr.kind === 'element' || expr.kind === 'count' || (expr.kind === 'call' && expr.fn === 'now')
+  return (
+    expr.kind === 'parameter' ||
+    expr.kind === 'element' ||
+    expr.kind === 'count' ||
+    (expr.kind === 'call' && expr.fn === 'now')
+  )
 }
 
 /** Expressions that may be written several times. Others are evaluated once. */
-const SIMPLE_KINDS: ReadonlySet<Expr['kind']> = new Set(['literal', 'column', 'element', 'result'])
+const SIMPLE_KINDS: ReadonlySet<Expr['kind']> = new Set([
+  'literal',
+  'parameter',
+  'column',
+  'element',
+  'result',
+])
 
 /** `in` is `eq` of any item, so null equals null (OData 4.01 Part 2, 5.1.1.1.12). */
 function toInCondition(left: Expr, list: Expr, negated: boolean): Sql {

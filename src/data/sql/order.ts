@@ -1,5 +1,5 @@
 import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
-import type { Expr, Plan } from '../../query/plan.js'
+import type { Expr, Placeholder, Plan } from '../../query/plan.js'
 import { computedPgType, pgType } from './columns.js'
 import { isNonNullable, toSql } from './expression.js'
 
@@ -33,14 +33,18 @@ export function keysetRanges({
 interface OrderTerm {
   readonly expr: Expr
   readonly descending: boolean
-  readonly cursorValue: string | null
+  readonly cursorValue: string | Placeholder | null
   readonly expression: Sql
   readonly boundValue: Sql
   /** `>` or `<`: the direction of the next records. */
   readonly operator: Sql
 }
 
-const toOrderTerm = (expr: Expr, descending: boolean, cursorValue: string | null): OrderTerm => ({
+const toOrderTerm = (
+  expr: Expr,
+  descending: boolean,
+  cursorValue: string | Placeholder | null,
+): OrderTerm => ({
   expr,
   descending,
   cursorValue,

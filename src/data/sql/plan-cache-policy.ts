@@ -1,7 +1,7 @@
 import {
   type Expansion,
   type Expr,
-  isNonNullLiteral,
+  isNonNullValue,
   isRowColumn,
   type OrderByTerm,
   type Plan,
@@ -110,7 +110,7 @@ interface ColumnComparison {
 function readColumnComparison(expr: Expr): ColumnComparison | undefined {
   if (expr.kind !== 'call' || !isComparisonOperator(expr.fn)) return undefined
   const [left, right] = expr.args
-  return isRowColumn(left) && isNonNullLiteral(right)
+  return isRowColumn(left) && isNonNullValue(right)
     ? { column: left.scalar.name, operator: expr.fn }
     : undefined
 }

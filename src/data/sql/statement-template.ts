@@ -1,4 +1,5 @@
-import { type PlaceholderValues, placeholderIndex } from '../../query/placeholder.js'
+import type { PlaceholderValues } from '../../query/placeholder.js'
+import { Placeholder } from '../../query/plan.js'
 import type { PlanCacheMode, Statement } from './statement.js'
 
 /** A statement with placeholders, shared by requests that differ only in their values. */
@@ -18,16 +19,15 @@ export function toStatementTemplate(
   { text, values }: Statement,
   planCacheMode: PlanCacheMode,
 ): StatementTemplate {
-  const slots = values.flatMap((value, valueIndex): readonly ParameterSlot[] => {
-    const parameterIndex = placeholderIndex(value)
-    return parameterIndex === undefined ? [] : [{ valueIndex, parameterIndex }]
-  })
+  const slots = values.flatMap((value, valueIndex): readonly ParameterSlot[] =>
+    value instanceof Placeholder ? [{ valueIndex, parameterIndex: value.index }] : [],
+  )
   return { text, values, planCacheMode, slots }
 }
 
 /**
  * Returns the statement with the values of a request.
- *   values `['Vail', placeholder(0)]` with `['L1']` → `['Vail', 'L1']`
+ *   values `['Vail', new Placeholder(0)]` with `['L1']` → `['Vail', 'L1']`
  */
 export function bindParameters(template: StatementTemplate, parameters: PlaceholderValues): Statement {
   if (template.slots.length === 0) return template

@@ -6,8 +6,7 @@ import type { WritePlan } from '../../domain/write-plan.js'
 import { parameterIndex } from '../../domain/write-shape.js'
 import { getEntity, getScalar, type Scalar } from '../../model/model.js'
 import { getOrCreate, memoize } from '../../query/memoize.js'
-import { placeholder } from '../../query/placeholder.js'
-import { isTrue, type Plan, rowSource } from '../../query/plan.js'
+import { isTrue, Placeholder, type Plan, rowSource } from '../../query/plan.js'
 import type { Representation } from '../../query/representation.js'
 import { toDecimalText, toTimestampText } from './casts.js'
 import { pgType, quoteIdentifier, toColumn } from './columns.js'
@@ -94,7 +93,9 @@ export function toInsertStatement(
     representation,
     () => {
       const names = join(fields.map(({ name }) => quoteIdentifier(name)))
-      const list = join(fields.map((field, i) => toTypedParameter(field, placeholder(parameters.length + i))))
+      const list = join(
+        fields.map((field, i) => toTypedParameter(field, new Placeholder(parameters.length + i))),
+      )
       return sql`insert into "Property" as r0 (${names}) select ${list} where ${toCondition(plan.condition)} returning ${toReturningList(representation)}`
     },
     [...parameters, ...fields.map(({ name }) => values[name])],
@@ -130,7 +131,7 @@ const templatesOf = memoize(function templatesOf(
  * Renders the conditions of a write. `condition` is a literal for a write that may do everything.
  */
 const toWhere = ({ condition }: WritePlan): Sql =>
-  sql`r0."ListingKey" = ${placeholder(parameterIndex('key'))}${isTrue(condition) ? empty : sql` and ${toCondition(condition)}`}`
+  sql`r0."ListingKey" = ${new Placeholder(parameterIndex('key'))}${isTrue(condition) ? empty : sql` and ${toCondition(condition)}`}`
 
 /**
  * Renders the SET list: values of the body, and derived fields.
@@ -143,7 +144,7 @@ function toAssignmentList({ shape, assignments }: WritePlan): Sql {
     fields.map(name => {
       const field = getScalar(PROPERTY, name)
       const written = shape.fields.has(name)
-        ? toTypedParameter(field, placeholder(parameterIndex(name)))
+        ? toTypedParameter(field, new Placeholder(parameterIndex(name)))
         : undefined
       const derived = assignments.filter(a => a.field === field)
       return sql`${quoteIdentifier(name)} = ${toNewValue(field, written, derived)}`
@@ -190,7 +191,7 @@ const toFieldsInModelOrder = (values: Values): readonly Scalar[] =>
     .sort((a, b) => fieldIndexOf(a) - fieldIndexOf(b))
     .map(name => getScalar(PROPERTY, name))
 
-function toTypedParameter({ type, collection }: Scalar, value: Values[string] | undefined): Sql {
+function toTypedParameter({ type, collection }: Scalar, value: Values[string] | Placeholder): Sql {
   return sql`${value}::${raw(collection ? `${pgType(type)}[]` : pgType(type))}`
 }
 
@@ -209,7 +210,7 @@ const RULE_COLUMNS: readonly Sql[] = RULE_FIELDS.map(field => {
   return sql`${text} as ${quoteIdentifier(field.name)}`
 })
 
-const KEYS = sql`${placeholder(1)}::text[]`
+const KEYS = sql`${new Placeholder(1)}::text[]`
 const toReferenceColumns = (keys: Sql): readonly Sql[] => [
   sql`(select json_object_agg("MemberKey", "OfficeKey") from "Member" where "MemberKey" = any(${keys})) as "members"`,
   sql`array(select "OfficeKey" from "Office" where "OfficeKey" = any(${KEYS})) as "offices"`,
@@ -221,7 +222,7 @@ const toFactsTemplate = (lock: Sql): StatementTemplate =>
       ...RULE_COLUMNS,
       sql`r0."RecordVersion"::text as "RecordVersion"`,
       ...toReferenceColumns(sql`${KEYS} || r0."ListAgentKey"`),
-    ])} from ${TABLE} where r0."ListingKey" = ${placeholder(0)}${lock}`,
+    ])} from ${TABLE} where r0."ListingKey" = ${new Placeholder(0)}${lock}`,
     'generic',
   )
 

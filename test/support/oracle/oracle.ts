@@ -80,6 +80,7 @@ export function evaluate(expr: Expr, rows: RowBindings, world: Dataset): OracleV
       return castValue(evaluate(expr.arg, rows, world), expr.arg.type, expr.type)
     case 'nullUnless':
       return evaluate(expr.when, rows, world) === true ? evaluate(expr.value, rows, world) : null
+    case 'parameter':
     case 'search':
     case 'result':
       throw new Error('not asked of the oracle')

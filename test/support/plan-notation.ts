@@ -2,7 +2,6 @@ import type { WritePlan } from '../../src/domain/write-plan.js'
 import { parameterIndex } from '../../src/domain/write-shape.js'
 import { getEntity } from '../../src/model/model.js'
 import type { Ast, Query } from '../../src/query/ast.js'
-import { placeholderIndex } from '../../src/query/placeholder.js'
 import type { ColumnSource, Expansion, Expr, OrderByTerm, Plan, SelectItem } from '../../src/query/plan.js'
 
 // Queries and plans in a short notation for docs/architecture.md: names for objects of the model, no positions.
@@ -58,17 +57,11 @@ const WRITE_PARAMETERS: ReadonlyMap<number, string> = new Map(
   ['key', 'now', 'today', ...getEntity('Property').fields.keys()].map(name => [parameterIndex(name), name]),
 )
 
-function describeLiteral({ value, type }: Expr & { kind: 'literal' }): string {
-  const index = placeholderIndex(value)
-  return index === undefined
-    ? `${JSON.stringify(value)}: ${type}`
-    : `:${WRITE_PARAMETERS.get(index) ?? index}`
-}
-
 export function describeExpr(expr: Expr): string {
   if (expr.kind === 'column') return `${describeSource(expr.source)}.${expr.scalar.name}: ${expr.type}`
   if (expr.kind === 'call') return `${expr.fn}(${list(expr.args.map(describeExpr))})`
-  if (expr.kind === 'literal') return describeLiteral(expr)
+  if (expr.kind === 'literal') return `${JSON.stringify(expr.value)}: ${expr.type}`
+  if (expr.kind === 'parameter') return `:${WRITE_PARAMETERS.get(expr.index) ?? expr.index}`
   throw new Error(`The notation has no form for ${expr.kind}`)
 }
 

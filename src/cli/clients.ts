@@ -10,7 +10,10 @@ import { exitWithUsage, parseCommandLine, runCommand } from './command.js'
 
 // npm run clients: manages the clients of the service (docs/partners.md). A secret is printed once, when it is made.
 
-const USAGE = `usage: npm run clients -- add NAME [OPTIONS] | list | show CLIENT | change CLIENT [--name NAME] [OPTIONS] | rotate CLIENT [--end] | disable CLIENT | enable CLIENT | remove CLIENT; OPTIONS: ${CLIENT_OPTIONS_USAGE}`
+const USAGE = `usage: npm run clients -- add NAME [OPTIONS] | list | show CLIENT | change CLIENT [--name NAME] [OPTIONS] | rotate CLIENT [--end] | disable CLIENT | enable CLIENT | remove CLIENT
+
+CLIENT is the id or the name of a client. OPTIONS:
+  ${CLIENT_OPTIONS_USAGE.replaceAll('] [', ']\n  [')}`
 
 const OPTIONS = { ...CLIENT_OPTIONS, name: { type: 'string' }, end: { type: 'boolean' } } as const
 

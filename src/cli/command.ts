@@ -1,9 +1,11 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { messageOf } from '../errors/problem.js'
 
-/** Ends a command whose arguments are invalid. */
+/**
+ * Ends a command whose arguments are invalid. The first line of `usage` is the usage; `--help` also prints the rest.
+ */
 export function exitWithUsage(usage: string, reason: string): never {
-  process.stderr.write(`${reason}\n${usage}\n`)
+  process.stderr.write(`${reason}\n${usage.split('\n')[0]}\n`)
   process.exit(1)
 }
 

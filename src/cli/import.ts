@@ -17,8 +17,16 @@ import { startProgressBar } from './progress.js'
 
 // npm run import: loads a JSON file of entity sets.
 
-const USAGE =
-  'usage: npm run import -- FILE.json [--encoding windows-1252] [--dry-run] [--skip-faults] [--strict] [--max-faults N]'
+const USAGE = `usage: npm run import -- FILE.json [--encoding windows-1252] [--dry-run] [--skip-faults] [--strict] [--max-faults N]
+
+Loads a JSON object of entity sets, such as {"Property":[...],"Member":[...]}. The whole file is checked before
+anything is written. A record replaces the one with the same key; an equal record changes nothing.
+
+  --dry-run         only checks the file
+  --skip-faults     imports the records without faults and lists the others
+  --strict          treats warnings as faults
+  --max-faults N    prints at most N faults (default 100) and counts the others
+  --encoding NAME   utf-8 (default) or windows-1252`
 
 interface ImportArguments {
   readonly path: string

@@ -5,7 +5,10 @@ import { parseCommandLine, printWarning, runCommand } from './command.js'
 
 // npm run migrate: migrates the database and prints the applied migrations.
 
-const USAGE = 'usage: npm run migrate'
+const USAGE = `usage: npm run migrate
+
+Applies the migrations that the database does not have, and prints their names. The service, import and seed do
+this at their start.`
 
 async function main(): Promise<void> {
   parseCommandLine(USAGE, {})

@@ -5,7 +5,10 @@ import { parseCommandLine, runCommand } from './command.js'
 
 // npm run prune: drops old events of the change log and prints their number.
 
-const USAGE = 'usage: npm run prune (drops events older than LOG_KEEP_DAYS)'
+const USAGE = `usage: npm run prune
+
+Drops events of the change log that are older than LOG_KEEP_DAYS and that no reader needs: those before the last
+event of their record, and those of deleted records. Clients whose position is older get 410 and copy again.`
 const DAY_MS = 86_400_000
 
 async function main(): Promise<void> {

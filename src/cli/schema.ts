@@ -10,9 +10,16 @@ import { renderSchemaFiles, withSettingsTable } from './contract.js'
 const SCHEMA_FOLDER = new URL('../../schema/', import.meta.url)
 const README = new URL('../../README.md', import.meta.url)
 
-const { values } = parseCommandLine('usage: npm run schema [-- --document]', {
-  options: { document: { type: 'boolean' } },
-})
+const { values } = parseCommandLine(
+  `usage: npm run schema [-- --document]
+
+Writes schema/ and the table of settings in README.md from the code.
+
+  --document   prints the SQL of the stored JSON of listings instead, for the migration of a new field`,
+  {
+    options: { document: { type: 'boolean' } },
+  },
+)
 if (values.document) process.stdout.write(renderDocumentSql())
 else writeSchemaFiles()
 

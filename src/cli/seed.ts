@@ -9,7 +9,10 @@ import { startProgressBar } from './progress.js'
 // npm run seed: adds listings of the sample market, with their offices, members, media, rooms and open
 // houses.
 
-const USAGE = 'usage: npm run seed -- --listings N'
+const USAGE = `usage: npm run seed -- --listings N
+
+Adds N listings of the sample market, with their offices, members, media, rooms and open houses. If it is
+interrupted, the next call continues after the last listing.`
 
 const MAX_LISTINGS = 10_000_000
 

@@ -12,7 +12,12 @@ import { exitWithUsage, parseCommandLine, runCommand } from './command.js'
 // access to the port can read every record. Without --write its transactions are read-only. This prevents
 // mistakes but is no protection, since a statement can make a transaction writable.
 
-const USAGE = 'usage: npm run studio [-- --port N] [-- --write]'
+const USAGE = `usage: npm run studio [-- --port N] [-- --write]
+
+Runs Prisma Studio on 127.0.0.1, read-only.
+
+  --port N   the port; default 5555
+  --write    allows changes`
 
 const DEFAULT_PORT = 5555
 const PRISMA_PACKAGE = dirname(createRequire(import.meta.url).resolve('prisma/package.json'))

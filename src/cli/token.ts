@@ -6,7 +6,15 @@ import { exitWithUsage, parseCommandLine, printWarning, runCommand } from './com
 // npm run -s token: prints a token, and nothing else, on standard output. A key that is not in the database
 // causes a warning on standard error.
 
-const USAGE = `usage: npm run -s token -- [--scope "${SCOPES.slice(0, 2).join(' ')}"] [--member KEY] [--office KEY] [--class ${AUDIENCES.join('|')}] [--expires 8h]`
+const USAGE = `usage: npm run -s token -- [--scope "${SCOPES.slice(0, 2).join(' ')}"] [--member KEY] [--office KEY] [--class ${AUDIENCES.join('|')}] [--expires 8h]
+
+Prints a token, signed with JWT_SECRET or with the secret in DATA_DIR, and nothing else.
+
+  --scope "A B"    ${SCOPES.join(', ')}; default listings:read
+  --class NAME     the audience: ${AUDIENCES.join(', ')}; default public
+  --member KEY     the member that the token acts for
+  --office KEY     the office that the token acts for
+  --expires TIME   time until it expires, such as 30m, 8h or 7d; default 1h`
 
 const OPTIONS = {
   scope: { type: 'string', default: 'listings:read' },

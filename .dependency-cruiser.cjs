@@ -18,6 +18,7 @@ const LAYERS = {
   odata: ['errors', 'model', 'query', 'language', 'domain', 'service', 'http', 'config'],
   graphql: ['errors', 'model', 'query', 'language', 'domain', 'service', 'http', 'config'],
   process: [],
+  replicate: [],
   cli: [
     'errors',
     'model',
@@ -31,6 +32,7 @@ const LAYERS = {
     'graphql',
     'config',
     'process',
+    'replicate',
   ],
   app: [
     'errors',
@@ -152,8 +154,9 @@ module.exports = {
     {
       name: 'database-in-data',
       severity: 'error',
-      comment: 'Only data imports Prisma, pg and PGlite. The studio command starts the program of Prisma.',
-      from: { path: '^src/', pathNot: '^src/data/' },
+      comment:
+        'Only data imports Prisma, pg and PGlite, and the replication client pg. The studio command starts the program of Prisma.',
+      from: { path: '^src/', pathNot: '^src/(data/|replicate/targets/postgres)' },
       to: {
         path: 'node_modules/(@prisma|prisma|pg|pg-[a-z]+|pglite-prisma-adapter|@electric-sql)/',
         dependencyTypesNot: ['type-only'],

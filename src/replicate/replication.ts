@@ -1,0 +1,79 @@
+import type { HttpSource } from './http-source.js'
+import type { SourceSet } from './source-model.js'
+import type { ReplicaMark, ReplicaState } from './state.js'
+import type { ReplicaTarget } from './target.js'
+
+/** Wishes of the person who runs the client. */
+export interface ReplicationOptions {
+  /** Ends when the copy is up to date. */
+  readonly once: boolean
+  readonly recopy: boolean
+  readonly acceptChange: boolean
+  readonly allowDeletions: boolean
+  readonly intervalMs: number
+  readonly sweepIntervalMs: number
+}
+
+/** Shows how far a step is. `total` is undefined if it is not known. */
+export type ProgressListener = (step: string, count: number, total: number | undefined) => void
+
+/** Everything that the steps of a replication share. `state` is what the target has stored. */
+export interface Replication {
+  readonly source: HttpSource
+  readonly target: ReplicaTarget
+  readonly sets: readonly SourceSet[]
+  readonly mark: ReplicaMark
+  readonly options: ReplicationOptions
+  readonly signal: AbortSignal
+  readonly log: (line: string) => void
+  readonly onProgress: ProgressListener
+  state: ReplicaState
+}
+
+/** Records of one write. */
+export const BATCH_RECORDS = 500
+/** Longest list of keys in a URL, in bytes. */
+const MAX_LIST_BYTES = 3000
+const MAX_LIST_KEYS = 100
+
+export const literalOf = (text: string): string => `'${text.replaceAll("'", "''")}'`
+
+/** Returns the query of a set with the filter of the mark and other conditions. */
+export function queryOf(
+  { mark }: Pick<Replication, 'mark'>,
+  set: SourceSet,
+  conditions: readonly string[],
+  more: readonly string[] = [],
+): string {
+  const own = mark.filters[set.name]
+  const terms = [...(own === undefined ? [] : [`(${own})`]), ...conditions]
+  const filter = terms.length === 0 ? [] : [`$filter=${encodeURIComponent(terms.join(' and '))}`]
+  const options = [...filter, ...more].join('&')
+  return options === '' ? set.name : `${set.name}?${options}`
+}
+
+/** Splits keys into lists that a URL can hold. */
+export function toKeyLists(keys: readonly string[]): readonly (readonly string[])[] {
+  const lists: string[][] = []
+  let bytes = Number.POSITIVE_INFINITY
+  for (const key of keys) {
+    const length = encodeURIComponent(literalOf(key)).length + 3
+    const last = lists.at(-1)
+    if (!last || last.length >= MAX_LIST_KEYS || bytes + length > MAX_LIST_BYTES) {
+      lists.push([key])
+      bytes = length
+    } else {
+      last.push(key)
+      bytes += length
+    }
+  }
+  return lists
+}
+
+/** Returns the key of a record in JSON. */
+export function keyOfLine(line: string, set: SourceSet): string {
+  const record: unknown = JSON.parse(line)
+  return typeof record === 'object' && record && set.key in record
+    ? String((record as Readonly<Record<string, unknown>>)[set.key]) // just seen
+    : ''
+}

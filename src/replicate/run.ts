@@ -1,0 +1,145 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { beginCopy, copyByExport, finishCopy } from './copy.js'
+import { failFlag, failSource, failTarget, PositionGoneError } from './failure.js'
+import { followLog } from './follow-log.js'
+import { followTime, hasTime, sweepKeys } from './follow-time.js'
+import type { Replication } from './replication.js'
+import type { SourceSet } from './source-model.js'
+import { LAYOUT, type ReplicaState } from './state.js'
+import { verify } from './verify.js'
+
+/** Steps after the copy is up to date. */
+export interface VerifyOptions {
+  readonly verify: boolean
+  readonly repair: boolean
+}
+
+const hasField = (sets: readonly SourceSet[], set: string, field: string): boolean =>
+  sets.some(({ name, fields }) => name === set && fields.some(({ name: f }) => f === field))
+
+/** The change log is used where the source has one with positions in the records, as this service has. */
+export const methodOf = (sets: readonly SourceSet[], copied: readonly SourceSet[]): ReplicaState['method'] =>
+  hasField(sets, 'EntityEvent', 'EntityEventSequence') &&
+  copied.every(({ name }) => hasField(sets, name, 'LastEventSequence'))
+    ? 'log'
+    : 'time'
+
+/** Copies, follows and verifies until the work is done or the signal ends it. */
+export async function runReplication(
+  replication: Replication,
+  stored: ReplicaState | undefined,
+  steps: VerifyOptions,
+): Promise<void> {
+  await prepare(replication, stored)
+  for (let isFirst = true; ; isFirst = false) {
+    const count = await catchUp(replication)
+    if (isFirst)
+      replication.log(
+        `Up to date${replication.state.method === 'log' ? ` at event ${replication.state.position}` : ''}.`,
+      )
+    else if (count > 0) replication.log(`${count} changes`)
+    if (isFirst && steps.verify) await runVerify(replication, steps)
+    if (replication.options.once) return
+    await wait(replication.options.intervalMs, undefined, { signal: replication.signal })
+  }
+}
+
+async function runVerify(replication: Replication, { repair }: VerifyOptions): Promise<void> {
+  if (replication.state.method === 'time')
+    failSource('--verify needs LastEventSequence, which this source does not have.')
+  await verify(replication, repair)
+}
+
+/** Decides what happens to the records that are there. */
+async function prepare(replication: Replication, stored: ReplicaState | undefined): Promise<void> {
+  const { target, sets, mark, options, log, state } = replication
+  if (!stored) {
+    log('The target is empty: making the first copy.')
+    return beginCopy(replication, state)
+  }
+  if (stored.layout !== LAYOUT)
+    failTarget(
+      `the copy has the layout ${stored.layout}; this client writes ${LAYOUT}. Choose another target.`,
+    )
+  await target.resume(sets, stored)
+  replication.state = stored
+  const changed = changesOfMark(stored.mark, mark)
+  if (changed !== undefined && !options.acceptChange)
+    failFlag(
+      `The target holds a copy with ${changed}. With --accept-change it becomes a copy of the new one.`,
+    )
+  const next = { ...stored, mark, model: state.model, method: state.method }
+  if (changed !== undefined || options.recopy) {
+    log(`Making a new copy beside the old one: ${changed ?? '--recopy'}.`)
+    return beginCopy(replication, next)
+  }
+  const reason = changesOfModel(stored.model, state.model)
+  if (reason !== undefined || stored.method !== state.method) {
+    log(
+      `The model of the source has changed (${reason ?? 'another method'}): making a new copy beside the old one.`,
+    )
+    return beginCopy(replication, next)
+  }
+}
+
+function changesOfMark(a: ReplicaState['mark'], b: ReplicaState['mark']): string | undefined {
+  if (a.source !== b.source) return `another source (${a.source})`
+  if (a.rights !== b.rights) return 'other rights of the token'
+  if (JSON.stringify(a.filters) !== JSON.stringify(b.filters)) return 'other filters'
+  return JSON.stringify(a.sets) === JSON.stringify(b.sets) ? undefined : `other sets (${a.sets.join(', ')})`
+}
+
+/** Returns new and lost fields. A type that has changed is refused: the columns would not fit. */
+function changesOfModel(a: ReplicaState['model'], b: ReplicaState['model']): string | undefined {
+  const notes: string[] = []
+  for (const set of Object.keys(b)) {
+    const [old, now] = [a[set] ?? {}, b[set] ?? {}]
+    const other = Object.keys(now).filter(field => old[field] !== undefined && old[field] !== now[field])
+    if (other.length > 0)
+      failTarget(
+        `the types of ${other.map(field => `${set}.${field} (${old[field]}, now ${now[field]})`).join(', ')} have changed. Choose another target.`,
+      )
+    notes.push(
+      ...Object.keys(now)
+        .filter(field => old[field] === undefined)
+        .map(field => `new field ${set}.${field}`),
+    )
+    notes.push(
+      ...Object.keys(old)
+        .filter(field => now[field] === undefined)
+        .map(field => `lost field ${set}.${field}`),
+    )
+  }
+  return notes.length === 0 ? undefined : notes.join(', ')
+}
+
+/** Brings the copy up to date. Returns the number of changes. */
+async function catchUp(replication: Replication): Promise<number> {
+  if (replication.state.method === 'time') return catchUpByTime(replication)
+  try {
+    if (replication.state.phase === 'copy') await copyByExport(replication)
+    return await followLog(replication)
+  } catch (error) {
+    if (!(error instanceof PositionGoneError)) throw error
+    replication.log(
+      `The log of the source no longer has what follows event ${replication.state.position}: making a new copy beside the old one.`,
+    )
+    await beginCopy(replication, replication.state)
+    return catchUp(replication)
+  }
+}
+
+async function catchUpByTime(replication: Replication): Promise<number> {
+  const { sets, options, log } = replication
+  const without = sets.filter(set => !hasTime(set)).map(({ name }) => name)
+  if (without.length > 0)
+    failSource(`${without.join(', ')} have no ModificationTimestamp. Leave them out with --sets.`)
+  const count = await followTime(replication)
+  if (replication.state.phase === 'copy') await finishCopy(replication)
+  const { sweptAt } = replication.state
+  const isDue = sweptAt === undefined || Date.now() - Date.parse(sweptAt) >= options.sweepIntervalMs
+  if (!isDue && !options.once) return count
+  const removed = await sweepKeys(replication)
+  log(`Sweep of all keys: ${removed} records removed. Deletions are found by sweeps only.`)
+  return count + removed
+}

@@ -1,0 +1,66 @@
+import type { SourceSet } from './source-model.js'
+
+/** Version of the layout of targets. */
+export const LAYOUT = 1
+
+/** The records that a target holds: of which source, with which rights and filters. */
+export interface ReplicaMark {
+  readonly source: string
+  readonly rights: string
+  readonly filters: Readonly<Record<string, string>>
+  readonly sets: readonly string[]
+}
+
+/** `log` follows EntityEvent, `time` polls ModificationTimestamp. */
+export type FollowMethod = 'log' | 'time'
+
+/** Position of a first copy in a set. */
+export interface CopyProgress {
+  readonly lastKey: string | undefined
+  readonly isDone: boolean
+}
+
+/** Last record that was read in the order of time and key. */
+export interface TimePosition {
+  readonly time: string
+  readonly key: string
+}
+
+/** Everything that a client needs to continue. It is stored in one transaction with the records. */
+export interface ReplicaState {
+  readonly layout: number
+  readonly mark: ReplicaMark
+  readonly method: FollowMethod
+  /** Types of the fields, by set. */
+  readonly model: Readonly<Record<string, Readonly<Record<string, string>>>>
+  readonly generation: number
+  readonly phase: 'copy' | 'follow'
+  /** Number of the last event that was applied. */
+  readonly position: string
+  readonly copied: Readonly<Record<string, CopyProgress>>
+  readonly times: Readonly<Record<string, TimePosition>>
+  readonly sweptAt: string | undefined
+}
+
+export const typesOf = (sets: readonly SourceSet[]): ReplicaState['model'] =>
+  Object.fromEntries(
+    sets.map(({ name, fields }) => [name, Object.fromEntries(fields.map(field => [field.name, field.type]))]),
+  )
+
+/** Returns the state of a target that holds nothing. */
+export const createState = (
+  mark: ReplicaMark,
+  method: FollowMethod,
+  model: ReplicaState['model'],
+): ReplicaState => ({
+  layout: LAYOUT,
+  mark,
+  method,
+  model,
+  generation: 0,
+  phase: 'copy',
+  position: '0',
+  copied: {},
+  times: {},
+  sweptAt: undefined,
+})

@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { connect, createServer, type Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { REPLICATION_EXIT, ReplicationError } from '../failure.js'
+
+/** Asks who listens on a socket. Returns undefined if nobody does. */
+const askHolder = (path: string): Promise<string | undefined> =>
+  new Promise(resolve => {
+    let text = ''
+    const socket = connect(path)
+    socket.setEncoding('utf8').on('data', data => {
+      text += String(data)
+    })
+    socket.once('error', () => resolve(undefined))
+    socket.once('close', () => resolve(text || undefined))
+  })
+
+const listen = (path: string): Promise<Server | undefined> =>
+  new Promise(resolve => {
+    const server = createServer(socket => socket.end(String(process.pid)))
+    server.once('error', () => resolve(undefined))
+    server.listen(path, () => resolve(server.unref()))
+  })
+
+/**
+ * Locks a folder for this process with a socket, which nobody answers once the process has ended, also by kill -9.
+ * @throws ReplicationError if another process has it
+ */
+export async function lockFolder(folder: string): Promise<() => void> {
+  const name = createHash('sha256').update(folder).digest('hex').slice(0, 16)
+  const path =
+    process.platform === 'win32' ? `\\\\.\\pipe\\replica-${name}` : join(tmpdir(), `replica-${name}.sock`)
+  const server = (await listen(path)) ?? (await takeOver(path))
+  // Two processes may have found the same dead socket.
+  const holder = await askHolder(path)
+  if (server && holder === String(process.pid)) return () => server.close()
+  throw new ReplicationError(
+    `Target: another client writes to this folder: process ${holder ?? 'unknown'}.`,
+    REPLICATION_EXIT.targetBusy,
+  )
+}
+
+/** Removes a socket that nobody answers. */
+async function takeOver(path: string): Promise<Server | undefined> {
+  if ((await askHolder(path)) !== undefined) return undefined
+  rmSync(path, { force: true })
+  return listen(path)
+}

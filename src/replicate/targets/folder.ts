@@ -1,0 +1,237 @@
+import { once } from 'node:events'
+import { createReadStream, createWriteStream, existsSync } from 'node:fs'
+import { type FileHandle, mkdir, open, readdir, readFile, realpath, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { finished } from 'node:stream/promises'
+import { failTarget } from '../failure.js'
+import type { SourceSet } from '../source-model.js'
+import type { ReplicaState } from '../state.js'
+import type { ReplicaTarget, SetChange } from '../target.js'
+import { lockFolder } from './folder-lock.js'
+
+const STATE_FILE = 'state.json'
+/** A file is rewritten when more of its lines are old than valid. */
+const MIN_OLD_LINES = 1000
+
+/** A file of lines, of which the first `bytes` count. */
+interface DataFile {
+  readonly name: string
+  readonly bytes: number
+}
+
+interface FolderState {
+  readonly state: ReplicaState
+  /** Files of the present copy, by set. */
+  readonly files: Readonly<Record<string, DataFile>>
+  /** Files of a copy that is being made. */
+  readonly next: Readonly<Record<string, DataFile>> | undefined
+}
+
+/** An open file, and the place of the valid line of each key. */
+class SetFile {
+  readonly places = new Map<string, { readonly at: number; readonly length: number }>()
+  lines = 0
+
+  private constructor(
+    readonly name: string,
+    readonly handle: FileHandle,
+    public bytes: number,
+  ) {}
+
+  /** Opens a file and drops what follows the bytes that count. */
+  static async open(folder: string, { name, bytes }: DataFile, key: string): Promise<SetFile> {
+    const path = join(folder, name)
+    const handle = await open(path, existsSync(path) ? 'r+' : 'w+')
+    if ((await handle.stat()).size < bytes)
+      failTarget(`${path} is shorter than ${STATE_FILE} says. Delete the folder for a new copy.`)
+    await handle.truncate(bytes)
+    const file = new SetFile(name, handle, 0)
+    const input = createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY })
+    for await (const line of input) if (line !== '') file.#index(line, key)
+    return file
+  }
+
+  #index(line: string, key: string): void {
+    const record = JSON.parse(line) as Readonly<Record<string, unknown>> // a line of ours
+    const length = Buffer.byteLength(line)
+    const removed = record['@removed']
+    if (removed !== undefined) this.places.delete(String(removed))
+    else this.places.set(String(record[key]), { at: this.bytes, length })
+    this.bytes += length + 1
+    this.lines++
+  }
+
+  /** Appends lines and forces them to the disk. They count when the state says so. */
+  async append(lines: readonly string[], key: string): Promise<void> {
+    if (lines.length === 0) return
+    await this.handle.write(`${lines.join('\n')}\n`, this.bytes)
+    await this.handle.datasync()
+    for (const line of lines) this.#index(line, key)
+  }
+
+  get file(): DataFile {
+    return { name: this.name, bytes: this.bytes }
+  }
+}
+
+/**
+ * A copy in a folder: for each set a file of JSON lines. In the order of the lines the last one of a key counts, and
+ * `{"@removed":"K"}` removes it. `state.json` names the files and is replaced by a rename.
+ */
+export class FolderTarget implements ReplicaTarget {
+  #state: FolderState | undefined
+  #files = new Map<string, SetFile>()
+  #next: Map<string, SetFile> | undefined
+  readonly #keys = new Map<string, string>()
+
+  private constructor(
+    private readonly folder: string,
+    private readonly unlock: () => void,
+  ) {}
+
+  static async open(path: string): Promise<FolderTarget> {
+    try {
+      await mkdir(path, { recursive: true })
+    } catch (error) {
+      failTarget(`the folder cannot be created: ${error instanceof Error ? error.message : String(error)}`)
+    }
+    const folder = await realpath(path)
+    return new FolderTarget(folder, await lockFolder(folder))
+  }
+
+  async readState(): Promise<ReplicaState | undefined> {
+    const names = await readdir(this.folder)
+    if (names.length === 0) return undefined
+    if (!names.includes(STATE_FILE))
+      failTarget(`the folder holds other files: ${names.slice(0, 5).join(', ')}.`)
+    this.#state = JSON.parse(await readFile(join(this.folder, STATE_FILE), 'utf8')) as FolderState // written below
+    return this.#state.state
+  }
+
+  async #openFiles(sets: readonly SourceSet[], files: FolderState['files']): Promise<Map<string, SetFile>> {
+    const opened = new Map<string, SetFile>()
+    for (const set of sets) {
+      this.#keys.set(set.name, set.key)
+      const file = files[set.name]
+      if (file) opened.set(set.name, await SetFile.open(this.folder, file, set.key))
+    }
+    return opened
+  }
+
+  async resume(sets: readonly SourceSet[]): Promise<void> {
+    this.#files = await this.#openFiles(sets, this.#state?.files ?? {})
+    this.#next = this.#state?.next && (await this.#openFiles(sets, this.#state.next))
+    await this.#removeOthers()
+  }
+
+  async beginCopy(sets: readonly SourceSet[], state: ReplicaState): Promise<void> {
+    await closeFiles(this.#next)
+    const next = Object.fromEntries(
+      sets.map(({ name }) => [name, { name: `${name}.${state.generation}.0.ndjson`, bytes: 0 }]),
+    )
+    this.#next = await this.#openFiles(sets, next)
+    await this.#store(state)
+    await this.#removeOthers()
+  }
+
+  /** Removes files that no state names: those of a copy or a rewrite that was broken off. */
+  async #removeOthers(): Promise<void> {
+    const known = [...this.#files.values(), ...(this.#next?.values() ?? [])].map(({ name }) => name)
+    for (const name of await readdir(this.folder))
+      if (name.endsWith('.ndjson') && !known.includes(name)) await rm(join(this.folder, name))
+  }
+
+  /** Replaces the state: a new file, forced to the disk, and a rename. */
+  async #store(state: ReplicaState): Promise<void> {
+    const toRecord = (files: Map<string, SetFile>) =>
+      Object.fromEntries([...files].map(([set, { file }]) => [set, file]))
+    this.#state = { state, files: toRecord(this.#files), next: this.#next && toRecord(this.#next) }
+    const path = join(this.folder, STATE_FILE)
+    const handle = await open(`${path}.new`, 'w')
+    await handle.writeFile(JSON.stringify(this.#state))
+    await handle.datasync()
+    await handle.close()
+    await rename(`${path}.new`, path)
+  }
+
+  async write(changes: readonly SetChange[], state: ReplicaState): Promise<void> {
+    for (const { set, lines, removed } of changes) {
+      const file = (this.#next ?? this.#files).get(set.name)
+      const gone = removed
+        .filter(key => file?.places.has(key))
+        .map(key => JSON.stringify({ '@removed': key }))
+      await file?.append([...gone, ...lines], set.key)
+    }
+    await this.#store(state)
+  }
+
+  async count(set: SourceSet): Promise<{ total: number; stale: number }> {
+    const [old, next] = [this.#files.get(set.name)?.places, this.#next?.get(set.name)?.places]
+    if (!next) return { total: old?.size ?? 0, stale: 0 }
+    const stale = [...(old?.keys() ?? [])].filter(key => !next.has(key)).length
+    return { total: next.size + stale, stale }
+  }
+
+  async finishCopy(_sets: readonly SourceSet[], state: ReplicaState): Promise<void> {
+    const old = this.#files
+    this.#files = this.#next ?? old
+    this.#next = undefined
+    await this.#store(state)
+    if (old !== this.#files) await closeFiles(old)
+    await this.#removeOthers()
+  }
+
+  async readKeys(set: SourceSet, field: string | undefined): Promise<ReadonlyMap<string, string | null>> {
+    const file = this.#files.get(set.name)
+    const keys = new Map<string, string | null>()
+    if (!file) return keys
+    for await (const line of this.#readLines(file)) {
+      const record = JSON.parse(line) as Readonly<Record<string, unknown>> // a record of the source
+      const value = field === undefined ? null : record[field]
+      keys.set(String(record[set.key]), value === null || value === undefined ? null : String(value))
+    }
+    return keys
+  }
+
+  /** Reads the valid lines, in the order of the file. */
+  async *#readLines(file: SetFile): AsyncGenerator<string> {
+    for (const { at, length } of file.places.values()) {
+      const { buffer } = await file.handle.read(Buffer.alloc(length), 0, length, at)
+      yield buffer.toString('utf8')
+    }
+  }
+
+  /** Rewrites files with many old lines, so that each key has one line. */
+  async settle(state: ReplicaState): Promise<void> {
+    for (const [set, file] of this.#files) {
+      const old = file.lines - file.places.size
+      if (old > Math.max(MIN_OLD_LINES, file.places.size)) await this.#rewrite(set, file, state)
+    }
+  }
+
+  async #rewrite(set: string, file: SetFile, state: ReplicaState): Promise<void> {
+    const key = this.#keys.get(set) ?? ''
+    const [, generation, number] = /\.(\d+)\.(\d+)\.ndjson$/.exec(file.name) ?? []
+    const name = `${set}.${generation}.${Number(number) + 1}.ndjson`
+    const output = createWriteStream(join(this.folder, name), { flush: true })
+    for await (const line of this.#readLines(file))
+      if (!output.write(`${line}\n`)) await once(output, 'drain')
+    output.end()
+    await finished(output)
+    this.#files.set(set, await SetFile.open(this.folder, { name, bytes: output.bytesWritten }, key))
+    await this.#store(state)
+    await file.handle.close()
+    await rm(join(this.folder, file.name))
+  }
+
+  async close(): Promise<void> {
+    await closeFiles(this.#files)
+    await closeFiles(this.#next)
+    this.unlock()
+  }
+}
+
+async function closeFiles(files: ReadonlyMap<string, SetFile> | undefined): Promise<void> {
+  for (const { handle } of files?.values() ?? []) await handle.close()
+}

@@ -1,0 +1,213 @@
+import { Client } from 'pg'
+import { failTarget, REPLICATION_EXIT, ReplicationError } from '../failure.js'
+import type { SourceField, SourceSet } from '../source-model.js'
+import type { ReplicaState } from '../state.js'
+import type { ReplicaTarget, SetChange } from '../target.js'
+
+const STATE_TABLE = '_replication'
+const GENERATION = '_generation'
+/** First key of the advisory lock. The second one is the schema. */
+const LOCK_SPACE = 7_235_113
+
+const COLUMN_TYPES: Readonly<Record<string, string>> = {
+  'Edm.String': 'text collate "C"',
+  'Edm.Boolean': 'boolean',
+  'Edm.Int16': 'integer',
+  'Edm.Int32': 'integer',
+  'Edm.Int64': 'bigint',
+  'Edm.Decimal': 'numeric',
+  'Edm.Double': 'double precision',
+  'Edm.DateTimeOffset': 'timestamp with time zone',
+  'Edm.Date': 'date',
+  'Edm.TimeOfDay': 'time',
+  'Collection(Edm.String)': 'text[]',
+}
+
+/** Points and complex values are stored as JSON. */
+const columnType = ({ type }: SourceField): string => COLUMN_TYPES[type] ?? 'jsonb'
+
+const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
+
+/** A copy in the tables of one schema of a PostgreSQL database. */
+export class PostgresTarget implements ReplicaTarget {
+  readonly #schema: string
+
+  private constructor(
+    private readonly client: Client,
+    schema: string,
+  ) {
+    this.#schema = quote(schema)
+  }
+
+  /** Connects and locks the schema for this client. The lock ends with the connection. */
+  static async open(url: string, schema: string): Promise<PostgresTarget> {
+    const client = new Client({ connectionString: url, application_name: 'listing-service replicate' })
+    client.on('error', () => undefined)
+    try {
+      await client.connect()
+    } catch (error) {
+      failTarget(`PostgreSQL cannot be reached: ${error instanceof Error ? error.message : String(error)}`)
+    }
+    const target = new PostgresTarget(client, schema)
+    try {
+      await target.#lock(schema)
+      await target.#refuseServiceDatabase()
+    } catch (error) {
+      await client.end()
+      throw error
+    }
+    return target
+  }
+
+  async #lock(schema: string): Promise<void> {
+    const { rows } = await this.client.query<{ held: boolean }>(
+      'select pg_try_advisory_lock($1, hashtext($2)) as held',
+      [LOCK_SPACE, schema],
+    )
+    if (rows[0]?.held) return
+    const holder = await this.client.query<{ pid: number; name: string; host: string | null }>(
+      `select pid, application_name as name, host(client_addr) as host from pg_locks join pg_stat_activity using (pid)
+       where locktype = 'advisory' and classid = $1 and granted`,
+      [LOCK_SPACE],
+    )
+    const [other] = holder.rows
+    throw new ReplicationError(
+      `Target: another client writes to this schema: session ${other?.pid} of ${other?.name}${other?.host ? ` at ${other.host}` : ''}.`,
+      REPLICATION_EXIT.targetBusy,
+    )
+  }
+
+  async #refuseServiceDatabase(): Promise<void> {
+    const { rows } = await this.client.query(
+      `select from pg_tables where schemaname = 'public' and tablename = 'ChangeLog'`,
+    )
+    if (rows.length > 0) failTarget('this is the database of a service. Use another database for the copy.')
+  }
+
+  async #transaction(work: () => Promise<void>): Promise<void> {
+    await this.client.query('begin')
+    try {
+      await work()
+      await this.client.query('commit')
+    } catch (error) {
+      await this.client.query('rollback').catch(() => undefined)
+      throw error
+    }
+  }
+
+  async readState(): Promise<ReplicaState | undefined> {
+    const tables = await this.client.query<{ name: string }>(
+      `select relname as name from pg_class where relnamespace = to_regnamespace($1) and relkind in ('r', 'v', 'm', 'p', 'f')`,
+      [this.#schema],
+    )
+    const names = tables.rows.map(({ name }) => name)
+    if (names.length === 0) return undefined
+    if (!names.includes(STATE_TABLE))
+      failTarget(
+        `the schema ${this.#schema} holds other tables: ${names.slice(0, 5).join(', ')}. Choose another one with --schema.`,
+      )
+    const { rows } = await this.client.query<{ state: ReplicaState }>(
+      `select state from ${this.#schema}."${STATE_TABLE}"`,
+    )
+    return rows[0]?.state
+  }
+
+  async beginCopy(sets: readonly SourceSet[], state: ReplicaState): Promise<void> {
+    await this.#transaction(async () => {
+      await this.client.query(`create schema if not exists ${this.#schema}`)
+      await this.client.query(
+        `create table if not exists ${this.#schema}."${STATE_TABLE}" (one boolean primary key default true check (one), state jsonb not null)`,
+      )
+      for (const set of sets) await this.#createTable(set)
+      await this.#writeState(state)
+    })
+  }
+
+  /** Adds columns of new fields. Columns of fields that no longer exist keep their values. */
+  async #createTable(set: SourceSet): Promise<void> {
+    const table = this.#tableOf(set)
+    await this.client.query(
+      `create table if not exists ${table} (${quote(set.key)} text collate "C" primary key, ${quote(GENERATION)} bigint not null)`,
+    )
+    const columns = set.fields
+      .filter(({ name }) => name !== set.key)
+      .map(field => `add column if not exists ${quote(field.name)} ${columnType(field)}`)
+    if (columns.length > 0) await this.client.query(`alter table ${table} ${columns.join(', ')}`)
+  }
+
+  async resume(): Promise<void> {
+    // The tables are those of the state.
+  }
+
+  #tableOf(set: SourceSet): string {
+    return `${this.#schema}.${quote(set.name)}`
+  }
+
+  async #writeState(state: ReplicaState): Promise<void> {
+    await this.client.query(
+      `insert into ${this.#schema}."${STATE_TABLE}" (state) values ($1) on conflict (one) do update set state = excluded.state`,
+      [JSON.stringify(state)],
+    )
+  }
+
+  async write(changes: readonly SetChange[], state: ReplicaState): Promise<void> {
+    await this.#transaction(async () => {
+      for (const { set, lines, removed } of changes) {
+        if (removed.length > 0)
+          await this.client.query(
+            `delete from ${this.#tableOf(set)} where ${quote(set.key)} = any ($1::text[])`,
+            [removed],
+          )
+        if (lines.length > 0)
+          await this.client.query(this.#upsert(set), [`[${lines.join(',')}]`, state.generation])
+      }
+      await this.#writeState(state)
+    })
+  }
+
+  /** PostgreSQL reads the JSON of the source, so that numbers stay exact. */
+  #upsert(set: SourceSet): string {
+    const table = this.#tableOf(set)
+    const columns = set.fields.map(({ name }) => quote(name))
+    const updates = [...columns.filter(name => name !== quote(set.key)), quote(GENERATION)].map(
+      name => `${name} = excluded.${name}`,
+    )
+    return `insert into ${table} (${columns.join(', ')}, ${quote(GENERATION)})
+      select ${columns.join(', ')}, $2 from json_populate_recordset(null::${table}, $1::json)
+      on conflict (${quote(set.key)}) do update set ${updates.join(', ')}`
+  }
+
+  async count(set: SourceSet, generation: number): Promise<{ total: number; stale: number }> {
+    const { rows } = await this.client.query<{ total: number; stale: number }>(
+      `select count(*)::int as total, count(*) filter (where ${quote(GENERATION)} < $1)::int as stale from ${this.#tableOf(set)}`,
+      [generation],
+    )
+    return rows[0] ?? { total: 0, stale: 0 }
+  }
+
+  async finishCopy(sets: readonly SourceSet[], state: ReplicaState): Promise<void> {
+    await this.#transaction(async () => {
+      for (const set of sets)
+        await this.client.query(`delete from ${this.#tableOf(set)} where ${quote(GENERATION)} < $1`, [
+          state.generation,
+        ])
+      await this.#writeState(state)
+    })
+    for (const set of sets) await this.client.query(`analyze ${this.#tableOf(set)}`)
+  }
+
+  async readKeys(set: SourceSet, field: string | undefined): Promise<ReadonlyMap<string, string | null>> {
+    const { rows } = await this.client.query<{ key: string; value: string | null }>(
+      `select ${quote(set.key)} as key, ${field === undefined ? 'null' : `${quote(field)}::text`} as value from ${this.#tableOf(set)}`,
+    )
+    return new Map(rows.map(({ key, value }) => [key, value]))
+  }
+
+  async settle(): Promise<void> {
+    // Every change is already visible.
+  }
+
+  close(): Promise<void> {
+    return this.client.end()
+  }
+}

@@ -1,0 +1,75 @@
+import { REPLICATION_EXIT, ReplicationError } from './failure.js'
+import { fetchRecords, followLog } from './follow-log.js'
+import { queryOf, type Replication } from './replication.js'
+import type { SourceSet } from './source-model.js'
+
+const VERSION = 'LastEventSequence'
+const MAX_SHOWN = 20
+
+/** A record that differs from the source. */
+interface Difference {
+  readonly set: SourceSet
+  readonly key: string
+  readonly kind: 'missing' | 'not in the source' | 'another version'
+}
+
+/**
+ * Compares key and `LastEventSequence` of every record with the source. Differences that the log explains are lag,
+ * and are followed first. Values that were changed in the target under the same version are not found.
+ */
+export async function verify(replication: Replication, isRepairing: boolean): Promise<void> {
+  const differences = await findDifferences(replication)
+  for (const { set, key, kind } of differences.slice(0, MAX_SHOWN))
+    replication.log(`${set.name} ${key}: ${kind}`)
+  if (differences.length > MAX_SHOWN) replication.log(`and ${differences.length - MAX_SHOWN} more`)
+  if (differences.length === 0) {
+    replication.log('Verified: every record has the version of the source.')
+    return
+  }
+  if (!isRepairing)
+    throw new ReplicationError(
+      `${differences.length} records differ. --repair reads them again.`,
+      REPLICATION_EXIT.differences,
+    )
+  for (const set of replication.sets) {
+    const keys = differences.filter(difference => difference.set === set).map(({ key }) => key)
+    if (keys.length > 0)
+      await replication.target.write([await fetchRecords(replication, set, keys)], replication.state)
+  }
+  replication.log(`Repaired: ${differences.length} records.`)
+  await verify(replication, false)
+}
+
+async function findDifferences(replication: Replication): Promise<readonly Difference[]> {
+  await followLog(replication)
+  const candidates: Difference[] = []
+  for (const set of replication.sets) candidates.push(...(await compareSet(replication, set)))
+  if (candidates.length === 0) return []
+  // Records that changed meanwhile are compared again.
+  await followLog(replication)
+  const confirmed: Difference[] = []
+  for (const set of replication.sets) {
+    const keys = new Set(candidates.filter(candidate => candidate.set === set).map(({ key }) => key))
+    if (keys.size > 0)
+      confirmed.push(...(await compareSet(replication, set)).filter(({ key }) => keys.has(key)))
+  }
+  return confirmed
+}
+
+async function compareSet(replication: Replication, set: SourceSet): Promise<readonly Difference[]> {
+  const copied = new Map(await replication.target.readKeys(set, VERSION))
+  const differences: Difference[] = []
+  const target = queryOf(replication, set, [], [`$select=${set.key},${VERSION}`])
+  for (const line of await replication.source.readExport(target)) {
+    const record = JSON.parse(line) as Readonly<Record<string, unknown>> // a line of an export
+    const key = String(record[set.key])
+    const version = copied.get(key)
+    if (version === undefined) differences.push({ set, key, kind: 'missing' })
+    else if (version !== String(record[VERSION])) differences.push({ set, key, kind: 'another version' })
+    copied.delete(key)
+  }
+  return [
+    ...differences,
+    ...[...copied.keys()].map(key => ({ set, key, kind: 'not in the source' as const })),
+  ]
+}

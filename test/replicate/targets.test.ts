@@ -1,0 +1,230 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { Client } from 'pg'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { pruneLog } from '../../src/data/changes/prune.js'
+import { DATABASE_KINDS } from '../support/database.js'
+import { executeOnServer } from '../support/process.js'
+import { startTestService } from '../support/test-service.js'
+import { replicateOnce, startReplicate } from './client-process.js'
+import { compareCopy, queryDuckDB, readFolder } from './copies.js'
+
+const LISTINGS = 40
+const OWNERS = { ListAgentKey: 'M1', ListOfficeKey: 'O1' }
+const numbers = Array.from({ length: LISTINGS }, (_, n) => n + 1)
+const keyOf = (n: number) => `L${String(n).padStart(3, '0')}`
+
+/** Kinds of targets. PostgreSQL is there if its programs are on the machine. */
+const TARGETS = ['folder', 'DuckDB', ...(DATABASE_KINDS.includes('server') ? ['PostgreSQL'] : [])]
+
+async function createTarget(kind: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'replica-'))
+  if (kind === 'folder') return join(folder, 'copy')
+  if (kind === 'DuckDB') return join(folder, 'copy.duckdb')
+  const name = `replica_${randomUUID().replaceAll('-', '')}`
+  await executeOnServer(`create database ${name}`)
+  const url = new URL(inject('serverUrl') ?? '')
+  url.pathname = `/${name}`
+  return url.href
+}
+
+/** Changes a copy past the client: removes, adds and alters listings. */
+async function damage(kind: string, to: string): Promise<void> {
+  const statements = (schema: string) => [
+    `delete from ${schema}"Property" where "ListingKey" in ('L001', 'L002', 'L003')`,
+    `update ${schema}"Property" set "LastEventSequence" = 1 where "ListingKey" in ('L004', 'L005', 'L006', 'L007')`,
+    `insert into ${schema}"Property" ("ListingKey", "_generation") values ('X1', 1), ('X2', 1)`,
+  ]
+  if (kind === 'DuckDB') await queryDuckDB(to, ...statements(''))
+  if (kind === 'PostgreSQL') {
+    const client = new Client({ connectionString: to })
+    await client.connect()
+    for (const sql of statements('replica.')) await client.query(sql)
+    await client.end()
+  }
+  if (kind === 'folder') {
+    const path = join(to, 'state.json')
+    const state = JSON.parse(await readFile(path, 'utf8'))
+    const file = join(to, state.files.Property.name)
+    const lines = (await readFile(file, 'utf8')).trimEnd().split('\n')
+    const damaged = lines
+      .filter(line => !/"ListingKey":"L00[123]"/.test(line))
+      .map(line =>
+        /"ListingKey":"L00[4567]"/.test(line)
+          ? line.replace(/"LastEventSequence":\d+/, '"LastEventSequence":1')
+          : line,
+      )
+    const text = [...damaged, '{"ListingKey":"X1"}', '{"ListingKey":"X2"}', ''].join('\n')
+    await writeFile(file, text)
+    state.files.Property.bytes = Buffer.byteLength(text)
+    await writeFile(path, JSON.stringify(state))
+  }
+}
+
+describe.each(TARGETS)('npm run replicate to %s', kind => {
+  let market: Awaited<ReturnType<typeof startTestService>>
+  let token: string
+  let to: string
+  beforeAll(async () => {
+    market = await startTestService(DATABASE_KINDS.includes('server') ? { kind: 'server' } : {})
+    token = market.tokenFor({ scopes: ['listings:read'], audience: 'public' })
+    to = await createTarget(kind)
+    await market.given(
+      numbers.map(n => ({
+        ...OWNERS,
+        ListPrice: n * 1000.25,
+        ConstructionMaterials: ['Brick', `M${n}`],
+        GeoLocation: { type: 'Point', coordinates: [-105.1, 39 + n / 100] },
+      })),
+      {
+        Media: numbers.flatMap(n =>
+          [1, 2].map(i => ({
+            MediaKey: `${keyOf(n)}-P${i}`,
+            ResourceName: 'Property',
+            ResourceRecordKey: keyOf(n),
+            Order: i,
+          })),
+        ),
+        Rooms: numbers.map(n => ({ RoomKey: `${keyOf(n)}-R`, ListingKey: keyOf(n), RoomLength: '12.50' })),
+      },
+    )
+  }, 120_000)
+  afterAll(() => market.close())
+
+  const once = (...more: readonly string[]) => replicateOnce({ from: market.base, to, token, more })
+  const differences = () => compareCopy(market, token, to)
+
+  test('RCL-01 kill -9 at any moment, beside writers: the copy is equal in every column', {
+    timeout: 180_000,
+  }, async () => {
+    let isOver = false
+    const writing = (async () => {
+      for (let n = 0; !isOver; n++) {
+        const key = keyOf((n % 20) + 1)
+        const { status } = await market.patch(key, {
+          ListPrice: n,
+          InternetEntireListingDisplayYN: n % 7 !== 0,
+        })
+        expect(status).toBe(200)
+        if (n % 10 === 0 && n < 100) await market.remove(keyOf(21 + n / 10))
+        await wait(20)
+      }
+    })()
+    for (const ms of [700, 1000, 1200, 1400, 1700, 2200]) {
+      const running = startReplicate({ from: market.base, to, token, more: ['--interval', '0.1'] })
+      await wait(ms)
+      running.child.kill('SIGKILL')
+      await running.exit
+    }
+    isOver = true
+    await writing
+    const [code, output] = await once()
+    expect([code, output]).toEqual([0, expect.stringContaining('Up to date')])
+    expect(await differences()).toEqual({})
+    expect(await once('--verify')).toEqual([0, expect.stringContaining('Verified')])
+  })
+
+  test('RCL-12 --verify finds what is wrong, and --repair repairs it', { timeout: 60_000 }, async () => {
+    for (const n of numbers.slice(0, 7))
+      await market.patch(keyOf(n), { InternetEntireListingDisplayYN: true })
+    expect((await once())[0]).toBe(0)
+    await damage(kind, to)
+    const [code, output] = await once('--verify')
+    expect(code).toBe(2)
+    const named = [...output.matchAll(/Property (\w+): (.+)/g)]
+      .map(([, key, what]) => `${key} ${what}`)
+      .sort()
+    expect(named).toEqual([
+      ...[1, 2, 3].map(n => `L00${n} missing`),
+      ...[4, 5, 6, 7].map(n => `L00${n} another version`),
+      ...[1, 2].map(n => `X${n} not in the source`),
+    ])
+    expect(await once('--verify', '--repair')).toEqual([0, expect.stringContaining('Verified')])
+    expect(await differences()).toEqual({})
+  })
+
+  test('RCL-05 410: what was deleted and hidden meanwhile disappears, and the copy resumes after kill -9', {
+    timeout: 120_000,
+  }, async () => {
+    expect((await once())[0]).toBe(0)
+    for (const n of [31, 32, 33]) expect((await market.remove(keyOf(n))).status).toBe(204)
+    for (const n of [34, 35]) await market.patch(keyOf(n), { InternetEntireListingDisplayYN: false })
+    await market.patch(keyOf(36), { ListPrice: 1 })
+    await pruneLog(market.database, new Date(Date.now() + 60_000))
+    const broken = startReplicate({ from: market.base, to, token })
+    await wait(1800)
+    broken.child.kill('SIGKILL')
+    await broken.exit
+    const [code, output] = await once()
+    expect([code, `${broken.output()}${output}`]).toEqual([0, expect.stringContaining('making a new copy')])
+    expect(await differences()).toEqual({})
+  })
+
+  test('RCL-16 a second client is refused, and after kill -9 of the first one the target is free', {
+    timeout: 60_000,
+  }, async () => {
+    const first = startReplicate({ from: market.base, to, token })
+    await expect.poll(first.output, { timeout: 20_000 }).toContain('Up to date')
+    const [code, output] = await once()
+    expect([code, output]).toEqual([7, expect.stringMatching(/^Target: another (client|program)/)])
+    first.child.kill('SIGKILL')
+    await first.exit
+    await expect.poll(once, { timeout: 20_000 }).toEqual([0, expect.stringContaining('Up to date')])
+  })
+
+  test('a run that would delete more than a fifth stops, and so do other rights and filters', {
+    timeout: 120_000,
+  }, async () => {
+    const member = market.tokenFor({ scopes: ['listings:read'], audience: 'member' })
+    const other = await replicateOnce({ from: market.base, to, token: member })
+    expect(other).toEqual([6, expect.stringContaining('other rights of the token')])
+    expect(await once('--filter', "Property=City eq 'Nowhere'")).toEqual([
+      6,
+      expect.stringContaining('other filters'),
+    ])
+    const [before] = [await differences()]
+    const emptied = await once('--filter', "Property=City eq 'Nowhere'", '--accept-change')
+    expect(emptied).toEqual([6, expect.stringMatching(/Stopped before \d+ of \d+ records of Property/)])
+    expect(before).toEqual({})
+    const allowed = await once('--filter', "Property=City eq 'Nowhere'", '--allow-deletions')
+    expect(allowed[0]).toBe(0)
+    expect(Object.keys(await differences())).toEqual(['Property'])
+    expect((await once('--accept-change'))[0]).toBe(0)
+    expect(await differences()).toEqual({})
+  })
+
+  test('RCL-19 odd keys', { timeout: 60_000 }, async () => {
+    const keys = [
+      'a1',
+      'A1',
+      'ä',
+      'a\u0308',
+      "o'1",
+      'x/y',
+      '50%',
+      'a b',
+      '🏠',
+      'CON',
+      'aux',
+      '.x',
+      'k'.repeat(255),
+    ]
+    await market.given(
+      keys.map(ListingKey => ({ ListingKey })),
+      {
+        Media: [{ MediaKey: 'a1', ResourceName: 'Property', ResourceRecordKey: 'a1' }],
+      },
+    )
+    expect(await once('--allow-deletions')).toEqual([0, expect.stringContaining('Up to date')])
+    expect(await differences()).toEqual({})
+    for (const key of keys)
+      await market.database.prisma.property.update({ where: { ListingKey: key }, data: { City: 'Changed' } })
+    expect((await once('--verify'))[0]).toBe(0)
+    expect(await differences()).toEqual({})
+    if (kind === 'folder') expect((await readFolder(to, 'Property')).size).toBe(keys.length)
+    if (kind === 'folder') expect((await readdir(to)).filter(name => name.includes('CON'))).toEqual([])
+  })
+})

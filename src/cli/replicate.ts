@@ -12,7 +12,7 @@ import { DuckDBTarget } from '../replicate/targets/duckdb.js'
 import { FolderTarget } from '../replicate/targets/folder.js'
 import { PostgresTarget } from '../replicate/targets/postgres.js'
 import { exitWithUsage, parseCommandLine } from './command.js'
-import { CopyProgress } from './copy-progress.js'
+import { ProgressDisplay } from './progress-display.js'
 
 // npm run replicate: copies the records that a token can see into a database or a folder, and follows the changes.
 
@@ -144,7 +144,7 @@ async function main(): Promise<void> {
   const readToken = tokenReader(values)
   const stop = new AbortController()
   onStopSignal(() => stop.abort())
-  const progress = new CopyProgress()
+  const progress = new ProgressDisplay()
   const log = (line: string) => progress.interrupt(() => writeLine(line))
   const maxWait = values['max-wait'] ?? (values.once ? MAX_WAIT_ONCE : undefined)
   const maxWaitMs = maxWait === undefined ? Number.POSITIVE_INFINITY : readSeconds('max-wait', maxWait) * 1000

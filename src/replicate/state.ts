@@ -15,7 +15,7 @@ export interface ReplicaMark {
 export type FollowMethod = 'log' | 'time'
 
 /** Position of a first copy in a set. */
-export interface CopyProgress {
+export interface SetProgress {
   readonly lastKey: string | undefined
   readonly isDone: boolean
 }
@@ -37,7 +37,7 @@ export interface ReplicaState {
   readonly phase: 'copy' | 'follow'
   /** Number of the last event that was applied. */
   readonly position: string
-  readonly copied: Readonly<Record<string, CopyProgress>>
+  readonly copied: Readonly<Record<string, SetProgress>>
   readonly times: Readonly<Record<string, TimePosition>>
   readonly sweptAt: string | undefined
 }

@@ -1,7 +1,7 @@
 import { startProgressBar } from './progress.js'
 
 /** Progress of the steps of a replication, each with a bar of its own. */
-export class CopyProgress {
+export class ProgressDisplay {
   #step = ''
   #bar: ReturnType<typeof startProgressBar> | undefined
 

@@ -32,6 +32,7 @@ import { createCursorSeal } from './query/cursor.js'
 import { PlanCache } from './query/plan-cache.js'
 import { loadSampleIfEmpty } from './sample/fill.js'
 import { ChangeService } from './service/changes.js'
+import { DeltaService } from './service/deltas.js'
 import { DigestService } from './service/digest.js'
 import { ExportService } from './service/export.js'
 import { ReadService } from './service/reading.js'
@@ -213,6 +214,7 @@ function createServices(
 ): {
   readonly plans: PlanCache
   readonly reading: ReadService
+  readonly deltas: DeltaService
   readonly exports: ExportService
   readonly digests: DigestService
   readonly writing: WriteService
@@ -232,6 +234,7 @@ function createServices(
   return {
     plans,
     reading,
+    deltas: new DeltaService(dependencies),
     exports: new ExportService(dependencies),
     digests: new DigestService(dependencies),
     writing: new WriteService({ database, plans, reading, config }),

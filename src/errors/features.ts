@@ -3,6 +3,9 @@ import { definePhrases } from './phrase.js'
 /** NotImplemented: features of the standard that the service refuses, after "The service does not implement". */
 export const FEATURES = definePhrases({
   option: (name: string) => name,
+  changesOfQuery: 'tracking the changes of this query',
+  changesOfRelated: 'tracking the changes of related records',
+  changeCount: 'the number of changes',
   segment: (text: string) => text,
   transformation: (name: string) => name,
   method: (name: string) => `the method ${name}`,

@@ -176,6 +176,8 @@ export const CONTEXTS = definePhrases({
   batch: '$batch',
   entityId: '$entity',
   collection: 'a collection',
+  delta: 'a delta link',
+  deltaOf40: 'a delta link of OData 4.0',
   count: 'a count',
   references: 'references ($ref)',
   record: 'a single record',

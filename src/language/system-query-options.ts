@@ -32,9 +32,9 @@ export const SYSTEM_QUERY_OPTIONS: { readonly [K in SystemQueryOption]: OptionHa
   $apply: 'query', $filter: 'query', $orderby: 'query', $select: 'query', $expand: 'query', $compute: 'query', $search: 'query',
   $top: 'query', $skip: 'query', $count: 'query',
   $levels: 'nested',
-  $format: 'adapter', $id: 'adapter', $skiptoken: 'adapter',
+  $format: 'adapter', $id: 'adapter', $skiptoken: 'adapter', $deltatoken: 'adapter',
   $schemaversion: 'version',
-  $deltatoken: 'none', $index: 'none',
+  $index: 'none',
 }
 
 const isOption = (name: string): name is SystemQueryOption => Object.hasOwn(SYSTEM_QUERY_OPTIONS, name)

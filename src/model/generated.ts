@@ -5252,6 +5252,20 @@ const entities: readonly RawEntity[] = [
         "address": false,
         "hidden": true,
         "generated": false
+      },
+      {
+        "kind": "scalar",
+        "name": "Removed",
+        "type": "Boolean",
+        "collection": false,
+        "nullable": false,
+        "description": "True if the record was deleted, or got another key.",
+        "setBy": "client",
+        "required": false,
+        "readableBy": "everyone",
+        "address": false,
+        "hidden": true,
+        "generated": false
       }
     ]
   }

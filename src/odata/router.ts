@@ -9,6 +9,7 @@ import { baseUrl } from '../http/base-url.js'
 import { checkMediaType, readBody, readJsonObject } from '../http/body.js'
 import { openRequestScope } from '../http/request-scope.js'
 import type { PlanCache } from '../query/plan-cache.js'
+import type { DeltaService } from '../service/deltas.js'
 import type { DigestService } from '../service/digest.js'
 import type { ExportService } from '../service/export.js'
 import type { ReadService } from '../service/reading.js'
@@ -114,6 +115,10 @@ class ScopedServices implements ODataServices {
 
   get digests(): DigestService {
     return this.services.digests.forRequest(this.scope)
+  }
+
+  get deltas(): DeltaService {
+    return this.services.deltas.forRequest(this.scope)
   }
 
   get writing(): WriteService {

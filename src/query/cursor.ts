@@ -10,6 +10,24 @@ import { fail } from '../errors/problem.js'
 import { memoize } from './memoize.js'
 import { type KeysetPosition, MODEL_MEMBERS, type Plan } from './plan.js'
 
+/** The position of a reader that tracks the changes of a query. Sequence numbers are text. */
+export interface Tracking {
+  /** The identity of the change log. */
+  readonly log: string
+  /** The reader has received all events up to this number. */
+  readonly since: string
+  /** The last event of the current run. Undefined between two runs. */
+  readonly until?: string
+  /**
+   * A page that ended between the records that refer to a changed record: all else up to event `through` was
+   * received, and of these records those up to the key.
+   */
+  readonly within?: { readonly through: string; readonly key: string }
+  /** Digests of what the reader may see, and of what the query selects. */
+  readonly rights: string
+  readonly view: string
+}
+
 /**
  * The end of a page: the order values of its last record, as text, and the remaining records if `$top` limits
  * the total.
@@ -19,6 +37,8 @@ export interface Cursor {
   readonly remaining?: number
   /** The identity of the change log and its floor when the page was read, for pages of the log. */
   readonly log?: { readonly id: string; readonly floor: string }
+  /** Present if the changes of the query are tracked since the first page. */
+  readonly tracking?: Tracking
 }
 
 /** Encrypts cursors of one filter and order into opaque page tokens, and decrypts them. */
@@ -98,9 +118,13 @@ function decrypt(token: string, key: Buffer, associatedData: Buffer): Cursor | u
  * Returns the digest that a token is bound to: the entity, its transformations, the filter and the order,
  * without the permissions of the actor.
  */
-function planDigest({ entity, from, filter, orderBy }: Plan): Buffer {
+const planDigest = ({ entity, from, filter, orderBy }: Plan): Buffer =>
+  digestOf([entity.name, from, filter, orderBy])
+
+/** Returns the digest of parts of a plan, the same in every process. Objects of the model count by their names. */
+export function digestOf(parts: readonly unknown[]): Buffer {
   const text = JSON.stringify(
-    [entity.name, from, filter, orderBy],
+    parts,
     (name, value: unknown) => (MODEL_MEMBERS.has(name) ? (value as { name: string }).name : value), // each is a model object
   )
   return createHash('sha256').update(text).digest()

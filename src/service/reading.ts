@@ -1,6 +1,6 @@
 import type { Database } from '../data/database.js'
 import { type CursorWindow, type PageInfo, readCursorWindow } from '../data/read/cursor-window.js'
-import { countRecords, readFirstRecord, readPage } from '../data/read/read.js'
+import { countRecords, type Page, readFirstRecord, readPage } from '../data/read/read.js'
 import {
   parseCursor,
   type RecordJson,
@@ -14,7 +14,7 @@ import { type DisclosurePolicy, isFieldReadable } from '../domain/visibility.js'
 import type { Entity, Scalar } from '../model/model.js'
 import type { Query } from '../query/ast.js'
 import { bind, withPreferredPageSize } from '../query/bind.js'
-import type { CursorSeal } from '../query/cursor.js'
+import type { Cursor, CursorSeal, Tracking } from '../query/cursor.js'
 import type { QueryLimits } from '../query/limits.js'
 import { memoize } from '../query/memoize.js'
 import { afterCursor, withKeyPlaceholder } from '../query/placeholder.js'
@@ -31,6 +31,7 @@ import {
   withParentFilter,
 } from './parent-filter.js'
 import type { ServiceRoot } from './record-url.js'
+import { sealTracking, type TrackingRequest, trackPages } from './tracking.js'
 
 /** Dependencies of the services. */
 export interface ServiceDependencies {
@@ -49,6 +50,8 @@ export interface CollectionPage {
   /** Opaque token of the next page. Undefined on the last page. */
   readonly nextToken?: string
   readonly count?: number
+  /** The changes of the query are tracked. The last page has the token of the first delta. */
+  readonly tracking?: { readonly deltaToken?: string }
 }
 
 /** A parsed query and the representation of its records. */
@@ -66,6 +69,10 @@ export interface PageRequest extends ReadRequest {
    * page.
    */
   readonly pageToken?: string
+  /** Tracks the changes of the query, if that is possible. Later pages follow the first one. */
+  readonly track?: TrackingRequest | undefined
+  /** Address of the query without tokens, at which a client begins anew. */
+  readonly location?: string
 }
 
 /** The parts of a connection that the client requested. Records are fetched only if `records` is true. */
@@ -98,13 +105,14 @@ export class ReadService {
    */
   async findPage(
     entityType: Entity,
-    { query, representation, pageToken, serviceRoot }: PageRequest,
+    request: PageRequest,
     actor: Actor,
     parentFilter?: ParentFilter,
     pageSize?: number,
   ): Promise<CollectionPage> {
     requireScope(actor, 'listings:read')
-    const { limits } = this.dependencies
+    const { query, representation, pageToken, serviceRoot } = request
+    const { limits, seal } = this.dependencies
     const boundPlan = withParentFilter(
       bind(
         query,
@@ -117,6 +125,10 @@ export class ReadService {
     const tokens = await openPageSeal(this.reader, this.dependencies, boundPlan, position, serviceRoot)
     const cursor = pageToken === undefined ? undefined : tokens.seal.open(pageToken, '$skiptoken')
     const remaining = limits.topIsTotal ? (cursor?.remaining ?? query.top) : undefined
+    // A total limits the records of the copy, not the changes after it.
+    const trackRequest = remaining === undefined ? request : { ...request, track: undefined }
+    const context = { ...this.dependencies, actor }
+    const tracking = await trackPages(this.reader, boundPlan, trackRequest, cursor, context)
     const plan = withTopLimit(remaining, cursor ? afterCursor(boundPlan, cursor.after) : boundPlan)
     const page = await readPage(
       this.reader,
@@ -125,19 +137,15 @@ export class ReadService {
       cursor?.after,
     )
     await tokens.confirm(cursor?.after)
-    const remainingAfterPage = remaining === undefined ? undefined : remaining - page.records.length
-    const next =
-      page.next && remainingAfterPage !== 0
-        ? tokens.seal.seal({
-            after: page.next,
-            ...(remainingAfterPage !== undefined && { remaining: remainingAfterPage }),
-          })
-        : undefined
+    const next = toNextCursor(page, remaining, tracking)
     return {
       records: page.records,
       size: boundPlan.top ?? limits.pageSize,
-      ...(next !== undefined && { nextToken: next }),
+      ...(next && { nextToken: tokens.seal.seal(next) }),
       ...(page.count !== undefined && { count: page.count }),
+      ...(tracking && {
+        tracking: next ? {} : { deltaToken: sealTracking(seal, boundPlan, tracking) },
+      }),
     }
   }
 
@@ -266,6 +274,21 @@ export class ReadService {
           this.get(entityType, key, { query, representation: BARE_REPRESENTATION }, actor, within),
         )
       : undefined
+  }
+}
+
+/** Returns the cursor of the page that follows, or undefined after the last page. */
+function toNextCursor(
+  { next, records }: Page,
+  remaining: number | undefined,
+  tracking: Tracking | undefined,
+): Cursor | undefined {
+  const remainingAfterPage = remaining === undefined ? undefined : remaining - records.length
+  if (!next || remainingAfterPage === 0) return undefined
+  return {
+    after: next,
+    ...(remainingAfterPage !== undefined && { remaining: remainingAfterPage }),
+    ...(tracking && { tracking }),
   }
 }
 

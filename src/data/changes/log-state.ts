@@ -11,7 +11,23 @@ export interface LogState {
   readonly last: bigint
 }
 
+const SELECT_END = sql`select "LogId" as id, "Floor"::text as floor, greatest("Floor" - 1, (select coalesce(max("EntityEventSequence"), 0) from "EntityEvent"))::text as end from "ChangeLog"`
 const SELECT_STATE = sql`select "LogId" as id, "Floor"::text as floor, last_value::text as last from "ChangeLog", entity_event_sequence`
+
+/**
+ * Reads the position of a reader that has all events committed so far. Events that are not committed yet have
+ * higher numbers. The last events may have been dropped: then their floor is the end.
+ */
+export async function readLogEnd(
+  executor: StatementExecutor,
+): Promise<Pick<LogState, 'id' | 'floor'> & { readonly end: string }> {
+  const [row] = await executor.query<{ readonly id: string; readonly floor: string; readonly end: string }>(
+    { text: SELECT_END.text, values: [] },
+    'generic',
+  )
+  if (!row) throw new Error('The table ChangeLog has no row')
+  return { id: row.id, floor: BigInt(row.floor), end: row.end }
+}
 
 /** Reads the state of the log. */
 export async function readLogState(executor: StatementExecutor): Promise<LogState> {

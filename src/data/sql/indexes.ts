@@ -81,6 +81,7 @@ export const INDEXES: Readonly<Record<string, readonly Index[]>> = {
   EntityEvent: [
     indexOn('EntityEventSequence', 'Audience'),
     indexOn('Audience', 'EntityEventSequence'),
+    indexOn('ResourceName', 'Audience', 'EntityEventSequence'),
     indexOn('ResourceName', 'ResourceRecordKey', 'EntityEventSequence'),
   ],
 }

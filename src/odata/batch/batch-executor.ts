@@ -118,7 +118,13 @@ export class BatchExecutor {
           answers: await each(authenticated, one =>
             this.#executeRequest(
               one,
-              { reading: services.reading, writing, digests: services.digests, exports: undefined },
+              {
+                reading: services.reading,
+                deltas: services.deltas,
+                digests: services.digests,
+                writing,
+                exports: undefined,
+              },
               attemptReferences,
             ),
           ),

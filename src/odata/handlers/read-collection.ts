@@ -1,3 +1,4 @@
+import { FEATURES } from '../../errors/features.js'
 import { fail } from '../../errors/problem.js'
 import type { CollectionPage, PageRequest, ReadService } from '../../service/reading.js'
 import {
@@ -22,25 +23,29 @@ import {
   textResponse,
 } from '../protocol/response.js'
 import { encodeRawBytes } from '../url/encoding.js'
-import { parsePageQuery, type ResourceKind, toNextLinkQuery } from '../url/query-options.js'
+import { toNextLinkQuery } from '../url/query-options.js'
 import type { CollectionPath } from '../url/resource-path.js'
+import { readCollectionQuery } from './collection-query.js'
+import { deltaLinkMember, readDelta, toDefiningUrl, toTrackingRequest } from './delta.js'
 import { exportCollection } from './export-collection.js'
 
 /** Returns a page of an entity set or of related records (Part 1, 11.2.6), or all of them as an export. */
 export async function getCollection(
   request: ODataRequest,
   path: CollectionPath,
-  { reading, exports }: ODataServices,
+  { reading, exports, deltas }: ODataServices,
 ): Promise<ODataResponse | StreamedODataResponse> {
+  if (request.options.values.has('$deltatoken')) return readDelta(request, path, deltas)
   const requested = requestedFormatOf(request)
   const pageQuery = readCollectionQuery(request, path, 'collection')
   const exportFormat = exports && negotiateExportFormat(requested)
   if (exportFormat) return exportCollection(request, path, { reading, exports }, pageQuery, exportFormat)
-  const { omitNulls: omission } = readPreferences(request.headers.prefer)
+  const { omitNulls: omission, trackChanges } = readPreferences(request.headers.prefer)
   const format = negotiateJsonFormat(requested)
   const { page, appliedPageSize } = await fetchPage(request, path, reading, {
     ...pageQuery,
     representation: toRecordRepresentation(format, request),
+    track: trackChanges && toTrackingRequest(request, path, pageQuery.query),
   })
   const url = `${request.root}$metadata#${path.entity.name}${toSelectList(pageQuery.query, path.entity, request.version)}`
   return jsonResponse(
@@ -50,8 +55,9 @@ export async function getCollection(
       countMember(format, page.count),
       payloadMember('value', `[${omission ? omitNulls(page.records.json) : page.records.json}]`),
       nextLinkMember(request, page),
+      deltaLinkMember(request, page.tracking?.deltaToken),
     ]),
-    toAppliedHeader(appliedPageSize, omission?.applied),
+    toAppliedHeader(appliedPageSize, omission?.applied, page.tracking && trackChanges?.applied),
   )
 }
 
@@ -98,6 +104,8 @@ export async function getCollectionCount(
   path: CollectionPath,
   { reading }: ODataServices,
 ): Promise<ODataResponse> {
+  if (request.options.values.has('$deltatoken'))
+    fail({ kind: 'NotImplemented', feature: FEATURES.changeCount, at: { source: '$deltatoken' } })
   checkAcceptsText(requestedFormatOf(request))
   const { query } = readCollectionQuery(request, path, 'count')
   const within = await reading.resolvePath(path.navigationPath, request.actor)
@@ -117,29 +125,9 @@ async function fetchPage(
   const preferred =
     view.query.top === undefined ? readPreferences(request.headers.prefer).maxPageSize : undefined
   const within = await reading.resolvePath(path.navigationPath, request.actor)
-  const pageRequest = { ...view, serviceRoot: () => request.root }
+  const pageRequest = { ...view, serviceRoot: () => request.root, location: toDefiningUrl(request) }
   const page = await reading.findPage(path.entity, pageRequest, request.actor, within, preferred?.size)
   return { page, appliedPageSize: preferred && `${preferred.name}=${page.size}` }
-}
-
-/** Filters in the path apply before the options. */
-function readCollectionQuery(
-  { options, limits, plans }: ODataRequest,
-  { filters }: CollectionPath,
-  resourceKind: ResourceKind,
-): Omit<PageRequest, 'representation'> {
-  const pageQuery = parsePageQuery(options, resourceKind, limits, plans)
-  if (filters.length === 0) return pageQuery
-  return {
-    ...pageQuery,
-    query: {
-      ...pageQuery.query,
-      apply: [
-        ...filters.map(filter => ({ kind: 'filter', filter }) as const),
-        ...(pageQuery.query.apply ?? []),
-      ],
-    },
-  }
 }
 
 /**

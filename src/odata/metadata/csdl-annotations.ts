@@ -1,6 +1,8 @@
 import type { Entity, Field, Scalar } from '../../model/model.js'
+
 import { FUNCTIONS } from '../../query/functions.js'
 import { SEARCHABLE_ENTITIES } from '../../query/limits.js'
+import { hasEvents, trackedExpansionsOf } from '../../service/tracked-sources.js'
 
 /**
  * The value of an annotation before its serialization. JSON represents members of enumerations and paths as
@@ -46,7 +48,7 @@ const record = (values: Readonly<Record<string, AnnotationExpression>>): RecordE
   kind: 'record',
   values,
 })
-const paths = (scalars: readonly Scalar[]): readonly PropertyPathExpression[] =>
+const paths = (scalars: readonly Field[]): readonly PropertyPathExpression[] =>
   scalars.map(s => ({ kind: 'path', path: s.name }))
 const enumMember = (type: string, name: string): EnumMemberExpression => ({ kind: 'member', type, name })
 
@@ -97,7 +99,8 @@ const isSortable = (s: Scalar) => isReadable(s) && !s.collection && s.type !== '
  * Returns the capabilities of an entity set. `Core.OptimisticConcurrency` is omitted: it would require
  * clients to send If-Match (Part 1, 11.4.1.1), which is optional here.
  */
-export function entitySetAnnotations({ name, writable, scalars }: Entity): readonly Annotation[] {
+export function entitySetAnnotations(entity: Entity): readonly Annotation[] {
+  const { name, writable, scalars } = entity
   const unreadable = scalars.filter(s => !isReadable(s))
   const required = scalars.filter(s => s.required)
   return [
@@ -124,10 +127,21 @@ export function entitySetAnnotations({ name, writable, scalars }: Entity): reado
       record({ Navigability: enumMember('Org.OData.Capabilities.V1.NavigationType', 'Recursive') }),
     ],
     ['Capabilities.SearchRestrictions', record({ Searchable: SEARCHABLE_ENTITIES.has(name) })],
+    ['Capabilities.ChangeTracking', changeTrackingOf(entity)],
     ['Capabilities.TopSupported', true],
     ['Capabilities.SkipSupported', true],
     ['Capabilities.IndexableByKey', true],
   ]
+}
+
+/** Which queries have delta links: filters over fields of the set, and the expansions that are listed. */
+function changeTrackingOf(entity: Entity): RecordExpression {
+  if (!hasEvents(entity)) return record({ Supported: false })
+  return record({
+    Supported: true,
+    FilterableProperties: paths(entity.scalars.filter(isReadable)),
+    ExpandableProperties: paths(trackedExpansionsOf(entity)),
+  })
 }
 
 /**

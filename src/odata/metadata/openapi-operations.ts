@@ -12,6 +12,7 @@ const PAGE_PARAMETERS: readonly OpenApiParameterName[] = [
   'skip',
   'count',
   'skiptoken',
+  'deltatoken',
   'preferPage',
   'apply',
   ...RECORD_PARAMETERS,

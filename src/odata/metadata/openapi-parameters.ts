@@ -62,13 +62,21 @@ export const OPENAPI_PARAMETERS = {
     STRING_SCHEMA,
     'Where the next page begins. It comes with @odata.nextLink and is not made by clients.',
   ),
+  deltatoken: queryParameter(
+    '$deltatoken',
+    STRING_SCHEMA,
+    'Returns what changed since. It comes with @odata.deltaLink. `latest` returns such a link without records.',
+  ),
   format: queryParameter('$format', STRING_SCHEMA, 'json or xml; overrides the header Accept.'),
   ifMatch: headerParameter('If-Match', 'The request fails with 412 unless the record has this ETag.'),
   ifNoneMatch: headerParameter(
     'If-None-Match',
     'If the record has this ETag, a read is answered with 304 and a write fails with 412.',
   ),
-  preferPage: headerParameter('Prefer', 'maxpagesize=n: records of a page where $top is absent.'),
+  preferPage: headerParameter(
+    'Prefer',
+    'maxpagesize=n: records of a page where $top is absent. track-changes: the last page has @odata.deltaLink.',
+  ),
   preferContinue: headerParameter('Prefer', 'continue-on-error: execute the requests after one that failed.'),
   preferReturn: headerParameter(
     'Prefer',

@@ -100,6 +100,12 @@ export function toPageSchema(of: Entity): OpenApiObject {
       format: 'uri',
       description: 'The URL of the next page. The last page has none.',
     },
+    '@odata.deltaLink': {
+      type: 'string',
+      format: 'uri',
+      description:
+        'The URL of the changes since the first page, on the last page of a query with track-changes.',
+    },
   }
   return {
     type: 'object',

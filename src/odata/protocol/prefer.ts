@@ -11,6 +11,8 @@ export interface Preferences {
   readonly maxPageSize?: { readonly size: number; readonly name: string }
   /** `omit-values=nulls`: records without their null values, and the text that confirms it. */
   readonly omitNulls?: { readonly applied: string }
+  /** `track-changes`: the last page has a delta link. The text confirms it. */
+  readonly trackChanges?: { readonly applied: string }
 }
 
 /**
@@ -36,6 +38,7 @@ function parsePreferences(header: string): Preferences {
     const name = written.replace(/^odata\./, '')
     if (!wanted.has(name)) wanted.set(name, { written, value })
   }
+  const trackChanges = wanted.get('track-changes')
   const [form, page, omitValues, continueOnError] = [
     wanted.get('return')?.value,
     wanted.get('maxpagesize'),
@@ -54,6 +57,7 @@ function parsePreferences(header: string): Preferences {
     ...(omitValues?.value.toLowerCase() === 'nulls' && {
       omitNulls: { applied: `${omitValues.written}=nulls` },
     }),
+    ...(trackChanges?.value === '' && { trackChanges: { applied: trackChanges.written } }),
   }
 }
 

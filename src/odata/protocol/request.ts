@@ -3,6 +3,7 @@ import type { Actor } from '../../domain/actor.js'
 import type { JsonObject } from '../../domain/json.js'
 import type { ParseLimits } from '../../language/parse-limits.js'
 import type { PlanCache } from '../../query/plan-cache.js'
+import type { DeltaService } from '../../service/deltas.js'
 import type { DigestService } from '../../service/digest.js'
 import type { ExportService } from '../../service/export.js'
 import type { ReadService } from '../../service/reading.js'
@@ -19,6 +20,7 @@ export interface ODataServices {
   readonly reading: ReadService
   readonly writing: WriteService
   readonly digests: DigestService
+  readonly deltas: DeltaService
   /** Undefined in a batch, whose responses are pages. */
   readonly exports: ExportService | undefined
 }

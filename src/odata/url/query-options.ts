@@ -22,8 +22,8 @@ export interface QueryOptions {
   readonly values: ReadonlyMap<SystemQueryOption, string>
   /** Parameter aliases by name without `@`. */
   readonly aliases: ReadonlyMap<string, string>
-  /** The options of a next link without its token: one object for all pages. */
-  readonly withoutSkipToken?: QueryOptions
+  /** The options of a next link or delta link without its token: one object for all pages. */
+  readonly withoutToken?: QueryOptions
 }
 
 /** The kind of a resource, which determines its options. */
@@ -34,6 +34,7 @@ export type ResourceKind =
   | 'batch'
   | 'entityId'
   | 'collection'
+  | 'delta'
   | 'count'
   | 'references'
   | 'record'
@@ -72,6 +73,10 @@ const ALLOWED_OPTIONS: { readonly [K in ResourceKind]: AllowedOptions } = {
     context: CONTEXTS.collection,
     options: [...COLLECTION_OPTIONS, ...PROJECTION_OPTIONS, '$apply', '$deltatoken', '$index'],
   },
+  delta: {
+    context: CONTEXTS.delta,
+    options: ['$filter', '$search', ...PROJECTION_OPTIONS, '$apply', '$deltatoken'],
+  },
   count: { context: CONTEXTS.count, options: [...COLLECTION_OPTIONS, ...PROJECTION_OPTIONS, '$apply'] },
   references: { context: CONTEXTS.references, options: COLLECTION_OPTIONS },
   record: { context: CONTEXTS.record, options: PROJECTION_OPTIONS },
@@ -96,26 +101,23 @@ const OFFSET_PLUS = /(T\d\d:\d\d(?::\d\d(?:\.\d+)?)?)\0(?=\d\d:\d\d)/gi
 export function readQueryOptions(rawQuery: string, plans: PlanCache = NO_PLAN_CACHE): QueryOptions {
   if (rawQuery === '') return NO_OPTIONS
   return (
-    readNextLinkOptions(rawQuery, plans) ??
+    readLinkOptions(rawQuery, plans) ??
     plans.getOrCreate(QUERY_STRING_LEVEL, rawQuery, () => parseQueryString(rawQuery))
   )
 }
 
-/** Matches the result of `toNextLinkQuery`. The pages of a query differ only in the token. */
-const NEXT_LINK_QUERY = /^(?:(.+)&)?\$skiptoken=([\w-]+)$/s
+/** Matches the query of a next link or delta link. The pages of a query differ only in the token. */
+const LINK_QUERY = /^(?:(.+)&)?(\$(?:skip|delta)token)=([\w-]+)$/s
 
-function readNextLinkOptions(rawQuery: string, plans: PlanCache): QueryOptions | undefined {
-  const [, optionsText = '', token] = NEXT_LINK_QUERY.exec(rawQuery) ?? []
+function readLinkOptions(rawQuery: string, plans: PlanCache): QueryOptions | undefined {
+  const [, optionsText = '', name, token] = LINK_QUERY.exec(rawQuery) ?? []
+  const option = name === undefined ? undefined : toSystemQueryOption(name)
   // The parser refuses two tokens with its own message.
-  if (token === undefined || optionsText.includes('$skiptoken')) return undefined
-  const withoutSkipToken = readQueryOptions(optionsText, plans)
-  return withoutSkipToken.values.has('$skiptoken')
+  if (token === undefined || !option || optionsText.includes(option)) return undefined
+  const withoutToken = readQueryOptions(optionsText, plans)
+  return withoutToken.values.has(option)
     ? undefined
-    : {
-        ...withoutSkipToken,
-        values: new Map([...withoutSkipToken.values, ['$skiptoken', token]]),
-        withoutSkipToken,
-      }
+    : { ...withoutToken, values: new Map([...withoutToken.values, [option, token]]), withoutToken }
 }
 
 const NO_OPTIONS: QueryOptions = { values: new Map(), aliases: new Map() }
@@ -179,11 +181,11 @@ export function parsePageQuery(
   limits: ParseLimits,
   plans: PlanCache = NO_PLAN_CACHE,
 ): { readonly query: Query; readonly pageToken?: string } {
-  const { withoutSkipToken, values } = options
+  const { withoutToken, values } = options
   checkAllowedOptions(options, resourceKind)
   const pageToken = values.get('$skiptoken')
   return {
-    query: parseQuery(withoutSkipToken ?? options, resourceKind, limits, plans),
+    query: parseQuery(withoutToken ?? options, resourceKind, limits, plans),
     ...(pageToken !== undefined && { pageToken }),
   }
 }
@@ -235,13 +237,30 @@ function parseOptionCached(
  * Returns the raw query string of the next page. Options remain as the client wrote them, `$skip` is removed
  * and `$skiptoken` is set. An `access_token` is never repeated, since links are stored and logged.
  */
-export function toNextLinkQuery(rawQuery: string, changes: { readonly $skiptoken: string }): string {
+export const toNextLinkQuery = (rawQuery: string, { $skiptoken }: { readonly $skiptoken: string }): string =>
+  [...withoutOptions(rawQuery, ['$skip', '$skiptoken']), `$skiptoken=${$skiptoken}`].join('&')
+
+/**
+ * Returns the raw query string of the changes after a token, or without a token that of the query itself. Only
+ * options that select the records and their content remain.
+ */
+export const toTrackedQuery = (rawQuery: string, deltaToken?: string): string =>
+  [
+    ...withoutOptions(rawQuery, UNTRACKED_OPTIONS),
+    ...(deltaToken === undefined ? [] : [`$deltatoken=${deltaToken}`]),
+  ].join('&')
+
+const UNTRACKED_OPTIONS: readonly SystemQueryOption[] = [
+  '$skip', '$skiptoken', '$deltatoken', '$top', '$count', '$orderby',
+] // biome-ignore format: one line
+
+function withoutOptions(rawQuery: string, excluded: readonly SystemQueryOption[]): readonly string[] {
   const remaining = rawQuery.split('&').filter(pair => {
     const name = decodeUrlComponent(pair.split('=', 1)[0] ?? '')
     const option = toSystemQueryOption(name)
-    return pair !== '' && option !== '$skip' && option !== '$skiptoken' && name !== 'access_token'
+    return pair !== '' && !(option && excluded.includes(option)) && name !== 'access_token'
   })
-  return [...remaining.map(encodeRawBytes), `$skiptoken=${changes.$skiptoken}`].join('&')
+  return remaining.map(encodeRawBytes)
 }
 
 const decodeFormComponent = (raw: string): string =>

@@ -35,8 +35,8 @@ export class LogReader {
     this.#authorization = `Bearer ${app.tokenFor(READERS[name])}`
   }
 
-  readonly send = (target: string): Promise<TestResponse> =>
-    this.app.send(target, { headers: { Authorization: this.#authorization } })
+  readonly send: TestApp['send'] = (target, parts): Promise<TestResponse> =>
+    this.app.send(target, { ...parts, headers: { Authorization: this.#authorization, ...parts?.headers } })
 
   async rows(target: string): Promise<readonly Row[]> {
     const rows: Row[] = []

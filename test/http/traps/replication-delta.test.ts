@@ -96,7 +96,7 @@ describe.each(DATABASE_KINDS)('traps of delta links on the %s database', kind =>
     expect(late.headers['preference-applied'] ?? '').not.toContain('track-changes')
   })
 
-  test('DEL-02 changes during the first walk are in the first delta', async () => {
+  test('DEL-02 changes during the first copy are in the first delta', async () => {
     await given(listings(100, { ...OWNERS, City: 'Austin' }))
     const reader = readerOf('public')
     const query = `Property?$filter=City eq 'Austin'`
@@ -142,7 +142,7 @@ describe.each(DATABASE_KINDS)('traps of delta links on the %s database', kind =>
     }
   })
 
-  test('DEL-06 a run ends at the last event of its beginning while changes go on', async () => {
+  test('DEL-06 a run ends at the last event of its beginning while changes continue', async () => {
     await given(listings(50))
     const reader = readerOf('public')
     let turn = 0

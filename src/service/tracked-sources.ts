@@ -79,6 +79,7 @@ function childrenReadBy({ filter, orderBy, select }: Plan): ReadonlySet<string> 
 function isTracked(expr: Expr, found: Set<string>): boolean {
   switch (expr.kind) {
     case 'literal':
+    case 'parameter':
     case 'element':
     case 'search':
       return true

@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import type { Client } from 'pg'
 import { ENTITIES } from '../model/model.js'
 import { type Database, DatabaseSetupError } from './database.js'
+import { saveFieldRecords } from './field-records.js'
 
 /** A folder of prisma/migrations. */
 export interface Migration {
@@ -136,7 +137,10 @@ async function applyNextMigration(
       const migrations = histories.superseded.includes(next) ? histories.superseded : histories.known
       listener.onApply?.(migrations.indexOf(next) + 1, migrations.length)
       await applyMigration(client, next)
-    } else await checkValues(client)
+    } else {
+      await checkValues(client)
+      await saveFieldRecords(client)
+    }
     await client.query('commit')
     return next?.name
   } catch (error) {

@@ -84,7 +84,7 @@ class PlanAuthorizer {
   private readonly authorizeExpand = memoize(this.authorizeExpansions.bind(this))
 
   private visibilityOf(of: Entity, { row }: RowSource) {
-    return isRecordVisible(of, row, this.actor)
+    return isRecordVisible(of, row, this.actor, this.policy)
   }
 
   private authorizeOrderTerms(orderBy: Plan['orderBy']) {

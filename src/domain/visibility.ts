@@ -1,4 +1,11 @@
-import { type Entity, getEntity, getScalar, type Navigation, type Scalar } from '../model/model.js'
+import {
+  type Entity,
+  getEntity,
+  getScalar,
+  type Navigation,
+  type ReadAccess,
+  type Scalar,
+} from '../model/model.js'
 import {
   allOf,
   anyOf,
@@ -6,6 +13,7 @@ import {
   columnOf,
   type Expr,
   FALSE,
+  isFalse,
   nullLiteral,
   predicate,
   type RowName,
@@ -26,6 +34,8 @@ export interface DisclosurePolicy {
 const PROPERTY = getEntity('Property')
 const MEDIA = getEntity('Media')
 const EVENT = getEntity('EntityEvent')
+const FIELD = getEntity('Field')
+const DISCLOSED: DisclosurePolicy = { nonDisclosure: false }
 
 const listingColumn = (of: Entity, name: string, source: ColumnSource) =>
   columnOf(getScalar(of, name), source)
@@ -95,13 +105,20 @@ export const staysWithinListing = ({ target, local, foreign }: Navigation) =>
  * Returns the condition under which the actor can see a record. Drafts are visible to actors
  * that may write them. Listings whose seller excludes the internet are hidden from the public. Records of a
  * listing are visible with the listing. Media of a listing that does not exist are visible to staff. An event
- * is visible to actors that could see its record before the change or can see it after. The triggers of the
+ * is visible to actors that could see its record before the change or can see it after. The description of a
+ * field is visible to the readers of the field. The triggers of the
  * change log have the same rules as audiences (audiences.ts).
  */
-export function isRecordVisible(of: Entity, row: RowName, actor: Actor): Expr {
+export function isRecordVisible(
+  of: Entity,
+  row: RowName,
+  actor: Actor,
+  policy: DisclosurePolicy = DISCLOSED,
+): Expr {
   const source = rowSource(row)
   if (of === PROPERTY) return isVisibleListing(of, source, actor)
   if (of === EVENT) return isEventVisible(row, actor)
+  if (of === FIELD) return isDescriptionVisible(source, actor, policy)
   const toListing = LISTING_NAVIGATIONS[of.name]
   if (!toListing) return TRUE
   const listing = nextRow(row)
@@ -125,6 +142,18 @@ export function isRecordVisible(of: Entity, row: RowName, actor: Actor): Expr {
   return anyOf(allOf(predicate('eq', listingKey, nullLiteral('String')), isOfNoListing), hasVisibleListing)
 }
 
+const RESTRICTED: readonly ReadAccess[] = ['member', 'disclosed', 'own']
+
+/**
+ * The description of a field is visible unless the actor can read the field of no record. Fields that nobody reads
+ * are described, since clients write them.
+ */
+function isDescriptionVisible(source: ColumnSource, actor: Actor, policy: DisclosurePolicy): Expr {
+  const readableBy = columnOf(getScalar(FIELD, 'ReadableBy'), source)
+  const unreadable = RESTRICTED.filter(access => isFalse(isReadableTo(access, source, actor, policy)))
+  return allOf(...unreadable.map(access => predicate('ne', readableBy, textLiteral(access))))
+}
+
 const nextRow = (row: RowName): RowName => `r${Number(row.slice(1)) + 1}`
 
 /**
@@ -136,15 +165,25 @@ export function isFieldReadable(
   actor: Actor,
   policy: DisclosurePolicy,
 ): Expr {
+  return field.readableBy === 'everyone' && field.address && actor.audience === 'public'
+    ? anyOf(
+        isNotFalse(listingColumn(PROPERTY, 'InternetAddressDisplayYN', source)),
+        isOwnListing(fieldsAt(PROPERTY, source), actor),
+      )
+    : isReadableTo(field.readableBy, source, actor, policy)
+}
+
+/** Returns the condition under which the actor is among the readers of a field of the listing at `source`. */
+function isReadableTo(
+  access: ReadAccess,
+  source: ColumnSource,
+  actor: Actor,
+  policy: DisclosurePolicy,
+): Expr {
   const isMemberOrStaff = actor.audience !== 'public'
-  switch (field.readableBy) {
+  switch (access) {
     case 'everyone':
-      return field.address && !isMemberOrStaff
-        ? anyOf(
-            isNotFalse(listingColumn(PROPERTY, 'InternetAddressDisplayYN', source)),
-            isOwnListing(fieldsAt(PROPERTY, source), actor),
-          )
-        : TRUE
+      return TRUE
     case 'member':
       return isMemberOrStaff ? TRUE : FALSE
     case 'disclosed':

@@ -78,6 +78,7 @@ export const INDEXES: Readonly<Record<string, readonly Index[]>> = {
     indexOn('ModificationTimestamp', 'LookupKey'),
     indexOn('LastEventSequence', 'LookupKey'),
   ],
+  Field: [indexOn('FieldKey'), indexOn('ResourceName', 'FieldName')],
   EntityEvent: [
     indexOn('EntityEventSequence', 'Audience'),
     indexOn('Audience', 'EntityEventSequence'),

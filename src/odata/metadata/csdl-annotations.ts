@@ -1,3 +1,4 @@
+import { isReadable, isSortable } from '../../model/field-record.js'
 import type { Entity, Field, Scalar } from '../../model/model.js'
 
 import { FUNCTIONS } from '../../query/functions.js'
@@ -92,8 +93,6 @@ const revisionsAnnotation = ({ deprecated }: Scalar): readonly Annotation[] =>
 
 const annotateIf = (holds: boolean, annotation: Annotation): readonly Annotation[] =>
   holds ? [annotation] : []
-const isReadable = (s: Scalar) => s.readableBy !== 'nobody'
-const isSortable = (s: Scalar) => isReadable(s) && !s.collection && s.type !== 'GeographyPoint'
 
 /**
  * Returns the capabilities of an entity set. `Core.OptimisticConcurrency` is omitted: it would require

@@ -1,3 +1,4 @@
+import { isNullableNavigation } from '../../model/field-record.js'
 import {
   ENTITIES,
   type Entity,
@@ -10,7 +11,6 @@ import {
 import {
   ENTITY_CONTAINER_NAME,
   facetsOf,
-  isNullableNavigation,
   partnerOf,
   referentialConstraintOf,
   toQualifiedName,

@@ -22,15 +22,6 @@ export function facetsOf({
   }
 }
 
-/**
- * Returns true if a navigation can have no target: a reference without a foreign key always can, a relation
- * if its column is nullable.
- */
-export function isNullableNavigation(from: Entity, navigation: Navigation): boolean {
-  const column = from.fields.get(navigation.local)
-  return !navigation.relation || column?.kind !== 'scalar' || column.nullable
-}
-
 /** Returns the name of the opposite navigation, if there is one (CSDL 4.01, 8.4). */
 export function partnerOf(
   from: Entity,

@@ -108,6 +108,7 @@ test('each entity has its pair of fields', () => {
     { one: 'room', many: 'rooms' },
     { one: 'openHouse', many: 'openHouses' },
     { one: 'lookup', many: 'lookups' },
+    { one: 'field', many: 'fields' },
     { one: 'entityEvent', many: 'entityEvents' },
   ])
   expect(Object.keys(objectType('Query').getFields())).toEqual([...ROOT_FIELDS.keys(), 'node', 'digest'])
@@ -132,13 +133,15 @@ test('each entity has its pair of fields', () => {
   })
 })
 
+const UNVERSIONED = ['EntityEvent', 'Field']
+
 test.each(each)('%s has the fields of the model, with their descriptions', (_, of) => {
   expect(ENTITY_OF_TYPE.get(of.typeName)).toBe(of)
   const fields = objectType(of.typeName).getFields()
   const shown = [...of.fields.values()].filter(f => f.kind === 'navigation' || f.readableBy !== 'nobody')
   expect(Object.keys(fields)).toEqual([
     'id',
-    ...(of.name === 'EntityEvent' && !of.hidden.has('RecordVersion') ? [] : ['etag']),
+    ...(UNVERSIONED.includes(of.name) && !of.hidden.has('RecordVersion') ? [] : ['etag']),
     ...shown.map(f => f.name),
   ])
   for (const field of shown) expect(fields[field.name]?.description).toContain(field.description)

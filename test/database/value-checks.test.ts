@@ -202,7 +202,9 @@ describe.each(DATABASE_KINDS)('an older %s database with values that clients can
         const replaced = warnings.filter(line => line.includes('which clients cannot read'))
         if (engine === 'sql') expectWarnings(replaced)
         else expect(replaced).toEqual([])
-        for (const { name: table } of ENTITIES.values()) await expectNulls(send, table)
+        // The service keeps no rows of Field but its own.
+        const tables = [...ENTITIES.keys()].filter(name => name !== 'Field')
+        for (const table of tables) await expectNulls(send, table)
         for (const type of ['application/x-ndjson', 'text/csv']) {
           const { status, text } = await send('/odata/Property', { headers: { Accept: type } })
           expect([status, text]).toEqual([200, expect.not.stringMatching(/NaN|infinity|BC|10000-/i)])

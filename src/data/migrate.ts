@@ -1,9 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import type { Client } from 'pg'
+import { type FieldRecord, toFieldRecords } from '../model/field-record.js'
 import { ENTITIES } from '../model/model.js'
 import { type Database, DatabaseSetupError } from './database.js'
-import { saveFieldRecords } from './field-records.js'
 
 /** A folder of prisma/migrations. */
 export interface Migration {
@@ -159,6 +159,31 @@ async function checkValues(client: Client): Promise<void> {
     `select to_regprocedure('check_values(text[])') is not null as exists`,
   )
   if (rows[0]?.exists) await client.query('select check_values($1)', [[...ENTITIES.keys()]])
+}
+
+const FIELD_COLUMNS: readonly (keyof FieldRecord)[] = [
+  'ResourceName', 'FieldName', 'DisplayName', 'Definition', 'Type', 'LookupName', 'CollectionYN', 'ExpandableYN', 'NullableYN', 'Length', 'Precision', 'Scale',
+  'ReadableYN', 'OrderableYN', 'UpdatableYN', 'SearchableYN', 'ReadableBy',
+] // biome-ignore format: in the order of the table
+const fieldColumnsOf = (row: string): string => FIELD_COLUMNS.map(column => `${row}."${column}"`).join(', ')
+const FIELD_COLUMN_LIST = FIELD_COLUMNS.map(column => `"${column}"`).join(', ')
+
+/** Writes the rows that differ from the model, and no others. */
+const UPSERT_FIELDS = `insert into "Field" ("FieldKey", ${FIELD_COLUMN_LIST}, "ModificationTimestamp")
+  select r."FieldKey", ${fieldColumnsOf('r')}, date_trunc('milliseconds', clock_timestamp()) from json_populate_recordset(null::"Field", $1::json) r
+  where not exists (select from "Field" f where f."FieldKey" = r."FieldKey" and (${fieldColumnsOf('f')}) is not distinct from (${fieldColumnsOf('r')}))
+  on conflict ("FieldKey") do update set (${FIELD_COLUMN_LIST}, "ModificationTimestamp") = (${fieldColumnsOf('excluded')}, excluded."ModificationTimestamp")`
+const DELETE_FIELDS = `delete from "Field" where "FieldKey" <> all ($1::text[])`
+
+/** Brings the table Field in line with the model, if the table exists. */
+async function saveFieldRecords(client: Client): Promise<void> {
+  const { rows } = await client.query<{ readonly exists: boolean }>(
+    `select to_regclass('"Field"') is not null as exists`,
+  )
+  if (!rows[0]?.exists) return
+  const records = toFieldRecords()
+  await client.query(UPSERT_FIELDS, [JSON.stringify(records)])
+  await client.query(DELETE_FIELDS, [records.map(r => r.FieldKey)])
 }
 
 /** Returns the next migration to apply. Superseded migrations that are all applied are replaced first. */

@@ -5189,7 +5189,7 @@ const entities: readonly RawEntity[] = [
         "type": "String",
         "collection": false,
         "nullable": true,
-        "description": "What the field says.",
+        "description": "Meaning of the field.",
         "maxLength": 2000,
         "setBy": "client",
         "required": false,

@@ -10,7 +10,7 @@ import ts from 'typescript'
 
 const root = resolve(import.meta.dirname, '..')
 
-const FOLDERS = ['src', 'prisma', 'test', 'bench', '.ci']
+const FOLDERS = ['src', 'prisma', 'test', 'bench', 'examples', '.ci']
 const GENERATED = ['src/data/prisma/client/', 'src/model/generated.ts']
 
 /** Each phrase, and the words that replace it. */
@@ -215,6 +215,15 @@ function* pageViolations([path, text]) {
     for (const found of wordingViolations(path, prose)) yield [path, line, found]
 }
 
+/** Yields the comments of files in which they begin with `#`. */
+function* hashCommentViolations(path) {
+  for (const [i, line] of readFileSync(join(root, path), 'utf8').split('\n').entries()) {
+    const prose = /^\s*# ?(.*)$/.exec(line)?.[1] ?? ''
+    for (const found of [...questionViolations(prose, 'comment'), ...wordingViolations(path, prose)])
+      yield [path, i + 1, found]
+  }
+}
+
 function* schemaViolations() {
   for (const [i, line] of readFileSync(join(root, SCHEMA), 'utf8').split('\n').entries()) {
     const prose = DESCRIPTION.exec(line)?.[1] ?? ''
@@ -231,7 +240,9 @@ const pages = [
 ].map(path => [path, readFileSync(join(root, path), 'utf8')])
 
 let count = 0
+const deployFiles = readdirSync(join(root, 'deploy')).map(name => `deploy/${name}`)
 const violations = [
+  ...deployFiles.flatMap(path => [...hashCommentViolations(path)]),
   ...files.flatMap(file => [...sourceViolations(file)]),
   ...pages.flatMap(page => [...pageViolations(page)]),
 ]
@@ -239,5 +250,5 @@ for (const [path, line, violation] of [...violations, ...schemaViolations()]) {
   count++
   console.log(`${path}:${line}: ${violation}`)
 }
-console.log(`${files.length + pages.length + 1} files, ${count} violations`)
+console.log(`${files.length + pages.length + deployFiles.length + 1} files, ${count} violations`)
 process.exitCode = count === 0 ? 0 : 1

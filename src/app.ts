@@ -22,9 +22,12 @@ import { createMessageClasses, type MessageClasses } from './http/express-protot
 import { type FrontPageLink, serveFrontPage } from './http/front-page.js'
 import { serveHealth } from './http/health.js'
 import { logRequests, logUpgrade, requestId, setFailureReason } from './http/log.js'
+import { type MetricsServer, serveMetrics } from './http/metrics/metrics-server.js'
+import { ServiceMetrics } from './http/metrics/service-metrics.js'
 import { createRateLimiter, limitRate } from './http/rate-limit.js'
 import { closeWithProblem, createHttpServer, type LongLivedConnections } from './http/server.js'
 import type { ReportStep } from './http/start-progress.js'
+import { ENTITIES } from './model/model.js'
 import { ODATA_PATH } from './odata/protocol/request.js'
 import { negotiateVersion } from './odata/protocol/version.js'
 import { createODataHandler } from './odata/router.js'
@@ -35,6 +38,7 @@ import { ChangeService } from './service/changes.js'
 import { DeltaService } from './service/deltas.js'
 import { DigestService } from './service/digest.js'
 import { ExportService } from './service/export.js'
+import { createMetricSources } from './service/metric-sources.js'
 import { ReadService } from './service/reading.js'
 import { WriteService } from './service/writing.js'
 
@@ -44,6 +48,8 @@ export interface AppDependencies {
   readonly database: Database
   readonly logger: Logger
   readonly isDraining: () => boolean
+  /** Observes requests, if METRICS_PORT is set. */
+  readonly metrics?: ServiceMetrics | undefined
   /** Executes GraphQL with graphql-js in place of our executor, for tests that compare both. */
   readonly useReferenceExecutor?: boolean
 }
@@ -51,6 +57,8 @@ export interface AppDependencies {
 /** A running service. */
 export interface RunningServer {
   readonly port: number
+  /** The port of the metrics of this process. Undefined in a worker: its supervisor serves them. */
+  readonly metricsPort: number | undefined
   /** Lets running requests finish, then closes the database. */
   close(): Promise<void>
 }
@@ -83,13 +91,22 @@ export async function startServer(
 ): Promise<RunningServer> {
   reportStep(config.embedded ? 'Starting the embedded database' : 'Connecting to the database')
   const database = await openDatabase(config, 'service', createBlockingSessionLogger(logger))
+  const metrics = config.metricsPort === undefined ? undefined : new ServiceMetrics()
+  let metricsServer: MetricsServer | undefined
   try {
     await prepareDatabase(database, config, logger, reportStep)
-    const app = createApp({ config, database, logger, isDraining: () => server.isDraining() })
+    const app = createApp({ config, database, logger, metrics, isDraining: () => server.isDraining() })
+    metricsServer = metrics && (await serveMetrics(metrics.registry, config))
     const server = createHttpServer(app.requestListener, config, app)
     const { port } = await server.listen()
-    return { port, close: () => server.close().then(() => database.close()) }
+    const close = async (): Promise<void> => {
+      await server.close()
+      metricsServer?.close()
+      await database.close()
+    }
+    return { port, metricsPort: metricsServer?.port, close }
   } catch (error) {
+    metricsServer?.close()
     await database.close()
     throw error
   }
@@ -131,6 +148,7 @@ export function createApp({
   database,
   logger,
   isDraining,
+  metrics,
   useReferenceExecutor = false,
 }: AppDependencies): Application {
   const verifier = createTokenVerifier(config, logger)
@@ -140,9 +158,13 @@ export function createApp({
     return requestId(req)
   }
   const app = express().disable('x-powered-by').enable('case sensitive routing')
-  app.use(logRequests(logger), allowOrigins(config), compressResponses(config))
+  app.use(
+    logRequests(logger, metrics?.createRequestObserver(ENTITIES.keys())),
+    allowOrigins(config),
+    compressResponses(config),
+  )
   app.use(createHealthHandler({ database, logger, isDraining }))
-  const services = createServices(config, database)
+  const services = createServices(config, database, metrics)
   const adapterDependencies = {
     ...services,
     config,
@@ -211,6 +233,7 @@ const createUpgradeHandler =
 function createServices(
   config: Config,
   database: Database,
+  metrics: ServiceMetrics | undefined,
 ): {
   readonly plans: PlanCache
   readonly reading: ReadService
@@ -229,8 +252,11 @@ function createServices(
     limits,
     policy: { nonDisclosure },
     seal: createCursorSeal(config.tokenKey),
+    onRows: metrics && ((entity: string, count: number) => metrics.addRows(entity, count)),
   }
   const reading = new ReadService(dependencies)
+  const changes = new ChangeService({ ...dependencies, feed: createChangeFeed(database), poolSize })
+  metrics?.observe(createMetricSources(database, plans, changes))
   return {
     plans,
     reading,
@@ -238,7 +264,7 @@ function createServices(
     exports: new ExportService(dependencies),
     digests: new DigestService(dependencies),
     writing: new WriteService({ database, plans, reading, config }),
-    changes: new ChangeService({ ...dependencies, feed: createChangeFeed(database), poolSize }),
+    changes,
   }
 }
 

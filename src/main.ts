@@ -2,7 +2,7 @@ import cluster from 'node:cluster'
 import type { Logger } from 'pino'
 import type { RunningServer } from './app.js'
 import { runWorkers } from './cluster.js'
-import { readConfig } from './config/config.js'
+import { type Config, readConfig } from './config/config.js'
 import { signToken } from './http/auth/token.js'
 import { createLogger } from './http/log.js'
 import { renderStartBanner, START_GRANT } from './http/start-banner.js'
@@ -15,6 +15,7 @@ async function main(): Promise<void> {
   const logger = createLogger(config)
   if (config.workers > 1 && cluster.isPrimary) {
     if (isStartedByNpm('start')) onParentExit(() => process.kill(process.pid, 'SIGTERM'))
+    if (config.metricsPort !== undefined) await serveClusterMetrics(config, logger)
     return runWorkers(config.workers, logger)
   }
   const reportStep = createStepReporter(config, logger)
@@ -23,12 +24,20 @@ async function main(): Promise<void> {
   const { startServer } = await import('./app.js')
   const server = await startServer(config, logger, reportStep)
   stopOnSignals(server, logger)
-  logger.info({ host: config.host, port: server.port }, 'listening')
+  const { port, metricsPort } = server
+  logger.info({ host: config.host, ...(metricsPort !== undefined && { metricsPort }), port }, 'listening')
   // The log of a production service must not contain a valid token.
   if (!isDeveloperConsole(config) || !config.jwtSecret) return
   process.stdout.write(
     renderStartBanner(signToken(START_GRANT, config.jwtSecret, config), config, server.port),
   )
+}
+
+/** Serves the metrics of all workers together. */
+async function serveClusterMetrics(config: Config, logger: Logger): Promise<void> {
+  const { createClusterReader, startMetricsServer } = await import('./http/metrics/metrics-server.js')
+  const { port } = await startMetricsServer(config, createClusterReader())
+  logger.info({ host: config.metricsHost, port }, 'metrics')
 }
 
 /** Lets running requests finish after a signal, and when the parent process has ended. */

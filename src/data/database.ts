@@ -8,7 +8,7 @@ import {
   type ExecutorFactory,
   type FairPools,
 } from './postgres/executor.js'
-import { FairPool } from './postgres/fair-pool.js'
+import { FairPool, type PoolStatistics } from './postgres/fair-pool.js'
 import { LockMonitor } from './postgres/lock-monitor.js'
 import {
   APPLICATION_NAME,
@@ -39,6 +39,8 @@ export interface Database extends StatementExecutors {
   readonly executorsFor: ExecutorFactory
   /** Runs a short statement that waits for no request. */
   queryControl<T>(statement: Statement): Promise<readonly T[]>
+  /** Returns the use of each pool of connections for requests. */
+  poolStatistics(): readonly (PoolStatistics & { readonly pool: keyof FairPools })[]
   /** Returns true while every statement would have to wait: the embedded database runs one at a time. */
   isBusy(): boolean
   /** Runs work on one connection of its own, without a limit of time: for migrations. */
@@ -165,6 +167,11 @@ async function connectWithPools(parts: DatabaseParts): Promise<Database> {
     kind,
     clientConfig,
     queryControl: statement => queryPool(pools.control, statement),
+    poolStatistics: () =>
+      (['custom', 'generic'] as const).flatMap(pool => {
+        const found = fairPools[pool]
+        return found ? [{ pool, ...found.statistics }] : []
+      }),
     isBusy,
     withClient: callback => withClient(clientConfig, callback),
     close,

@@ -43,6 +43,14 @@ function assignRequestId(req: IncomingMessage & LoggedRequest): string {
   return id
 }
 
+/** The part of a log line that metrics are made of. */
+export interface CompletedRequest {
+  readonly path: string
+  readonly status: number
+  readonly ms: number
+  readonly bytes: number
+}
+
 /** Starts to measure the duration of a request in ms, and the bytes sent on its connection. */
 function startMeasurement({
   socket,
@@ -62,6 +70,7 @@ function startMeasurement({
  */
 export function logRequests(
   logger: Logger,
+  onComplete?: (request: CompletedRequest) => void,
 ): (req: IncomingMessage & LoggedRequest, res: ServerResponse, next: () => void) => void {
   return (req, res, next) => {
     const measurement = startMeasurement(req)
@@ -81,6 +90,7 @@ export function logRequests(
         ...(aborted && { aborted }),
         reason: req[FAILURE_REASON],
       }
+      onComplete?.(line)
       logger[levelOf(res.statusCode, path, aborted)](line, 'request')
     })
     next()

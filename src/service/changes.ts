@@ -41,6 +41,11 @@ export interface ListingEvent {
   readonly listingKey: string | null
 }
 
+/** The number up to which a subscription has received its events. Undefined before its first read. */
+interface SubscriptionCursor {
+  position: string | undefined
+}
+
 /** Events that an actor may receive. */
 export interface ListingEventPage {
   readonly events: readonly ListingEvent[]
@@ -72,25 +77,45 @@ export class ChangeService {
   readonly #semaphore: Semaphore
 
   readonly #scope: RequestScope | undefined
+  /** The cursors of all subscriptions. */
+  readonly #cursors: Set<SubscriptionCursor>
+  readonly #cursor: SubscriptionCursor = { position: undefined }
 
   constructor(
     dependencies: ChangeServiceDependencies,
     semaphore = new Semaphore(Math.max(1, Math.floor(dependencies.poolSize / 4))),
     scope?: RequestScope,
+    cursors = new Set<SubscriptionCursor>(),
   ) {
     this.#dependencies = dependencies
     this.#semaphore = semaphore
     this.#scope = scope
+    this.#cursors = cursors
   }
 
   /** The service as one subscription uses it. Each of its reads waits on its own account. */
   forRequest(scope: RequestScope): ChangeService {
-    return new ChangeService(this.#dependencies, this.#semaphore, scope)
+    return new ChangeService(this.#dependencies, this.#semaphore, scope, this.#cursors)
   }
 
   /** Calls `listener` when there may be new events. Returns a function that removes the listener. */
   subscribe(listener: () => void): () => void {
-    return this.#dependencies.feed.subscribe(listener)
+    const unsubscribe = this.#dependencies.feed.subscribe(listener)
+    this.#cursors.add(this.#cursor)
+    return () => {
+      this.#cursors.delete(this.#cursor)
+      unsubscribe()
+    }
+  }
+
+  /** Notes the number up to which this subscription has received its events. */
+  setPosition(sequence: string): void {
+    this.#cursor.position = sequence
+  }
+
+  /** Returns the numbers up to which the subscriptions of this process have received their events. */
+  subscriptionPositions(): readonly number[] {
+    return [...this.#cursors].flatMap(({ position }) => (position === undefined ? [] : Number(position)))
   }
 
   /** Returns the sequence number of the newest event, or `0` if the log is empty. */

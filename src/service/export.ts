@@ -122,6 +122,7 @@ export class ExportService {
       for (;;) {
         if (page.records.length > 0) yield page.records
         count += page.records.length
+        this.#dependencies.onRows?.(plan.entity.name, page.records.length)
         if (!page.next || count === limit) break
         await this.#verifyToken()
         const remaining = limit === undefined ? undefined : limit - count

@@ -39,6 +39,8 @@ export interface ServiceDependencies {
   readonly limits: QueryLimits
   readonly policy: DisclosurePolicy
   readonly seal: CursorSeal
+  /** Counts the records of responses. */
+  readonly onRows?: ((entity: string, count: number) => void) | undefined
   readonly plans: PlanCache
 }
 
@@ -137,6 +139,7 @@ export class ReadService {
       cursor?.after,
     )
     await tokens.confirm(cursor?.after)
+    this.dependencies.onRows?.(entityType.name, page.records.length)
     const next = toNextCursor(page, remaining, tracking)
     return {
       records: page.records,
@@ -183,6 +186,7 @@ export class ReadService {
       selection,
     )
     await tokens.confirm(bounds.after)
+    this.dependencies.onRows?.(entityType.name, window.records.length)
     const cursorAt = (position: KeysetPosition) => tokens.seal.seal({ after: position })
     return { ...window, cursorOf: record => cursorAt(parseCursor(record)), cursorAt }
   }
@@ -225,12 +229,14 @@ export class ReadService {
   ): Promise<RecordJson | undefined> {
     const bound = withParentFilter(bind(query, entityType, this.dependencies.limits), parentFilter)
     const plan = key === undefined ? bound : withKeyPlaceholder(bound)
-    return readFirstRecord(
+    const record = await readFirstRecord(
       executor,
       this.authorizePlan(plan, actor, serviceRoot),
       representation,
       key === undefined ? undefined : [key],
     )
+    if (record) this.dependencies.onRows?.(entityType.name, 1)
+    return record
   }
 
   /** Returns the plan by which the actor reads the fields that the query selects. */

@@ -22,6 +22,30 @@ export interface FairPoolOptions {
   readonly lockMonitor: LockMonitor | undefined
 }
 
+/** The use of a pool since the start, and now. */
+export interface PoolStatistics {
+  readonly size: number
+  /** Open connections. */
+  readonly open: number
+  /** Connections that requests hold. */
+  readonly used: number
+  /** Statements that run. */
+  readonly running: number
+  /** Requests that wait for a connection. */
+  readonly waiting: number
+  /** Requests that had to wait. */
+  readonly waits: number
+  /** The time of all waits. */
+  readonly waitedMs: number
+  /** Requests that got no connection in time. */
+  readonly refusals: number
+}
+
+/** The statements of a pool that run. */
+interface StatementCount {
+  running: number
+}
+
 const CANCELED: Problem = { kind: 'Unavailable', reason: 'canceled' }
 const BUSY: Problem = { kind: 'Unavailable', reason: 'busy' }
 const QUERY_CANCELED = '57014'
@@ -40,6 +64,11 @@ const reservedOf = (size: number): number => (size > 1 ? Math.max(1, Math.round(
 export class FairPool {
   readonly #options: FairPoolOptions
   readonly #semaphore: FairSemaphore
+  readonly #statements: StatementCount = { running: 0 }
+  #used = 0
+  #waits = 0
+  #waitedMs = 0
+  #refusals = 0
 
   constructor(options: FairPoolOptions) {
     this.#options = options
@@ -52,6 +81,19 @@ export class FairPool {
 
   get waitingCount(): number {
     return this.#semaphore.waitingCount
+  }
+
+  get statistics(): PoolStatistics {
+    return {
+      size: this.size,
+      open: this.#options.pool.totalCount,
+      used: this.#used,
+      running: this.#statements.running,
+      waiting: this.waitingCount,
+      waits: this.#waits,
+      waitedMs: this.#waitedMs,
+      refusals: this.#refusals,
+    }
   }
 
   /** Returns true if the client would get a connection at once. */
@@ -99,6 +141,7 @@ export class FairPool {
 
   /** Gives a connection back. No statement may be running. */
   release(connection: PooledConnection): void {
+    this.#used -= 1
     connection.release()
     this.#semaphore.release(connection.scope.clientId)
   }
@@ -106,7 +149,10 @@ export class FairPool {
   #connect(scope: RequestScope): Promise<PooledConnection> {
     return new Promise((resolve, reject) => {
       this.#options.pool.connect((error, client) => {
-        if (client) return resolve(new PooledConnection(client, scope, this.#options))
+        if (client) {
+          this.#used += 1
+          return resolve(new PooledConnection(client, scope, this.#options, this.#statements))
+        }
         this.#semaphore.release(scope.clientId)
         reject(error)
       })
@@ -115,9 +161,13 @@ export class FairPool {
 
   async #waitForPermit(scope: RequestScope): Promise<void> {
     const { maxWaitMs, size } = this.#options
+    const startedAt = performance.now()
+    this.#waits += 1
     const outcome = await this.#semaphore.acquire(scope, Math.max(0, maxWaitMs - scope.waitedMs))
+    this.#waitedMs += performance.now() - startedAt
     if (outcome === 'acquired') return
     if (outcome === 'aborted') throw new ProblemError(CANCELED)
+    this.#refusals += 1
     throw withCause(
       BUSY,
       new Error(
@@ -150,6 +200,7 @@ export class PooledConnection implements RunningStatement, Abortable {
     client: PoolClient,
     readonly scope: RequestScope,
     options: FairPoolOptions,
+    private readonly statements: StatementCount,
   ) {
     this.#client = client
     this.#options = options
@@ -174,6 +225,7 @@ export class PooledConnection implements RunningStatement, Abortable {
   #run<R>(submit: (callback: (error: Error | null, result: R) => void) => void): Promise<R> {
     if (this.scope.isAborted) return Promise.reject(new ProblemError(CANCELED))
     this.startedAt = performance.now()
+    this.statements.running += 1
     this.#options.lockMonitor?.add(this)
     this.scope.add(this)
     return new Promise((resolve, reject) => {
@@ -217,6 +269,7 @@ export class PooledConnection implements RunningStatement, Abortable {
 
   /** Ends a statement. If it was canceled, nothing more is sent before the signal is known to have come. */
   #finish(): Promise<void> | undefined {
+    this.statements.running -= 1
     this.scope.delete(this)
     this.#options.lockMonitor?.delete(this)
     if (this.#cancelTimer) clearTimeout(this.#cancelTimer)

@@ -140,9 +140,11 @@ export class PropertyChangeSubscription {
     try {
       let last = start
       while (!signal.aborted) {
+        this.#changes.setPosition(last)
         const page = await this.#readPage(last)
         if (page) yield* page.changes
         last = page?.last ?? last
+        this.#changes.setPosition(last)
         if (!page?.isFull) await changeSignal.wait(signal, page ? undefined : RETRY_MS)
       }
     } finally {

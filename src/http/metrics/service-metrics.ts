@@ -1,0 +1,206 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { createRouteReader } from './route.js'
+
+/** The use of a pool of database connections. */
+interface PoolUse {
+  readonly pool: string
+  readonly size: number
+  readonly open: number
+  readonly used: number
+  readonly waiting: number
+  readonly running: number
+  readonly waits: number
+  readonly waitedMs: number
+  readonly refusals: number
+}
+
+/** The use of one level of the plan cache. */
+interface PlanCacheUse {
+  readonly level: string
+  readonly entries: number
+  readonly kilobytes: number
+  readonly hits: number
+  readonly misses: number
+  readonly evictions: number
+}
+
+/** What the metrics are read from at each scrape. No source waits for a connection of requests. */
+export interface MetricSources {
+  readonly pools: () => readonly PoolUse[]
+  readonly planCache: () => readonly PlanCacheUse[]
+  /** The number of the newest event of the change log. Rejects if the database does not answer. */
+  readonly logPosition: () => Promise<number>
+  /** The numbers up to which the subscriptions of this process have received their events. */
+  readonly subscriptionPositions: () => readonly number[]
+}
+
+interface CompletedRequest {
+  readonly path: string
+  readonly status: number
+  readonly ms: number
+  readonly bytes: number
+}
+
+const DURATION_BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
+const SIZE_BUCKETS = [1000, 10_000, 100_000, 1_000_000, 10_000_000]
+/** Maximum wait of a scrape for the database, in ms. */
+const LOG_POSITION_TIMEOUT_MS = 500
+/** Gauges of prom-client whose names end as those of counters do, which promtool reports. */
+const MISNAMED = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+]
+
+/** The metrics of one process. Labels have values of the service only, so their number is bounded. */
+export class ServiceMetrics {
+  readonly registry = new Registry()
+  readonly #duration: Histogram<'adapter' | 'entity' | 'route' | 'status'>
+  readonly #size: Histogram<'adapter' | 'entity'>
+  readonly #rows: Counter<'entity'>
+
+  constructor() {
+    const registers = [this.registry]
+    this.#duration = new Histogram({
+      name: 'listing_http_request_duration_seconds',
+      help: 'Time from a request to the end of its response.',
+      labelNames: ['adapter', 'entity', 'route', 'status'],
+      buckets: DURATION_BUCKETS,
+      registers,
+    })
+    this.#size = new Histogram({
+      name: 'listing_http_response_size_bytes',
+      help: 'Bytes sent for a response, as compressed.',
+      labelNames: ['adapter', 'entity'],
+      buckets: SIZE_BUCKETS,
+      registers,
+    })
+    this.#rows = new Counter({
+      name: 'listing_rows_total',
+      help: 'Records read for responses, without related records.',
+      labelNames: ['entity'],
+      registers,
+    })
+    collectDefaultMetrics({ register: this.registry })
+    for (const name of MISNAMED) this.registry.removeSingleMetric(name)
+  }
+
+  /** Creates the function that observes each request that is complete, but no probe. */
+  createRequestObserver(entitySets: Iterable<string>): (request: CompletedRequest) => void {
+    const readRoute = createRouteReader(entitySets)
+    return ({ path, status, ms, bytes }) => {
+      if (path.startsWith('/health/')) return
+      const { adapter, entity, route } = readRoute(path)
+      this.#duration.observe({ adapter, entity, route, status }, ms / 1000)
+      this.#size.observe({ adapter, entity }, bytes)
+    }
+  }
+
+  addRows(entity: string, count: number): void {
+    if (count > 0) this.#rows.inc({ entity }, count)
+  }
+
+  /** Adds the metrics that are read at each scrape. */
+  observe({ pools, planCache, logPosition, subscriptionPositions }: MetricSources): void {
+    this.#addPoolMetrics(pools)
+    this.#addPlanCacheMetrics(planCache)
+    this.#addLogMetrics(logPosition, subscriptionPositions)
+  }
+
+  #addPoolMetrics(pools: MetricSources['pools']): void {
+    const gauge = (name: string, help: string, read: (use: PoolUse) => number) =>
+      this.#addGauge(`listing_pool_${name}`, help, 'pool', () => pools().map(use => [use.pool, read(use)]))
+    const counter = (name: string, help: string, read: (use: PoolUse) => number) =>
+      this.#addCounter(`listing_pool_${name}`, help, 'pool', () => pools().map(use => [use.pool, read(use)]))
+    gauge('size_connections', 'Connections at most.', use => use.size)
+    gauge('open_connections', 'Open connections.', use => use.open)
+    gauge('used_connections', 'Connections that requests hold.', use => use.used)
+    gauge('running_statements', 'Statements that run now.', use => use.running)
+    gauge('waiting_requests', 'Requests that wait for a connection.', use => use.waiting)
+    counter('waits_total', 'Requests that had to wait for a connection.', use => use.waits)
+    counter('wait_seconds_total', 'Time of all waits for a connection.', use => use.waitedMs / 1000)
+    counter('refusals_total', 'Requests that got no connection within POOL_WAIT_MS.', use => use.refusals)
+  }
+
+  #addPlanCacheMetrics(planCache: MetricSources['planCache']): void {
+    const values = (read: (use: PlanCacheUse) => number) => () =>
+      planCache().map(use => [use.level, read(use)] as const)
+    this.#addGauge('listing_plan_cache_entries', 'Entries of the plan cache.', 'level', values(use => use.entries))
+    this.#addGauge('listing_plan_cache_size_bytes', 'Estimated size of the plan cache.', 'level', values(use => use.kilobytes * 1024))
+    this.#addCounter('listing_plan_cache_hits_total', 'Results found in the plan cache.', 'level', values(use => use.hits))
+    this.#addCounter('listing_plan_cache_misses_total', 'Results not found in the plan cache.', 'level', values(use => use.misses))
+    this.#addCounter('listing_plan_cache_evictions_total', 'Results dropped from the full plan cache.', 'level', values(use => use.evictions))
+  } // biome-ignore format: one metric a line
+
+  /** Without an answer of the database the position and the lag are absent, not 0. */
+  #addLogMetrics(
+    logPosition: MetricSources['logPosition'],
+    positions: MetricSources['subscriptionPositions'],
+  ): void {
+    const registers = [this.registry]
+    const lag = new Gauge({
+      name: 'listing_subscription_lag_events',
+      help: 'Events of the change log behind which the slowest subscription is.',
+      aggregator: 'max',
+      registers,
+    })
+    this.#addGauge('listing_subscriptions', 'Open subscriptions.', undefined, () => [
+      ['', positions().length],
+    ])
+    new Gauge({
+      name: 'listing_log_position',
+      help: 'Number of the newest event of the change log.',
+      aggregator: 'max',
+      registers,
+      async collect() {
+        const newest = await withTimeout(logPosition()).catch(() => undefined)
+        this.remove()
+        lag.remove()
+        if (newest === undefined) return
+        this.set(newest)
+        lag.set(Math.max(0, ...positions().map(position => newest - position)))
+      },
+    })
+  }
+
+  #addGauge(
+    name: string,
+    help: string,
+    label: string | undefined,
+    read: () => readonly (readonly [string, number])[],
+  ): void {
+    new Gauge({
+      name,
+      help,
+      labelNames: label === undefined ? [] : [label],
+      registers: [this.registry],
+      collect() {
+        for (const [key, value] of read()) this.set(label === undefined ? {} : { [label]: key }, value)
+      },
+    })
+  }
+
+  #addCounter(
+    name: string,
+    help: string,
+    label: string,
+    read: () => readonly (readonly [string, number])[],
+  ): void {
+    new Counter({
+      name,
+      help,
+      labelNames: [label],
+      registers: [this.registry],
+      collect() {
+        this.reset()
+        for (const [key, value] of read()) this.inc({ [label]: key }, value)
+      },
+    })
+  }
+}
+
+const withTimeout = <T>(value: Promise<T>): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('timeout')), LOG_POSITION_TIMEOUT_MS)
+    value.then(resolve, reject).finally(() => clearTimeout(timer))
+  })

@@ -1,0 +1,249 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { accessSync, constants, readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type RunningServer, startServer } from '../../src/app.js'
+import { readConfig } from '../../src/config/config.js'
+import { createSender, type TestApp } from '../support/app.js'
+import { DATABASE_KINDS } from '../support/database.js'
+import {
+  createTestEnvironment,
+  FULL_ACCESS_TOKEN,
+  startService,
+  type TestEnvironment,
+} from '../support/process.js'
+
+// Metrics for Prometheus, and deploy/grafana-dashboard.json. promtool and prometheus check them where they are
+// installed.
+
+interface Panel {
+  readonly title: string
+  readonly targets: readonly { readonly expr: string }[]
+}
+
+const QUERIES = (
+  JSON.parse(readFileSync(new URL('../../deploy/grafana-dashboard.json', import.meta.url), 'utf8')) as {
+    readonly panels: readonly Panel[]
+  }
+).panels.flatMap(({ title, targets }) => targets.map(({ expr }) => [title, expr] as const))
+const SECRET_PARTS = [FULL_ACCESS_TOKEN, FULL_ACCESS_TOKEN.split('.')[2] ?? '', 'a secret of the tests']
+
+const findProgram = (name: string): string | undefined =>
+  (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .map(folder => join(folder, name))
+    .find(path => {
+      try {
+        accessSync(path, constants.X_OK)
+        return true
+      } catch {
+        return false
+      }
+    })
+const PROMTOOL = findProgram('promtool')
+const PROMETHEUS = findProgram('prometheus')
+
+const scrape = (port: number | undefined, init?: RequestInit) =>
+  fetch(`http://127.0.0.1:${port}/metrics`, init)
+const scrapeText = async (port: number | undefined) => (await scrape(port)).text()
+
+/** The series of a scrape: name with labels, and value. */
+const seriesOf = (text: string): ReadonlyMap<string, number> =>
+  new Map(
+    text
+      .split('\n')
+      .filter(line => line !== '' && !line.startsWith('#'))
+      .map(line => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]),
+  )
+
+const countOf = (series: ReadonlyMap<string, number>, labels: string) =>
+  series.get(`listing_http_request_duration_seconds_count{${labels}}`)
+
+describe.each(DATABASE_KINDS)('metrics on the %s database', kind => {
+  let place: TestEnvironment
+  let server: RunningServer
+  let send: TestApp['send']
+  beforeAll(async () => {
+    place = await createTestEnvironment(kind)
+    const config = readConfig({ ...place.env, SAMPLE_DATA: 'on', PORT: '0', METRICS_PORT: '0' })
+    server = await startServer(config, pino({ level: 'silent' }), () => undefined)
+    send = createSender(`http://127.0.0.1:${server.port}`, `Bearer ${FULL_ACCESS_TOKEN}`)
+  }, 120_000)
+  afterAll(async () => {
+    await server?.close()
+    await place?.remove()
+  })
+
+  test('requests by adapter, entity, route and status; rows; pools; plan cache; log', async () => {
+    for (const path of [
+      '/odata/Property?$top=3',
+      '/odata/Property?$top=3',
+      "/odata/Property('none')",
+      '/odata/Media/$count',
+    ])
+      await send(path)
+    await send('/graphql', {
+      method: 'POST',
+      body: { query: '{ properties(first: 2) { nodes { ListingKey } } }' },
+    })
+    await send('/health/live')
+    // A request is observed when its connection has taken the response.
+    const graphql = 'adapter="graphql",entity="",route="operation",status="200"'
+    await expect.poll(async () => countOf(seriesOf(await scrapeText(server.metricsPort)), graphql)).toBe(1)
+    const series = seriesOf(await scrapeText(server.metricsPort))
+    expect(countOf(series, 'adapter="odata",entity="Property",route="collection",status="200"')).toBe(2)
+    expect(countOf(series, 'adapter="odata",entity="Property",route="record",status="404"')).toBe(1)
+    expect(countOf(series, 'adapter="odata",entity="Media",route="count",status="200"')).toBe(1)
+    expect([...series.keys()].filter(name => name.includes('health'))).toEqual([])
+    expect(series.get('listing_rows_total{entity="Property"}')).toBe(8)
+    expect(series.get('listing_pool_size_connections{pool="custom"}')).toBeGreaterThan(0)
+    expect(series.get('listing_pool_used_connections{pool="custom"}')).toBe(0)
+    expect(series.get('listing_log_position')).toBeGreaterThan(500)
+    expect(series.get('listing_subscriptions')).toBe(0)
+    expect([...series.keys()].some(name => name.startsWith('listing_plan_cache_hits_total{'))).toBe(true)
+    expect(series.get('process_resident_memory_bytes')).toBeGreaterThan(0)
+  })
+
+  test('OBS-01 strangers cannot add series', async () => {
+    const strange = (i: number) => [
+      `/wp-admin/${i}`, `/odata/Stranger${i}`, `/odata/Property('${i}')`, `/odata/Property?x${i}=1`, `/graphql/${i}`,
+    ] // biome-ignore format: paths
+    const visit = async (from: number) => {
+      for (let i = from; i < from + 5; i++)
+        for (const path of strange(i)) {
+          await send(path)
+          await send(path, { headers: { Authorization: null } })
+        }
+      await send('/odata/Property', { method: `PURGE` })
+    }
+    await visit(0)
+    const before = seriesOf(await scrapeText(server.metricsPort)).size
+    await visit(100)
+    expect(seriesOf(await scrapeText(server.metricsPort)).size).toBe(before)
+  })
+
+  test('OBS-03 are on a port of their own only, for GET and HEAD', async () => {
+    const onPublicPort = await send('/metrics')
+    expect(onPublicPort.status).toBe(404)
+    const head = await scrape(server.metricsPort, { method: 'HEAD' })
+    expect([head.status, head.headers.get('content-type')]).toEqual([
+      200,
+      'text/plain; version=0.0.4; charset=utf-8',
+    ])
+    expect((await scrape(server.metricsPort, { method: 'POST' })).status).toBe(405)
+    expect((await fetch(`http://127.0.0.1:${server.metricsPort}/odata/Property`)).status).toBe(404)
+  })
+
+  test('OBS-02 show no secret', async () => {
+    await send(`/odata/Property?access_token=${FULL_ACCESS_TOKEN}`)
+    await send(`/odata/${FULL_ACCESS_TOKEN}`)
+    const text = await scrapeText(server.metricsPort)
+    for (const secret of SECRET_PARTS) expect(text).not.toContain(secret)
+  })
+
+  test.runIf(PROMTOOL)('promtool finds no fault', async () => {
+    const input = await scrapeText(server.metricsPort)
+    expect(execFileSync(PROMTOOL ?? '', ['check', 'metrics'], { input }).toString()).toBe('')
+  })
+
+  test('every query of the dashboard names metrics that exist', async () => {
+    const names = new Set(
+      [...seriesOf(await scrapeText(server.metricsPort)).keys()].map(key => key.split('{')[0]),
+    )
+    for (const [title, expr] of QUERIES)
+      for (const name of expr.match(/\b(?:listing|process|nodejs)_\w+/g) ?? [])
+        expect(names, title).toContain(name)
+  })
+
+  test.runIf(PROMETHEUS && kind === DATABASE_KINDS[0])(
+    'every query of the dashboard has an answer',
+    { timeout: 120_000 },
+    async () => {
+      const prometheus = await startPrometheus(server.metricsPort ?? 0)
+      try {
+        const traffic = setInterval(() => void send('/odata/Property?$top=1'), 300)
+        for (const [title, expr] of QUERIES)
+          await expect
+            .poll(() => prometheus.resultsOf(expr), {
+              message: `${title}: ${expr}`,
+              timeout: 60_000,
+              interval: 1000,
+            })
+            .toBeGreaterThan(0)
+        clearInterval(traffic)
+      } finally {
+        await prometheus.stop()
+      }
+    },
+  )
+})
+
+describe.runIf(DATABASE_KINDS.includes('server'))('metrics of WORKERS', () => {
+  test('are those of all workers together', { timeout: 120_000 }, async () => {
+    const place = await createTestEnvironment('server')
+    const service = await startService(place, { WORKERS: '2', METRICS_PORT: '0' })
+    const port = Number(await service.process.waitForOutput(/"port":(\d+),"msg":"metrics"/))
+    await service.process.waitForOutput(/("msg":"listening".*){2}/s)
+    await Promise.all(Array.from({ length: 30 }, () => service.send('/odata/Property?$top=1')))
+    const listings = 'adapter="odata",entity="Property",route="collection",status="200"'
+    await expect.poll(async () => countOf(seriesOf(await scrapeText(port)), listings)).toBe(30)
+    const series = seriesOf(await scrapeText(port))
+    expect(series.get('listing_pool_size_connections{pool="custom"}')).toBe(10)
+    expect(series.get('listing_log_position')).toBeGreaterThanOrEqual(0)
+    // OBS-05: without the database the position is absent, and the rest is answered.
+    await place.remove()
+    const withoutDatabase = seriesOf(await scrapeText(port))
+    expect(countOf(withoutDatabase, listings)).toBe(30)
+    expect(withoutDatabase.has('listing_log_position')).toBe(false)
+    await service.stop('SIGTERM')
+  })
+})
+
+interface RunningPrometheus {
+  /** Number of series in the answer of a query; -1 for an error. */
+  resultsOf(query: string): Promise<number>
+  stop(): Promise<void>
+}
+
+async function startPrometheus(metricsPort: number): Promise<RunningPrometheus> {
+  const folder = await mkdtemp(join(tmpdir(), 'listing-prometheus-'))
+  const file = join(folder, 'prometheus.yml')
+  await writeFile(
+    file,
+    `global: { scrape_interval: 1s, scrape_timeout: 1s }\nscrape_configs:\n  - job_name: listing\n    static_configs: [{ targets: ['127.0.0.1:${metricsPort}'] }]\n`,
+  )
+  const port = await findPort()
+  const child: ChildProcess = spawn(
+    PROMETHEUS ?? '',
+    [`--config.file=${file}`, `--storage.tsdb.path=${folder}/data`, `--web.listen-address=127.0.0.1:${port}`],
+    { stdio: 'ignore' },
+  )
+  const resultsOf = async (query: string): Promise<number> => {
+    const url = `http://127.0.0.1:${port}/api/v1/query?query=${encodeURIComponent(query)}`
+    const answer = (await fetch(url).then(
+      response => response.json(),
+      () => undefined,
+    )) as { readonly data?: { readonly result: readonly unknown[] } } | undefined
+    return answer?.data?.result.length ?? -1
+  }
+  const stop = async () => {
+    const gone = once(child, 'exit')
+    child.kill('SIGTERM')
+    await gone
+    await rm(folder, { recursive: true, force: true })
+  }
+  return { resultsOf, stop }
+}
+
+async function findPort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { readonly port: number } // it listens on a port
+  server.close()
+  return port
+}

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { CompletedRequest } from '../log.js'
 import { createRouteReader } from './route.js'
 
 /** The use of a pool of database connections. */
@@ -32,13 +33,6 @@ export interface MetricSources {
   readonly logPosition: () => Promise<number>
   /** The numbers up to which the subscriptions of this process have received their events. */
   readonly subscriptionPositions: () => readonly number[]
-}
-
-interface CompletedRequest {
-  readonly path: string
-  readonly status: number
-  readonly ms: number
-  readonly bytes: number
 }
 
 const DURATION_BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]

@@ -3,7 +3,7 @@ import type { Database } from '../data/database.js'
 import type { PlanCache } from '../query/plan-cache.js'
 import type { ChangeService } from './changes.js'
 
-/** Returns what metrics are read from. The end of the log is read on the connection of health probes. */
+/** Returns the sources of the metrics. The end of the log is read on the connection of health probes. */
 export const createMetricSources = (database: Database, plans: PlanCache, changes: ChangeService) => ({
   pools: () => database.poolStatistics(),
   planCache: () => plans.statistics(),

@@ -25,7 +25,7 @@ interface PlanCacheUse {
   readonly evictions: number
 }
 
-/** What the metrics are read from at each scrape. No source waits for a connection of requests. */
+/** The sources of the metrics that are read at each scrape. No source waits for a connection of requests. */
 export interface MetricSources {
   readonly pools: () => readonly PoolUse[]
   readonly planCache: () => readonly PlanCacheUse[]
@@ -134,7 +134,7 @@ export class ServiceMetrics {
     const registers = [this.registry]
     const lag = new Gauge({
       name: 'listing_subscription_lag_events',
-      help: 'Events of the change log behind which the slowest subscription is.',
+      help: 'Events of the change log that the slowest subscription has not received.',
       aggregator: 'max',
       registers,
     })

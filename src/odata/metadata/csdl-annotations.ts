@@ -113,10 +113,14 @@ export function entitySetAnnotations(entity: Entity): readonly Annotation[] {
     ],
     ['Capabilities.DeleteRestrictions', record({ Deletable: writable })],
     ['Capabilities.CountRestrictions', record({ Countable: true })],
-    ...annotateIf(unreadable.length > 0, [
+    [
       'Capabilities.FilterRestrictions',
-      record({ Filterable: true, NonFilterableProperties: paths(unreadable) }),
-    ]),
+      record({
+        Filterable: true,
+        ...(unreadable.length > 0 && { NonFilterableProperties: paths(unreadable) }),
+      }),
+    ],
+    ['Capabilities.ExpandRestrictions', record({ Expandable: entity.navigations.length > 0 })],
     [
       'Capabilities.SortRestrictions',
       record({ Sortable: true, NonSortableProperties: paths(scalars.filter(s => !isSortable(s))) }),
@@ -162,6 +166,7 @@ const FILTER_FUNCTION_NAMES = [
  */
 export const ENTITY_CONTAINER_ANNOTATIONS: readonly Annotation[] = [
   ['Core.ODataVersions', '4.0 4.01'],
+  ['Capabilities.SupportedFormats', ['application/json', 'application/x-ndjson', 'text/csv']],
   ['Capabilities.FilterFunctions', FILTER_FUNCTION_NAMES],
   [
     'Capabilities.BatchSupport',

@@ -41,6 +41,15 @@ test('every trap of the change log and of delta links has a test that is named b
   expect(ids.filter(id => !new RegExp(`\\b${id}\\b`).test(titles))).toEqual([...REPLICATION_TRAPS_NOT_BUILT])
 })
 
+test('every trap of digests and of Field has a test that is named by it', () => {
+  const titles = readTitles()
+  const ids = readTraps('traps-replication.jsonl')
+    .filter(({ kind }) => kind === 'digest' || kind === 'field-resource')
+    .map(({ id }) => id)
+  expect(ids).toHaveLength(7)
+  expect(ids.filter(id => !new RegExp(`\\b${id}\\b`).test(titles))).toEqual([])
+})
+
 test('every trap has a test that is named by it', () => {
   const titles = readTitles()
   const wanted = readTraps('traps.jsonl').filter(({ kind }) => KINDS.has(kind))

@@ -1,6 +1,5 @@
 import sql, { type Sql } from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { INDEXES, type Index } from '../../src/data/sql/indexes.js'
 import { keysetRanges } from '../../src/data/sql/order.js'
 import { toCountStatement, toPageStatement } from '../../src/data/sql/page-statement.js'
 import { planCacheModeOfCount, planCacheModeOfPage } from '../../src/data/sql/plan-cache-policy.js'
@@ -107,30 +106,6 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on PostgreSQL', () => {
     database = await openTestDatabase('server', {})
   })
   afterAll(() => database?.close())
-
-  test('the indexes are those of the database', async () => {
-    // PropertyText and ChangeLog are no entities: no plan reads them in an order.
-    const found = await database.prisma.$queryRaw<
-      { table: string; keyColumns: readonly string[]; includedColumns: readonly string[] }[]
-    >`
-      select t.relname as "table", array(select a.attname::text from unnest(i.indkey) with ordinality k(number, place)
-        join pg_attribute a on a.attrelid = t.oid and a.attnum = k.number where k.place <= i.indnkeyatts order by k.place) as "keyColumns",
-        array(select a.attname::text from unnest(i.indkey) with ordinality k(number, place)
-        join pg_attribute a on a.attrelid = t.oid and a.attnum = k.number where k.place > i.indnkeyatts order by k.place) as "includedColumns"
-      from pg_index i join pg_class t on t.oid = i.indrelid join pg_class x on x.oid = i.indexrelid join pg_am m on m.oid = x.relam
-      where t.relnamespace = 'public'::regnamespace and t.relname not like '\\_prisma%' and t.relname not in ('PropertyText', 'ChangeLog') and m.amname = 'btree' and i.indpred is null and i.indexprs is null`
-    const listed = Object.entries(INDEXES).flatMap(([table, indexes]) =>
-      indexes.map(index => ({ table, ...index })),
-    )
-    const sorted = (list: readonly (Index & { table: string })[]) =>
-      list
-        .map(
-          ({ table, keyColumns, includedColumns }) =>
-            `${table} ${keyColumns.join()} with ${includedColumns.join()}`,
-        )
-        .sort()
-    expect(sorted(found)).toEqual(sorted(listed))
-  })
 
   /** Explains the generic plan of a statement, with sorts and sequential scans disabled where possible. */
   async function explain(statement: Sql): Promise<readonly string[]> {

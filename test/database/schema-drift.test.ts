@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { renderIndexList } from '../../src/cli/index-list.js'
 import { ENTITIES, type Entity, type Scalar } from '../../src/model/model.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 
@@ -138,6 +139,11 @@ describe.each(DATABASE_KINDS)('%s', kind => {
         ...[...ENTITIES.keys(), 'PropertyText', 'ChangeLog'].map(name => `${name}_pkey`),
       ].sort(),
     )
+  })
+
+  test('the list of indexes is that of `npm run schema -- --indexes`', async () => {
+    const list = readFileSync(new URL('../../src/data/sql/indexes.ts', import.meta.url), 'utf8')
+    expect(list).toBe(await database.withClient(renderIndexList))
   })
 
   test('triggers are those of the change log, of media and of stored documents', async () => {

@@ -1,93 +1,86 @@
+// Generated from the migrations by `npm run schema -- --indexes`. Do not edit.
+
 /** The key columns of an index in their order, and the columns that it includes. */
 export interface Index {
   readonly keyColumns: readonly string[]
   readonly includedColumns: readonly string[]
 }
 
-const indexOn = (...keyColumns: readonly string[]): Index => ({ keyColumns, includedColumns: [] })
-const including = (index: Index, ...includedColumns: readonly string[]): Index => ({
-  ...index,
-  includedColumns,
-})
-
-/** Columns that determine the visibility of a listing, besides its status. */
-const VISIBILITY_COLUMNS = ['InternetEntireListingDisplayYN', 'ListAgentKey', 'ListOfficeKey'] as const
-
-/** The ordered indexes of the tables. A test compares them with the catalog of the database. */
+/** The ordered indexes of all rows of the tables. */
 export const INDEXES: Readonly<Record<string, readonly Index[]>> = {
   Property: [
-    indexOn('ListingKey'),
-    including(indexOn('ListingKey'), 'LastEventSequence', 'StandardStatus', ...VISIBILITY_COLUMNS),
-    including(
-      indexOn('ModificationTimestamp', 'ListingKey'),
-      'StandardStatus',
-      ...VISIBILITY_COLUMNS,
-      'ListPrice',
-      'StreetName',
-    ),
-    including(indexOn('City', 'ListPrice', 'ListingKey'), 'StandardStatus', ...VISIBILITY_COLUMNS),
-    indexOn('City', 'ModificationTimestamp', 'ListingKey'),
-    including(indexOn('StandardStatus', 'ModificationTimestamp', 'ListingKey'), ...VISIBILITY_COLUMNS),
-    indexOn('LastEventSequence', 'ListingKey'),
-    indexOn('ListPrice', 'ListingKey'),
-    indexOn('ListAgentKey', 'ModificationTimestamp', 'ListingKey'),
-    indexOn('ListAgentMlsId', 'ListingKey'),
-    indexOn('ListOfficeKey', 'ListingKey'),
-    indexOn('ListingId', 'ListingKey'),
-    indexOn('OriginatingSystemKey', 'ListingKey'),
-    indexOn('PostalCode', 'ListingKey'),
-    indexOn('Latitude', 'Longitude', 'StandardStatus'),
+    { keyColumns: ['City', 'ListPrice', 'ListingKey'], includedColumns: ['StandardStatus', 'InternetEntireListingDisplayYN', 'ListAgentKey', 'ListOfficeKey'] },
+    { keyColumns: ['City', 'ModificationTimestamp', 'ListingKey'], includedColumns: [] },
+    { keyColumns: ['LastEventSequence', 'ListingKey'], includedColumns: [] },
+    { keyColumns: ['Latitude', 'Longitude', 'StandardStatus'], includedColumns: [] },
+    { keyColumns: ['ListAgentKey', 'ModificationTimestamp', 'ListingKey'], includedColumns: [] },
+    { keyColumns: ['ListAgentMlsId', 'ListingKey'], includedColumns: [] },
+    { keyColumns: ['ListOfficeKey', 'ListingKey'], includedColumns: [] },
+    { keyColumns: ['ListPrice', 'ListingKey'], includedColumns: [] },
+    { keyColumns: ['ListingId', 'ListingKey'], includedColumns: [] },
+    { keyColumns: ['ListingKey'], includedColumns: [] },
+    { keyColumns: ['ListingKey'], includedColumns: ['LastEventSequence', 'StandardStatus', 'InternetEntireListingDisplayYN', 'ListAgentKey', 'ListOfficeKey'] },
+    { keyColumns: ['ModificationTimestamp', 'ListingKey'], includedColumns: ['StandardStatus', 'InternetEntireListingDisplayYN', 'ListAgentKey', 'ListOfficeKey', 'ListPrice', 'StreetName'] },
+    { keyColumns: ['OriginatingSystemKey', 'ListingKey'], includedColumns: [] },
+    { keyColumns: ['PostalCode', 'ListingKey'], includedColumns: [] },
+    { keyColumns: ['StandardStatus', 'ModificationTimestamp', 'ListingKey'], includedColumns: ['InternetEntireListingDisplayYN', 'ListAgentKey', 'ListOfficeKey'] },
   ],
   Member: [
-    indexOn('MemberKey'),
-    indexOn('ModificationTimestamp', 'MemberKey'),
-    indexOn('OfficeKey', 'MemberKey'),
-    indexOn('LastEventSequence', 'MemberKey'),
+    { keyColumns: ['LastEventSequence', 'MemberKey'], includedColumns: [] },
+    { keyColumns: ['MemberKey'], includedColumns: [] },
+    { keyColumns: ['ModificationTimestamp', 'MemberKey'], includedColumns: [] },
+    { keyColumns: ['OfficeKey', 'MemberKey'], includedColumns: [] },
   ],
   Office: [
-    indexOn('OfficeKey'),
-    indexOn('ModificationTimestamp', 'OfficeKey'),
-    indexOn('LastEventSequence', 'OfficeKey'),
+    { keyColumns: ['LastEventSequence', 'OfficeKey'], includedColumns: [] },
+    { keyColumns: ['ModificationTimestamp', 'OfficeKey'], includedColumns: [] },
+    { keyColumns: ['OfficeKey'], includedColumns: [] },
   ],
   Media: [
-    indexOn('MediaKey'),
-    indexOn('PropertyKey', 'MediaKey'),
-    indexOn('PropertyKey', 'Order', 'MediaKey'),
-    indexOn('MemberKey', 'MediaKey'),
-    indexOn('OfficeKey', 'MediaKey'),
-    indexOn('ResourceRecordKey', 'MediaKey'),
-    indexOn('ModificationTimestamp', 'MediaKey'),
-    indexOn('LastEventSequence', 'MediaKey'),
+    { keyColumns: ['LastEventSequence', 'MediaKey'], includedColumns: [] },
+    { keyColumns: ['MediaKey'], includedColumns: [] },
+    { keyColumns: ['MemberKey', 'MediaKey'], includedColumns: [] },
+    { keyColumns: ['ModificationTimestamp', 'MediaKey'], includedColumns: [] },
+    { keyColumns: ['OfficeKey', 'MediaKey'], includedColumns: [] },
+    { keyColumns: ['PropertyKey', 'MediaKey'], includedColumns: [] },
+    { keyColumns: ['PropertyKey', 'Order', 'MediaKey'], includedColumns: [] },
+    { keyColumns: ['ResourceRecordKey', 'MediaKey'], includedColumns: [] },
   ],
   Rooms: [
-    indexOn('RoomKey'),
-    indexOn('ListingKey', 'RoomKey'),
-    indexOn('ModificationTimestamp', 'RoomKey'),
-    indexOn('LastEventSequence', 'RoomKey'),
+    { keyColumns: ['LastEventSequence', 'RoomKey'], includedColumns: [] },
+    { keyColumns: ['ListingKey', 'RoomKey'], includedColumns: [] },
+    { keyColumns: ['ModificationTimestamp', 'RoomKey'], includedColumns: [] },
+    { keyColumns: ['RoomKey'], includedColumns: [] },
   ],
   OpenHouse: [
-    indexOn('OpenHouseKey'),
-    indexOn('ListingKey', 'OpenHouseKey'),
-    indexOn('ModificationTimestamp', 'OpenHouseKey'),
-    indexOn('LastEventSequence', 'OpenHouseKey'),
-    indexOn('OpenHouseDate', 'OpenHouseKey'),
+    { keyColumns: ['LastEventSequence', 'OpenHouseKey'], includedColumns: [] },
+    { keyColumns: ['ListingKey', 'OpenHouseKey'], includedColumns: [] },
+    { keyColumns: ['ModificationTimestamp', 'OpenHouseKey'], includedColumns: [] },
+    { keyColumns: ['OpenHouseDate', 'OpenHouseKey'], includedColumns: [] },
+    { keyColumns: ['OpenHouseKey'], includedColumns: [] },
   ],
   Lookup: [
-    indexOn('LookupKey'),
-    indexOn('LookupName', 'LookupValue'),
-    indexOn('ModificationTimestamp', 'LookupKey'),
-    indexOn('LastEventSequence', 'LookupKey'),
+    { keyColumns: ['LastEventSequence', 'LookupKey'], includedColumns: [] },
+    { keyColumns: ['LookupKey'], includedColumns: [] },
+    { keyColumns: ['LookupName', 'LookupValue'], includedColumns: [] },
+    { keyColumns: ['ModificationTimestamp', 'LookupKey'], includedColumns: [] },
   ],
-  Field: [indexOn('FieldKey'), indexOn('ResourceName', 'FieldName')],
+  Field: [
+    { keyColumns: ['FieldKey'], includedColumns: [] },
+    { keyColumns: ['ResourceName', 'FieldName'], includedColumns: [] },
+  ],
   EntityEvent: [
-    indexOn('EntityEventSequence', 'Audience'),
-    indexOn('Audience', 'EntityEventSequence'),
-    indexOn('ResourceName', 'Audience', 'EntityEventSequence'),
-    indexOn('ResourceName', 'ResourceRecordKey', 'EntityEventSequence'),
+    { keyColumns: ['Audience', 'EntityEventSequence'], includedColumns: [] },
+    { keyColumns: ['EntityEventSequence', 'Audience'], includedColumns: [] },
+    { keyColumns: ['ResourceName', 'Audience', 'EntityEventSequence'], includedColumns: [] },
+    { keyColumns: ['ResourceName', 'ResourceRecordKey', 'EntityEventSequence'], includedColumns: [] },
   ],
 }
 
 /** The columns whose lower-case text has an index of its trigrams. */
 export const TRIGRAM_INDEXES: Readonly<Record<string, readonly string[]>> = {
-  Property: ['UnparsedAddress', 'StreetName'],
+  Property: [
+    'StreetName',
+    'UnparsedAddress',
+  ],
 }

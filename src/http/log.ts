@@ -17,10 +17,14 @@ export const createLogger = ({ logLevel }: Pick<Config, 'logLevel'>): Logger =>
 
 const REQUEST_ID = Symbol('id')
 const FAILURE_REASON = Symbol('reason')
+const CLIENT = Symbol('client')
+const OPERATION = Symbol('operation')
 
 interface LoggedRequest {
   [REQUEST_ID]?: string
   [FAILURE_REASON]?: string
+  [CLIENT]?: string
+  [OPERATION]?: string
 }
 
 /** Returns the id of a request, as in the log and in X-Request-Id of the response. */
@@ -29,6 +33,19 @@ export const requestId = (req: IncomingMessage & LoggedRequest): string => req[R
 /** Sets the cause of an unavailable service, if there is one, for the log line of the request. */
 export function setFailureReason(req: IncomingMessage & LoggedRequest, { cause }: ProblemError): void {
   if (cause !== undefined) req[FAILURE_REASON] = messageOf(cause)
+}
+
+/** Maximum length of a name that a client chose. */
+const MAX_NAME_LENGTH = 100
+
+/** Sets the client of a request, by its verified token, for the log line. */
+export function setLoggedClient(req: IncomingMessage & LoggedRequest, clientId: string): void {
+  req[CLIENT] = clientId.slice(0, MAX_NAME_LENGTH)
+}
+
+/** Sets the name of the GraphQL operation of a request for the log line. */
+export function setLoggedOperation(req: IncomingMessage & LoggedRequest, name: string): void {
+  req[OPERATION] = name.slice(0, MAX_NAME_LENGTH)
 }
 
 /** The ids that proxies send: UUIDs, ULIDs and trace ids. Other characters could forge log lines. */
@@ -66,7 +83,8 @@ function startMeasurement({
 /**
  * Assigns an id to each request and logs one line when its response is complete or its client has
  * disconnected. Of the URL, only the path and the length of the query string are logged, because an option
- * can contain names, prices or misplaced tokens. Headers and bodies are never logged.
+ * can contain names, prices or misplaced tokens. Headers and bodies are never logged. The client is that of the
+ * verified token. The address is that of the connection, which a proxy may have opened.
  */
 export function logRequests(
   logger: Logger,
@@ -78,6 +96,7 @@ export function logRequests(
     res.setHeader('X-Request-Id', id)
     // Express rewrites `url` below a mount point, so the URL is read here.
     const { path, queryLength } = splitTarget(req.url ?? '')
+    const address = req.socket.remoteAddress
     res.on('close', () => {
       const aborted = !res.writableFinished && !isEventStream(res)
       const line = {
@@ -89,6 +108,9 @@ export function logRequests(
         ...measurement(),
         ...(aborted && { aborted }),
         reason: req[FAILURE_REASON],
+        client: req[CLIENT],
+        operation: req[OPERATION],
+        address,
       }
       onComplete?.(line)
       logger[levelOf(res.statusCode, path, aborted)](line, 'request')

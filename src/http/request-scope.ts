@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { RequestScope } from '../domain/request-scope.js'
 import type { VerifiedToken } from './auth/bearer.js'
+import { setLoggedClient } from './log.js'
 
 /** Creates the scope of an operation that shares its connection with others. */
 export const createOperationScope = (clientId: string): RequestScope => new RequestScope(clientId)
@@ -10,6 +11,7 @@ export const createOperationScope = (clientId: string): RequestScope => new Requ
  * sent.
  */
 export function openRequestScope(res: ServerResponse, { clientId }: VerifiedToken): RequestScope {
+  setLoggedClient(res.req, clientId)
   const scope = new RequestScope(clientId)
   if (res.destroyed) scope.abort()
   else res.on('close', () => scope.abort())

@@ -5,6 +5,7 @@ import { RESOURCES } from '../../errors/phrases.js'
 import { fail } from '../../errors/problem.js'
 import { authorizationOf } from '../../http/auth/authorization.js'
 import type { TokenVerifier } from '../../http/auth/bearer.js'
+import { setLoggedOperation } from '../../http/log.js'
 import { openRequestScope } from '../../http/request-scope.js'
 import { createExecutor, type Executor } from '../execute/executor.js'
 import type { ServicePort } from '../execute/root-field.js'
@@ -102,6 +103,8 @@ export function serveGraphQL({
     if (req.path !== '/') fail({ kind: 'NotFound', what: RESOURCES.resource(`${GRAPHQL_PATH}${req.path}`) })
     const apolloRequest = await readApolloRequest(req, config)
     const context = createContext({ report, serviceRoot }, token.actor, openRequestScope(res, token), req)
+    const { operationName } = (apolloRequest.body ?? {}) as { readonly operationName?: unknown } // not checked yet
+    if (typeof operationName === 'string') setLoggedOperation(req, operationName)
     const documentText = documentTextOf(apolloRequest)
     if (documentText !== undefined) checkDocumentLimits(documentText)
     return toHttpResponse(

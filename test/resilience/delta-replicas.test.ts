@@ -101,17 +101,21 @@ describe.each(DATABASE_KINDS)('copies by delta links on the %s database', kind =
         OpenHouse: keys.map(key => ({ OpenHouseKey: `${key}-H`, ...children(key) })),
       },
     ) // biome-ignore format: one set a line
-    const copies = ['public', 'member', 'agent', 'staff'].flatMap(name =>
-      Object.entries(QUERIES).map(([set, parts]) => {
-        const reader = new LogReader(market, name)
-        const options = parts.map(pick).filter(Boolean).join('&')
-        const query = options ? `${set}?${options}` : set
-        const keyField = REPLICATED_SETS[set] ?? ''
-        const betweenPages = () => (random(2) ? disturb(1) : Promise.resolve())
-        const preference = `maxpagesize=${pick([3, 10, 50])}`
-        const replica = new DeltaReplica(reader, query, keyField, preference, betweenPages)
-        return { name, query, keyField, reader, replica }
-      }),
+    // Three copies of Property for each audience, one of each other set. Together they have every option.
+    const copies = ['public', 'member', 'agent', 'staff'].flatMap((name, audience) =>
+      Object.entries(QUERIES).flatMap(([set, parts]) =>
+        (set === 'Property' ? [0, 1, 2] : [0]).map(n => {
+          const reader = new LogReader(market, name)
+          const index = set === 'Property' ? 3 * audience + n : audience
+          const options = parts.map((list, i) => list[(index + i) % list.length]).filter(Boolean)
+          const query = options.length > 0 ? `${set}?${options.join('&')}` : set
+          const keyField = REPLICATED_SETS[set] ?? ''
+          const betweenPages = () => (random(2) ? disturb(1) : Promise.resolve())
+          const preference = `maxpagesize=${pick([3, 10, 50])}`
+          const replica = new DeltaReplica(reader, query, keyField, preference, betweenPages)
+          return { name, query, keyField, reader, replica }
+        }),
+      ),
     )
     for (const { replica } of copies) await replica.poll()
     for (let step = 0; step < STEPS; step++) {

@@ -17,6 +17,7 @@ const LAYERS = {
   http: ['errors', 'domain', 'config'],
   odata: ['errors', 'model', 'query', 'language', 'domain', 'service', 'http', 'config'],
   graphql: ['errors', 'model', 'query', 'language', 'domain', 'service', 'http', 'config'],
+  oauth: ['errors', 'domain', 'service', 'http', 'config'],
   process: [],
   replicate: [],
   cli: [
@@ -45,13 +46,14 @@ const LAYERS = {
     'http',
     'odata',
     'graphql',
+    'oauth',
     'config',
   ],
   main: ['errors', 'domain', 'http', 'config', 'process', 'app'],
 }
 
 /** Layers that are files at the top of src/, not folders. */
-const LAYER_FILES = { app: ['app'], main: ['main', 'cluster', 'typescript'] }
+const LAYER_FILES = { app: ['app', 'authorization'], main: ['main', 'cluster', 'typescript'] }
 
 /**
  * Which part of a layer may import which other parts of it. A part is a sub-folder, or a file at the top of the

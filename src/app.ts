@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener } from 'node:http'
 import express, { type ErrorRequestHandler, type Request, type Response } from 'express'
 import type { Logger } from 'pino'
+import { createAuthorization } from './authorization.js'
 import type { Config } from './config/config.js'
 import type { BlockingSessionListener } from './data/blocking-session.js'
 import { createChangeFeed } from './data/changes/change-feed.js'
@@ -13,7 +14,6 @@ import { type Problem, ProblemError, problemsOf } from './errors/problem.js'
 import { GRAPHIQL_PATH, serveGraphiQL } from './graphql/graphiql/graphiql.js'
 import { createGraphQLEngine, GRAPHQL_PATH, SDL_PATH, serveGraphQL } from './graphql/transport/handler.js'
 import { serveStreaming } from './graphql/transport/streaming.js'
-import { createTokenVerifier } from './http/auth/bearer.js'
 import { baseUrl } from './http/base-url.js'
 import { compressResponses } from './http/compress.js'
 import { allowOrigins } from './http/cors.js'
@@ -151,12 +151,8 @@ export function createApp({
   metrics,
   useReferenceExecutor = false,
 }: AppDependencies): Application {
-  const verifier = createTokenVerifier(config, logger)
-  const reportError = (error: unknown, req: IncomingMessage): string => {
-    if (error instanceof ProblemError) setFailureReason(req, error)
-    else logger.error({ id: requestId(req), err: error }, 'fault')
-    return requestId(req)
-  }
+  const reportError = createErrorReporter(logger)
+  const { verifier, oauth, directory } = createAuthorization(config, database, logger, reportError)
   const app = express().disable('x-powered-by').enable('case sensitive routing')
   app.use(
     logRequests(logger, metrics?.createRequestObserver(ENTITIES.keys())),
@@ -164,6 +160,7 @@ export function createApp({
     compressResponses(config),
   )
   app.use(createHealthHandler({ database, logger, isDraining }))
+  app.use(oauth)
   const services = createServices(config, database, metrics)
   const adapterDependencies = {
     ...services,
@@ -192,9 +189,21 @@ export function createApp({
   return {
     requestListener: app,
     messages: createMessageClasses(app),
-    longLived: { close: () => longLived.close(), upgrade: createUpgradeHandler(logger, longLived) },
+    longLived: {
+      close: () => [longLived, directory].forEach(part => void part.close()),
+      upgrade: createUpgradeHandler(logger, longLived),
+    },
   }
 }
+
+/** Creates the function that logs an error and returns the id of its log entry. */
+const createErrorReporter =
+  (logger: Logger) =>
+  (error: unknown, req: IncomingMessage): string => {
+    if (error instanceof ProblemError) setFailureReason(req, error)
+    else logger.error({ id: requestId(req), err: error }, 'fault')
+    return requestId(req)
+  }
 
 function createHealthHandler({
   database,

@@ -9,19 +9,14 @@ export const CLIENT_OPTIONS = {
   member: { type: 'string' },
   office: { type: 'string' },
   expires: { type: 'string' },
-  'per-minute': { type: 'string' },
-  'per-day': { type: 'string' },
-  'rows-per-day': { type: 'string' },
-  statements: { type: 'string' },
   keys: { type: 'string' },
 } as const
 
-export const CLIENT_OPTIONS_USAGE = `[--contact TEXT] [--scope "${SCOPES.slice(0, 2).join(' ')}"] [--class ${AUDIENCES.join('|')}] [--member KEY] [--office KEY] [--expires 90d|2027-01-31] [--per-minute N] [--per-day N] [--rows-per-day N] [--statements N] [--keys FILE (a JSON Web Key Set)]; 'none' clears a value`
+export const CLIENT_OPTIONS_USAGE = `[--contact TEXT] [--scope "${SCOPES.slice(0, 2).join(' ')}"] [--class ${AUDIENCES.join('|')}] [--member KEY] [--office KEY] [--expires 90d|2027-01-31] [--keys FILE (a JSON Web Key Set)]; 'none' clears a value`
 
 type Options = { readonly [K in keyof typeof CLIENT_OPTIONS]?: string | undefined }
 
 const DAY_MS = 86_400_000
-const MAX_INTEGER = 2_147_483_647
 
 /**
  * Returns the columns that options set.
@@ -54,10 +49,6 @@ const columnReaders = (
   member: text => ({ MemberKey: orNull(text) }),
   office: text => ({ OfficeKey: orNull(text) }),
   expires: text => ({ ExpirationTimestamp: text === 'none' ? null : readTime(text, now) }),
-  'per-minute': text => ({ RequestsPerMinute: readLimit('per-minute', text) }),
-  'per-day': text => ({ RequestsPerDay: readLimit('per-day', text) }),
-  'rows-per-day': text => ({ RowsPerDay: readLimit('rows-per-day', text) }),
-  statements: text => ({ RunningStatements: readLimit('statements', text) }),
   keys: text => ({ PublicKeys: text === 'none' ? null : readKeys(text, readJson(text)) }),
 })
 
@@ -86,14 +77,6 @@ function readTime(text: string, now: number): string {
 /** A date is midnight in UTC. */
 const parseDate = (text: string): number =>
   /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(text) ? Date.parse(text) : Number.NaN
-
-function readLimit(option: string, text: string): number | null {
-  if (text === 'none') return null
-  const limit = /^\d{1,10}$/.test(text) ? Number(text) : 0
-  return limit > 0 && limit <= MAX_INTEGER
-    ? limit
-    : refuse(`--${option} is '${text}'; expected a number from 1 to ${MAX_INTEGER}, or none.`)
-}
 
 /** Members of a JSON Web Key that are secret (RFC 7518, 6). */
 const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'k']

@@ -10,6 +10,8 @@ export interface Config extends Omit<Settings, 'jwtSecret' | 'tokenKey'>, Config
   readonly jwtSecret: KeyObject | undefined
   /** 32 bytes, used for page tokens only. */
   readonly tokenKey: KeyObject
+  /** 32 bytes, which encrypt the keys that sign access tokens. */
+  readonly signingKeyEncryption: KeyObject
 }
 
 /** All faults of the environment, one sentence each. */
@@ -24,6 +26,7 @@ export class ConfigError extends Error {
 }
 
 const PAGE_TOKEN_LABEL = 'listing-service/page-token/1'
+const SIGNING_KEY_LABEL = 'listing-service/signing-key/1'
 /** Space for the path and the other headers, besides the longest query string. */
 const HEADER_MARGIN_BYTES = 8192
 
@@ -48,6 +51,7 @@ export function readSettings(
   const facts = {
     production: env.NODE_ENV?.trim().toLowerCase() === 'production',
     embedded: isUnset(env[SETTINGS.databaseUrl.name]),
+    https: /^\s*https:/i.test(env[SETTINGS.publicUrl.name] ?? ''),
   }
   const faults: string[] = []
   const read = <T>(setting: Setting<T>): T => {
@@ -84,11 +88,18 @@ function findConflicts({
   maxHeaderBytes,
   workers,
   embedded,
+  production,
+  https,
+  basicAuth,
 }: Settings & ConfigFacts): readonly string[] {
   return violatedRules(
     [
       workers === 1 || !embedded,
       `WORKERS is '${workers}'; expected 1 without DATABASE_URL: the embedded database runs in the one process that serves.`,
+    ],
+    [
+      !basicAuth || https || !production,
+      'BASIC_AUTH is on; expected an https PUBLIC_URL in production, since Basic authentication sends the secret with every request.',
     ],
     [pageSize <= pageSizeMax, `PAGE_SIZE is '${pageSize}'; expected at most PAGE_SIZE_MAX (${pageSizeMax}).`],
     [
@@ -124,7 +135,10 @@ const violatedRules = (...rules: readonly ConfigRule[]): readonly string[] =>
  * Returns the keys. If JWKS_URL is set, the generated secret serves page tokens only: tokens signed with it
  * are not accepted.
  */
-function readKeys(settings: Settings, embedded: boolean): Pick<Config, 'jwtSecret' | 'tokenKey'> {
+function readKeys(
+  settings: Settings,
+  embedded: boolean,
+): Pick<Config, 'jwtSecret' | 'tokenKey' | 'signingKeyEncryption'> {
   const needsGenerated =
     embedded &&
     settings.jwtSecret === undefined &&
@@ -132,9 +146,12 @@ function readKeys(settings: Settings, embedded: boolean): Pick<Config, 'jwtSecre
   const generated = needsGenerated ? readGeneratedSecret(settings.dataDir) : undefined
   const jwtSecret = settings.jwtSecret ?? (settings.jwksUrl === undefined ? generated : undefined)
   const keyMaterial = settings.tokenKey ?? jwtSecret ?? generated ?? ''
+  const derive = (label: string) =>
+    createSecretKey(Buffer.from(hkdfSync('sha256', keyMaterial, '', label, 32)))
   return {
     jwtSecret: jwtSecret === undefined ? undefined : createSecretKey(jwtSecret, 'utf8'),
-    tokenKey: createSecretKey(Buffer.from(hkdfSync('sha256', keyMaterial, '', PAGE_TOKEN_LABEL, 32))),
+    tokenKey: derive(PAGE_TOKEN_LABEL),
+    signingKeyEncryption: derive(SIGNING_KEY_LABEL),
   }
 }
 

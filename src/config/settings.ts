@@ -4,6 +4,8 @@ export interface ConfigFacts {
   readonly production: boolean
   /** DATABASE_URL is unset: the database is in DATA_DIR. */
   readonly embedded: boolean
+  /** PUBLIC_URL is an https URL. */
+  readonly https: boolean
 }
 
 /** Parses a variable. `read` returns undefined for text that is not as expected. */
@@ -135,6 +137,10 @@ const ON_IF_EMBEDDED = {
   description: 'on with the embedded database, off with DATABASE_URL',
   of: (facts: ConfigFacts) => facts.embedded,
 }
+const ON_IF_SECURE = {
+  description: 'on, in production only with an https PUBLIC_URL',
+  of: (facts: ConfigFacts) => facts.https || !facts.production,
+}
 const MINUTE_MS = 60_000
 
 /** Every setting of the service. `Config` and the README's table are derived from it. */
@@ -155,6 +161,8 @@ export const SETTINGS = {
   jwksUrl:       optional('JWKS_URL', keySetUrl, 'Key set of RS256 and ES256 tokens.'),
   jwtIssuer:     optional('JWT_ISSUER', anyText, 'The issuer (`iss`) that tokens must name.'),
   jwtAudience:   optional('JWT_AUDIENCE', anyText, 'The audience (`aud`) that tokens must name.'),
+  basicAuth:     setting('BASIC_AUTH', flag, ON_IF_SECURE, 'Basic authentication with the id and secret of a client, for tools that know no tokens. Refused in production without an https PUBLIC_URL.'),
+  accessTokenSeconds: setting('ACCESS_TOKEN_SECONDS', integer(60, 86_400), 3600, 'Lifetime of the access tokens that the service issues.'),
   maxTokenDays:  setting('MAX_TOKEN_DAYS', integer(1, 3650), 400, 'Maximum number of days until a token expires (`exp`).'),
   jwksMaxAgeMs:  setting('JWKS_MAX_AGE_MS', integer(100, 86_400_000), 5 * MINUTE_MS, 'Maximum age of the key set before it is read again. A removed key is accepted no longer than this, or up to a day while the key server cannot be reached.'),
   jwksCooldownMs: setting('JWKS_COOLDOWN_MS', integer(0, 3_600_000), 10_000, 'Minimum time between two reads of the key set on account of an unknown key.'),

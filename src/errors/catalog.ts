@@ -37,6 +37,7 @@ const UNAVAILABLE = {
   busy: 'The service is busy. Try again shortly.',
   timeout: 'The request took too long and was canceled. Narrow it and try again.',
   keys: 'The keys that verify tokens cannot be retrieved. Try again shortly.',
+  clients: 'The clients of the service cannot be read. Try again shortly.',
   canceled: 'The request was canceled because its client closed the connection.',
 } as const
 

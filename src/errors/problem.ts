@@ -132,7 +132,10 @@ export type Problem =
   /** The database can neither store nor compare a value: a string with a NUL, a result out of range. */
   | { readonly kind: 'ImpossibleValue' }
   // Failures of the service.
-  | { readonly kind: 'Unavailable'; readonly reason: 'database' | 'busy' | 'timeout' | 'keys' | 'canceled' }
+  | {
+      readonly kind: 'Unavailable'
+      readonly reason: 'database' | 'busy' | 'timeout' | 'keys' | 'clients' | 'canceled'
+    }
   | { readonly kind: 'Internal'; readonly id: string }
 
 export type ProblemKind = Problem['kind']

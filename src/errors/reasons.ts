@@ -89,5 +89,12 @@ export const REASONS = definePhrases({
   tokenClaimRejected: (claim: string) => `its claim ${claim} is not accepted`,
   tokenExpired: 'it has expired',
   tokenNotYetValid: 'it is not valid yet',
+  tokenRevoked: 'it was revoked',
+  tokenTypeNotAccess: 'it is not an access token',
+  clientNotActive: 'its client is disabled, removed or expired',
+  clientChanged: 'the rights of its client have changed',
+  clientFeedUnknown: 'the feed of its client is unknown',
+  credentialsMalformed: 'the credentials are malformed',
+  credentialsWrong: 'the client id or the secret is wrong',
   tokenSignature: 'its signature is invalid',
 })

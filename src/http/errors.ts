@@ -1,7 +1,10 @@
+import type { ServerResponse } from 'node:http'
 import { type Failure, toFailure } from '../errors/catalog.js'
 import type { Problem } from '../errors/problem.js'
 
 const REALM = 'listings'
+/** Tools such as Excel ask for a name and a password only if they see this challenge (RFC 7617, 2). */
+const BASIC_CHALLENGE = `Basic realm="${REALM}", charset="UTF-8"`
 /** Retry-After in seconds when the service or its database is busy. */
 const RETRY_AFTER_S = 5
 
@@ -15,6 +18,11 @@ export function bearerChallenge(problem: Problem): string | undefined {
   if (problem.kind === 'ScopeMissing')
     return `Bearer realm="${REALM}", error="insufficient_scope", scope="${problem.scope}"`
   return undefined
+}
+
+/** Adds the challenge for Basic authentication to a 401. It runs when the headers are written. */
+export function offerBasicAuthentication(this: ServerResponse): void {
+  if (this.statusCode === 401) this.appendHeader('WWW-Authenticate', BASIC_CHALLENGE)
 }
 
 /**

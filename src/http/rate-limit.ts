@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { LRUCache } from 'lru-cache'
+import onHeaders from 'on-headers'
 import type { Config } from '../config/config.js'
 import { ProblemError } from '../errors/problem.js'
-import { authorizationOf } from './auth/authorization.js'
-import { readBearerToken, type TokenVerifier, tokenFingerprint, type VerifiedToken } from './auth/bearer.js'
-import { setVerifiedToken } from './auth/verified-token.js'
+import type { TokenVerifier, VerifiedToken } from './auth/bearer.js'
+import { authenticateRequest } from './auth/verified-token.js'
+import { offerBasicAuthentication } from './errors.js'
 
 const WINDOW_MS = 60_000
 const MAX_COUNTED_TOKENS = 100_000
@@ -34,8 +35,6 @@ interface RateLimitState {
  */
 export interface RateLimiter {
   readonly rateLimit: number
-  /** Counts one request of a valid token. */
-  consume(authorization: string): RateLimitState
   /** Counts one request by the fingerprint of its token. */
   consumeFor(name: string): RateLimitState
 }
@@ -62,43 +61,47 @@ export function createRateLimiter({ rateLimit }: Pick<Config, 'rateLimit'>): Rat
   return {
     rateLimit,
     consumeFor,
-    consume: authorization => consumeFor(tokenFingerprint(readBearerToken(authorization))),
   }
 }
 
 /**
- * Limits requests to RATE_LIMIT per minute and token, and sets the RateLimit headers. Only valid tokens are
+ * Authenticates each request and limits requests to RATE_LIMIT per minute and token, and sets the RateLimit headers. Only valid tokens are
  * counted, so that invented tokens cannot fill the memory, and clients with the same address do not affect each
  * other. The adapters reject requests without a valid token. Rejected requests do not extend the wait.
  * TooManyRequests goes to the error handler of the adapter.
  */
 export function limitRate(
-  config: Pick<Config, 'rateLimit'>,
+  config: Pick<Config, 'rateLimit' | 'trustProxy' | 'basicAuth'>,
   verifier: TokenVerifier,
   limiter: RateLimiter = createRateLimiter(config),
 ): RateLimitMiddleware {
+  const refuse = (res: ServerResponse, next: () => void) => {
+    if (config.basicAuth) onHeaders(res, offerBasicAuthentication)
+    next()
+  }
   return (req, res, next) => {
-    if (limiter.rateLimit === 0) return next()
-    const authorization = authorizationOf(req)
-    if (authorization === undefined) return next()
-    const cached = verifier.findCached(authorization)
-    if (cached) return consumeRequest(req, cached, limiter, res, next)
-    verifier.authenticate(authorization).then(
-      verified => consumeRequest(req, verified, limiter, res, next),
-      () => next(),
-    )
+    const count = ({ name }: VerifiedToken) =>
+      limiter.rateLimit === 0
+        ? next()
+        : applyRateLimit(limiter.consumeFor(name), limiter.rateLimit, res, next)
+    const token = tryAuthenticate(req, verifier, config)
+    if (!token) refuse(res, next)
+    else if (token instanceof Promise) token.then(count, () => refuse(res, next))
+    else count(token)
   }
 }
 
-function consumeRequest(
+/** The adapter that handles the request reports the error, in its own form. */
+function tryAuthenticate(
   req: IncomingMessage,
-  token: VerifiedToken,
-  limiter: RateLimiter,
-  res: ServerResponse,
-  next: (error?: unknown) => void,
-): void {
-  setVerifiedToken(req, token)
-  applyRateLimit(limiter.consumeFor(token.name), limiter.rateLimit, res, next)
+  verifier: TokenVerifier,
+  config: Pick<Config, 'trustProxy'>,
+): VerifiedToken | Promise<VerifiedToken> | undefined {
+  try {
+    return authenticateRequest(req, verifier, config)
+  } catch {
+    return undefined
+  }
 }
 
 function applyRateLimit(

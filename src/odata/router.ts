@@ -4,7 +4,9 @@ import type { Config } from '../config/config.js'
 import type { RequestScope } from '../domain/request-scope.js'
 import { authorizationOf } from '../http/auth/authorization.js'
 import type { TokenVerifier } from '../http/auth/bearer.js'
-import { verifiedTokenOf } from '../http/auth/verified-token.js'
+import { clientAddress } from '../http/auth/client-address.js'
+import { verifySameRights } from '../http/auth/token-expiry.js'
+import { authenticateRequest } from '../http/auth/verified-token.js'
 import { baseUrl } from '../http/base-url.js'
 import { checkMediaType, readBody, readJsonObject } from '../http/body.js'
 import { openRequestScope } from '../http/request-scope.js'
@@ -70,10 +72,8 @@ async function handleRequest(
   const { config, plans } = options
   const { method, headers } = req
   const authorization = authorizationOf(req)
-  const token =
-    verifiedTokenOf(req) ??
-    options.verifier.findCached(authorization) ??
-    (await options.verifier.authenticate(authorization))
+  const authenticated = authenticateRequest(req, options.verifier, config)
+  const token = authenticated instanceof Promise ? await authenticated : authenticated
   const { actor } = token
   const scope = openRequestScope(res, token)
   const root = `${baseUrl(req, config)}${ODATA_PATH}/`
@@ -83,7 +83,7 @@ async function handleRequest(
   if (parsed.path.kind !== 'batch' || method !== 'POST')
     return dispatchRequest(
       parsed,
-      new ScopedServices(scope, options, () => options.verifier.authenticate(authorization)),
+      new ScopedServices(scope, options, () => verifySameRights(options.verifier, authorization, token)),
     )
   const batchBody = {
     json: () => readJsonObject(req, config.maxBatchBytes),
@@ -91,6 +91,9 @@ async function handleRequest(
   }
   return handleBatch(parsed.request, batchBody, {
     ...options,
+    verifier: {
+      verify: authorization => options.verifier.verify(authorization, clientAddress(req, config)),
+    },
     servicesFor: () => new ScopedServices(scope.part(), options),
     report: error => options.report(error, req),
   })

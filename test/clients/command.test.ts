@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { findMatchingSecret } from '../../src/service/clients/secrets.js'
+import { findMatchingSecret } from '../../src/domain/clients/secrets.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 
 interface Shown {
@@ -49,7 +49,7 @@ describe.each(DATABASE_KINDS)(
 
     test('CLI-01: the secret is shown once and stored as a scrypt hash, which no output and no audit entry holds', async () => {
       const { id, secret } = await make(
-      'add', 'Acme IDX', '--contact', 'it@acme.example', '--per-minute', '60', '--expires', '90d',
+      'add', 'Acme IDX', '--contact', 'it@acme.example', '--expires', '90d',
     ) // biome-ignore format: one command
       expect(id).toMatch(/^acme-idx-[a-z0-9]{6}$/)
       expect(secret).toMatch(/^[0-9a-f]{12}_[\w-]{43}$/)
@@ -116,7 +116,7 @@ describe.each(DATABASE_KINDS)(
       for (const args of [
         ['disable', 'Gamma'],
         ['enable', id],
-        ['change', id, '--per-day', '1000', '--member', 'none', '--name', 'Gamma Two'],
+        ['change', id, '--contact', 'new@gamma.example', '--member', 'none', '--name', 'Gamma Two'],
         ['remove', id],
       ]) {
         states.push((await show(...args)).state)
@@ -125,15 +125,20 @@ describe.each(DATABASE_KINDS)(
       expect(states).toEqual(['disabled', 'active', 'active', 'removed'])
       expect(new Set(versions).size).toBe(versions.length)
       const shown = await show('show', id)
-      expect(shown).toMatchObject({ state: 'removed', Name: 'Gamma Two', RequestsPerDay: 1000, Secrets: [] })
+      expect(shown).toMatchObject({
+        state: 'removed',
+        Name: 'Gamma Two',
+        Contact: 'new@gamma.example',
+        Secrets: [],
+      })
       const audit = shown['Audit'] as readonly Record<string, unknown>[]
       expect(audit.map(entry => entry['Action'])).toEqual(
         ['add', 'disable', 'enable', 'change', 'remove'].map(action => `client.${action}`),
       )
       expect(audit[3]).toMatchObject({
         Actor: expect.stringMatching(/^command ./),
-        Before: { Name: 'Gamma', MemberKey: 'M1', RequestsPerDay: null },
-        After: { Name: 'Gamma Two', MemberKey: null, RequestsPerDay: 1000 },
+        Before: { Name: 'Gamma', MemberKey: 'M1', Contact: null },
+        After: { Name: 'Gamma Two', MemberKey: null, Contact: 'new@gamma.example' },
       })
       expect((await run('list')).out).not.toContain(id)
       expect(await run('enable', id)).toMatchObject({ code: 1, err: `The client '${id}' was removed.\n` })

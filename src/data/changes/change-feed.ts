@@ -11,6 +11,9 @@ export interface ChangeFeed {
   subscribe(listener: () => void): () => void
 }
 
+/** The channel that the trigger of the change log notifies. */
+const CHANNEL = 'entity_event'
+
 /**
  * Interval at which the end of the log is read, in ms. Sessions of the embedded database share one backend
  * and cannot listen, so polling is the only source there. On a server, polling covers lost notifications, for
@@ -30,7 +33,8 @@ export function createChangeFeed(database: Database): ChangeFeed {
   const startWatching = (): AbortController => {
     const controller = new AbortController()
     void poll(database, notifyAll, controller.signal)
-    if (database.kind === 'server') void listenForNotifications(database, notifyAll, controller.signal)
+    if (database.kind === 'server')
+      void listenForNotifications(database, CHANNEL, notifyAll, controller.signal)
     return controller
   }
   return {

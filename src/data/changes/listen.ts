@@ -2,19 +2,18 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { Client } from 'pg'
 import type { Database } from '../database.js'
 
-/** The channel that the trigger of the change log speaks on; each database has its own. */
-const CHANNEL = 'entity_event'
 /** Before a connection that was lost is made again: twice as long each time, in ms. */
 const MIN_RECONNECT_DELAY_MS = 100
 const MAX_RECONNECT_DELAY_MS = 10_000
 const CONNECT_TIMEOUT_MS = 5000
 
 /**
- * Listens on a separate connection until the signal aborts. `heard` is called for every notification, and
+ * Listens to a channel on a separate connection until the signal aborts. `onNotification` is called for every notification, and
  * after each reconnection, because notifications in between are lost. Never rejects.
  */
 export async function listenForNotifications(
   database: Pick<Database, 'clientConfig'>,
+  channel: string,
   onNotification: () => void,
   signal: AbortSignal,
 ): Promise<void> {
@@ -23,7 +22,7 @@ export async function listenForNotifications(
     !signal.aborted;
     delayMs = Math.min(2 * delayMs, MAX_RECONNECT_DELAY_MS)
   ) {
-    const wasConnected = await listenUntilDisconnected(database, onNotification, signal)
+    const wasConnected = await listenUntilDisconnected(database, channel, onNotification, signal)
     if (wasConnected) delayMs = MIN_RECONNECT_DELAY_MS
     await wait(delayMs, undefined, { ref: false, signal }).catch(() => undefined)
   }
@@ -32,6 +31,7 @@ export async function listenForNotifications(
 /** Until the connection is lost. Whether it was made at all. */
 async function listenUntilDisconnected(
   { clientConfig }: Pick<Database, 'clientConfig'>,
+  channel: string,
   onNotification: () => void,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -52,7 +52,7 @@ async function listenUntilDisconnected(
   client.on('notification', onNotification)
   try {
     await client.connect()
-    await client.query(`listen ${CHANNEL}`)
+    await client.query(`listen ${channel}`)
     onNotification()
     await disconnected
     return true

@@ -40,3 +40,7 @@ export interface Client extends ClientRights {
   readonly isDisabled: boolean
   readonly isRemoved: boolean
 }
+
+/** Returns true if the client may use the service now. */
+export const isActive = (client: Client, now = Date.now()): boolean =>
+  !client.isDisabled && !client.isRemoved && (client.expiresAt === undefined || now < client.expiresAt)

@@ -3,8 +3,8 @@ import type { GraphQLSchema } from 'graphql'
 import type { Config } from '../../config/config.js'
 import { RESOURCES } from '../../errors/phrases.js'
 import { fail } from '../../errors/problem.js'
-import { authorizationOf } from '../../http/auth/authorization.js'
 import type { TokenVerifier } from '../../http/auth/bearer.js'
+import { authenticateRequest } from '../../http/auth/verified-token.js'
 import { setLoggedOperation } from '../../http/log.js'
 import { openRequestScope } from '../../http/request-scope.js'
 import { createExecutor, type Executor } from '../execute/executor.js'
@@ -77,8 +77,8 @@ export function createGraphQLEngine({
 export interface GraphQLHandlerParts extends GraphQLEngineParts, ContextParts {
   readonly config: GraphQLEngineParts['config'] &
     CostLimits &
-    Pick<Config, 'introspection' | 'maxQueryLength' | 'maxBodyBytes'>
-  readonly verifier: Pick<TokenVerifier, 'authenticate'>
+    Pick<Config, 'introspection' | 'maxQueryLength' | 'maxBodyBytes' | 'trustProxy'>
+  readonly verifier: Pick<TokenVerifier, 'authenticate' | 'findCached'>
   readonly engine?: GraphQLEngine
 }
 
@@ -98,7 +98,7 @@ export function serveGraphQL({
 
   /** Authenticates first, so that a request without a token learns nothing about the service. */
   async function respond(req: Request, res: Response): Promise<GraphQLHttpResponse> {
-    const token = await verifier.authenticate(authorizationOf(req))
+    const token = await authenticateRequest(req, verifier, config)
     if (req.path === SDL_PATH && config.introspection) return toSdlResponse(req, sdl)
     if (req.path !== '/') fail({ kind: 'NotFound', what: RESOURCES.resource(`${GRAPHQL_PATH}${req.path}`) })
     const apolloRequest = await readApolloRequest(req, config)

@@ -5,6 +5,7 @@ import { fail } from '../../errors/problem.js'
 import { authorizationOf } from '../../http/auth/authorization.js'
 import type { TokenVerifier } from '../../http/auth/bearer.js'
 import { watchTokenExpiry } from '../../http/auth/token-expiry.js'
+import { authenticateRequest } from '../../http/auth/verified-token.js'
 import { negotiateMediaType } from '../../http/negotiate.js'
 import { markEndless } from '../../http/pipeline.js'
 import { openRequestScope } from '../../http/request-scope.js'
@@ -19,7 +20,7 @@ import { type ContextParts, createContext, MEDIA_TYPES, readRequestParams } from
 export interface EventStreamParts extends ContextParts {
   readonly operations: StreamingOperations
   readonly verifier: TokenVerifier
-  readonly config: Pick<Config, 'maxQueryLength' | 'maxBodyBytes' | 'maxDepth' | 'keepAliveMs'>
+  readonly config: Pick<Config, 'maxQueryLength' | 'maxBodyBytes' | 'maxDepth' | 'keepAliveMs' | 'trustProxy'>
 }
 
 const EVENT_STREAM_MEDIA_TYPE = 'text/event-stream'
@@ -47,7 +48,7 @@ async function sendEventStream(
   { operations, verifier, config, ...contextParts }: EventStreamParts,
 ): Promise<void> {
   const authorization = authorizationOf(req)
-  const verifiedToken = await verifier.authenticate(authorization)
+  const verifiedToken = await authenticateRequest(req, verifier, config)
   const scope = openRequestScope(res, verifiedToken)
   const context = createContext(contextParts, verifiedToken.actor, scope, req)
   const params = await readRequestParams(req, config)

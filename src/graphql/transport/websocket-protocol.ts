@@ -17,7 +17,8 @@ import { toFailure } from '../../errors/catalog.js'
 import { fail, ProblemError, problemsOf } from '../../errors/problem.js'
 import { REASONS } from '../../errors/reasons.js'
 import { authorizationInPayload, authorizationOf } from '../../http/auth/authorization.js'
-import type { TokenVerifier } from '../../http/auth/bearer.js'
+import type { TokenVerifier, VerifiedToken } from '../../http/auth/bearer.js'
+import { clientAddress } from '../../http/auth/client-address.js'
 import { watchTokenExpiry } from '../../http/auth/token-expiry.js'
 import type { RateLimiter } from '../../http/rate-limit.js'
 import { createOperationScope } from '../../http/request-scope.js'
@@ -32,7 +33,7 @@ export interface WebSocketProtocolParts extends ContextParts {
   readonly operations: StreamingOperations
   readonly verifier: TokenVerifier
   readonly meter: RateLimiter
-  readonly config: Pick<Config, 'maxSocketOperations'>
+  readonly config: Pick<Config, 'maxSocketOperations' | 'trustProxy'>
 }
 
 /** One WebSocket, and the identity of its client after `connection_init`. */
@@ -48,7 +49,7 @@ export interface WebSocketPeer {
 }
 
 interface PeerSession {
-  readonly authorization: string
+  readonly token: VerifiedToken
   readonly clientId: string
   readonly createContextFor: (scope: RequestScope) => GraphQLContext
   readonly stopTokenWatch: () => void
@@ -102,7 +103,7 @@ interface OperationContextValue {
  */
 async function authenticate(
   { extra, connectionParams = {} }: PeerContext,
-  { verifier, report, serviceRoot }: WebSocketProtocolParts,
+  { verifier, report, serviceRoot, config }: WebSocketProtocolParts,
 ): Promise<boolean> {
   const { req, close } = extra
   const closeWithError = (error: unknown) =>
@@ -112,11 +113,11 @@ async function authenticate(
     )
   try {
     const authorization = authorizationInPayload(connectionParams) ?? authorizationOf(req) ?? ''
-    const verifiedToken = await verifier.authenticate(authorization)
+    const verifiedToken = await verifier.authenticate(authorization, clientAddress(req, config))
     const stopTokenWatch = watchTokenExpiry(verifier, authorization, verifiedToken, closeWithError)
     if (extra.socket.readyState !== extra.socket.OPEN) stopTokenWatch()
     extra.session = {
-      authorization,
+      token: verifiedToken,
       createContextFor: scope => createContext({ report, serviceRoot }, verifiedToken.actor, scope, req),
       clientId: verifiedToken.clientId,
       stopTokenWatch,
@@ -137,10 +138,9 @@ function prepareOperation(
   const { session } = extra
   // The package only calls this after onConnect has accepted the client.
   if (!session) throw new Error('The client of an operation is unknown')
-  const { authorization } = session
   const context = session.createContextFor(createOperationScope(session.clientId))
   const prepared = operations.prepare(() => {
-    const { isExceeded: isLimitExceeded, resetSeconds } = meter.consume(authorization)
+    const { isExceeded: isLimitExceeded, resetSeconds } = meter.consumeFor(session.token.name)
     if (isLimitExceeded) fail({ kind: 'TooManyRequests', retryAfter: resetSeconds })
     // This subscription is already counted.
     if (Object.keys(subscriptions).length > config.maxSocketOperations)

@@ -1,39 +1,54 @@
-import { hash, type KeyObject } from 'node:crypto'
-import jwt, { type JwtPayload } from 'jsonwebtoken'
+import { createHmac, hash, randomBytes } from 'node:crypto'
+import jwt from 'jsonwebtoken'
 import { LRUCache } from 'lru-cache'
 import type { Logger } from 'pino'
-import type { Config } from '../../config/config.js'
-import { type Actor, AUDIENCES } from '../../domain/actor.js'
-import { isStorable } from '../../domain/values.js'
-import type { Phrase } from '../../errors/phrase.js'
-import { fail } from '../../errors/problem.js'
+import type { Actor } from '../../domain/actor.js'
+import type { Client } from '../../domain/clients/client.js'
+import type { ClientDirectory } from '../../domain/clients/directory.js'
+import { fail, ProblemError } from '../../errors/problem.js'
 import { REASONS } from '../../errors/reasons.js'
+import {
+  type AccessToken,
+  isIssuedBy,
+  type TokenIssuer,
+  toClientActor,
+  verifyAccessToken,
+} from './access-token.js'
+import { readBasicCredentials } from './basic.js'
+import type { ClientAuthenticator } from './client-authenticator.js'
 import { KeySet, type KeySetListeners } from './jwks.js'
+import {
+  decodeHeader,
+  refusalReason,
+  refuseToken,
+  type VerifiedClaims,
+  type VerifierSettings,
+  verifyToken,
+} from './verify-token.js'
 
 export interface TokenVerifier {
   /**
-   * Returns the actor for an `Authorization` header. Tokens are read from this header only, because URLs are
-   * written to logs.
-   * @throws ProblemError TokenMissing, TokenRefused, or Unavailable 'keys'
+   * Returns the actor for an `Authorization` header, and the time until which the result is valid. Tokens are
+   * read from this header only, because URLs are written to logs.
+   * @param address counts failed attempts of Basic authentication
+   * @throws ProblemError TokenMissing, TokenRefused, TooManyRequests, or Unavailable 'keys' or 'clients'
    */
-  verify(authorization: string | undefined): Promise<Actor>
-  /** Returns the actor and the time until which the result is valid; see `verify`. */
-  authenticate(authorization: string | undefined): Promise<VerifiedToken>
+  authenticate(authorization: string | undefined, address?: string): Promise<VerifiedToken>
+  /** Returns the actor for an `Authorization` header; see `authenticate`. */
+  verify(authorization: string | undefined, address?: string): Promise<Actor>
   /** Returns the cached result of `authenticate`, if the token was verified before. */
   findCached(authorization: string | undefined): VerifiedToken | undefined
+  /** Calls `listener` when the rights of clients may have changed. Returns a function that unsubscribes. */
+  onClientChange(listener: () => void): () => void
 }
 
-type VerifierSettings = Pick<
-  Config,
-  | 'jwtSecret'
-  | 'jwksUrl'
-  | 'jwtIssuer'
-  | 'jwtAudience'
-  | 'maxTokenDays'
-  | 'jwksMaxAgeMs'
-  | 'jwksCooldownMs'
-  | 'jwksTimeoutMs'
->
+/** Authentication of the clients in the database. */
+export interface ClientAuthentication {
+  readonly directory: ClientDirectory
+  readonly authenticator: ClientAuthenticator
+  /** Undefined: the service issues no tokens. */
+  readonly issuer: TokenIssuer | undefined
+}
 
 /** A verified token, and the time until which it remains valid (ms since 1970). */
 export interface VerifiedToken {
@@ -46,10 +61,12 @@ export interface VerifiedToken {
    * divides its connections among clients.
    */
   readonly clientId: string
+  /** The client of the database, as it was when the token was verified. */
+  readonly client?: Client
+  /** An access token of the service: its id, and the key that signed it. */
+  readonly accessToken?: Pick<AccessToken, 'tokenId' | 'keyId'>
 }
 
-const CLOCK_TOLERANCE_S = 30
-const DAY_S = 86_400
 const MAX_CACHED_TOKENS = 10_000
 
 const SILENT_LOGGER = { warn: () => undefined }
@@ -60,7 +77,9 @@ const SILENT_LOGGER = { warn: () => undefined }
 export function createTokenVerifier(
   config: VerifierSettings,
   logger: Pick<Logger, 'warn'> = SILENT_LOGGER,
+  clients?: ClientAuthentication,
 ): TokenVerifier {
+  const fingerprint = createFingerprint()
   const cache = new LRUCache<string, VerifiedToken>({ max: MAX_CACHED_TOKENS })
   const keySet = createKeySet(config, {
     onChange: () => cache.clear(),
@@ -68,27 +87,98 @@ export function createTokenVerifier(
   })
   function findCached(name: string): VerifiedToken | undefined {
     const cached = cache.get(name)
-    return cached !== undefined && Date.now() < cached.validUntil ? cached : undefined
+    return cached !== undefined && Date.now() < cached.validUntil && isCurrent(cached, clients)
+      ? cached
+      : undefined
   }
-  async function authenticate(authorization: string | undefined): Promise<VerifiedToken> {
+  async function verifyHeader(authorization: string, address: string): Promise<VerifiedClaims> {
+    const credentials = config.basicAuth && clients ? readBasicCredentials(authorization) : undefined
+    if (credentials && clients) return verifyBasic(credentials, address, clients)
     const token = readBearerToken(authorization)
-    const name = tokenFingerprint(token)
+    return clients?.issuer && !isShared(token, config) && isIssuedBy(token, clients.issuer)
+      ? verifyClientToken(token, clients.issuer, clients.directory)
+      : verifyToken(token, config, keySet)
+  }
+  async function authenticate(authorization = '', address = ''): Promise<VerifiedToken> {
+    const name = fingerprint(authorization)
     const cached = findCached(name)
     if (cached) return cached
-    const { clientId = `token ${name}`, ...claims } = await verifyToken(token, config, keySet)
+    const { clientId = `token ${name}`, ...claims } = await verifyHeader(authorization, address)
     const verified = { ...claims, name, clientId }
     cache.set(name, verified)
     return verified
   }
   return {
     authenticate,
-    async verify(authorization) {
-      return (await authenticate(authorization)).actor
-    },
-    findCached(authorization) {
-      const token = findBearerToken(authorization)
-      return token === undefined ? undefined : findCached(tokenFingerprint(token))
-    },
+    verify: async (authorization, address) => (await authenticate(authorization, address)).actor,
+    findCached: (authorization = '') => findCached(fingerprint(authorization)),
+    onClientChange: listener => clients?.directory.subscribe(listener) ?? (() => undefined),
+  }
+}
+
+/**
+ * Returns the function that makes the fingerprint of an `Authorization` header: a keyed digest, since the header
+ * may hold a secret.
+ */
+function createFingerprint(): (authorization: string) => string {
+  const key = randomBytes(32)
+  return authorization =>
+    /^\s*basic\s/i.test(authorization)
+      ? createHmac('sha256', key).update(authorization).digest('base64')
+      : tokenFingerprint(findBearerToken(authorization) ?? '')
+}
+
+/** Returns true unless the client of a token has changed, or the token was revoked or its key withdrawn. */
+function isCurrent(
+  { client, accessToken }: VerifiedToken,
+  clients: ClientAuthentication | undefined,
+): boolean {
+  if (!client || !clients) return true
+  const { directory, issuer } = clients
+  return (
+    directory.find(client.id) === client &&
+    (accessToken === undefined ||
+      issuer === undefined ||
+      (directory.findKey(accessToken.keyId) !== undefined &&
+        !directory.isRevoked(issuer.issuer, accessToken.tokenId)))
+  )
+}
+
+/** Tokens of `npm run token` may name the issuer of the service in JWT_ISSUER. */
+const isShared = (token: string, { jwtSecret }: VerifierSettings): boolean =>
+  jwtSecret !== undefined && decodeHeader(token)?.alg === 'HS256'
+
+async function verifyBasic(
+  { id, secret }: { readonly id: string; readonly secret: string },
+  address: string,
+  { authenticator }: ClientAuthentication,
+): Promise<VerifiedClaims> {
+  const { client } = await authenticator.authenticate(id, secret, address)
+  return {
+    actor: toClientActor(client),
+    validUntil: client.expiresAt ?? Number.POSITIVE_INFINITY,
+    clientId: `client_id ${client.id}`,
+    client,
+  }
+}
+
+async function verifyClientToken(
+  token: string,
+  issuer: TokenIssuer,
+  directory: ClientDirectory,
+): Promise<VerifiedClaims> {
+  try {
+    const { client, tokenId, keyId, scopes, validUntil } = await verifyAccessToken(token, issuer, directory)
+    return {
+      actor: toClientActor(client, scopes),
+      validUntil,
+      clientId: `client_id ${client.id}`,
+      client,
+      accessToken: { tokenId, keyId },
+    }
+  } catch (error) {
+    if (error instanceof ProblemError) throw error
+    return refuseToken(error instanceof jwt.JsonWebTokenError ? refusalReason(error) : REASONS.tokenMalformed)
   }
 }
 
@@ -103,173 +193,15 @@ function createKeySet(config: VerifierSettings, listeners: KeySetListeners): Key
 }
 
 /** Returns the fingerprint that identifies a token in memory. The token itself is not stored. */
-export const tokenFingerprint = (token: string): string => hash('sha256', token, 'base64')
+const tokenFingerprint = (token: string): string => hash('sha256', token, 'base64')
 
 /**
  * Returns the token of an `Authorization` header. The scheme is case-insensitive, and spaces around the token
  * are allowed (RFC 9110, 11.4).
  * @throws ProblemError TokenMissing, also for another scheme
  */
-export const readBearerToken = (authorization: string | undefined): string =>
+const readBearerToken = (authorization: string | undefined): string =>
   findBearerToken(authorization) ?? fail({ kind: 'TokenMissing' })
 
 const findBearerToken = (authorization = ''): string | undefined =>
   /^\s*bearer(?:\s+(.*))?$/i.exec(authorization)?.[1]?.trim() || undefined
-
-/** The claims of a token, before its fingerprint is computed. */
-interface VerifiedClaims extends Omit<VerifiedToken, 'name' | 'clientId'> {
-  readonly clientId: string | undefined
-}
-
-async function verifyToken(
-  token: string,
-  config: VerifierSettings,
-  keySet: KeySet | undefined,
-): Promise<VerifiedClaims> {
-  // The algorithm determines the source of the key, so a public key can never be used as a shared secret.
-  const { alg, kid, crit } = decodeHeader(token) ?? refuseToken(REASONS.tokenMalformed)
-  // The service supports no critical extensions (RFC 7515, 4.1.11), and the library does not check for them.
-  if (crit !== undefined) refuseToken(REASONS.tokenExtension)
-  if (alg === 'HS256' && config.jwtSecret)
-    return toVerifiedClaims(verifyWithKey(config.jwtSecret, token, alg, config), config)
-  if ((alg === 'RS256' || alg === 'ES256') && keySet)
-    return await verifyWithKeySet(token, { alg, kid }, keySet, config)
-  return refuseToken(REASONS.tokenAlgorithm)
-}
-
-function decodeHeader(token: string): jwt.JwtHeader | undefined {
-  try {
-    return jwt.decode(token, { complete: true })?.header
-  } catch {
-    // The payload is not JSON.
-    return undefined
-  }
-}
-
-interface JoseHeader {
-  readonly alg: 'RS256' | 'ES256'
-  readonly kid: string | undefined
-}
-
-async function verifyWithKeySet(
-  token: string,
-  { alg, kid }: JoseHeader,
-  keySet: KeySet,
-  config: VerifierSettings,
-): Promise<VerifiedClaims> {
-  const header = { alg, ...(kid !== undefined && { kid }) }
-  let current = await keySet.current()
-  let keys = await current.select(header)
-  if (keys.length === 0) {
-    current = await keySet.refresh()
-    keys = await current.select(header)
-  }
-  return toVerifiedClaims(verifyWithAnyKey(token, alg, keys, config), config, current.freshUntil)
-}
-
-/** Verifies a token with each candidate key. A token without `kid` can have several. */
-function verifyWithAnyKey(
-  token: string,
-  algorithm: jwt.Algorithm,
-  keys: readonly KeyObject[],
-  config: VerifierSettings,
-): JwtPayload {
-  const last = keys.at(-1)
-  for (const key of keys.slice(0, -1)) {
-    try {
-      return verifyWithKey(key, token, algorithm, config)
-    } catch {
-      // The error of the last key is reported.
-    }
-  }
-  return last ? verifyWithKey(last, token, algorithm, config) : refuseToken(REASONS.tokenKeyUnknown)
-}
-
-/** Checks signature, times, issuer and audience (RFC 7519, 7.2). */
-function verifyWithKey(
-  key: KeyObject,
-  token: string,
-  algorithm: jwt.Algorithm,
-  { jwtIssuer, jwtAudience }: VerifierSettings,
-): JwtPayload {
-  try {
-    const payload = jwt.verify(token, key, {
-      algorithms: [algorithm],
-      clockTolerance: CLOCK_TOLERANCE_S,
-      ...(jwtIssuer !== undefined && { issuer: jwtIssuer }),
-      ...(jwtAudience !== undefined && { audience: jwtAudience }),
-    })
-    return typeof payload === 'string' ? refuseToken(REASONS.tokenWithoutClaims) : payload
-  } catch (error) {
-    // TokenExpiredError and NotBeforeError are subclasses of JsonWebTokenError. A signature of the wrong
-    // length raises a plain error of `crypto`.
-    return refuseToken(error instanceof jwt.JsonWebTokenError ? refusalReason(error) : REASONS.tokenMalformed)
-  }
-}
-
-const refuseToken = (reason: Phrase): never => fail({ kind: 'TokenRefused', reason })
-
-function toVerifiedClaims(
-  payload: JwtPayload,
-  config: VerifierSettings,
-  freshUntil = Number.POSITIVE_INFINITY,
-): VerifiedClaims {
-  const end = payload.exp ?? refuseToken(REASONS.tokenWithoutExpiry)
-  if (end > Date.now() / 1000 + config.maxTokenDays * DAY_S + CLOCK_TOLERANCE_S)
-    refuseToken(REASONS.tokenExpiryTooFar(config.maxTokenDays))
-  return {
-    actor: toActor(payload),
-    validUntil: Math.min((end + CLOCK_TOLERANCE_S) * 1000, freshUntil),
-    clientId: readClientId(payload),
-  }
-}
-
-/** Returns the client that a token names. A claim that is not a string is ignored. */
-function readClientId(claims: JwtPayload): string | undefined {
-  const name = ['client_id', 'sub'].find(claim => typeof claims[claim] === 'string' && claims[claim] !== '')
-  return name && `${name} ${String(claims[name])}`
-}
-
-function toActor(claims: JwtPayload): Actor {
-  const text = (name: string): string | undefined => {
-    const value: unknown = claims[name]
-    if (value === undefined) return undefined
-    // The database cannot store other strings, so every query of the actor would fail.
-    return typeof value === 'string' && isStorable(value)
-      ? value || undefined
-      : refuseToken(REASONS.tokenClaimNotString(name))
-  }
-  const [memberKey, officeKey, audienceClass = 'public'] = [
-    text('member_key'),
-    text('office_key'),
-    text('audience_class'),
-  ]
-  const audience = AUDIENCES.find(known => known === audienceClass) ?? refuseToken(REASONS.tokenAudienceClass)
-  const scopes = new Set(
-    text('scope')
-      ?.split(' ')
-      .filter(scope => scope !== ''),
-  )
-  return Object.freeze({
-    scopes,
-    audience,
-    ...(memberKey !== undefined && { memberKey }),
-    ...(officeKey !== undefined && { officeKey }),
-  })
-}
-
-function refusalReason(error: jwt.JsonWebTokenError): Phrase {
-  if (error instanceof jwt.TokenExpiredError) return REASONS.tokenExpired
-  if (error instanceof jwt.NotBeforeError) return REASONS.tokenNotYetValid
-  const claim = CLAIM_BY_MESSAGE_PREFIX.find(([words]) => error.message.startsWith(words))?.[1]
-  if (claim !== undefined) return REASONS.tokenClaimRejected(claim)
-  return error.message === 'invalid signature' ? REASONS.tokenSignature : REASONS.tokenMalformed
-}
-
-/** Prefixes of jsonwebtoken's messages, with the claim that they refer to. */
-const CLAIM_BY_MESSAGE_PREFIX: readonly (readonly [string, string])[] = [
-  ['jwt issuer invalid', 'iss'],
-  ['jwt audience invalid', 'aud'],
-  ['invalid exp value', 'exp'],
-  ['invalid nbf value', 'nbf'],
-]

@@ -1,3 +1,6 @@
+import { fail } from '../../errors/problem.js'
+import { REASONS } from '../../errors/reasons.js'
+import { hasSameRights } from './access-token.js'
 import type { TokenVerifier, VerifiedToken } from './bearer.js'
 
 /** Maximum timer interval. Timers of Node are limited to 24 days. */
@@ -6,32 +9,54 @@ const MAX_TIMER_MS = 86_400_000
 const MIN_CHECK_INTERVAL_MS = 1000
 
 /**
- * Calls `onExpired` when a verified token is no longer accepted, because it has expired or its key was
- * removed. Returns a function that stops the watch.
+ * Verifies a token again for a response that was begun with its rights.
+ * @throws ProblemError TokenRefused, also if its client has other rights by now
+ */
+export async function verifySameRights(
+  verifier: TokenVerifier,
+  authorization: string | undefined,
+  { actor }: VerifiedToken,
+): Promise<VerifiedToken> {
+  const verified = verifier.findCached(authorization) ?? (await verifier.authenticate(authorization))
+  return hasSameRights(verified.actor, actor)
+    ? verified
+    : fail({ kind: 'TokenRefused', reason: REASONS.clientChanged })
+}
+
+/**
+ * Calls `onExpired` when a verified token is no longer accepted, because it has expired, its key was removed or
+ * its client may do less or more than before. Returns a function that stops the watch.
  */
 export function watchTokenExpiry(
   verifier: TokenVerifier,
   authorization: string | undefined,
-  { validUntil }: VerifiedToken,
+  token: VerifiedToken,
   onExpired: (error: unknown) => void,
 ): () => void {
   let timer: NodeJS.Timeout | undefined
   let isStopped = false
-  const check = () =>
-    verifier.authenticate(authorization).then(verified => {
-      if (!isStopped) schedule(verified.validUntil)
-    }, expire)
+  const stop = () => {
+    isStopped = true
+    clearTimeout(timer)
+    unsubscribe()
+  }
+  const check = () => {
+    clearTimeout(timer)
+    verifySameRights(verifier, authorization, token).then(verified => schedule(verified.validUntil), expire)
+  }
   const schedule = (next: number) => {
+    if (isStopped) return
+    clearTimeout(timer)
     const delay = next - Date.now()
     timer = setTimeout(check, delay > 0 ? Math.min(delay, MAX_TIMER_MS) : MIN_CHECK_INTERVAL_MS)
     timer.unref()
   }
   const expire = (error: unknown) => {
-    if (!isStopped) onExpired(error)
+    if (isStopped) return
+    stop()
+    onExpired(error)
   }
-  schedule(validUntil)
-  return () => {
-    isStopped = true
-    clearTimeout(timer)
-  }
+  const unsubscribe = token.client ? verifier.onClientChange(check) : () => undefined
+  schedule(token.validUntil)
+  return stop
 }

@@ -26,7 +26,7 @@ export interface BatchContext {
    */
   readonly servicesFor: () => ODataServices
   readonly config: DispatchConfig
-  readonly verifier: TokenVerifier
+  readonly verifier: Pick<TokenVerifier, 'verify'>
   readonly report: (error: unknown) => string
 }
 

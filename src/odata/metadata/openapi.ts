@@ -1,3 +1,4 @@
+import { SCOPES } from '../../domain/actor.js'
 import { ENTITIES, type Entity } from '../../model/model.js'
 import { ODATA_PATH } from '../protocol/request.js'
 import {
@@ -39,12 +40,13 @@ export function toOpenApi(serviceRoot = ODATA_PATH): OpenApiObject {
       description: 'Real-estate listings over OData 4.01. $metadata says more than this document can.',
     },
     servers: [{ url: serviceRoot, description: SERVER_DESCRIPTION }],
-    security: [{ bearer: [] }],
+    security: [{ bearer: [] }, { oauth2: [] }, { basic: [] }],
     tags: entities.map(e => ({ name: e.name, description: e.description })),
     paths: Object.assign({}, SERVICE_ROOT_PATHS, ...entities.map(toPathItems)),
     components: {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: SECURITY_DESCRIPTION },
+        ...toClientSchemes(serviceRoot),
       },
       parameters: OPENAPI_PARAMETERS,
       headers: OPENAPI_HEADERS,
@@ -53,6 +55,25 @@ export function toOpenApi(serviceRoot = ODATA_PATH): OpenApiObject {
     },
   }
 }
+
+/** Returns the schemes of clients in the database (docs/partners.md). */
+const toClientSchemes = (serviceRoot: string): OpenApiObject => ({
+  oauth2: {
+    type: 'oauth2',
+    description: 'Access tokens of the service, for its clients. Issued where PUBLIC_URL is set.',
+    flows: {
+      clientCredentials: {
+        tokenUrl: serviceRoot.replace(/odata\/?$/, 'oauth/token'),
+        scopes: Object.fromEntries(SCOPES.map(scope => [scope, `The scope ${scope}`])),
+      },
+    },
+  },
+  basic: {
+    type: 'http',
+    scheme: 'basic',
+    description: 'Id and secret of a client, for tools that know no tokens. Accepted where BASIC_AUTH is on.',
+  },
+})
 
 const SERVICE_ROOT_PATHS: OpenApiObject = {
   '/': {

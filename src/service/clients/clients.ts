@@ -8,7 +8,7 @@ import {
   readClients,
 } from '../../data/clients/client-store.js'
 import type { Database } from '../../data/database.js'
-import { generateSecret } from './secrets.js'
+import { generateSecret } from '../../domain/clients/secrets.js'
 
 /** A change that is refused. The message is for the operator. */
 export class ClientChangeError extends Error {}

@@ -121,7 +121,7 @@ describe('tokens', () => {
   test('without a token no request gets data', async () => {
     for (const [method, target] of [['POST', '/graphql'], ['GET', '/graphql?query={__typename}'], ['DELETE', '/graphql'], ['GET', '/graphql/schema.graphql'], ['GET', '/graphql/nothing']] as const) {
       const answer = await app.send(target, { method, headers: { Authorization: null, Accept: NEW } })
-      expect([answer.status, codeOf(answer), answer.headers['www-authenticate']]).toEqual([401, 'UNAUTHENTICATED', 'Bearer realm="listings"'])
+      expect([answer.status, codeOf(answer), answer.headers['www-authenticate']]).toEqual([401, 'UNAUTHENTICATED', 'Bearer realm="listings", Basic realm="listings", charset="UTF-8"'])
       expect([answer.headers['content-type'], answer.headers['odata-version']]).toEqual([`${NEW}; charset=utf-8`, undefined])
     }
   }) // biome-ignore format: one table

@@ -190,7 +190,9 @@ describe.each(DATABASE_KINDS)('traps through both adapters, on the %s database',
     const [missing, expired] = [await write(null), await write(`Bearer ${app.tokenFor({ expiresIn: -600 })}`)]
     for (const { status, json } of [missing, expired])
       expect([status, codeOf(json)]).toEqual([401, 'UNAUTHENTICATED'])
-    expect(missing.headers['www-authenticate']).toBe('Bearer realm="listings"')
+    expect(missing.headers['www-authenticate']).toBe(
+      'Bearer realm="listings", Basic realm="listings", charset="UTF-8"',
+    )
     expect(expired.headers['www-authenticate']).toContain('error="invalid_token"')
     expect(codeOf((await write(`Bearer ${app.tokenFor({ scopes: ['listings:read'] })}`)).json)).toBe(
       'FORBIDDEN',

@@ -122,7 +122,7 @@ describe.each(DATABASE_KINDS)('traps of tokens on the %s database', kind => {
 
   test('JWT-09 401 against 403', async () => {
     const missing = await market.send('/odata/Property', { headers: { Authorization: null } })
-    expect([missing.status, missing.headers['www-authenticate']]).toEqual([401, 'Bearer realm="listings"'])
+    expect([missing.status, missing.headers['www-authenticate']]).toEqual([401, 'Bearer realm="listings", Basic realm="listings", charset="UTF-8"'])
     const expired = await market.send('/odata/Property', { headers: { Authorization: `Bearer ${market.tokenFor({ expiresIn: -600 })}` } })
     expect([expired.status, expired.headers['www-authenticate']]).toEqual([401, expect.stringContaining('error="invalid_token"')])
     const Authorization = `Bearer ${market.tokenFor({ scopes: ['listings:read'] })}`

@@ -36,6 +36,7 @@ function noting<T extends object>(): T {
 async function start(env: Readonly<Record<string, string>> = {}) {
   const config = readConfig({ ...ENV, ...env })
   const verifier = {
+    findCached: () => undefined,
     authenticate: async () => ({
       actor: { scopes: new Set(['listings:read']), audience: 'public' as const },
       validUntil: Number.POSITIVE_INFINITY,

@@ -53,6 +53,15 @@ describe('settings', () => {
     })
   })
 
+  test('OAU-18: in production Basic authentication is on with https only, and asking for it without is a fault', () => {
+    const production = { ...ON_POSTGRES, NODE_ENV: 'production' }
+    expect(readConfig(production).basicAuth).toBe(false)
+    expect(readConfig({ ...production, PUBLIC_URL: 'https://a.example' }).basicAuth).toBe(true)
+    expect(() => readConfig({ ...production, BASIC_AUTH: 'on', PUBLIC_URL: 'http://a.example' })).toThrow(
+      /BASIC_AUTH is on; expected an https PUBLIC_URL/,
+    )
+  })
+
   test('a value is read', () => {
     const config = readConfig({
       ...ON_POSTGRES,

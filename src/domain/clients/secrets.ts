@@ -1,5 +1,5 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
-import type { ClientSecret } from '../../domain/clients/client.js'
+import type { ClientSecret } from './client.js'
 
 const SECRET_ID_BYTES = 6
 const SECRET_BYTES = 32

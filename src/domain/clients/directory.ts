@@ -1,0 +1,42 @@
+import type { JsonWebKey, KeyObject } from 'node:crypto'
+import type { Client } from './client.js'
+
+/** A key that signs access tokens of the service. */
+export interface SigningKey {
+  readonly id: string
+  readonly publicKey: KeyObject
+  readonly publicJwk: JsonWebKey
+  /** The private key, encrypted. */
+  readonly encryptedPrivateKey: string
+  /** From then on the key signs, unless a newer one does (ms since 1970). */
+  readonly signsFrom: number
+}
+
+/**
+ * The clients, signing keys and revoked tokens of the database, as this process knows them. A change in the
+ * database reaches every process within two seconds.
+ */
+export interface ClientDirectory {
+  /**
+   * Resolves when the directory can be used.
+   * @throws ProblemError Unavailable 'clients' while the database has never been read
+   */
+  ready(): Promise<void>
+  /**
+   * Returns a client. A changed client is another object.
+   * @throws ProblemError Unavailable 'clients' if the database could not be read for 30 s
+   */
+  find(id: string): Client | undefined
+  isRevoked(issuer: string, tokenId: string): boolean
+  /** Returns the keys that were not withdrawn. The newest one is the last. */
+  signingKeys(): readonly SigningKey[]
+  /** Returns a key that was not withdrawn. */
+  findKey(id: string): SigningKey | undefined
+  /** Reads changes now, unless the last read began less than `maxAgeMs` ago. */
+  refresh(maxAgeMs?: number): Promise<void>
+  /**
+   * Calls `listener` after each change, and when the directory has become unusable. Returns a function that
+   * unsubscribes.
+   */
+  subscribe(listener: () => void): () => void
+}

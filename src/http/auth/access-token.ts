@@ -1,0 +1,117 @@
+import jwt, { type JwtPayload } from 'jsonwebtoken'
+import type { Actor } from '../../domain/actor.js'
+import { type Client, isActive } from '../../domain/clients/client.js'
+import type { ClientDirectory, SigningKey } from '../../domain/clients/directory.js'
+import type { Phrase } from '../../errors/phrase.js'
+import { ProblemError } from '../../errors/problem.js'
+import { REASONS } from '../../errors/reasons.js'
+
+/** Algorithm of access tokens. */
+export const ACCESS_TOKEN_ALGORITHM = 'ES256'
+/** Media type of access tokens (RFC 9068, 2.1). */
+export const ACCESS_TOKEN_TYPE = 'at+jwt'
+
+/** Minimum time between two reads of the keys on account of an unknown key. */
+const KEY_REFRESH_MS = 50
+
+/** The issuer of access tokens for the clients of the database. */
+export interface TokenIssuer {
+  readonly issuer: string
+  /** Values of `aud` that this service accepts. The first one is the default. */
+  readonly audiences: readonly string[]
+}
+
+/** An access token of an active client. */
+export interface AccessToken {
+  readonly client: Client
+  readonly tokenId: string
+  readonly keyId: string
+  readonly scopes: readonly string[]
+  readonly claims: JwtPayload
+  /** ms since 1970. */
+  readonly validUntil: number
+}
+
+/** Returns the audiences of an issuer: JWT_AUDIENCE or the issuer, and the addresses of both adapters. */
+export function createTokenIssuer(issuer: string, jwtAudience: string | undefined): TokenIssuer {
+  return { issuer, audiences: [jwtAudience ?? issuer, `${issuer}/odata`, `${issuer}/graphql`] }
+}
+
+/** Returns true for a token that names this issuer. Its signature is not checked. */
+export function isIssuedBy(token: string, { issuer }: TokenIssuer): boolean {
+  const payload = jwt.decode(token)
+  return typeof payload === 'object' && payload?.iss === issuer
+}
+
+/**
+ * Verifies an access token of the service. Only its own keys are tried, and only tokens of the type `at+jwt`
+ * pass, so that nothing else that these keys sign, and nothing that a client signs, is an access token.
+ * @throws ProblemError TokenRefused, Unavailable 'clients'
+ */
+export async function verifyAccessToken(
+  token: string,
+  { issuer, audiences }: TokenIssuer,
+  directory: ClientDirectory,
+): Promise<AccessToken> {
+  await directory.ready()
+  const header = jwt.decode(token, { complete: true })?.header
+  if (!/^(application\/)?at\+jwt$/i.test(header?.typ ?? '')) refuse(REASONS.tokenTypeNotAccess)
+  const { id: keyId, publicKey } = await findKey(header?.kid, directory)
+  const claims = jwt.verify(token, publicKey, {
+    algorithms: [ACCESS_TOKEN_ALGORITHM],
+    issuer,
+    audience: [audiences[0] ?? issuer, ...audiences.slice(1)],
+  })
+  if (typeof claims === 'string' || !claims.jti || !claims.exp || typeof claims['client_id'] !== 'string')
+    return refuse(REASONS.tokenWithoutClaims)
+  if (directory.isRevoked(issuer, claims.jti)) refuse(REASONS.tokenRevoked)
+  const client = directory.find(claims['client_id'])
+  if (!client || !isActive(client)) return refuse(REASONS.clientNotActive)
+  return {
+    client,
+    claims,
+    tokenId: claims.jti,
+    keyId,
+    scopes: String(claims['scope'] ?? '').split(' '),
+    validUntil: Math.min(claims.exp * 1000, client.expiresAt ?? Number.POSITIVE_INFINITY),
+  }
+}
+
+/** Another process may have added the key a moment ago. */
+async function findKey(kid: string | undefined, directory: ClientDirectory): Promise<SigningKey> {
+  if (kid === undefined) return refuse(REASONS.tokenKeyUnknown)
+  if (!directory.findKey(kid)) await directory.refresh(KEY_REFRESH_MS).catch(() => undefined)
+  return directory.findKey(kid) ?? refuse(REASONS.tokenKeyUnknown)
+}
+
+/**
+ * Returns the actor that a client is now. Rights are those of the stored client: a token can name fewer scopes, never
+ * more.
+ */
+export function toClientActor(client: Client, scopes: readonly string[] = client.scopes): Actor {
+  const { audience, memberKey, officeKey } = client
+  checkFeed(client)
+  return Object.freeze({
+    scopes: new Set(client.scopes.filter(scope => scopes.includes(scope))),
+    audience,
+    ...(memberKey !== undefined && { memberKey }),
+    ...(officeKey !== undefined && { officeKey }),
+  })
+}
+
+/** Looks up the feed of a client. There are no feeds yet, and a client with an unknown feed sees nothing. */
+function checkFeed({ feed }: Client): void {
+  if (feed !== undefined) refuse(REASONS.clientFeedUnknown)
+}
+
+/** Returns true if two actors have the same rights. */
+export const hasSameRights = (a: Actor, b: Actor): boolean =>
+  a.audience === b.audience &&
+  a.memberKey === b.memberKey &&
+  a.officeKey === b.officeKey &&
+  a.scopes.size === b.scopes.size &&
+  [...a.scopes].every(scope => b.scopes.has(scope))
+
+const refuse = (reason: Phrase): never => {
+  throw new ProblemError({ kind: 'TokenRefused', reason })
+}

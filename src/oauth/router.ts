@@ -1,0 +1,101 @@
+import { type Request, type RequestHandler, type Response, Router } from 'express'
+import type { Client } from '../domain/clients/client.js'
+import type { SigningKey } from '../domain/clients/directory.js'
+import { clientAddress } from '../http/auth/client-address.js'
+import { authenticateClient, type ClientAuthenticationParts } from './authenticate-client.js'
+import { ASSERTION_ALGORITHMS } from './client-assertion.js'
+import { type EndpointParts, grantToken, introspectToken, revokeToken } from './endpoints.js'
+import { type FormParameters, readForm } from './form.js'
+import { OAuthError, sendJson, sendOAuthError } from './oauth-error.js'
+
+/** Path of the endpoints below PUBLIC_URL. */
+const OAUTH_PATH = '/oauth'
+const WELL_KNOWN = ['oauth-authorization-server', 'openid-configuration'] as const
+/** Seconds for which the key set may be cached: less than the time between its publication and its first use. */
+const KEY_SET_MAX_AGE_S = 300
+
+/** Dependencies of the OAuth router. */
+export interface OAuthRouterParts
+  extends EndpointParts,
+    Omit<ClientAuthenticationParts, 'assertionAudiences'> {
+  readonly publishedKeys: () => Promise<readonly SigningKey[]>
+  readonly scopes: readonly string[]
+  readonly trustProxy: boolean
+  readonly report: (error: unknown, req: Request) => string
+}
+
+/** Returns the address of the token endpoint. */
+const tokenEndpointOf = ({ issuer: { issuer } }: Pick<EndpointParts, 'issuer'>): string =>
+  `${issuer}${OAUTH_PATH}/token`
+
+type Endpoint = (form: FormParameters, client: Client) => Promise<object | undefined>
+
+/**
+ * Creates the router of the authorization server: client_credentials, revocation, introspection, metadata and the
+ * key set. Endpoints and metadata name the issuer of PUBLIC_URL, never the host of the request.
+ */
+export function createOAuthRouter(parts: OAuthRouterParts): Router {
+  const router = Router({ caseSensitive: true })
+  const metadata = createMetadata(parts)
+  const post = (path: string, endpoint: Endpoint) =>
+    router.all(`${OAUTH_PATH}/${path}`, createPostHandler(endpoint, parts))
+  post('token', (form, client) => grantToken(form, client, parts))
+  post('revoke', async (form, client) => {
+    await revokeToken(form, client, parts)
+    return undefined
+  })
+  post('introspect', (form, client) => introspectToken(form, client, parts))
+  router.get(`${OAUTH_PATH}/jwks`, (req, res) => {
+    parts.publishedKeys().then(
+      keys =>
+        res
+          .set('Cache-Control', `public, max-age=${KEY_SET_MAX_AGE_S}`)
+          .json({ keys: keys.map(key => key.publicJwk) }),
+      (error: unknown) => sendOAuthError(res, error, fault => parts.report(fault, req)),
+    )
+  })
+  // RFC 8414 puts the path of the issuer after the well-known part; OpenID appends the well-known part to it.
+  const issuerPath = new URL(parts.issuer.issuer).pathname.replace(/\/$/, '')
+  for (const name of WELL_KNOWN)
+    for (const path of new Set(['', issuerPath]))
+      router.get(`/.well-known/${name}${path}`, (_req, res) => void res.json(metadata))
+  return router
+}
+
+function createPostHandler(endpoint: Endpoint, parts: OAuthRouterParts): RequestHandler {
+  const authentication = { ...parts, assertionAudiences: [parts.issuer.issuer, tokenEndpointOf(parts)] }
+  const handle = async (req: Request, res: Response): Promise<void> => {
+    if (req.method !== 'POST')
+      throw new OAuthError('invalid_request', 'The method must be POST.', 405, { Allow: 'POST' })
+    const form = await readForm(req)
+    const client = await authenticateClient(req, form, clientAddress(req, parts), authentication)
+    const result = await endpoint(form, client)
+    sendJson(res, 200, result ?? {})
+  }
+  return (req, res) => {
+    handle(req, res).catch((error: unknown) => sendOAuthError(res, error, fault => parts.report(fault, req)))
+  }
+}
+
+/** The metadata of RFC 8414. They name only what works. */
+function createMetadata(parts: OAuthRouterParts): object {
+  const { issuer } = parts.issuer
+  const methods = ['client_secret_basic', 'client_secret_post', 'private_key_jwt']
+  const endpoints = Object.fromEntries(
+    ['token', 'revocation', 'introspection'].flatMap(name => [
+      [`${name}_endpoint_auth_methods_supported`, methods],
+      [`${name}_endpoint_auth_signing_alg_values_supported`, ASSERTION_ALGORITHMS],
+    ]),
+  )
+  return {
+    issuer,
+    token_endpoint: tokenEndpointOf(parts),
+    revocation_endpoint: `${issuer}${OAUTH_PATH}/revoke`,
+    introspection_endpoint: `${issuer}${OAUTH_PATH}/introspect`,
+    jwks_uri: `${issuer}${OAUTH_PATH}/jwks`,
+    grant_types_supported: ['client_credentials'],
+    response_types_supported: [],
+    scopes_supported: parts.scopes,
+    ...endpoints,
+  }
+}

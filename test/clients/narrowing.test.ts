@@ -1,0 +1,245 @@
+import { once } from 'node:events'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { WebSocket } from 'ws'
+import * as secrets from '../../src/domain/clients/secrets.js'
+import { startTestApp } from '../support/app.js'
+import { socketUrl } from '../support/clients/subscriber.js'
+import { DATABASE_KINDS } from '../support/database.js'
+import {
+  basic,
+  clientServiceOf,
+  type PartnerApp,
+  READING_CLIENT,
+  randomAddress,
+  startPartnerApp,
+} from '../support/partners.js'
+
+/** Changes reach every process within five seconds. */
+const DEADLINE = { timeout: 5000, interval: 50 }
+
+describe.each(DATABASE_KINDS)(
+  'a client that is narrowed, on the %s database',
+  kind => {
+    let app: PartnerApp
+    beforeAll(async () => {
+      app = await startPartnerApp({ kind, fixture: 'fixture.json' })
+    })
+    afterAll(() => app?.close())
+    const sockets: WebSocket[] = []
+    afterEach(() => {
+      for (const socket of sockets.splice(0)) socket.terminate()
+    })
+
+    const read = async (authorization: string, path = '/odata/Property?$top=1') =>
+      (
+        await app.send(path, {
+          headers: { Authorization: authorization, 'X-Forwarded-For': randomAddress() },
+        })
+      ).status
+    const graphql = async (authorization: string) =>
+      (
+        await app.send('/graphql', {
+          method: 'POST',
+          headers: { Authorization: authorization },
+          body: { query: '{ properties(first: 1) { nodes { ListingKey } } }' },
+        })
+      ).status
+    const batch = async (authorization: string) => {
+      const requests = [{ id: '1', method: 'GET', url: 'Property?$top=1' }]
+      const headers = { Authorization: authorization }
+      return (await app.send('/odata/$batch', { method: 'POST', headers, body: { requests } })).status
+    }
+    /** Opens a subscription over a WebSocket. Resolves when it runs, with its later end. */
+    const subscribe = async (authorization: string) => {
+      const socket = new WebSocket(socketUrl(app.base), ['graphql-transport-ws'])
+      sockets.push(socket)
+      const closed = once(socket, 'close').then(([code, reason]) => ({ code, reason: String(reason) }))
+      await once(socket, 'open')
+      socket.send(JSON.stringify({ type: 'connection_init', payload: { authorization } }))
+      await once(socket, 'message')
+      const query = 'subscription { propertyChanged { ListingKey } }'
+      socket.send(JSON.stringify({ id: '1', type: 'subscribe', payload: { query } }))
+      return { closed, socket }
+    }
+    /** Opens the same subscription as an event stream, and resolves with all of its text when it has ended. */
+    const openEventStream = async (authorization: string) => {
+      const query = encodeURIComponent('subscription { propertyChanged { ListingKey } }')
+      const answer = await fetch(`${app.base}/graphql?query=${query}`, {
+        headers: { Authorization: authorization, Accept: 'text/event-stream' },
+      })
+      expect(answer.status).toBe(200)
+      return answer.text()
+    }
+
+    test('CLI-03: disabled, it is refused by every adapter and its sockets and streams end; enabled, it works again', async () => {
+      const client = await app.addClient()
+      const bearer = `Bearer ${await app.tokenOf(client)}`
+      const refusals = () =>
+        Promise.all([bearer, basic(client)].flatMap(a => [read(a), graphql(a), batch(a)]))
+      expect(await refusals()).toEqual([200, 200, 200, 200, 200, 200])
+      const [socket, second, stream] = [
+      await subscribe(bearer), await subscribe(basic(client)), openEventStream(bearer),
+    ] // biome-ignore format: one list
+      await app.clients.disable(client.id)
+      await expect.poll(refusals, DEADLINE).toEqual([401, 401, 401, 401, 401, 401])
+      for (const { closed } of [socket, second]) expect(await closed).toMatchObject({ code: 4403 })
+      expect(await stream).toMatch(/its client is disabled, removed or expired/)
+      const granted = await app.post(
+        'token',
+        { grant_type: 'client_credentials' },
+        { Authorization: basic(client) },
+      )
+      expect([granted.status, granted.json]).toEqual([
+        401,
+        expect.objectContaining({ error: 'invalid_client' }),
+      ])
+      await app.clients.enable(client.id)
+      await expect.poll(refusals, DEADLINE).toEqual([200, 200, 200, 200, 200, 200])
+    })
+
+    test('CLI-03: what an export asks before each chunk fails when its client is disabled', async () => {
+      const { verifySameRights } = await import('../../src/http/auth/token-expiry.js')
+      const client = await app.addClient()
+      const token = `Bearer ${await app.tokenOf(client)}`
+      const { createTokenVerifier } = await import('../../src/http/auth/bearer.js')
+      const { DatabaseClientDirectory } = await import('../../src/service/clients/directory.js')
+      const { ClientAuthenticator } = await import('../../src/http/auth/client-authenticator.js')
+      const { createTokenIssuer } = await import('../../src/http/auth/access-token.js')
+      const directory = new DatabaseClientDirectory(app.database)
+      const verifier = createTokenVerifier(app.config, undefined, {
+        directory,
+        authenticator: new ClientAuthenticator(directory),
+        issuer: createTokenIssuer(app.issuer, undefined),
+      })
+      try {
+        const verified = await verifier.authenticate(token)
+        expect(await verifySameRights(verifier, token, verified)).toBe(verified)
+        await app.clients.disable(client.id)
+        await directory.refresh()
+        await expect(verifySameRights(verifier, token, verified)).rejects.toThrow()
+      } finally {
+        directory.close()
+      }
+    })
+
+    test('CLI-05: the stored client decides, not the token: scope, class and member are taken away from an old token', async () => {
+      const client = await app.addClient({ Scopes: ['listings:read', 'listings:write'], MemberKey: 'M1' })
+      const token = `Bearer ${await app.tokenOf(client)}`
+      const { closed } = await subscribe(token)
+      expect(await read(token)).toBe(200)
+      await app.clients.change(client.id, { Scopes: ['listings:write'] })
+      await expect.poll(() => read(token), DEADLINE).toBe(403)
+      expect(await closed).toMatchObject({
+        code: 4403,
+        reason: expect.stringMatching(/rights of its client/),
+      })
+      expect(await read(basic(client))).toBe(403)
+      await app.clients.change(client.id, { Scopes: ['listings:read', 'listings:write', 'admin'] })
+      await expect.poll(() => read(token), DEADLINE).toBe(200)
+      const { closed: closedAgain } = await subscribe(token)
+      await app.clients.change(client.id, { AudienceClass: 'public', MemberKey: null })
+      expect(await closedAgain).toMatchObject({ code: 4403 })
+    })
+
+    test('a change of limits or of the contact leaves open sockets alone', async () => {
+      const client = await app.addClient()
+      const { socket } = await subscribe(`Bearer ${await app.tokenOf(client)}`)
+      await app.clients.change(client.id, { Contact: 'new@partner.example', RequestsPerDay: 100 })
+      await new Promise(resolve => setTimeout(resolve, 1500))
+      expect(socket.readyState).toBe(WebSocket.OPEN)
+    })
+
+    test('a client with a feed is refused as long as nobody can say what the feed shows', async () => {
+      const client = await app.addClient()
+      const token = `Bearer ${await app.tokenOf(client)}`
+      await app.clients.change(client.id, { FeedName: 'idx' })
+      await expect.poll(() => read(token), DEADLINE).toBe(401)
+    })
+
+    test('CLI-07: a client that ends takes its tokens and sockets along, without a change in the database', async () => {
+      const end = Date.now() + 6000
+      const client = await app.addClient({ ExpirationTimestamp: new Date(end).toISOString() })
+      const token = `Bearer ${await app.tokenOf(client)}`
+      const { closed } = await subscribe(token)
+      expect(await read(token)).toBe(200)
+      expect(await closed).toMatchObject({ code: 4403 })
+      // A token ends with a full second.
+      expect(Date.now()).toBeGreaterThanOrEqual(end - 1000)
+      await expect.poll(() => Promise.all([read(token), read(basic(client))]), DEADLINE).toEqual([401, 401])
+      const granted = await app.post(
+        'token',
+        { grant_type: 'client_credentials' },
+        { Authorization: basic(client) },
+      )
+      expect(granted.json).toMatchObject({ error: 'invalid_client' })
+    })
+
+    test('CLI-02, OAU-17: Basic costs one hash for each client and change; an ended secret is refused', async () => {
+      const client = await app.addClient()
+      await app.clients.change(client.id, { Contact: 'x' })
+      await new Promise(resolve => setTimeout(resolve, 2000))
+      const hashes = vi.spyOn(secrets, 'findMatchingSecret')
+      try {
+        for (let i = 0; i < 50; i++) expect(await read(basic(client))).toBe(200)
+        expect(hashes.mock.calls.length).toBe(1)
+        const { secret } = await app.clients.rotate(client.id)
+        await expect.poll(() => read(basic({ ...client, secret })), DEADLINE).toBe(200)
+        expect(await read(basic(client))).toBe(200)
+        await app.clients.endRotation(client.id)
+        await expect.poll(() => read(basic(client)), DEADLINE).toBe(401)
+        expect(await read(basic({ ...client, secret }))).toBe(200)
+      } finally {
+        hashes.mockRestore()
+      }
+    })
+
+    test('a process that cannot read the clients for 30 s refuses them with 503, and not the other tokens', async () => {
+      const client = await app.addClient()
+      const token = `Bearer ${await app.tokenOf(client)}`
+      const clock = performance.now.bind(performance)
+      const { closed } = await subscribe(token)
+      await app.database.queryControl({ text: 'alter table "admin"."State" rename to "Away"', values: [] })
+      const later = vi.spyOn(performance, 'now').mockImplementation(() => clock() + 31_000)
+      try {
+        expect([await read(token), await read(basic(client))]).toEqual([503, 503])
+        expect((await app.send('/odata/Property?$top=1')).status).toBe(200)
+        expect(await closed).toMatchObject({ code: 1013 })
+      } finally {
+        later.mockRestore()
+        await app.database.queryControl({ text: 'alter table "admin"."Away" rename to "State"', values: [] })
+      }
+      await expect.poll(() => read(token), DEADLINE).toBe(200)
+    })
+  },
+  120_000,
+)
+
+test('OAU-18: the challenge names Basic only where it is on; off, a right secret is refused without a hash', async () => {
+  const challenges: unknown[] = []
+  const kind = DATABASE_KINDS[0] ?? 'embedded'
+  for (const BASIC_AUTH of ['on', 'off']) {
+    const app = await startTestApp({ kind, env: { BASIC_AUTH } })
+    const { client, secret } = await clientServiceOf(app.database).add({ Name: 'Tool', ...READING_CLIENT })
+    const hashes = vi.spyOn(secrets, 'findMatchingSecret')
+    try {
+      for (const path of ['/odata/', '/graphql'])
+        challenges.push(
+          (await app.send(path, { headers: { Authorization: null } })).headers['www-authenticate'],
+        )
+      const Authorization = basic({ id: client.ClientId, secret })
+      if (BASIC_AUTH === 'on') await new Promise(resolve => setTimeout(resolve, 1500))
+      const answer = await app.send('/odata/', { headers: { Authorization } })
+      expect([BASIC_AUTH, answer.status]).toEqual([BASIC_AUTH, BASIC_AUTH === 'on' ? 200 : 401])
+      expect(hashes.mock.calls.length).toBe(BASIC_AUTH === 'on' ? 1 : 0)
+      for (const credentials of ['é:ü', 'nocolon', ':'].map(text => Buffer.from(text).toString('base64')))
+        expect(
+          (await app.send('/odata/', { headers: { Authorization: `Basic ${credentials}` } })).status,
+        ).toBe(401)
+    } finally {
+      hashes.mockRestore()
+      await app.close()
+    }
+  }
+  const both = 'Bearer realm="listings", Basic realm="listings", charset="UTF-8"'
+  expect(challenges).toEqual([both, both, 'Bearer realm="listings"', 'Bearer realm="listings"'])
+}, 60_000)

@@ -116,7 +116,8 @@ export class QueryGenerator {
   #filter(entity: Entity, row: RowName): Text {
     const simple = this.#condition(entity, row, CONDITION_DEPTH)
     const any =
-      row === ROOT
+      // Expressions of every kind need a field of every type.
+      row === ROOT && entity.name === 'Property'
         ? fc.oneof(
             { weight: 12, arbitrary: simple },
             { weight: 1, arbitrary: arbitraryExpression('Boolean', generatorScope(entity, 2)) },

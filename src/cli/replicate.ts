@@ -113,7 +113,9 @@ async function replicate(
 ): Promise<void> {
   const { source, target } = parts
   const stored = await target.readState()
-  const all = parseMetadata(await source.readText('$metadata', 'application/xml'))
+  const metadata = await source.readText('$metadata', 'application/xml')
+  const all = parseMetadata(metadata)
+  const hasDigest = /<FunctionImport [^>]*Name="Digest"/.test(metadata)
   const sets = chooseSets(all, values.sets)
   const names = sets.map(({ name }) => name)
   const mark = {
@@ -131,7 +133,7 @@ async function replicate(
     sweepIntervalMs: readSeconds('sweep-hours', values['sweep-hours']) * 3_600_000,
   }
   const state = createState(mark, methodOf(all, sets), typesOf(sets))
-  await runReplication({ ...parts, sets, mark, options, state }, stored, values)
+  await runReplication({ ...parts, sets, mark, hasDigest, options, state }, stored, values)
 }
 
 const writeLine = (line: string): void => {

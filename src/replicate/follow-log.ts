@@ -62,7 +62,7 @@ export async function fetchRecords(
   const missing = new Set(keys)
   for (const list of toKeyLists(keys)) {
     const condition = `${set.key} in (${list.map(literalOf).join(',')})`
-    for (const line of await readExport(replication, queryOf(replication, set, [condition]))) {
+    for (const line of await readWholeExport(replication, queryOf(replication, set, [condition]))) {
       lines.push(line)
       missing.delete(keyOfLine(line, set))
     }
@@ -70,7 +70,11 @@ export async function fetchRecords(
   return { set, lines, removed: [...missing] }
 }
 
-async function readExport({ source, signal, log }: Replication, target: string): Promise<readonly string[]> {
+/** Reads an export until it comes whole. */
+export async function readWholeExport(
+  { source, signal, log }: Replication,
+  target: string,
+): Promise<readonly string[]> {
   for (;;) {
     try {
       return await source.readExport(target)

@@ -23,6 +23,8 @@ export interface Replication {
   readonly target: ReplicaTarget
   readonly sets: readonly SourceSet[]
   readonly mark: ReplicaMark
+  /** The source has the function Digest. */
+  readonly hasDigest: boolean
   readonly options: ReplicationOptions
   readonly signal: AbortSignal
   readonly log: (line: string) => void

@@ -1,5 +1,6 @@
+import { DigestComparison, isInRange, rangeCondition, splitByBytes } from './digest.js'
 import { REPLICATION_EXIT, ReplicationError } from './failure.js'
-import { fetchRecords, followLog } from './follow-log.js'
+import { fetchRecords, followLog, readWholeExport } from './follow-log.js'
 import { queryOf, type Replication } from './replication.js'
 import type { SourceSet } from './source-model.js'
 
@@ -14,7 +15,7 @@ interface Difference {
 }
 
 /**
- * Compares key and `LastEventSequence` of every record with the source. Differences that the log explains are lag,
+ * Compares key and `LastEventSequence` of every record with the source, by digests if it has them. Differences that the log explains are lag,
  * and are followed first. Values that were changed in the target under the same version are not found.
  */
 export async function verify(replication: Replication, isRepairing: boolean): Promise<void> {
@@ -56,11 +57,32 @@ async function findDifferences(replication: Replication): Promise<readonly Diffe
   return confirmed
 }
 
+/** Reads the versions of the ranges whose digests differ, or of all records of a source without digests. */
 async function compareSet(replication: Replication, set: SourceSet): Promise<readonly Difference[]> {
-  const copied = new Map(await replication.target.readKeys(set, VERSION))
+  const copied = await replication.target.readKeys(set, VERSION)
+  if (!replication.hasDigest) return compareVersions(replication, set, new Map(copied), [])
+  const ranges = await new DigestComparison(replication, set, copied).findRanges()
   const differences: Difference[] = []
-  const target = queryOf(replication, set, [], [`$select=${set.key},${VERSION}`])
-  for (const line of await replication.source.readExport(target)) {
+  for (const some of splitByBytes(
+    ranges,
+    range => encodeURIComponent(rangeCondition(set, range)).length + 12,
+  )) {
+    const own = new Map([...copied].filter(([key]) => some.some(range => isInRange(key, range))))
+    const condition = `(${some.map(range => rangeCondition(set, range)).join(' or ')})`
+    differences.push(...(await compareVersions(replication, set, own, [condition])))
+  }
+  return differences
+}
+
+async function compareVersions(
+  replication: Replication,
+  set: SourceSet,
+  copied: Map<string, string | null>,
+  conditions: readonly string[],
+): Promise<readonly Difference[]> {
+  const differences: Difference[] = []
+  const target = queryOf(replication, set, conditions, [`$select=${set.key},${VERSION}`])
+  for (const line of await readWholeExport(replication, target)) {
     const record = JSON.parse(line) as Readonly<Record<string, unknown>> // a line of an export
     const key = String(record[set.key])
     const version = copied.get(key)

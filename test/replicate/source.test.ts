@@ -100,6 +100,24 @@ describe('npm run replicate and its source', () => {
     expect(await differences()).toEqual({})
   })
 
+  test('--verify reads digests, and keys only where they differ', { timeout: 60_000 }, async () => {
+    expect((await once())[0]).toBe(0)
+    const path = join(to, 'state.json')
+    const { files } = JSON.parse(await readFile(path, 'utf8'))
+    const file = join(to, files.Property.name)
+    proxy.requests.length = 0
+    expect((await once('--verify'))[0]).toBe(0)
+    const sweeps = () => proxy.requests.filter(url => url.includes('$select=ListingKey,LastEventSequence'))
+    expect([proxy.requests.some(url => url.includes('/Digest(')), sweeps()]).toEqual([true, []])
+    const text = await readFile(file, 'utf8')
+    await writeFile(file, text.replace('"ListingKey":"L007"', '"ListingKey":"L00X"'))
+    expect(await once('--verify')).toEqual([
+      2,
+      expect.stringMatching(/L007: missing.*L00X: not in the source/s),
+    ])
+    expect(sweeps()).toEqual([expect.stringContaining('$filter='), expect.stringContaining('$filter=')])
+  })
+
   test('RCL-07 a renewed token file is read after 401; without a new token the run ends with 4', {
     timeout: 60_000,
   }, async () => {

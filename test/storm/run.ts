@@ -10,6 +10,7 @@ import { compareMarkets, compareWithTables, type Market, readerGrants, readMarke
 import { LogStormReader } from './readers/log-reader.js'
 import { PollingStormReader } from './readers/position-reader.js'
 import type { StormReader } from './readers/reader.js'
+import { ReplicateStormReader } from './readers/replicate-reader.js'
 import { readListings, SubscriptionStormReader } from './readers/subscription-reader.js'
 import { signStormToken } from './services.js'
 import { MARKER_KEY, type StormSetting, startSetting } from './setting.js'
@@ -59,9 +60,13 @@ function memoizeRead(read: (client: StormClient) => Promise<Market>): ReaderTask
 
 function createReaders(storm: Storm, lastSequence: () => Promise<number>): readonly ReaderTask[] {
   return Object.entries(readerGrants(storm)).flatMap(([token, grant]) => {
-    const client = new StormClient(storm.services, signStormToken(grant))
+    const signed = signStormToken(grant)
+    const client = new StormClient(storm.services, signed)
     const readers: readonly StormReader[] = [
       new LogStormReader(`NDJSON, then log, ${token}`, client, 'export'),
+      ...(token === 'staff' || token === 'public'
+        ? [new ReplicateStormReader(`npm run replicate, ${token}`, storm.services, signed)]
+        : []),
       new PollingStormReader(`position, then key sweep, ${token}`, client, 'LastEventSequence'),
       // The embedded database runs one statement at a time.
       ...(storm.kind === 'embedded'

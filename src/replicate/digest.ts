@@ -1,0 +1,152 @@
+import { createHash } from 'node:crypto'
+import { literalOf, type Replication } from './replication.js'
+import type { SourceSet } from './source-model.js'
+
+/** A range of keys: `from` is in it, `to` is not. Null: to the last key. */
+export interface KeyRange {
+  readonly from: string
+  readonly to: string | null
+}
+
+/** A record of the copy: its key and its version. */
+type KeyVersion = readonly [key: string, version: string | null]
+
+const FIRST_BUCKETS = 200
+const NEXT_BUCKETS = 25
+/** Ranges with more records are divided once more. */
+const MAX_LEAF_RECORDS = 200
+const MAX_RANGES_BYTES = 3000
+
+const SURROGATE = /[\ud800-\udfff]/
+
+/** Compares keys by code point, as the source does. */
+export function compareKeys(a: string, b: string): number {
+  if (SURROGATE.test(a) || SURROGATE.test(b)) return Buffer.compare(Buffer.from(a), Buffer.from(b))
+  return a < b ? -1 : Number(a > b)
+}
+
+interface DigestBucket {
+  readonly First: string
+  readonly Count: number
+  readonly Hash: string
+}
+interface DigestRange {
+  readonly From: string | null
+  readonly To: string | null
+  readonly Buckets: readonly DigestBucket[]
+}
+
+/** Splits a list so that each part fits into a URL. */
+export function splitByBytes<T>(items: readonly T[], sizeOf: (item: T) => number): readonly (readonly T[])[] {
+  const parts: T[][] = []
+  let bytes = Number.POSITIVE_INFINITY
+  for (const item of items) {
+    bytes += sizeOf(item)
+    if (bytes > MAX_RANGES_BYTES) {
+      parts.push([])
+      bytes = sizeOf(item)
+    }
+    parts.at(-1)?.push(item)
+  }
+  return parts
+}
+
+const hashOf = (records: readonly KeyVersion[]): string =>
+  createHash('sha256')
+    .update(records.map(([key, version]) => `${Buffer.byteLength(key)}:${key},${version}\n`).join(''))
+    .digest('hex')
+
+/** Compares a copy with the digests of the source (docs/replication.md). */
+export class DigestComparison {
+  readonly #records: readonly KeyVersion[]
+
+  constructor(
+    private readonly replication: Replication,
+    private readonly set: SourceSet,
+    copied: ReadonlyMap<string, string | null>,
+  ) {
+    this.#records = [...copied].sort(([a], [b]) => compareKeys(a, b))
+  }
+
+  /** Returns the ranges in which the copy differs, with few records each. */
+  async findRanges(): Promise<readonly KeyRange[]> {
+    const { small, large } = await this.#compare([{ from: '', to: null }], FIRST_BUCKETS)
+    const divided = await this.#compare(large, NEXT_BUCKETS)
+    return [...small, ...divided.small, ...divided.large]
+  }
+
+  /** Compares ranges, and returns those that differ: with few records, and those to be divided. */
+  async #compare(ranges: readonly KeyRange[], buckets: number) {
+    const small: KeyRange[] = []
+    const large: KeyRange[] = []
+    for await (const range of this.#read(ranges, buckets))
+      for (const { count, ...differing } of this.#differencesOf(range))
+        (count > MAX_LEAF_RECORDS ? large : small).push(differing)
+    return { small, large }
+  }
+
+  /** A digest that covers too many records ends early: the rest is requested next. */
+  async *#read(ranges: readonly KeyRange[], buckets: number): AsyncGenerator<DigestRange> {
+    let waiting = ranges
+    while (waiting.length > 0) {
+      const [some = []] = splitByBytes(waiting, range => encodeURIComponent(toJson(range)).length + 3)
+      const answered = await this.#request(some, buckets)
+      yield* answered
+      const [asked, last] = [some[answered.length - 1], answered.at(-1)]
+      if (!asked || !last) throw new Error('The digest of the source has no ranges')
+      const rest = last.To !== null && last.To !== asked.to ? [{ from: last.To, to: asked.to }] : []
+      waiting = [...rest, ...waiting.slice(answered.length)]
+    }
+  }
+
+  async #request(ranges: readonly KeyRange[], buckets: number): Promise<readonly DigestRange[]> {
+    const { source, mark } = this.replication
+    const filter = mark.filters[this.set.name]
+    const parameters = [
+      `ResourceName=${literalOf(this.set.name)}`,
+      'Ranges=@r',
+      `Buckets=${buckets}`,
+      ...(filter === undefined ? [] : [`Filter=${encodeURIComponent(literalOf(filter))}`]),
+    ]
+    const list = encodeURIComponent(`[${ranges.map(toJson).join(',')}]`)
+    const answer = (await source.readJson(`Digest(${parameters.join(',')})?@r=${list}`)) as {
+      Ranges: readonly DigestRange[]
+    } // docs/replication.md
+    return answer.Ranges
+  }
+
+  #differencesOf({ From, To, Buckets }: DigestRange): readonly (KeyRange & { readonly count: number })[] {
+    if (Buckets.length === 0)
+      return this.#slice(From ?? '', To).length > 0 ? [{ from: From ?? '', to: To, count: 0 }] : []
+    return Buckets.flatMap(({ First, Count, Hash }, i) => {
+      const [from, to] = [i === 0 ? (From ?? '') : First, Buckets[i + 1]?.First ?? To]
+      const own = this.#slice(from, to)
+      return own.length === Count && hashOf(own) === Hash ? [] : [{ from, to, count: Count }]
+    })
+  }
+
+  #slice(from: string, to: string | null): readonly KeyVersion[] {
+    return this.#records.slice(this.#indexOf(from), to === null ? undefined : this.#indexOf(to))
+  }
+
+  /** Returns the index of the first key that is not below a key. */
+  #indexOf(key: string): number {
+    let [low, high] = [0, this.#records.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (compareKeys(this.#records[middle]?.[0] ?? '', key) < 0) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}
+
+const toJson = ({ from, to }: KeyRange): string =>
+  JSON.stringify({ ...(from !== '' && { From: from }), ...(to !== null && { To: to }) })
+
+/** Returns the condition of a filter that selects a range. */
+export const rangeCondition = ({ key }: SourceSet, { from, to }: KeyRange): string =>
+  `(${key} ge ${literalOf(from)}${to === null ? '' : ` and ${key} lt ${literalOf(to)}`})`
+
+export const isInRange = (key: string, { from, to }: KeyRange): boolean =>
+  compareKeys(key, from) >= 0 && (to === null || compareKeys(key, to) < 0)

@@ -1,0 +1,66 @@
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { replicateOnce, startReplicate } from '../../replicate/client-process.js'
+import { readFolder } from '../../replicate/copies.js'
+import { createMarket, MARKET_SETS, type Market, putRows } from '../market.js'
+import type { ServiceGroup } from '../services.js'
+import type { StormRow } from '../storm.js'
+import type { StormReader } from './reader.js'
+
+/** Time after which the client is killed and started again. */
+const KILL_MS = 9000
+
+/** A copy in a folder that `npm run replicate` maintains while it is killed again and again. */
+export class ReplicateStormReader implements StormReader {
+  #from = ''
+  #to = ''
+  changes = 0
+
+  constructor(
+    readonly name: string,
+    private readonly services: ServiceGroup,
+    private readonly token: string,
+  ) {}
+
+  async run(isOver: () => boolean): Promise<void> {
+    // The copy belongs to one address of the service.
+    this.#from = this.services.bases[0] ?? ''
+    this.#to = join(await mkdtemp(join(tmpdir(), 'storm-copy-')), 'copy')
+    while (!isOver()) {
+      const client = startReplicate({
+        from: this.#from,
+        to: this.#to,
+        token: this.token,
+        more: ['--interval', '0.3'],
+      })
+      for (const end = performance.now() + KILL_MS; !isOver() && performance.now() < end; ) await wait(100)
+      client.child.kill('SIGKILL')
+      await client.exit
+      for (const [, count] of client.output().matchAll(/(\d+) changes/g)) this.changes += Number(count)
+      // An end that nobody asked for is a fault, which the run at the end shows.
+    }
+  }
+
+  async finish(): Promise<Market> {
+    const args = {
+      from: this.#from,
+      to: this.#to,
+      token: this.token,
+      more: ['--verify', '--allow-deletions'],
+    }
+    const [code, output] = await replicateOnce(args)
+    if (code !== 0) throw new Error(`${this.name} ended with ${code}: ${output.slice(-1000)}`)
+    const market = createMarket()
+    for (const set of Object.keys(MARKET_SETS)) {
+      const lines = [...(await readFolder(this.#to, set)).values()]
+      putRows(
+        market,
+        set,
+        lines.map(line => JSON.parse(line) as StormRow),
+      )
+    }
+    return market
+  }
+}

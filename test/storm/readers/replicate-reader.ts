@@ -52,6 +52,8 @@ export class ReplicateStormReader implements StormReader {
     }
     const [code, output] = await replicateOnce(args)
     if (code !== 0) throw new Error(`${this.name} ended with ${code}: ${output.slice(-1000)}`)
+    // On a slow machine no run before was up to date.
+    this.changes += Number(output.includes('Up to date'))
     const market = createMarket()
     for (const set of Object.keys(MARKET_SETS)) {
       const lines = [...(await readFolder(this.#to, set)).values()]

@@ -25,15 +25,15 @@ export function compareKeys(a: string, b: string): number {
   return a < b ? -1 : Number(a > b)
 }
 
-interface DigestBucket {
+interface SourceDigestBucket {
   readonly First: string
   readonly Count: number
   readonly Hash: string
 }
-interface DigestRange {
+interface SourceDigestRange {
   readonly From: string | null
   readonly To: string | null
-  readonly Buckets: readonly DigestBucket[]
+  readonly Buckets: readonly SourceDigestBucket[]
 }
 
 /** Splits a list so that each part fits into a URL. */
@@ -86,7 +86,7 @@ export class DigestComparison {
   }
 
   /** A digest that covers too many records ends early: the rest is requested next. */
-  async *#read(ranges: readonly KeyRange[], buckets: number): AsyncGenerator<DigestRange> {
+  async *#read(ranges: readonly KeyRange[], buckets: number): AsyncGenerator<SourceDigestRange> {
     let waiting = ranges
     while (waiting.length > 0) {
       const [some = []] = splitByBytes(waiting, range => encodeURIComponent(toJson(range)).length + 3)
@@ -99,7 +99,7 @@ export class DigestComparison {
     }
   }
 
-  async #request(ranges: readonly KeyRange[], buckets: number): Promise<readonly DigestRange[]> {
+  async #request(ranges: readonly KeyRange[], buckets: number): Promise<readonly SourceDigestRange[]> {
     const { source, mark } = this.replication
     const filter = mark.filters[this.set.name]
     const parameters = [
@@ -110,12 +110,16 @@ export class DigestComparison {
     ]
     const list = encodeURIComponent(`[${ranges.map(toJson).join(',')}]`)
     const answer = (await source.readJson(`Digest(${parameters.join(',')})?@r=${list}`)) as {
-      Ranges: readonly DigestRange[]
+      Ranges: readonly SourceDigestRange[]
     } // docs/replication.md
     return answer.Ranges
   }
 
-  #differencesOf({ From, To, Buckets }: DigestRange): readonly (KeyRange & { readonly count: number })[] {
+  #differencesOf({
+    From,
+    To,
+    Buckets,
+  }: SourceDigestRange): readonly (KeyRange & { readonly count: number })[] {
     if (Buckets.length === 0)
       return this.#slice(From ?? '', To).length > 0 ? [{ from: From ?? '', to: To, count: 0 }] : []
     return Buckets.flatMap(({ First, Count, Hash }, i) => {

@@ -3,7 +3,7 @@ import { literalOf, type Replication } from './replication.js'
 import type { SourceSet } from './source-model.js'
 
 /** A range of keys: `from` is in it, `to` is not. Null: to the last key. */
-export interface KeyRange {
+export interface ComparedRange {
   readonly from: string
   readonly to: string | null
 }
@@ -69,16 +69,16 @@ export class DigestComparison {
   }
 
   /** Returns the ranges in which the copy differs, with few records each. */
-  async findRanges(): Promise<readonly KeyRange[]> {
+  async findRanges(): Promise<readonly ComparedRange[]> {
     const { small, large } = await this.#compare([{ from: '', to: null }], FIRST_BUCKETS)
     const divided = await this.#compare(large, NEXT_BUCKETS)
     return [...small, ...divided.small, ...divided.large]
   }
 
   /** Compares ranges, and returns those that differ: with few records, and those to be divided. */
-  async #compare(ranges: readonly KeyRange[], buckets: number) {
-    const small: KeyRange[] = []
-    const large: KeyRange[] = []
+  async #compare(ranges: readonly ComparedRange[], buckets: number) {
+    const small: ComparedRange[] = []
+    const large: ComparedRange[] = []
     for await (const range of this.#read(ranges, buckets))
       for (const { count, ...differing } of this.#differencesOf(range))
         (count > MAX_LEAF_RECORDS ? large : small).push(differing)
@@ -86,7 +86,7 @@ export class DigestComparison {
   }
 
   /** A digest that covers too many records ends early: the rest is requested next. */
-  async *#read(ranges: readonly KeyRange[], buckets: number): AsyncGenerator<SourceDigestRange> {
+  async *#read(ranges: readonly ComparedRange[], buckets: number): AsyncGenerator<SourceDigestRange> {
     let waiting = ranges
     while (waiting.length > 0) {
       const [some = []] = splitByBytes(waiting, range => encodeURIComponent(toJson(range)).length + 3)
@@ -99,7 +99,7 @@ export class DigestComparison {
     }
   }
 
-  async #request(ranges: readonly KeyRange[], buckets: number): Promise<readonly SourceDigestRange[]> {
+  async #request(ranges: readonly ComparedRange[], buckets: number): Promise<readonly SourceDigestRange[]> {
     const { source, mark } = this.replication
     const filter = mark.filters[this.set.name]
     const parameters = [
@@ -119,7 +119,7 @@ export class DigestComparison {
     From,
     To,
     Buckets,
-  }: SourceDigestRange): readonly (KeyRange & { readonly count: number })[] {
+  }: SourceDigestRange): readonly (ComparedRange & { readonly count: number })[] {
     if (Buckets.length === 0)
       return this.#slice(From ?? '', To).length > 0 ? [{ from: From ?? '', to: To, count: 0 }] : []
     return Buckets.flatMap(({ First, Count, Hash }, i) => {
@@ -145,12 +145,12 @@ export class DigestComparison {
   }
 }
 
-const toJson = ({ from, to }: KeyRange): string =>
+const toJson = ({ from, to }: ComparedRange): string =>
   JSON.stringify({ ...(from !== '' && { From: from }), ...(to !== null && { To: to }) })
 
 /** Returns the condition of a filter that selects a range. */
-export const rangeCondition = ({ key }: SourceSet, { from, to }: KeyRange): string =>
+export const rangeCondition = ({ key }: SourceSet, { from, to }: ComparedRange): string =>
   `(${key} ge ${literalOf(from)}${to === null ? '' : ` and ${key} lt ${literalOf(to)}`})`
 
-export const isInRange = (key: string, { from, to }: KeyRange): boolean =>
+export const isInRange = (key: string, { from, to }: ComparedRange): boolean =>
   compareKeys(key, from) >= 0 && (to === null || compareKeys(key, to) < 0)

@@ -9,6 +9,7 @@ import {
   readQueryOptions,
   toNextLinkQuery,
 } from '../../../src/odata/url/query-options.js'
+import { PlanCache } from '../../../src/query/plan-cache.js'
 import { showQuery } from './format-syntax.js'
 
 const read = (raw: string, place: ResourceKind = 'collection') =>
@@ -123,8 +124,9 @@ describe('next links', () => {
 })
 
 describe('the pages of a query', () => {
+  const plans = new PlanCache()
   const readPage = (raw: string, place: ResourceKind = 'collection') =>
-    parsePageQuery(readQueryOptions(raw), place, DEFAULT_PARSE_LIMITS)
+    parsePageQuery(readQueryOptions(raw, plans), place, DEFAULT_PARSE_LIMITS, plans)
 
   test('have one query, and each its own token', () => {
     const kept = '$filter=City%20eq%20%27Vail%27&$top=5&'

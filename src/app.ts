@@ -102,6 +102,7 @@ export async function startServer(
     const close = async (): Promise<void> => {
       await server.close()
       metricsServer?.close()
+      await app.finish()
       await database.close()
     }
     return { port, metricsPort: metricsServer?.port, close }
@@ -137,6 +138,8 @@ export interface Application {
   readonly requestListener: RequestListener
   readonly messages: MessageClasses
   readonly longLived: LongLivedConnections
+  /** Writes what is not in the database yet, after the last request. */
+  finish(): Promise<void>
 }
 
 /**
@@ -152,15 +155,14 @@ export function createApp({
   useReferenceExecutor = false,
 }: AppDependencies): Application {
   const reportError = createErrorReporter(logger)
-  const { verifier, oauth, directory } = createAuthorization(config, database, logger, reportError)
+  const { verifier, oauth, directory, usage } = createAuthorization(config, database, logger, reportError)
   const app = express().disable('x-powered-by').enable('case sensitive routing')
   app.use(
     logRequests(logger, metrics?.createRequestObserver(ENTITIES.keys())),
     allowOrigins(config),
     compressResponses(config),
   )
-  app.use(createHealthHandler({ database, logger, isDraining }))
-  app.use(oauth)
+  app.use(createHealthHandler({ database, logger, isDraining }), oauth)
   const services = createServices(config, database, metrics)
   const adapterDependencies = {
     ...services,
@@ -170,7 +172,7 @@ export function createApp({
     serviceRoot: (req: IncomingMessage) => `${baseUrl(req, config)}${ODATA_PATH}/`,
   }
   const meter = createRateLimiter(config)
-  const rateLimiter = limitRate(config, verifier, meter)
+  const rateLimiter = limitRate(config, verifier, meter, usage)
   const engine = createGraphQLEngine({ ...services, config, usesGraphQLJs: useReferenceExecutor })
   const longLived = serveStreaming({ ...adapterDependencies, engine, meter, rejectUpgrade: closeWithProblem })
   app.use(ODATA_PATH, rateLimiter, createODataHandler(adapterDependencies))
@@ -193,6 +195,7 @@ export function createApp({
       close: () => [longLived, directory].forEach(part => void part.close()),
       upgrade: createUpgradeHandler(logger, longLived),
     },
+    finish: () => usage.close(),
   }
 }
 

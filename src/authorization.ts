@@ -11,6 +11,7 @@ import { ClientAuthenticator } from './http/auth/client-authenticator.js'
 import { createOAuthRouter } from './oauth/router.js'
 import { DatabaseClientDirectory } from './service/clients/directory.js'
 import { SigningKeyService } from './service/clients/signing-keys.js'
+import { UsageRecorder } from './service/clients/usage-recorder.js'
 
 type RequestErrorReporter = (error: unknown, req: IncomingMessage) => string
 
@@ -20,6 +21,7 @@ export interface Authorization {
   /** The endpoints of the authorization server. */
   readonly oauth: RequestHandler
   readonly directory: DatabaseClientDirectory
+  readonly usage: UsageRecorder
 }
 
 /** Creates the verifier of tokens, and the authorization server for the clients of the database. */
@@ -29,11 +31,13 @@ export function createAuthorization(
   logger: Logger,
   report: RequestErrorReporter,
 ): Authorization {
-  const clients = createClientAuthentication(config, database)
+  const usage = new UsageRecorder(database)
+  const clients = createClientAuthentication(config, database, usage)
   return {
     verifier: createTokenVerifier(config, logger, clients),
     oauth: createOAuth(config, database, clients, report),
     directory: clients.directory,
+    usage,
   }
 }
 
@@ -44,12 +48,13 @@ export function createAuthorization(
 function createClientAuthentication(
   { publicUrl, production, port, jwtAudience }: Config,
   database: Database,
+  usage: UsageRecorder,
 ): ClientAuthentication & { readonly directory: DatabaseClientDirectory } {
   const directory = new DatabaseClientDirectory(database)
   const issuer = publicUrl ?? (production ? undefined : `http://localhost:${port}`)
   return {
     directory,
-    authenticator: new ClientAuthenticator(directory),
+    authenticator: new ClientAuthenticator(directory, id => usage.noteSecret(id)),
     issuer: issuer === undefined ? undefined : createTokenIssuer(issuer, jwtAudience),
   }
 }

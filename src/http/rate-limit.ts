@@ -64,6 +64,11 @@ export function createRateLimiter({ rateLimit }: Pick<Config, 'rateLimit'>): Rat
   }
 }
 
+/** Counts the requests of clients of the database. */
+export interface RequestCounter {
+  countRequest(clientId: string, isRefused: boolean): void
+}
+
 /**
  * Authenticates each request and limits requests to RATE_LIMIT per minute and token, and sets the RateLimit headers. Only valid tokens are
  * counted, so that invented tokens cannot fill the memory, and clients with the same address do not affect each
@@ -74,16 +79,19 @@ export function limitRate(
   config: Pick<Config, 'rateLimit' | 'trustProxy' | 'basicAuth'>,
   verifier: TokenVerifier,
   limiter: RateLimiter = createRateLimiter(config),
+  counter?: RequestCounter,
 ): RateLimitMiddleware {
   const refuse = (res: ServerResponse, next: () => void) => {
     if (config.basicAuth) onHeaders(res, offerBasicAuthentication)
     next()
   }
   return (req, res, next) => {
-    const count = ({ name }: VerifiedToken) =>
-      limiter.rateLimit === 0
-        ? next()
-        : applyRateLimit(limiter.consumeFor(name), limiter.rateLimit, res, next)
+    const count = ({ name, client }: VerifiedToken) => {
+      const state = limiter.rateLimit === 0 ? undefined : limiter.consumeFor(name)
+      if (client) counter?.countRequest(client.id, state?.isExceeded ?? false)
+      if (state) applyRateLimit(state, limiter.rateLimit, res, next)
+      else next()
+    }
     const token = tryAuthenticate(req, verifier, config)
     if (!token) refuse(res, next)
     else if (token instanceof Promise) token.then(count, () => refuse(res, next))

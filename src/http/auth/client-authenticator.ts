@@ -25,14 +25,17 @@ export interface AuthenticatedClient {
  */
 export class ClientAuthenticator {
   readonly #directory: ClientDirectory
+  readonly #onSecretUse: (secretId: string) => void
   readonly #digestKey = randomBytes(32)
   readonly #remembered = new LRUCache<string, AuthenticatedClient>({ max: MAX_REMEMBERED_SECRETS })
   readonly #failures = new LRUCache<string, { count: number; readonly endsAt: number }>({
     max: MAX_COUNTED_ADDRESSES,
   })
 
-  constructor(directory: ClientDirectory) {
+  /** @param onSecretUse is called at each use of a right secret. */
+  constructor(directory: ClientDirectory, onSecretUse: (secretId: string) => void = () => undefined) {
     this.#directory = directory
+    this.#onSecretUse = onSecretUse
   }
 
   /**
@@ -45,13 +48,13 @@ export class ClientAuthenticator {
     const client = this.#directory.find(id)
     const digest = createHmac('sha256', this.#digestKey).update(`${id}:${secret}`).digest('base64')
     const remembered = this.#remembered.get(digest)
-    if (remembered && remembered.client === client) return requireActive(remembered)
+    if (remembered && remembered.client === client) return this.#accept(remembered)
     this.checkAddress(address)
     const match = client && (await findMatchingSecret(secret, client.secrets))
     if (!client || !match) return this.fail(address)
     const authenticated = { client, secretId: match.id }
     this.#remembered.set(digest, authenticated)
-    return requireActive(authenticated)
+    return this.#accept(authenticated)
   }
 
   /** @throws ProblemError TooManyRequests for an address with too many failures */
@@ -70,10 +73,12 @@ export class ClientAuthenticator {
     else this.#failures.set(address, { count: 1, endsAt: now + FAILURE_WINDOW_MS })
     return fail({ kind: 'TokenRefused', reason: REASONS.credentialsWrong })
   }
-}
 
-/** A client that is not active is refused like a wrong secret, but not counted: its owner does not guess. */
-const requireActive = (authenticated: AuthenticatedClient): AuthenticatedClient =>
-  isActive(authenticated.client)
-    ? authenticated
-    : fail({ kind: 'TokenRefused', reason: REASONS.credentialsWrong })
+  /** A client that is not active is refused like a wrong secret, but not counted: its owner does not guess. */
+  #accept(authenticated: AuthenticatedClient): AuthenticatedClient {
+    if (!isActive(authenticated.client))
+      return fail({ kind: 'TokenRefused', reason: REASONS.credentialsWrong })
+    this.#onSecretUse(authenticated.secretId)
+    return authenticated
+  }
+}

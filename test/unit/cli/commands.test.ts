@@ -26,9 +26,18 @@ const run = (file: string, args: readonly string[], databaseUrl = NOWHERE): Prom
     )
   })
 
-const COMMANDS = ['token', 'import', 'seed', 'migrate', 'prune', 'studio', 'schema', 'clients', 'keys'].map(
-  name => [name, `src/cli/${name}.ts`] as const,
-)
+const COMMANDS = [
+  'token',
+  'import',
+  'seed',
+  'migrate',
+  'prune',
+  'studio',
+  'schema',
+  'clients',
+  'usage',
+  'keys',
+].map(name => [name, `src/cli/${name}.ts`] as const)
 
 describe('the arguments of a command', () => {
   test.each([...COMMANDS, ['check', '.ci/check.mjs'], ['bench', 'bench/run.mjs']] as const)(

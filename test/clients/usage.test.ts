@@ -74,7 +74,7 @@ describe.each(DATABASE_KINDS)('the usage of clients on the %s database', kind =>
     expect(await usageOf(client.ClientId)).toMatchObject([{ requests: 2, refused: 2 }])
   })
 
-  test('counts are kept while the database is away', async () => {
+  test('counts stay in memory while the database is away', async () => {
     const { client } = await app.clients.add({ Name: 'Outage', AudienceClass: 'public' })
     let isAway = true
     const recorder = new UsageRecorder({

@@ -6,7 +6,7 @@ const WRITE_INTERVAL_MS = 10_000
 
 /**
  * Counts the requests of clients of the database by day, and records when clients and secrets were last used. The
- * counts of a process are written together. While the database is away they are kept.
+ * counts of a process are written together. While the database is away they stay in memory.
  */
 export class UsageRecorder {
   readonly #database: Pick<Database, 'queryControl'>

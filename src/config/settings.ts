@@ -186,7 +186,7 @@ export const SETTINGS = {
   maxBodyBytes:  setting('MAX_BODY_BYTES', integer(1024, 104_857_600), 1_048_576, 'Maximum size of a request body; above it 413.'),
   maxBatchBytes: setting('MAX_BATCH_BYTES', integer(1024, 104_857_600), 4_194_304, 'Maximum size of a batch; above it 413.'),
   maxBatchRequests: setting('MAX_BATCH_REQUESTS', integer(1, 10_000), 100, 'Maximum number of requests in a batch; above it 400.'),
-  maxDepth:      setting('MAX_DEPTH', integer(8, 1000), 100, 'Maximum nesting of an expression.'),
+  maxDepth:      setting('MAX_DEPTH', integer(8, 1000), 100, 'Maximum nesting of an expression, and number of segments in a path.'),
   maxNodes:      setting('MAX_NODES', integer(100, 100_000), 5000, 'Maximum number of nodes of a query.'),
   maxList:       setting('MAX_LIST', integer(10, 30_000), 2000, 'Maximum number of values in an `in` list.'),
   maxDocumentLength: setting('MAX_DOCUMENT_LENGTH', integer(1024, 1_048_576), 65_536, 'Maximum length of a GraphQL document, in characters; above it 400.'),

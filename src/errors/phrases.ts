@@ -207,6 +207,7 @@ export const COUNTED = definePhrases({
   expandedCollections: 'collections expanded within each other',
   records: 'records to read',
   characters: 'characters',
+  pathSegments: 'segments in the path',
   tokens: 'tokens',
   brackets: 'brackets within each other',
   fields: 'fields',

@@ -18,3 +18,12 @@ export function checkQueryLength(req: IncomingMessage, limit: QueryLengthLimit):
 export function checkQueryStringLength(rawQuery: string, { maxQueryLength }: QueryLengthLimit): void {
   if (rawQuery.length > maxQueryLength) fail({ kind: 'UrlTooLong', limit: maxQueryLength })
 }
+
+/**
+ * Rejects a path of more than MAX_HEADER_BYTES characters. Only a request in a batch can have one, since Node
+ * refuses it elsewhere.
+ * @throws ProblemError UrlTooLong
+ */
+export function checkPathLength(rawPath: string, { maxHeaderBytes }: Pick<Config, 'maxHeaderBytes'>): void {
+  if (rawPath.length > maxHeaderBytes) fail({ kind: 'UrlTooLong', limit: maxHeaderBytes })
+}

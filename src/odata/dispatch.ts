@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Config } from '../config/config.js'
 import { fail } from '../errors/problem.js'
-import { checkQueryStringLength } from '../http/limits.js'
+import { checkPathLength, checkQueryStringLength } from '../http/limits.js'
 import type { ParseLimits } from '../language/parse-limits.js'
 import { memoize } from '../query/memoize.js'
 import type { ODataRequest, ODataServices, RequestBody } from './protocol/request.js'
@@ -25,7 +25,10 @@ export interface ParsedODataRequest {
   readonly request: ODataRequest
 }
 
-export type DispatchConfig = Pick<Config, 'maxQueryLength' | 'maxDepth' | 'maxNodes' | 'maxList'>
+export type DispatchConfig = Pick<
+  Config,
+  'maxQueryLength' | 'maxHeaderBytes' | 'maxDepth' | 'maxNodes' | 'maxList'
+>
 
 /** Parses headers and URL of a request. Refuses requests that are invalid for every resource. */
 export function parseRequest(raw: RawODataRequest, settings: DispatchConfig): ParsedODataRequest {
@@ -33,7 +36,8 @@ export function parseRequest(raw: RawODataRequest, settings: DispatchConfig): Pa
   const { method, root, headers, rawPath, rawQuery, actor, plans, readBody, readText } = raw
   checkVersions(headers)
   checkIsolation(headers)
-  checkQueryStringLength(rawQuery, { maxQueryLength })
+  checkPathLength(rawPath, settings)
+  checkQueryStringLength(rawQuery, settings)
   const limits = parseLimitsOf(settings)
   const options = readQueryOptions(rawQuery, plans)
   const path = readResourcePath(rawPath, { limits, aliases: options.aliases })

@@ -7,8 +7,8 @@ import type { ParseContext } from '../../language/parse-limits.js'
 import { parseFilter } from '../../language/parser.js'
 import { ENTITIES, type Entity, type Navigation, type Scalar } from '../../model/model.js'
 import type { Ast } from '../../query/ast.js'
-import { decodeUrlComponent } from './encoding.js'
 import { type EntityKey, isKeyOf, readKey } from './key.js'
+import { type PathSegment, readPathSegments } from './path-segments.js'
 import type { ResourceKind } from './query-options.js'
 
 /** One navigation of a path. Only the record at the end of a single-valued navigation has no key here. */
@@ -103,7 +103,7 @@ const UNSUPPORTED_SEGMENT = /^(?:\$all|\$crossjoin\([^(),]+(?:,[^(),]+)*\)|\$eac
  * `NotImplemented`.
  */
 export function readResourcePath(rawPath: string, context: ParseContext): ResourcePath {
-  const [first, ...rest] = readPathSegments(rawPath)
+  const [first, ...rest] = readPathSegments(rawPath, context.limits)
   if (!first) return { kind: 'service' }
   const start = ROOT_RESOURCES.get(first.text) ?? resolveFirstSegment(first, context)
   return rest.reduce<ResourcePath>((path, segment) => resolveNextSegment(path, segment, context), start)
@@ -244,47 +244,4 @@ function failUnknownSegment({ text, name }: PathSegment, knownNames: Iterable<st
     what: RESOURCES.resource(text),
     ...(suggestion !== undefined && { suggestion }),
   })
-}
-
-/**
- * A decoded segment of a path: `Property('P01')` has the name `Property` and the content `'P01'` in its
- * brackets.
- */
-export interface PathSegment {
-  readonly text: string
-  readonly name: string
-  readonly parenthesized?: string
-}
-
-/**
- * Splits a raw path at its slashes and decodes each part, so that `%2F` remains inside its segment (Part 2,
- * 2). Empty segments are ignored.
- */
-export function readPathSegments(rawPath: string): readonly PathSegment[] {
-  const texts: string[] = []
-  for (const part of rawPath.split('/')) {
-    const text = decodeUrlComponent(part)
-    const last = texts.at(-1)
-    if (last !== undefined && isUnclosedFilter(last)) texts[texts.length - 1] = `${last}/${text}`
-    else if (text !== '') texts.push(text)
-  }
-  return texts.map(toPathSegment)
-}
-
-/**
- * Returns true for a filter segment without its last bracket: expressions can contain slashes, as in
- * `$filter(Rooms/any(...))`.
- */
-function isUnclosedFilter(text: string): boolean {
-  if (!text.startsWith('$filter(')) return false
-  const bare = text.replace(/'[^']*(?:'|$)/g, '')
-  return bare.split('(').length > bare.split(')').length
-}
-
-function toPathSegment(text: string): PathSegment {
-  const open = text.indexOf('(')
-  if (open <= 0) return { text, name: text }
-  const name = text.slice(0, open)
-  // An unclosed part keeps its opening bracket, so that it is neither a key nor an expression.
-  return { text, name, parenthesized: text.endsWith(')') ? text.slice(open + 1, -1) : text.slice(open) }
 }

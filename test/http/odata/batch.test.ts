@@ -19,7 +19,12 @@ describe.each(DATABASE_KINDS)('a batch on the database %s', kind => {
     app = await startTestApp({
       kind,
       fixture: 'fixture.json',
-      env: { STRICT_LOOKUPS: 'true', MAX_BATCH_REQUESTS: '20', MAX_BATCH_BYTES: '65536' },
+      env: {
+        STRICT_LOOKUPS: 'true',
+        MAX_BATCH_REQUESTS: '20',
+        MAX_BATCH_BYTES: '65536',
+        MAX_HEADER_BYTES: '32768',
+      },
     })
   })
   afterAll(() => app.close())
@@ -238,6 +243,17 @@ describe.each(DATABASE_KINDS)('a batch on the database %s', kind => {
       [`Property?$filter=${'x'.repeat(17_000)}`, { method: 'GET' }, 414], ['Property', { method: 'GET', headers: { 'odata-maxversion': '3.0' } }, 400],  ['%zz', { method: 'GET' }, 400], ['Property', { method: 'GET', headers: { isolation: 'snapshot' } }, 412],
     ])('refuses a request alone: %s (%#)', async (url, request, status) => {
       expect(statuses(await run([{ id: '1', url, ...request }, get('2', "Property('P01')")], GO_ON))).toEqual([status, 200])
+    })
+
+    test('refuses the paths that the service refuses outside of a batch', async () => {
+      const urls = [
+        `Property('${'x'.repeat(33_000)}')`,
+        `Property${'/$filter(true)'.repeat(2000)}`,
+        `Property${'/'.repeat(32_000)}`,
+      ]
+      const requests = urls.map((url, i) => get(String(i), url))
+      for (const [i, status] of [414, 400, 200].entries())
+        expect(statuses(await run(requests.slice(i, i + 1)))).toEqual([status])
     })
 
     test('takes a query in a body', async () => {

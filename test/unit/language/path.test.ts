@@ -146,3 +146,25 @@ describe('what is refused', () => {
     ["Property('P01')/ConstructionMaterials/0", 'NotImplemented'],
   ])('%s: %s', (raw, kind) => expect(problem(() => read(raw)).kind).toBe(kind))
 })
+
+describe('large paths', () => {
+  test('the slashes of a filter are joined in linear time', () => {
+    // One million parts. A reader that looks at all earlier parts again for each one does not end.
+    const raw = `Property/$filter(${`'/`.repeat(1_000_000)}x)`
+    expect(problem(() => read(raw)).kind).toBe('Syntax')
+    expect(read("Property/$filter(City%20eq%20'(//('%20and%20Media/any())/$count")).toContain('count')
+  })
+
+  test.each(['Property/$filter(true)', "Rooms('R1')/Listing/ListAgent/Office/OfficeBroker"])(
+    'the number of segments after %s is limited',
+    start => {
+      const repeated = start.startsWith('Rooms') ? '/Office/OfficeBroker' : '/$filter(true)'
+      const { maxDepth } = context.limits
+      expect(problem(() => read(start + repeated.repeat(maxDepth)))).toMatchObject({
+        kind: 'QueryTooComplex',
+        limit: maxDepth,
+      })
+      expect(read(start + repeated.repeat(10))).not.toBe('')
+    },
+  )
+})

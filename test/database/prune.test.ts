@@ -37,6 +37,7 @@ describe.each(DATABASE_KINDS)('npm run prune on the %s database', kind => {
       await database.prisma.property.update({ where: { ListingKey: changed }, data: { TaxYear } })
     await database.prisma.property.update({ where: { ListingKey: deleted }, data: { TaxYear: 2001 } })
     await database.prisma.property.delete({ where: { ListingKey: deleted } })
+    await database.prisma.property.update({ where: { ListingKey: changed }, data: { TaxYear: 2004 } })
     expect((await prune())[1]).toMatch(/^dropped 0 events .* and 0 of deleted records/)
     await database.prisma
       .$executeRaw`update "EntityEvent" set "EventTimestamp" = "EventTimestamp" - interval '31 days'`

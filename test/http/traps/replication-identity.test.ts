@@ -95,6 +95,30 @@ describe.each(DATABASE_KINDS)('identity and retention of the change log on the %
     expect(rowsOf(await logAfter(reader, `gt ${number}`))).toMatchObject([{ ResourceRecordKey: 'L002' }])
   })
 
+  test.each(Object.keys(READERS))(
+    'the end of a pruned log is open to a token of %s, whatever was deleted last',
+    async name => {
+      await given([{}, {}, { InternetEntireListingDisplayYN: false }])
+      await remove('L001')
+      await remove('L003')
+      await pruneLog(market.database, LATER)
+      const reader = await readerAtEnd(name)
+      const exported = await reader.send('/odata/Office?$format=ndjson')
+      const digest = await reader.send("/odata/Digest(ResourceName='Office')")
+      const ends = [
+        reader.position,
+        exported.headers['last-event-sequence'],
+        bodyOf(digest)['LastEventSequence'],
+      ]
+      for (const end of ends) expect([end, (await logAfter(reader, `gt ${end}`)).status]).toEqual([end, 200])
+      await patch('L002', { ListPrice: 2 })
+      for (const end of ends)
+        expect(rowsOf(await logAfter(reader, `gt ${end}`)).at(-1)).toMatchObject({
+          ResourceRecordKey: 'L002',
+        })
+    },
+  )
+
   test('REP2-26 compaction drops nothing that a reader needs, and numbers stay', {
     timeout: 60_000,
   }, async () => {

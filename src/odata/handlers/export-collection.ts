@@ -80,7 +80,11 @@ function checkExportOptions({ options: { values } }: ODataRequest, pageToken: st
 
 /** Reads the custom options of CSV: `defuse` (default true) and `bom` (default false). */
 function readCsvOptions(rawQuery: string): CsvOptions {
-  const values = new Map(rawQuery.split('&').map(pair => splitPair(pair)))
+  const values = new Map<string, string>()
+  for (const [option, value] of rawQuery.split('&').map(splitPair)) {
+    if (values.has(option) && CSV_OPTIONS.includes(option)) fail({ kind: 'DuplicateOption', option })
+    values.set(option, value)
+  }
   const readBoolean = (option: string, byDefault: boolean): boolean => {
     const value = values.get(option)
     if (value === undefined) return byDefault
@@ -90,6 +94,8 @@ function readCsvOptions(rawQuery: string): CsvOptions {
   }
   return { defuse: readBoolean('defuse', true), byteOrderMark: readBoolean('bom', false) }
 }
+
+const CSV_OPTIONS: readonly string[] = ['defuse', 'bom']
 
 function splitPair(pair: string): readonly [string, string] {
   const [name = '', value = ''] = pair.split(/=(.*)/s)

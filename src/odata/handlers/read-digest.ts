@@ -45,7 +45,7 @@ export async function getDigest(
  *   `ResourceName='Property',Ranges=@r`
  */
 const PARAMETER =
-  /\s*([A-Za-z]+)\s*=\s*('(?:[^']|'')*'|@[A-Za-z_]\w*|\[.*?\](?=\s*(?:,\s*[A-Za-z]+\s*=|$))|[^,'@[\s]+)\s*(?:,|$)/sy
+  /\s*([A-Za-z]+)\s*=\s*('(?:[^']|'')*'|@[A-Za-z_]\w*|\[.*?\](?=\s*(?:,\s*[A-Za-z]+\s*=|$))|[^,'@[\s]+)\s*(?:,(?=.)|$)/sy
 
 /** Reads the parameters of a call to their texts. Aliases are replaced. */
 function readParameters(text: string, { options }: ODataRequest): ReadonlyMap<string, string> {
@@ -55,7 +55,7 @@ function readParameters(text: string, { options }: ODataRequest): ReadonlyMap<st
     const [, name = '', value = ''] = PARAMETER.exec(text) ?? failSyntax(text, end)
     if (!PARAMETER_NAMES.includes(name)) failUnknownParameter(name)
     if (parameters.has(name)) fail({ kind: 'DuplicateOption', option: name })
-    parameters.set(name, value.startsWith('@') ? resolveAlias(value, name, options.aliases) : value)
+    parameters.set(name, value.startsWith('@') ? resolveAlias(value, options.aliases) : value)
   }
   return parameters
 }
@@ -73,8 +73,8 @@ function failUnknownParameter(name: string): never {
   return fail({ kind: 'UnknownOption', option: name, ...(suggestion !== undefined && { suggestion }) })
 }
 
-const resolveAlias = (alias: string, source: string, aliases: ReadonlyMap<string, string>): string =>
-  aliases.get(alias.slice(1)) ?? fail({ kind: 'UndefinedAlias', alias, at: { source } })
+const resolveAlias = (alias: string, aliases: ReadonlyMap<string, string>): string =>
+  aliases.get(alias.slice(1)) ?? failBadValue(alias, EXPECTED_VALUE.present, '')
 
 const failBadValue = (option: string, expected: Phrase, found: string): never =>
   fail({ kind: 'BadOptionValue', option, expected, found })

@@ -168,6 +168,10 @@ describe.each(DATABASE_KINDS)('exports on the %s database', kind => {
     expect(defused[1]?.[1]).toMatch(/^-\d+\.\d+$/)
     expect((await app.send(`${query}&bom=true`)).text.startsWith('\uFEFFPublicRemarks')).toBe(true)
     expect((await app.send(`${query}&defuse=maybe`)).status).toBe(400)
+    for (const option of ['defuse', 'bom']) {
+      const twice = await app.send(`${query}&${option}=true&${option}=false`)
+      expect([twice.status, twice.json]).toMatchObject([400, { error: { code: '2009', target: option } }])
+    }
   })
 
   test('groups, computed values and empty results in CSV', async () => {

@@ -182,7 +182,9 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on a table of 6,000 listings'
         const { page, rowsRead, indexes } = await read(
           toAuthorizedPlan(reader, "$filter=ListingKey eq 'K00003001'&$top=1"),
         )
-        expect([page.records.length, rowsRead, indexes]).toEqual([1, 1, ['Property_pkey']])
+        expect([page.records.length, rowsRead, indexes.length]).toEqual([1, 1, 1])
+        // Both begin with the key and cost the same.
+        expect(['Property_pkey', 'Property_digest_idx']).toContain(indexes[0])
       })
     })
   }

@@ -124,6 +124,7 @@ export const EXPECTED_VALUE = definePhrases({
   nonNegativeInteger: 'a non-negative integer',
   positiveIntegerOrMax: 'a positive integer or max',
   integerUpTo: (max: number) => `an integer from 0 to ${max}`,
+  positiveIntegerUpTo: (max: number) => `an integer from 1 to ${max}`,
   boolean: 'true or false',
   present: 'followed by a value',
   recordId: 'the id of a record',

@@ -39,6 +39,18 @@ export function checkWindowSize(
   return first ?? last
 }
 
+/** Checks the number of changes in a page. A page without any would never end. */
+export function checkChangeCount(query: Query, first: number, limits: QueryLimits): void {
+  const maxSize = maxPageSize(query, limits)
+  if (!(first >= 1 && first <= maxSize))
+    fail({
+      kind: 'BadOptionValue',
+      option: 'first',
+      expected: EXPECTED_VALUE.positiveIntegerUpTo(maxSize),
+      found: String(first),
+    })
+}
+
 export function toCursorBounds({ last, after, before }: ConnectionArguments, seal: PlanSeal): CursorBounds {
   return {
     ...(after !== undefined && { after: seal.open(after, 'after').after }),

@@ -1,13 +1,7 @@
-import { type GraphQLOutputType, isListType, isNonNullType, isObjectType } from 'graphql'
 import { parseExpression } from '../../language/parser.js'
 import type { Digest, KeyRange } from '../../service/digest.js'
-import {
-  type CollectedField,
-  collectFields,
-  type InputValues,
-  type SelectionContext,
-} from './collect-fields.js'
-import { renderRawList, renderRawObject } from './raw-json.js'
+import type { InputValues } from './collect-fields.js'
+import { renderSelection } from './render-selection.js'
 import type { RootFieldContext } from './root-field.js'
 
 const NAMES = { resourceName: 'resourceName', ranges: 'ranges', buckets: 'buckets' } as const
@@ -55,27 +49,3 @@ const toObject = ({ position, ranges }: Digest): InputValues => ({
     Buckets: buckets.map(({ first, count, hash }) => ({ First: first, Count: count, Hash: hash })),
   })),
 })
-
-/** Renders the selected fields of a value. */
-function renderSelection(
-  selectionContext: SelectionContext,
-  type: GraphQLOutputType,
-  fieldNodes: CollectedField['fieldNodes'],
-  value: unknown,
-): string {
-  if (isNonNullType(type)) return renderSelection(selectionContext, type.ofType, fieldNodes, value)
-  if (isListType(type) && Array.isArray(value))
-    return renderRawList(value.map(item => renderSelection(selectionContext, type.ofType, fieldNodes, item)))
-  if (!isObjectType(type)) return JSON.stringify(value)
-  const members = value as InputValues // an object, by the schema
-  const fields = type.getFields()
-  return renderRawObject(
-    collectFields(selectionContext, type, fieldNodes).map(({ responseName, name, fieldNodes: nodes }) => {
-      const field = fields[name]
-      const json = field
-        ? renderSelection(selectionContext, field.type, nodes, members[name])
-        : JSON.stringify(type.name) // __typename
-      return [responseName, json]
-    }),
-  )
-}

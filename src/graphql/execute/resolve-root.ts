@@ -6,6 +6,7 @@ import { DIGEST_FIELD_NAME } from '../schema/digest-types.js'
 import { readGlobalId } from '../schema/global-id.js'
 import { ROOT_FIELDS } from '../schema/names.js'
 import { coerceArgumentValues } from './argument-values.js'
+import { resolveChanges } from './changes.js'
 import type { CollectedField, SelectionContext } from './collect-fields.js'
 import { resolveDigest } from './digest.js'
 import { resolveMutationField } from './mutations.js'
@@ -34,6 +35,7 @@ export function resolveRootField(rootField: RootFieldInfo): Promise<string> {
   if (field.name === DIGEST_FIELD_NAME) return resolveDigest(rootFieldContext)
   const target = ROOT_FIELDS.get(field.name)
   if (!target) return resolveNode(rootFieldContext)
+  if (target.form === 'changes') return resolveChanges(target.entity, rootFieldContext)
   return target.form === 'one'
     ? resolveRecord(target.entity, String(rootFieldContext.args[target.entity.key.name]), rootFieldContext)
     : resolveConnection(target.entity, rootFieldContext)

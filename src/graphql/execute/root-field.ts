@@ -4,6 +4,7 @@ import type { Entity } from '../../model/model.js'
 import type { Query } from '../../query/ast.js'
 import { memoize, objectId } from '../../query/memoize.js'
 import type { PlanCache, PlanCacheLevel } from '../../query/plan-cache.js'
+import type { DeltaService } from '../../service/deltas.js'
 import type { DigestService } from '../../service/digest.js'
 import type { ReadRequest, ReadService } from '../../service/reading.js'
 import type { WriteService } from '../../service/writing.js'
@@ -16,6 +17,7 @@ export interface ServicePort {
   readonly reading: ReadService
   readonly writing: WriteService
   readonly plans: PlanCache
+  readonly deltas: DeltaService
   readonly digests: DigestService
   readonly limits: ParseLimits
 }
@@ -68,13 +70,13 @@ const FIELD_QUERY_LEVEL: PlanCacheLevel<Query> = {
 
 /**
  * Returns the query of a field and its arguments. Equal fields and arguments share one object, so that
- * results memoized by it are reused. Front ends repeat queries often. Cursors are excluded: all pages of a
- * connection share one query.
+ * results memoized by it are reused. Front ends repeat queries often. Cursors and tokens are excluded: all pages
+ * of a connection share one query, and all changes of a query too.
  */
 export function cachedQueryOf(
   plans: PlanCache,
   collected: CollectedField,
-  { after: _, before: __, ...args }: InputValues,
+  { after: _, before: __, since: ___, ...args }: InputValues,
   read: () => Query,
 ): Query {
   return plans.getOrCreate(FIELD_QUERY_LEVEL, `${objectId(collected)} ${JSON.stringify(args)}`, read)

@@ -1,5 +1,6 @@
 import { ENTITIES, type Entity, type Scalar } from '../../model/model.js'
 import type { ValueType } from '../../query/functions.js'
+import { hasEvents } from '../../service/tracked-sources.js'
 
 /** The GraphQL scalar for each type of the language. */
 // biome-ignore format: table
@@ -18,10 +19,11 @@ export const SCALAR_OF: Readonly<Record<ValueType, string>> = {
   GeographyPolygon: 'GeoPolygon',
 }
 
-/** The two fields of Query for an entity: a record by its key, and a connection. */
+/** The fields of Query for an entity: a record by its key, a connection, and the changes if the log has them. */
 export interface RootFieldNames {
   readonly one: string
   readonly many: string
+  readonly changes?: string
 }
 
 /** Entities whose singular name differs from the entity name. */
@@ -30,10 +32,14 @@ const SINGULAR_NAMES: Readonly<Record<string, string>> = { Media: 'MediaItem', R
 const lowerFirst = (name: string) => `${name.charAt(0).toLowerCase()}${name.slice(1)}`
 export const upperFirst = (name: string) => `${name.charAt(0).toUpperCase()}${name.slice(1)}`
 
-/** Returns the names of the root fields, such as `property` and `properties`. */
-export function rootFieldNamesOf({ name }: Entity): RootFieldNames {
-  const one = lowerFirst(SINGULAR_NAMES[name] ?? name)
-  return { one, many: one.endsWith('y') ? `${one.slice(0, -1)}ies` : `${one}s` }
+/** Returns the names of the root fields, such as `property`, `properties` and `propertyChanges`. */
+export function rootFieldNamesOf(entity: Entity): RootFieldNames {
+  const one = lowerFirst(SINGULAR_NAMES[entity.name] ?? entity.name)
+  return {
+    one,
+    many: one.endsWith('y') ? `${one.slice(0, -1)}ies` : `${one}s`,
+    ...(hasEvents(entity) && { changes: `${one}Changes` }),
+  }
 }
 
 /** The entity and form of a field of Query. */
@@ -45,10 +51,11 @@ export interface RootField {
 /** The fields of Query for entities, by name. */
 export const ROOT_FIELDS: ReadonlyMap<string, RootField> = new Map(
   [...ENTITIES.values()].flatMap((entity): readonly (readonly [string, RootField])[] => {
-    const { one, many } = rootFieldNamesOf(entity)
+    const { one, many, changes } = rootFieldNamesOf(entity)
     return [
       [one, { entity, form: 'one' }],
       [many, { entity, form: 'many' }],
+      ...(changes === undefined ? [] : [[changes, { entity, form: 'changes' }] as const]),
     ]
   }),
 )
@@ -60,6 +67,7 @@ export const ENTITY_OF_TYPE: ReadonlyMap<string, Entity> = new Map(
 
 /** Names of the types derived from an entity. */
 export const connectionTypeNameOf = ({ typeName }: Entity) => `${typeName}Connection`
+export const deltaTypeNameOf = ({ typeName }: Entity) => `${typeName}Delta`
 export const edgeTypeNameOf = ({ typeName }: Entity) => `${typeName}Edge`
 export const orderInputNameOf = ({ typeName }: Entity) => `${typeName}Order`
 export const filterInputNameOf = ({ typeName }: Entity) => `${typeName}Filter`

@@ -43,10 +43,15 @@ const SKIP_ARGUMENT: FieldDefinition = {
   description: 'Number of records to skip. Use cursors to read further.',
 }
 
-/** Returns the arguments of a connection field. */
-export const connectionArguments = (of: Entity): readonly FieldDefinition[] => [
+/** Returns the arguments that select the records of a root field. */
+export const selectionArguments = (of: Entity): readonly FieldDefinition[] => [
   ...filterArguments(of),
   ...(SEARCHABLE_ENTITIES.has(of.name) ? [{ name: 'search', type: 'String', description: 'Words to look for in the texts of a record; also "whole phrases", AND, OR and NOT.' }] : []),
+] // biome-ignore format: one row an argument
+
+/** Returns the arguments of a connection field. */
+export const connectionArguments = (of: Entity): readonly FieldDefinition[] => [
+  ...selectionArguments(of),
   orderByArgument(of),
   { name: 'first', type: 'Int', description: 'The size of the page.' },
   { name: 'after', type: 'String', description: 'The page starts after this cursor.' },

@@ -2,6 +2,8 @@ import { makeExecutableSchema } from '@graphql-tools/schema'
 import type { GraphQLSchema } from 'graphql'
 import { TRANSITIONS } from '../../domain/lifecycle.js'
 import { ENTITIES, type Entity, getEntity, getScalar, type Scalar } from '../../model/model.js'
+import { hasEvents } from '../../service/tracked-sources.js'
+import { DELTA_TYPES, REMOVAL_REASON_ENUM, toChangesField, toDeltaType } from './delta-types.js'
 import { describeArgument } from './descriptions.js'
 import { DIGEST_FIELD, DIGEST_TYPES } from './digest-types.js'
 import { withSpecifiedLocations } from './directive-locations.js'
@@ -58,13 +60,16 @@ export function renderSdl(): string {
     MUTATION_TYPE,
     SUBSCRIPTION_TYPE,
     ...SHARED_TYPES,
+    ...DELTA_TYPES,
     ...DIGEST_TYPES,
     ...entities.flatMap(toTypeDefinitions),
+    ...entities.filter(hasEvents).map(toDeltaType),
     ...[...FILTER_INPUTS.values()].flatMap(toInputTypes),
   ]
   return [
     ...definitions.map(renderTypeDefinition),
     DIRECTION_ENUM,
+    REMOVAL_REASON_ENUM,
     ...SCALAR_DEFINITIONS.map(renderScalarDefinition),
   ].join('\n')
 }
@@ -85,7 +90,7 @@ const toQueryType = (entities: readonly Entity[]): TypeDefinition => ({
 })
 
 function toRootFields(of: Entity): readonly FieldDefinition[] {
-  const { one, many } = rootFieldNamesOf(of)
+  const { one, many, changes } = rootFieldNamesOf(of)
   return [
     {
       name: one,
@@ -99,6 +104,7 @@ function toRootFields(of: Entity): readonly FieldDefinition[] {
       description: `${of.typeName} records, page by page.`,
       args: connectionArguments(of),
     },
+    ...(changes === undefined ? [] : [toChangesField(of, changes)]),
   ]
 }
 

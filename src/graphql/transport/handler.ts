@@ -41,7 +41,8 @@ export interface GraphQLEngine {
 }
 
 /** Dependencies of a GraphQL engine. */
-export interface GraphQLEngineParts extends Pick<ServicePort, 'reading' | 'writing' | 'digests' | 'plans'> {
+export interface GraphQLEngineParts
+  extends Pick<ServicePort, 'reading' | 'writing' | 'deltas' | 'digests' | 'plans'> {
   readonly config: DocumentLimits & Pick<Config, 'maxList'>
   /** Executes operations field by field with graphql-js, as a reference for tests. */
   readonly usesGraphQLJs?: boolean
@@ -55,6 +56,7 @@ export function createGraphQLEngine({
   reading,
   writing,
   plans,
+  deltas,
   digests,
   config,
   usesGraphQLJs = false,
@@ -66,7 +68,11 @@ export function createGraphQLEngine({
   return {
     sdl,
     schema,
-    executor: createExecutor({ schema, port: { reading, writing, digests, plans, limits }, usesGraphQLJs }),
+    executor: createExecutor({
+      schema,
+      port: { reading, writing, deltas, digests, plans, limits },
+      usesGraphQLJs,
+    }),
     documents,
     checkDocumentLimits: createDocumentLimitsCheck(config, documents),
     limits,

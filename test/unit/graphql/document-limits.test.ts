@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { readConfig } from '../../../src/config/config.js'
 import { serveGraphQL } from '../../../src/graphql/transport/handler.js'
 import { PlanCache } from '../../../src/query/plan-cache.js'
+import type { DeltaService } from '../../../src/service/deltas.js'
 import type { DigestService } from '../../../src/service/digest.js'
 import type { ReadService } from '../../../src/service/reading.js'
 import type { WriteService } from '../../../src/service/writing.js'
@@ -48,6 +49,7 @@ async function start(env: Readonly<Record<string, string>> = {}) {
     reading: noting<ReadService>(),
     writing: noting<WriteService>(),
     plans: new PlanCache(),
+    deltas: noting<DeltaService>(),
     digests: noting<DigestService>(),
     config,
     verifier,

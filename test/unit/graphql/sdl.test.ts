@@ -99,15 +99,15 @@ test('no type is there in vain', () => {
   ).toEqual([])
 })
 
-test('each entity has its pair of fields', () => {
+test('each entity has its fields of Query', () => {
   expect([...ENTITIES.values()].map(rootFieldNamesOf)).toEqual([
-    { one: 'property', many: 'properties' },
-    { one: 'member', many: 'members' },
-    { one: 'office', many: 'offices' },
-    { one: 'mediaItem', many: 'mediaItems' },
-    { one: 'room', many: 'rooms' },
-    { one: 'openHouse', many: 'openHouses' },
-    { one: 'lookup', many: 'lookups' },
+    { one: 'property', many: 'properties', changes: 'propertyChanges' },
+    { one: 'member', many: 'members', changes: 'memberChanges' },
+    { one: 'office', many: 'offices', changes: 'officeChanges' },
+    { one: 'mediaItem', many: 'mediaItems', changes: 'mediaItemChanges' },
+    { one: 'room', many: 'rooms', changes: 'roomChanges' },
+    { one: 'openHouse', many: 'openHouses', changes: 'openHouseChanges' },
+    { one: 'lookup', many: 'lookups', changes: 'lookupChanges' },
     { one: 'field', many: 'fields' },
     { one: 'entityEvent', many: 'entityEvents' },
   ])
@@ -124,6 +124,12 @@ test('each entity has its pair of fields', () => {
   }
   expect(argsOf('Query', 'members')).toEqual({ filter: 'MemberFilter', where: 'String', ...page })
   expect(argsOf('Query', 'properties')).toMatchObject({ filter: 'PropertyFilter', search: 'String' })
+  expect(argsOf('Query', 'memberChanges')).toEqual({
+    since: 'String',
+    filter: 'MemberFilter',
+    where: 'String',
+    first: 'Int',
+  })
   expect(argsOf('Property', 'Media')).toEqual({
     filter: 'MediaFilter',
     where: 'String',

@@ -1,0 +1,199 @@
+import { type RecordChange, readRecordChanges } from '../data/changes/record-changes.js'
+import { type Page, readPage } from '../data/read/read.js'
+import { parseCursor, RecordPage } from '../data/sql/json/records.js'
+import type { StatementExecutor } from '../data/sql/statement.js'
+import { audiencesOf } from '../domain/audiences.js'
+import { authorize } from '../domain/authorize.js'
+import { getScalar, type Navigation } from '../model/model.js'
+import type { Tracking } from '../query/cursor.js'
+import { memoize } from '../query/memoize.js'
+import { afterCursor } from '../query/placeholder.js'
+import {
+  anyOf,
+  columnOf,
+  type Expr,
+  type Plan,
+  predicate,
+  rowSource,
+  textLiteral,
+  withFilter,
+} from '../query/plan.js'
+import { BARE_REPRESENTATION, type Representation } from '../query/representation.js'
+import type { TrackedSources } from './tracked-sources.js'
+import type { TrackingContext } from './tracking.js'
+
+/** A record that a reader replaces, or one that it removes from its copy. */
+export type Change =
+  | { readonly kind: 'changed'; readonly key: string; readonly json: string }
+  | {
+      readonly kind: 'removed'
+      readonly key: string
+      /** `changed`: the record does not match the filter, or the reader cannot see it. */
+      readonly reason: 'deleted' | 'changed'
+    }
+
+/** Events that are read to continue a page within the records that refer to them: more than any page has. */
+const MAX_EVENTS = 10_000
+/**
+ * Batches of events without a change that one request reads. A run of more of them ends early, so that its
+ * token moves on.
+ */
+const MAX_BATCHES = 50
+
+/** A run up to an event. */
+type RunPosition = Tracking & Required<Pick<Tracking, 'until'>>
+
+/** Changes, and the position after them: of the next page, or without `until` of the next run. */
+interface ChangeBatch {
+  readonly changes: readonly Change[]
+  readonly next: Tracking
+}
+
+/** One page of a run. */
+export class DeltaRun {
+  readonly #resources: readonly string[]
+  readonly #audiences: readonly string[]
+  readonly #size: number
+
+  constructor(
+    private readonly reader: StatementExecutor,
+    private readonly plan: Plan,
+    private readonly sources: TrackedSources,
+    private readonly representation: Representation,
+    private readonly context: TrackingContext,
+  ) {
+    const { children, references } = sources
+    this.#resources = [...new Set([plan.entity.name, ...children, ...references.map(({ target }) => target)])]
+    this.#audiences = audiencesOf(context.actor)
+    this.#size = plan.top ?? 1
+  }
+
+  /** Reads the next changes, past events that change nothing for the reader. */
+  async readPage(start: RunPosition): Promise<ChangeBatch> {
+    let position = start
+    for (let batches = 1; ; batches++) {
+      const { changes, next } = await this.#readBatch(position)
+      const isLast = next.until === undefined
+      if (changes.length > 0 || isLast) return { changes, next }
+      if (batches === MAX_BATCHES) return { changes, next: endRun(next, next.since) }
+      position = { ...next, until: start.until }
+    }
+  }
+
+  async #readBatch(position: RunPosition): Promise<ChangeBatch> {
+    const { since, until, within } = position
+    const events = await readRecordChanges(this.reader, {
+      resources: this.#resources,
+      audiences: this.#audiences,
+      after: since,
+      until: within?.through ?? until,
+      limit: within ? MAX_EVENTS : this.#size + 1,
+    })
+    const batch = within ? events : events.slice(0, this.#size)
+    const through =
+      within?.through ?? (events.length > batch.length ? (batch.at(-1)?.sequence ?? until) : until)
+    const own = within ? [] : await this.#readOwnChanges(batch)
+    const referring = await this.#readReferring(batch, within?.key, this.#size - own.length)
+    const met = new Set(own.map(({ key }) => key))
+    const changes = [...own, ...toChanges(referring.records).filter(({ key }) => !met.has(key))]
+    const { within: _, ...rest } = position
+    const [lastKey] = referring.next ?? []
+    if (typeof lastKey === 'string')
+      return { changes, next: { ...position, within: { through, key: lastKey } } }
+    return { changes, next: through === until ? endRun(rest, until) : { ...rest, since: through } }
+  }
+
+  /** Returns one change for each record of the entity that has an event, in the order of their last events. */
+  async #readOwnChanges(batch: readonly RecordChange[]): Promise<readonly Change[]> {
+    const { entity } = this.plan
+    const own = new Map<string, RecordChange | undefined>()
+    for (const event of batch) {
+      const isOwn = event.resource === entity.name
+      const key = isOwn ? event.key : this.sources.children.has(event.resource) ? event.listingKey : null
+      if (key === null) continue
+      const known = own.get(key)
+      own.delete(key)
+      own.set(key, isOwn ? event : known)
+    }
+    const keys = [...own.keys()]
+    const records = new Map((await this.#readByKeys(this.plan, keys)).map(change => [change.key, change]))
+    const absent = keys.filter(key => !records.has(key) && !own.get(key))
+    const seen = await this.#findVisible(absent)
+    return keys.flatMap((key): readonly Change[] => {
+      const record = records.get(key)
+      if (record) return [record]
+      const event = own.get(key)
+      // Without an event of its own, a record that the reader cannot see is not named.
+      if (!event && !seen.has(key)) return []
+      return [{ kind: 'removed', key, reason: event?.isRemoval ? 'deleted' : 'changed' }]
+    })
+  }
+
+  /** Of listings whose children have events, those that the reader can see, if the filter reads the children. */
+  async #findVisible(keys: readonly string[]): Promise<ReadonlySet<string>> {
+    if (this.sources.filterChildren.size === 0) return new Set()
+    return new Set((await this.#readByKeys(withoutFilter(this.plan), keys)).map(({ key }) => key))
+  }
+
+  async #readByKeys(plan: Plan, keys: readonly string[]): Promise<readonly Change[]> {
+    if (keys.length === 0) return []
+    const { key } = plan.entity
+    const isOneOf = isIn(columnOf(key, rowSource(plan.row)), keys)
+    const representation = plan === this.plan ? this.representation : BARE_REPRESENTATION
+    return toChanges(
+      (await this.#read({ ...withFilter(plan, isOneOf), top: keys.length }, representation)).records,
+    )
+  }
+
+  /**
+   * Reads the records of the query that refer to a changed record, in the order of their keys. A reference
+   * that the reader may not read is not followed.
+   */
+  async #readReferring(
+    batch: readonly RecordChange[],
+    afterKey: string | undefined,
+    limit: number,
+  ): Promise<Pick<Page, 'records' | 'next'>> {
+    const terms = this.sources.references.flatMap(navigation => this.#toReference(navigation, batch))
+    if (terms.length === 0) return NO_RECORDS
+    const plan = { ...withFilter(this.plan, anyOf(...terms)), top: Math.max(1, limit) }
+    return afterKey === undefined
+      ? this.#read(plan, this.representation)
+      : this.#read(afterCursor(plan, [afterKey]), this.representation, [afterKey])
+  }
+
+  #toReference({ local, target }: Navigation, batch: readonly RecordChange[]): readonly Expr[] {
+    const keys = [...new Set(batch.filter(({ resource }) => resource === target).map(({ key }) => key))]
+    const { entity, row } = this.plan
+    return keys.length === 0 ? [] : [isIn(columnOf(getScalar(entity, local), rowSource(row)), keys)]
+  }
+
+  #read(plan: Plan, representation: Representation, parameters?: readonly string[]): Promise<Page> {
+    const { actor, policy } = this.context
+    return readPage(this.reader, authorize(plan, actor, policy), representation, parameters)
+  }
+}
+
+const NO_RECORDS: Pick<Page, 'records' | 'next'> = { records: RecordPage.EMPTY }
+
+/** The position of the next run. */
+function endRun(position: Tracking, since: string): Tracking {
+  const { until: _, within: __, ...rest } = position
+  return { ...rest, since }
+}
+
+const isIn = (column: Expr, keys: readonly string[]): Expr =>
+  predicate('in', column, { kind: 'list', items: keys.map(textLiteral), type: 'Collection(String)' })
+
+const toChanges = ({ list }: Pick<RecordPage, 'list'>): readonly Change[] =>
+  list.map(record => ({ kind: 'changed', key: parseCursor(record)[0] ?? '', json: record.json }))
+
+/** The records of a set whose keys are asked for, whatever the filter and without their content. */
+const withoutFilter = memoize(function withoutFilter({
+  filter: _,
+  metaFields: __,
+  memberOrder: ___,
+  ...plan
+}: Plan): Plan {
+  return { ...plan, select: [], expand: [] }
+})

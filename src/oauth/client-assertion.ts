@@ -6,6 +6,8 @@ export const ASSERTION_ALGORITHMS = ['ES256', 'RS256', 'PS256']
 /** Longest accepted lifetime of an assertion. */
 const MAX_LIFETIME_S = 600
 const CLOCK_TOLERANCE_S = 30
+/** Longest accepted id of an assertion, in UTF-16 units. It is part of an index. */
+const MAX_ID_LENGTH = 255
 
 /** A valid client assertion. */
 export interface ClientAssertion {
@@ -36,10 +38,14 @@ export async function verifyClientAssertion(
   const { aud, exp = 0, jti } = payload ?? {}
   const isOneAudience = typeof aud === 'string' || aud?.length === 1
   const isShortLived = exp <= Date.now() / 1000 + MAX_LIFETIME_S + CLOCK_TOLERANCE_S
-  return jti && isOneAudience && isShortLived
+  return isStorableId(jti) && isOneAudience && isShortLived
     ? { id: jti, expiresAt: (exp + CLOCK_TOLERANCE_S) * 1000 }
     : undefined
 }
+
+/** The type of the claim is not checked by the library. PostgreSQL stores no NUL. */
+const isStorableId = (id: unknown): id is string =>
+  typeof id === 'string' && id !== '' && id.length <= MAX_ID_LENGTH && !/[\0\p{Surrogate}]/u.test(id)
 
 async function verifyWithKeys(
   assertion: string,

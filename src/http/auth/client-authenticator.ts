@@ -18,6 +18,12 @@ export interface AuthenticatedClient {
   readonly secretId: string
 }
 
+/** Failed attempts of an address until the end of a minute. */
+interface Failures {
+  count: number
+  readonly endsAt: number
+}
+
 /**
  * Authenticates clients by their secret. A right secret is remembered as a keyed digest until its client
  * changes, so that it is hashed once. Failed attempts count for the address that makes them, never for the client: an
@@ -28,9 +34,9 @@ export class ClientAuthenticator {
   readonly #onSecretUse: (secretId: string) => void
   readonly #digestKey = randomBytes(32)
   readonly #remembered = new LRUCache<string, AuthenticatedClient>({ max: MAX_REMEMBERED_SECRETS })
-  readonly #failures = new LRUCache<string, { count: number; readonly endsAt: number }>({
-    max: MAX_COUNTED_ADDRESSES,
-  })
+  /** Secrets that are hashed now, by their digest. */
+  readonly #running = new Map<string, Promise<AuthenticatedClient | undefined>>()
+  readonly #failures = new LRUCache<string, Failures>({ max: MAX_COUNTED_ADDRESSES })
 
   /** @param onSecretUse is called at each use of a right secret. */
   constructor(directory: ClientDirectory, onSecretUse: (secretId: string) => void = () => undefined) {
@@ -50,11 +56,36 @@ export class ClientAuthenticator {
     const remembered = this.#remembered.get(digest)
     if (remembered && remembered.client === client) return this.#accept(remembered)
     this.checkAddress(address)
-    const match = client && (await findMatchingSecret(secret, client.secrets))
-    if (!client || !match) return this.fail(address)
-    const authenticated = { client, secretId: match.id }
-    this.#remembered.set(digest, authenticated)
-    return this.#accept(authenticated)
+    const authenticated = client && (await this.#match(digest, client, secret, address))
+    return authenticated ? this.#accept(authenticated) : this.fail(address)
+  }
+
+  /**
+   * Compares a secret with those of its client, and remembers it. The same secret is hashed once for all attempts at
+   * the same time. Meanwhile the attempt counts as failed, so that an address cannot make many others wait.
+   */
+  #match(
+    digest: string,
+    client: Client,
+    secret: string,
+    address: string,
+  ): Promise<AuthenticatedClient | undefined> {
+    const running = this.#running.get(digest)
+    if (running) return running
+    const failures = this.#count(address)
+    const result = findMatchingSecret(secret, client.secrets)
+      .then(match => {
+        if (!match) return undefined
+        const authenticated = { client, secretId: match.id }
+        this.#remembered.set(digest, authenticated)
+        return authenticated
+      })
+      .finally(() => {
+        failures.count -= 1
+        this.#running.delete(digest)
+      })
+    this.#running.set(digest, result)
+    return result
   }
 
   /** @throws ProblemError TooManyRequests for an address with too many failures */
@@ -67,11 +98,17 @@ export class ClientAuthenticator {
 
   /** Counts a failed attempt, and refuses it. */
   fail(address: string): never {
-    const now = Date.now()
-    const failures = this.#failures.get(address)
-    if (failures && now < failures.endsAt) failures.count += 1
-    else this.#failures.set(address, { count: 1, endsAt: now + FAILURE_WINDOW_MS })
+    this.#count(address)
     return fail({ kind: 'TokenRefused', reason: REASONS.credentialsWrong })
+  }
+
+  #count(address: string): Failures {
+    const now = Date.now()
+    const known = this.#failures.get(address)
+    const failures = known && now < known.endsAt ? known : { count: 0, endsAt: now + FAILURE_WINDOW_MS }
+    failures.count += 1
+    this.#failures.set(address, failures)
+    return failures
   }
 
   /** A client that is not active is refused like a wrong secret, but not counted: its owner does not guess. */

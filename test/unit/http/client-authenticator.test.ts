@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import type { ClientDirectory } from '../../../src/domain/clients/directory.js'
+import { generateSecret } from '../../../src/domain/clients/secrets.js'
+import { ProblemError } from '../../../src/errors/problem.js'
+import { ClientAuthenticator } from '../../../src/http/auth/client-authenticator.js'
+
+const { text, stored } = await generateSecret()
+const client = { id: 'c1', secrets: [stored] }
+const createAuthenticator = () =>
+  new ClientAuthenticator({
+    ready: async () => undefined,
+    find: (id: string) => (id === 'c1' ? client : undefined),
+  } as unknown as ClientDirectory)
+
+const kindOf = (attempt: Promise<unknown>) =>
+  attempt.then(
+    () => 'accepted',
+    (error: unknown) => (error instanceof ProblemError ? error.problems[0].kind : error),
+  )
+
+test('attempts at the same time are limited like those after each other', async () => {
+  const authenticator = createAuthenticator()
+  const guesses = Array.from({ length: 40 }, (_, n) =>
+    kindOf(authenticator.authenticate('c1', `${stored.id}_guess${n}`, '192.0.2.1')),
+  )
+  const kinds = await Promise.all(guesses)
+  expect(kinds.filter(kind => kind === 'TokenRefused')).toHaveLength(20)
+  expect(kinds.filter(kind => kind === 'TooManyRequests')).toHaveLength(20)
+  expect(await kindOf(authenticator.authenticate('c1', text, '192.0.2.2'))).toBe('accepted')
+})
+
+test('many programs can use one secret at the same time', async () => {
+  const authenticator = createAuthenticator()
+  const attempts = Array.from({ length: 60 }, () =>
+    kindOf(authenticator.authenticate('c1', text, '192.0.2.1')),
+  )
+  expect(new Set(await Promise.all(attempts))).toEqual(new Set(['accepted']))
+})

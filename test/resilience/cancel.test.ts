@@ -42,9 +42,15 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a client that disconnects', (
 
   test.each([
     ['a read', 'GET', `/odata/Property?$filter=${encodeURIComponent(COMBINATIONS)}`, undefined],
+    [
+      'an export',
+      'GET',
+      `/odata/Property?$format=ndjson&$filter=${encodeURIComponent(COMBINATIONS)}`,
+      undefined,
+    ],
     ['a batch', 'POST', '/odata/$batch', batch],
     ['a GraphQL query', 'POST', '/graphql', graphql],
-  ])('ends the statement of %s', async (_, method, path, body) => {
+  ])('EXP-15 ends the statement of %s', async (_, method, path, body) => {
     const headers = { Authorization: `Bearer ${app.tokenFor()}`, 'Content-Type': 'application/json' }
     const req = request(app.base, { method, path, headers, agent: false })
     req.on('error', () => undefined)

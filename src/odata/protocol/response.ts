@@ -1,5 +1,4 @@
 import type { ServerResponse } from 'node:http'
-import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { toFailure } from '../../errors/catalog.js'
 import { problemsOf } from '../../errors/problem.js'
@@ -66,7 +65,29 @@ export async function sendResponse(
   // Node omits the content for HEAD and keeps its length.
   if (!('chunks' in response)) res.end(response.body)
   else if (res.req.method === 'HEAD') res.end()
-  else await pipeline(Readable.from(response.chunks), res).catch(ignorePrematureClose)
+  else await sendChunks(res, response.chunks)
+}
+
+/**
+ * Sends a body while it is generated. It is not converted to a stream: a pipeline between two streams adds more
+ * listeners to the response than Node allows without a warning.
+ */
+async function sendChunks(res: ServerResponse, chunks: AsyncIterable<string>): Promise<void> {
+  await pipeline(endWithClient(res, chunks), res).catch(ignorePrematureClose)
+}
+
+/**
+ * Ends when the client has disconnected, which also makes the generation fail. Another failure closes the
+ * connection. Without chunks (HTTP/1.0), the close is the regular end of the body, so the connection is reset.
+ */
+async function* endWithClient(res: ServerResponse, chunks: AsyncIterable<string>): AsyncGenerator<string> {
+  try {
+    yield* chunks
+  } catch (error) {
+    if (res.destroyed) return
+    if (!res.chunkedEncoding) res.socket?.resetAndDestroy()
+    throw error
+  }
 }
 
 /** A client that disconnects during its response causes no error. The rest of its request is not executed. */

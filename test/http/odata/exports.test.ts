@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { loadRecords } from '../../../src/data/import/load-records.js'
 import { generateSampleBatches } from '../../../src/sample/market.js'
@@ -36,11 +37,17 @@ function readCsv(text: string): readonly (readonly (string | null)[])[] {
 
 describe.each(DATABASE_KINDS)('exports on the %s database', kind => {
   let app: TestApp
+  const warnings: Error[] = []
+  const keepWarning = (warning: Error) => warnings.push(warning)
   beforeAll(async () => {
-    app = await startTestApp({ kind })
+    process.on('warning', keepWarning)
+    app = await startTestApp({ kind, env: { NON_DISCLOSURE: 'true' } })
     await loadRecords(app.database, generateSampleBatches({ listings: LISTINGS }), { areNew: true })
   }, 120_000)
-  afterAll(() => app?.close())
+  afterAll(async () => {
+    await app?.close()
+    process.off('warning', keepWarning)
+  })
 
   const walk = async (target: string, token: string): Promise<readonly JsonRecord[]> => {
     const records: JsonRecord[] = []
@@ -54,21 +61,24 @@ describe.each(DATABASE_KINDS)('exports on the %s database', kind => {
     return records
   }
 
-  test.each(['staff', 'public'] as const)('NDJSON holds the records of all pages for %s', async audience => {
-    const token = app.tokenFor({ scopes: ['listings:read'], audience })
-    const headers = { ...NDJSON, Authorization: `Bearer ${token}` }
-    const { status, headers: answered, text } = await app.send('/odata/Property', { headers })
-    expect([status, answered['content-type']]).toEqual([200, 'application/x-ndjson'])
-    const lines = linesOf(text)
-    const closing = lines.at(-1)
-    const records = lines.slice(0, -1)
-    expect(records).toEqual(await walk('/odata/Property', token))
-    expect(closing).toEqual({ '@odata.count': records.length, [POSITION]: expect.any(Number) })
-    expect(String(closing?.[POSITION])).toBe(answered['last-event-sequence'])
-    expect(records.length).toBeGreaterThan(700)
-  })
+  test.each(['staff', 'public'] as const)(
+    'EXP-12, EXP-26 NDJSON holds the records of all pages for %s',
+    async audience => {
+      const token = app.tokenFor({ scopes: ['listings:read'], audience })
+      const headers = { ...NDJSON, Authorization: `Bearer ${token}` }
+      const { status, headers: answered, text } = await app.send('/odata/Property', { headers })
+      expect([status, answered['content-type']]).toEqual([200, 'application/x-ndjson'])
+      const lines = linesOf(text)
+      const closing = lines.at(-1)
+      const records = lines.slice(0, -1)
+      expect(records).toEqual(await walk('/odata/Property', token))
+      expect(closing).toEqual({ '@odata.count': records.length, [POSITION]: expect.any(Number) })
+      expect(String(closing?.[POSITION])).toBe(answered['last-event-sequence'])
+      expect(records.length).toBeGreaterThan(700)
+    },
+  )
 
-  test('an empty result has only the closing line, and $top is a total', async () => {
+  test('EXP-12, EXP-20 an empty result has only the closing line, and $top is a total', async () => {
     const empty = await app.send("/odata/Property?$filter=City eq 'Nowhere'", { headers: NDJSON })
     expect(linesOf(empty.text)).toEqual([{ '@odata.count': 0, [POSITION]: expect.any(Number) }])
     for (const top of [0, 1, 499, 500, 501, 750, 5_000]) {
@@ -79,12 +89,14 @@ describe.each(DATABASE_KINDS)('exports on the %s database', kind => {
     }
   })
 
-  test('any order, $skip, $expand and related records', async () => {
+  test('EXP-25, EXP-30 any order, $skip, $expand and related records', async () => {
     const token = app.tokenFor({})
     for (const target of [
       '/odata/Property?$orderby=ListPrice desc&$select=ListingKey,ListPrice',
       '/odata/Property?$skip=250&$select=ListingKey',
-      '/odata/Property?$expand=Media($select=MediaURL),ListAgent($select=MemberKey)&$select=ListingKey',
+      '/odata/Property?$expand=Media($select=MediaURL;$orderby=Order),ListAgent($select=MemberKey)&$select=ListingKey',
+      '/odata/Property?$expand=*&$select=ListingKey',
+      '/odata/Property?$compute=ListPrice div 2 as Half&$select=Half,ListingKey',
       "/odata/Property('L000000001')/Media",
       '/odata/Property?$apply=groupby((City),aggregate(ListPrice with average as Mean,$count as N))',
     ]) {
@@ -94,23 +106,60 @@ describe.each(DATABASE_KINDS)('exports on the %s database', kind => {
     }
   })
 
-  test('an export that is not in the order of the key breaks off when records change', async () => {
-    const headers = { Authorization: `Bearer ${app.tokenFor({})}`, ...NDJSON }
-    const response = await fetch(`${app.base}/odata/Property?$orderby=ListPrice`, { headers })
-    const reader = response.body?.getReader()
-    await reader?.read()
-    const patched = await app.send("/odata/Property('L000000001')", {
-      method: 'PATCH',
-      body: { ListPrice: 1, ChangedByMemberKey: 'M00000001' },
+  /** Sends a request by HTTP/1.0 or 1.1 and stops reading after the first bytes, until `change` is done. */
+  async function readAround(change: () => Promise<unknown>, target: string, version: string) {
+    const { hostname, port } = new URL(app.base)
+    const socket = connect(Number(port), hostname)
+    const chunks: Buffer[] = []
+    let error: string | undefined
+    socket.on('error', ({ code }: NodeJS.ErrnoException) => {
+      error = code
     })
-    expect(patched.status).toBe(200)
-    const readAll = async () => {
-      while (reader && !(await reader.read()).done);
-    }
-    await expect(readAll()).rejects.toThrow()
+    socket.write(
+      `GET ${encodeURI(target)} HTTP/${version}\r\nHost: x\r\nConnection: close\r\nAccept: application/x-ndjson\r\n` +
+        `Authorization: Bearer ${app.tokenFor({})}\r\n\r\n`,
+    )
+    await new Promise<void>(resolve =>
+      socket.once('data', chunk => {
+        socket.pause()
+        chunks.push(chunk)
+        resolve()
+      }),
+    )
+    await change()
+    const closed = new Promise(resolve => socket.once('close', resolve))
+    socket.on('data', chunk => chunks.push(chunk)).resume()
+    await closed
+    return { text: Buffer.concat(chunks).toString(), error }
+  }
+  const patchPrice = async (ListPrice: number) => {
+    const body = { ListPrice, ChangedByMemberKey: 'M00000001' }
+    expect((await app.send("/odata/Property('L000000001')", { method: 'PATCH', body })).status).toBe(200)
+  }
+  const SORTED = '/odata/Property?$orderby=ListPrice&$expand=Media,Rooms'
+
+  // Without chunks, the close is the end of the body.
+  test.each([
+    ['1.1', undefined],
+    ['1.0', 'ECONNRESET'],
+  ])(
+    'EXP-11 an export by HTTP/%s that is not in the order of the key breaks off when records change',
+    async (version, expected) => {
+      const { text, error } = await readAround(() => patchPrice(Number(version)), SORTED, version)
+      expect(text).toMatch(/^HTTP\/1\.1 200 /)
+      expect(text).not.toMatch(/"error"|@odata\.count|\r\n0\r\n\r\n$/)
+      expect(error).toBe(expected)
+    },
+  )
+
+  test('EXP-12 a whole export by HTTP/1.0 ends with its closing line', async () => {
+    const { text, error } = await readAround(async () => undefined, SORTED, '1.0')
+    const lines = linesOf(text.slice(text.indexOf('\r\n\r\n') + 4))
+    expect([lines.length, lines.at(-1)?.['@odata.count'], error]).toEqual([LISTINGS + 1, LISTINGS, undefined])
+    expect(text).not.toMatch(/^Transfer-Encoding/im)
   })
 
-  test('CSV has a column for each field, and the exact texts of the JSON pages', async () => {
+  test('EXP-22 CSV has a column for each field, and the exact texts of the JSON pages', async () => {
     const { status, headers, text } = await app.send('/odata/Property?$format=csv')
     expect([status, headers['content-type'], headers['content-disposition']]).toEqual([
       200,
@@ -127,7 +176,7 @@ describe.each(DATABASE_KINDS)('exports on the %s database', kind => {
     expect(column('CloseDate')).toBeNull()
   })
 
-  test('CSV quotes texts and defuses formulas, not numbers', async () => {
+  test('EXP-19, EXP-20, EXP-21 CSV quotes texts and defuses formulas, not numbers', async () => {
     const texts = [
       'a, "b"',
       'line\r\nfeed',
@@ -139,6 +188,17 @@ describe.each(DATABASE_KINDS)('exports on the %s database', kind => {
       'NULL',
       'a\\"b',
       '🏠',
+      'lone\rCR',
+      'lone\nLF',
+      '"',
+      '+1 555 0100',
+      '\rCR',
+      ' =1',
+      '\uFF1D1',
+      '\uFF0B1',
+      '"=1',
+      'null',
+      ' ',
       '',
     ]
     const keys: string[] = []
@@ -157,12 +217,17 @@ describe.each(DATABASE_KINDS)('exports on the %s database', kind => {
       .json as {
       readonly value: readonly { readonly PublicRemarks: string | null }[]
     }
+    expect(stored.value.map(r => r.PublicRemarks)).toEqual(texts)
+    const lines = linesOf((await app.send(query.replace('=csv', '=ndjson'))).text)
+    expect(lines.slice(0, -1).map(line => line['PublicRemarks'])).toEqual(texts)
     const exact = readCsv((await app.send(`${query}&defuse=false`)).text)
     expect(exact.slice(1).map(row => row[0])).toEqual(stored.value.map(r => r.PublicRemarks))
     const defused = readCsv((await app.send(query)).text)
     expect(defused.slice(1).map(row => row[0])).toEqual(
       stored.value.map(r =>
-        r.PublicRemarks && /^[=\-@\t]/.test(r.PublicRemarks) ? `'${r.PublicRemarks}` : r.PublicRemarks,
+        r.PublicRemarks && /^[=+\-@\t\r\uFF1D\uFF0B]/.test(r.PublicRemarks)
+          ? `'${r.PublicRemarks}`
+          : r.PublicRemarks,
       ),
     )
     expect(defused[1]?.[1]).toMatch(/^-\d+\.\d+$/)
@@ -174,7 +239,7 @@ describe.each(DATABASE_KINDS)('exports on the %s database', kind => {
     }
   })
 
-  test('groups, computed values and empty results in CSV', async () => {
+  test('EXP-20, EXP-25, EXP-30 groups, computed values, empty results and $expand in CSV', async () => {
     const groups = readCsv(
       (await app.send('/odata/Property?$apply=groupby((City),aggregate($count as N))&$format=csv')).text,
     )
@@ -204,12 +269,106 @@ describe.each(DATABASE_KINDS)('exports on the %s database', kind => {
       'application/json;odata.metadata=minimal',
     ],
     ['text/csv', 'text/csv;charset=utf-8'],
-  ])('Accept: %s is answered as %s', async (accept, type) => {
+    ['text/*', 'text/csv;charset=utf-8'],
+    ['*/*', 'application/json;odata.metadata=minimal'],
+    ['', 'application/json;odata.metadata=minimal'],
+  ])('EXP-17 Accept: %s is answered as %s', async (accept, type) => {
     const { status, headers } = await app.send('/odata/Property?$top=1', { headers: { Accept: accept } })
     expect([status, headers['content-type']]).toEqual([200, type])
+    expect(headers['vary']).toMatch(/\bAccept,/)
   })
 
-  test('only collections outside of a batch have exports', async () => {
+  test.each([
+    ['csv', 'text/csv;charset=utf-8'],
+    ['CSV', 'text/csv;charset=utf-8'],
+    ['text/csv', 'text/csv;charset=utf-8'],
+    ['application/x-ndjson', 'application/x-ndjson'],
+    ['json', 'application/json;odata.metadata=minimal'],
+  ])('EXP-17 $format=%s overrides Accept', async (format, type) => {
+    const Accept = format === 'json' ? 'text/csv' : 'application/json'
+    const { headers } = await app.send(`/odata/Media?$top=1&$format=${format}`, { headers: { Accept } })
+    expect(headers['content-type']).toBe(type)
+    const failed = await app.send(`/odata/Media?$filter=Nothing eq 1&$format=${format}`)
+    expect([failed.status, failed.headers['content-type']]).toEqual([400, 'application/json'])
+  })
+
+  test('EXP-22 numbers, times and booleans are the texts of the JSON pages', async () => {
+    const query =
+      "/odata/Property?$compute=ListPrice mul 0.0000001 as Small,ListPrice mul 123456789012345.678 as Large&$select=ListingKey,Small,Large,LastEventSequence,ModificationTimestamp,OnMarketDate,Longitude,InternetEntireListingDisplayYN&$filter=ListingKey eq 'L000000003'"
+    const page = (await app.send(query)).text
+    const ndjson = await app.send(`${query}&$format=ndjson`)
+    const record = ndjson.text.split('\n', 1)[0] ?? ''
+    expect(page).toContain(record)
+    const text = await app.send(`${query}&$format=application/x-ndjson;IEEE754Compatible=true`)
+    expect(text.headers['content-type']).toBe('application/x-ndjson;IEEE754Compatible=true')
+    const [names, values] = readCsv((await app.send(`${query}&$format=csv`)).text)
+    for (const [i, name] of (names ?? []).entries()) {
+      const value = values?.[i] === null ? 'null' : (values?.[i]?.replaceAll('.', '\\.') ?? '')
+      expect(record, name ?? '').toMatch(new RegExp(`"${name}" ?: ?"?${value}"?[,}]`))
+      expect(value, name ?? '').not.toMatch(/\de[+-]?\d/)
+    }
+    expect(Object.values(linesOf(text.text)[0] ?? {})).toEqual(
+      expect.arrayContaining([values?.[1], values?.[2]]),
+    )
+  })
+
+  // Node warns of more than ten listeners of an event.
+  test('a compressed export causes no warning', async () => {
+    const headers = { ...NDJSON, 'Accept-Encoding': 'gzip' }
+    const { headers: answered } = await app.send('/odata/Property?$top=50', { headers })
+    expect(answered['content-encoding']).toBe('gzip')
+    expect(warnings).toEqual([])
+  })
+
+  test('EXP-24 a byte order mark begins CSV only where it is requested', async () => {
+    const read = async (query: string) => {
+      const response = await fetch(`${app.base}/odata/Property?${query}`, {
+        headers: { Authorization: `Bearer ${app.tokenFor({})}`, 'Accept-Encoding': 'gzip' },
+      })
+      return Buffer.from(await response.arrayBuffer())
+    }
+    const plain = await read('$format=csv&$select=ListingKey,City')
+    const marked = await read('$format=csv&$select=ListingKey,City&bom=true')
+    expect(marked).toEqual(Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), plain]))
+    expect(plain.subarray(0, 3).toString()).toBe(
+      (await app.send('/odata/Property?$top=0&$format=csv')).text.slice(0, 3),
+    )
+    expect(plain.includes('\uFEFF')).toBe(false)
+    expect((await read("$format=csv&bom=true&$filter=City eq 'X'&$select=City")).toString()).toBe(
+      '\uFEFFCity\r\n',
+    )
+    expect((await read('$format=ndjson&bom=true&$select=ListingKey')).includes('\uFEFF')).toBe(false)
+  })
+
+  test('EXP-26 CSV and NDJSON have the values and errors of the pages of a public token', async () => {
+    const token = app.tokenFor({ scopes: ['listings:read'], audience: 'public' })
+    const headers = { Authorization: `Bearer ${token}` }
+    for (const query of [
+      '$select=ListingKey,ClosePrice,UnparsedAddress',
+      '$filter=ClosePrice gt 1&$select=ListingKey',
+      '$orderby=ClosePrice&$select=ListingKey,ClosePrice',
+    ]) {
+      const records = await walk(`/odata/Property?${query}`, token)
+      const lines = linesOf((await app.send(`/odata/Property?${query}&$format=ndjson`, { headers })).text)
+      expect(lines.slice(0, -1), query).toEqual(records)
+      const [names, ...rows] = readCsv(
+        (await app.send(`/odata/Property?${query}&$format=csv`, { headers })).text,
+      )
+      const texts = records.map(record =>
+        names?.map(name => record[name ?? ''] ?? null)?.map(v => (v === null ? null : String(v))),
+      )
+      expect(rows, query).toEqual(texts)
+    }
+    for (const format of ['csv', 'ndjson']) {
+      const refused = await app.send(`/odata/Property?$select=ChangedByMemberKey&$format=${format}`, {
+        headers,
+      })
+      const page = await app.send('/odata/Property?$select=ChangedByMemberKey', { headers })
+      expect([refused.status, refused.json]).toEqual([page.status, page.json])
+    }
+  })
+
+  test('EXP-17, EXP-30 only collections outside of a batch have exports, without $count', async () => {
     for (const target of [
       "/odata/Property('L000000001')?$format=csv",
       '/odata/Property/$count?$format=csv',
@@ -242,8 +401,17 @@ describe.each(DATABASE_KINDS)('exports on the %s database', kind => {
     expect([status, headers['content-type'], text]).toEqual([200, 'application/x-ndjson', ''])
   })
 
+  /** Connections with a transaction or a snapshot. */
+  const countHeld = async (): Promise<number> => {
+    const [row] = await app.database.prisma.$queryRaw<{ count: number }[]>`
+      select count(*)::int as count from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()
+        and backend_type = 'client backend' and (state <> 'idle' or backend_xmin is not null)`
+    return row?.count ?? -1
+  }
+
   // The result is larger than the buffers of a socket, so that an export lasts until it is read.
-  test('a client has at most eight exports, and gets its place back when it hangs up', async () => {
+  test('EXP-14, EXP-15 a client has at most eight exports, which hold no snapshot, and gets its place back when it hangs up', async () => {
     const headers = {
       Authorization: `Bearer ${app.tokenFor({ scopes: ['listings:read'], audience: 'public' })}`,
       ...NDJSON,
@@ -262,6 +430,8 @@ describe.each(DATABASE_KINDS)('exports on the %s database', kind => {
     const opened: Awaited<ReturnType<typeof open>>[] = []
     for (let i = 0; i < 8; i++) opened.push(await open())
     expect(opened.map(({ response }) => response.status)).toEqual(Array(8).fill(200))
+    expect((await app.send('/odata/Property?$top=1')).status).toBe(200)
+    if (kind === 'server') await expect.poll(countHeld).toBe(0)
     const ninth = await open()
     expect([ninth.response.status, ninth.response.headers.get('retry-after')]).toEqual([429, '5'])
     for (const { controller } of opened) controller.abort()

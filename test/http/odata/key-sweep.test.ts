@@ -27,15 +27,18 @@ describe.each(DATABASE_KINDS)('pages of keys on the %s database', kind => {
     ['Property?$select=ListingKey&$top=20', 'maxpagesize=20', 5, undefined],
     ['Property?$select=ListingKey', 'maxpagesize=0', 3, undefined],
     ['Property?$select=ListingKey', 'maxpagesize=-1', 3, undefined],
+    ['Property?$select=ListingKey', 'maxpagesize=abc', 3, undefined],
+    ['Property?$select=ListingKey', 'maxpagesize=99999999999', 3, undefined],
+    ['Property?$select=ListingKey&$top=2', 'maxpagesize=1', 2, undefined],
     ['Property?$select=ListingKey', 'maxpagesize=10000.5', 3, undefined],
     ['Media?$select=MediaKey,ResourceRecordKey', 'maxpagesize=20', 5, 'maxpagesize=5'],
-  ])('%s with %s has %i records', async (target, prefer, size, applied) => {
+  ])('EXP-37 %s with %s has %i records', async (target, prefer, size, applied) => {
     const { status, json, headers } = await app.send(`/odata/${target}`, { headers: { Prefer: prefer } })
     const page = json as { readonly value: readonly object[]; readonly '@odata.nextLink'?: string }
     expect([status, page.value.length, headers['preference-applied']]).toEqual([200, size, applied])
   })
 
-  test('a page has at most 10,000 keys', async () => {
+  test('EXP-37 a page has at most 10,000 keys', async () => {
     const { headers } = await app.send('/odata/Property?$select=ListingKey', {
       headers: { Prefer: 'maxpagesize=99999' },
     })

@@ -47,7 +47,7 @@ describe.each(DATABASE_KINDS)('omit-values on the %s database', kind => {
     "/odata/Property('P''00')",
     '/odata/Property?$apply=groupby((City),aggregate(ListPrice with max as Top))',
     '/odata/Property?$format=application/json;odata.metadata=full&$top=5',
-  ])('%s has the same members without nulls', async target => {
+  ])('EXP-35 %s has the same members without nulls', async target => {
     const headers = {
       Authorization: `Bearer ${app.tokenFor({ scopes: ['listings:read'], audience: 'public' })}`,
     }
@@ -59,7 +59,7 @@ describe.each(DATABASE_KINDS)('omit-values on the %s database', kind => {
     expect(some.json).toEqual(withoutNulls(all.json as Json))
   })
 
-  test('NDJSON omits them, CSV and other values of the preference change nothing', async () => {
+  test('EXP-35 NDJSON omits them, CSV and other values of the preference change nothing', async () => {
     const read = async (query: string, prefer?: string) => {
       const headers = prefer === undefined ? {} : { Prefer: prefer }
       const { text, headers: answered } = await app.send(`/odata/Property?${query}`, { headers })
@@ -86,5 +86,15 @@ describe.each(DATABASE_KINDS)('omit-values on the %s database', kind => {
     expect((await read('$select=City', 'maxpagesize=2, omit-values=nulls')).applied).toBe(
       'maxpagesize=2, omit-values=nulls',
     )
+  })
+
+  test('EXP-35 a write shows the null that it wrote', async () => {
+    const { status, json, headers } = await app.send("/odata/Property('P''00')", {
+      method: 'PATCH',
+      headers: { Prefer: 'return=representation, omit-values=nulls' },
+      body: { PublicRemarks: null, ChangedByMemberKey: 'M1' },
+    })
+    expect([status, headers['preference-applied']]).toEqual([200, 'return=representation'])
+    expect(json).toHaveProperty('PublicRemarks', null)
   })
 })

@@ -50,6 +50,15 @@ test('every trap of digests and of Field has a test that is named by it', () => 
   expect(ids.filter(id => !new RegExp(`\\b${id}\\b`).test(titles))).toEqual([])
 })
 
+test('every trap of exports, omit-values and key sweeps has a test that is named by it', () => {
+  const titles = readTitles()
+  const ids = readTraps('traps-replication.jsonl')
+    .filter(({ kind }) => ['export', 'omit-nulls', 'key-sweep'].includes(kind))
+    .map(({ id }) => id)
+  expect(ids).toHaveLength(15)
+  expect(ids.filter(id => !new RegExp(`\\b${id}\\b`).test(titles))).toEqual([])
+})
+
 test('every trap has a test that is named by it', () => {
   const titles = readTitles()
   const wanted = readTraps('traps.jsonl').filter(({ kind }) => KINDS.has(kind))

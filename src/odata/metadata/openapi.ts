@@ -28,9 +28,9 @@ const SECURITY_DESCRIPTION = 'A JSON Web Token with the scope listings:read, and
 /**
  * Describes the OData adapter in OpenAPI 3.1: paths, options, records and errors. Forms of URLs that OpenAPI
  * has no words for (keys as segments, `/$ref`, single values) are left out.
- * @param serviceRoot the URL of the service root, without a slash at its end.
+ * @param address the URL of the service: the service root without its path.
  */
-export function toOpenApi(serviceRoot = ODATA_PATH): OpenApiObject {
+export function toOpenApi(address = ''): OpenApiObject {
   const entities = [...ENTITIES.values()]
   return {
     openapi: '3.1.0',
@@ -39,14 +39,14 @@ export function toOpenApi(serviceRoot = ODATA_PATH): OpenApiObject {
       version: '1',
       description: 'Real-estate listings over OData 4.01. $metadata says more than this document can.',
     },
-    servers: [{ url: serviceRoot, description: SERVER_DESCRIPTION }],
+    servers: [{ url: `${address}${ODATA_PATH}`, description: SERVER_DESCRIPTION }],
     security: [{ bearer: [] }, { oauth2: [] }, { basic: [] }],
     tags: entities.map(e => ({ name: e.name, description: e.description })),
     paths: Object.assign({}, SERVICE_ROOT_PATHS, ...entities.map(toPathItems)),
     components: {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: SECURITY_DESCRIPTION },
-        ...toClientSchemes(serviceRoot),
+        ...toClientSchemes(address),
       },
       parameters: OPENAPI_PARAMETERS,
       headers: OPENAPI_HEADERS,
@@ -57,13 +57,13 @@ export function toOpenApi(serviceRoot = ODATA_PATH): OpenApiObject {
 }
 
 /** Returns the schemes of clients in the database (docs/partners.md). */
-const toClientSchemes = (serviceRoot: string): OpenApiObject => ({
+const toClientSchemes = (address: string): OpenApiObject => ({
   oauth2: {
     type: 'oauth2',
     description: 'Access tokens of the service, for its clients. Issued where PUBLIC_URL is set.',
     flows: {
       clientCredentials: {
-        tokenUrl: serviceRoot.replace(/odata\/?$/, 'oauth/token'),
+        tokenUrl: `${address}/oauth/token`,
         scopes: Object.fromEntries(SCOPES.map(scope => [scope, `The scope ${scope}`])),
       },
     },

@@ -1,7 +1,7 @@
 import { ENTITIES } from '../../model/model.js'
 import { contextMember, payloadMember, renderPayloadObject, stringMember } from '../protocol/json-body.js'
 import { negotiateJsonFormat, negotiateMetadataFormat } from '../protocol/negotiate.js'
-import { type ODataRequest, requestedFormatOf } from '../protocol/request.js'
+import { ODATA_PATH, type ODataRequest, requestedFormatOf } from '../protocol/request.js'
 import { jsonResponse, type ODataResponse } from '../protocol/response.js'
 import { checkAllowedOptions } from '../url/query-options.js'
 import { toCsdlJson } from './csdl-json.js'
@@ -41,7 +41,8 @@ export function getMetadataDocument(request: ODataRequest): ODataResponse {
 export function getOpenApiDocument(request: ODataRequest): ODataResponse {
   negotiateJsonFormat(requestedFormatOf(request))
   checkAllowedOptions(request.options, 'openapi')
-  const body = openApiParts().join(JSON.stringify(request.root.replace(/\/$/, '')))
+  const address = JSON.stringify(request.root.slice(0, -`${ODATA_PATH}/`.length)).slice(1, -1)
+  const body = openApiParts().join(address)
   return { status: 200, headers: { 'Content-Type': 'application/json' }, body }
 }
 
@@ -53,10 +54,10 @@ const lazy = <T>(compute: () => T): (() => T) => {
   }
 }
 
-const ROOT_MARK = 'https://root.invalid'
-/** The text of the OpenAPI description between the places of the service root. It is rendered once. */
+const ADDRESS_MARK = 'https://address.invalid'
+/** The text of the OpenAPI description between the places of the service's address. It is rendered once. */
 const openApiParts = lazy(function openApiParts() {
-  return JSON.stringify(toOpenApi(ROOT_MARK)).split(JSON.stringify(ROOT_MARK))
+  return JSON.stringify(toOpenApi(ADDRESS_MARK)).split(ADDRESS_MARK)
 })
 
 /** $metadata as CSDL JSON 4.01. It depends on the model alone, so it is rendered once. */

@@ -44,8 +44,9 @@ async function createDraft(context: AttackContext): Promise<string> {
 export const hiddenEdits: Attack = {
   name: 'edits of hidden listings',
   expected: ['200'],
-  // A write waits for the transactions of other programs, and may be refused then.
-  allowed: /^(200|503)$/,
+  // A write waits for the transactions of other programs, and may be refused then. A subscription ends with 5003 when
+  // the other requests of its client use all connections of that client for longer than POOL_WAIT_MS.
+  allowed: /^(200|503|subscription ended)$/,
   async run(context) {
     const closeSubscriptions = openSubscriptions(context)
     const client = new LoadClient(baseOf(context.target), context.target.writeToken)

@@ -5,23 +5,43 @@ import { type Attack, type AttackContext, baseOf, repeat } from '../attack.js'
 
 const SUBSCRIPTIONS = 20
 const WRITERS = 2
+const RETRY_MS = 1000
 const DRAFT = { PropertyType: 'Land', StreetNumber: '1', StreetName: 'Elm', City: 'Waco', ListPrice: 1 }
 const QUERY = 'subscription { propertyChanged { EntityEventSequence ListingKey } }'
 
 /** Subscriptions of readers who may not see the listings that change. */
-function openSubscriptions({ target, isOver, count }: AttackContext): () => void {
+function openSubscriptions(context: AttackContext): () => void {
+  const { target } = context
   const clients = Array.from({ length: SUBSCRIPTIONS }, () => {
     const client = openSocketClient(baseOf(target), target.readToken)
-    const fail = () => void (isOver() || count('subscription ended'))
-    client.subscribe(
-      { query: QUERY },
-      { next: result => result.errors && fail(), error: fail, complete: fail },
-    )
+    subscribe(client, context)
     return client
   })
   return () => {
     for (const client of clients) void client.dispose()
   }
+}
+
+/** Opens a subscription. The service refuses it while the other requests of this client use its connections. */
+function subscribe(client: ReturnType<typeof openSocketClient>, context: AttackContext): void {
+  const { isOver, count } = context
+  let isRefused = false
+  const end = () => {
+    if (isOver()) return
+    if (isRefused) setTimeout(() => isOver() || subscribe(client, context), RETRY_MS)
+    else count('subscription ended')
+  }
+  client.subscribe(
+    { query: QUERY },
+    {
+      next: ({ errors }) => {
+        isRefused = errors?.[0]?.extensions?.['code'] === 'UNAVAILABLE'
+        if (isRefused) count(503)
+      },
+      error: end,
+      complete: end,
+    },
+  )
 }
 
 /** Creates a draft. The service refuses it while the other requests of this client use its connections. */
@@ -44,9 +64,8 @@ async function createDraft(context: AttackContext): Promise<string> {
 export const hiddenEdits: Attack = {
   name: 'edits of hidden listings',
   expected: ['200'],
-  // A write waits for the transactions of other programs, and may be refused then. A subscription ends with 5003 when
-  // the other requests of its client use all connections of that client for longer than POOL_WAIT_MS.
-  allowed: /^(200|503|subscription ended)$/,
+  // A write waits for the transactions of other programs, and may be refused then.
+  allowed: /^(200|503)$/,
   async run(context) {
     const closeSubscriptions = openSubscriptions(context)
     const client = new LoadClient(baseOf(context.target), context.target.writeToken)

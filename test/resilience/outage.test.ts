@@ -54,11 +54,14 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a database that is away or bu
       ask('/odata/Property/$count'),
       ask('/odata/EntityEvent?$filter=EntityEventSequence gt 0&$orderby=EntityEventSequence'),
       ask('/odata/Member', { headers: { Accept: 'application/x-ndjson' } }),
+      ask('/odata/Member?$deltatoken=latest'),
+      ask('/odata/Member', { headers: { Prefer: 'odata.track-changes' } }),
+      ask("/odata/Digest(ResourceName='Member')"),
       ask('/odata/Property', { method: 'POST', body: DRAFT }),
       ask("/odata/Property('x')", { method: 'PATCH', body: { City: 'X', ChangedByMemberKey: 'M1' } }),
       ask("/odata/Property('x')", { method: 'DELETE' }),
     ])
-  const HEALTHY = [200, 404, 200, 200, 200, 201, 404, 404]
+  const HEALTHY = [200, 404, 200, 200, 200, 200, 200, 200, 201, 404, 404]
   /** Lines of the log about requests below a path. */
   const linesOf = (path: string) =>
     service.process.output.out
@@ -66,7 +69,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a database that is away or bu
       .filter(line => line.includes(`"path":"${path}`))
       .map(line => JSON.parse(line) as { readonly status: number })
 
-  test('ERR-02 stopped while the service runs: 503 within seconds, also for the log and exports, and it recovers without a restart', {
+  test('ERR-02 stopped while the service runs: 503 within seconds, also for the log, exports, delta links and digests, and it recovers without a restart', {
     timeout: 60_000,
   }, async () => {
     expect(await askAll()).toEqual(HEALTHY)

@@ -1,4 +1,3 @@
-import { toProblemOnError } from '../postgres/errors.js'
 import type { Statement, StatementExecutor } from '../sql/statement.js'
 
 const LATEST_SEQUENCE: Statement = {
@@ -8,6 +7,6 @@ const LATEST_SEQUENCE: Statement = {
 
 /** Returns the sequence number of the newest event, `0` for an empty log. */
 export async function readLatestSequence(executor: StatementExecutor): Promise<string> {
-  const [row] = await toProblemOnError(() => executor.query<{ readonly sequence: string }>(LATEST_SEQUENCE))
+  const [row] = await executor.query<{ readonly sequence: string }>(LATEST_SEQUENCE)
   return row?.sequence ?? '0'
 }

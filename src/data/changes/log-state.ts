@@ -1,5 +1,4 @@
 import sql from 'sql-template-tag'
-import { toProblemOnError } from '../postgres/errors.js'
 import type { StatementExecutor } from '../sql/statement.js'
 
 /** The identity and the range of the change log. */
@@ -31,11 +30,9 @@ export async function readLogEnd(
 
 /** Reads the state of the log. */
 export async function readLogState(executor: StatementExecutor): Promise<LogState> {
-  const [row] = await toProblemOnError(() =>
-    executor.query<{ readonly id: string; readonly floor: string; readonly last: string }>(
-      { text: SELECT_STATE.text, values: [] },
-      'generic',
-    ),
+  const [row] = await executor.query<{ readonly id: string; readonly floor: string; readonly last: string }>(
+    { text: SELECT_STATE.text, values: [] },
+    'generic',
   )
   if (!row) throw new Error('The table ChangeLog has no row')
   return { id: row.id, floor: BigInt(row.floor), last: BigInt(row.last) }

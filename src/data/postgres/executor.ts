@@ -7,6 +7,7 @@ import type {
   StatementExecutor,
   StatementExecutors,
 } from '../sql/statement.js'
+import { toProblemOnError } from './errors.js'
 import type { FairPool } from './fair-pool.js'
 import { createTransactionRunner, type ScopedTransactionRunner } from './transaction.js'
 
@@ -111,15 +112,17 @@ type StatementRunner = <T>(
 /**
  * Creates the runner of single statements. They bypass Prisma, which would pass finished JSON on at 0.68 to
  * 0.94 of the rate. A short wait for a connection with generic plans is cheaper than planning. When many
- * requests wait, the other pool is used.
+ * requests wait, the other pool is used. Errors are those that clients receive: nothing repeats a single read.
  */
 function createReadRunner({ custom, generic }: FairPools): StatementRunner {
   const isWorthWaiting = (pool: FairPool, { clientId }: RequestScope) =>
     pool.waitingCount < pool.size || pool.isAvailable(clientId)
   return (scope, statement, planCacheMode = 'custom') =>
-    planCacheMode === 'generic' && generic && isWorthWaiting(generic, scope)
-      ? generic.query(statement, scope)
-      : custom.query(statement, scope)
+    toProblemOnError(() =>
+      planCacheMode === 'generic' && generic && isWorthWaiting(generic, scope)
+        ? generic.query(statement, scope)
+        : custom.query(statement, scope),
+    )
 }
 
 /**

@@ -1,7 +1,6 @@
 import sql, { raw, type Sql } from 'sql-template-tag'
 import { getScalar } from '../../model/model.js'
 import type { Plan } from '../../query/plan.js'
-import { toProblemOnError } from '../postgres/errors.js'
 import { quoteIdentifier } from '../sql/columns.js'
 import { toFromWhere } from '../sql/from.js'
 import type { StatementExecutor } from '../sql/statement.js'
@@ -90,7 +89,7 @@ export async function readDigest(
   args: DigestArguments,
 ): Promise<Digest> {
   const { text, values } = toDigestStatement(plan, args)
-  const [row] = await toProblemOnError(() => executor.query<DigestRow>({ text, values }, 'custom'))
+  const [row] = await executor.query<DigestRow>({ text, values }, 'custom')
   if (!row) throw new Error('The digest statement returned no row')
   return { position: row.position, ranges: toRanges(row, args.ranges) }
 }

@@ -31,19 +31,24 @@ export const maxPageSize = ({ expand }: Query, limits: QueryLimits): number =>
   expand?.length ? Math.min(limits.expandPageMax, limits.pageSizeMax) : limits.pageSizeMax
 
 /**
- * Returns the limits for a page size that the client prefers. A page that selects only the key and the position
+ * Returns the limits for the page size that the client prefers, if it prefers one. A page that selects only the key and the position
  * in the log can be larger, for clients that compare their keys with those of the service.
  */
 export const withPreferredPageSize = (
   limits: QueryLimits,
-  pageSize: number,
+  pageSize: number | undefined,
   query: Query,
   { key }: Entity,
-): QueryLimits => ({
-  ...limits,
-  pageSize,
-  pageSizeMax: isKeySweep(query, key.name) ? Math.max(MAX_KEY_PAGE, limits.pageSizeMax) : limits.pageSizeMax,
-})
+): QueryLimits =>
+  pageSize === undefined
+    ? limits
+    : {
+        ...limits,
+        pageSize,
+        pageSizeMax: isKeySweep(query, key.name)
+          ? Math.max(MAX_KEY_PAGE, limits.pageSizeMax)
+          : limits.pageSizeMax,
+      }
 
 const isKeySweep = ({ select, expand, compute, apply }: Query, key: string): boolean =>
   select !== undefined &&

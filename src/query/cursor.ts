@@ -129,3 +129,17 @@ export function digestOf(parts: readonly unknown[]): Buffer {
   )
   return createHash('sha256').update(text).digest()
 }
+
+/**
+ * Returns the cursor of the page that follows a page, or undefined after the last page.
+ * @param after the position of the last record, if records follow
+ * @param remaining the number of records that later pages may have, if a total limits it
+ */
+export function toNextCursor(
+  after: KeysetPosition | undefined,
+  remaining: number | undefined,
+  tracking: Tracking | undefined,
+): Cursor | undefined {
+  if (!after || remaining === 0) return undefined
+  return { after, ...(remaining !== undefined && { remaining }), ...(tracking && { tracking }) }
+}

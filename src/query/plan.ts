@@ -259,3 +259,7 @@ export function withFilter<P extends { readonly filter?: Expr; readonly from?: D
     ? { ...plan, from: withFilter(plan.from, condition) }
     : { ...plan, filter: allOf(condition, plan.filter) }
 }
+
+/** Limits the records of a plan to `limit`, if it is given and lower than the limit that the plan has. */
+export const withTopLimit = (plan: Plan, limit: number | undefined): Plan =>
+  limit === undefined || (plan.top !== undefined && plan.top <= limit) ? plan : { ...plan, top: limit }

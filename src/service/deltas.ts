@@ -116,11 +116,7 @@ export class DeltaService {
 
   #planOf(entityType: Entity, query: Query, pageSize?: number): Plan {
     const { limits } = this.dependencies
-    return bind(
-      query,
-      entityType,
-      pageSize === undefined ? limits : withPreferredPageSize(limits, pageSize, query, entityType),
-    )
+    return bind(query, entityType, withPreferredPageSize(limits, pageSize, query, entityType))
   }
 
   #contextOf(actor: Actor): TrackingContext {

@@ -11,7 +11,7 @@ import { bind } from '../query/bind.js'
 import type { QueryLimits } from '../query/limits.js'
 import { memoize } from '../query/memoize.js'
 import { afterCursor } from '../query/placeholder.js'
-import { isInKeyOrder, type KeysetPosition, type Plan, type SelectItem } from '../query/plan.js'
+import { isInKeyOrder, type KeysetPosition, type Plan, type SelectItem, withTopLimit } from '../query/plan.js'
 import { toAuthorizedPlan } from './authorized-plan.js'
 import { openPageSeal, type PageSeal, readLogPosition } from './log-position.js'
 import { type ParentFilter, withParentFilter } from './parent-filter.js'
@@ -100,7 +100,7 @@ export class ExportService {
         serviceRoot,
       )
       const position = await this.latestSequence()
-      const first = await readChunk(withLimit(plan, query.top))
+      const first = await readChunk(withTopLimit(plan, query.top))
       const chunks = this.#readChunks(
         { plan, limit: query.top, position, readChunk, first, confirm },
         release,
@@ -126,7 +126,7 @@ export class ExportService {
         if (!page.next || count === limit) break
         await this.#verifyToken()
         const remaining = limit === undefined ? undefined : limit - count
-        page = await readChunk(withLimit(afterCursor(plan, page.next), remaining), page.next)
+        page = await readChunk(withTopLimit(afterCursor(plan, page.next), remaining), page.next)
       }
       await confirm()
       if (count > first.records.length && !isInKeyOrder(plan)) await this.#checkUnchanged(position)
@@ -193,6 +193,3 @@ interface OpenExport {
 const withoutTop = memoize(function withoutTop({ top: _, ...query }: Query): Query {
   return query
 })
-
-const withLimit = (plan: Plan, limit: number | undefined): Plan =>
-  limit === undefined || (plan.top !== undefined && plan.top <= limit) ? plan : { ...plan, top: limit }

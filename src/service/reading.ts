@@ -1,6 +1,6 @@
 import type { Database } from '../data/database.js'
 import { type CursorWindow, type PageInfo, readCursorWindow } from '../data/read/cursor-window.js'
-import { countRecords, type Page, readFirstRecord, readPage } from '../data/read/read.js'
+import { countRecords, readFirstRecord, readPage } from '../data/read/read.js'
 import {
   parseCursor,
   type RecordJson,
@@ -14,11 +14,11 @@ import { type DisclosurePolicy, isFieldReadable } from '../domain/visibility.js'
 import type { Entity, Scalar } from '../model/model.js'
 import type { Query } from '../query/ast.js'
 import { bind, withPreferredPageSize } from '../query/bind.js'
-import type { Cursor, CursorSeal, Tracking } from '../query/cursor.js'
+import { type CursorSeal, toNextCursor } from '../query/cursor.js'
 import type { QueryLimits } from '../query/limits.js'
 import { memoize } from '../query/memoize.js'
 import { afterCursor, withKeyPlaceholder } from '../query/placeholder.js'
-import { type Expr, FALSE, type KeysetPosition, type Plan, rowSource } from '../query/plan.js'
+import { type Expr, FALSE, type KeysetPosition, type Plan, rowSource, withTopLimit } from '../query/plan.js'
 import type { PlanCache } from '../query/plan-cache.js'
 import { BARE_REPRESENTATION, type Representation } from '../query/representation.js'
 import { toAuthorizedPlan } from './authorized-plan.js'
@@ -116,11 +116,7 @@ export class ReadService {
     const { query, representation, pageToken, serviceRoot } = request
     const { limits, seal } = this.dependencies
     const boundPlan = withParentFilter(
-      bind(
-        query,
-        entityType,
-        pageSize === undefined ? limits : withPreferredPageSize(limits, pageSize, query, entityType),
-      ),
+      bind(query, entityType, withPreferredPageSize(limits, pageSize, query, entityType)),
       parentFilter,
     )
     const position = pageToken === undefined ? readLogPosition(boundPlan.filter) : undefined
@@ -131,7 +127,7 @@ export class ReadService {
     const trackRequest = remaining === undefined ? request : { ...request, track: undefined }
     const context = { ...this.dependencies, actor }
     const tracking = await trackPages(this.reader, boundPlan, trackRequest, cursor, context)
-    const plan = withTopLimit(remaining, cursor ? afterCursor(boundPlan, cursor.after) : boundPlan)
+    const plan = withTopLimit(cursor ? afterCursor(boundPlan, cursor.after) : boundPlan, remaining)
     const page = await readPage(
       this.reader,
       this.authorizePlan(plan, actor, serviceRoot),
@@ -140,7 +136,8 @@ export class ReadService {
     )
     await tokens.confirm(cursor?.after)
     this.dependencies.onRows?.(entityType.name, page.records.length)
-    const next = toNextCursor(page, remaining, tracking)
+    const left = remaining === undefined ? undefined : remaining - page.records.length
+    const next = toNextCursor(page.next, left, tracking)
     return {
       records: page.records,
       size: boundPlan.top ?? limits.pageSize,
@@ -282,24 +279,6 @@ export class ReadService {
       : undefined
   }
 }
-
-/** Returns the cursor of the page that follows, or undefined after the last page. */
-function toNextCursor(
-  { next, records }: Page,
-  remaining: number | undefined,
-  tracking: Tracking | undefined,
-): Cursor | undefined {
-  const remainingAfterPage = remaining === undefined ? undefined : remaining - records.length
-  if (!next || remainingAfterPage === 0) return undefined
-  return {
-    after: next,
-    ...(remainingAfterPage !== undefined && { remaining: remainingAfterPage }),
-    ...(tracking && { tracking }),
-  }
-}
-
-const withTopLimit = (remaining: number | undefined, plan: Plan): Plan =>
-  remaining === undefined ? plan : { ...plan, top: Math.min(plan.top ?? remaining, remaining) }
 
 /** Memoized, so that the plan by key is cached too. */
 const withoutFilter = memoize(function withoutFilter({ filter: _, ...plan }: Plan): Plan {

@@ -1,26 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { FieldRecord } from '../../src/model/field-record.js'
 import { ENTITIES } from '../../src/model/model.js'
 import { startTestApp, type TestApp } from '../support/app.js'
 import { DATABASE_KINDS } from '../support/database.js'
 
-interface FieldRow {
-  readonly FieldKey: string
-  readonly ResourceName: string
-  readonly FieldName: string
-  readonly DisplayName: string
-  readonly Type: string
-  readonly LookupName: string | null
-  readonly CollectionYN: boolean
-  readonly ExpandableYN: boolean
-  readonly NullableYN: boolean
-  readonly Length: number | null
-  readonly Precision: number | null
-  readonly Scale: number | null
-  readonly ReadableYN: boolean
-  readonly OrderableYN: boolean
-  readonly UpdatableYN: boolean
-  readonly SearchableYN: boolean
-}
 type CsdlElement = Readonly<Record<string, unknown>>
 type CsdlSchema = Readonly<Record<string, Readonly<Record<string, CsdlElement>>>>
 interface Page<T> {
@@ -30,11 +13,11 @@ interface Page<T> {
 
 describe.each(DATABASE_KINDS)('Field on the %s database', kind => {
   let app: TestApp
-  let fields: readonly FieldRow[]
+  let fields: readonly FieldRecord[]
   let schema: CsdlSchema
   beforeAll(async () => {
     app = await startTestApp({ kind, fixture: 'fixture.json', env: { MAX_LIST: '5000' } })
-    fields = await readAll<FieldRow>('Field')
+    fields = await readAll<FieldRecord>('Field')
     const { json } = await app.send('/odata/$metadata?$format=json')
     schema = (json as Readonly<Record<string, CsdlSchema>>)['org.reso.metadata'] ?? {}
   })
@@ -96,7 +79,7 @@ describe.each(DATABASE_KINDS)('Field on the %s database', kind => {
   })
 
   /** A condition on a field that is valid for its type. */
-  function conditionOn({ FieldName: name, CollectionYN, Type }: FieldRow): string {
+  function conditionOn({ FieldName: name, CollectionYN, Type }: FieldRecord): string {
     if (CollectionYN) return `${name}/any()`
     return Type === 'Edm.GeographyPoint' ? `${name} ne null` : `${name} eq null`
   }
@@ -153,7 +136,7 @@ describe.each(DATABASE_KINDS)('Field on the %s database', kind => {
   })
 
   test('FLD-01: keys and times are the same after a second start', async () => {
-    const before = await readAll<FieldRow>('Field')
+    const before = await readAll<FieldRecord>('Field')
     await app.database.withClient(async client => {
       await client.query(
         `update "Field" set "Definition" = 'outdated' where "FieldKey" = 'Office.OfficeName'`,
@@ -165,7 +148,7 @@ describe.each(DATABASE_KINDS)('Field on the %s database', kind => {
     })
     const { migrate } = await import('../../src/data/migrate.js')
     await migrate(app.database)
-    const after = await readAll<FieldRow & { readonly ModificationTimestamp: string }>('Field')
+    const after = await readAll<FieldRecord & { readonly ModificationTimestamp: string }>('Field')
     const withoutTime = (rows: readonly object[]) =>
       rows.map(row => ({ ...row, ModificationTimestamp: undefined }))
     expect(withoutTime(after)).toEqual(withoutTime(before))
@@ -177,7 +160,7 @@ describe.each(DATABASE_KINDS)('Field on the %s database', kind => {
 
   test('a public token does not find the fields that only members read', async () => {
     const hiddenFrom = async (audience: 'public' | 'member') => {
-      const seen = new Set((await readAll<FieldRow>('Field', audience)).map(f => f.FieldKey))
+      const seen = new Set((await readAll<FieldRecord>('Field', audience)).map(f => f.FieldKey))
       return fields.map(f => f.FieldKey).filter(key => !seen.has(key))
     }
     const ofReaders = (...access: readonly string[]) =>

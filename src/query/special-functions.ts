@@ -4,16 +4,16 @@ import { fail, type SourceLocation } from '../errors/problem.js'
 import type { Entity } from '../model/model.js'
 import { isEntityTypeName, isTypeName } from '../model/type-names.js'
 import type { Ast, LiteralType } from './ast.js'
-import { CASTS, type ExprType, type ValueType } from './functions.js'
-import { checkPattern } from './pattern.js'
-import { type Expr, FALSE, isNull, nullLiteral, predicate, TRUE, textLiteral } from './plan.js'
 import {
   type CallArgument,
   coerceArgument,
   isCollectionType,
   isNullLiteral,
   naturalType,
-} from './resolve-overload.js'
+} from './bind/resolve-overload.js'
+import { CASTS, type ExprType, type ValueType } from './functions.js'
+import { checkPattern } from './pattern.js'
+import { type Expr, FALSE, isNull, nullLiteral, predicate, TRUE, textLiteral } from './plan.js'
 
 /**
  * A call of an operator with arguments that are not values: a type, a lookup value, a pattern. Other

@@ -10,7 +10,7 @@ import { isEventVisible } from '../domain/audiences.js'
 import { authorize } from '../domain/authorize.js'
 import type { RequestScope } from '../domain/request-scope.js'
 import { getEntity, getScalar } from '../model/model.js'
-import { bind } from '../query/bind.js'
+import { bind } from '../query/bind/bind.js'
 import {
   columnOf,
   type Expr,

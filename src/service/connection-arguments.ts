@@ -2,7 +2,7 @@ import type { CursorBounds } from '../data/read/cursor-window.js'
 import { CONTEXTS, EXPECTED_VALUE } from '../errors/phrases.js'
 import { fail } from '../errors/problem.js'
 import type { Query } from '../query/ast.js'
-import { maxPageSize } from '../query/bind.js'
+import { maxPageSize } from '../query/bind/bind.js'
 import type { PlanSeal } from '../query/cursor.js'
 import type { QueryLimits } from '../query/limits.js'
 

@@ -8,7 +8,7 @@ import { EXPECTED_VALUE } from '../errors/phrases.js'
 import { fail } from '../errors/problem.js'
 import { ENTITIES, type Entity } from '../model/model.js'
 import type { Ast, Query } from '../query/ast.js'
-import { bind } from '../query/bind.js'
+import { bind } from '../query/bind/bind.js'
 import type { ServiceDependencies } from './reading.js'
 
 /** Maximum number of records of one digest. PostgreSQL reads and hashes them in about half a second. */

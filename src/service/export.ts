@@ -7,7 +7,7 @@ import { createServiceScope, type RequestScope } from '../domain/request-scope.j
 import { fail, withCause } from '../errors/problem.js'
 import type { Entity } from '../model/model.js'
 import type { Query } from '../query/ast.js'
-import { bind } from '../query/bind.js'
+import { bind } from '../query/bind/bind.js'
 import type { QueryLimits } from '../query/limits.js'
 import { memoize } from '../query/memoize.js'
 import { afterCursor } from '../query/placeholder.js'

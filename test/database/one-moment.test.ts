@@ -7,7 +7,7 @@ import { readPage } from '../../src/data/read/read.js'
 import { DEFAULT_PARSE_LIMITS } from '../../src/language/parse-limits.js'
 import { getEntity } from '../../src/model/model.js'
 import { parseQuery, readQueryOptions } from '../../src/odata/url/query-options.js'
-import { bind } from '../../src/query/bind.js'
+import { bind } from '../../src/query/bind/bind.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 
 const LIMITS = { pageSize: 10, pageSizeMax: 10, expandPageMax: 10, topIsTotal: false, expandDepth: 8 }

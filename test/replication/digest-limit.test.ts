@@ -3,7 +3,7 @@ import { readDigest, toDigestStatement } from '../../src/data/read/digest.js'
 import type { Actor } from '../../src/domain/actor.js'
 import { authorize } from '../../src/domain/authorize.js'
 import { getEntity } from '../../src/model/model.js'
-import { bind } from '../../src/query/bind.js'
+import { bind } from '../../src/query/bind/bind.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 
 const LIMITS = { pageSize: 100, pageSizeMax: 1000, expandPageMax: 100, topIsTotal: false, expandDepth: 8 }

@@ -17,9 +17,9 @@ import { DEFAULT_PARSE_LIMITS } from '../../../src/language/parse-limits.js'
 import { parseFilter } from '../../../src/language/parser.js'
 import type { Entity } from '../../../src/model/model.js'
 import type { Ast } from '../../../src/query/ast.js'
-import { bindCondition } from '../../../src/query/bind-expression.js'
+import { bindCondition } from '../../../src/query/bind/expression.js'
+import { Scope } from '../../../src/query/bind/scope.js'
 import type { Expr } from '../../../src/query/plan.js'
-import { Scope } from '../../../src/query/scope.js'
 
 /** The schema as the service has it, without resolvers but those of the scalars. */
 export const SCHEMA: GraphQLSchema = makeExecutableSchema({

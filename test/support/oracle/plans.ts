@@ -3,7 +3,7 @@ import { authorize } from '../../../src/domain/authorize.js'
 import { DEFAULT_PARSE_LIMITS } from '../../../src/language/parse-limits.js'
 import { getEntity } from '../../../src/model/model.js'
 import { parseQuery, readQueryOptions } from '../../../src/odata/url/query-options.js'
-import { bind } from '../../../src/query/bind.js'
+import { bind } from '../../../src/query/bind/bind.js'
 import type { Plan } from '../../../src/query/plan.js'
 
 const LIMITS = { pageSize: 100, pageSizeMax: 1000, expandPageMax: 100, topIsTotal: false, expandDepth: 8 }

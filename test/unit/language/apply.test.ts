@@ -5,7 +5,7 @@ import { parseOption } from '../../../src/language/parser.js'
 import { getEntity } from '../../../src/model/model.js'
 import { parseQuery, readQueryOptions } from '../../../src/odata/url/query-options.js'
 import type { Query, TransformationAst } from '../../../src/query/ast.js'
-import { bind } from '../../../src/query/bind.js'
+import { bind } from '../../../src/query/bind/bind.js'
 import { createCursorSeal } from '../../../src/query/cursor.js'
 import { showQuery } from './format-syntax.js'
 

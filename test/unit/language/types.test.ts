@@ -3,7 +3,7 @@ import { type Problem, ProblemError } from '../../../src/errors/problem.js'
 import { DEFAULT_PARSE_LIMITS } from '../../../src/language/parse-limits.js'
 import { getEntity } from '../../../src/model/model.js'
 import { parseQuery, readQueryOptions } from '../../../src/odata/url/query-options.js'
-import { bind } from '../../../src/query/bind.js'
+import { bind } from '../../../src/query/bind/bind.js'
 import { CASTS, type ValueType } from '../../../src/query/functions.js'
 import type { Expr } from '../../../src/query/plan.js'
 

@@ -1,11 +1,11 @@
-import { FEATURES } from '../errors/features.js'
-import type { Phrase } from '../errors/phrase.js'
-import { HINTS } from '../errors/phrases.js'
-import { fail, type SourceLocation } from '../errors/problem.js'
-import type { Ast, LiteralType, Value } from './ast.js'
-import { toDurationSeconds } from './duration.js'
-import { type ExprType, FUNCTIONS, type FunctionName, type Signature, type ValueType } from './functions.js'
-import type { Expr } from './plan.js'
+import { FEATURES } from '../../errors/features.js'
+import type { Phrase } from '../../errors/phrase.js'
+import { HINTS } from '../../errors/phrases.js'
+import { fail, type SourceLocation } from '../../errors/problem.js'
+import type { Ast, LiteralType, Value } from '../ast.js'
+import { toDurationSeconds } from '../duration.js'
+import { type ExprType, FUNCTIONS, type FunctionName, type Signature, type ValueType } from '../functions.js'
+import type { Expr } from '../plan.js'
 
 /** An argument before overload resolution. A literal (`null`, `5`) has no type yet: the parameter decides. */
 export type CallArgument =

@@ -1,8 +1,17 @@
-import { FEATURES } from '../errors/features.js'
-import { EXPECTED_TYPE } from '../errors/phrases.js'
-import { fail, type SourceLocation } from '../errors/problem.js'
-import type { Entity } from '../model/model.js'
-import type { AggregateAst, GroupAst, TransformationAst } from './ast.js'
+import { FEATURES } from '../../errors/features.js'
+import { EXPECTED_TYPE } from '../../errors/phrases.js'
+import { fail, type SourceLocation } from '../../errors/problem.js'
+import type { Entity } from '../../model/model.js'
+import type { AggregateAst, GroupAst, TransformationAst } from '../ast.js'
+import { AGGREGATES, type ValueType } from '../functions.js'
+import {
+  type Aggregate,
+  allOf,
+  type Derived,
+  type Expr,
+  type GroupByTransform,
+  type WindowTransform,
+} from '../plan.js'
 import {
   bindCompute,
   bindOrder,
@@ -11,17 +20,8 @@ import {
   initialStage,
   type Stage,
   totalOrder,
-} from './bind-clauses.js'
-import { bindCondition, bindValue } from './bind-expression.js'
-import { AGGREGATES, type ValueType } from './functions.js'
-import {
-  type Aggregate,
-  allOf,
-  type Derived,
-  type Expr,
-  type GroupByTransform,
-  type WindowTransform,
-} from './plan.js'
+} from './clauses.js'
+import { bindCondition, bindValue } from './expression.js'
 import { Scope } from './scope.js'
 
 /**

@@ -1,10 +1,10 @@
-import { FEATURES } from '../errors/features.js'
-import { EXPECTED_TYPE, FOUND, HINTS, RESOURCES } from '../errors/phrases.js'
-import { fail, type SourceLocation } from '../errors/problem.js'
-import { suggestName } from '../errors/suggest.js'
-import { ENTITIES } from '../model/model.js'
-import { splitAtAntimeridian } from './antimeridian.js'
-import type { Ast } from './ast.js'
+import { FEATURES } from '../../errors/features.js'
+import { EXPECTED_TYPE, FOUND, HINTS, RESOURCES } from '../../errors/phrases.js'
+import { fail, type SourceLocation } from '../../errors/problem.js'
+import { suggestName } from '../../errors/suggest.js'
+import { ENTITIES } from '../../model/model.js'
+import { splitAtAntimeridian } from '../antimeridian.js'
+import type { Ast } from '../ast.js'
 import {
   type ExprType,
   FUNCTIONS,
@@ -12,12 +12,12 @@ import {
   isFunction,
   UNSUPPORTED_FUNCTIONS,
   type ValueType,
-} from './functions.js'
-import { anyOf, type Collection, columnOf, type Expr, nullLiteral, predicate } from './plan.js'
+} from '../functions.js'
+import { anyOf, type Collection, columnOf, type Expr, nullLiteral, predicate } from '../plan.js'
+import { checkTypeName, requireLiteralPattern, SPECIAL_FUNCTIONS } from '../special-functions.js'
+import { compareInMicroseconds } from '../sub-microsecond.js'
 import { type CallArgument, coerceArgument, naturalType, resolveOverload } from './resolve-overload.js'
 import { type PathTarget, resolvePath, Scope } from './scope.js'
-import { checkTypeName, requireLiteralPattern, SPECIAL_FUNCTIONS } from './special-functions.js'
-import { compareInMicroseconds } from './sub-microsecond.js'
 
 /** Binds an expression that must be Boolean. */
 export function bindCondition(ast: Ast, scope: Scope): Expr {

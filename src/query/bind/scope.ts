@@ -1,11 +1,11 @@
-import { FEATURES } from '../errors/features.js'
-import { EXPECTED_TYPE } from '../errors/phrases.js'
-import { fail, type SourceLocation } from '../errors/problem.js'
-import { suggestName } from '../errors/suggest.js'
-import { type Entity, getEntity, type Navigation, type Scalar } from '../model/model.js'
-import { hasTypeCastSegment } from '../model/type-names.js'
-import type { ValueType } from './functions.js'
-import { type Collection, type ColumnSource, type Expr, type RowName, rowSource } from './plan.js'
+import { FEATURES } from '../../errors/features.js'
+import { EXPECTED_TYPE } from '../../errors/phrases.js'
+import { fail, type SourceLocation } from '../../errors/problem.js'
+import { suggestName } from '../../errors/suggest.js'
+import { type Entity, getEntity, type Navigation, type Scalar } from '../../model/model.js'
+import { hasTypeCastSegment } from '../../model/type-names.js'
+import type { ValueType } from '../functions.js'
+import { type Collection, type ColumnSource, type Expr, type RowName, rowSource } from '../plan.js'
 
 /** The meaning of a name in a scope. */
 type Binding =

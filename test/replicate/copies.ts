@@ -3,16 +3,7 @@ import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { Client } from 'pg'
 import type { TestApp } from '../support/app.js'
-
-/** Sets of a market that the tests compare, with their keys. */
-export const COPIED_SETS: Readonly<Record<string, string>> = {
-  Property: 'ListingKey',
-  Media: 'MediaKey',
-  Rooms: 'RoomKey',
-  OpenHouse: 'OpenHouseKey',
-  Member: 'MemberKey',
-  Office: 'OfficeKey',
-}
+import { REPLICATED_SETS } from '../support/clients/replicated-sets.js'
 
 /** Reads a set as NDJSON lines. */
 export async function readSourceLines(app: TestApp, token: string, set: string): Promise<readonly string[]> {
@@ -96,7 +87,7 @@ export async function readFolder(folder: string, set: string): Promise<ReadonlyM
   for (const line of bytes.toString('utf8').split('\n').filter(Boolean)) {
     const record = JSON.parse(line) as Readonly<Record<string, unknown>> // a record or a removal
     if ('@removed' in record) records.delete(String(record['@removed']))
-    else records.set(String(record[COPIED_SETS[set] ?? '']), line)
+    else records.set(String(record[REPLICATED_SETS[set] ?? '']), line)
   }
   return records
 }
@@ -120,7 +111,7 @@ export async function compareCopy(
     : [to.endsWith('.duckdb') ? compareDuckDB(to) : compareFolder(to), async () => undefined]
   const differences: Record<string, readonly number[]> = {}
   try {
-    for (const set of Object.keys(COPIED_SETS)) {
+    for (const set of Object.keys(REPLICATED_SETS)) {
       const lines = await readSourceLines(app, token, set)
       const counts = await compare(set, lines)
       if (counts.some(count => count !== 0)) differences[set] = counts

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DeltaReplica } from '../support/clients/delta-replica.js'
-import { LogReader, REPLICATED_SETS } from '../support/clients/log-reader.js'
+import { LogReader } from '../support/clients/log-reader.js'
+import { REPLICATED_SETS } from '../support/clients/replicated-sets.js'
 import { DATABASE_KINDS } from '../support/database.js'
 import { startTestService } from '../support/test-service.js'
 

@@ -1,33 +1,24 @@
 import type { Client } from 'pg'
 import type { Grant } from '../../src/http/auth/token.js'
+import { REPLICATED_SETS } from '../support/clients/replicated-sets.js'
 import type { Storm, StormRow } from './storm.js'
 import type { StormClient } from './storm-client.js'
-
-/** The sets of a market, with their keys. */
-export const MARKET_SETS: Readonly<Record<string, string>> = {
-  Property: 'ListingKey',
-  Media: 'MediaKey',
-  Rooms: 'RoomKey',
-  OpenHouse: 'OpenHouseKey',
-  Member: 'MemberKey',
-  Office: 'OfficeKey',
-}
 
 /** Records by set and key. */
 export type Market = ReadonlyMap<string, Map<string, StormRow>>
 
 export const createMarket = (): Market =>
-  new Map(Object.keys(MARKET_SETS).map(set => [set, new Map<string, StormRow>()]))
+  new Map(Object.keys(REPLICATED_SETS).map(set => [set, new Map<string, StormRow>()]))
 
 export function putRows(market: Market, set: string, rows: readonly StormRow[]): void {
   const copy = market.get(set)
-  for (const row of rows) copy?.set(String(row[MARKET_SETS[set] ?? '']), row)
+  for (const row of rows) copy?.set(String(row[REPLICATED_SETS[set] ?? '']), row)
 }
 
 /** Reads everything that a token can see. */
 export async function readMarket(client: StormClient): Promise<Market> {
   const market = createMarket()
-  for (const set of Object.keys(MARKET_SETS))
+  for (const set of Object.keys(REPLICATED_SETS))
     putRows(market, set, await client.rows(`/odata/${set}?$top=1000`))
   return market
 }
@@ -96,7 +87,7 @@ export async function compareWithTables(
     const rule = LISTING_RULES[reader] ?? ''
     const values = rule.includes('$1') ? [agent.memberKey] : []
     const { rows } = await client.query<{ key: string }>(
-      `select "${MARKET_SETS[set]}" as key from "${set}" where "${parentKey}" in (select "ListingKey" from "Property" where ${rule})`,
+      `select "${REPLICATED_SETS[set]}" as key from "${set}" where "${parentKey}" in (select "ListingKey" from "Property" where ${rule})`,
       values,
     )
     const keys = new Set(rows.map(({ key }) => key))

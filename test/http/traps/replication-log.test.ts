@@ -5,9 +5,9 @@ import {
   LogReplica,
   PositionReplica,
   READERS,
-  REPLICATED_SETS,
   readMarket,
 } from '../../support/clients/log-reader.js'
+import { REPLICATED_SETS } from '../../support/clients/replicated-sets.js'
 import { DATABASE_KINDS } from '../../support/database.js'
 import { startTestService, type TestService } from '../../support/test-service.js'
 

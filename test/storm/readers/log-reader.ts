@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { createMarket, MARKET_SETS, type Market, putRows } from '../market.js'
+import { REPLICATED_SETS } from '../../support/clients/replicated-sets.js'
+import { createMarket, type Market, putRows } from '../market.js'
 import type { StormRow } from '../storm.js'
 import type { StormClient } from '../storm-client.js'
 import { POLL_MS, type StormReader } from './reader.js'
@@ -18,7 +19,7 @@ export async function fetchKeys(
     const some = keys.slice(i, i + KEYS)
     const list = some.map(key => `'${key.replaceAll("'", "''")}'`).join(',')
     const rows = await client.rows(
-      `/odata/${set}?$filter=${MARKET_SETS[set]} in (${encodeURIComponent(list)})`,
+      `/odata/${set}?$filter=${REPLICATED_SETS[set]} in (${encodeURIComponent(list)})`,
     )
     for (const key of some) copy.get(set)?.delete(key)
     putRows(copy, set, rows)
@@ -42,7 +43,7 @@ export class LogStormReader implements StormReader {
 
   async run(isOver: () => boolean): Promise<void> {
     this.#position = await this.client.readLastSequence()
-    for (const set of Object.keys(MARKET_SETS))
+    for (const set of Object.keys(REPLICATED_SETS))
       putRows(
         this.#copy,
         set,
@@ -68,7 +69,7 @@ export class LogStormReader implements StormReader {
   async #poll(): Promise<void> {
     const target = `/odata/EntityEvent?$filter=EntityEventSequence gt ${this.#position}&$orderby=EntityEventSequence&$top=500`
     for await (const events of this.client.pages(target)) {
-      for (const set of Object.keys(MARKET_SETS)) {
+      for (const set of Object.keys(REPLICATED_SETS)) {
         const own = events.filter(event => event['ResourceName'] === set)
         await fetchKeys(this.client, this.#copy, set, [
           ...new Set(own.map(e => String(e['ResourceRecordKey']))),

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { createMarket, MARKET_SETS, type Market, putRows } from '../market.js'
+import { REPLICATED_SETS } from '../../support/clients/replicated-sets.js'
+import { createMarket, type Market, putRows } from '../market.js'
 import type { StormRow } from '../storm.js'
 import type { StormClient } from '../storm-client.js'
 import { fetchKeys } from './log-reader.js'
@@ -23,7 +24,8 @@ export class PollingStormReader implements StormReader {
   ) {}
 
   async run(isOver: () => boolean): Promise<void> {
-    for (; !isOver(); await wait(POLL_MS)) for (const set of Object.keys(MARKET_SETS)) await this.#poll(set)
+    for (; !isOver(); await wait(POLL_MS))
+      for (const set of Object.keys(REPLICATED_SETS)) await this.#poll(set)
   }
 
   async #poll(set: string): Promise<void> {
@@ -40,7 +42,7 @@ export class PollingStormReader implements StormReader {
   }
 
   #targetOf(set: string): string {
-    const key = MARKET_SETS[set] ?? ''
+    const key = REPLICATED_SETS[set] ?? ''
     const last = this.#last.get(set)
     if (this.order === 'LastEventSequence')
       return `/odata/${set}?$filter=LastEventSequence gt ${last?.['LastEventSequence'] ?? 0}&$orderby=LastEventSequence&$top=${PAGE}`
@@ -61,7 +63,7 @@ export class PollingStormReader implements StormReader {
 
   /** By position a sweep compares keys, by time also the versions. */
   async #sweep(set: string, copied: Map<string, StormRow>): Promise<void> {
-    const key = MARKET_SETS[set] ?? ''
+    const key = REPLICATED_SETS[set] ?? ''
     const seen = new Map(
       (await this.client.rows(`/odata/${set}?$select=${key}`)).map(row => [String(row[key]), row]),
     )

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { replicateOnce, startReplicate } from '../../replicate/client-process.js'
 import { readFolder } from '../../replicate/copies.js'
-import { createMarket, MARKET_SETS, type Market, putRows } from '../market.js'
+import { REPLICATED_SETS } from '../../support/clients/replicated-sets.js'
+import { createMarket, type Market, putRows } from '../market.js'
 import type { ServiceGroup } from '../services.js'
 import type { StormRow } from '../storm.js'
 import type { StormReader } from './reader.js'
@@ -55,7 +56,7 @@ export class ReplicateStormReader implements StormReader {
     // On a slow machine no run before was up to date.
     this.changes += Number(output.includes('Up to date'))
     const market = createMarket()
-    for (const set of Object.keys(MARKET_SETS)) {
+    for (const set of Object.keys(REPLICATED_SETS)) {
       const lines = [...(await readFolder(this.#to, set)).values()]
       putRows(
         market,

@@ -2,16 +2,7 @@ import type { Grant } from '../../../src/http/auth/token.js'
 import type { TestApp, TestResponse } from '../app.js'
 import { type Row, rowsOf } from '../assertions.js'
 import { iteratePages } from './replica.js'
-
-/** The sets of a market, with their keys. */
-export const REPLICATED_SETS: Readonly<Record<string, string>> = {
-  Property: 'ListingKey',
-  Media: 'MediaKey',
-  Rooms: 'RoomKey',
-  OpenHouse: 'OpenHouseKey',
-  Member: 'MemberKey',
-  Office: 'OfficeKey',
-}
+import { REPLICATED_SETS } from './replicated-sets.js'
 
 /** Tokens of the readers that tests compare. Agents may write their own listings. */
 export const READERS: Readonly<Record<string, Partial<Grant>>> = {

@@ -13,7 +13,8 @@ describe.each(DATABASE_KINDS)('statements of the %s database', kind => {
   })
   afterAll(() => database?.close())
 
-  const run = (text: string, ...values: readonly unknown[]) => database.reader.query({ text, values })
+  /** Runs a statement on the writer, which rejects with PostgreSQL's own errors. The reader maps them. */
+  const run = (text: string, ...values: readonly unknown[]) => database.writer.query({ text, values })
 
   test('values and rows are the same each time', async () => {
     const text = `select $1::text as "text", $2::int + 1 as "whole", $3::text[] as "list", $4::boolean as "truth", $5::numeric::text as "exact", $6::text as "nothing"`

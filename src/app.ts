@@ -18,7 +18,7 @@ import { baseUrl } from './http/base-url.js'
 import { compressResponses } from './http/compress.js'
 import { allowOrigins } from './http/cors.js'
 import { renderFailure } from './http/errors.js'
-import { createMessageClasses, type MessageClasses } from './http/express-prototypes.js'
+import { createRequestResponseClasses, type RequestResponseClasses } from './http/express-prototypes.js'
 import { type FrontPageLink, serveFrontPage } from './http/front-page.js'
 import { serveHealth } from './http/health.js'
 import { logRequests, logUpgrade, requestId, setFailureReason } from './http/log.js'
@@ -136,7 +136,7 @@ async function prepareDatabase(
 /** An application and its server options. */
 export interface Application {
   readonly requestListener: RequestListener
-  readonly messages: MessageClasses
+  readonly messages: RequestResponseClasses
   readonly longLived: LongLivedConnections
   /** Writes what is not in the database yet, after the last request. */
   finish(): Promise<void>
@@ -190,7 +190,7 @@ export function createApp({
   app.use(createErrorHandler(reportError))
   return {
     requestListener: app,
-    messages: createMessageClasses(app),
+    messages: createRequestResponseClasses(app),
     longLived: {
       close: () => [longLived, directory].forEach(part => void part.close()),
       upgrade: createUpgradeHandler(logger, longLived),

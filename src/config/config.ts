@@ -1,11 +1,11 @@
 import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import { readOrCreateSecret } from './secret.js'
-import { type ConfigFacts, SETTINGS, type Setting, type Settings } from './settings.js'
+import { type ConfigFlags, SETTINGS, type Setting, type Settings } from './settings.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** The settings of one process, frozen. Keys are KeyObjects, which a log does not print. */
-export interface Config extends Omit<Settings, 'jwtSecret' | 'tokenKey'>, ConfigFacts {
+export interface Config extends Omit<Settings, 'jwtSecret' | 'tokenKey'>, ConfigFlags {
   /** Key of HS256 tokens. Undefined if only JWKS_URL is set. */
   readonly jwtSecret: KeyObject | undefined
   /** 32 bytes, used for page tokens only. */
@@ -46,9 +46,9 @@ export function readConfig(env: Environment): Config {
  */
 export function readSettings(
   env: Environment,
-  findFurtherConflicts: (settings: Settings & ConfigFacts) => readonly string[] = () => [],
-): Settings & ConfigFacts {
-  const facts = {
+  findFurtherConflicts: (settings: Settings & ConfigFlags) => readonly string[] = () => [],
+): Settings & ConfigFlags {
+  const flags = {
     production: env.NODE_ENV?.trim().toLowerCase() === 'production',
     embedded: isUnset(env[SETTINGS.databaseUrl.name]),
     https: /^\s*https:/i.test(env[SETTINGS.publicUrl.name] ?? ''),
@@ -58,7 +58,7 @@ export function readSettings(
     const text = env[setting.name]
     const value =
       text === undefined || isUnset(text)
-        ? setting.fallback(facts)
+        ? setting.fallback(flags)
         : setting.read(setting.secret ? text : text.trim())
     if (value === undefined && !isUnset(text)) faults.push(describeInvalid(setting, text))
     // An invalid value is undefined here. Its fault throws below.
@@ -68,7 +68,7 @@ export function readSettings(
   const values = Object.fromEntries(
     Object.entries<Setting<unknown>>(SETTINGS).map(([key, setting]) => [key, read(setting)]),
   ) as Settings
-  const settings = { ...values, ...facts }
+  const settings = { ...values, ...flags }
   const known = faults.length === 0 ? [...findConflicts(settings), ...findFurtherConflicts(settings)] : faults
   if (known.length > 0) throw new ConfigError(known)
   return settings
@@ -91,7 +91,7 @@ function findConflicts({
   production,
   https,
   basicAuth,
-}: Settings & ConfigFacts): readonly string[] {
+}: Settings & ConfigFlags): readonly string[] {
   return violatedRules(
     [
       workers === 1 || !embedded,
@@ -114,7 +114,7 @@ function findMissingKeys({
   jwtSecret,
   jwksUrl,
   tokenKey,
-}: Settings & ConfigFacts): readonly string[] {
+}: Settings & ConfigFlags): readonly string[] {
   return violatedRules(
     [
       embedded || jwtSecret !== undefined || jwksUrl !== undefined,

@@ -1,5 +1,5 @@
 /** Facts that the defaults of some settings depend on. */
-export interface ConfigFacts {
+export interface ConfigFlags {
   /** NODE_ENV is `production`. */
   readonly production: boolean
   /** DATABASE_URL is unset: the database is in DATA_DIR. */
@@ -18,7 +18,7 @@ interface SettingReader<T> {
 export interface Setting<T> extends SettingReader<T> {
   /** Name of the environment variable. */
   readonly name: string
-  readonly fallback: (facts: ConfigFacts) => T
+  readonly fallback: (flags: ConfigFlags) => T
   /** The default as the settings table shows it. */
   readonly defaultText: string
   readonly about: string
@@ -96,11 +96,11 @@ const origins: SettingReader<readonly string[]> = {
   read: readOrigins,
 }
 
-type Fallback<T> = T | { readonly description: string; readonly of: (facts: ConfigFacts) => T }
+type Fallback<T> = T | { readonly description: string; readonly of: (flags: ConfigFlags) => T }
 
 const isConditional = <T>(
   fallback: Fallback<T>,
-): fallback is { readonly description: string; readonly of: (facts: ConfigFacts) => T } =>
+): fallback is { readonly description: string; readonly of: (flags: ConfigFlags) => T } =>
   typeof fallback === 'object' && fallback !== null && 'of' in fallback && 'description' in fallback
 
 function setting<T>(
@@ -131,15 +131,15 @@ const secret = <T>(name: string, reader: SettingReader<T>, about: string): Setti
 
 const ON_OUTSIDE_PRODUCTION = {
   description: 'on unless NODE_ENV=production',
-  of: (facts: ConfigFacts) => !facts.production,
+  of: (flags: ConfigFlags) => !flags.production,
 }
 const ON_IF_EMBEDDED = {
   description: 'on with the embedded database, off with DATABASE_URL',
-  of: (facts: ConfigFacts) => facts.embedded,
+  of: (flags: ConfigFlags) => flags.embedded,
 }
 const ON_IF_SECURE = {
   description: 'on, in production only with an https PUBLIC_URL',
-  of: (facts: ConfigFacts) => facts.https || !facts.production,
+  of: (flags: ConfigFlags) => flags.https || !flags.production,
 }
 const MINUTE_MS = 60_000
 

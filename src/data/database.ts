@@ -127,7 +127,7 @@ async function connectToServer(
 }
 
 /** The parts of an open database that depend on its kind. */
-interface DatabaseParts extends Pick<Database, 'kind' | 'clientConfig' | 'isBusy'> {
+interface DatabaseResources extends Pick<Database, 'kind' | 'clientConfig' | 'isBusy'> {
   readonly pools: Pools
   readonly settings: DatabaseSettings
   readonly lockMonitor: LockMonitor | undefined
@@ -135,7 +135,7 @@ interface DatabaseParts extends Pick<Database, 'kind' | 'clientConfig' | 'isBusy
   readonly closeEmbedded: () => Promise<void>
 }
 
-async function connectWithPools(parts: DatabaseParts): Promise<Database> {
+async function connectWithPools(parts: DatabaseResources): Promise<Database> {
   const { kind, clientConfig, pools, settings, isBusy } = parts
   const statementNameOf = createStatementNamer(kind)
   const fairPools = toFairPools(parts, statementNameOf)
@@ -179,7 +179,7 @@ async function connectWithPools(parts: DatabaseParts): Promise<Database> {
 }
 
 function toFairPools(
-  { clientConfig, pools, settings, lockMonitor }: DatabaseParts,
+  { clientConfig, pools, settings, lockMonitor }: DatabaseResources,
   statementNameOf: (text: string) => string,
 ): FairPools {
   const toFairPool = (pool: Pool) =>

@@ -1,4 +1,4 @@
-import type { Abortable, RequestScope } from '../domain/request-scope.js'
+import type { AbortListener, RequestScope } from '../domain/request-scope.js'
 
 /** The result of waiting for a permit. */
 export type AcquireOutcome = 'acquired' | 'timeout' | 'aborted'
@@ -14,7 +14,7 @@ interface ClientState {
 /**
  * A waiting request. It is an object without closures, because closures cost more than the rest of a wait.
  */
-class Waiter implements Abortable {
+class Waiter implements AbortListener {
   #timer: NodeJS.Timeout | undefined
   #resolve: ((outcome: AcquireOutcome) => void) | undefined
 

@@ -4,7 +4,7 @@ import {
   allOf,
   type Collection,
   type ColumnSource,
-  type Derived,
+  type DerivedTable,
   type Expansion,
   type Expr,
   FALSE,
@@ -65,7 +65,7 @@ class PlanAuthorizer {
    * Filters out records with an unreadable field that a transformation uses, as a filter does: a group or a
    * sum would disclose the value.
    */
-  private authorizeDerived(derived: Derived): Derived {
+  private authorizeDerived(derived: DerivedTable): DerivedTable {
     const { entity, from, row, filter } = derived
     const visible = from ? TRUE : this.isVisible(entity, rowSource(row))
     const readConditions = [...(filter ? [filter] : []), ...transformExpressions(derived.transform)].flatMap(
@@ -203,7 +203,7 @@ const JOIN_FIELDS: ReadonlyMap<Navigation, Scalar> = new Map(
   [...ENTITIES.values()].flatMap(e => e.navigations.map(n => [n, getScalar(e, n.local)] as const)),
 )
 
-function transformExpressions(transform: Derived['transform']): readonly Expr[] {
+function transformExpressions(transform: DerivedTable['transform']): readonly Expr[] {
   if (transform.kind === 'window') return transform.orderBy.map(o => o.expr)
   return [...transform.groups, ...transform.aggregates.flatMap(a => (a.of ? [a.of.expr] : []))]
 }

@@ -6,11 +6,11 @@ import { type Expr, isFalse, isTrue } from '../query/plan.js'
 import type { Actor } from './actor.js'
 import { pointConflict, readPosition } from './geo-point.js'
 import type { JsonObject, JsonValue } from './json.js'
-import { DRAFT, isStatus, type ListingStatus } from './lifecycle.js'
+import { INITIAL_STATUS, isStatus, type ListingStatus } from './lifecycle.js'
 import {
-  badValue,
   describeJson,
   type FieldValue,
+  invalidValue,
   type ReadResult,
   readFieldValue,
   type Values,
@@ -141,12 +141,12 @@ class BodyReader {
   /** Reads StandardStatus. The status of a new record is fixed. */
   #readStatus(json: JsonValue): void {
     const creating = this.mode === 'create'
-    if (creating && (json === null || json === DRAFT)) return
+    if (creating && (json === null || json === INITIAL_STATUS)) return
     const text = typeof json === 'string' ? json : describeJson(json)
     if (typeof json !== 'string' || !isStatus(text))
       this.#addFault(STATUS.name, { kind: 'NotInLookup', field: STATUS.name, value: text })
     else if (creating)
-      this.#addFault(STATUS.name, { kind: 'TransitionNotAllowed', to: text, allowed: [DRAFT] })
+      this.#addFault(STATUS.name, { kind: 'TransitionNotAllowed', to: text, allowed: [INITIAL_STATUS] })
     else this.#status = text
   }
 
@@ -186,7 +186,7 @@ class BodyReader {
     if (memberKey !== undefined && member !== memberKey && !scopes.has('listings:write:any'))
       this.#addFault(
         name,
-        badValue(CHANGED_BY, EXPECTED_FIELD_VALUE.memberOfToken, describeJson(String(member))).problem,
+        invalidValue(CHANGED_BY, EXPECTED_FIELD_VALUE.memberOfToken, describeJson(String(member))).problem,
       )
   }
 

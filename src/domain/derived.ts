@@ -11,7 +11,7 @@ import {
   textLiteral,
 } from '../query/plan.js'
 import { type EvaluationContext, evaluate, isMet } from './evaluate.js'
-import { DRAFT, type ListingStatus, statusFields } from './lifecycle.js'
+import { INITIAL_STATUS, type ListingStatus, statusFields } from './lifecycle.js'
 import type { Values } from './values.js'
 import { NOW, storedValue, TODAY, type WriteShape, writtenValue } from './write-shape.js'
 
@@ -42,7 +42,7 @@ export function draftFields(key: string, system: string, now: Date): Values {
     StatusChangeTimestamp: now.toISOString(),
     ContractStatusChangeDate: now.toISOString().slice(0, 10),
     PhotosCount: 0,
-    ...statusFields(DRAFT),
+    ...statusFields(INITIAL_STATUS),
   }
 }
 
@@ -98,9 +98,9 @@ function priceAssignments(shape: WriteShape): readonly Assignment[] {
 }
 
 function isPublishedAfter(shape: WriteShape): Expr {
-  if (shape.status !== undefined) return shape.status === DRAFT ? FALSE : TRUE
+  if (shape.status !== undefined) return shape.status === INITIAL_STATUS ? FALSE : TRUE
   const status = storedValue(shape, 'StandardStatus')
-  return allOf(isPresent(status), predicate('ne', status, textLiteral(DRAFT)))
+  return allOf(isPresent(status), predicate('ne', status, textLiteral(INITIAL_STATUS)))
 }
 
 function statusAssignments(shape: WriteShape, status: ListingStatus): readonly Assignment[] {
@@ -136,7 +136,7 @@ function majorChangeTypes(shape: WriteShape, status: ListingStatus, isChanged: E
   const from = storedValue(shape, 'StandardStatus')
   const isNew = anyOf(
     isNull(from),
-    ...[DRAFT, 'Coming Soon'].map(other => predicate('eq', from, textLiteral(other))),
+    ...[INITIAL_STATUS, 'Coming Soon'].map(other => predicate('eq', from, textLiteral(other))),
   )
   return [type('Back On Market', isChanged), type('New Listing', allOf(isChanged, isNew))]
 }

@@ -5,7 +5,7 @@ import { getEntity, getScalar, type Scalar } from '../model/model.js'
 import { type Decimal, renderDecimal } from './decimal.js'
 import { isObject, type JsonValue } from './json.js'
 import {
-  badValue,
+  invalidValue,
   isWgs84,
   outOfRange,
   type ReadResult,
@@ -69,7 +69,7 @@ export function pointConflict(
   )
   return (
     other &&
-    badValue(
+    invalidValue(
       field,
       EXPECTED_FIELD_VALUE.samePointAs(other.name),
       json === null ? FOUND.null : FOUND.otherPoint,

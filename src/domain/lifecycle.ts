@@ -27,11 +27,11 @@ export const STATUSES: ReadonlySet<string> = new Set(Object.keys(DERIVED_STATUSE
 export const isStatus = (text: string): text is ListingStatus => STATUSES.has(text)
 
 /** The status of a new listing. */
-export const DRAFT: ListingStatus = 'Incomplete'
+export const INITIAL_STATUS: ListingStatus = 'Incomplete'
 
 /** Returns the status of a stored record. A record that was imported without one counts as a draft. */
 export const statusOf = ({ StandardStatus }: { readonly StandardStatus: string | null }): string =>
-  StandardStatus ?? DRAFT
+  StandardStatus ?? INITIAL_STATUS
 
 export const statusFields = (status: ListingStatus): StatusFields => ({
   StandardStatus: status,
@@ -95,7 +95,9 @@ export function renderLifecycle(): string {
     .map(s => `${mermaidId(s)} --> [*]`)
   return [
     'stateDiagram-v2',
-    ...[...names, `[*] --> ${mermaidId(DRAFT)}: createDraft`, ...arrows, ...ends].map(line => `  ${line}`),
+    ...[...names, `[*] --> ${mermaidId(INITIAL_STATUS)}: createDraft`, ...arrows, ...ends].map(
+      line => `  ${line}`,
+    ),
     '',
   ].join('\n')
 }

@@ -24,7 +24,11 @@ export function readFieldValue(field: Scalar, json: JsonValue): ReadResult {
   const read = READERS[field.type]
   if (!field.collection) return read(field, json)
   if (!isList(json))
-    return badValue(field, EXPECTED_FIELD_VALUE.arrayOf(EXPECTED_FIELD_VALUE[field.type]), describeJson(json))
+    return invalidValue(
+      field,
+      EXPECTED_FIELD_VALUE.arrayOf(EXPECTED_FIELD_VALUE[field.type]),
+      describeJson(json),
+    )
   const items: string[] = []
   for (const item of json) {
     const outcome = read(field, item)
@@ -105,7 +109,8 @@ export function violatedRange({ name }: Scalar, number: Decimal): Phrase | undef
 
 function readString(field: Scalar, json: JsonValue): ReadResult {
   if (typeof json !== 'string') return wrongType(field, json)
-  if (!isStorable(json)) return badValue(field, EXPECTED_FIELD_VALUE.storableString, FOUND.unstorableString)
+  if (!isStorable(json))
+    return invalidValue(field, EXPECTED_FIELD_VALUE.storableString, FOUND.unstorableString)
   const { maxLength } = field
   if (maxLength !== undefined && json.length > maxLength && [...json].length > maxLength)
     return outOfRange(field, LIMITS.length(maxLength))
@@ -119,9 +124,9 @@ function readTimestamp(field: Scalar, json: JsonValue): ReadResult {
 }
 
 export const wrongType = (field: Scalar, json: JsonValue) =>
-  badValue(field, EXPECTED_FIELD_VALUE[field.type], describeJson(json))
+  invalidValue(field, EXPECTED_FIELD_VALUE[field.type], describeJson(json))
 
-export const badValue = (
+export const invalidValue = (
   { name }: Scalar,
   expected: Phrase,
   found: string,

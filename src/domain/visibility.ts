@@ -23,7 +23,7 @@ import {
 } from '../query/plan.js'
 import type { Actor } from './actor.js'
 import { isEventVisible } from './audiences.js'
-import { DRAFT } from './lifecycle.js'
+import { INITIAL_STATUS } from './lifecycle.js'
 
 /** Market-wide rules on disclosure to all readers. */
 export interface DisclosurePolicy {
@@ -72,7 +72,11 @@ const fieldsAt =
     listingColumn(of, name, source)
 
 function isVisibleListing(of: Entity, source: ColumnSource, actor: Actor): Expr {
-  const isPublished = predicate('ne', listingColumn(of, 'StandardStatus', source), textLiteral(DRAFT))
+  const isPublished = predicate(
+    'ne',
+    listingColumn(of, 'StandardStatus', source),
+    textLiteral(INITIAL_STATUS),
+  )
   const isDisplayed =
     actor.audience === 'public'
       ? isNotFalse(listingColumn(of, 'InternetEntireListingDisplayYN', source))

@@ -33,13 +33,13 @@ export const isAlwaysRefused = ({ shape, condition }: WritePlan): boolean =>
   shape.faultyFields.size > 0 || isFalse(condition)
 
 /** The data that a write is judged by. */
-export interface WriteFacts extends ReferencedRecords {
+export interface RuleInputs extends ReferencedRecords {
   /** Undefined for a record that does not exist. */
   readonly stored: StoredListing | undefined
 }
 
-/** The facts of a write that creates a record and refers to none. */
-export const NO_FACTS: WriteFacts = { stored: undefined, members: new Map(), offices: new Set() }
+/** The inputs of a write that creates a record and refers to none. */
+export const EMPTY_RULE_INPUTS: RuleInputs = { stored: undefined, members: new Map(), offices: new Set() }
 
 /**
  * Returns the reasons to refuse a write, none if the rules allow it: not found, then permissions, then
@@ -50,12 +50,12 @@ export function refusalsOf(
   { changes, body }: Pick<WriteRequest, 'changes'> & { readonly body: JsonObject },
   key: string,
   parameters: readonly unknown[],
-  facts: WriteFacts,
+  inputs: RuleInputs,
 ): readonly Problem[] {
-  const refused = { key, stored: facts.stored ?? NO_LISTING, written: changes.values }
-  if (!facts.stored && plan.shape.mode !== 'create')
+  const refused = { key, stored: inputs.stored ?? NO_LISTING, written: changes.values }
+  if (!inputs.stored && plan.shape.mode !== 'create')
     return plan.rules.filter(r => r.stage === 'visibility').map(r => r.toProblem(refused))
-  const context = toEvaluationContext(facts, parameters)
+  const context = toEvaluationContext(inputs, parameters)
   const broken = plan.rules.filter(({ condition }) => !isMet(condition, context))
   for (const stage of RULE_STAGES) {
     const first = broken.find(rule => rule.stage === stage)
@@ -67,7 +67,7 @@ export function refusalsOf(
 
 /** Returns the context in which the rules and assignments of a write are evaluated. */
 export const toEvaluationContext = (
-  { stored, members, offices }: WriteFacts,
+  { stored, members, offices }: RuleInputs,
   parameters: readonly unknown[],
 ): EvaluationContext => ({
   record: { ...(stored ?? NO_LISTING) },

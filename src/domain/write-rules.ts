@@ -12,7 +12,7 @@ import {
   TRUE,
   textLiteral,
 } from '../query/plan.js'
-import { DRAFT, statusesAfter, statusOf, TRANSITIONS } from './lifecycle.js'
+import { INITIAL_STATUS, statusesAfter, statusOf, TRANSITIONS } from './lifecycle.js'
 import type { Listing } from './listing.js'
 import { REFERENCE_FIELDS } from './references.js'
 import type { Values } from './values.js'
@@ -231,5 +231,5 @@ const isStatusIn = (status: Expr, statuses: readonly string[]): Expr =>
       items: statuses.map(textLiteral),
       type: 'Collection(String)',
     }),
-    statuses.includes(DRAFT) ? isEqual(status, nullLiteral('String')) : FALSE,
+    statuses.includes(INITIAL_STATUS) ? isEqual(status, nullLiteral('String')) : FALSE,
   )

@@ -170,7 +170,7 @@ export const LIMITS = definePhrases({
 })
 
 /** OptionNotAllowed: the resource or clause, after "cannot be used for". */
-export const CONTEXTS = definePhrases({
+export const OPTION_CONTEXTS = definePhrases({
   service: 'the service document',
   metadata: '$metadata',
   openapi: 'openapi.json',
@@ -195,7 +195,7 @@ export const CONTEXTS = definePhrases({
 })
 
 /** QueryTooComplex: the parts that are counted, after "too many". */
-export const COUNTED = definePhrases({
+export const COMPLEXITY_UNITS = definePhrases({
   nestedParts: 'nested parts',
   parts: 'parts',
   listItems: 'items in a list',

@@ -8,13 +8,13 @@ const PAUSE_AT = { requests: 8, bytes: 65_536 } as const
  * connection wait too. A connection that exceeds this is closed.
  */
 const MAX_WAITING_REQUESTS = 100
-/** Maximum number of waiting bytes on all connections. A connection that exceeds this is closed. */
+/** Maximum number of bytes of queued requests on all connections. A connection that exceeds this is closed. */
 const MAX_WAITING_BYTES = 33_554_432
 /** Estimated memory of a waiting request in addition to its bytes. */
 const REQUEST_OVERHEAD_BYTES = 4096
 
-/** The number of waiting bytes on all connections of a server. */
-export interface WaitingBytes {
+/** The number of bytes of queued requests on all connections of a server. */
+export interface QueuedBytes {
   total: number
 }
 
@@ -36,7 +36,7 @@ interface WithPipeline {
  */
 export class RequestPipeline {
   readonly #socket: Duplex
-  readonly #waitingBytes: WaitingBytes
+  readonly #queuedBytes: QueuedBytes
   #current: ServerResponse | undefined
   #waiting: WaitingRequest[] = []
   #bytes = 0
@@ -46,16 +46,16 @@ export class RequestPipeline {
   /** True if no further requests are accepted. */
   #isComplete = false
 
-  private constructor(socket: Duplex, waitingBytes: WaitingBytes) {
+  private constructor(socket: Duplex, queuedBytes: QueuedBytes) {
     this.#socket = socket
-    this.#waitingBytes = waitingBytes
+    this.#queuedBytes = queuedBytes
     socket.on('resume', () => this.#keepPaused())
     socket.once('close', () => this.#clear())
   }
 
   /** Returns the pipeline of a connection, and creates it at the first use. */
-  static of(socket: Duplex & WithPipeline, waitingBytes: WaitingBytes): RequestPipeline {
-    socket[PIPELINE] ??= new RequestPipeline(socket, waitingBytes)
+  static of(socket: Duplex & WithPipeline, queuedBytes: QueuedBytes): RequestPipeline {
+    socket[PIPELINE] ??= new RequestPipeline(socket, queuedBytes)
     return socket[PIPELINE]
   }
 
@@ -153,7 +153,7 @@ export class RequestPipeline {
     if (
       this.#isEndless ||
       this.#waiting.length > MAX_WAITING_REQUESTS ||
-      this.#waitingBytes.total > MAX_WAITING_BYTES
+      this.#queuedBytes.total > MAX_WAITING_BYTES
     )
       this.#socket.destroy()
     else if (this.#mustPause()) this.#pause()
@@ -187,7 +187,7 @@ export class RequestPipeline {
 
   #addBytes(bytes: number): void {
     this.#bytes += bytes
-    this.#waitingBytes.total += bytes
+    this.#queuedBytes.total += bytes
   }
 
   #clear(): void {

@@ -15,8 +15,8 @@ import type { Problem } from '../errors/problem.js'
 import { REASONS } from '../errors/reasons.js'
 import { rawHeaderValues } from './auth/header-values.js'
 import { renderFailure } from './errors.js'
-import type { MessageClasses } from './express-prototypes.js'
-import { RequestPipeline, requestSize, type WaitingBytes } from './pipeline.js'
+import type { RequestResponseClasses } from './express-prototypes.js'
+import { type QueuedBytes, RequestPipeline, requestSize } from './pipeline.js'
 
 /** Timeouts of the HTTP server, in ms. */
 const TIMEOUTS = {
@@ -52,7 +52,7 @@ export interface LongLivedConnections {
 /** Optional parts of a server. */
 export interface ServerExtras {
   readonly longLived?: LongLivedConnections
-  readonly messages?: MessageClasses
+  readonly messages?: RequestResponseClasses
 }
 
 export const createHttpServer = (
@@ -66,7 +66,7 @@ export class HttpServer {
   readonly #config: ServerSettings
   readonly #server: Server
   readonly #connections = new Set<RequestPipeline>()
-  readonly #waitingBytes: WaitingBytes = { total: 0 }
+  readonly #queuedBytes: QueuedBytes = { total: 0 }
   readonly #longLived: LongLivedConnections | undefined
   #draining = false
 
@@ -150,7 +150,7 @@ export class HttpServer {
   }
 
   #pipelineOf(socket: Duplex): RequestPipeline {
-    return RequestPipeline.of(socket, this.#waitingBytes)
+    return RequestPipeline.of(socket, this.#queuedBytes)
   }
 
   #handle(

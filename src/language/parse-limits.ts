@@ -1,5 +1,5 @@
 import type { Phrase } from '../errors/phrase.js'
-import { COUNTED } from '../errors/phrases.js'
+import { COMPLEXITY_UNITS } from '../errors/phrases.js'
 import { fail, type SourceLocation } from '../errors/problem.js'
 import type { Ast, SearchAst } from '../query/ast.js'
 
@@ -40,7 +40,7 @@ export class ComplexityLimiter {
 
   /** Runs a recursive step of the parser. */
   nested<T>(at: SourceLocation, step: () => T): T {
-    this.checkLimit(COUNTED.nestedParts, ++this.depth, this.context.limits.maxDepth, at)
+    this.checkLimit(COMPLEXITY_UNITS.nestedParts, ++this.depth, this.context.limits.maxDepth, at)
     const result = step()
     this.depth--
     return result
@@ -55,15 +55,15 @@ export class ComplexityLimiter {
     at: SourceLocation,
     children: readonly (Ast | SearchAst)[] = [],
   ): T {
-    this.checkLimit(COUNTED.parts, ++this.nodes, this.context.limits.maxNodes, at)
+    this.checkLimit(COMPLEXITY_UNITS.parts, ++this.nodes, this.context.limits.maxNodes, at)
     const height = children.reduce((max, child) => Math.max(max, 1 + (this.heights.get(child) ?? 0)), 0)
-    this.checkLimit(COUNTED.nestedParts, height, this.context.limits.maxDepth, at)
+    this.checkLimit(COMPLEXITY_UNITS.nestedParts, height, this.context.limits.maxDepth, at)
     this.heights.set(node, height)
     return node
   }
 
   checkListLength(length: number, at: SourceLocation): void {
-    this.checkLimit(COUNTED.listItems, length, this.context.limits.maxListItems, at)
+    this.checkLimit(COMPLEXITY_UNITS.listItems, length, this.context.limits.maxListItems, at)
   }
 
   /** Runs a step inside the text of an alias. Refuses an alias that refers to itself. */

@@ -1,6 +1,6 @@
 import { FEATURES } from '../errors/features.js'
 import type { Phrase } from '../errors/phrase.js'
-import { CONTEXTS, EXPECTED_SYNTAX, EXPECTED_VALUE } from '../errors/phrases.js'
+import { EXPECTED_SYNTAX, EXPECTED_VALUE, OPTION_CONTEXTS } from '../errors/phrases.js'
 import { fail } from '../errors/problem.js'
 import type { ExpandAst, Query, SelectAst } from '../query/ast.js'
 import { ApplyParser } from './parser-apply.js'
@@ -40,11 +40,11 @@ const NESTED_OPTIONS: { readonly [K in ExpandForm | 'star' | 'select']: readonly
   select: [...REF_OPTIONS, '$select', '$compute'],
 }
 const NESTED_CONTEXTS: { readonly [K in keyof typeof NESTED_OPTIONS]: Phrase } = {
-  records: CONTEXTS.expandedRecords,
-  references: CONTEXTS.references,
-  count: CONTEXTS.count,
-  star: CONTEXTS.expandedStar,
-  select: CONTEXTS.selectedField,
+  records: OPTION_CONTEXTS.expandedRecords,
+  references: OPTION_CONTEXTS.references,
+  count: OPTION_CONTEXTS.count,
+  star: OPTION_CONTEXTS.expandedStar,
+  select: OPTION_CONTEXTS.selectedField,
 }
 
 const isQualified = (name = '') => name.includes('.')

@@ -25,10 +25,10 @@ export type SystemQueryOption =
  * options are for the router (formats, identifiers, page tokens). `nested` options are allowed only inside `$expand`.
  * `version` must be `*`. `none` options are not implemented.
  */
-export type OptionHandling = 'query' | 'adapter' | 'nested' | 'version' | 'none'
+export type QueryOptionSupport = 'query' | 'adapter' | 'nested' | 'version' | 'none'
 
 // biome-ignore format: table
-export const SYSTEM_QUERY_OPTIONS: { readonly [K in SystemQueryOption]: OptionHandling } = {
+export const SYSTEM_QUERY_OPTIONS: { readonly [K in SystemQueryOption]: QueryOptionSupport } = {
   $apply: 'query', $filter: 'query', $orderby: 'query', $select: 'query', $expand: 'query', $compute: 'query', $search: 'query',
   $top: 'query', $skip: 'query', $count: 'query',
   $levels: 'nested',

@@ -15,7 +15,7 @@ export type AssertionRecorder = (use: {
 }) => Promise<boolean>
 
 /** Dependencies of the authentication of clients. */
-export interface ClientAuthenticationParts {
+export interface ClientAuthenticationDependencies {
   readonly directory: ClientDirectory
   readonly authenticator: ClientAuthenticator
   readonly recordAssertion: AssertionRecorder
@@ -35,7 +35,7 @@ export async function authenticateClient(
   req: Request,
   form: FormParameters,
   address: string,
-  parts: ClientAuthenticationParts,
+  dependencies: ClientAuthenticationDependencies,
 ): Promise<Client> {
   const { authorization } = req.headers
   const secret = parameterOf(form, 'client_secret')
@@ -45,10 +45,11 @@ export async function authenticateClient(
     throw new OAuthError('invalid_request', 'The client is authenticated by more than one method.')
   const id = parameterOf(form, 'client_id')
   try {
-    if (authorization !== undefined) return await authenticateByHeader(authorization, id, address, parts)
+    if (authorization !== undefined)
+      return await authenticateByHeader(authorization, id, address, dependencies)
     if (secret !== undefined && id !== undefined)
-      return (await parts.authenticator.authenticate(id, secret, address)).client
-    if (assertion !== undefined) return await authenticateByAssertion(assertion, form, address, parts)
+      return (await dependencies.authenticator.authenticate(id, secret, address)).client
+    if (assertion !== undefined) return await authenticateByAssertion(assertion, form, address, dependencies)
   } catch (error) {
     if (!(error instanceof ProblemError) || error.problems[0]?.kind !== 'TokenRefused') throw error
   }
@@ -67,7 +68,7 @@ async function authenticateByHeader(
   authorization: string,
   id: string | undefined,
   address: string,
-  { authenticator }: ClientAuthenticationParts,
+  { authenticator }: ClientAuthenticationDependencies,
 ): Promise<Client> {
   const [, encoded = ''] = /^\s*basic\s+(\S+)\s*$/i.exec(authorization) ?? []
   const text = Buffer.from(encoded, 'base64').toString('utf8')
@@ -92,7 +93,7 @@ async function authenticateByAssertion(
   assertion: string,
   form: FormParameters,
   address: string,
-  { directory, authenticator, recordAssertion, assertionAudiences }: ClientAuthenticationParts,
+  { directory, authenticator, recordAssertion, assertionAudiences }: ClientAuthenticationDependencies,
 ): Promise<Client> {
   if (parameterOf(form, 'client_assertion_type') !== ASSERTION_TYPE)
     throw new OAuthError('invalid_request', `client_assertion_type must be ${ASSERTION_TYPE}.`)

@@ -14,7 +14,7 @@ import { type FormParameters, parameterOf } from './form.js'
 import { OAuthError } from './oauth-error.js'
 
 /** Dependencies of the endpoints. */
-export interface EndpointParts {
+export interface EndpointDependencies {
   readonly issuer: TokenIssuer
   readonly directory: ClientDirectory
   readonly currentKey: () => Promise<{ readonly id: string; readonly privateKey: CryptoKey }>
@@ -30,7 +30,7 @@ export interface EndpointParts {
 export async function grantToken(
   form: FormParameters,
   client: Client,
-  { issuer, currentKey, accessTokenSeconds }: EndpointParts,
+  { issuer, currentKey, accessTokenSeconds }: EndpointDependencies,
 ): Promise<object> {
   const grantType = parameterOf(form, 'grant_type')
   if (grantType === undefined) throw new OAuthError('invalid_request', 'grant_type is missing.')
@@ -82,7 +82,7 @@ function requestedAudience(
 export async function revokeToken(
   form: FormParameters,
   client: Client,
-  { issuer, directory, revokeToken: revoke }: EndpointParts,
+  { issuer, directory, revokeToken: revoke }: EndpointDependencies,
 ): Promise<void> {
   const token = await findToken(requiredToken(form), issuer, directory)
   if (!token) return
@@ -99,7 +99,7 @@ export async function revokeToken(
 export async function introspectToken(
   form: FormParameters,
   client: Client,
-  { issuer, directory }: EndpointParts,
+  { issuer, directory }: EndpointDependencies,
 ): Promise<object> {
   const token = await findToken(requiredToken(form), issuer, directory)
   if (!token || (token.client.id !== client.id && !client.scopes.includes('admin'))) return { active: false }

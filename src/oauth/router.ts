@@ -2,9 +2,9 @@ import { type Request, type RequestHandler, type Response, Router } from 'expres
 import type { Client } from '../domain/clients/client.js'
 import type { SigningKey } from '../domain/clients/directory.js'
 import { clientAddress } from '../http/auth/client-address.js'
-import { authenticateClient, type ClientAuthenticationParts } from './authenticate-client.js'
+import { authenticateClient, type ClientAuthenticationDependencies } from './authenticate-client.js'
 import { ASSERTION_ALGORITHMS } from './client-assertion.js'
-import { type EndpointParts, grantToken, introspectToken, revokeToken } from './endpoints.js'
+import { type EndpointDependencies, grantToken, introspectToken, revokeToken } from './endpoints.js'
 import { type FormParameters, readForm } from './form.js'
 import { OAuthError, sendJson, sendOAuthError } from './oauth-error.js'
 
@@ -15,9 +15,9 @@ const WELL_KNOWN = ['oauth-authorization-server', 'openid-configuration'] as con
 const KEY_SET_MAX_AGE_S = 300
 
 /** Dependencies of the OAuth router. */
-export interface OAuthRouterParts
-  extends EndpointParts,
-    Omit<ClientAuthenticationParts, 'assertionAudiences'> {
+export interface OAuthRouterDependencies
+  extends EndpointDependencies,
+    Omit<ClientAuthenticationDependencies, 'assertionAudiences'> {
   readonly publishedKeys: () => Promise<readonly SigningKey[]>
   readonly scopes: readonly string[]
   readonly trustProxy: boolean
@@ -25,7 +25,7 @@ export interface OAuthRouterParts
 }
 
 /** Returns the address of the token endpoint. */
-const tokenEndpointOf = ({ issuer: { issuer } }: Pick<EndpointParts, 'issuer'>): string =>
+const tokenEndpointOf = ({ issuer: { issuer } }: Pick<EndpointDependencies, 'issuer'>): string =>
   `${issuer}${OAUTH_PATH}/token`
 
 type Endpoint = (form: FormParameters, client: Client) => Promise<object | undefined>
@@ -34,52 +34,57 @@ type Endpoint = (form: FormParameters, client: Client) => Promise<object | undef
  * Creates the router of the authorization server: client_credentials, revocation, introspection, metadata and the
  * key set. Endpoints and metadata name the issuer of PUBLIC_URL, never the host of the request.
  */
-export function createOAuthRouter(parts: OAuthRouterParts): Router {
+export function createOAuthRouter(dependencies: OAuthRouterDependencies): Router {
   const router = Router({ caseSensitive: true })
-  const metadata = createMetadata(parts)
+  const metadata = createMetadata(dependencies)
   const post = (path: string, endpoint: Endpoint) =>
-    router.all(`${OAUTH_PATH}/${path}`, createPostHandler(endpoint, parts))
-  post('token', (form, client) => grantToken(form, client, parts))
+    router.all(`${OAUTH_PATH}/${path}`, createPostHandler(endpoint, dependencies))
+  post('token', (form, client) => grantToken(form, client, dependencies))
   post('revoke', async (form, client) => {
-    await revokeToken(form, client, parts)
+    await revokeToken(form, client, dependencies)
     return undefined
   })
-  post('introspect', (form, client) => introspectToken(form, client, parts))
+  post('introspect', (form, client) => introspectToken(form, client, dependencies))
   router.get(`${OAUTH_PATH}/jwks`, (req, res) => {
-    parts.publishedKeys().then(
+    dependencies.publishedKeys().then(
       keys =>
         res
           .set('Cache-Control', `public, max-age=${KEY_SET_MAX_AGE_S}`)
           .json({ keys: keys.map(key => key.publicJwk) }),
-      (error: unknown) => sendOAuthError(res, error, fault => parts.report(fault, req)),
+      (error: unknown) => sendOAuthError(res, error, fault => dependencies.report(fault, req)),
     )
   })
   // RFC 8414 puts the path of the issuer after the well-known part; OpenID appends the well-known part to it.
-  const issuerPath = new URL(parts.issuer.issuer).pathname.replace(/\/$/, '')
+  const issuerPath = new URL(dependencies.issuer.issuer).pathname.replace(/\/$/, '')
   for (const name of WELL_KNOWN)
     for (const path of new Set(['', issuerPath]))
       router.get(`/.well-known/${name}${path}`, (_req, res) => void res.json(metadata))
   return router
 }
 
-function createPostHandler(endpoint: Endpoint, parts: OAuthRouterParts): RequestHandler {
-  const authentication = { ...parts, assertionAudiences: [parts.issuer.issuer, tokenEndpointOf(parts)] }
+function createPostHandler(endpoint: Endpoint, dependencies: OAuthRouterDependencies): RequestHandler {
+  const authentication = {
+    ...dependencies,
+    assertionAudiences: [dependencies.issuer.issuer, tokenEndpointOf(dependencies)],
+  }
   const handle = async (req: Request, res: Response): Promise<void> => {
     if (req.method !== 'POST')
       throw new OAuthError('invalid_request', 'The method must be POST.', 405, { Allow: 'POST' })
     const form = await readForm(req)
-    const client = await authenticateClient(req, form, clientAddress(req, parts), authentication)
+    const client = await authenticateClient(req, form, clientAddress(req, dependencies), authentication)
     const result = await endpoint(form, client)
     sendJson(res, 200, result ?? {})
   }
   return (req, res) => {
-    handle(req, res).catch((error: unknown) => sendOAuthError(res, error, fault => parts.report(fault, req)))
+    handle(req, res).catch((error: unknown) =>
+      sendOAuthError(res, error, fault => dependencies.report(fault, req)),
+    )
   }
 }
 
 /** The metadata of RFC 8414. They name only what works. */
-function createMetadata(parts: OAuthRouterParts): object {
-  const { issuer } = parts.issuer
+function createMetadata(dependencies: OAuthRouterDependencies): object {
+  const { issuer } = dependencies.issuer
   const methods = ['client_secret_basic', 'client_secret_post', 'private_key_jwt']
   const endpoints = Object.fromEntries(
     ['token', 'revocation', 'introspection'].flatMap(name => [
@@ -89,13 +94,13 @@ function createMetadata(parts: OAuthRouterParts): object {
   )
   return {
     issuer,
-    token_endpoint: tokenEndpointOf(parts),
+    token_endpoint: tokenEndpointOf(dependencies),
     revocation_endpoint: `${issuer}${OAUTH_PATH}/revoke`,
     introspection_endpoint: `${issuer}${OAUTH_PATH}/introspect`,
     jwks_uri: `${issuer}${OAUTH_PATH}/jwks`,
     grant_types_supported: ['client_credentials'],
     response_types_supported: [],
-    scopes_supported: parts.scopes,
+    scopes_supported: dependencies.scopes,
     ...endpoints,
   }
 }

@@ -17,7 +17,7 @@ export interface Query {
   readonly select?: readonly SelectAst[]
   readonly expand?: readonly ExpandAst[]
   /** Facts about each record to return besides its fields. */
-  readonly metaFields?: readonly MetaField[]
+  readonly controlInformation?: readonly ControlInformation[]
   /** Names of a record's members in their order. By default fields come before related records. */
   readonly memberOrder?: readonly string[]
   readonly top?: number
@@ -75,8 +75,8 @@ export interface SelectAst {
  * A fact about a record that is not a field, written as the member `as`: its global id (base64url of
  * `Type:key`), its type name or its ETag.
  */
-export interface MetaField {
-  readonly meta: 'id' | 'type' | 'etag'
+export interface ControlInformation {
+  readonly kind: 'id' | 'type' | 'etag'
   readonly as: string
 }
 

@@ -1,24 +1,24 @@
-import { COUNTED } from '../errors/phrases.js'
+import { COMPLEXITY_UNITS } from '../errors/phrases.js'
 import { fail, type SourceLocation } from '../errors/problem.js'
 import { MAX_COMPUTED_PARTS, MAX_EVALUATIONS, MAX_PATTERNS } from './limits.js'
 import { type Collection, type Expr, MODEL_MEMBERS, type Plan } from './plan.js'
 
-type Parts = readonly (readonly [name: string, part: unknown])[]
+type ExpressionMembers = readonly (readonly [name: string, part: unknown])[]
 
 /** Weighs a part of a plan by the weight of the parts in it. */
-type Weigh = (part: Partial<Expr>, weightOfParts: number) => number
+type ComplexityFunction = (part: Partial<Expr>, weightOfParts: number) => number
 
 /**
  * Returns a function that weighs a value from its innermost parts outwards. Objects of the model are not
  * counted. Shared parts are weighed once and counted each time.
  */
-function createScale(weigh: Weigh): (part: unknown) => number {
+function createScale(weigh: ComplexityFunction): (part: unknown) => number {
   const weights = new WeakMap<object, number>()
   const weightOf = (part: unknown): number => {
     if (typeof part !== 'object' || part === null) return 0
     const known = weights.get(part)
     if (known !== undefined) return known
-    const parts: Parts = Object.entries(part)
+    const parts: ExpressionMembers = Object.entries(part)
     const weight = weigh(
       part,
       parts.reduce((sum, [name, inner]) => (MODEL_MEMBERS.has(name) ? sum : sum + weightOf(inner)), 0),
@@ -60,7 +60,7 @@ const isPattern = (part: Partial<Expr>): boolean => part.kind === 'call' && part
 /** Refuses a computed value (`QueryTooComplex`) that is too large together with the computed values it uses. */
 export function checkComplexity(value: Expr, at: SourceLocation): void {
   if (countParts(value) > MAX_COMPUTED_PARTS)
-    fail({ kind: 'QueryTooComplex', what: COUNTED.computedParts, limit: MAX_COMPUTED_PARTS, at })
+    fail({ kind: 'QueryTooComplex', what: COMPLEXITY_UNITS.computedParts, limit: MAX_COMPUTED_PARTS, at })
 }
 
 /**
@@ -72,11 +72,11 @@ export function checkEvaluations(
   at: SourceLocation,
 ): void {
   if (countPatterns(plan) > MAX_PATTERNS)
-    fail({ kind: 'QueryTooComplex', what: COUNTED.patterns, limit: MAX_PATTERNS, at })
+    fail({ kind: 'QueryTooComplex', what: COMPLEXITY_UNITS.patterns, limit: MAX_PATTERNS, at })
   if (countEvaluations(plan) > MAX_EVALUATIONS)
     fail({
       kind: 'QueryTooComplex',
-      what: COUNTED.evaluations,
+      what: COMPLEXITY_UNITS.evaluations,
       limit: MAX_EVALUATIONS,
       at,
     })

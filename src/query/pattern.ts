@@ -1,5 +1,5 @@
 import { FEATURES } from '../errors/features.js'
-import { COUNTED } from '../errors/phrases.js'
+import { COMPLEXITY_UNITS } from '../errors/phrases.js'
 import { fail, type SourceLocation } from '../errors/problem.js'
 
 // Translation of ECMAScript regular expressions (OData 4.01 Part 2, 5.1.1.7.1) to those of PostgreSQL. The
@@ -50,7 +50,12 @@ export function checkPattern(pattern: string, at: SourceLocation): void {
     fail({ kind: 'BadLiteral', type: 'regular expression', text: pattern, at })
   }
   if (expandedLength(pattern) > MAX_EXPANDED_LENGTH)
-    fail({ kind: 'QueryTooComplex', what: COUNTED.patternCharacters, limit: MAX_EXPANDED_LENGTH, at })
+    fail({
+      kind: 'QueryTooComplex',
+      what: COMPLEXITY_UNITS.patternCharacters,
+      limit: MAX_EXPANDED_LENGTH,
+      at,
+    })
   if (toPostgresRegex(pattern) === undefined)
     fail({ kind: 'NotImplemented', feature: FEATURES.pattern(pattern), at })
 }

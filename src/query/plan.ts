@@ -1,12 +1,12 @@
 import type { Entity, Navigation, Scalar } from '../model/model.js'
-import type { MetaField, SearchAst, Value } from './ast.js'
+import type { ControlInformation, SearchAst, Value } from './ast.js'
 import type { AggregateMethod, ExprType, FunctionName, ValueType } from './functions.js'
 
 /** A validated query: every name is a model object and every expression has a type. */
 export interface Plan {
   readonly entity: Entity
   /** The derived table to read instead of the entity's table. */
-  readonly from?: Derived
+  readonly from?: DerivedTable
   /** The name of this plan's record in expressions. */
   readonly row: RowName
   readonly filter?: Expr
@@ -16,7 +16,7 @@ export interface Plan {
   readonly expand: readonly Expansion[]
   /** Navigations whose links belong to the record, if the representation has links. */
   readonly links?: readonly Navigation[]
-  readonly metaFields?: readonly MetaField[]
+  readonly controlInformation?: readonly ControlInformation[]
   readonly memberOrder?: readonly string[]
   /** Size of the page. Undefined in an expansion that has no limit. */
   readonly top?: number
@@ -32,20 +32,20 @@ export interface Plan {
 export type KeysetPosition = readonly (string | null)[]
 
 /** A position whose values are known or given by each request. */
-export type PlanPosition = readonly (string | Placeholder | null)[]
+export type PlanPosition = readonly (string | ParameterRef | null)[]
 
 /**
  * The place of a request's value in a position or statement. Requests that differ only in such values share the
  * plan and everything that is cached by it.
  */
-export class Placeholder {
+export class ParameterRef {
   constructor(readonly index: number) {}
 }
 
 /** A derived table: a window on other records, or groups of them. */
-export interface Derived {
+export interface DerivedTable {
   readonly entity: Entity
-  readonly from?: Derived
+  readonly from?: DerivedTable
   readonly row: RowName
   readonly filter?: Expr
   readonly transform: WindowTransform | GroupByTransform
@@ -251,7 +251,7 @@ export const reverseOrder = <P extends Pick<Plan, 'orderBy'>>(plan: P): P => ({
 })
 
 /** Adds a condition to a plan. If the plan has transformations, the condition applies before them. */
-export function withFilter<P extends { readonly filter?: Expr; readonly from?: Derived }>(
+export function withFilter<P extends { readonly filter?: Expr; readonly from?: DerivedTable }>(
   plan: P,
   condition: Expr,
 ): P {

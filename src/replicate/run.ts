@@ -5,7 +5,7 @@ import { followLog } from './follow-log.js'
 import { followTime, hasTime, sweepKeys } from './follow-time.js'
 import type { Replication } from './replication.js'
 import type { SourceSet } from './source-model.js'
-import { LAYOUT, type ReplicaState } from './state.js'
+import { type ReplicaState, TARGET_LAYOUT_VERSION } from './state.js'
 import { verify } from './verify.js'
 
 /** Steps after the copy is up to date. */
@@ -57,9 +57,9 @@ async function prepare(replication: Replication, stored: ReplicaState | undefine
     log('The target is empty: making the first copy.')
     return beginCopy(replication, state)
   }
-  if (stored.layout !== LAYOUT)
+  if (stored.layout !== TARGET_LAYOUT_VERSION)
     failTarget(
-      `the copy has the layout ${stored.layout}; this client writes ${LAYOUT}. Choose another target.`,
+      `the copy has the layout ${stored.layout}; this client writes ${TARGET_LAYOUT_VERSION}. Choose another target.`,
     )
   await target.resume(sets, stored)
   replication.state = stored

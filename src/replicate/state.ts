@@ -1,7 +1,7 @@
 import type { SourceSet } from './source-model.js'
 
 /** Version of the layout of targets. */
-export const LAYOUT = 1
+export const TARGET_LAYOUT_VERSION = 1
 
 /** The records that a target holds: of which source, with which rights and filters. */
 export interface ReplicaMark {
@@ -53,7 +53,7 @@ export const createState = (
   method: FollowMethod,
   model: ReplicaState['model'],
 ): ReplicaState => ({
-  layout: LAYOUT,
+  layout: TARGET_LAYOUT_VERSION,
   mark,
   method,
   model,

@@ -1,5 +1,5 @@
 import type { CursorBounds } from '../data/read/cursor-window.js'
-import { CONTEXTS, EXPECTED_VALUE } from '../errors/phrases.js'
+import { EXPECTED_VALUE, OPTION_CONTEXTS } from '../errors/phrases.js'
 import { fail } from '../errors/problem.js'
 import type { Query } from '../query/ast.js'
 import { maxPageSize } from '../query/bind/bind.js'
@@ -33,9 +33,9 @@ export function checkWindowSize(
         found: String(size),
       })
   if (first !== undefined && last !== undefined)
-    fail({ kind: 'OptionNotAllowed', option: 'last', context: CONTEXTS.connectionWithFirst })
+    fail({ kind: 'OptionNotAllowed', option: 'last', context: OPTION_CONTEXTS.connectionWithFirst })
   if (query.skip && (after ?? before ?? last) !== undefined)
-    fail({ kind: 'OptionNotAllowed', option: 'skip', context: CONTEXTS.connectionWithCursor })
+    fail({ kind: 'OptionNotAllowed', option: 'skip', context: OPTION_CONTEXTS.connectionWithCursor })
   return first ?? last
 }
 

@@ -7,7 +7,7 @@ import { authorize } from '../domain/authorize.js'
 import { getScalar, type Navigation } from '../model/model.js'
 import type { Tracking } from '../query/cursor.js'
 import { memoize } from '../query/memoize.js'
-import { afterCursor } from '../query/placeholder.js'
+import { afterCursor } from '../query/parameter.js'
 import {
   anyOf,
   columnOf,
@@ -191,7 +191,7 @@ const toChanges = ({ list }: Pick<RecordPage, 'list'>): readonly Change[] =>
 /** The records of a set whose keys are asked for, whatever the filter and without their content. */
 const withoutFilter = memoize(function withoutFilter({
   filter: _,
-  metaFields: __,
+  controlInformation: __,
   memberOrder: ___,
   ...plan
 }: Plan): Plan {

@@ -17,7 +17,7 @@ import { bind, withPreferredPageSize } from '../query/bind/bind.js'
 import { type CursorSeal, toNextCursor } from '../query/cursor.js'
 import type { QueryLimits } from '../query/limits.js'
 import { memoize } from '../query/memoize.js'
-import { afterCursor, withKeyPlaceholder } from '../query/placeholder.js'
+import { afterCursor, withKeyParameter } from '../query/parameter.js'
 import { type Expr, FALSE, type KeysetPosition, type Plan, rowSource, withTopLimit } from '../query/plan.js'
 import type { PlanCache } from '../query/plan-cache.js'
 import { BARE_REPRESENTATION, type Representation } from '../query/representation.js'
@@ -225,7 +225,7 @@ export class ReadService {
     parentFilter?: ParentFilter,
   ): Promise<RecordJson | undefined> {
     const bound = withParentFilter(bind(query, entityType, this.dependencies.limits), parentFilter)
-    const plan = key === undefined ? bound : withKeyPlaceholder(bound)
+    const plan = key === undefined ? bound : withKeyParameter(bound)
     const record = await readFirstRecord(
       executor,
       this.authorizePlan(plan, actor, serviceRoot),
@@ -253,7 +253,7 @@ export class ReadService {
     actor: Actor,
   ): Promise<RecordJson | undefined> {
     const plan = this.authorizePlan(bind(query, entityType, this.dependencies.limits), actor, serviceRoot)
-    return readFirstRecord(executor, withKeyPlaceholder(withoutFilter(plan)), representation, [key])
+    return readFirstRecord(executor, withKeyParameter(withoutFilter(plan)), representation, [key])
   }
 
   /** Returns the conditions under which the actor can read the fields of a stored record. */

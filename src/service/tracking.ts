@@ -38,7 +38,12 @@ export async function beginTracking(
 ): Promise<Tracking | undefined> {
   if (!trackedSourcesOf(plan)) return undefined
   const { id, end } = await readLogEnd(reader)
-  const tracking: Tracking = { log: id, since: end, rights: rightsOf(context), view: viewOf(plan) }
+  const tracking: Tracking = {
+    log: id,
+    since: end,
+    rights: rightsOf(context),
+    view: projectionDigestOf(plan),
+  }
   const { length } = sealTracking(context.seal, plan, tracking)
   return length + TOKEN_GROWTH > maxTokenLength ? undefined : tracking
 }
@@ -82,7 +87,7 @@ function rightsOf({ actor, policy }: TrackingContext): string {
 }
 
 /** The content of the records: a position belongs to one selection. */
-const viewOf = memoize(function digestView({ select, expand }: Plan): string {
+const projectionDigestOf = memoize(function digestView({ select, expand }: Plan): string {
   return shortDigest([select, expand])
 })
 
@@ -112,6 +117,7 @@ export function openTracking(
   anyView = false,
 ): Tracking {
   const { tracking } = sealOf(seal, plan).open(token, option)
-  if (!tracking || (!anyView && tracking.view !== viewOf(plan))) return fail({ kind: 'BadPageToken', option })
+  if (!tracking || (!anyView && tracking.view !== projectionDigestOf(plan)))
+    return fail({ kind: 'BadPageToken', option })
   return tracking
 }

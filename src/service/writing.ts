@@ -14,12 +14,12 @@ import type { JsonObject } from '../domain/json.js'
 import { referencedKeys } from '../domain/references.js'
 import type { RequestScope } from '../domain/request-scope.js'
 import {
+  EMPTY_RULE_INPUTS,
   isAlwaysRefused,
-  NO_FACTS,
+  type RuleInputs,
   refusalsOf,
   toEvaluationContext,
   toWritePlan,
-  type WriteFacts,
   type WritePlan,
 } from '../domain/write-plan.js'
 import type { Precondition } from '../domain/write-shape.js'
@@ -128,7 +128,7 @@ export class WriteService {
       const values = {
         ...changes.values,
         ...draftFields(key, this.dependencies.config.originatingSystemName, now),
-        ...assignedValues(plan.assignments, toEvaluationContext(NO_FACTS, parameters)),
+        ...assignedValues(plan.assignments, toEvaluationContext(EMPTY_RULE_INPUTS, parameters)),
         [PROPERTY.key.name]: key,
       }
       const write = (representation?: RecordRepresentation) =>
@@ -175,7 +175,8 @@ export class WriteService {
       const removed = isAlwaysRefused(plan)
         ? undefined
         : await unit.write(toDeleteStatement(plan, parameters))
-      if (!removed) this.#refuse(plan, request, key, parameters, await unit.findFacts(key, keysOf(request)))
+      if (!removed)
+        this.#refuse(plan, request, key, parameters, await unit.findRuleInputs(key, keysOf(request)))
     })
   }
 
@@ -195,7 +196,8 @@ export class WriteService {
         toUpdateStatement(plan, parameters, representation)
       const written = isAlwaysRefused(plan) ? undefined : await this.#write(unit, key, actor, response, write)
       return (
-        written ?? this.#refuse(plan, request, key, parameters, await unit.findFacts(key, keysOf(request)))
+        written ??
+        this.#refuse(plan, request, key, parameters, await unit.findRuleInputs(key, keysOf(request)))
       )
     })
   }
@@ -274,9 +276,9 @@ export class WriteService {
     request: ReadWrite,
     key: string,
     parameters: readonly unknown[],
-    facts: WriteFacts,
+    inputs: RuleInputs,
   ): never {
-    failIfAny(refusalsOf(plan, request, key, parameters, facts))
+    failIfAny(refusalsOf(plan, request, key, parameters, inputs))
     throw new RecordChangedError('The rules of the write hold now')
   }
 }

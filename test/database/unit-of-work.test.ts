@@ -15,7 +15,7 @@ import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/
 
 const ANYONE = { scopes: new Set(['listings:write:any']), audience: 'staff' } as const
 const find = async (unit: UnitOfWork, key: string) =>
-  (await unit.findFacts(key, [])).stored ?? expect.unreachable()
+  (await unit.findRuleInputs(key, [])).stored ?? expect.unreachable()
 /** Writes a city if the record still has the version. */
 function writeCity(unit: UnitOfWork, key: string, version: string, City: string) {
   const changes = { ...NO_CHANGES, values: { City } }

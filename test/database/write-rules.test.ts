@@ -109,7 +109,7 @@ describe.each(DATABASE_KINDS)('rules of writes on the %s database', kind => {
     await database.prisma.property.deleteMany()
     await database.prisma.property.create({ data: { ListingKey: 'R', ...randomRecord(random) } })
     await run(async unit => {
-      const facts = await unit.findFacts('R', KEYS)
+      const facts = await unit.findRuleInputs('R', KEYS)
       const stored: StoredListing = facts.stored ?? expect.unreachable()
       const request = randomRequest(random, stored.RecordVersion)
       const plan = toWritePlan(shapeOf(request))

@@ -4,8 +4,8 @@ import { countRecords, readFirstRecord, readPage } from '../../src/data/read/rea
 import type { PlanCacheMode, Statement, StatementExecutor } from '../../src/data/sql/statement.js'
 import {
   toDeleteStatement,
-  toFactsStatement,
   toInsertStatement,
+  toRuleInputsStatement,
   toUpdateStatement,
 } from '../../src/data/sql/write-statements.js'
 import type { Actor } from '../../src/domain/actor.js'
@@ -151,11 +151,11 @@ describe('writes', () => {
     return [toWritePlan(shapeOf(request)), toParameters(request, 'L1', NOW)] as const
   }
 
-  test('write-facts', () =>
+  test('write-rule-inputs', () =>
     expectGolden(
-      'write-facts',
+      'write-rule-inputs',
       'the record of a refused write, with the members and offices that its rules look up',
-      statement(toFactsStatement('L1', ['M1', 'O1'], true)),
+      statement(toRuleInputsStatement('L1', ['M1', 'O1'], true)),
     ))
 
   test('write-insert', () => {

@@ -1,5 +1,5 @@
 import type { ClientConfig, Pool, PoolClient, QueryArrayConfig, QueryArrayResult } from 'pg'
-import type { Abortable, RequestScope } from '../../domain/request-scope.js'
+import type { AbortListener, RequestScope } from '../../domain/request-scope.js'
 import { type Problem, ProblemError, withCause } from '../../errors/problem.js'
 import { type BlockingSession, describeSession } from '../blocking-session.js'
 import { FairSemaphore } from '../fair-semaphore.js'
@@ -184,7 +184,7 @@ function withCallerStack(error: unknown): unknown {
 }
 
 /** A connection while one request uses it. */
-export class PooledConnection implements RunningStatement, Abortable {
+export class PooledConnection implements RunningStatement, AbortListener {
   readonly pid: number
   startedAt = 0
   blockedBy: BlockingSession | undefined

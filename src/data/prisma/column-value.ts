@@ -91,16 +91,20 @@ function compareLiterals(left: LiteralExpr, right: LiteralExpr): number {
 /** Returns true if a comparison of two literals holds. Null equals only null. */
 export function literalsCompare(fn: ComparisonOperator, left: LiteralExpr, right: LiteralExpr): boolean {
   if (left.value === null || right.value === null)
-    return orderHolds(fn, undefined, left.value === right.value)
+    return comparisonHolds(fn, undefined, left.value === right.value)
   const order = compareLiterals(left, right)
-  return orderHolds(fn, order, order === 0)
+  return comparisonHolds(fn, order, order === 0)
 }
 
 /**
  * Returns true if a comparison holds for values in an order.
  * @param order below, equal to or above zero; undefined if one of the values is null
  */
-export function orderHolds(fn: ComparisonOperator, order: number | undefined, isEqual: boolean): boolean {
+export function comparisonHolds(
+  fn: ComparisonOperator,
+  order: number | undefined,
+  isEqual: boolean,
+): boolean {
   if (!isOrderingOperator(fn)) return (fn === 'eq') === isEqual
   if (order === undefined) return false
   if (order === 0) return fn === 'ge' || fn === 'le'

@@ -9,7 +9,7 @@ import {
   MATCH_ALL,
   MATCH_NONE,
   type PrismaWhere,
-  type Truth,
+  type ThreeValuedBoolean,
   type WhereScope,
 } from './condition.js'
 import type { ElementSet } from './element-set.js'
@@ -40,7 +40,7 @@ const WITH_POSITION = allWhere({ Longitude: { not: null } }, { Latitude: { not: 
  * Returns the `where` of a record that single relations lead to.
  *   `Listing/City` → `{ Listing: { is: where } }`
  */
-export function atSource(source: ColumnSource, scope: WhereScope, where: PrismaWhere): PrismaWhere {
+export function toRelationWhere(source: ColumnSource, scope: WhereScope, where: PrismaWhere): PrismaWhere {
   if (where === MATCH_NONE) return MATCH_NONE
   switch (source.kind) {
     case 'key':
@@ -50,7 +50,7 @@ export function atSource(source: ColumnSource, scope: WhereScope, where: PrismaW
     case 'via':
       if (!source.navigation.relation)
         return notExpressible('navigation by a reference without a foreign key')
-      return atSource(source.from, scope, { [source.navigation.name]: { is: where } })
+      return toRelationWhere(source.from, scope, { [source.navigation.name]: { is: where } })
   }
 }
 
@@ -71,7 +71,9 @@ export function withoutRecord(
   scope: WhereScope,
 ): PrismaWhere {
   const entity = source.kind === 'via' ? getEntity(source.navigation.target) : scope.entity
-  return getScalar(entity, local).nullable ? atSource(source, scope, { [name]: { is: null } }) : MATCH_NONE
+  return getScalar(entity, local).nullable
+    ? toRelationWhere(source, scope, { [name]: { is: null } })
+    : MATCH_NONE
 }
 
 /** Returns the `where` of the records in which a column is null. */
@@ -82,14 +84,14 @@ export function isNullWhere({ scalar, source }: ColumnExpr, scope: WhereScope): 
       : scalar.nullable
         ? { [scalar.name]: null }
         : MATCH_NONE
-  return anyWhere(withoutSource(source, scope), atSource(source, scope, test))
+  return anyWhere(withoutSource(source, scope), toRelationWhere(source, scope, test))
 }
 
 /** Returns the `where` of the records in which a column has a value. */
 export function isNotNullWhere({ scalar, source }: ColumnExpr, scope: WhereScope): PrismaWhere {
   const { type, name, nullable } = scalar
   const test = type === 'GeographyPoint' ? WITH_POSITION : nullable ? { [name]: { not: null } } : MATCH_ALL
-  return atSource(source, scope, test)
+  return toRelationWhere(source, scope, test)
 }
 
 /** Returns the `where` of a comparison of a column with a literal. Null equals only null. */
@@ -97,7 +99,7 @@ export function compareWithLiteral(
   fn: ComparisonOperator,
   column: ColumnExpr,
   literal: LiteralExpr,
-  truth: Truth,
+  truth: ThreeValuedBoolean,
   scope: WhereScope,
 ): PrismaWhere {
   if (truth === null) return MATCH_NONE
@@ -107,7 +109,8 @@ export function compareWithLiteral(
     return asked === 'eq' ? isNullWhere(column, scope) : isNotNullWhere(column, scope)
   }
   const test = valueTest(asked, column.scalar, literal)
-  const found = test === 'always' ? isNotNullWhere(column, scope) : atSource(column.source, scope, test)
+  const found =
+    test === 'always' ? isNotNullWhere(column, scope) : toRelationWhere(column.source, scope, test)
   return holdsForNull(fn, truth) ? anyWhere(found, isNullWhere(column, scope)) : found
 }
 
@@ -128,7 +131,7 @@ function valueTest(fn: ComparisonOperator, scalar: Scalar, literal: LiteralExpr)
 export function inLiterals(
   column: ColumnExpr,
   literals: readonly LiteralExpr[],
-  truth: Truth,
+  truth: ThreeValuedBoolean,
   scope: WhereScope,
 ): PrismaWhere {
   if (truth === null) return MATCH_NONE
@@ -138,7 +141,7 @@ export function inLiterals(
   const isNullItem = literals.some(({ value }) => value === null)
   const found =
     values.length > 0
-      ? atSource(source, scope, { [scalar.name]: { [truth ? 'in' : 'notIn']: values } })
+      ? toRelationWhere(source, scope, { [scalar.name]: { [truth ? 'in' : 'notIn']: values } })
       : truth
         ? MATCH_NONE
         : isNotNullWhere(column, scope)
@@ -150,7 +153,7 @@ export function compareColumns(
   fn: ComparisonOperator,
   left: ColumnExpr,
   right: ColumnExpr,
-  truth: Truth,
+  truth: ThreeValuedBoolean,
   scope: WhereScope,
 ): PrismaWhere {
   if (truth === null) return MATCH_NONE
@@ -163,7 +166,7 @@ export function compareColumns(
   // Prisma takes no reference in `not`. NOT leaves out the records where one of the fields is null.
   const compared = (operator: string) => ({ [left.scalar.name]: { [operator]: reference } })
   const comparison = asked === 'ne' ? { NOT: compared('equals') } : compared(PRISMA_OPERATORS[asked])
-  const test = atSource(left.source, scope, comparison)
+  const test = toRelationWhere(left.source, scope, comparison)
   const [leftNull, rightNull] = [isNullWhere(left, scope), isNullWhere(right, scope)]
   if (isOrderingOperator(fn)) return truth ? test : anyWhere(test, leftNull, rightNull)
   if (asked === 'eq') return anyWhere(test, allWhere(leftNull, rightNull))
@@ -184,15 +187,15 @@ export function textWhere(
   fn: TextFunction,
   column: ColumnExpr,
   text: string,
-  truth: Truth,
+  truth: ThreeValuedBoolean,
   scope: WhereScope,
 ): PrismaWhere {
   if (truth === null) return isNullWhere(column, scope)
   const { scalar, source } = column
   // Prisma passes the text to LIKE without escapes.
   const test = { [scalar.name]: { [PRISMA_TEXT_OPERATORS[fn]]: escapeLike(text) } }
-  if (truth) return atSource(source, scope, test)
-  return atSource(source, scope, {
+  if (truth) return toRelationWhere(source, scope, test)
+  return toRelationWhere(source, scope, {
     AND: [{ NOT: test }, ...(scalar.nullable ? [{ [scalar.name]: { not: null } }] : [])],
   })
 }
@@ -213,9 +216,9 @@ export function hasWhere(
       ? { has: texts[0] }
       : { hasSome: texts }
   const where = { [scalar.name]: test }
-  if (truth) return atSource(source, scope, where)
+  if (truth) return toRelationWhere(source, scope, where)
   return anyWhere(
     withoutSource(source, scope),
-    atSource(source, scope, set.complement ? where : { NOT: where }),
+    toRelationWhere(source, scope, set.complement ? where : { NOT: where }),
   )
 }

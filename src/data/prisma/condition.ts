@@ -5,7 +5,7 @@ import type { RowName } from '../../query/plan.js'
 export type PrismaWhere = { readonly [name: string]: unknown }
 
 /** A value of a condition in OData's three-valued logic. */
-export type Truth = true | false | null
+export type ThreeValuedBoolean = true | false | null
 
 /** A reference to a field, as Prisma compares two fields of one record (`prisma.property.fields.City`). */
 export type FieldReferences = (entity: Entity, field: string) => unknown

@@ -1,6 +1,6 @@
 import type { CallExpr, Expr, RowName } from '../../query/plan.js'
 import { isComparisonOperator } from '../sql/comparison.js'
-import type { Truth } from './condition.js'
+import type { ThreeValuedBoolean } from './condition.js'
 import { notExpressible } from './not-expressible.js'
 
 /** A set of texts: these, or all but these. */
@@ -17,10 +17,10 @@ const EVERY_ELEMENT: ElementSet = { complement: true, texts: new Set() }
  *   `m eq 'Log' or m eq 'Stone'` → Log, Stone; `m ne 'Log'` → all but Log
  * @throws NotExpressibleError for text functions and orders, since Prisma can only test whether a list has values
  */
-export function toElementSet(expr: Expr, element: RowName, truth: Truth): ElementSet {
+export function toElementSet(expr: Expr, element: RowName, truth: ThreeValuedBoolean): ElementSet {
   if (expr.kind === 'literal') return expr.value === truth ? EVERY_ELEMENT : NO_ELEMENT
   if (expr.kind !== 'call') return failElements(expr.kind)
-  const setOf = (arg: Expr, result: Truth) => toElementSet(arg, element, result)
+  const setOf = (arg: Expr, result: ThreeValuedBoolean) => toElementSet(arg, element, result)
   switch (expr.fn) {
     case 'not':
       return expr.args.map(arg => setOf(arg, truth === null ? null : !truth))[0] ?? NO_ELEMENT

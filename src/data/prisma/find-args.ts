@@ -1,10 +1,10 @@
-import type { PlaceholderValues } from '../../query/placeholder.js'
+import type { ParameterValues } from '../../query/parameter.js'
 import {
   type Expansion,
   type Expr,
   isTrue,
   type KeysetPosition,
-  Placeholder,
+  ParameterRef,
   type Plan,
   type PlanPosition,
   reverseOrder,
@@ -31,8 +31,8 @@ export type PrismaSelect = { readonly [name: string]: true | FindArgs | { readon
 /** The inputs of the arguments besides the plan. */
 export interface FindOptions {
   readonly representation: Representation
-  /** The values of the request, in place of the plan's placeholders. */
-  readonly parameters: PlaceholderValues
+  /** The values of the request, in place of the plan's parameters. */
+  readonly parameters: ParameterValues
   /** Records to read; undefined: all. */
   readonly limit: number | undefined
   readonly fieldReferences: FieldReferences
@@ -69,8 +69,8 @@ function toPageWhere(plan: Plan, options: FindOptions): PrismaWhere | undefined 
   return where === MATCH_ALL ? undefined : where
 }
 
-const toPosition = (position: PlanPosition, parameters: PlaceholderValues): KeysetPosition =>
-  position.map(value => (value instanceof Placeholder ? (parameters[value.index] as string) : value)) // the position of the request
+const toPosition = (position: PlanPosition, parameters: ParameterValues): KeysetPosition =>
+  position.map(value => (value instanceof ParameterRef ? (parameters[value.index] as string) : value)) // the position of the request
 
 /** Returns the `where` of the filter of a plan, or undefined if it selects all records. */
 export function toFilterWhere(
@@ -129,7 +129,7 @@ function toExpansionArgs(
 }
 
 /** The expression with the values of the request in place of its parameters. */
-function withParameters(expr: Expr, parameters: PlaceholderValues): Expr {
+function withParameters(expr: Expr, parameters: ParameterValues): Expr {
   if (parameters.length === 0) return expr
   if (expr.kind === 'parameter')
     return { kind: 'literal', value: parameters[expr.index] as string, type: expr.type } // keys are texts

@@ -1,6 +1,6 @@
 import type { RequestScope } from '../../domain/request-scope.js'
 import type { Entity } from '../../model/model.js'
-import type { PlaceholderValues } from '../../query/placeholder.js'
+import type { ParameterValues } from '../../query/parameter.js'
 import type { Plan } from '../../query/plan.js'
 import type { Representation } from '../../query/representation.js'
 import type { FoundRecord, RecordFinder } from '../sql/statement.js'
@@ -70,7 +70,7 @@ export class PrismaRecordFinder implements RecordFinder {
   async findRecords(
     plan: Plan,
     representation: Representation,
-    parameters: PlaceholderValues,
+    parameters: ParameterValues,
     limit: number | undefined,
   ): Promise<readonly FoundRecord[] | undefined> {
     const args = this.#translate(plan, () =>

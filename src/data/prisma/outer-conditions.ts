@@ -76,12 +76,12 @@ function moveConditions(lambda: LambdaExpr, moved: number): Expr {
   if (moved === MAX_OUTER_CONDITIONS) return notExpressible('a lambda with many conditions on other records')
   const withValue = (value: Expr) =>
     moveConditions({ ...lambda, body: replace(body, outer, value) }, moved + 1)
-  const whenTrue = allOf(isTwoValued(outer) ? outer : predicate('eq', outer, TRUE), withValue(TRUE))
+  const whenTrue = allOf(isNeverNull(outer) ? outer : predicate('eq', outer, TRUE), withValue(TRUE))
   const whenFalse = allOf(
-    isTwoValued(outer) ? predicate('not', outer) : predicate('eq', outer, FALSE),
+    isNeverNull(outer) ? predicate('not', outer) : predicate('eq', outer, FALSE),
     withValue(FALSE),
   )
-  if (isTwoValued(outer)) return anyOf(whenTrue, whenFalse)
+  if (isNeverNull(outer)) return anyOf(whenTrue, whenFalse)
   const unknown = nullLiteral('Boolean')
   return anyOf(whenTrue, whenFalse, allOf(predicate('eq', outer, unknown), withValue(unknown)))
 }
@@ -150,10 +150,10 @@ function foldCall(call: CallExpr): Expr {
 }
 
 /** Returns true for a condition that is never null: comparisons, `in`, and lambdas. */
-export function isTwoValued(expr: Expr): boolean {
+export function isNeverNull(expr: Expr): boolean {
   if (expr.kind === 'lambda') return true
   if (expr.kind !== 'call') return expr.kind === 'literal' && expr.value !== null
   return expr.fn === 'and' || expr.fn === 'or' || expr.fn === 'not'
-    ? expr.args.every(isTwoValued)
+    ? expr.args.every(isNeverNull)
     : isComparisonOperator(expr.fn) || expr.fn === 'in'
 }

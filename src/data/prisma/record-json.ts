@@ -1,5 +1,5 @@
 import type { Scalar } from '../../model/model.js'
-import type { MetaField } from '../../query/ast.js'
+import type { ControlInformation } from '../../query/ast.js'
 import { type Expansion, type Expr, isFalse, type OrderByTerm, type Plan } from '../../query/plan.js'
 import type { Representation } from '../../query/representation.js'
 import { evaluateCondition } from './evaluate.js'
@@ -70,19 +70,19 @@ function etagJson(record: PrismaRecord): string {
 }
 
 function toMetaMembers(
-  { plan: { entity, metaFields = [] } }: RecordLayout,
+  { plan: { entity, controlInformation = [] } }: RecordLayout,
   { etag }: Representation,
   record: PrismaRecord,
 ): readonly JsonMember[] {
-  const toJson = ({ meta }: MetaField): string => {
-    if (meta === 'type') return JSON.stringify(entity.typeName)
-    if (meta === 'etag') return etagJson(record)
+  const toJson = ({ kind }: ControlInformation): string => {
+    if (kind === 'type') return JSON.stringify(entity.typeName)
+    if (kind === 'etag') return etagJson(record)
     const id = `${entity.typeName}:${String(record[entity.key.name])}`
     return JSON.stringify(Buffer.from(id).toString('base64url'))
   }
   return [
     ...(etag !== undefined && entity.hidden.has('RecordVersion') ? [[etag, etagJson(record)] as const] : []),
-    ...metaFields.map(field => [field.as, toJson(field)] as const),
+    ...controlInformation.map(field => [field.as, toJson(field)] as const),
   ]
 }
 

@@ -1,9 +1,8 @@
 import { getEntity, type Navigation } from '../../model/model.js'
 import { type CallExpr, type ColumnExpr, type Expr, FALSE, nullLiteral, predicate } from '../../query/plan.js'
 import { COMMUTATORS, type ComparisonOperator, isComparisonOperator } from '../sql/comparison.js'
-import { literalsCompare, orderHolds } from './column-value.js'
+import { comparisonHolds, literalsCompare } from './column-value.js'
 import {
-  atSource,
   compareColumns,
   compareWithLiteral,
   hasWhere,
@@ -12,6 +11,7 @@ import {
   isTextFunction,
   type TextFunction,
   textWhere,
+  toRelationWhere,
   withoutRecord,
   withoutSource,
 } from './column-where.js'
@@ -21,12 +21,12 @@ import {
   MATCH_ALL,
   MATCH_NONE,
   type PrismaWhere,
-  type Truth,
+  type ThreeValuedBoolean,
   type WhereScope,
 } from './condition.js'
 import { complement, type ElementSet, toElementSet } from './element-set.js'
 import { notExpressible, reasonOf } from './not-expressible.js'
-import { isTwoValued, type LambdaExpr, withoutOuterConditions } from './outer-conditions.js'
+import { isNeverNull, type LambdaExpr, withoutOuterConditions } from './outer-conditions.js'
 
 /**
  * Returns the `where` of the records for which a condition is true.
@@ -36,14 +36,14 @@ export const toPrismaWhere = (expr: Expr, scope: WhereScope): PrismaWhere =>
   whereOf(withoutOuterConditions(expr), true, scope)
 
 /** Returns the `where` of the records for which a condition is true, false or null. */
-function whereOf(expr: Expr, truth: Truth, scope: WhereScope): PrismaWhere {
+function whereOf(expr: Expr, truth: ThreeValuedBoolean, scope: WhereScope): PrismaWhere {
   switch (expr.kind) {
     case 'literal':
       return expr.value === truth ? MATCH_ALL : MATCH_NONE
     case 'column':
       return truth === null
         ? isNullWhere(expr, scope)
-        : atSource(expr.source, scope, { [expr.scalar.name]: { equals: truth } })
+        : toRelationWhere(expr.source, scope, { [expr.scalar.name]: { equals: truth } })
     case 'lambda':
       if (truth === null) return MATCH_NONE
       return expr.over.kind === 'values' ? valuesWhere(expr, truth, scope) : recordsWhere(expr, truth, scope)
@@ -60,11 +60,11 @@ function whereOf(expr: Expr, truth: Truth, scope: WhereScope): PrismaWhere {
 
 /** Returns the `where` of the records for which a condition is false or null. */
 const notTrueWhere = (expr: Expr, scope: WhereScope): PrismaWhere =>
-  isTwoValued(expr)
+  isNeverNull(expr)
     ? whereOf(expr, false, scope)
     : anyWhere(whereOf(expr, false, scope), whereOf(expr, null, scope))
 
-function callWhere(call: CallExpr, truth: Truth, scope: WhereScope): PrismaWhere {
+function callWhere(call: CallExpr, truth: ThreeValuedBoolean, scope: WhereScope): PrismaWhere {
   const { fn, args } = call
   const [left, right] = args
   if (!left) return notExpressible(`the function ${fn}`)
@@ -82,14 +82,14 @@ function callWhere(call: CallExpr, truth: Truth, scope: WhereScope): PrismaWhere
 function junctionWhere(
   fn: 'and' | 'or',
   args: readonly Expr[],
-  truth: Truth,
+  truth: ThreeValuedBoolean,
   scope: WhereScope,
 ): PrismaWhere {
   const decisive = fn === 'or'
-  const where = (arg: Expr, result: Truth) => whereOf(arg, result, scope)
+  const where = (arg: Expr, result: ThreeValuedBoolean) => whereOf(arg, result, scope)
   if (truth === decisive) return anyWhere(...args.map(arg => where(arg, truth)))
   if (truth !== null) return allWhere(...args.map(arg => where(arg, truth)))
-  const open = args.filter(arg => !isTwoValued(arg))
+  const open = args.filter(arg => !isNeverNull(arg))
   if (open.length === 0) return MATCH_NONE
   const undecided = args.map(arg => anyWhere(where(arg, !decisive), where(arg, null)))
   return allWhere(anyWhere(...open.map(arg => where(arg, null))), ...undecided)
@@ -99,7 +99,7 @@ function junctionWhere(
 function maskedWhere(
   call: CallExpr,
   masked: Expr & { readonly kind: 'nullUnless' },
-  truth: Truth,
+  truth: ThreeValuedBoolean,
   scope: WhereScope,
 ): PrismaWhere {
   const withArgument = (value: Expr): Expr => ({
@@ -119,7 +119,7 @@ function comparisonWhere(
   fn: ComparisonOperator,
   left: Expr,
   right: Expr,
-  truth: Truth,
+  truth: ThreeValuedBoolean,
   scope: WhereScope,
 ): PrismaWhere {
   if (left.type === 'Boolean' && right.type === 'Boolean') return booleansWhere(fn, left, right, truth, scope)
@@ -133,7 +133,7 @@ function orderedComparisonWhere(
   fn: ComparisonOperator,
   left: Expr,
   right: Expr,
-  truth: Truth,
+  truth: ThreeValuedBoolean,
   scope: WhereScope,
 ): PrismaWhere {
   if (left.kind === 'count') return countWhere(fn, left, right, truth, scope)
@@ -150,20 +150,20 @@ function orderedComparisonWhere(
 
 const isPlainColumn = (expr: Expr): expr is ColumnExpr => expr.kind === 'column' && !expr.scalar.collection
 
-const TRUTHS: readonly Truth[] = [true, false, null]
+const TRUTHS: readonly ThreeValuedBoolean[] = [true, false, null]
 
 /** Compares conditions by the pairs of results for which the comparison holds. False is below true. */
 function booleansWhere(
   fn: ComparisonOperator,
   left: Expr,
   right: Expr,
-  truth: Truth,
+  truth: ThreeValuedBoolean,
   scope: WhereScope,
 ): PrismaWhere {
   if (truth === null) return MATCH_NONE
   const pairs = TRUTHS.flatMap(a => TRUTHS.map(b => [a, b] as const)).filter(
     ([a, b]) =>
-      orderHolds(fn, a === null || b === null ? undefined : Number(a) - Number(b), a === b) === truth,
+      comparisonHolds(fn, a === null || b === null ? undefined : Number(a) - Number(b), a === b) === truth,
   )
   return anyWhere(
     ...pairs.map(([a, b]) => {
@@ -175,7 +175,7 @@ function booleansWhere(
   )
 }
 
-function inWhere(left: Expr, right: Expr, truth: Truth, scope: WhereScope): PrismaWhere {
+function inWhere(left: Expr, right: Expr, truth: ThreeValuedBoolean, scope: WhereScope): PrismaWhere {
   if (right.kind === 'list') {
     const literals = right.items.filter(item => item.kind === 'literal')
     if (isPlainColumn(left) && left.type !== 'Boolean' && literals.length === right.items.length)
@@ -193,7 +193,7 @@ function textCallWhere(
   fn: TextFunction,
   left: Expr,
   right: Expr,
-  truth: Truth,
+  truth: ThreeValuedBoolean,
   scope: WhereScope,
 ): PrismaWhere {
   if ([left, right].some(arg => arg.kind === 'literal' && arg.value === null))
@@ -237,7 +237,9 @@ function recordsWhere(lambda: LambdaExpr, truth: boolean, scope: WhereScope): Pr
   if (!navigation.collection) return singleRecordWhere(lambda, navigation, truth, scope, inner)
   const where = bodyWhere(body, quantifier === 'any', inner)
   if (where === MATCH_NONE) return needsRecord ? MATCH_NONE : MATCH_ALL
-  const found = atSource(source, scope, { [navigation.name]: { [needsRecord ? 'some' : 'none']: where } })
+  const found = toRelationWhere(source, scope, {
+    [navigation.name]: { [needsRecord ? 'some' : 'none']: where },
+  })
   return needsRecord ? found : anyWhere(withoutSource(source, scope), found)
 }
 
@@ -257,7 +259,7 @@ function singleRecordWhere(
 ): PrismaWhere {
   const where = bodyWhere(body, truth, inner)
   const found =
-    where === MATCH_NONE ? MATCH_NONE : atSource(source, scope, { [navigation.name]: { is: where } })
+    where === MATCH_NONE ? MATCH_NONE : toRelationWhere(source, scope, { [navigation.name]: { is: where } })
   if ((quantifier === 'any') === truth) return found
   return anyWhere(withoutSource(source, scope), withoutRecord(navigation, source, scope), found)
 }
@@ -267,12 +269,12 @@ function countWhere(
   fn: ComparisonOperator,
   { over, row, filter }: Expr & { readonly kind: 'count' },
   right: Expr,
-  truth: Truth,
+  truth: ThreeValuedBoolean,
   scope: WhereScope,
 ): PrismaWhere {
   if (truth === null) return MATCH_NONE
   const limit = right.kind === 'literal' ? Number(right.value ?? Number.NaN) : Number.NaN
-  const [none, one, many] = [0, 1, 2].map(count => orderHolds(fn, count - limit, count === limit))
+  const [none, one, many] = [0, 1, 2].map(count => comparisonHolds(fn, count - limit, count === limit))
   if (Number.isNaN(limit) || one !== many || (limit > 1 && none === one))
     return notExpressible('$count in an expression')
   if (none === one) return none === truth ? MATCH_ALL : MATCH_NONE

@@ -1,4 +1,4 @@
-import { afterCursor, type PlaceholderValues } from '../../query/placeholder.js'
+import { afterCursor, type ParameterValues } from '../../query/parameter.js'
 import { type KeysetPosition, type Plan, reverseOrder } from '../../query/plan.js'
 import { BARE_REPRESENTATION, type Representation } from '../../query/representation.js'
 import { RecordPage } from '../sql/json/records.js'
@@ -63,7 +63,7 @@ export async function readCursorWindow(
 function toWindowPlan(
   plan: Plan,
   { after, before, backward }: CursorBounds,
-): { readonly windowPlan: Plan; readonly parameters?: PlaceholderValues } {
+): { readonly windowPlan: Plan; readonly parameters?: ParameterValues } {
   if (!backward && !before)
     return after ? { windowPlan: afterCursor(plan, after), parameters: after } : { windowPlan: plan }
   const [from, to] = backward ? [before, after] : [after, before]
@@ -112,7 +112,7 @@ async function hasRecordAfter(
   plan: Plan,
   after: KeysetPosition | undefined,
 ): Promise<boolean> {
-  const { metaFields: _, memberOrder: __, ...bare } = plan
+  const { controlInformation: _, memberOrder: __, ...bare } = plan
   const { records } = await readPage(
     executor,
     { ...bare, select: [], expand: [], top: 1, skip: 0, count: false, ...(after && { after }) },

@@ -1,5 +1,5 @@
 import { memoize } from '../../query/memoize.js'
-import type { PlaceholderValues } from '../../query/placeholder.js'
+import type { ParameterValues } from '../../query/parameter.js'
 import { isFalse, type KeysetPosition, type Plan } from '../../query/plan.js'
 import type { Representation } from '../../query/representation.js'
 import { toProblemOnError } from '../postgres/errors.js'
@@ -19,7 +19,7 @@ export interface Page {
   readonly count?: number
 }
 
-const NO_PARAMETERS: PlaceholderValues = []
+const NO_PARAMETERS: ParameterValues = []
 
 /** Reads a page of a plan. PostgreSQL builds its JSON. */
 export async function readPage(
@@ -62,7 +62,7 @@ async function readRecords(
   executor: StatementExecutor,
   plan: Plan,
   representation: Representation,
-  parameters: PlaceholderValues,
+  parameters: ParameterValues,
 ): Promise<RecordPage> {
   const limit = plan.top === undefined ? undefined : plan.top + 1
   const found = await findByEngine(executor, plan, representation, parameters, limit)
@@ -78,7 +78,7 @@ async function readRecords(
 async function readKeysetRange(
   executor: StatementExecutor,
   range: KeysetRangeStatements,
-  parameters: PlaceholderValues,
+  parameters: ParameterValues,
 ): Promise<RecordPage> {
   const runStatement = async (page: KeysetRangeStatement) =>
     page.toRecords(await runTemplate(executor, page.statement, parameters))
@@ -140,7 +140,7 @@ const countStatementOf = memoize(function countStatementOf(plan: Plan) {
 const runTemplate = <T>(
   executor: StatementExecutor,
   template: StatementTemplate,
-  parameters: PlaceholderValues,
+  parameters: ParameterValues,
 ): Promise<readonly T[]> =>
   toProblemOnError(() => executor.query<T>(bindParameters(template, parameters), template.planCacheMode))
 
@@ -148,6 +148,6 @@ const findByEngine = (
   { finder }: StatementExecutor,
   plan: Plan,
   representation: Representation,
-  parameters: PlaceholderValues,
+  parameters: ParameterValues,
   limit: number | undefined,
 ) => toProblemOnError(async () => finder?.findRecords(plan, representation, parameters, limit))

@@ -2,7 +2,13 @@ import sql, { join, raw, type Sql } from 'sql-template-tag'
 import { getEntity, getScalar, type Navigation, type Scalar } from '../../model/model.js'
 import type { Value } from '../../query/ast.js'
 import type { ExprType, ValueType } from '../../query/functions.js'
-import { type Collection, type ColumnSource, type Expr, Placeholder, type RowName } from '../../query/plan.js'
+import {
+  type Collection,
+  type ColumnSource,
+  type Expr,
+  ParameterRef,
+  type RowName,
+} from '../../query/plan.js'
 import { cutToMicroseconds, isPointInTime } from '../../query/sub-microsecond.js'
 
 const PG_TYPE: Readonly<Record<ValueType, string>> = {
@@ -50,8 +56,8 @@ export function toSqlLiteral(value: Value, type: ValueType): Sql {
  */
 export const toParameterSql = (index: number, type: ValueType): Sql =>
   type === 'String'
-    ? sql`(${new Placeholder(index)}::text collate "C")`
-    : sql`${new Placeholder(index)}::${raw(PG_TYPE[type])}`
+    ? sql`(${new ParameterRef(index)}::text collate "C")`
+    : sql`${new ParameterRef(index)}::${raw(PG_TYPE[type])}`
 
 /** A value as a parameter. PostgreSQL would round a point in time to microseconds. */
 export const toParameter = (value: Value, type: ExprType): Value =>

@@ -1,6 +1,6 @@
 import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
 import type { AggregateMethod, ExprType } from '../../query/functions.js'
-import type { Aggregate, Derived, GroupByTransform, Plan, WindowTransform } from '../../query/plan.js'
+import type { Aggregate, DerivedTable, GroupByTransform, Plan, WindowTransform } from '../../query/plan.js'
 import { computedPgType, quoteIdentifier } from './columns.js'
 import { type RowEstimate, toCondition, toSql } from './expression.js'
 import { toOrderBy } from './order.js'
@@ -27,7 +27,7 @@ export function toFromWhere(
   return sql`${toFrom(plan)}${conditions.length > 0 ? sql` where ${join(conditions, ' and ')}` : empty}`
 }
 
-function toSubquery(derived: Derived): Sql {
+function toSubquery(derived: DerivedTable): Sql {
   const { row, transform } = derived
   const rows = toFromWhere(derived, 'all')
   return transform.kind === 'groups'

@@ -1,5 +1,5 @@
 import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
-import type { Expr, Placeholder, Plan } from '../../query/plan.js'
+import type { Expr, ParameterRef, Plan } from '../../query/plan.js'
 import { computedPgType, pgType } from './columns.js'
 import { isNonNullable, toSql } from './expression.js'
 
@@ -33,7 +33,7 @@ export function keysetRanges({
 interface OrderTerm {
   readonly expr: Expr
   readonly descending: boolean
-  readonly cursorValue: string | Placeholder | null
+  readonly cursorValue: string | ParameterRef | null
   readonly expression: Sql
   readonly boundValue: Sql
   /** `>` or `<`: the direction of the next records. */
@@ -43,7 +43,7 @@ interface OrderTerm {
 const toOrderTerm = (
   expr: Expr,
   descending: boolean,
-  cursorValue: string | Placeholder | null,
+  cursorValue: string | ParameterRef | null,
 ): OrderTerm => ({
   expr,
   descending,

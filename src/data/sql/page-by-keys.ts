@@ -1,6 +1,6 @@
 import sql, { join, raw, type Sql } from 'sql-template-tag'
 import { splitAudienceTerms } from '../../domain/audiences.js'
-import { type Derived, type Expr, isRowColumn, type Plan } from '../../query/plan.js'
+import { type DerivedTable, type Expr, isRowColumn, type Plan } from '../../query/plan.js'
 import { quoteIdentifier } from './columns.js'
 import { toCondition, toSql } from './expression.js'
 import { toFrom, toFromWhere } from './from.js'
@@ -12,7 +12,7 @@ import { conjuncts, isIndexRangePerValue } from './plan-cache-policy.js'
 const keyColumnOf = ({ entity, row }: Plan): Sql => sql`${raw(row)}.${quoteIdentifier(entity.key.name)}`
 
 /** Returns true if the rows are records of the entity's table, as opposed to groups. */
-export const hasKeys = ({ from }: Pick<Derived, 'from'>): boolean =>
+export const hasKeys = ({ from }: Pick<DerivedTable, 'from'>): boolean =>
   from === undefined || (from.transform.kind === 'window' && hasKeys(from))
 
 /** The name of an order value in a query of keys: `o0` for the first term of the order, and so on. */

@@ -8,7 +8,7 @@ import {
   type StringEscaping,
   toConcat,
   toCursorText,
-  toNeedsNoEscaping,
+  toNoEscapingCheck,
   toRecordText,
 } from './json/json-text.js'
 import { toVersionColumn } from './json/record-members.js'
@@ -106,7 +106,7 @@ function toAggregatedPageStatement(
     return sql`${record.json} as json, ${cursor.json} as cursor, ${texts} as texts`
   })
   return typedPageStatement<AggregatedPageRow>(
-    sql`select string_agg(page.json, E',\\n') as "records", string_agg(page.cursor, E'\\n') as "cursors", ${toNeedsNoEscaping(raw('page.texts'))} as "isExact" from (${page}) page`,
+    sql`select string_agg(page.json, E',\\n') as "records", string_agg(page.cursor, E'\\n') as "cursors", ${toNoEscapingCheck(raw('page.texts'))} as "isExact" from (${page}) page`,
     planCacheMode,
     ([row]) =>
       row?.isExact === false

@@ -1,11 +1,11 @@
-import type { PlaceholderValues } from '../../query/placeholder.js'
-import { Placeholder } from '../../query/plan.js'
+import type { ParameterValues } from '../../query/parameter.js'
+import { ParameterRef } from '../../query/plan.js'
 import type { PlanCacheMode, Statement } from './statement.js'
 
-/** A statement with placeholders, shared by requests that differ only in their values. */
+/** A statement with parameters, shared by requests that differ only in their values. */
 export interface StatementTemplate extends Statement {
   readonly planCacheMode: PlanCacheMode
-  /** Positions of the placeholders. */
+  /** Positions of the parameters. */
   readonly slots: readonly ParameterSlot[]
 }
 
@@ -14,27 +14,27 @@ interface ParameterSlot {
   readonly parameterIndex: number
 }
 
-/** Finds the placeholders of a statement. */
+/** Finds the parameters of a statement. */
 export function toStatementTemplate(
   { text, values }: Statement,
   planCacheMode: PlanCacheMode,
 ): StatementTemplate {
   const slots = values.flatMap((value, valueIndex): readonly ParameterSlot[] =>
-    value instanceof Placeholder ? [{ valueIndex, parameterIndex: value.index }] : [],
+    value instanceof ParameterRef ? [{ valueIndex, parameterIndex: value.index }] : [],
   )
   return { text, values, planCacheMode, slots }
 }
 
 /**
  * Returns the statement with the values of a request.
- *   values `['Vail', new Placeholder(0)]` with `['L1']` → `['Vail', 'L1']`
+ *   values `['Vail', new ParameterRef(0)]` with `['L1']` → `['Vail', 'L1']`
  */
-export function bindParameters(template: StatementTemplate, parameters: PlaceholderValues): Statement {
+export function bindParameters(template: StatementTemplate, parameters: ParameterValues): Statement {
   if (template.slots.length === 0) return template
   const values = [...template.values]
   for (const { valueIndex, parameterIndex } of template.slots) {
     if (parameterIndex >= parameters.length)
-      throw new Error(`A statement has no value for placeholder ${parameterIndex}`)
+      throw new Error(`A statement has no value for parameter ${parameterIndex}`)
     values[valueIndex] = parameters[parameterIndex]
   }
   return { text: template.text, values }

@@ -1,4 +1,4 @@
-import type { PlaceholderValues } from '../../query/placeholder.js'
+import type { ParameterValues } from '../../query/parameter.js'
 import type { Plan } from '../../query/plan.js'
 import type { Representation } from '../../query/representation.js'
 import type { RecordJson, RecordWithCursor } from './json/records.js'
@@ -32,7 +32,7 @@ export interface RecordFinder {
   findRecords(
     plan: Plan,
     representation: Representation,
-    parameters: PlaceholderValues,
+    parameters: ParameterValues,
     limit: number | undefined,
   ): Promise<readonly FoundRecord[] | undefined>
   /** Returns the number of records that the filter selects, or undefined if the finder cannot count them. */

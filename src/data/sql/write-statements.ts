@@ -6,7 +6,7 @@ import type { WritePlan } from '../../domain/write-plan.js'
 import { parameterIndex } from '../../domain/write-shape.js'
 import { getEntity, getScalar, type Scalar } from '../../model/model.js'
 import { getOrCreate, memoize } from '../../query/memoize.js'
-import { isTrue, Placeholder, type Plan, rowSource } from '../../query/plan.js'
+import { isTrue, ParameterRef, type Plan, rowSource } from '../../query/plan.js'
 import type { Representation } from '../../query/representation.js'
 import { toDecimalText, toTimestampText } from './casts.js'
 import { pgType, quoteIdentifier, toColumn } from './columns.js'
@@ -35,7 +35,7 @@ export interface WriteResultRow extends RecordRow {
 }
 
 /** The records that a write is judged by. */
-export interface WriteFactsRow extends StoredListing {
+export interface RuleInputsRow extends StoredListing {
   /** The office of each existing member, by its key. */
   readonly members: Readonly<Record<string, string | null>> | null
   readonly offices: readonly string[]
@@ -94,7 +94,7 @@ export function toInsertStatement(
     () => {
       const names = join(fields.map(({ name }) => quoteIdentifier(name)))
       const list = join(
-        fields.map((field, i) => toTypedParameter(field, new Placeholder(parameters.length + i))),
+        fields.map((field, i) => toTypedParameter(field, new ParameterRef(parameters.length + i))),
       )
       return sql`insert into "Property" as r0 (${names}) select ${list} where ${toCondition(plan.condition)} returning ${toReturningList(representation)}`
     },
@@ -131,7 +131,7 @@ const templatesOf = memoize(function templatesOf(
  * Renders the conditions of a write. `condition` is a literal for a write that may do everything.
  */
 const toWhere = ({ condition }: WritePlan): Sql =>
-  sql`r0."ListingKey" = ${new Placeholder(parameterIndex('key'))}${isTrue(condition) ? empty : sql` and ${toCondition(condition)}`}`
+  sql`r0."ListingKey" = ${new ParameterRef(parameterIndex('key'))}${isTrue(condition) ? empty : sql` and ${toCondition(condition)}`}`
 
 /**
  * Renders the SET list: values of the body, and derived fields.
@@ -144,7 +144,7 @@ function toAssignmentList({ shape, assignments }: WritePlan): Sql {
     fields.map(name => {
       const field = getScalar(PROPERTY, name)
       const written = shape.fields.has(name)
-        ? toTypedParameter(field, new Placeholder(parameterIndex(name)))
+        ? toTypedParameter(field, new ParameterRef(parameterIndex(name)))
         : undefined
       const derived = assignments.filter(a => a.field === field)
       return sql`${quoteIdentifier(name)} = ${toNewValue(field, written, derived)}`
@@ -170,8 +170,8 @@ function toNewValue(field: Scalar, written: Sql | undefined, assignments: readon
  *   ('L1', keys, true) → `select r0."StandardStatus" as "StandardStatus",…,(select json_object_agg(…) from
  *     "Member" …) as "members",… from "Property" r0 where r0."ListingKey" = $1 for update of r0`
  */
-export const toFactsStatement = (key: string, keys: readonly string[], forUpdate: boolean): Statement =>
-  bindParameters(forUpdate ? LOCKING_FACTS : FACTS, [key, [...keys]])
+export const toRuleInputsStatement = (key: string, keys: readonly string[], forUpdate: boolean): Statement =>
+  bindParameters(forUpdate ? LOCKING_RULE_INPUTS : RULE_INPUTS, [key, [...keys]])
 
 /** Renders the same without a record, for a write that creates one. */
 export const toReferencesStatement = (keys: readonly string[]): Statement =>
@@ -191,7 +191,7 @@ const toFieldsInModelOrder = (values: Values): readonly Scalar[] =>
     .sort((a, b) => fieldIndexOf(a) - fieldIndexOf(b))
     .map(name => getScalar(PROPERTY, name))
 
-function toTypedParameter({ type, collection }: Scalar, value: Values[string] | Placeholder): Sql {
+function toTypedParameter({ type, collection }: Scalar, value: Values[string] | ParameterRef): Sql {
   return sql`${value}::${raw(collection ? `${pgType(type)}[]` : pgType(type))}`
 }
 
@@ -210,24 +210,24 @@ const RULE_COLUMNS: readonly Sql[] = RULE_FIELDS.map(field => {
   return sql`${text} as ${quoteIdentifier(field.name)}`
 })
 
-const KEYS = sql`${new Placeholder(1)}::text[]`
+const KEYS = sql`${new ParameterRef(1)}::text[]`
 const toReferenceColumns = (keys: Sql): readonly Sql[] => [
   sql`(select json_object_agg("MemberKey", "OfficeKey") from "Member" where "MemberKey" = any(${keys})) as "members"`,
   sql`array(select "OfficeKey" from "Office" where "OfficeKey" = any(${KEYS})) as "offices"`,
 ]
 
-const toFactsTemplate = (lock: Sql): StatementTemplate =>
+const toRuleInputsTemplate = (lock: Sql): StatementTemplate =>
   toStatementTemplate(
     sql`select ${join([
       ...RULE_COLUMNS,
       sql`r0."RecordVersion"::text as "RecordVersion"`,
       ...toReferenceColumns(sql`${KEYS} || r0."ListAgentKey"`),
-    ])} from ${TABLE} where r0."ListingKey" = ${new Placeholder(0)}${lock}`,
+    ])} from ${TABLE} where r0."ListingKey" = ${new ParameterRef(0)}${lock}`,
     'generic',
   )
 
-const FACTS = toFactsTemplate(empty)
-const LOCKING_FACTS = toFactsTemplate(raw(' for update of r0'))
+const RULE_INPUTS = toRuleInputsTemplate(empty)
+const LOCKING_RULE_INPUTS = toRuleInputsTemplate(raw(' for update of r0'))
 const REFERENCES = toStatementTemplate(sql`select ${join(toReferenceColumns(KEYS))}`, 'generic')
 
 /**

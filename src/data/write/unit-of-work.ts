@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ReferencedRecords } from '../../domain/listing.js'
-import type { WriteFacts } from '../../domain/write-plan.js'
+import type { RuleInputs } from '../../domain/write-plan.js'
 import { ProblemError, withCause } from '../../errors/problem.js'
 import { isRetryable, toProblem } from '../postgres/errors.js'
 import { type RecordJson, recordJsonOf } from '../sql/json/records.js'
 import type { Statement, StatementExecutor, StatementExecutors } from '../sql/statement.js'
 import {
   LOCK_CHANGE_LOG,
-  toFactsStatement,
+  type RuleInputsRow,
   toLockStatement,
   toReferencesStatement,
-  type WriteFactsRow,
+  toRuleInputsStatement,
   type WriteResultRow,
 } from '../sql/write-statements.js'
 
@@ -109,16 +109,16 @@ export class UnitOfWork {
   }
 
   /** Reads what a write is judged by: the record, and the members and offices with the given keys. */
-  async findFacts(key: string, keys: readonly string[]): Promise<WriteFacts> {
-    const [row] = await this.#query<WriteFactsRow>(toFactsStatement(key, keys, this.locksRecords))
+  async findRuleInputs(key: string, keys: readonly string[]): Promise<RuleInputs> {
+    const [row] = await this.#query<RuleInputsRow>(toRuleInputsStatement(key, keys, this.locksRecords))
     if (!row) return { stored: undefined, ...NO_RECORDS }
     const { members, offices, ...stored } = row
     return { stored, ...toReferencedRecords({ members, offices }) }
   }
 
   /** Reads the same for a record that does not exist yet. */
-  async findReferences(keys: readonly string[]): Promise<WriteFacts> {
-    const [row] = await this.#query<WriteFactsRow>(toReferencesStatement(keys))
+  async findReferences(keys: readonly string[]): Promise<RuleInputs> {
+    const [row] = await this.#query<RuleInputsRow>(toReferencesStatement(keys))
     return { stored: undefined, ...(row ? toReferencedRecords(row) : NO_RECORDS) }
   }
 
@@ -139,7 +139,7 @@ const NO_RECORDS: ReferencedRecords = { members: new Map(), offices: new Set() }
 const toReferencedRecords = ({
   members,
   offices,
-}: Pick<WriteFactsRow, 'members' | 'offices'>): ReferencedRecords => ({
+}: Pick<RuleInputsRow, 'members' | 'offices'>): ReferencedRecords => ({
   members: new Map(Object.entries(members ?? {})),
   offices: new Set(offices),
 })

@@ -38,7 +38,7 @@ export interface RawExecutionResult {
 
 export type Executor = (execution: ExecutionRequest) => Promise<RawExecutionResult>
 
-export interface ExecutorParts {
+export interface ExecutorDependencies {
   readonly schema: GraphQLSchema
   readonly port: ServicePort
   /**
@@ -52,7 +52,7 @@ export interface ExecutorParts {
  * Executes queries and mutations without visiting the fields below the root. Each root field is one plan, and
  * PostgreSQL returns its response in the requested shape. graphql-js executes introspection.
  */
-export function createExecutor({ schema, port, usesGraphQLJs = false }: ExecutorParts): Executor {
+export function createExecutor({ schema, port, usesGraphQLJs = false }: ExecutorDependencies): Executor {
   const planner = new OperationPlanner(schema, port.plans)
   return async execution => {
     const { document, operation, variables: inputs, context } = execution

@@ -11,7 +11,7 @@ import type { WriteResult } from '../../service/writing.js'
 import { toGlobalId } from '../schema/global-id.js'
 import { collectFields, getObjectType, type InputValues } from './collect-fields.js'
 import { renderRawObject } from './raw-json.js'
-import { type RootFieldContext, viewOf } from './root-field.js'
+import { type RootFieldContext, toReadRequest } from './root-field.js'
 
 const PROPERTY = getEntity('Property')
 
@@ -22,11 +22,11 @@ export async function resolveMutationField(name: string, rootField: RootFieldCon
   const { port, context, args } = rootField
   requireWriteScope(context.actor)
   if (name === 'deleteProperty') return deleteProperty(rootField)
-  const view = viewOf(PROPERTY, rootField)
+  const readRequest = toReadRequest(PROPERTY, rootField)
   const writing = port.writing.forRequest(context.scope)
   if (name === 'createDraft')
     return writtenJsonOf(
-      writing.create(async () => readPropertyInput(inputArgumentOf(args)), context.actor, view),
+      writing.create(async () => readPropertyInput(inputArgumentOf(args)), context.actor, readRequest),
     )
   return writtenJsonOf(
     writing.update(
@@ -34,7 +34,7 @@ export async function resolveMutationField(name: string, rootField: RootFieldCon
       async () => readChangeInput(name, args),
       context.actor,
       readPrecondition(args),
-      view,
+      readRequest,
     ),
   )
 }

@@ -17,7 +17,7 @@ import {
   type RootFieldContext,
   type RootFieldInfo,
   type ServicePort,
-  viewOf,
+  toReadRequest,
 } from './root-field.js'
 import { GRAPHQL_REPRESENTATION } from './selection.js'
 
@@ -41,7 +41,7 @@ export function resolveRootField(rootField: RootFieldInfo): Promise<string> {
     : resolveConnection(target.entity, rootFieldContext)
 }
 
-/** Memoized by the operation plan's field, like `viewOf`. */
+/** Memoized by the operation plan's field, like `readRequestOf`. */
 const connectionSelectionOf = memoize(function connectionSelectionOf(
   collected: CollectedField,
   selectionContext: SelectionContext,
@@ -54,7 +54,7 @@ const connectionSelectionOf = memoize(function connectionSelectionOf(
 /** Returns null for a record that does not exist or that the actor cannot see. */
 async function resolveRecord(of: Entity, key: string, rootField: RootFieldContext): Promise<string> {
   const { port, context } = rootField
-  const request = { ...viewOf(of, rootField), serviceRoot: context.serviceRoot }
+  const request = { ...toReadRequest(of, rootField), serviceRoot: context.serviceRoot }
   const record = await port.reading.forRequest(context.scope).get(of, key, request, context.actor)
   return record?.json ?? 'null'
 }

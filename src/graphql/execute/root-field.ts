@@ -44,7 +44,7 @@ export interface RootFieldContext extends RootFieldInfo {
  * Memoized by the operation plan's field, so that a selection is read once and its plan parts and SQL are
  * cached.
  */
-const recordViewOf = memoize(function recordViewOf(
+const readRequestOf = memoize(function readRequestOf(
   collected: CollectedField,
   selectionContext: SelectionContext,
   port: ServicePort,
@@ -57,10 +57,10 @@ const recordViewOf = memoize(function recordViewOf(
 })
 
 /** Returns the query of a record's selection, with its representation. */
-export const viewOf = (
+export const toReadRequest = (
   of: Entity,
   { collected, selectionContext, port }: Pick<RootFieldInfo, 'collected' | 'selectionContext' | 'port'>,
-): ReadRequest => recordViewOf(collected, selectionContext, port, of)
+): ReadRequest => readRequestOf(collected, selectionContext, port, of)
 
 /** Queries by field and arguments, with their plans. */
 const FIELD_QUERY_LEVEL: PlanCacheLevel<Query> = {

@@ -1,7 +1,7 @@
-import { COUNTED } from '../../errors/phrases.js'
+import { COMPLEXITY_UNITS } from '../../errors/phrases.js'
 import { fail } from '../../errors/problem.js'
 import { type Entity, getEntity } from '../../model/model.js'
-import type { ExpandAst, MetaField, Query, SelectAst } from '../../query/ast.js'
+import type { ControlInformation, ExpandAst, Query, SelectAst } from '../../query/ast.js'
 import { MAX_NAME_BYTES } from '../../query/limits.js'
 import type { Representation } from '../../query/representation.js'
 import { coerceArgumentValues } from './argument-values.js'
@@ -15,7 +15,7 @@ import { type FilterParseOptions, readNestedQueryArguments } from './query-argum
 export const GRAPHQL_REPRESENTATION: Representation = { reference: '', countSuffix: '', numbersAsText: false }
 
 /** Fields of an object type that are not fields of the model. */
-const MARK_BY_FIELD_NAME: ReadonlyMap<string, MetaField['meta']> = new Map([
+const CONTROL_INFORMATION_BY_FIELD_NAME: ReadonlyMap<string, ControlInformation['kind']> = new Map([
   ['__typename', 'type'],
   ['id', 'id'],
   ['etag', 'etag'],
@@ -34,16 +34,16 @@ export function readSelection(
 ): Query {
   const select: SelectAst[] = []
   const expand: ExpandAst[] = []
-  const metaFields: MetaField[] = []
+  const controlInformation: ControlInformation[] = []
   const type = getObjectType(selectionContext, of.typeName)
   const fields = collectFields(selectionContext, type, fieldNodes)
   for (const collected of fields) {
     const { name } = collected
     const as = checkNameLength(prefix + collected.responseName)
     const at = { source: name }
-    const meta = MARK_BY_FIELD_NAME.get(name)
+    const kind = CONTROL_INFORMATION_BY_FIELD_NAME.get(name)
     const field = of.fields.get(name)
-    if (meta) metaFields.push({ meta, as })
+    if (kind) controlInformation.push({ kind, as })
     else if (field?.kind === 'navigation') {
       const target = getEntity(field.target)
       const definition = type.getFields()[name]
@@ -66,7 +66,12 @@ export function readSelection(
       })
     } else select.push({ name, as, at })
   }
-  return { select, expand, metaFields, memberOrder: fields.map(({ responseName }) => prefix + responseName) }
+  return {
+    select,
+    expand,
+    controlInformation,
+    memberOrder: fields.map(({ responseName }) => prefix + responseName),
+  }
 }
 
 /** Response names are column names, which PostgreSQL would silently truncate. */
@@ -74,7 +79,7 @@ function checkNameLength(name: string): string {
   if (Buffer.byteLength(name) > MAX_NAME_BYTES)
     fail({
       kind: 'QueryTooComplex',
-      what: COUNTED.nameBytes,
+      what: COMPLEXITY_UNITS.nameBytes,
       limit: MAX_NAME_BYTES,
       at: { source: name.slice(0, MAX_NAME_BYTES) },
     })

@@ -35,7 +35,7 @@ export function readSharedSelection(
     query: {
       select: parts.flatMap(p => p.select ?? []),
       expand: parts.flatMap(p => p.expand ?? []),
-      metaFields: parts.flatMap(p => p.metaFields ?? []),
+      controlInformation: parts.flatMap(p => p.controlInformation ?? []),
       memberOrder: parts.flatMap(p => p.memberOrder ?? []),
     },
     split: selections.length > 1 ? json => splitByPrefix(json, selections.length) : json => [json],

@@ -15,7 +15,7 @@ import {
   visit,
 } from 'graphql'
 import type { Config } from '../../config/config.js'
-import { COUNTED } from '../../errors/phrases.js'
+import { COMPLEXITY_UNITS } from '../../errors/phrases.js'
 import { fail } from '../../errors/problem.js'
 import { fragmentsOf, type InputValues } from '../execute/collect-fields.js'
 import { DIGEST_FIELD_NAME } from '../schema/digest-types.js'
@@ -177,7 +177,7 @@ class CostCalculator {
   #failTooComplex({ loc }: FieldNode): never {
     return fail({
       kind: 'QueryTooComplex',
-      what: COUNTED.records,
+      what: COMPLEXITY_UNITS.records,
       limit: this.limits.maxCost,
       at: { source: 'query', ...(loc && { offset: loc.start }) },
     })

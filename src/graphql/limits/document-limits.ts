@@ -14,7 +14,7 @@ import {
 } from 'graphql'
 import type { Config } from '../../config/config.js'
 import type { Phrase } from '../../errors/phrase.js'
-import { COUNTED } from '../../errors/phrases.js'
+import { COMPLEXITY_UNITS } from '../../errors/phrases.js'
 import { fail } from '../../errors/problem.js'
 import { fragmentsOf } from '../execute/collect-fields.js'
 import type { DocumentCache } from './document-cache.js'
@@ -46,7 +46,8 @@ export function createDocumentLimitsCheck(
 ): (text: string) => void {
   return text => {
     if (documents.has(text)) return
-    if (text.length > limits.maxDocumentLength) failTooComplex(COUNTED.characters, limits.maxDocumentLength)
+    if (text.length > limits.maxDocumentLength)
+      failTooComplex(COMPLEXITY_UNITS.characters, limits.maxDocumentLength)
     const document = parseWithinLimits(text, limits)
     if (document) new DocumentLimitsChecker(fragmentsOf(document), limits).checkDocument(document)
   }
@@ -102,9 +103,9 @@ class LimitedLexer extends Lexer {
   override advance(): Token {
     const token = super.advance()
     if (++this.#tokenCount > this.#limits.maxDocumentTokens)
-      failTooComplex(COUNTED.tokens, this.#limits.maxDocumentTokens)
+      failTooComplex(COMPLEXITY_UNITS.tokens, this.#limits.maxDocumentTokens)
     this.#nesting += NESTING_DELTA.get(token.kind) ?? 0
-    if (this.#nesting > this.#maxNesting) failTooComplex(COUNTED.brackets, this.#maxNesting)
+    if (this.#nesting > this.#maxNesting) failTooComplex(COMPLEXITY_UNITS.brackets, this.#maxNesting)
     return token
   }
 }
@@ -148,7 +149,8 @@ class DocumentLimitsChecker {
   }
 
   #checkSelection(selection: SelectionNode, depth: number): void {
-    if (++this.#selectionCount > this.limits.maxNodes) failTooComplex(COUNTED.fields, this.limits.maxNodes)
+    if (++this.#selectionCount > this.limits.maxNodes)
+      failTooComplex(COMPLEXITY_UNITS.fields, this.limits.maxNodes)
     this.#checkDirectives(selection)
     if (selection.kind === Kind.FIELD) this.#checkField(selection, depth)
     else if (selection.kind === Kind.INLINE_FRAGMENT) this.#checkSelectionSet(selection, depth)
@@ -157,10 +159,11 @@ class DocumentLimitsChecker {
 
   #checkField(field: FieldNode, depth: number): void {
     const { maxSelectionDepth, maxAliases, maxRootFields } = this.limits
-    if (depth > maxSelectionDepth) failTooComplex(COUNTED.fieldLevels, maxSelectionDepth, field)
-    if (field.alias && ++this.#aliasCount > maxAliases) failTooComplex(COUNTED.aliases, maxAliases, field)
+    if (depth > maxSelectionDepth) failTooComplex(COMPLEXITY_UNITS.fieldLevels, maxSelectionDepth, field)
+    if (field.alias && ++this.#aliasCount > maxAliases)
+      failTooComplex(COMPLEXITY_UNITS.aliases, maxAliases, field)
     if (depth === 1 && ++this.#rootFieldCount > maxRootFields)
-      failTooComplex(COUNTED.rootFields, maxRootFields, field)
+      failTooComplex(COMPLEXITY_UNITS.rootFields, maxRootFields, field)
     this.#checkSelectionSet(field, depth + 1)
   }
 
@@ -179,6 +182,6 @@ class DocumentLimitsChecker {
   }): void {
     const { maxFieldDirectives } = this.limits
     if ((node.directives?.length ?? 0) > maxFieldDirectives)
-      failTooComplex(COUNTED.directives, maxFieldDirectives, node)
+      failTooComplex(COMPLEXITY_UNITS.directives, maxFieldDirectives, node)
   }
 }

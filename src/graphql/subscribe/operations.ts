@@ -36,7 +36,7 @@ export interface ExecutableOperation {
   readonly variables: InputValues
 }
 
-export interface StreamingOperationsParts {
+export interface StreamingOperationsDependencies {
   readonly schema: GraphQLSchema
   readonly executor: Executor
   readonly documents: DocumentCache
@@ -51,15 +51,15 @@ export interface StreamingOperationsParts {
  * as to any request and limits the number of concurrent operations.
  */
 export class StreamingOperations {
-  readonly #parts: StreamingOperationsParts
+  readonly #dependencies: StreamingOperationsDependencies
   readonly #checkCost: ReturnType<typeof createCostCheck>
   readonly #activeStreams = new Set<ResponseStream>()
   #reservedSlots = 0
   #isClosed = false
 
-  constructor(parts: StreamingOperationsParts) {
-    this.#parts = parts
-    this.#checkCost = createCostCheck(parts.schema, parts.config)
+  constructor(dependencies: StreamingOperationsDependencies) {
+    this.#dependencies = dependencies
+    this.#checkCost = createCostCheck(dependencies.schema, dependencies.config)
   }
 
   /** Reads and validates an operation. Returns the errors if it is invalid or if `read` rejects it. */
@@ -79,7 +79,7 @@ export class StreamingOperations {
     { document, operation, variables }: ExecutableOperation,
     context: GraphQLContext,
   ): Promise<RawExecutionResult | ResponseStream> {
-    const { schema, port, executor } = this.#parts
+    const { schema, port, executor } = this.#dependencies
     const execution = { document, operation, variables, context }
     try {
       if (operation.operation !== OperationTypeNode.SUBSCRIPTION)
@@ -107,7 +107,7 @@ export class StreamingOperations {
       return fail({ kind: 'BadRequest', reason: REASONS.operationNameNotString })
     if (!isOptional(variables, 'object') || Array.isArray(variables))
       return fail({ kind: 'BadRequest', reason: REASONS.variablesNotObject })
-    const document = this.#parts.documents.get(query) ?? this.#parseAndValidate(query)
+    const document = this.#dependencies.documents.get(query) ?? this.#parseAndValidate(query)
     if (!('definitions' in document)) return document
     const operation = getOperationAST(document, operationName)
     if (!operation)
@@ -127,7 +127,7 @@ export class StreamingOperations {
    * and derived data is cached with the document.
    */
   #parseAndValidate(query: string): DocumentNode | readonly GraphQLError[] {
-    const { schema, documents, checkDocumentLimits, config } = this.#parts
+    const { schema, documents, checkDocumentLimits, config } = this.#dependencies
     checkDocumentLimits(query)
     const document = parseDocument(query)
     if (document instanceof GraphQLError) return [document]
@@ -147,7 +147,7 @@ export class StreamingOperations {
   ): Promise<RawExecutionResult | ResponseStream> {
     if (
       this.#isClosed ||
-      this.#activeStreams.size + this.#reservedSlots >= this.#parts.config.maxSubscriptions
+      this.#activeStreams.size + this.#reservedSlots >= this.#dependencies.config.maxSubscriptions
     )
       fail({ kind: 'Unavailable', reason: 'busy' })
     this.#reservedSlots += 1

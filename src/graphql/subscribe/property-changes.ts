@@ -82,7 +82,7 @@ function readChangeSelection(
 }
 
 /** Everything that a subscription needs to read its changes. */
-export interface PropertyChangeSubscriptionParts {
+export interface PropertyChangeSubscriptionDependencies {
   readonly port: SubscriptionPort
   readonly selectionContext: SelectionContext
   readonly context: GraphQLContext
@@ -100,8 +100,8 @@ export class PropertyChangeSubscription {
   readonly #hasFilter: boolean
 
   /** @throws ProblemError for invalid arguments or an invalid selection */
-  constructor(private readonly parts: PropertyChangeSubscriptionParts) {
-    const { port, selectionContext, collected, args, context } = parts
+  constructor(private readonly dependencies: PropertyChangeSubscriptionDependencies) {
+    const { port, selectionContext, collected, args, context } = dependencies
     this.#changes = port.changes.forRequest(context.scope)
     const narrowed = readQueryArguments(port, PROPERTY, args)
     this.#selection = readChangeSelection(selectionContext, port, collected)
@@ -114,7 +114,7 @@ export class PropertyChangeSubscription {
    * executed.
    */
   async createSourceStream(): Promise<SourceStreamFactory> {
-    const { context, args } = this.parts
+    const { context, args } = this.dependencies
     const newest = await this.#changes.latestSequence(context.actor)
     await this.#readListings([])
     const since = args['since'] ?? undefined
@@ -162,7 +162,7 @@ export class PropertyChangeSubscription {
       const { events, ...position } = await this.#changes.eventsAfter(
         last,
         EVENT_PAGE_SIZE,
-        this.parts.context.actor,
+        this.dependencies.context.actor,
       )
       return { changes: await this.#renderChanges(events), ...position }
     } catch (error) {
@@ -185,7 +185,7 @@ export class PropertyChangeSubscription {
     const found = await this.#changes.findListings(
       keys,
       { query: this.#query, representation: GRAPHQL_REPRESENTATION },
-      this.parts.context.actor,
+      this.dependencies.context.actor,
     )
     return new Map([...found].map(([key, { json }]) => [key, this.#selection.propertySelection.split(json)]))
   }

@@ -26,7 +26,7 @@ import type { DocumentCache } from '../limits/document-cache.js'
 import { MEDIA_TYPES } from './http.js'
 
 /** Dependencies of the Apollo Server. */
-export interface ApolloParts {
+export interface ApolloServerDependencies {
   readonly schema: GraphQLSchema
   readonly executor: Executor
   readonly documents: DocumentCache
@@ -42,7 +42,7 @@ export function createApolloServer({
   executor,
   documents,
   config,
-}: ApolloParts): ApolloServer<GraphQLContext> {
+}: ApolloServerDependencies): ApolloServer<GraphQLContext> {
   return new ApolloServer<GraphQLContext>({
     gateway: createGateway(schema, executor),
     documentStore: documents.toApolloStore(),

@@ -15,7 +15,7 @@ import { createDocumentLimitsCheck, type DocumentLimits } from '../limits/docume
 import { createSchema, renderSdl } from '../schema/sdl.js'
 import { createApolloServer } from './apollo.js'
 import {
-  type ContextParts,
+  type ContextDependencies,
   checkMethod,
   createContext,
   documentTextOf,
@@ -41,7 +41,7 @@ export interface GraphQLEngine {
 }
 
 /** Dependencies of a GraphQL engine. */
-export interface GraphQLEngineParts
+export interface GraphQLEngineDependencies
   extends Pick<ServicePort, 'reading' | 'writing' | 'deltas' | 'digests' | 'plans'> {
   readonly config: DocumentLimits & Pick<Config, 'maxList'>
   /** Executes operations field by field with graphql-js, as a reference for tests. */
@@ -60,7 +60,7 @@ export function createGraphQLEngine({
   digests,
   config,
   usesGraphQLJs = false,
-}: GraphQLEngineParts): GraphQLEngine {
+}: GraphQLEngineDependencies): GraphQLEngine {
   const sdl = renderSdl()
   const schema = createSchema(sdl)
   const documents = new DocumentCache(plans)
@@ -80,8 +80,8 @@ export function createGraphQLEngine({
 }
 
 /** Dependencies of the GraphQL adapter. */
-export interface GraphQLHandlerParts extends GraphQLEngineParts, ContextParts {
-  readonly config: GraphQLEngineParts['config'] &
+export interface GraphQLHandlerDependencies extends GraphQLEngineDependencies, ContextDependencies {
+  readonly config: GraphQLEngineDependencies['config'] &
     CostLimits &
     Pick<Config, 'introspection' | 'maxQueryLength' | 'maxBodyBytes' | 'trustProxy'>
   readonly verifier: Pick<TokenVerifier, 'authenticate' | 'findCached'>
@@ -96,7 +96,7 @@ export function serveGraphQL({
   serviceRoot,
   engine,
   ...parts
-}: GraphQLHandlerParts): [RequestHandler, ErrorRequestHandler] {
+}: GraphQLHandlerDependencies): [RequestHandler, ErrorRequestHandler] {
   const { sdl, schema, executor, documents, checkDocumentLimits } =
     engine ?? createGraphQLEngine({ ...parts, config })
   const apollo = createApolloServer({ schema, executor, documents, config })

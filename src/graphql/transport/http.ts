@@ -24,15 +24,15 @@ export interface GraphQLHttpResponse {
 /** Logs an internal error and returns the id of its log entry. */
 export type ErrorReporter = (error: unknown, req: IncomingMessage) => string
 
-/** Parts that make the context of a request. */
-export interface ContextParts {
+/** Dependencies of the context of a request. */
+export interface ContextDependencies {
   readonly report: ErrorReporter
   /** Returns the OData service root, with the host that the client used. */
   readonly serviceRoot: (req: IncomingMessage) => string
 }
 
 export const createContext = (
-  { report, serviceRoot }: ContextParts,
+  { report, serviceRoot }: ContextDependencies,
   actor: Actor,
   scope: RequestScope,
   req: IncomingMessage,

@@ -14,10 +14,10 @@ import type { RawExecutionResult } from '../execute/executor.js'
 import { renderResult } from '../execute/raw-json.js'
 import { type StreamingOperations, withoutHttpStatus } from '../subscribe/operations.js'
 import type { ResponseStream } from '../subscribe/subscribe.js'
-import { type ContextParts, createContext, MEDIA_TYPES, readRequestParams } from './http.js'
+import { type ContextDependencies, createContext, MEDIA_TYPES, readRequestParams } from './http.js'
 
 /** Dependencies of the event stream handler. */
-export interface EventStreamParts extends ContextParts {
+export interface EventStreamDependencies extends ContextDependencies {
   readonly operations: StreamingOperations
   readonly verifier: TokenVerifier
   readonly config: Pick<Config, 'maxQueryLength' | 'maxBodyBytes' | 'maxDepth' | 'keepAliveMs' | 'trustProxy'>
@@ -34,10 +34,10 @@ const KEEP_ALIVE_COMMENT = ':\n\n'
  * because it buffers the events of a slow client without a limit. An invalid request goes to the error
  * handler of the adapter. An invalid operation is a result.
  */
-export function createEventStreamHandler(parts: EventStreamParts): RequestHandler {
+export function createEventStreamHandler(dependencies: EventStreamDependencies): RequestHandler {
   return (req, res, next) => {
     if (req.path === '/' && negotiateMediaType(req, OFFERED_TYPES) === EVENT_STREAM_MEDIA_TYPE)
-      sendEventStream(req, res, parts).catch(next)
+      sendEventStream(req, res, dependencies).catch(next)
     else next()
   }
 }
@@ -45,7 +45,7 @@ export function createEventStreamHandler(parts: EventStreamParts): RequestHandle
 async function sendEventStream(
   req: Request,
   res: ServerResponse,
-  { operations, verifier, config, ...contextParts }: EventStreamParts,
+  { operations, verifier, config, ...contextParts }: EventStreamDependencies,
 ): Promise<void> {
   const authorization = authorizationOf(req)
   const verifiedToken = await authenticateRequest(req, verifier, config)

@@ -2,19 +2,19 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { RequestHandler } from 'express'
 import type { ChangeService } from '../../service/changes.js'
-import { StreamingOperations, type StreamingOperationsParts } from '../subscribe/operations.js'
+import { StreamingOperations, type StreamingOperationsDependencies } from '../subscribe/operations.js'
 import type { GraphQLEngine } from './handler.js'
-import { createEventStreamHandler, type EventStreamParts } from './sse.js'
-import { GraphQLWebSocketServer, type WebSocketServerParts } from './websocket-server.js'
+import { createEventStreamHandler, type EventStreamDependencies } from './sse.js'
+import { GraphQLWebSocketServer, type WebSocketServerDependencies } from './websocket-server.js'
 
 /** Dependencies of the long-lived transports. */
-export interface StreamingParts
-  extends Omit<WebSocketServerParts & EventStreamParts, 'operations' | 'schema' | 'config'> {
+export interface StreamingDependencies
+  extends Omit<WebSocketServerDependencies & EventStreamDependencies, 'operations' | 'schema' | 'config'> {
   readonly engine: GraphQLEngine
   readonly changes: ChangeService
-  readonly config: WebSocketServerParts['config'] &
-    EventStreamParts['config'] &
-    StreamingOperationsParts['config']
+  readonly config: WebSocketServerDependencies['config'] &
+    EventStreamDependencies['config'] &
+    StreamingOperationsDependencies['config']
 }
 
 /** Operations over WebSockets and event streams. */
@@ -25,7 +25,7 @@ export interface StreamingTransports {
   close(): void
 }
 
-export function serveStreaming({ engine, changes, ...parts }: StreamingParts): StreamingTransports {
+export function serveStreaming({ engine, changes, ...parts }: StreamingDependencies): StreamingTransports {
   const { schema, executor, documents, checkDocumentLimits, limits } = engine
   const operations = new StreamingOperations({
     schema,

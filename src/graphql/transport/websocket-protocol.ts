@@ -25,10 +25,10 @@ import { createOperationScope } from '../../http/request-scope.js'
 import type { GraphQLContext } from '../context.js'
 import { renderResult } from '../execute/raw-json.js'
 import type { ExecutableOperation, StreamingOperations } from '../subscribe/operations.js'
-import { type ContextParts, createContext } from './http.js'
+import { type ContextDependencies, createContext } from './http.js'
 
 /** Dependencies of the WebSocket protocol. */
-export interface WebSocketProtocolParts extends ContextParts {
+export interface WebSocketProtocolDependencies extends ContextDependencies {
   readonly schema: GraphQLSchema
   readonly operations: StreamingOperations
   readonly verifier: TokenVerifier
@@ -65,19 +65,19 @@ const MAX_CLOSE_REASON_BYTES = 123
 const TRY_AGAIN_LATER = 1013
 
 /** Creates the server side of the protocol graphql-transport-ws (graphql-ws, PROTOCOL.md). */
-export function createWebSocketProtocol(parts: WebSocketProtocolParts): Server<WebSocketPeer> {
+export function createWebSocketProtocol(dependencies: WebSocketProtocolDependencies): Server<WebSocketPeer> {
   const start = ({ contextValue }: ExecutionArgs) => {
     // `contextValue` was returned by onSubscribe.
     const { prepared, context } = contextValue as OperationContextValue
     // The package only passes results on to `onNext`.
-    return parts.operations.execute(prepared, context) as Promise<
+    return dependencies.operations.execute(prepared, context) as Promise<
       ExecutionResult | AsyncIterable<ExecutionResult>
     >
   }
   return makeServer<ConnectionInitMessage['payload'], WebSocketPeer>({
     connectionInitWaitTimeout: CONNECTION_INIT_TIMEOUT_MS,
-    onConnect: context => authenticate(context, parts),
-    onSubscribe: (context, id, payload) => prepareOperation(context, id, payload, parts),
+    onConnect: context => authenticate(context, dependencies),
+    onSubscribe: (context, id, payload) => prepareOperation(context, id, payload, dependencies),
     onNext: ({ extra }, _id, _payload, _args, result) =>
       extra.resultPlaceholders.create(renderResult(result)),
     onComplete: ({ extra }, id) => {
@@ -103,7 +103,7 @@ interface OperationContextValue {
  */
 async function authenticate(
   { extra, connectionParams = {} }: PeerContext,
-  { verifier, report, serviceRoot, config }: WebSocketProtocolParts,
+  { verifier, report, serviceRoot, config }: WebSocketProtocolDependencies,
 ): Promise<boolean> {
   const { req, close } = extra
   const closeWithError = (error: unknown) =>
@@ -133,7 +133,7 @@ function prepareOperation(
   { extra, subscriptions }: PeerContext,
   id: string,
   payload: SubscribePayload,
-  { schema, operations, meter, config }: WebSocketProtocolParts,
+  { schema, operations, meter, config }: WebSocketProtocolDependencies,
 ) {
   const { session } = extra
   // The package only calls this after onConnect has accepted the client.

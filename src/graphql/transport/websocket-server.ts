@@ -14,12 +14,12 @@ import {
   toCloseReason,
   truncateCloseReason,
   type WebSocketPeer,
-  type WebSocketProtocolParts,
+  type WebSocketProtocolDependencies,
 } from './websocket-protocol.js'
 
 /** Dependencies of the WebSocket server. */
-export interface WebSocketServerParts extends WebSocketProtocolParts {
-  readonly config: WebSocketProtocolParts['config'] &
+export interface WebSocketServerDependencies extends WebSocketProtocolDependencies {
+  readonly config: WebSocketProtocolDependencies['config'] &
     Pick<Config, 'maxSockets' | 'maxBodyBytes' | 'maxDepth' | 'keepAliveMs'>
   /** Rejects a request to upgrade. */
   readonly rejectUpgrade: (socket: Duplex, problem: Problem) => void
@@ -36,29 +36,29 @@ const CLOSE_TIMEOUT_MS = 1000
  * the header of the request. The connection closes when the token expires.
  */
 export class GraphQLWebSocketServer {
-  readonly #parts: WebSocketServerParts
+  readonly #dependencies: WebSocketServerDependencies
   readonly #server: WebSocketServer
   readonly #protocol: Server<WebSocketPeer>
 
-  constructor(parts: WebSocketServerParts) {
-    this.#parts = parts
+  constructor(dependencies: WebSocketServerDependencies) {
+    this.#dependencies = dependencies
     this.#server = new WebSocketServer({
       noServer: true,
-      maxPayload: parts.config.maxBodyBytes,
+      maxPayload: dependencies.config.maxBodyBytes,
       handleProtocols,
     })
     this.#server.on('wsClientError', (error, socket) =>
-      parts.rejectUpgrade(socket, {
+      dependencies.rejectUpgrade(socket, {
         kind: 'BadRequest',
         reason: REASONS.notWebSocket(error.message),
       }),
     )
-    this.#protocol = createWebSocketProtocol(parts)
+    this.#protocol = createWebSocketProtocol(dependencies)
   }
 
   /** Upgrades a request to a WebSocket. */
   upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const { rejectUpgrade, config } = this.#parts
+    const { rejectUpgrade, config } = this.#dependencies
     if (this.#server.clients.size >= config.maxSockets)
       rejectUpgrade(socket, { kind: 'Unavailable', reason: 'busy' })
     else this.#server.handleUpgrade(req, socket, head, webSocket => this.#openConnection(webSocket, req))
@@ -70,7 +70,7 @@ export class GraphQLWebSocketServer {
   }
 
   #openConnection(socket: WebSocket, req: IncomingMessage): void {
-    const { config } = this.#parts
+    const { config } = this.#dependencies
     const close = (code: number, reason: string) => closeWithTimeout(socket, code, reason)
     const peer: WebSocketPeer = {
       socket,
@@ -104,7 +104,7 @@ export class GraphQLWebSocketServer {
     handle: (text: string) => Promise<void>,
   ): void {
     if (socket.bufferedAmount > MAX_BUFFERED_BYTES) socket.pause()
-    const message = tryParseJson(text, maxJsonDepthOf(this.#parts.config))
+    const message = tryParseJson(text, maxJsonDepthOf(this.#dependencies.config))
     if (message === undefined)
       closeWithTimeout(socket, CloseCode.BadRequest, 'The message is not valid JSON, or is nested too deeply')
     // The package would treat such a message as a fault of the service.
@@ -118,7 +118,7 @@ export class GraphQLWebSocketServer {
         closeWithTimeout(
           socket,
           CloseCode.InternalServerError,
-          toCloseReason(error, fault => this.#parts.report(fault, req)),
+          toCloseReason(error, fault => this.#dependencies.report(fault, req)),
         ),
       )
     }

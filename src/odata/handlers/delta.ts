@@ -1,5 +1,5 @@
 import { FEATURES } from '../../errors/features.js'
-import { CONTEXTS } from '../../errors/phrases.js'
+import { OPTION_CONTEXTS } from '../../errors/phrases.js'
 import { fail } from '../../errors/problem.js'
 import type { Entity } from '../../model/model.js'
 import type { Query } from '../../query/ast.js'
@@ -40,7 +40,7 @@ export async function readDelta(
     fail({ kind: 'NotImplemented', feature: FEATURES.changesOfRelated, at: { source: '$deltatoken' } })
   const { query, pageToken } = readCollectionQuery(request, path, token === LATEST ? 'collection' : 'delta')
   if (pageToken !== undefined)
-    fail({ kind: 'OptionNotAllowed', option: '$skiptoken', context: CONTEXTS.delta })
+    fail({ kind: 'OptionNotAllowed', option: '$skiptoken', context: OPTION_CONTEXTS.delta })
   const tracked = { ...request, query: token === LATEST ? withoutPaging(query) : query, path, format }
   checkVersion(tracked)
   const { trackChanges, maxPageSize } = readPreferences(request.headers.prefer)
@@ -85,7 +85,7 @@ function withoutPaging(query: Query): Query {
 /** Expanded records inside a delta are a part of 4.01 (OData JSON 4.0, 12). */
 function checkVersion({ query, version }: TrackedRequest): void {
   if (version === '4.0' && query.expand?.length)
-    fail({ kind: 'OptionNotAllowed', option: '$expand', context: CONTEXTS.deltaOf40 })
+    fail({ kind: 'OptionNotAllowed', option: '$expand', context: OPTION_CONTEXTS.deltaOf40 })
 }
 
 /**

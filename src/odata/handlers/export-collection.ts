@@ -1,5 +1,5 @@
 import { FEATURES } from '../../errors/features.js'
-import { CONTEXTS, EXPECTED_VALUE } from '../../errors/phrases.js'
+import { EXPECTED_VALUE, OPTION_CONTEXTS } from '../../errors/phrases.js'
 import { fail } from '../../errors/problem.js'
 import { NAMESPACE } from '../../model/model.js'
 import type { ExportService, RecordExport } from '../../service/export.js'
@@ -73,9 +73,9 @@ export async function exportCollection(
 /** Refuses the options that only pages have. */
 function checkExportOptions({ options: { values } }: ODataRequest, pageToken: string | undefined): void {
   if (pageToken !== undefined)
-    fail({ kind: 'OptionNotAllowed', option: '$skiptoken', context: CONTEXTS.export })
+    fail({ kind: 'OptionNotAllowed', option: '$skiptoken', context: OPTION_CONTEXTS.export })
   if (values.get('$count') === 'true')
-    fail({ kind: 'OptionNotAllowed', option: '$count', context: CONTEXTS.export })
+    fail({ kind: 'OptionNotAllowed', option: '$count', context: OPTION_CONTEXTS.export })
 }
 
 /** Reads the custom options of CSV: `defuse` (default true) and `bom` (default false). */

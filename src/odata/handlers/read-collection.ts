@@ -69,12 +69,12 @@ export async function getCollectionReferences(
 ): Promise<ODataResponse> {
   const format = negotiateJsonFormat(requestedFormatOf(request))
   const pageQuery = readCollectionQuery(request, path, 'references')
-  const view = {
+  const pageOptions = {
     ...pageQuery,
     query: { ...pageQuery.query, select: [toKeySelectItem(path.entity)] },
     representation: toValueRepresentation({ ieee754Compatible: true }),
   }
-  const { page, appliedPageSize } = await fetchPage(request, path, reading, view)
+  const { page, appliedPageSize } = await fetchPage(request, path, reading, pageOptions)
   const value = page.records.list
     .map(({ json }) =>
       renderPayloadObject([
@@ -120,12 +120,12 @@ async function fetchPage(
   request: ODataRequest,
   path: CollectionPath,
   reading: ReadService,
-  view: PageRequest,
+  pageOptions: PageRequest,
 ) {
   const preferred =
-    view.query.top === undefined ? readPreferences(request.headers.prefer).maxPageSize : undefined
+    pageOptions.query.top === undefined ? readPreferences(request.headers.prefer).maxPageSize : undefined
   const within = await reading.resolvePath(path.navigationPath, request.actor)
-  const pageRequest = { ...view, serviceRoot: () => request.root, location: toDefiningUrl(request) }
+  const pageRequest = { ...pageOptions, serviceRoot: () => request.root, location: toDefiningUrl(request) }
   const page = await reading.findPage(path.entity, pageRequest, request.actor, within, preferred?.size)
   return { page, appliedPageSize: preferred && `${preferred.name}=${page.size}` }
 }

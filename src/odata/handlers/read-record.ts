@@ -125,9 +125,9 @@ async function fetchRecord(
   { actor, root }: ODataRequest,
   { navigationPath, entity, key }: RecordPath | ValuePath,
   reading: ReadService,
-  view: Parameters<ReadService['get']>[2],
+  readRequest: Parameters<ReadService['get']>[2],
 ): Promise<RecordJson | undefined> {
-  const request = { ...view, serviceRoot: () => root }
+  const request = { ...readRequest, serviceRoot: () => root }
   return reading.get(entity, key, request, actor, await reading.resolvePath(navigationPath, actor))
 }
 

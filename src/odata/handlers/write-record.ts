@@ -16,7 +16,7 @@ import type { CollectionPath, RecordPath } from '../url/resource-path.js'
 interface WriteResponseOptions {
   readonly format: JsonFormat
   readonly returnPreference: Preferences['return']
-  readonly view: ReturnRequest
+  readonly returnRequest: ReturnRequest
 }
 
 /** Creates a record in its entity set (Part 1, 11.4.2). */
@@ -27,7 +27,7 @@ export async function createRecord(
 ): Promise<ODataResponse> {
   requireWriteScope(request.actor)
   const responseOptions = readWriteResponseOptions(request)
-  const written = await writing.create(request.readBody, request.actor, responseOptions.view)
+  const written = await writing.create(request.readBody, request.actor, responseOptions.returnRequest)
   return toWriteResponse(request, path, responseOptions, written, 201)
 }
 
@@ -59,7 +59,7 @@ async function updateRecord(
     request.readBody,
     request.actor,
     condition,
-    responseOptions.view,
+    responseOptions.returnRequest,
   )
   return toWriteResponse(request, path, responseOptions, written, 200)
 }
@@ -86,7 +86,7 @@ function readWriteResponseOptions(request: ODataRequest): WriteResponseOptions {
   return {
     format,
     returnPreference,
-    view: {
+    returnRequest: {
       query,
       representation: toRecordRepresentation(format, request),
       isMinimal: returnPreference === 'minimal',

@@ -1,4 +1,4 @@
-import { COUNTED } from '../../errors/phrases.js'
+import { COMPLEXITY_UNITS } from '../../errors/phrases.js'
 import { fail } from '../../errors/problem.js'
 import type { ParseLimits } from '../../language/parse-limits.js'
 import { decodeUrlComponent } from './encoding.js'
@@ -31,7 +31,7 @@ export function readPathSegments(
     if (texts.length > maxDepth)
       fail({
         kind: 'QueryTooComplex',
-        what: COUNTED.pathSegments,
+        what: COMPLEXITY_UNITS.pathSegments,
         limit: maxDepth,
         at: { source: 'path' },
       })

@@ -1,6 +1,6 @@
 import { FEATURES } from '../../errors/features.js'
 import type { Phrase } from '../../errors/phrase.js'
-import { CONTEXTS, EXPECTED_VALUE, RESOURCES } from '../../errors/phrases.js'
+import { EXPECTED_VALUE, OPTION_CONTEXTS, RESOURCES } from '../../errors/phrases.js'
 import { fail } from '../../errors/problem.js'
 import { REASONS } from '../../errors/reasons.js'
 import { IDENTIFIER_PATTERN } from '../../language/lexer.js'
@@ -64,25 +64,28 @@ interface AllowedOptions {
  * `/$count` allows the options of a collection, although its paging and shape do not affect the count.
  */
 const ALLOWED_OPTIONS: { readonly [K in ResourceKind]: AllowedOptions } = {
-  service: { context: CONTEXTS.service, options: [] },
-  metadata: { context: CONTEXTS.metadata, options: [] },
-  openapi: { context: CONTEXTS.openapi, options: [] },
-  batch: { context: CONTEXTS.batch, options: [] },
-  entityId: { context: CONTEXTS.entityId, options: ['$id', ...PROJECTION_OPTIONS] },
+  service: { context: OPTION_CONTEXTS.service, options: [] },
+  metadata: { context: OPTION_CONTEXTS.metadata, options: [] },
+  openapi: { context: OPTION_CONTEXTS.openapi, options: [] },
+  batch: { context: OPTION_CONTEXTS.batch, options: [] },
+  entityId: { context: OPTION_CONTEXTS.entityId, options: ['$id', ...PROJECTION_OPTIONS] },
   collection: {
-    context: CONTEXTS.collection,
+    context: OPTION_CONTEXTS.collection,
     options: [...COLLECTION_OPTIONS, ...PROJECTION_OPTIONS, '$apply', '$deltatoken', '$index'],
   },
   delta: {
-    context: CONTEXTS.delta,
+    context: OPTION_CONTEXTS.delta,
     options: ['$filter', '$search', ...PROJECTION_OPTIONS, '$apply', '$deltatoken'],
   },
-  count: { context: CONTEXTS.count, options: [...COLLECTION_OPTIONS, ...PROJECTION_OPTIONS, '$apply'] },
-  references: { context: CONTEXTS.references, options: COLLECTION_OPTIONS },
-  record: { context: CONTEXTS.record, options: PROJECTION_OPTIONS },
-  reference: { context: CONTEXTS.reference, options: [] },
-  value: { context: CONTEXTS.value, options: [] },
-  function: { context: CONTEXTS.function, options: [] },
+  count: {
+    context: OPTION_CONTEXTS.count,
+    options: [...COLLECTION_OPTIONS, ...PROJECTION_OPTIONS, '$apply'],
+  },
+  references: { context: OPTION_CONTEXTS.references, options: COLLECTION_OPTIONS },
+  record: { context: OPTION_CONTEXTS.record, options: PROJECTION_OPTIONS },
+  reference: { context: OPTION_CONTEXTS.reference, options: [] },
+  value: { context: OPTION_CONTEXTS.value, options: [] },
+  function: { context: OPTION_CONTEXTS.function, options: [] },
 }
 const COMMON_OPTIONS: readonly SystemQueryOption[] = ['$format', '$schemaversion']
 

@@ -7,18 +7,18 @@ import { AGGREGATES, type ValueType } from '../functions.js'
 import {
   type Aggregate,
   allOf,
-  type Derived,
+  type DerivedTable,
   type Expr,
   type GroupByTransform,
   type WindowTransform,
 } from '../plan.js'
 import {
+  allRecordsOf,
   bindCompute,
   bindOrder,
   bindSearch,
   checkComputedName,
-  initialStage,
-  type Stage,
+  type RecordSet,
   totalOrder,
 } from './clauses.js'
 import { bindCondition, bindValue } from './expression.js'
@@ -29,46 +29,55 @@ import { Scope } from './scope.js'
  * Transformations that commute are merged into one plan. A window and a grouping become a derived table,
  * which later steps read.
  */
-export const transform = (steps: readonly TransformationAst[], of: Entity): Stage =>
-  steps.reduce(applyTransformation, initialStage(Scope.root(of)))
+export const transform = (steps: readonly TransformationAst[], of: Entity): RecordSet =>
+  steps.reduce(applyTransformation, allRecordsOf(Scope.root(of)))
 
-function applyTransformation(stage: Stage, step: TransformationAst): Stage {
+function applyTransformation(recordSet: RecordSet, step: TransformationAst): RecordSet {
   switch (step.kind) {
     case 'filter':
-      return { ...stage, filter: allOf(stage.filter, bindCondition(step.filter, stage.scope)) }
+      return { ...recordSet, filter: allOf(recordSet.filter, bindCondition(step.filter, recordSet.scope)) }
     case 'search':
-      return { ...stage, filter: allOf(stage.filter, bindSearch(step.search, stage.scope, '$apply')) }
+      return {
+        ...recordSet,
+        filter: allOf(recordSet.filter, bindSearch(step.search, recordSet.scope, '$apply')),
+      }
     case 'compute':
-      return bindCompute(stage, step.items)
+      return bindCompute(recordSet, step.items)
     case 'orderby':
       // The previous order decides between records that are equal in the new one.
-      return { ...stage, order: [...step.terms.map(t => bindOrder(t, stage.scope)), ...stage.order] }
+      return {
+        ...recordSet,
+        order: [...step.terms.map(t => bindOrder(t, recordSet.scope)), ...recordSet.order],
+      }
     case 'top':
     case 'skip':
-      return applyTopSkip(stage, { [step.kind]: step.count })
+      return applyTopSkip(recordSet, { [step.kind]: step.count })
     case 'identity':
-      return stage
+      return recordSet
     case 'group':
-      return applyGroupBy(stage, step)
+      return applyGroupBy(recordSet, step)
     case 'other':
       return fail({ kind: 'NotImplemented', feature: step.feature, at: step.at })
   }
 }
 
 /** Appends a window. A window passes all columns through, so bound expressions remain valid after it. */
-function applyTopSkip(stage: Stage, window: Pick<WindowTransform, 'top' | 'skip'>): Stage {
-  const { filter: _, ...rest } = stage
+function applyTopSkip(recordSet: RecordSet, window: Pick<WindowTransform, 'top' | 'skip'>): RecordSet {
+  const { filter: _, ...rest } = recordSet
   return {
     ...rest,
-    from: toDerived(stage, {
+    from: toDerivedTable(recordSet, {
       kind: 'window',
-      orderBy: totalOrder(stage.order, stage.tieBreakers),
+      orderBy: totalOrder(recordSet.order, recordSet.tieBreakers),
       ...window,
     }),
   }
 }
 
-function toDerived({ scope, from, filter }: Stage, transformation: Derived['transform']): Derived {
+function toDerivedTable(
+  { scope, from, filter }: RecordSet,
+  transformation: DerivedTable['transform'],
+): DerivedTable {
   return {
     entity: scope.entity,
     ...(from && { from }),
@@ -84,15 +93,18 @@ interface ResultColumn<T> {
 }
 
 /** Appends a grouping. The resulting records have the grouping properties and the aggregates only. */
-function applyGroupBy(stage: Stage, { by, aggregates: items }: TransformationAst & { kind: 'group' }): Stage {
-  const groups = by.map(g => bindGroup(g, stage.scope))
+function applyGroupBy(
+  recordSet: RecordSet,
+  { by, aggregates: items }: TransformationAst & { kind: 'group' },
+): RecordSet {
+  const groups = by.map(g => bindGroup(g, recordSet.scope))
   const duplicate = by.find((g, i) => groups.findIndex(other => other.name === g.names.join('/')) < i)
   if (duplicate) fail({ kind: 'DuplicateItem', item: duplicate.names.join('/'), at: duplicate.at })
-  const takenNames = [...stage.computed.keys(), ...groups.map(g => g.name)]
+  const takenNames = [...recordSet.computed.keys(), ...groups.map(g => g.name)]
   const aggregates = items.map((item, i) =>
-    bindAggregate(item, stage, [...takenNames, ...items.slice(0, i).map(other => other.name)]),
+    bindAggregate(item, recordSet, [...takenNames, ...items.slice(0, i).map(other => other.name)]),
   )
-  const scope = Scope.root(resultEntity(stage.scope.entity))
+  const scope = Scope.root(resultEntity(recordSet.scope.entity))
   const column = (name: `g${number}` | `a${number}`, { type }: Pick<Expr, 'type'>): Expr => ({
     kind: 'result',
     name,
@@ -111,7 +123,7 @@ function applyGroupBy(stage: Stage, { by, aggregates: items }: TransformationAst
   }
   return {
     scope: columns.reduce((around, [name, value]) => around.withComputed(name, value), scope),
-    from: toDerived(stage, transformation),
+    from: toDerivedTable(recordSet, transformation),
     computed: new Map(columns),
     order: [],
     // Without grouping properties there is only one record.
@@ -141,14 +153,14 @@ function bindGroup({ names, at }: GroupAst, scope: Scope): ResultColumn<Expr> {
 
 function bindAggregate(
   { of, name, at }: AggregateAst,
-  stage: Stage,
+  recordSet: RecordSet,
   takenNames: readonly string[],
 ): ResultColumn<Aggregate> {
-  checkComputedName(name, stage, takenNames, at)
+  checkComputedName(name, recordSet, takenNames, at)
   if (!of) return { name, value: { type: 'Int64' } }
   const { method } = of
-  if (of.expr.kind === 'path') checkNoCollectionPath(of.expr.names, stage.scope, of.expr.at)
-  const expr = bindValue(of.expr, stage.scope)
+  if (of.expr.kind === 'path') checkNoCollectionPath(of.expr.names, recordSet.scope, of.expr.at)
+  const expr = bindValue(of.expr, recordSet.scope)
   const types: Readonly<Record<string, ValueType>> = AGGREGATES[method]
   const type =
     types[expr.type] ??

@@ -1,4 +1,4 @@
-import { CONTEXTS, COUNTED, EXPECTED_TYPE } from '../../errors/phrases.js'
+import { COMPLEXITY_UNITS, EXPECTED_TYPE, OPTION_CONTEXTS } from '../../errors/phrases.js'
 import { fail, type SourceLocation } from '../../errors/problem.js'
 import { type Entity, getEntity, type Navigation, type Scalar } from '../../model/model.js'
 import type { ExpandAst, Query, SelectAst } from '../ast.js'
@@ -7,7 +7,7 @@ import { MAX_KEY_PAGE, MAX_NESTED_COLLECTIONS, MAX_SKIP, type QueryLimits } from
 import { memoize } from '../memoize.js'
 import { allOf, type Expansion, type Expr, isTrue, type Plan, type SelectItem } from '../plan.js'
 import { transform } from './apply.js'
-import { bindCompute, bindOrder, bindSearch, initialStage, type Stage, totalOrder } from './clauses.js'
+import { allRecordsOf, bindCompute, bindOrder, bindSearch, type RecordSet, totalOrder } from './clauses.js'
 import { bindCondition } from './expression.js'
 import { failUnknownField, Scope } from './scope.js'
 
@@ -60,7 +60,7 @@ const isKeySweep = ({ select, expand, compute, apply }: Query, key: string): boo
 /** `navigationPath`: the expanded navigations from the entity of the request to this one. */
 function bindQuery(
   query: Query,
-  start: Stage,
+  start: RecordSet,
   limits: QueryLimits,
   navigationPath: readonly Navigation[],
 ): Plan {
@@ -90,7 +90,7 @@ function bindQuery(
     ...evaluated,
     expand: bindExpand(query, scope, limits, navigationPath),
     links: bindLinks(query.select ?? NO_SELECT, query.expand ?? NO_EXPAND, scope.entity),
-    ...(query.metaFields && { metaFields: query.metaFields }),
+    ...(query.controlInformation && { controlInformation: query.controlInformation }),
     ...(query.memberOrder && { memberOrder: query.memberOrder }),
     ...(query.top !== undefined && { top: query.top }),
     skip: query.skip ?? 0,
@@ -210,7 +210,12 @@ function bindExpandItems(
   const [first] = items
   if (!first) return NO_EXPANSIONS
   if (navigationPath.length >= limits.expandDepth)
-    fail({ kind: 'QueryTooComplex', what: COUNTED.expandLevels, limit: limits.expandDepth, at: first.at })
+    fail({
+      kind: 'QueryTooComplex',
+      what: COMPLEXITY_UNITS.expandLevels,
+      limit: limits.expandDepth,
+      at: first.at,
+    })
   const named = items.filter(i => i.name !== '*')
   const duplicate = named.find(
     (item, i) => named.findIndex(other => expandItemName(other) === expandItemName(item)) < i,
@@ -237,11 +242,11 @@ function bindExpansion(
   if (navigation.collection && navigationPath.filter(n => n.collection).length >= MAX_NESTED_COLLECTIONS)
     return fail({
       kind: 'QueryTooComplex',
-      what: COUNTED.expandedCollections,
+      what: COMPLEXITY_UNITS.expandedCollections,
       limit: MAX_NESTED_COLLECTIONS,
       at,
     })
-  const plan = bindQuery(query, initialStage(scope.forExpansion(getEntity(navigation.target))), limits, [
+  const plan = bindQuery(query, allRecordsOf(scope.forExpansion(getEntity(navigation.target))), limits, [
     ...navigationPath,
     navigation,
   ])
@@ -262,5 +267,5 @@ const COLLECTION_OPTIONS = {
 function checkNoCollectionOptions(query: Query, name: string): void {
   for (const [option, written] of Object.entries(COLLECTION_OPTIONS))
     if (option in query)
-      fail({ kind: 'OptionNotAllowed', option: written, context: CONTEXTS.singleRecordOf(name) })
+      fail({ kind: 'OptionNotAllowed', option: written, context: OPTION_CONTEXTS.singleRecordOf(name) })
 }

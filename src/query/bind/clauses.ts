@@ -1,17 +1,17 @@
 import { FEATURES } from '../../errors/features.js'
-import { COUNTED, EXPECTED_TYPE } from '../../errors/phrases.js'
+import { COMPLEXITY_UNITS, EXPECTED_TYPE } from '../../errors/phrases.js'
 import { fail, type SourceLocation } from '../../errors/problem.js'
 import type { ComputeAst, OrderAst, SearchAst } from '../ast.js'
 import { checkComplexity } from '../complexity.js'
 import { MAX_NAME_BYTES, SEARCHABLE_ENTITIES } from '../limits.js'
-import { columnOf, type Derived, type Expr, type OrderByTerm, rowSource } from '../plan.js'
+import { columnOf, type DerivedTable, type Expr, type OrderByTerm, rowSource } from '../plan.js'
 import { bindValue } from './expression.js'
 import type { Scope } from './scope.js'
 
 /** A set of records that options apply to: the records of an entity, or the result of transformations. */
-export interface Stage {
+export interface RecordSet {
   readonly scope: Scope
-  readonly from?: Derived
+  readonly from?: DerivedTable
   readonly filter?: Expr
   /** Computed values by name, in their order. */
   readonly computed: ReadonlyMap<string, Expr>
@@ -20,8 +20,8 @@ export interface Stage {
   readonly tieBreakers: readonly Expr[]
 }
 
-/** Returns the stage of all records of the scope's entity. */
-export const initialStage = (scope: Scope): Stage => ({
+/** Returns the set of all records of the scope's entity. */
+export const allRecordsOf = (scope: Scope): RecordSet => ({
   scope,
   computed: new Map(),
   order: [],
@@ -29,28 +29,32 @@ export const initialStage = (scope: Scope): Stage => ({
 })
 
 /** Adds named computed values, which other options and later values can use (OData 4.01 Part 2, 5.1.3.1). */
-export const bindCompute = (stage: Stage, items: readonly ComputeAst[]): Stage =>
-  items.reduce(bindComputeItem, stage)
+export const bindCompute = (recordSet: RecordSet, items: readonly ComputeAst[]): RecordSet =>
+  items.reduce(bindComputeItem, recordSet)
 
-function bindComputeItem(stage: Stage, { expr, name, at }: ComputeAst): Stage {
-  const { scope, computed } = stage
-  checkComputedName(name, stage, computed.keys(), at)
+function bindComputeItem(recordSet: RecordSet, { expr, name, at }: ComputeAst): RecordSet {
+  const { scope, computed } = recordSet
+  checkComputedName(name, recordSet, computed.keys(), at)
   const value = bindValue(expr, scope)
   if (value.type.startsWith('Geography'))
     fail({ kind: 'WrongType', expected: EXPECTED_TYPE.computable, found: value.type, at: expr.at })
   checkComplexity(value, expr.at)
-  return { ...stage, scope: scope.withComputed(name, value), computed: new Map([...computed, [name, value]]) }
+  return {
+    ...recordSet,
+    scope: scope.withComputed(name, value),
+    computed: new Map([...computed, [name, value]]),
+  }
 }
 
 /** Refuses a name that is a field, another computed value, or the first segment of a grouping path. */
 export function checkComputedName(
   name: string,
-  { scope }: Stage,
+  { scope }: RecordSet,
   takenNames: Iterable<string>,
   at: SourceLocation,
 ): void {
   if (Buffer.byteLength(name) > MAX_NAME_BYTES)
-    fail({ kind: 'QueryTooComplex', what: COUNTED.nameBytes, limit: MAX_NAME_BYTES, at })
+    fail({ kind: 'QueryTooComplex', what: COMPLEXITY_UNITS.nameBytes, limit: MAX_NAME_BYTES, at })
   if (
     scope.entity.fields.has(name) ||
     [...takenNames].some(other => other === name || other.startsWith(`${name}/`))

@@ -30,7 +30,7 @@ export interface CurrentSigningKey {
 }
 
 /** Dependencies of the signing keys. */
-export interface SigningKeyServiceParts {
+export interface SigningKeyServiceDependencies {
   readonly database: Pick<Database, 'withClient'>
   readonly directory: ClientDirectory
   /** Encrypts the private keys in the database. */
@@ -43,17 +43,17 @@ export interface SigningKeyServiceParts {
  * needs no restart. The newest key whose time has come signs.
  */
 export class SigningKeyService {
-  readonly #parts: SigningKeyServiceParts
+  readonly #dependencies: SigningKeyServiceDependencies
   /** Decrypted keys by id. Undefined: encrypted with another TOKEN_KEY. */
   readonly #privateKeys = new Map<string, CryptoKey | undefined>()
 
-  constructor(parts: SigningKeyServiceParts) {
-    this.#parts = parts
+  constructor(dependencies: SigningKeyServiceDependencies) {
+    this.#dependencies = dependencies
   }
 
   /** Returns the key that signs now. The first call for a database creates it. */
   async current(): Promise<CurrentSigningKey> {
-    const { directory } = this.#parts
+    const { directory } = this.#dependencies
     await directory.ready()
     const found = await this.#findCurrent()
     if (found) return found
@@ -70,16 +70,16 @@ export class SigningKeyService {
    */
   async published(): Promise<readonly SigningKey[]> {
     await this.current()
-    const keys = this.#parts.directory.signingKeys()
+    const keys = this.#dependencies.directory.signingKeys()
     const now = Date.now()
-    const outdatedBefore = now - this.#parts.tokenLifetimeMs - MARGIN_MS
+    const outdatedBefore = now - this.#dependencies.tokenLifetimeMs - MARGIN_MS
     const lastOutdating = keys.findLastIndex(key => key.signsFrom < outdatedBefore)
     return keys.slice(Math.max(0, lastOutdating))
   }
 
   async #findCurrent(): Promise<CurrentSigningKey | undefined> {
     const now = Date.now()
-    for (const key of this.#parts.directory.signingKeys().toReversed()) {
+    for (const key of this.#dependencies.directory.signingKeys().toReversed()) {
       const privateKey = key.signsFrom <= now + MARGIN_MS / 60 ? await this.#decrypt(key) : undefined
       if (privateKey) return { id: key.id, privateKey }
     }
@@ -88,13 +88,13 @@ export class SigningKeyService {
 
   async #decrypt({ id, encryptedPrivateKey }: SigningKey): Promise<CryptoKey | undefined> {
     if (this.#privateKeys.has(id)) return this.#privateKeys.get(id)
-    const privateKey = await decryptPrivateKey(encryptedPrivateKey, this.#parts.encryptionKey)
+    const privateKey = await decryptPrivateKey(encryptedPrivateKey, this.#dependencies.encryptionKey)
     this.#privateKeys.set(id, privateKey)
     return privateKey
   }
 
   async #createFirst(): Promise<void> {
-    const { database, encryptionKey } = this.#parts
+    const { database, encryptionKey } = this.#dependencies
     const unusable = [...this.#privateKeys].flatMap(([id, key]) => (key ? [] : [id]))
     await insertSigningKey(
       database,

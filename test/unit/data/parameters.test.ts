@@ -20,7 +20,7 @@ test('parameters in a list are filled too', () => {
 })
 
 test('a missing value is an error, not null', () => {
-  expect(() => bind(parameter(1, 'String'), 'a')).toThrow('no value for placeholder 1')
+  expect(() => bind(parameter(1, 'String'), 'a')).toThrow('no value for parameter 1')
 })
 
 test('literals stay what they are', () => {

@@ -3,7 +3,7 @@ import { type ListingChanges, NO_CHANGES } from '../../../src/domain/changes.js'
 import { assignedValues, assignmentsOf, draftFields } from '../../../src/domain/derived.js'
 import { ListingKeyGenerator } from '../../../src/domain/keys.js'
 import { type Listing, NO_LISTING } from '../../../src/domain/listing.js'
-import { NO_FACTS, toEvaluationContext } from '../../../src/domain/write-plan.js'
+import { EMPTY_RULE_INPUTS, toEvaluationContext } from '../../../src/domain/write-plan.js'
 import { shapeOf, toParameters } from '../../../src/domain/write-shape.js'
 
 const NOW = new Date('2026-05-01T23:30:00.123Z')
@@ -27,7 +27,7 @@ function derive(stored: Listing, changes: Partial<ListingChanges>) {
     changes: { ...NO_CHANGES, ...changes },
     precondition: {},
   }
-  const facts = { ...NO_FACTS, stored: { ...stored, RecordVersion: '1' } }
+  const facts = { ...EMPTY_RULE_INPUTS, stored: { ...stored, RecordVersion: '1' } }
   const context = toEvaluationContext(facts, toParameters(request, 'K', NOW))
   return assignedValues(assignmentsOf(shapeOf(request)), context)
 }

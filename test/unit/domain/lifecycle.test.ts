@@ -10,7 +10,7 @@ import {
   TRANSITIONS,
 } from '../../../src/domain/lifecycle.js'
 import { NO_LISTING } from '../../../src/domain/listing.js'
-import { NO_FACTS, toEvaluationContext } from '../../../src/domain/write-plan.js'
+import { EMPTY_RULE_INPUTS, toEvaluationContext } from '../../../src/domain/write-plan.js'
 import { rulesOf } from '../../../src/domain/write-rules.js'
 import { shapeOf } from '../../../src/domain/write-shape.js'
 
@@ -34,7 +34,7 @@ function isAllowed(from: string, to: ListingStatus): boolean {
   const changes = { ...NO_CHANGES, status: to, values: { SoldPrice: '5' } }
   const shape = shapeOf({ mode: 'change', actor, changes, precondition: {} })
   const stored = { ...NO_LISTING, StandardStatus: from, RecordVersion: '1' }
-  const context = toEvaluationContext({ ...NO_FACTS, stored }, [])
+  const context = toEvaluationContext({ ...EMPTY_RULE_INPUTS, stored }, [])
   return rulesOf(shape).every(({ condition }) => isMet(condition, context))
 }
 

@@ -1,6 +1,6 @@
 import express from 'express'
 import { afterEach, expect, test } from 'vitest'
-import { createMessageClasses } from '../../../src/http/express-prototypes.js'
+import { createRequestResponseClasses } from '../../../src/http/express-prototypes.js'
 import { createHttpServer, type HttpServer } from '../../../src/http/server.js'
 
 const SETTINGS = {
@@ -16,7 +16,7 @@ afterEach(() => server?.close())
 
 test('Express finds nothing to change in the prototypes of requests and responses, and its own members on them', async () => {
   const app = express()
-  const messages = createMessageClasses(app)
+  const messages = createRequestResponseClasses(app)
   app.get('/', (req, res) => {
     res.set('X-App', String(req.app === app && res.app === app)).send(req.path)
   })

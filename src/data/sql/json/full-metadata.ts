@@ -20,7 +20,7 @@ const isTransient = ({ entity }: RecordSource) => entity.fields.size === 0
  * Renders the type and the URL of a record.
  *   `'#org.reso.metadata.Property'`, `'http://host/odata/' || record_url('Property', r0."ListingKey")`
  */
-export function toIdentity(record: RecordSource, full: FullMetadata): readonly NamedJson[] {
+export function toTypeAndId(record: RecordSource, full: FullMetadata): readonly NamedJson[] {
   if (isTransient(record)) return [[full.id, jsonStringWithoutEscapes(raw('null::text'))]]
   return [
     [full.type, textOf(full.entityTypePrefix + record.entity.typeName)],

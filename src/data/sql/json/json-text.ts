@@ -98,7 +98,7 @@ export function toCursorText(
  *   `page.texts` → `octet_length(to_json(string_agg(page.texts, ''))::text) =
  *     octet_length(string_agg(page.texts, '')) + 2`
  */
-export function toNeedsNoEscaping(column: Sql): Sql {
+export function toNoEscapingCheck(column: Sql): Sql {
   const all = sql`string_agg(${column}, '')`
   return sql`octet_length(to_json(${all})::text) = octet_length(${all}) + 2`
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import sql, { empty, raw, type Sql } from 'sql-template-tag'
 import type { Navigation } from '../../../model/model.js'
-import type { MetaField } from '../../../query/ast.js'
+import type { ControlInformation } from '../../../query/ast.js'
 import { memoize } from '../../../query/memoize.js'
 import {
   type Expansion,
@@ -15,7 +15,7 @@ import {
 import type { FullMetadata, Representation } from '../../../query/representation.js'
 import { toCollectionRows, toColumn } from '../columns.js'
 import { toCondition, toSql } from '../expression.js'
-import { toEditLink, toIdentity, toNavigationLinks, toTypeAnnotation } from './full-metadata.js'
+import { toEditLink, toNavigationLinks, toTypeAndId, toTypeAnnotation } from './full-metadata.js'
 import {
   type JsonExpression,
   jsonByTextCast,
@@ -47,7 +47,7 @@ export type RecordMember = ValueMember | ExpansionMember
  * SQL.
  */
 export type RecordShape = Pick<Plan, 'entity' | 'row' | 'select' | 'expand'> &
-  Required<Pick<Plan, 'links' | 'metaFields' | 'memberOrder'>>
+  Required<Pick<Plan, 'links' | 'controlInformation' | 'memberOrder'>>
 
 /** Memoizes a function of a plan by the parts of the plan that are its shape. */
 export function memoizeByShape<R>(
@@ -59,23 +59,39 @@ export function memoizeByShape<R>(
     select: RecordShape['select'],
     expand: RecordShape['expand'],
     links: RecordShape['links'],
-    metaFields: RecordShape['metaFields'],
+    controlInformation: RecordShape['controlInformation'],
     memberOrder: RecordShape['memberOrder'],
     representation: Representation,
   ) {
-    return compute({ entity, row, select, expand, links, metaFields, memberOrder }, representation)
+    return compute({ entity, row, select, expand, links, controlInformation, memberOrder }, representation)
   })
   return (plan, representation) => {
-    const { entity, row, select, expand, metaFields = NO_MARKS, memberOrder = NO_LAYOUT } = plan
+    const {
+      entity,
+      row,
+      select,
+      expand,
+      controlInformation = NO_CONTROL_INFORMATION,
+      memberOrder = NO_LAYOUT,
+    } = plan
     // Without links in the representation, plans that differ in them share their SQL.
     const links = (representation.full && plan.links) ?? NO_LINKS
-    return memoized(entity, rowSource(row), select, expand, links, metaFields, memberOrder, representation)
+    return memoized(
+      entity,
+      rowSource(row),
+      select,
+      expand,
+      links,
+      controlInformation,
+      memberOrder,
+      representation,
+    )
   }
 }
 
 const NO_LINKS: readonly Navigation[] = []
 
-const NO_MARKS: readonly MetaField[] = []
+const NO_CONTROL_INFORMATION: readonly ControlInformation[] = []
 /** No explicit order of members. */
 const NO_LAYOUT: readonly string[] = []
 
@@ -86,7 +102,7 @@ const NO_LAYOUT: readonly string[] = []
 export function toRecordMembers(shape: RecordShape, representation: Representation): readonly RecordMember[] {
   const members = [
     ...toControlInformation(shape, representation),
-    ...shape.metaFields.map(m => toMarkMember(m, shape)),
+    ...shape.controlInformation.map(m => toControlInformationMember(m, shape)),
     ...shape.select.flatMap(s => [
       ...toFullMembers(representation, full => toTypeAnnotation(s, full)),
       ...toFieldMembers(s, shape, representation),
@@ -123,7 +139,7 @@ function toControlInformation(shape: RecordShape, representation: Representation
   const { etag } = representation
   const value = toEtagJson(shape)
   return [
-    ...toFullMembers(representation, full => toIdentity(shape, full)),
+    ...toFullMembers(representation, full => toTypeAndId(shape, full)),
     ...(etag !== undefined && value ? [toValueMember(etag, value)] : []),
     ...toFullMembers(representation, full => toEditLink(shape, full)),
   ]
@@ -140,10 +156,10 @@ function toEtagJson(shape: RecordShape): JsonExpression | undefined {
   return version && { value: sql`'W/"' || ${version} || '"'`, json: sql`'"W/\\"' || ${version} || '\\""'` }
 }
 
-function toMarkMember({ meta, as }: MetaField, shape: RecordShape): RecordMember {
+function toControlInformationMember({ kind, as }: ControlInformation, shape: RecordShape): RecordMember {
   const { entity, row } = shape
-  if (meta === 'type') return toValueMember(as, jsonStringWithoutEscapes(sql`${entity.typeName}::text`))
-  if (meta === 'etag') return toValueMember(as, toEtagJson(shape) ?? JSON_NULL_TEXT)
+  if (kind === 'type') return toValueMember(as, jsonStringWithoutEscapes(sql`${entity.typeName}::text`))
+  if (kind === 'etag') return toValueMember(as, toEtagJson(shape) ?? JSON_NULL_TEXT)
   return toValueMember(
     as,
     jsonStringWithoutEscapes(

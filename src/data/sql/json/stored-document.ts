@@ -57,7 +57,14 @@ export function toStoredDocumentPlan(
   plan: Plan,
   { numbersAsText, full }: Representation,
 ): StoredDocumentPlan | undefined {
-  if (plan.entity !== PROPERTY || plan.from || plan.metaFields || plan.memberOrder || numbersAsText || full)
+  if (
+    plan.entity !== PROPERTY ||
+    plan.from ||
+    plan.controlInformation ||
+    plan.memberOrder ||
+    numbersAsText ||
+    full
+  )
     return undefined
   const select = selectBesideDocument(plan.select)
   // The column is empty only after a write without triggers.

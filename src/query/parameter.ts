@@ -3,18 +3,18 @@ import {
   allOf,
   columnOf,
   type KeysetPosition,
-  Placeholder,
+  ParameterRef,
   type Plan,
   parameter,
   predicate,
   rowSource,
 } from './plan.js'
 
-/** The values of a request, by the index of their parameter or placeholder. */
-export type PlaceholderValues = readonly unknown[]
+/** The values of a request, by the index of the parameter. */
+export type ParameterValues = readonly unknown[]
 
 /** Returns the plan that reads the record with the key of parameter 0, shared by all keys. */
-export const withKeyPlaceholder = memoize(function withKeyPlaceholder(plan: Plan): Plan {
+export const withKeyParameter = memoize(function withKeyParameter(plan: Plan): Plan {
   const { key } = plan.entity
   const isKey = predicate('eq', columnOf(key, rowSource('r0')), parameter(0, key.type))
   return { ...plan, filter: allOf(plan.filter, isKey) }
@@ -31,7 +31,7 @@ export function afterCursor(plan: Plan, position: KeysetPosition): Plan {
     nulls,
     (): Plan => ({
       ...plan,
-      after: position.map((value, i) => (value === null ? null : new Placeholder(i))),
+      after: position.map((value, i) => (value === null ? null : new ParameterRef(i))),
       skip: 0,
     }),
   )

@@ -15,7 +15,7 @@ import { UsageRecorder } from './service/clients/usage-recorder.js'
 
 type RequestErrorReporter = (error: unknown, req: IncomingMessage) => string
 
-/** The parts of an application that know who asks. */
+/** The parts of an application that authenticate requests. */
 export interface Authorization {
   readonly verifier: TokenVerifier
   /** The endpoints of the authorization server. */

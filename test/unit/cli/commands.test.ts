@@ -21,7 +21,7 @@ const run = (file: string, args: readonly string[], databaseUrl = NOWHERE): Prom
   new Promise(resolve => {
     const env = { PATH: process.env['PATH'], DATABASE_URL: databaseUrl, JWT_SECRET: 's'.repeat(32) }
     const program = file.endsWith('.ts') ? ['--import', './src/typescript.mjs', file] : [file]
-    execFile(process.execPath, [...program, ...args], { env, timeout: 20_000 }, (error, out, err) =>
+    execFile(process.execPath, [...program, ...args], { env, timeout: 60_000 }, (error, out, err) =>
       resolve({ code: Number(error?.code ?? 0), out, err }),
     )
   })
@@ -55,6 +55,7 @@ describe('the arguments of a command', () => {
         err: `Unknown option '--hlep'.\n${help.out.split('\n')[0]}\n`,
       })
     },
+    90_000,
   )
 
   test.each(['seed', 'migrate', 'prune', 'studio', 'schema'])(

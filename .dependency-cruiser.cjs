@@ -53,7 +53,10 @@ const LAYERS = {
 }
 
 /** Layers that are files at the top of src/, not folders. */
-const LAYER_FILES = { app: ['app', 'authorization'], main: ['main', 'cluster', 'typescript'] }
+const LAYER_FILES = {
+  app: ['app', 'authorization'],
+  main: ['main', 'cluster', 'typescript', 'typescript-hooks'],
+}
 
 /**
  * Which part of a layer may import which other parts of it. A part is a sub-folder, or a file at the top of the

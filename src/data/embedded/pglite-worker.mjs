@@ -1,5 +1,5 @@
 // The thread that PGlite runs in. PostgreSQL as WebAssembly blocks its thread while it works, and only the
-// end of the thread can stop a statement. It is JavaScript because Node 20 reads no TypeScript, and tsx does
+// end of the thread can stop a statement. It is JavaScript because Node 20 reads no TypeScript, and our hooks do
 // not reach into threads.
 // @ts-check
 import {

@@ -1,4 +1,4 @@
-/** A literal with the right shape but no value, and the reason. */
+/** The reason why a well-formed literal has no value. */
 export interface DateTimeLiteralError {
   readonly reason: 'impossible' | 'zone' | 'year'
 }

@@ -17,7 +17,7 @@ import { readNumberLiteral } from './literals-number.js'
 type LiteralAst = Extract<Ast, { kind: 'literal' }>
 type PrimitiveLiteralReader = (text: string, at: SourceLocation) => readonly [LiteralType, Value]
 
-/** Hints for a date or time with the right shape but no value. */
+/** Hints for a well-formed date or time without a value. */
 export const DATE_TIME_LITERAL_HINTS = { impossible: HINTS.noSuchTime, zone: HINTS.missingOffset } as const
 
 const BASE64URL = /^(?:[\w-]{4})*(?:[\w-]{2}[AEIMQUYcgkosw048]=?|[\w-][AQgw](?:==)?)?$/

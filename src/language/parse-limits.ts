@@ -26,9 +26,9 @@ export interface ParseContext {
 export const DEFAULT_PARSE_LIMITS: ParseLimits = { maxDepth: 100, maxNodes: 5000, maxListItems: 2000 }
 
 /**
- * Counts the complexity of a text while it is parsed, and refuses it with `QueryTooComplex` before the work
- * is done. The texts of its aliases count too: aliases can refer to aliases, so a short text could otherwise
- * expand without limit.
+ * Counts the complexity of a text while it is parsed, and refuses a complex text with `QueryTooComplex` as
+ * soon as a limit is exceeded. The texts of its aliases count too: aliases can refer to aliases, so a short
+ * text could otherwise expand without limit.
  */
 export class ComplexityLimiter {
   private nodes = 0

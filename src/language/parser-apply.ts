@@ -26,7 +26,7 @@ const UNSUPPORTED_TRANSFORMATIONS: ReadonlySet<string> = new Set([
   'ancestors', 'descendants', 'traverse',
 ])
 
-/** Methods that other services and databases have, and neither the standard nor this service. */
+/** Methods of other services and databases that neither the standard nor this service has. */
 const UNSUPPORTED_METHODS: ReadonlySet<string> = new Set([
   'median', 'mode', 'percentile', 'stdev', 'stdevp', 'stddev', 'stddev_pop', 'stddev_samp', 'var', 'varp', 'variance', 'var_pop', 'var_samp', 'first', 'last',
 ]) // biome-ignore format: words

@@ -168,8 +168,8 @@ export class ExpressionParser extends MemberExpressionParser {
   }
 
   /**
-   * Parses the right side of `in`: a list, an array, a path or an alias. Only an alias can be null there,
-   * which is its value if it has none.
+   * Parses the right side of `in`: a list, an array, a path or an alias. An alias without a value is null; no
+   * other form can be null.
    */
   private listExpression(source?: 'alias'): Ast {
     const { next } = this
@@ -203,7 +203,7 @@ export class ExpressionParser extends MemberExpressionParser {
   }
 
   /**
-   * Parses an object, then refuses it: objects are values of complex types, which the model does not have.
+   * Parses an object and refuses it. Objects are values of complex types, and the model has none.
    */
   private objectExpression(at: SourceLocation): never {
     const member = () => {

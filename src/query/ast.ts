@@ -16,7 +16,7 @@ export interface Query {
   /** Undefined selects every field. */
   readonly select?: readonly SelectAst[]
   readonly expand?: readonly ExpandAst[]
-  /** Facts about each record to return besides its fields. */
+  /** Control information to return besides the fields of each record. */
   readonly controlInformation?: readonly ControlInformation[]
   /** Names of a record's members in their order. By default fields come before related records. */
   readonly memberOrder?: readonly string[]
@@ -72,8 +72,8 @@ export interface SelectAst {
 }
 
 /**
- * A fact about a record that is not a field, written as the member `as`: its global id (base64url of
- * `Type:key`), its type name or its ETag.
+ * Control information of a record, which is not a field: its global id (base64url of `Type:key`), its type
+ * name or its ETag. The member is named `as`.
  */
 export interface ControlInformation {
   readonly kind: 'id' | 'type' | 'etag'

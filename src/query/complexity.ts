@@ -29,7 +29,7 @@ function createScale(weigh: ComplexityFunction): (part: unknown) => number {
   return weightOf
 }
 
-/** The number of parts that a value has when it is written out. */
+/** The number of parts of a value, where a shared part counts at each use. */
 const countParts = createScale((_, parts) => parts + 1)
 
 /** The number of patterns in a value. */
@@ -48,7 +48,7 @@ const countEvaluations = createScale((part, evaluations) => {
 
 /** A search by pattern takes as long as this number of comparisons (measured on remarks of 500 characters). */
 const EVALUATIONS_OF_PATTERN = 50
-/** Items that a collection is taken to have. */
+/** The assumed number of items in a collection. */
 const RELATED_RECORDS = 10
 const COLLECTION_VALUES = 5
 
@@ -64,8 +64,8 @@ export function checkComplexity(value: Expr, at: SourceLocation): void {
 }
 
 /**
- * Refuses a query (`QueryTooComplex`) that cannot end in time on any number of records. Expansions are queries
- * of their own.
+ * Refuses a query (`QueryTooComplex`) that would exceed the statement limit even with few records. Expansions
+ * are checked as separate queries.
  */
 export function checkEvaluations(
   plan: Pick<Plan, 'from' | 'filter' | 'orderBy' | 'select'>,

@@ -19,11 +19,11 @@ export interface Tracking {
   /** The last event of the current run. Undefined between two runs. */
   readonly until?: string
   /**
-   * A page that ended between the records that refer to a changed record: all else up to event `through` was
-   * received, and of these records those up to the key.
+   * A page that ended between the records that refer to a changed record. The reader has received everything
+   * up to event `through`, but of these records only those up to the key.
    */
   readonly within?: { readonly through: string; readonly key: string }
-  /** Digests of what the reader may see, and of what the query selects. */
+  /** Digests of the rights of the reader, and of the selection of the query. */
   readonly rights: string
   readonly view: string
 }
@@ -59,7 +59,7 @@ const TAG_BYTES = 16
  * Creates the seals of page tokens with AES-256-GCM.
  * - Tokens are encrypted, so that they do not disclose values that the reader cannot see.
  * - Filter and order are authenticated with the token, so that a token of another query is refused.
- * - Tokens depend only on the key, so they outlive restarts.
+ * - Tokens depend only on the key, so they remain valid after a restart.
  * - The initialization vector is a digest of the content. A record therefore has one token per order, which
  *   client caches need, and different contents never share a vector.
  * - The text is base64url without padding, since some clients preserve only letters, digits, `-` and `_`.

@@ -27,14 +27,14 @@ export const MAX_NAME_BYTES = 63
 export const MAX_COMPUTED_PARTS = 1000
 
 /**
- * Functions and operators that a query may evaluate for each record. Four lambdas within each other, some
- * 50,000, took 2 s on 500 listings with 7 media each, and five took 15 s.
+ * Maximum number of functions and operators that a query evaluates for each record. Four nested lambdas,
+ * about 50,000 of them, took 2 s on 500 listings with 7 media each. Five nested lambdas took 15 s.
  */
 export const MAX_EVALUATIONS = 20_000
 
 /**
- * Patterns in one query. A session of PostgreSQL keeps 32 compiled patterns; with more it compiles each one
- * again for every record, which made 120 of them twenty times as slow as they are.
+ * Maximum number of patterns in one query. A session of PostgreSQL caches 32 compiled patterns. With more it
+ * compiles each pattern again for every record, which made a query with 120 patterns twenty times slower.
  */
 export const MAX_PATTERNS = 24
 
@@ -42,7 +42,7 @@ export const MAX_PATTERNS = 24
 export const SEARCHABLE_ENTITIES: ReadonlySet<string> = new Set(['Property'])
 
 /**
- * Maximum number of nested collections in an expansion. Each multiplies the size of the answer: rooms of the
- * listings of rooms and so on made 88 MB of one page of 100.
+ * Maximum number of nested collections in an expansion. Each level multiplies the size of the response:
+ * alternating rooms and their listings gave 88 MB for a page of 100.
  */
 export const MAX_NESTED_COLLECTIONS = 2

@@ -60,7 +60,7 @@ export function checkPattern(pattern: string, at: SourceLocation): void {
     fail({ kind: 'NotImplemented', feature: FEATURES.pattern(pattern), at })
 }
 
-/** Returns the length of a pattern with its repetitions expanded. Punctuation counts. */
+/** Returns the length of a pattern with its repetitions expanded, punctuation included. */
 function expandedLength(pattern: string): number {
   const outerLengths: number[] = []
   let size = 0
@@ -88,7 +88,7 @@ export function toPostgresRegex(pattern: string): string | undefined {
 
 function translateOutsideClass(token: string): string | undefined {
   if (token === '.') return ANY_CHARACTER
-  // Named groups and lookbehind have another syntax in PostgreSQL or do not exist.
+  // PostgreSQL has another syntax for named groups, and no lookbehind.
   if (token === '(?') return undefined
   return token.startsWith('\\') ? translateEscape(token, ESCAPES_OUTSIDE_CLASS) : token
 }

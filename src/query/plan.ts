@@ -35,8 +35,8 @@ export type KeysetPosition = readonly (string | null)[]
 export type PlanPosition = readonly (string | ParameterRef | null)[]
 
 /**
- * The place of a request's value in a position or statement. Requests that differ only in such values share the
- * plan and everything that is cached by it.
+ * A reference to a value of the request in a position or statement, by its index. Requests that differ only in
+ * such values share the plan and everything that is cached by it.
  */
 export class ParameterRef {
   constructor(readonly index: number) {}
@@ -51,7 +51,7 @@ export interface DerivedTable {
   readonly transform: WindowTransform | GroupByTransform
 }
 
-/** A part of the records, unchanged. */
+/** A range of the records, unchanged. */
 export interface WindowTransform {
   readonly kind: 'window'
   readonly orderBy: readonly OrderByTerm[]
@@ -114,7 +114,7 @@ export type Collection =
 
 export type Expr =
   | { readonly kind: 'literal'; readonly value: Value; readonly type: ValueType }
-  /** A value that each request gives. It is not null. */
+  /** A parameter: a value that each request provides. It is not null. */
   | { readonly kind: 'parameter'; readonly index: number; readonly type: ValueType }
   | { readonly kind: 'list'; readonly items: readonly Expr[]; readonly type: ExprType }
   | {
@@ -204,7 +204,7 @@ export const isInKeyOrder = ({ entity, from, orderBy: [first] }: Pick<Plan, 'ent
 /** Returns true for a literal that is not null. */
 export const isNonNullLiteral = (expr: Expr | undefined): expr is Expr & { kind: 'literal' } =>
   expr?.kind === 'literal' && expr.value !== null
-/** Returns true for a value that is known or given by each request, and not null. */
+/** Returns true for a literal or parameter that is not null. */
 export const isNonNullValue = (expr: Expr | undefined): boolean =>
   isNonNullLiteral(expr) || expr?.kind === 'parameter'
 export const isNull = (expr: Expr) => expr.kind === 'literal' && expr.value === null

@@ -116,7 +116,7 @@ function bindIsOf(special: SpecialCall): Expr {
     return failNoSignature('isof', special, SIGNATURES.valueAndType, SIGNATURES.type)
   if (isNullLiteral(value)) return FALSE
   const own = naturalType(value)
-  if (name !== `Edm.${own}` && (name !== 'Edm.PrimitiveType' || isCollectionType(own))) return FALSE // a collection is not of type Edm.X
+  if (name !== `Edm.${own}` && (name !== 'Edm.PrimitiveType' || isCollectionType(own))) return FALSE // a collection does not have a primitive type
   return value.kind === 'literal'
     ? TRUE
     : predicate('ne', coerceToOwnType(value), nullLiteral(own as ValueType)) // only literals have other types

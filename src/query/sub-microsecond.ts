@@ -7,7 +7,7 @@ import { type CallExpr, type Expr, isNull, type LiteralExpr, predicate } from '.
 
 const SUB_MICROSECOND_DIGITS = /\.\d{7}/
 
-/** True for the types of points in time, of which PostgreSQL rounds what is below a microsecond. */
+/** Returns true for the types of points in time, which PostgreSQL rounds to microseconds. */
 export const isPointInTime = (type: ExprType): boolean => type === 'DateTimeOffset' || type === 'TimeOfDay'
 
 /** True if a value may have digits below a microsecond. */
@@ -59,10 +59,10 @@ const OPERATORS_AFTER_CUT: { readonly [fn in FunctionName]?: FunctionName } = {
 const COMMUTED: { readonly [fn in FunctionName]?: FunctionName } = { gt: 'lt', ge: 'le', lt: 'gt', le: 'ge' }
 
 /**
- * Rewrites the comparison of a value of microseconds with a finer literal into an equal one whose literal has
- * microseconds, which an index serves: `x gt 10:00:00.0009999` -> `x gt 10:00:00.000999`, `x lt …` -> `x le …`,
- * `x eq …` -> `x in ()`. The value stays part of it, since permissions ask which fields a filter names. Other
- * calls are returned as they are.
+ * Rewrites a comparison of a value in microseconds with a more precise literal. The result is an equivalent
+ * comparison with a literal in microseconds, which an index serves: `x gt 10:00:00.0009999` -> `x gt
+ * 10:00:00.000999`, `x lt …` -> `x le …`, `x eq …` -> `x in ()`. The value stays part of it, since
+ * permissions ask which fields a filter names. Other calls are returned as they are.
  */
 export function compareInMicroseconds(call: CallExpr): Expr {
   const [left, right] = call.args
@@ -86,7 +86,7 @@ function compareWithCut(call: CallExpr, value: Expr, literal: LiteralExpr): Expr
     : call
 }
 
-/** No value of microseconds equals a finer one. */
+/** No value in microseconds equals a more precise literal. */
 function withoutFinerItems(call: CallExpr, left: Expr, list: Expr): Expr {
   return list.kind === 'list' && list.items.some(isFineLiteral)
     ? { ...call, args: [left, { ...list, items: list.items.filter(i => !isFineLiteral(i)) }] }

@@ -114,7 +114,7 @@ export function compareWithLiteral(
   return holdsForNull(fn, truth) ? anyWhere(found, isNullWhere(column, scope)) : found
 }
 
-/** Returns true if a comparison with a value has the asked result for null. */
+/** Returns true if a comparison with a value has the given result for null. */
 const holdsForNull = (fn: ComparisonOperator, truth: boolean) =>
   isOrderingOperator(fn) ? !truth : (fn === 'ne') === truth
 
@@ -200,7 +200,7 @@ export function textWhere(
   })
 }
 
-/** Returns the `where` of the records of which a collection has, or has not, a value of a set. */
+/** Returns the `where` of the records whose collection contains, or does not contain, a value of a set. */
 export function hasWhere(
   { scalar, source }: ColumnExpr,
   set: ElementSet,

@@ -58,7 +58,9 @@ export function toFindArgs(plan: Plan, options: FindOptions): FindArgs {
   }
 }
 
-/** Returns the `where` of a page: the filter and the positions between which it is. Undefined: all records. */
+/**
+ * Returns the `where` of a page: the filter, and the positions that bound the page. Undefined: all records.
+ */
 function toPageWhere(plan: Plan, options: FindOptions): PrismaWhere | undefined {
   const { parameters } = options
   const where = allWhere(
@@ -113,7 +115,7 @@ function toCounts(plan: Plan, counted: readonly Expansion[], options: FindOption
   return Object.fromEntries([...sorted.map(name => [name, true] as const), ...shown])
 }
 
-/** True if the answer holds the number of related records. */
+/** True if the response contains the number of related records. */
 export const isCounted = ({ form, plan, navigation }: Expansion): boolean =>
   form === 'count' || (plan.count && navigation.collection)
 

@@ -12,7 +12,7 @@ export function notExpressible(reason: string): never {
   throw new NotExpressibleError(reason)
 }
 
-/** The first part of an expression that Prisma has no argument for, in words. */
+/** Describes the first part of an expression that Prisma has no argument for. */
 export function reasonOf(expr: Expr): string {
   switch (expr.kind) {
     case 'call':

@@ -25,7 +25,7 @@ const MAX_OUTER_CONDITIONS = 4
 
 /**
  * Moves the conditions of a lambda that do not use its variable out of it, since Prisma's `some` and `none`
- * speak of one record only.
+ * can refer only to the related record.
  *   `Rooms/any(r:r/RoomType eq 'Den' and $it/City eq 'Vail')` →
  *   `City eq 'Vail' and Rooms/any(r:r/RoomType eq 'Den')`
  */

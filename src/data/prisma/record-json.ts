@@ -33,7 +33,7 @@ export function toRecordText(plan: Plan, representation: Representation, record:
   const all = [
     ...(plan.memberOrder ? sortByOrder(members, plan.memberOrder) : members),
     ...toRestrictionMembers(layout, representation, record),
-    // A plan with an order of its own has none.
+    // A plan with its own order of members has no layout.
     ...layout.storedFields.flatMap(item => toFieldMembers(item, representation, record)),
   ]
   return `{${all.map(([name, json]) => `${JSON.stringify(name)}:${json}`).join(',')}}`

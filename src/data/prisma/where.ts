@@ -167,7 +167,8 @@ function booleansWhere(
   )
   return anyWhere(
     ...pairs.map(([a, b]) => {
-      // The side that decides is translated first: the other may not be expressible where it does not matter.
+      // The side that determines the result is translated first, because the other side may not be
+      // expressible and may not be needed.
       const first = left.kind === 'literal' ? whereOf(left, a, scope) : whereOf(right, b, scope)
       if (first === MATCH_NONE) return MATCH_NONE
       return allWhere(first, left.kind === 'literal' ? whereOf(right, b, scope) : whereOf(left, a, scope))
@@ -249,7 +250,10 @@ function bodyWhere(body: Expr | undefined, isTrue: boolean, scope: WhereScope): 
   return isTrue ? whereOf(body, true, scope) : notTrueWhere(body, scope)
 }
 
-/** The negation of `is` would leave out records where the condition is null, so the missing record is asked for itself. */
+/**
+ * The negation of `is` would exclude records where the condition is null, so a missing related record has its
+ * own condition.
+ */
 function singleRecordWhere(
   { quantifier, over: { source }, body }: LambdaExpr,
   navigation: Navigation,
@@ -264,7 +268,7 @@ function singleRecordWhere(
   return anyWhere(withoutSource(source, scope), withoutRecord(navigation, source, scope), found)
 }
 
-/** Returns the `where` of a number of related records. Prisma can only tell none from some. */
+/** Returns the `where` of a number of related records. Prisma can only distinguish none from some. */
 function countWhere(
   fn: ComparisonOperator,
   { over, row, filter }: Expr & { readonly kind: 'count' },

@@ -13,13 +13,13 @@ export interface CursorBounds {
   readonly backward: boolean
 }
 
-/** The requested facts about the records around a window. */
+/** The requested parts of the page info of a window. */
 export interface PageInfo {
   readonly hasNext: boolean
   readonly hasPrevious: boolean
 }
 
-/** A window of a plan's records. Facts that were not requested are false. */
+/** A window of a plan's records. Page info that was not requested is false. */
 export interface CursorWindow extends PageInfo {
   readonly records: RecordPage
   readonly count?: number

@@ -94,10 +94,10 @@ export async function readDigest(
   return { position: row.position, ranges: toRanges(row, args.ranges) }
 }
 
-/** Leaves out the ranges beyond the limit, and ends the one that reaches it. */
+/** Omits the ranges after the limit of records, and ends the range that reaches the limit. */
 function toRanges({ stopRange, stopKey, buckets }: DigestRow, ranges: readonly KeyRange[]): DigestRange[] {
   const bucketsByRange = new Map<number, DigestBucket[]>()
-  const rows = JSON.parse(buckets ?? '[]') as readonly (readonly [number, string, number, string])[] // as the statement builds it
+  const rows = JSON.parse(buckets ?? '[]') as readonly (readonly [number, string, number, string])[] // the form in which the statement builds the list
   for (const [n, first, count, hash] of rows) {
     const list = bucketsByRange.get(n)
     if (list) list.push({ first, count, hash })

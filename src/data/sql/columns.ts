@@ -51,8 +51,8 @@ export function toSqlLiteral(value: Value, type: ValueType): Sql {
 }
 
 /**
- * Renders a value that each request gives.
- *   a text → `($1::text collate "C")`, a date → `$1::date`
+ * Renders a parameter, a value that each request provides. A text → `($1::text collate "C")`, a date →
+ * `$1::date`
  */
 export const toParameterSql = (index: number, type: ValueType): Sql =>
   type === 'String'
@@ -101,7 +101,7 @@ export function toColumn({ name }: Scalar, source: ColumnSource): Sql {
   return sql`(select ${qualifiedColumn('via', name)} from ${quoteIdentifier(source.navigation.target)} via where ${qualifiedColumn('via', source.navigation.foreign)} = ${localJoinColumn(source.navigation, source.from)})`
 }
 
-/** Returns the column on the near side of a navigation's join. */
+/** Returns the column of the outer record in a navigation's join. */
 function localJoinColumn(navigation: Navigation, from: ColumnSource): Sql {
   const sourceEntity =
     from.kind === 'via' ? getEntity(from.navigation.target) : from.kind === 'key' ? from.entity : undefined

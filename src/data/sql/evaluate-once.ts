@@ -1,12 +1,15 @@
 import sql, { join, raw, type Sql } from 'sql-template-tag'
 
-/** Characters of an operand that may be written more than once: a column, a parameter, one call of them. */
+/**
+ * Maximum length of an operand that may be written more than once: a column, a parameter, or one call with
+ * such arguments.
+ */
 const MAX_REPEATED_LENGTH = 200
 
 /**
- * Renders an expression that names operands more than once. Long ones are evaluated in a subquery: SQL grows
- * with the number of nested calls then, and is not multiplied by each.
- * `(case when <a> > 0 then <a> end)` -> `(select (case when o.x0 > 0 then o.x0 end) from (select <a> as x0) o)`
+ * Renders an expression that names operands more than once. Long operands are evaluated in a subquery, so
+ * that the length of the SQL grows linearly with the nesting of calls instead of exponentially. `(case when
+ * <a> > 0 then <a> end)` -> `(select (case when o.x0 > 0 then o.x0 end) from (select <a> as x0) o)`
  */
 export function evaluateOnce<O extends readonly Sql[]>(
   operands: readonly [...O],

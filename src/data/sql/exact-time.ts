@@ -60,7 +60,7 @@ function toSeconds(literal: Value): Value {
 export function toExactTimeSql(call: CallExpr, toSql: ToSql): Sql | undefined {
   const { fn, args, type } = call
   const [first, second] = args
-  // The language subtracts no times of day: such a call comes from `compareAsDurations`.
+  // The language has no subtraction of times of day. Such a call comes from `compareAsDurations`.
   if (!first || !(first.type === 'TimeOfDay' || args.some(isSubMicrosecond))) return undefined
   if (type === 'DateTimeOffset' && (fn === 'add' || fn === 'sub'))
     return fromEpochSeconds(toExactSeconds(call, toSql))
@@ -126,7 +126,10 @@ const fromEpochSeconds = (seconds: Sql) =>
       sql`(timestamptz 'epoch' + make_interval(days => floor(${t} / 86400)::int) + floor((${t} - floor(${t} / 86400) * 86400) * 1000000)::double precision * interval '1 microsecond')`,
   )
 
-/** A duration as an interval. Double precision holds all microseconds of a day, and not those of a century. */
+/**
+ * Renders a duration as an interval. Double precision represents every microsecond of a day, but not of a
+ * century.
+ */
 export const toInterval = (seconds: Sql): Sql =>
   evaluateOnce(
     [seconds],

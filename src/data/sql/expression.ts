@@ -148,7 +148,8 @@ function toCallCondition(call: CallExpr, negated: boolean, rowEstimate: RowEstim
   if (indexable) return indexable
   const prefilter = negated ? undefined : toIndexPrefilter(expr)
   const condition = toUnrewrittenCondition(expr, negated, rowEstimate)
-  // Of two that cost the same PostgreSQL computes the first one first: few records meet the condition.
+  // PostgreSQL evaluates conditions of equal cost in their order. Few records meet this one, so it is the
+  // first.
   return prefilter ? sql`(${condition} and ${prefilter})` : condition
 }
 
@@ -189,8 +190,8 @@ function toComparison(fn: ComparisonOperator, left: Expr, right: Expr, negated: 
 }
 
 /**
- * Renders a comparison of floating numbers. PostgreSQL takes NaN for the largest number, so it is not below a
- * number in the plain form either. The general form handles it elsewhere.
+ * Renders a comparison of floating numbers. PostgreSQL sorts NaN above all numbers, so the plain form is
+ * correct for `lt` and `le`. The general form handles NaN in the other cases.
  */
 function toDoubleComparison(fn: ComparisonOperator, left: Expr, right: Expr, negated: boolean): Sql {
   const isBelowNumber = fn === 'lt' || fn === 'le'

@@ -134,7 +134,7 @@ function toRelatedPrefilter(
   return sql`(${raw(source.from.row)}.${quoteIdentifier(local)} in (select ${ofTarget(foreign)} from ${quoteIdentifier(target)} via where ${ofTarget(scalar.name)} = ${toSqlLiteral(value.value, value.type)}))`
 }
 
-/** The patterns of what a text must be like, by the function that looks for a part of it. */
+/** The LIKE pattern of each function that searches a part of a text. */
 const LIKE_PATTERNS: { readonly [fn in FunctionName]?: (part: string) => string } = {
   contains: part => `%${part}%`,
   startswith: part => `${part}%`,
@@ -145,8 +145,8 @@ const LIKE_PATTERNS: { readonly [fn in FunctionName]?: (part: string) => string 
 /**
  * Returns a condition on the lower-case column, which the trigram index serves: a string that contains another
  * one also contains it in lower case. `contains(UnparsedAddress,'Pine')` → `lower("UnparsedAddress") like
- * lower('%Pine%')`. The form of a small sigma depends on its place in the word, so a capital sigma matches any
- * character.
+ * lower('%Pine%')`. The lower-case form of a sigma depends on its position in the word, so a capital sigma
+ * matches any character.
  */
 function toTrigramPrefilter(
   fn: FunctionName,

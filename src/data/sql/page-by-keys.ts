@@ -92,9 +92,9 @@ function toKeyScanPerValue(plan: Plan, bounds: readonly Sql[], limit: number): S
 
 /**
  * Renders the query of keys for a reader of the change log with several audiences: one index scan for each
- * audience, limited to the page. A page therefore costs the same however many events of others lie between. An
- * event with several of the reader's audiences is in several scans, and all but its first row are left out after
- * them. Returns undefined for other plans.
+ * audience, limited to the page. Events of other audiences therefore do not make a page slower. An event with
+ * several of the reader's audiences occurs in several scans. All its rows but the first are removed
+ * afterwards. Returns undefined for other plans.
  *   `Audience in ('public','member')` → `… from unnest($1::text[]) choice(value), lateral (select … where
  *     r0."Audience" = (choice.value collate "C") order by … limit 101) r0 where not (r0."EarlierAudiences" && …)`
  */

@@ -40,7 +40,7 @@ export function pageRanges(plan: Plan): readonly PageRange[] {
   ]
 }
 
-/** The order value is null: the other terms alone are the order, which an index may have. */
+/** The order value is null here, so the other terms alone determine the order, which an index may have. */
 const toNullRange = (plan: Plan, condition: Sql | undefined): PageRange => ({
   condition,
   plan: {
@@ -71,7 +71,7 @@ function readDistanceOrder({ from, orderBy, filter, top, skip, before }: Plan): 
   return { ...found, value, distance, ...(maxima.length > 0 && { maximum: Math.min(...maxima) }) }
 }
 
-/** The number below which a condition keeps the distance of the same column from the same point. */
+/** The upper bound that a condition sets on the distance of the same column from the same point. */
 function readMaximum(term: Expr, of: DistanceArguments): readonly number[] {
   if (term.kind !== 'call') return []
   const [left, right] = term.args

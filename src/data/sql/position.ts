@@ -22,8 +22,8 @@ const COORDINATES: ReadonlyMap<Scalar, readonly [longitude: Scalar, latitude: Sc
 ])
 
 /**
- * Returns the columns that the database makes a position of, or undefined if the position has none. An index
- * has these columns, PostgreSQL knows their values, and numbers are read faster than JSON.
+ * Returns the columns from which the database derives a position, or undefined if it has none. An index has
+ * these columns, PostgreSQL has statistics of them, and numbers are read faster than JSON.
  */
 export function coordinateColumnsOf({ scalar, source }: ColumnExpr): Coordinates | undefined {
   const columns = COORDINATES.get(scalar)

@@ -34,7 +34,7 @@ export interface WriteResultRow extends RecordRow {
   readonly version: string
 }
 
-/** The records that a write is judged by. */
+/** The records that the rules of a write read. */
 export interface RuleInputsRow extends StoredListing {
   /** The office of each existing member, by its key. */
   readonly members: Readonly<Record<string, string | null>> | null
@@ -103,8 +103,8 @@ export function toInsertStatement(
 }
 
 /**
- * Returns the statement of a write with its values. Its text depends on the plan, the kind of statement and
- * the representation only, and PostgreSQL keeps its plan.
+ * Returns the statement of a write with its values. The text depends only on the plan, the kind of statement
+ * and the representation, so PostgreSQL can reuse its plan.
  */
 function bindTemplate(
   plan: WritePlan,
@@ -118,7 +118,10 @@ function bindTemplate(
   return bindParameters(template, parameters)
 }
 
-/** The templates of a plan and a representation by kind. Without a representation the plan takes its place. */
+/**
+ * The templates of a plan and a representation, by kind. Without a representation they are memoized by the
+ * plan alone.
+ */
 const templatesOf = memoize(function templatesOf(
   _plan: WritePlan,
   _readPlan: Plan | WritePlan,
@@ -128,7 +131,7 @@ const templatesOf = memoize(function templatesOf(
 })
 
 /**
- * Renders the conditions of a write. `condition` is a literal for a write that may do everything.
+ * Renders the conditions of a write. `condition` is the literal true for a write without rules.
  */
 const toWhere = ({ condition }: WritePlan): Sql =>
   sql`r0."ListingKey" = ${new ParameterRef(parameterIndex('key'))}${isTrue(condition) ? empty : sql` and ${toCondition(condition)}`}`
@@ -165,8 +168,8 @@ function toNewValue(field: Scalar, written: Sql | undefined, assignments: readon
 }
 
 /**
- * Renders the statement that reads what a write is judged by: the stored record, and the members and offices
- * with the given keys. The member of the record's agent is among them.
+ * Renders the statement that reads the inputs of the rules: the stored record, and the members and offices
+ * with the given keys. The agent of the record is one of the members.
  *   ('L1', keys, true) → `select r0."StandardStatus" as "StandardStatus",…,(select json_object_agg(…) from
  *     "Member" …) as "members",… from "Property" r0 where r0."ListingKey" = $1 for update of r0`
  */

@@ -78,7 +78,7 @@ function translateDatabaseError(error: unknown): unknown {
 }
 
 /**
- * Reads what a refused write is judged by, and takes no lock.
+ * Reads the inputs of the rules for a refused write, without a lock.
  * @throws ProblemError, also for errors of the database.
  */
 export async function runReading<T>(
@@ -108,7 +108,7 @@ export class UnitOfWork {
     if (keys.length > 0) await this.#query(toLockStatement(keys))
   }
 
-  /** Reads what a write is judged by: the record, and the members and offices with the given keys. */
+  /** Reads the inputs of the rules: the record, and the members and offices with the given keys. */
   async findRuleInputs(key: string, keys: readonly string[]): Promise<RuleInputs> {
     const [row] = await this.#query<RuleInputsRow>(toRuleInputsStatement(key, keys, this.locksRecords))
     if (!row) return { stored: undefined, ...NO_RECORDS }

@@ -30,7 +30,7 @@ export async function resolveChanges(of: Entity, rootField: RootFieldContext): P
   return selection.render(await readChanges(of, query, rootField, port.deltas.forRequest(context.scope)))
 }
 
-/** Reads the changes after `since`. Without a token it reads none, and returns that of the present. */
+/** Reads the changes after `since`. Without a token it reads no changes and returns the current token. */
 async function readChanges(
   of: Entity,
   query: Query,

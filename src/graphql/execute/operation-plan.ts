@@ -28,7 +28,7 @@ export interface OperationPlan {
   readonly rootFields: readonly CollectedField[]
 }
 
-/** The facts about an operation that do not depend on variables. */
+/** The properties of an operation that do not depend on variables. */
 interface OperationAnalysis {
   readonly fragments: SelectionContext['fragments']
   /** Variables used anywhere except in an argument of a root field. */

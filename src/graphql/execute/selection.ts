@@ -9,8 +9,8 @@ import { type CollectedField, collectFields, getObjectType, type SelectionContex
 import { type FilterParseOptions, readNestedQueryArguments } from './query-arguments.js'
 
 /**
- * The representation of records in GraphQL. Numbers are exact JSON numbers, as in OData. Other facts about a
- * record are selected by name.
+ * The representation of records in GraphQL. Numbers are exact JSON numbers, as in OData. Control information
+ * is selected by name.
  */
 export const GRAPHQL_REPRESENTATION: Representation = { reference: '', countSuffix: '', numbersAsText: false }
 

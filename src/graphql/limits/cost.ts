@@ -36,7 +36,10 @@ export interface CostCheckArgs {
  */
 const ASSUMED_LIST_SIZE = 10
 
-/** The records that a digest counts for: to read and to hash its records takes as long as some thousand. */
+/**
+ * The number of records that a digest counts as. Reading and hashing its records takes as long as reading
+ * about a thousand.
+ */
 const DIGEST_COST = 5000
 
 /** The result for an operation that has passed. */

@@ -19,7 +19,7 @@ export interface JsonFormat {
   readonly contentType: string
 }
 
-/** A format that holds a whole result instead of a page of it. */
+/** A format of a complete result, as opposed to a page. */
 export type ExportFormat =
   | { readonly kind: 'ndjson'; readonly json: JsonFormat }
   | { readonly kind: 'csv'; readonly contentType: string }

@@ -51,7 +51,10 @@ interface OpenBrackets {
   readonly isQuoted: boolean
 }
 
-/** Counts on from the part before. Each part is read once, so that the time is linear in the path. */
+/**
+ * Continues the count of the previous part. Each part is read once, so that the time is linear in the length
+ * of the path.
+ */
 function countBrackets(text: string, before: OpenBrackets | undefined): OpenBrackets {
   let { depth, isQuoted } = before ?? { depth: 0, isQuoted: false }
   for (const character of text) {

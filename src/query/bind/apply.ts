@@ -44,7 +44,7 @@ function applyTransformation(recordSet: RecordSet, step: TransformationAst): Rec
     case 'compute':
       return bindCompute(recordSet, step.items)
     case 'orderby':
-      // The previous order decides between records that are equal in the new one.
+      // Records that are equal in the new order stay in the previous order.
       return {
         ...recordSet,
         order: [...step.terms.map(t => bindOrder(t, recordSet.scope)), ...recordSet.order],

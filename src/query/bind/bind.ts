@@ -98,7 +98,7 @@ function bindQuery(
   }
 }
 
-/** The place of the expression that a query most likely is too complex for. */
+/** The position of the expression that most likely makes the query too complex. */
 const firstExpressionOf = ({ filter, orderBy, compute }: Query): SourceLocation =>
   filter?.at ?? orderBy?.[0]?.expr.at ?? compute?.[0]?.expr.at ?? { source: '$apply' }
 

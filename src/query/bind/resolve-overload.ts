@@ -7,7 +7,10 @@ import { toDurationSeconds } from '../duration.js'
 import { type ExprType, FUNCTIONS, type FunctionName, type Signature, type ValueType } from '../functions.js'
 import type { Expr } from '../plan.js'
 
-/** An argument before overload resolution. A literal (`null`, `5`) has no type yet: the parameter decides. */
+/**
+ * An argument before overload resolution. A literal (`null`, `5`) has no type yet: it gets that of the
+ * parameter.
+ */
 export type CallArgument =
   | { readonly kind: 'literal'; readonly ast: Ast & { kind: 'literal' } }
   | { readonly kind: 'list'; readonly ast: Ast & { kind: 'list' }; readonly items: readonly CallArgument[] }

@@ -22,7 +22,7 @@ import {
  */
 export type StringEscaping = 'verbatim' | 'escaped'
 
-/** JSON text, and the strings in it that must not need escaping. */
+/** JSON text, and the strings in it that are not escaped. */
 export interface JsonTextExpression {
   readonly json: Sql
   readonly escaping: readonly Sql[]

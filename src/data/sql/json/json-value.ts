@@ -12,7 +12,7 @@ export interface JsonExpression {
   readonly value: Sql
   /** The JSON text, null for null. */
   readonly json: Sql
-  /** The string that must not need escaping. Undefined if `json` is always correct. */
+  /** The string that `json` contains without escaping. Undefined if `json` is always correct. */
   readonly verbatimText?: Sql
 }
 

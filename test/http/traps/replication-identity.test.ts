@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { pruneLog } from '../../../src/data/changes/prune.js'
 import { bodyOf, nextLinkOf, rowsOf } from '../../support/assertions.js'
 import { LogReader, LogReplica, READERS, readMarket } from '../../support/clients/log-reader.js'
+import { startSubscription } from '../../support/clients/subscriber.js'
 import { DATABASE_KINDS } from '../../support/database.js'
 import { startTestService, type TestService } from '../../support/test-service.js'
 
@@ -169,6 +170,49 @@ describe.each(DATABASE_KINDS)('identity and retention of the change log on the %
     }
     expect(await new LogReader(market, 'public').readEvents(100)).not.toContain('Property K004')
   })
+
+  const compact = () => sql(`select compact_log(now() + interval '1 day', 100000, '', '')`)
+  /** Returns the listings of which a subscription tells that begins at an event. `L009` is the last one. */
+  async function listingsAfter(name: string, since: number): Promise<readonly string[]> {
+    const query = `subscription { propertyChanged(since: ${since}) { ListingKey } }`
+    const token = market.tokenFor(READERS[name])
+    const subscription = startSubscription<{ ListingKey: string }>(market, query, { token })
+    const keys: string[] = []
+    while (keys.at(-1) !== 'L009') keys.push((await subscription.nextChange()).ListingKey)
+    subscription.dispose()
+    return keys
+  }
+
+  test.each([
+    ['Media', 'MediaKey', 'ResourceRecordKey', 'Order'],
+    ['Rooms', 'RoomKey', 'ListingKey', 'RoomDescription'],
+    ['OpenHouse', 'OpenHouseKey', 'ListingKey', 'OpenHouseRemarks'],
+  ])(
+    '%s of a hidden listing: compaction shows its key to nobody who could never see it',
+    async (set, key, listing, field) => {
+      // No other test shows it.
+      const hidden = `H-${set}`
+      await given(
+        [OWNERS, { ...OWNERS, ListingKey: hidden, StandardStatus: 'Incomplete' }, { ListingKey: 'L009' }],
+        {
+          [set]: [{ [key]: 'C', [listing]: 'L001', ...(set === 'Media' && { ResourceName: 'Property' }) }],
+        },
+      )
+      const { position } = await readerAtEnd('public')
+      await sql(
+        `update "${set}" set "${listing}" = '${hidden}' where "${key}" = 'C'`,
+        `update "${set}" set "${field}" = '1' where "${key}" = 'C'`,
+        `update "${set}" set "${field}" = '2' where "${key}" = 'C'`,
+        `update "Property" set "PublicRemarks" = 'end' where "ListingKey" = 'L009'`,
+      )
+      await compact()
+      expect(await listingsAfter('public', position)).not.toContain(hidden)
+      expect(await listingsAfter('agent', position)).toContain(hidden)
+      const reader = new LogReader(market, 'public')
+      reader.position = position
+      expect(await reader.readEvents()).toContain(`${set} C`)
+    },
+  )
 
   test('REP2-20 TRUNCATE of few records is logged, children first; of many begins a new log', async () => {
     await given([{}, {}], { Media: [{ MediaKey: 'P', ResourceName: 'Property', ResourceRecordKey: 'L001' }] })

@@ -15,11 +15,18 @@ export function putRows(market: Market, set: string, rows: readonly StormRow[]):
   for (const row of rows) copy?.set(String(row[REPLICATED_SETS[set] ?? '']), row)
 }
 
+/** Query options of the copied sets, such as `$expand=Media`. */
+export type SetOptions = Readonly<Record<string, string>>
+
 /** Reads everything that a token can see. */
-export async function readMarket(client: StormClient): Promise<Market> {
+export async function readMarket(client: StormClient, options: SetOptions = {}): Promise<Market> {
   const market = createMarket()
   for (const set of Object.keys(REPLICATED_SETS))
-    putRows(market, set, await client.rows(`/odata/${set}?$top=1000`))
+    putRows(
+      market,
+      set,
+      await client.rows(`/odata/${set}?${['$top=1000', options[set] ?? []].flat().join('&')}`),
+    )
   return market
 }
 

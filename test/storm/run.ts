@@ -6,7 +6,15 @@ import { type Check, checkNone, renderChecks } from '../attack/report.js'
 import { createRunFolder } from '../support/setup.js'
 import { runImports } from './imports.js'
 import { createListingWriters } from './listing-writers.js'
-import { compareMarkets, compareWithTables, type Market, readerGrants, readMarket } from './market.js'
+import {
+  compareMarkets,
+  compareWithTables,
+  type Market,
+  readerGrants,
+  readMarket,
+  type SetOptions,
+} from './market.js'
+import { DeltaStormReader } from './readers/delta-reader.js'
 import { LogStormReader } from './readers/log-reader.js'
 import { PollingStormReader } from './readers/position-reader.js'
 import type { StormReader } from './readers/reader.js'
@@ -50,6 +58,12 @@ interface ReaderTask {
   readonly readExpected: (client: StormClient) => Promise<Market>
 }
 
+/** Filters and expanded records of a copy by delta links. Writers change both. */
+const SELECTIVE: SetOptions = {
+  Property: `$filter=InternetEntireListingDisplayYN ne false and Rooms/$count ge 1&$expand=Media,Rooms,OpenHouses`,
+  Media: '$filter=Order lt 20',
+}
+
 function memoizeRead(read: (client: StormClient) => Promise<Market>): ReaderTask['readExpected'] {
   let result: Promise<Market> | undefined
   return client => {
@@ -64,6 +78,7 @@ function createReaders(storm: Storm, lastSequence: () => Promise<number>): reado
     const client = new StormClient(storm.services, signed)
     const readers: readonly StormReader[] = [
       new LogStormReader(`NDJSON, then log, ${token}`, client, 'export'),
+      new DeltaStormReader(`delta links, ${token}`, client),
       ...(token === 'staff' || token === 'public'
         ? [new ReplicateStormReader(`npm run replicate, ${token}`, storm.services, signed)]
         : []),
@@ -78,6 +93,7 @@ function createReaders(storm: Storm, lastSequence: () => Promise<number>): reado
     ]
     // The markets are read once for all readers of a token.
     const [market, listings] = [memoizeRead(readMarket), memoizeRead(readListings)]
+    const selective = new DeltaStormReader(`delta links of a filter and $expand, ${token}`, client, SELECTIVE)
     const subscription = new SubscriptionStormReader(
       `subscription, ${token}`,
       client,
@@ -86,6 +102,10 @@ function createReaders(storm: Storm, lastSequence: () => Promise<number>): reado
     )
     return [
       ...readers.map(reader => ({ reader, token, readExpected: market })),
+      // The embedded database runs one statement at a time.
+      ...(storm.kind === 'embedded'
+        ? []
+        : [{ reader: selective, token, readExpected: memoizeRead(own => readMarket(own, SELECTIVE)) }]),
       { reader: subscription, token, readExpected: listings },
     ]
   })

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Database } from '../../src/data/database.js'
 import { bodyOf, keysOf, nextLinkOf, rowsOf } from '../support/assertions.js'
 import { ConcurrentWriters } from '../support/clients/concurrent-writers.js'
+import { DeltaReplica, summaryOf } from '../support/clients/delta-replica.js'
 import { DATABASE_KINDS } from '../support/database.js'
 import { DRAFT } from '../support/drafts.js'
 import {
@@ -53,7 +54,9 @@ describe.each(DATABASE_KINDS)('the service as a process on the %s database', kin
     await beside(place, database => writers.checkLog(database))
   })
 
-  test('REP-05 a next link is good after a restart', { timeout: 60_000 }, async () => {
+  test('REP-05, DEL-13 a next link and a delta link are good after a restart', {
+    timeout: 60_000,
+  }, async () => {
     for (let n = 0; n < 4; n++)
       expect(
         (
@@ -66,9 +69,25 @@ describe.each(DATABASE_KINDS)('the service as a process on the %s database', kin
     const url = "/odata/Property?$filter=City eq 'Pages'&$orderby=ListPrice desc"
     const all = keysOf(rowsOf(await service.send(url)))
     const link = new URL(nextLinkOf(await service.send(`${url}&$top=2`)) ?? '')
+    const replica = new DeltaReplica(service, "Property?$filter=City eq 'Pages'&$expand=Rooms", 'ListingKey')
+    await replica.poll()
+    const [first, second] = all
+    const change = { ListPrice: 77, ChangedByMemberKey: 'M1' }
+    await service.send(`/odata/Property('${first}')`, { method: 'DELETE' })
+    await service.send(`/odata/Property('${second}')`, { method: 'PATCH', body: change })
     expect(await service.stop('SIGTERM')).toBe(0)
     service = await startService(place)
     expect(keysOf(rowsOf(await service.send(link.pathname + link.search)))).toEqual(all.slice(2))
+    const delta = new URL(replica.link)
+    expect(
+      rowsOf(await service.send(delta.pathname + delta.search)).map(row => [
+        summaryOf(row),
+        row['ListPrice'],
+      ]),
+    ).toEqual([
+      [`deleted ${first}`, undefined],
+      [second, 77],
+    ])
   })
 
   test('SIGTERM: running requests finish, new ones are not taken, exit code 0', {

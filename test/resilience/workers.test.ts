@@ -3,7 +3,10 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { bodyOf, rowsOf } from '../support/assertions.js'
+import { deltaLinkOf, summaryOf } from '../support/clients/delta-replica.js'
 import { DATABASE_KINDS } from '../support/database.js'
+import { DRAFT } from '../support/drafts.js'
 import {
   createTestEnvironment,
   FULL_ACCESS_TOKEN,
@@ -25,6 +28,9 @@ describe.runIf(DATABASE_KINDS.includes('server'))('several processes on one port
   beforeAll(async () => {
     place = await createTestEnvironment('server')
     service = await startService(place, { WORKERS: '3' })
+    const database = await place.connect()
+    await database.prisma.member.createMany({ data: ['M1', 'M4'].map(MemberKey => ({ MemberKey })) })
+    await database.close()
   })
   afterAll(async () => {
     await service.stop('SIGKILL')
@@ -43,6 +49,23 @@ describe.runIf(DATABASE_KINDS.includes('server'))('several processes on one port
     (await Promise.all(Array.from({ length: 12 }, () => service.send('/odata/Property?$top=1')))).map(
       answer => answer.status,
     )
+
+  test('DEL-13 every process follows a delta link, whichever made it', { timeout: 60_000 }, async () => {
+    const links = await Promise.all(
+      Array.from({ length: 6 }, async () =>
+        deltaLinkOf(await service.send('/odata/Property?$deltatoken=latest')),
+      ),
+    )
+    const draft = await service.send('/odata/Property', { method: 'POST', body: DRAFT })
+    const { ListingKey: key } = bodyOf(draft)
+    // Each request opens a connection, and the processes take connections in turn.
+    const answers = await Promise.all(
+      links.flatMap(link => Array.from({ length: 4 }, () => service.send(link ?? ''))),
+    )
+    expect(answers.map(answer => rowsOf(answer).map(row => summaryOf(row)))).toEqual(
+      Array.from({ length: 24 }, () => [key]),
+    )
+  })
 
   test('all serve; one that dies is replaced, and the others notice nothing; a signal ends them all', {
     timeout: 60_000,

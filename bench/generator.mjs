@@ -12,12 +12,13 @@ const targets = new Map()
 /**
  * Opens a target. The module with its forms is imported here, because functions cannot be sent in messages.
  */
-async function open({ name, module, form, base, headers }) {
+async function open({ name, module, form, base, headers, staffHeaders }) {
   if (!targets.has(name))
     targets.set(name, {
       base,
       port: Number(new URL(base).port),
       headers,
+      staffHeaders,
       forms: (await import(module)).forms[form],
       requests: new Map(),
     })
@@ -58,10 +59,21 @@ async function runCycle(connection, target, values) {
 
 const isGzip = body => body[0] === 0x1f && body[1] === 0x8b
 
+/** Returns the first request of a workload of pages. Some need writes before it, which happen once. */
+async function firstOfWalk(connection, target, name, values) {
+  const { first, prepare } = target.forms[name]
+  if (!prepare) return first(values)
+  const staff = { ...target, headers: target.staffHeaders }
+  const write = request => sendKept(connection, staff, request)
+  if (!target.requests.has(name))
+    target.requests.set(name, await prepare(values, reader(connection, target), write))
+  return target.requests.get(name)
+}
+
 /** Reads pages one after the other until `isOver`, and calls `onPage` for each. */
 async function runWalk(connection, target, name, values, isOver, onPage) {
-  const { first, next } = target.forms[name]
-  for (let request = first(values); request && !isOver(); ) {
+  const { next } = target.forms[name]
+  for (let request = await firstOfWalk(connection, target, name, values); request && !isOver(); ) {
     const startedAt = performance.now()
     const body = await sendKept(connection, target, request)
     const page = readPage(isGzip(body) ? gunzipSync(body) : body)
@@ -117,17 +129,19 @@ async function look(connection, target, name, listings) {
 
 const FAULTS_MAX = 20
 
+async function runUntil(isOver, work) {
+  while (!isOver()) await work()
+}
+
 /** Repeats a workload on one connection until the time is over or too many requests have failed. */
 async function repeat(connection, target, { name, listings, until, next }, tally) {
   const isOver = () => performance.now() >= until || tally.faults.length > FAULTS_MAX
   const { kind } = WORKLOADS[name]
-  if (kind === 'walk')
-    return runWalk(connection, target, name, valuesOf(name, listings)[0], isOver, page => tally.take(page))
-  if (kind === 'stream') {
-    const request = target.forms[name](valuesOf(name, listings)[0])
-    while (!isOver()) await readStream(target, request, isOver, part => tally.take(part))
-    return
-  }
+  const [values] = valuesOf(name, listings)
+  const take = part => tally.take(part)
+  if (kind === 'walk') return runUntil(isOver, () => runWalk(connection, target, name, values, isOver, take))
+  if (kind === 'stream')
+    return runUntil(isOver, () => readStream(target, target.forms[name](values), isOver, take))
   const work =
     kind === 'cycle'
       ? valuesOf(name, listings)

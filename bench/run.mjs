@@ -60,6 +60,7 @@ function spec({ name, module, form, base, headers, headersOf }, workload) {
     form,
     base,
     headers: headersOf[reader] ?? headers,
+    staffHeaders: headers,
   }
 }
 

@@ -66,8 +66,9 @@ export const WORKLOADS = {
   'page-1': { about: 'page 1 of 100 records by ModificationTimestamp and key', values: () => ({ page: 1, size: 100 }), fixed: true },
   'page-1000': { about: 'page 1,000 of the same walk', values: () => ({ page: 1000, size: 100 }), fixed: true },
   walk: { about: 'replication: all fields, pages of 1,000 by next link, one connection (counted in records)', values: () => ({ size: 1000 }), kind: 'walk', connections: 1 },
-  'walk-gzip': { about: 'the same in gzip', values: () => ({ size: 1000 }), kind: 'walk', connections: 1 },
-  'walk-expand': { about: 'the same with all Media and 4 fields of Rooms, pages of 100', values: () => ({ size: 100 }), kind: 'walk', connections: 1 },
+  'walk-gzip': { about: 'walk in gzip', values: () => ({ size: 1000 }), kind: 'walk', connections: 1 },
+  'walk-omit-nulls': { about: 'walk with Prefer: omit-values=nulls', values: () => ({ size: 1000 }), kind: 'walk', connections: 1 },
+  'walk-expand': { about: 'walk with all Media and 4 fields of Rooms, pages of 100', values: () => ({ size: 100 }), kind: 'walk', connections: 1 },
   export: { about: 'all fields as NDJSON in one response (counted in records)', values: () => ({}), kind: 'stream', connections: 1 },
   'gql-nested': { about: '50 records with 3 Media, Rooms and ListAgent', values: range, compares: 'nested' },
   'patch-single': { about: 'PATCH of ListPrice, one connection', values: change, connections: 1, writes: true },
@@ -83,6 +84,14 @@ const someListings = listings => ({
 /** A position in the change log, whose first numbers are those of the loaded records. */
 const position = listings => ({ after: int(0, listings), size: 1000 })
 
+/** Listings that one run of a delta returns, spread over the market. */
+const DELTA_CHANGES = 5000
+const deltaRun = listings => {
+  const changes = Math.min(DELTA_CHANGES, listings)
+  const keys = Array.from({ length: changes }, (_, n) => listingKey(Math.floor((n * listings) / changes)))
+  return { size: 1000, keys, member: memberKey(0) }
+}
+
 /** Readers that do not see every listing. The conditions of visibility are part of their statements. */
 export const READERS = ['public', 'member']
 const FOR_READERS = {
@@ -90,8 +99,9 @@ const FOR_READERS = {
   walk: WORKLOADS.walk,
   'media-by-listings': { about: 'Media of 50 listings by their keys, 500 records', values: someListings },
   'log-read': { about: '1,000 events of the change log after a number', values: position },
-}
-for (const name of ['media-by-listings', 'log-read']) WORKLOADS[name] = FOR_READERS[name]
+  delta: { about: 'a run of a delta link with 5,000 changed listings of all fields, pages of 1,000 (counted in records)', values: deltaRun, fixed: true, kind: 'walk', connections: 1 },
+} // biome-ignore format: table
+for (const name of ['media-by-listings', 'log-read', 'delta']) WORKLOADS[name] = FOR_READERS[name]
 for (const [name, workload] of Object.entries(FOR_READERS))
   for (const reader of READERS)
     WORKLOADS[`${name}-${reader}`] = {
@@ -114,6 +124,7 @@ export function valuesOf(name, listings) {
 export function changedBy(listings) {
   const keys = ['patch-single', 'patch-concurrent']
     .flatMap(name => valuesOf(name, listings))
-    .map(({ key }) => Number(key.slice(1)) - 1)
-  return new Set(keys)
+    .map(({ key }) => key)
+  const [{ keys: ofDelta }] = valuesOf('delta', listings)
+  return new Set([...keys, ...ofDelta].map(key => Number(key.slice(1)) - 1))
 }

@@ -30,20 +30,35 @@ const OWN_FORMS = {
   }),
 }
 
-const GZIP = { headers: { 'Accept-Encoding': 'gzip' } }
 const WIDE_WALK = toODataForms('/odata').walk
-const withHeaders = request => request && { ...request, ...GZIP }
+const PAGE_OF_DELTA = { Prefer: 'maxpagesize=1000' }
+
+/** The pages of all fields with other headers. */
+const walkWith = headers => {
+  const withHeaders = request => request && { ...request, headers }
+  return {
+    first: values => withHeaders(WIDE_WALK.first(values)),
+    next: page => withHeaders(WIDE_WALK.next(page)),
+  }
+}
 
 /** Reads of replication. */
 Object.assign(OWN_FORMS, {
   'log-read': ({ after, size }) => ({
     path: `/odata/EntityEvent?$filter=${encode(`EntityEventSequence gt ${after}`)}&$orderby=EntityEventSequence&$top=${size}`,
   }),
-  export: () => ({ path: ROOT, headers: { Accept: 'application/x-ndjson' } }),
-  'walk-gzip': {
-    first: values => withHeaders(WIDE_WALK.first(values)),
-    next: page => withHeaders(WIDE_WALK.next(page)),
+  delta: {
+    prepare: async ({ keys, member }, read, write) => {
+      const { '@odata.deltaLink': link } = await read({ path: `${ROOT}?$deltatoken=latest` })
+      const patch = toODataForms('/odata')['patch-single']
+      for (const [n, key] of keys.entries()) await write(patch({ key, price: 100_000 + n, member }))
+      return { path: link.replace(/^https?:\/\/[^/]+/, ''), headers: PAGE_OF_DELTA }
+    },
+    next: walkWith(PAGE_OF_DELTA).next,
   },
+  export: () => ({ path: ROOT, headers: { Accept: 'application/x-ndjson' } }),
+  'walk-gzip': walkWith({ 'Accept-Encoding': 'gzip' }),
+  'walk-omit-nulls': walkWith({ Prefer: 'omit-values=nulls' }),
   'walk-expand': {
     first: values => {
       const { path } = WIDE_WALK.first(values)

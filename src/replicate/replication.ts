@@ -54,6 +54,13 @@ export function queryOf(
   return options === '' ? set.name : `${set.name}?${options}`
 }
 
+/**
+ * Returns true if a filter reads related records or the clock. A record can begin or cease to match such a filter
+ * without an event of its own.
+ */
+export const readsOtherValues = (filter: string): boolean =>
+  /\/|\bnow\s*\(/.test(filter.replaceAll(/'(?:[^']|'')*'/g, "''"))
+
 /** Splits keys into lists that a URL can hold. */
 export function toKeyLists(keys: readonly string[]): readonly (readonly string[])[] {
   const lists: string[][] = []

@@ -3,7 +3,7 @@ import { beginCopy, copyByExport, finishCopy } from './copy.js'
 import { failFlag, failSource, failTarget, PositionGoneError } from './failure.js'
 import { followLog } from './follow-log.js'
 import { followTime, hasTime, sweepKeys } from './follow-time.js'
-import type { Replication } from './replication.js'
+import { type Replication, readsOtherValues } from './replication.js'
 import type { SourceSet } from './source-model.js'
 import { type ReplicaState, TARGET_LAYOUT_VERSION } from './state.js'
 import { verify } from './verify.js'
@@ -30,6 +30,7 @@ export async function runReplication(
   stored: ReplicaState | undefined,
   steps: VerifyOptions,
 ): Promise<void> {
+  warnOfFilters(replication)
   await prepare(replication, stored)
   for (let isFirst = true; ; isFirst = false) {
     const count = await catchUp(replication)
@@ -42,6 +43,14 @@ export async function runReplication(
     if (replication.options.once) return
     await wait(replication.options.intervalMs, undefined, { signal: replication.signal })
   }
+}
+
+function warnOfFilters({ mark, log }: Replication): void {
+  for (const [set, filter] of Object.entries(mark.filters))
+    if (readsOtherValues(filter))
+      log(
+        `The filter of ${set} reads related records or the clock. Records that only they change are found by --verify --repair.`,
+      )
 }
 
 async function runVerify(replication: Replication, { repair }: VerifyOptions): Promise<void> {

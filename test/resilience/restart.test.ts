@@ -55,7 +55,7 @@ describe.each(DATABASE_KINDS)('the service as a process on the %s database', kin
   })
 
   test('REP-05, DEL-13 a next link and a delta link are good after a restart', {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async () => {
     for (let n = 0; n < 4; n++)
       expect(

@@ -31,7 +31,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('several processes on one port
     const database = await place.connect()
     await database.prisma.member.createMany({ data: ['M1', 'M4'].map(MemberKey => ({ MemberKey })) })
     await database.close()
-  })
+  }, 180_000)
   afterAll(async () => {
     await service.stop('SIGKILL')
     await place.remove()

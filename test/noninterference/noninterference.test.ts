@@ -95,7 +95,7 @@ describe.each(DATABASE_KINDS)('noninterference on the %s database', kind => {
   }
   const askAgain = ({ state, probe }: Asked) => readAnswer(state, probe)
 
-  test(`${PAIRS} pairs of answers`, { timeout: 60_000 + 400 * PAIRS }, async () => {
+  test(`${PAIRS} pairs of answers`, { timeout: 120_000 + 1000 * PAIRS }, async () => {
     const figures = new Map<string, readonly [pairs: number, withData: number]>()
     const differences: (readonly string[])[] = []
     for (let pairs = 0; pairs < PAIRS; ) {
@@ -121,7 +121,7 @@ describe.each(DATABASE_KINDS)('noninterference on the %s database', kind => {
     expect(total[1]).toBeGreaterThan(total[0] / 3)
   })
 
-  test('a visible change is noticed in every channel', { timeout: 60_000 }, async () => {
+  test('a visible change is noticed in every channel', { timeout: 180_000 }, async () => {
     const unnoticed = new Set(Object.keys(channels).filter(name => name !== 'known keys' && name !== 'query'))
     for (let round = 0; round < 40 && unnoticed.size > 0; round++) {
       await beginRound()

@@ -138,7 +138,7 @@ export interface Application {
   readonly requestListener: RequestListener
   readonly messages: RequestResponseClasses
   readonly longLived: LongLivedConnections
-  /** Writes what is not in the database yet, after the last request. */
+  /** Writes pending data to the database, after the last request. */
   finish(): Promise<void>
 }
 

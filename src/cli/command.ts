@@ -24,7 +24,7 @@ export function parseCommandLine<const T extends ParseArgsConfig>(
   try {
     return parseArgs(config)
   } catch (error) {
-    // Further sentences are advice that the usage gives in fewer words.
+    // Further sentences of Node's message are advice that the usage gives more briefly.
     const [reason = ''] = messageOf(error).split(/(?<=')\. |\.?\n/)
     return exitWithUsage(usage, `${reason}.`)
   }

@@ -17,7 +17,7 @@ export class ProgressDisplay {
     if (count >= total) this.stop()
   }
 
-  /** Prints something else than progress. */
+  /** Prints a line that is not progress. */
   interrupt(print: () => void): void {
     this.stop()
     print()

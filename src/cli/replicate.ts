@@ -22,7 +22,7 @@ const USAGE = `usage: npm run replicate -- --from URL --to postgres://… | FOLD
   [--once] [--verify] [--repair] [--interval SECONDS] [--sweep-hours N] [--max-wait SECONDS]
   [--recopy] [--accept-change] [--allow-deletions]`
 
-/** Seconds for which a run with --once waits for a source that refuses. */
+/** Seconds for which a run with --once waits for a source that is busy or unavailable. */
 const MAX_WAIT_ONCE = '60'
 
 function readArguments() {
@@ -94,7 +94,7 @@ function openTarget(to: string | undefined, schema: string): Promise<ReplicaTarg
   return to.endsWith('.duckdb') ? DuckDBTarget.open(to) : FolderTarget.open(to)
 }
 
-/** Children come before their listing, so that a record that disappears does so with its children first. */
+/** Children come before their listing, so that they disappear before it. */
 function chooseSets(all: readonly SourceSet[], wanted: string | undefined): readonly SourceSet[] {
   const names = wanted?.split(',').map(name => name.trim())
   const unknown = names?.filter(name => !all.some(set => set.name === name)) ?? []
@@ -105,7 +105,7 @@ function chooseSets(all: readonly SourceSet[], wanted: string | undefined): read
   return [...chosen].sort((a, b) => Number(a.name === 'Property') - Number(b.name === 'Property'))
 }
 
-/** Reads what the target holds and what the source offers, and brings the one up to the other. */
+/** Reads the state of the target and the model of the source, and runs the replication. */
 async function replicate(
   values: ReplicateArguments,
   root: URL,
@@ -165,7 +165,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** Errors of the target have no message of ours: they are those of its driver. */
+/** Errors of the target are errors of its driver, without a message of the service. */
 main().catch((error: unknown) => {
   process.stderr.write(
     `${error instanceof ReplicationError ? error.message : `Target: ${messageOf(error)}`}\n`,

@@ -1,4 +1,4 @@
-/** Facts that the defaults of some settings depend on. */
+/** Properties of the environment that the defaults of some settings depend on. */
 export interface ConfigFlags {
   /** NODE_ENV is `production`. */
   readonly production: boolean

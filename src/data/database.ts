@@ -33,7 +33,7 @@ import type { Statement, StatementExecutors } from './sql/statement.js'
 export interface Database extends StatementExecutors {
   readonly prisma: PrismaClient
   readonly kind: 'embedded' | 'server'
-  /** Where it answers, for tools of their own: a connection string, or the folder of the socket. */
+  /** The address for other tools: a connection string, or the folder of the socket. */
   readonly clientConfig: ClientConfig
   /** Executors that wait their turn among all clients, and stop when the request is aborted. */
   readonly executorsFor: ExecutorFactory
@@ -41,7 +41,7 @@ export interface Database extends StatementExecutors {
   queryControl<T>(statement: Statement): Promise<readonly T[]>
   /** Returns the use of each pool of connections for requests. */
   poolStatistics(): readonly (PoolStatistics & { readonly pool: keyof FairPools })[]
-  /** Returns true while every statement would have to wait: the embedded database runs one at a time. */
+  /** Returns true while every new statement must wait, because the embedded database runs one at a time. */
   isBusy(): boolean
   /** Runs work on one connection of its own, without a limit of time: for migrations. */
   withClient<T>(callback: (client: Client) => Promise<T>): Promise<T>
@@ -49,7 +49,7 @@ export interface Database extends StatementExecutors {
   close(): Promise<void>
 }
 
-/** The server cannot be used; the message is for the person who runs the service. */
+/** The server cannot be used. The message is for the operator of the service. */
 export class DatabaseSetupError extends Error {}
 
 /**
@@ -198,8 +198,8 @@ function toFairPools(
 }
 
 /**
- * The sessions of the embedded database share one backend that forgets names of statements when it is started
- * again: there all go without.
+ * The sessions of the embedded database share one backend, which loses the names of statements when it
+ * restarts. Its statements therefore have no names.
  */
 function createStatementNamer(kind: Database['kind']): (text: string) => string {
   if (kind === 'embedded') return () => ''

@@ -18,8 +18,8 @@ import { NOW, storedValue, TODAY, type WriteShape, writtenValue } from './write-
 const PROPERTY = getEntity('Property')
 
 /**
- * A field that a write sets besides the values of its body, if `when` holds for the stored record. The last
- * assignment of a field whose condition holds counts.
+ * A field that a write sets besides the values of its body, if `when` holds for the stored record. If several
+ * assignments of a field have a condition that holds, the last one applies.
  */
 export interface Assignment {
   readonly field: Scalar

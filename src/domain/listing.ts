@@ -24,7 +24,7 @@ export const NO_LISTING: Listing = {
   InternetEntireListingDisplayYN: null,
 }
 
-/** A stored listing as a refused write reads it. */
+/** A stored listing, with its version, for the rules of a write. */
 export interface StoredListing extends Listing {
   /** The version in its ETag. */
   readonly RecordVersion: string

@@ -1,17 +1,18 @@
-/** Something that stops when its request is aborted. */
+/** Work that stops when its request is aborted. */
 export interface AbortListener {
   abort(): void
 }
 
-/** The state that all parts of one request share: whether its answer is still wanted. */
+/** The state that all parts of one request share: if it was aborted, and the work to stop then. */
 class Cancellation {
   isAborted = false
   readonly dependents = new Set<AbortListener>()
 }
 
 /**
- * One request while it is served: the client that it counts for, whether its answer is still wanted, and how
- * long it has waited for others. It is no AbortController, which costs 8 µs a request where this costs 0.2.
+ * A request that is being served: its client, if it was aborted, and the time that it has waited for
+ * connections and locks. AbortController is not used, because it costs 8 µs a request where this class costs
+ * 0.2 µs.
  */
 export class RequestScope implements AbortListener {
   readonly #cancellation: Cancellation
@@ -27,7 +28,7 @@ export class RequestScope implements AbortListener {
     this.#cancellation = cancellation
   }
 
-  /** A part of the request that waits on its own account, such as one request of a batch. */
+  /** Creates the scope of a part with its own waiting time, such as one request of a batch. */
   part(): RequestScope {
     return new RequestScope(this.clientId, this.#cancellation)
   }
@@ -36,7 +37,7 @@ export class RequestScope implements AbortListener {
     return this.#cancellation.isAborted
   }
 
-  /** Aborts everything that is done for the request: its answer is wanted no longer. */
+  /** Aborts all work for the request, whose response is no longer needed. */
   abort(): void {
     const { dependents } = this.#cancellation
     this.#cancellation.isAborted = true
@@ -46,7 +47,7 @@ export class RequestScope implements AbortListener {
     }
   }
 
-  /** Adds something that is aborted with the request, once at most. */
+  /** Adds work that is aborted with the request, at most once. */
   add(dependent: AbortListener): void {
     this.#cancellation.dependents.add(dependent)
   }
@@ -75,5 +76,5 @@ export class RequestScope implements AbortListener {
   }
 }
 
-/** The scope of what the service does for itself, which nobody aborts. */
+/** The scope of work of the service itself, which is never aborted. */
 export const createServiceScope = (): RequestScope => new RequestScope('service')

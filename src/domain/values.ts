@@ -167,8 +167,8 @@ export function isDate(text: string): boolean {
 const [FIRST_TIME, LAST_TIME] = ['0001-01-01T00:00:00Z', '9999-12-31T23:59:59.999Z'].map(Date.parse)
 
 /**
- * Returns true for a date with a time of day and an offset from UTC that is in the years 0001 to 9999 in UTC
- * too: 9999-12-31T23:59:59-05:00 is in the year 10000.
+ * Returns true for a date with a time of day and an offset from UTC, if it is also in the years 0001 to 9999
+ * in UTC: 9999-12-31T23:59:59-05:00 is in the year 10000.
  */
 export function isTimestamp(text: string): boolean {
   if (!isDate(TIMESTAMP.exec(text)?.[1] ?? '')) return false

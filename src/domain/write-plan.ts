@@ -32,7 +32,7 @@ export function toWritePlan(shape: WriteShape): WritePlan {
 export const isAlwaysRefused = ({ shape, condition }: WritePlan): boolean =>
   shape.faultyFields.size > 0 || isFalse(condition)
 
-/** The data that a write is judged by. */
+/** The data that the rules of a write read. */
 export interface RuleInputs extends ReferencedRecords {
   /** Undefined for a record that does not exist. */
   readonly stored: StoredListing | undefined

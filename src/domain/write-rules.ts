@@ -49,7 +49,7 @@ export interface WriteRule {
 /** Returns the rules of a write. They compile to its WHERE, and name the reasons of a refusal. */
 export const rulesOf = (shape: WriteShape): readonly WriteRule[] =>
   [
-    // Of two owners of a new listing that the token cannot assign, the refusal names the field.
+    // Assignment comes first for a new listing, so that the refusal names the agent or the office.
     ...(shape.mode === 'create' ? assignmentRules(shape) : []),
     ...ownerRules(shape),
     ...(shape.mode === 'create' ? [] : assignmentRules(shape)),
@@ -77,7 +77,7 @@ function ownerRules(shape: WriteShape): readonly WriteRule[] {
   return [visible, writable]
 }
 
-/** A new listing is judged by the owners it gets, a stored one by those it has. */
+/** The rule reads the new owners of a new listing, and the present owners of a stored listing. */
 const valueForOwner = (shape: WriteShape, name: string): Expr =>
   shape.mode === 'create' ? valueAfter(shape, name) : storedValue(shape, name)
 

@@ -26,7 +26,7 @@ export interface WriteRequest {
   readonly precondition: Precondition
 }
 
-/** A written value as far as rules depend on it. */
+/** The part of a written value that rules depend on. */
 type ValueState = 'value' | 'null' | 'notPositive'
 
 /** `*`, a number of versions, or undefined for no condition. */

@@ -119,7 +119,7 @@ export type Problem =
   | { readonly kind: 'NotAcceptable'; readonly offered: string; readonly wish: 'Accept' | '$format' }
   | { readonly kind: 'UnsupportedMediaType'; readonly expected: Phrase }
   | { readonly kind: 'Conflict' }
-  /** `location` is the address at which the client begins anew. */
+  /** `location` is the address at which the client starts again. */
   | { readonly kind: 'PositionGone'; readonly option: string; readonly location?: string }
   | { readonly kind: 'PreconditionFailed'; readonly header: 'If-Match' | 'If-None-Match' }
   | { readonly kind: 'IsolationNotOffered'; readonly found: string }

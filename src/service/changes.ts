@@ -93,7 +93,7 @@ export class ChangeService {
     this.#cursors = cursors
   }
 
-  /** The service as one subscription uses it. Each of its reads waits on its own account. */
+  /** The service as one subscription uses it. Each of its reads has its own waiting time. */
   forRequest(scope: RequestScope): ChangeService {
     return new ChangeService(this.#dependencies, this.#semaphore, scope, this.#cursors)
   }

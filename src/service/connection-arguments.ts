@@ -39,7 +39,7 @@ export function checkWindowSize(
   return first ?? last
 }
 
-/** Checks the number of changes in a page. A page without any would never end. */
+/** Checks the number of changes in a page. With a page size of 0 a client would never reach the end. */
 export function checkChangeCount(query: Query, first: number, limits: QueryLimits): void {
   const maxSize = maxPageSize(query, limits)
   if (!(first >= 1 && first <= maxSize))

@@ -32,11 +32,14 @@ export type Change =
       readonly reason: 'deleted' | 'changed'
     }
 
-/** Events that are read to continue a page within the records that refer to them: more than any page has. */
+/**
+ * Maximum number of events to read when a page continues within the records that refer to them. No page has
+ * more.
+ */
 const MAX_EVENTS = 10_000
 /**
- * Batches of events without a change that one request reads. A run of more of them ends early, so that its
- * token moves on.
+ * Maximum number of batches without a change that one request reads. After that the page ends early, with a
+ * token at the position reached.
  */
 const MAX_BATCHES = 50
 
@@ -68,7 +71,7 @@ export class DeltaRun {
     this.#size = plan.top ?? 1
   }
 
-  /** Reads the next changes, past events that change nothing for the reader. */
+  /** Reads the next changes, skipping events that change nothing for the reader. */
   async readPage(start: RunPosition): Promise<ChangeBatch> {
     let position = start
     for (let batches = 1; ; batches++) {
@@ -129,7 +132,7 @@ export class DeltaRun {
     })
   }
 
-  /** Of listings whose children have events, those that the reader can see, if the filter reads the children. */
+  /** Returns the visible listings whose children have events, if the filter reads the children. */
   async #findVisible(keys: readonly string[]): Promise<ReadonlySet<string>> {
     if (this.sources.filterChildren.size === 0) return new Set()
     return new Set((await this.#readByKeys(withoutFilter(this.plan), keys)).map(({ key }) => key))
@@ -188,7 +191,7 @@ const isIn = (column: Expr, keys: readonly string[]): Expr =>
 const toChanges = ({ list }: Pick<RecordPage, 'list'>): readonly Change[] =>
   list.map(record => ({ kind: 'changed', key: parseCursor(record)[0] ?? '', json: record.json }))
 
-/** The records of a set whose keys are asked for, whatever the filter and without their content. */
+/** A query of the keys of a set, without its filter and its content. */
 const withoutFilter = memoize(function withoutFilter({
   filter: _,
   controlInformation: __,

@@ -35,7 +35,7 @@ export interface DeltaRequest extends Pick<ReadRequest, 'query' | 'representatio
   readonly token: string
   /** Name of the option or argument that holds the token. */
   readonly option: string
-  /** Address of the query, at which the client begins anew. */
+  /** Address of the query, at which the client starts again. */
   readonly location?: string
   readonly pageSize?: number
   /** The size of the page, which is refused if no page can have it. It applies in place of `pageSize`. */

@@ -148,7 +148,7 @@ export class ExportService {
       )
   }
 
-  /** Each chunk waits on its own account: an export may wait longer in all than one request. */
+  /** Each chunk has its own waiting time, because a whole export may wait longer than one request. */
   #reader(): StatementExecutor {
     return this.#dependencies.database.executorsFor(this.#scope.part()).reader
   }
@@ -186,7 +186,7 @@ interface OpenExport {
   readonly position: string
   readonly readChunk: ChunkReader
   readonly first: Page
-  /** Fails if events of the change log that the export should hold were dropped meanwhile. */
+  /** Fails if events that belong to the export have been dropped from the change log meanwhile. */
   readonly confirm: PageSeal['confirm']
 }
 

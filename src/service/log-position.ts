@@ -18,7 +18,7 @@ const EVENT = getEntity('EntityEvent')
 /** Returns true if a plan reads the change log itself, not groups of its events. */
 const readsLog = ({ entity, from }: Pick<Plan, 'entity' | 'from'>): boolean => entity === EVENT && !from
 
-/** Refuses a position (410, PositionGone) with the address at which a client begins anew. */
+/** Refuses a position (410, PositionGone) with the address at which a client starts again. */
 export function failGone(option: string, serviceRoot: ServiceRoot | undefined): never {
   return fail({
     kind: 'PositionGone',
@@ -85,7 +85,10 @@ function withLogState(
 /** The seal of a plan's page tokens. */
 export interface PageSeal {
   readonly seal: PlanSeal
-  /** To be called when a page is read: fails if events after its beginning were dropped meanwhile. */
+  /**
+   * Must be called after a page was read. Fails if events after the beginning of the page were dropped
+   * meanwhile.
+   */
   confirm(after?: KeysetPosition): Promise<void>
 }
 
@@ -107,7 +110,7 @@ export async function openPageSeal(
   if (position !== undefined && !isPositionOpen(position, state)) failGone('$filter', serviceRoot)
   const confirm = async (after?: KeysetPosition) => {
     const { id, floor } = await readLogState(reader)
-    // The position in another order is not known, so that it counts as one before the floor.
+    // In another order the position is unknown and counts as one before the floor.
     const start = after ? (isInKeyOrder(plan) ? BigInt(after[0] ?? 0) : 1n) : (position ?? 0n)
     if (id !== state.id || (floor !== state.floor && start > 0n && start < floor - 1n))
       failGone(after ? '$skiptoken' : '$filter', serviceRoot)

@@ -73,7 +73,7 @@ export interface PageRequest extends ReadRequest {
   readonly pageToken?: string
   /** Tracks the changes of the query, if that is possible. Later pages follow the first one. */
   readonly track?: TrackingRequest | undefined
-  /** Address of the query without tokens, at which a client begins anew. */
+  /** Address of the query without tokens, at which a client starts again. */
   readonly location?: string
 }
 

@@ -31,7 +31,8 @@ const sourceEntityOf = ({ entity, from }: Pick<Plan, 'entity' | 'from'>): Entity
   from ? sourceEntityOf(from) : entity
 
 function toAbsolute(plan: Plan, root: Expr): Plan {
-  // The same prefix in front of all values keeps their order; a page token then holds no root.
+  // A common prefix does not change the order of the values, so order terms have none, and page tokens
+  // contain no root.
   const orderBy = plan.orderBy.map(term => (isRowColumn(term.expr) ? term : replaceColumns(term, root)))
   return { ...replaceColumns(plan, root), orderBy, select: plan.select.map(item => toSelected(item, root)) }
 }
@@ -45,7 +46,7 @@ const toSelected = (item: SelectItem, root: Expr): SelectItem =>
       }
     : replaceColumns(item, root)
 
-/** Returns a part of a plan with each column replaced. What holds no such column stays the same object. */
+/** Returns a part of a plan with each column replaced. A part without such a column is returned as it is. */
 function replaceColumns<T>(part: T, root: Expr): T {
   return replaceIn(part, root) as T // an expression takes the place of an expression of the same type
 }

@@ -38,8 +38,9 @@ export const trackedExpansionsOf = (entity: Entity): readonly Navigation[] =>
 const isChild = (navigation: Navigation): boolean => navigation.collection && staysWithinListing(navigation)
 
 /**
- * Returns what the result of a plan depends on, or undefined if its changes cannot be tracked: the log then
- * has no event for some change of the result. The plan must not contain permissions yet.
+ * Returns the records that the result of a plan depends on. Returns undefined if its changes cannot be
+ * tracked, because some change of the result has no event in the log. The plan must not contain permissions
+ * yet.
  */
 export const trackedSourcesOf = memoize(function findTrackedSources(plan: Plan): TrackedSources | undefined {
   if (plan.from || !hasEvents(plan.entity)) return undefined

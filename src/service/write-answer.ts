@@ -27,7 +27,10 @@ const CREATED_FIELDS: readonly string[] = [
   'OriginatingSystemName',
 ]
 
-/** Fields of a body that a response can return: a field that the service sets would disclose its value. */
+/**
+ * The fields of a body that the response may contain. Fields that the service sets are excluded,
+ * since they would disclose values.
+ */
 const RETURNED_FIELDS: ReadonlySet<string> = new Set([
   ...CREATED_FIELDS,
   ...PROPERTY.scalars.filter(s => s.setBy === 'client' && s.readableBy !== 'nobody').map(s => s.name),

@@ -68,11 +68,11 @@ const PROPERTY = getEntity('Property')
 const WRITE_PLAN_LEVEL: PlanCacheLevel<WritePlan> = { name: 'write plan', sizeOf: () => 32 }
 
 /**
- * Writes records, for both adapters. One statement changes the record if the rules hold for what is stored,
- * and returns it. If the rules do not hold, the record is read to name the reasons. A body with faults of its
- * own is never sent. The process remembers nothing about records. The order of refusals: missing scope (403),
- * not found or not visible (404), listing, agent or office of others (403), precondition (412), all faults of
- * the body together (400).
+ * Writes records, for both adapters. One statement changes the record if the rules hold for the stored
+ * record, and returns it. If a rule does not hold, the record is read to find the reasons. A body that is
+ * invalid in itself is never sent. The process remembers nothing about records. The order of refusals:
+ * missing scope (403), not found or not visible (404), listing, agent or office of others (403), precondition
+ * (412), all faults of the body together (400).
  */
 export class WriteService {
   readonly #resources: WriteResources

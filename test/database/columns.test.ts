@@ -4,7 +4,7 @@ import { readSupersededMigrations } from '../../src/data/migrate.js'
 import { loadSampleIfEmpty } from '../../src/sample/fill.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 
-// The migration that writes the table of listings anew, to move columns: nothing but their order may change.
+// The migration that rewrites the table of listings to move columns. Only the order of the columns may change.
 // It can be run again, on a table that has records.
 
 const MIGRATION = '20261129000004_columns_in_reading_order'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 
-// Columns that triggers keep: they follow what they rest on, whoever writes it, and cannot be written
+// Columns that triggers maintain: they follow their sources after every write, and cannot be written
 // themselves.
 
 const CHANGES = [
@@ -63,7 +63,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
     expect(await read('T')).toMatchObject({ text: expect.stringContaining(`'harbour'`) })
   })
 
-  test('a search text that was left by a writer without triggers is made anew with a listing of its key', async () => {
+  test('a search text that was left by a writer without triggers is rebuilt with a listing of its key', async () => {
     await database.prisma.$transaction([
       database.prisma.$executeRaw`set local session_replication_role = 'replica'`,
       database.prisma
@@ -73,7 +73,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
     expect(await read('L')).toMatchObject({ text: expect.stringContaining(`'harbour'`) })
   })
 
-  test('the search text is made anew with each of the columns that it is made of', async () => {
+  test('the search text is rebuilt after a change of each of its columns', async () => {
     const [row] = await database.prisma.$queryRaw<{ source: string; columns: readonly string[] }[]>`
       select prosrc as source, array(select attname::text from pg_trigger, unnest(tgattr) number join pg_attribute on attnum = number and attrelid = '"Property"'::regclass
         where tgrelid = '"Property"'::regclass and tgname = 'write_search_text') as columns from pg_proc where proname = 'keep_search_text'`

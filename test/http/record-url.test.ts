@@ -5,7 +5,7 @@ import { queryData } from '../support/clients/graphql-client.js'
 import { startSubscription, TRANSPORTS } from '../support/clients/subscriber.js'
 import { DATABASE_KINDS } from '../support/database.js'
 
-// RESO's EntityEvent tool opens ResourceRecordUrl as it is, so it must be absolute, whoever reads it.
+// RESO's EntityEvent tool opens ResourceRecordUrl as it is, so it must be absolute for every reader.
 
 const PUBLIC_URL = 'https://listings.example/base'
 type Row = Readonly<Record<string, string | number | null>>

@@ -139,7 +139,7 @@ describe.each(DATABASE_KINDS)('permissions of writes on the %s database', kind =
     expect(await outcomes(M1, { ListOfficeKey: 'gone' })).toEqual(refused)
   }) // biome-ignore format: one row a case
 
-  test('what does not change needs no right, and a create is judged like a change', async () => {
+  test('an unchanged owner needs no right, and the rules of a change apply to a create', async () => {
     const { odata, graphql } = as(M1)
     await given([{ ...DRAFT, ListAgentKey: 'M4', ListOfficeKey: 'M1' }], OTHERS)
     expect(await odata.change({ ListAgentKey: 'M4', City: 'Waco' })).toEqual([200])

@@ -14,7 +14,7 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => app?.close())
 
-// BuyerAgentKey is not for the public here, and whoever follows it tells who it is.
+// BuyerAgentKey is not for the public here, and following it would disclose the agent.
 test.each([
   "BuyerAgent/MemberKey eq 'M1'",
   'BuyerAgent ne null',

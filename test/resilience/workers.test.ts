@@ -83,7 +83,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('several processes on one port
   })
 })
 
-/** The processes of a group, without those that have ended and were not waited for. */
+/** The processes of a group, without ended ones that were not reaped. */
 const processesOf = (group: number): readonly string[] =>
   spawnSync('ps', ['-eo', 'pgid=,stat=,args='], { encoding: 'utf8' })
     .stdout.split('\n')

@@ -16,7 +16,7 @@ import type { Plan } from '../../src/query/plan.js'
 import { ODATA_REPRESENTATION, toAuthorizedPlan, toPlan } from '../support/oracle/plans.js'
 
 // The SQL of every kind of plan, one file each. A change of SQL shows in the diff of these files.
-// `npx vitest run test/sql -u` writes them anew.
+// `npx vitest run test/sql -u` rewrites them.
 
 const STAFF: Actor = { scopes: new Set(['listings:read']), audience: 'staff' }
 const PUBLIC: Actor = { scopes: new Set(['listings:read']), audience: 'public' }

@@ -17,7 +17,7 @@ export interface ExplainSummary {
   readonly indexes: readonly string[]
   /** Kinds of steps: `Seq Scan`, `Sort` and so on. */
   readonly nodes: readonly string[]
-  /** Rows of tables that were looked at, those that a filter took out included. */
+  /** Rows that were read, including those that a filter removed. */
   readonly rowsRead: number
 }
 

@@ -1,6 +1,6 @@
 import { Agent, type ClientRequest, request } from 'node:http'
 
-/** An answer, as far as load is judged by it. */
+/** The part of a response that a load test checks. */
 export interface TimedResponse {
   readonly status: number
   readonly ms: number

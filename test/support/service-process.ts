@@ -45,7 +45,7 @@ export function spawnService(
     }
   }
   const port = waitForOutput(/"port":(\d+),"msg":"listening"/).then(Number)
-  // Whoever waits for the port hears of it; a process that is to fail has no port.
+  // Rejects the wait for the port. A process that is expected to fail has no port.
   port.catch(() => undefined)
   return { child, port, output, exit, waitForOutput }
 }

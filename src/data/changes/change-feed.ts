@@ -2,11 +2,11 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Database } from '../database.js'
 import { listenForNotifications } from './listen.js'
 
-/** Tells that the change log has grown, to whoever waits for it: that, and not by what. */
+/** Notifies waiting readers that the change log has grown, without the new events. */
 export interface ChangeFeed {
   /**
-   * Calls `listener` when there may be new events, and occasionally without reason. Returns a function that
-   * unsubscribes.
+   * Calls `listener` when there may be new events. It may also be called when there are none. Returns a
+   * function that unsubscribes.
    */
   subscribe(listener: () => void): () => void
 }
@@ -67,8 +67,7 @@ const delayUnlessAborted = (ms: number, signal: AbortSignal): Promise<boolean> =
   wait(ms, true, { ref: false, signal }).catch(() => false)
 
 /**
- * Undefined while the database is away: then there is nothing to tell, and the next look finds what has
- * happened.
+ * Undefined while the database cannot be reached. The next poll after that finds the events in between.
  */
 const readLastSequence = async ({ prisma }: Database): Promise<bigint | undefined> => {
   const newest = await prisma.entityEvent

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { Client } from 'pg'
 import type { Database } from '../database.js'
 
-/** Before a connection that was lost is made again: twice as long each time, in ms. */
+/** Delays before a lost connection is reopened, doubled each time, in ms. */
 const MIN_RECONNECT_DELAY_MS = 100
 const MAX_RECONNECT_DELAY_MS = 10_000
 const CONNECT_TIMEOUT_MS = 5000
@@ -47,7 +47,7 @@ async function listenUntilDisconnected(
   })
   signal.addEventListener('abort', resolveDisconnected)
   client.once('end', resolveDisconnected)
-  // Every time: an error that nobody hears would end the process.
+  // Registered for each connection, because an error event without a listener would end the process.
   client.on('error', resolveDisconnected)
   client.on('notification', onNotification)
   try {

@@ -33,7 +33,7 @@ export async function pruneLog(database: Database, cutoff: Date): Promise<PruneR
   })
 }
 
-/** A position of a function of the log. Its first member is null when there is nothing left to look at. */
+/** The position at which a function of the log continues. Its first member is null at the end. */
 type BatchPosition = readonly (string | null)[]
 
 const COMPACT_LOG = 'select array[resource, key] as position, dropped::text from compact_log($1, $2, $3, $4)'

@@ -22,8 +22,8 @@ export interface ChangeRange {
 }
 
 /**
- * One index scan for each resource and audience, limited to the page: a page costs the same however many events
- * of other readers lie between. An event has a row for each of its audiences, and is returned once.
+ * One index scan for each resource and audience, limited to the page, so events of other readers do not make
+ * a page slower. An event has a row for each of its audiences, and is returned once.
  */
 const SELECT_CHANGES = `select distinct event."EntityEventSequence"::text as sequence, event."EntityEventSequence" as position, event."ResourceName" as resource,
   event."ResourceRecordKey" as key, event."PropertyKey" as "listingKey", event."Removed" as "isRemoval"

@@ -153,7 +153,10 @@ export class PGliteThread {
     if (pending) settle(pending)
   }
 
-  /** Two threads must never have the folder open, so the next one starts only after this event. */
+  /**
+   * Two threads must never have the folder open at the same time, so the next thread starts only after this
+   * event.
+   */
   #handleExit(): void {
     const stopped = new PGliteStoppedError(this.#isTimedOut ? 'timeout' : 'crash', this.#error)
     const wasTimedOut = this.#isTimedOut

@@ -3,7 +3,7 @@ import type { PlanCacheMode } from '../sql/statement.js'
 
 /** The connections of one process, by what they are for. */
 export interface Pools {
-  /** Connections on which PostgreSQL plans each statement anew: of requests, and of Prisma. */
+  /** Connections on which PostgreSQL plans each statement for its values: those of requests, and of Prisma. */
   readonly custom: Pool
   /** Connections of requests on which PostgreSQL plans a statement once. Where there are few, there are none. */
   readonly generic?: Pool

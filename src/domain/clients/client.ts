@@ -27,7 +27,7 @@ export interface ClientRights {
   readonly feed?: string
 }
 
-/** A client as the database has it. Objects are immutable: a change of the client makes a new one. */
+/** A client as it is in the database. Objects are immutable: a change of the client creates a new object. */
 export interface Client extends ClientRights {
   readonly id: string
   readonly name: string

@@ -8,7 +8,7 @@ export interface SigningKey {
   readonly publicJwk: JsonWebKey
   /** The private key, encrypted. */
   readonly encryptedPrivateKey: string
-  /** From then on the key signs, unless a newer one does (ms since 1970). */
+  /** The time from which the key signs, unless a newer key does (ms since 1970). */
   readonly signsFrom: number
 }
 

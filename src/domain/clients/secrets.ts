@@ -31,8 +31,8 @@ export async function generateSecret(): Promise<GeneratedSecret> {
 }
 
 /**
- * Returns the secret of a list that a text is, or undefined. The id in the text selects the hash to compare, so
- * that a guess without a known id costs no hash, and a client with two secrets costs one.
+ * Finds the secret in a list that matches a text, or returns undefined. The id in the text selects the hash
+ * to compare. A guess without a known id therefore costs no hash, and a client with two secrets costs one.
  */
 export async function findMatchingSecret(
   text: string,

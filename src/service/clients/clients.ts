@@ -13,7 +13,7 @@ import { generateSecret } from '../../domain/clients/secrets.js'
 /** A change that is refused. The message is for the operator. */
 export class ClientChangeError extends Error {}
 
-/** A client, and the secret that was made for it. The secret cannot be read again. */
+/** A client, and its new secret. The secret cannot be read again. */
 export interface ClientWithSecret {
   readonly client: ClientDetails
   readonly secret: string

@@ -32,7 +32,10 @@ export class UsageRecorder {
     this.#schedule()
   }
 
-  /** Writes what is left. Errors of the database are ignored: usage does not keep a service from stopping. */
+  /**
+   * Writes the remaining counts. Errors of the database are ignored, so that they do not prevent the service
+   * from stopping.
+   */
   async close(): Promise<void> {
     clearTimeout(this.#timer)
     await this.#write()

@@ -66,7 +66,7 @@ describe.skipIf(BROWSER_PATH === undefined)('the page in Chromium', () => {
 
   async function run(page: Page, query: string): Promise<string> {
     await page.fill('#token', app.tokenFor())
-    // With the token the page begins anew, and asks for the schema first.
+    // With the token the page reloads and requests the schema first.
     await Promise.all([page.waitForResponse('**/graphql'), page.press('#token', 'Enter')])
     await page.click('.graphiql-query-editor .CodeMirror')
     await page.keyboard.press('Control+A')

@@ -14,7 +14,7 @@ export const ODATA_REPRESENTATION = {
   numbersAsText: false,
 }
 
-/** The plan of options as a client writes them, for whoever asks. */
+/** The plan of query options for an actor. */
 export const toPlan = (text: string, of = 'Property'): Plan =>
   bind(
     parseQuery(readQueryOptions(encodeURI(text)), 'collection', DEFAULT_PARSE_LIMITS),

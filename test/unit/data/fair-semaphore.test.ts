@@ -113,7 +113,7 @@ describe('RequestScope', () => {
     expect(scope.waitedMs).toBeLessThan(900)
   })
 
-  test('a part is aborted with its request, and waits on its own account', () => {
+  test('a part is aborted with its request, and has its own waiting time', () => {
     const scope = new RequestScope('client')
     scope.startWait(performance.now() - 1000)
     const part = scope.part()

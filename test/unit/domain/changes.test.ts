@@ -169,7 +169,7 @@ describe('what is taken', () => {
     }),
   )
 
-  it('PUT empties what is left out, but not the status', () => {
+  it('PUT clears fields that the body omits, but not the status', () => {
     const { values, faults, status } = read({ ...VALID, ...BY, ListPrice: 5 }, 'replace')
     expect({ faults, status }).toEqual({ faults: [], status: undefined })
     expect(values).toMatchObject({

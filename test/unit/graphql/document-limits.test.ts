@@ -195,7 +195,7 @@ describe('limits of what an operation may read', () => {
   })
 
   test.each(['first', 'last'])(
-    'what has passed with one size of %s is judged anew with another',
+    'a document that passed with one size of %s is checked again with another',
     async size => {
       const ask = await start()
       const query = `query ($n: Int = 100000) { properties(${size}: $n) ${KEYS} }`

@@ -30,7 +30,7 @@ describe('limits', () => {
     expect(await of(`/?${'x'.repeat(301)}`)).toBe('UrlTooLong')
   })
 
-  test('RATE_LIMIT counts per token, tells what is left, and ignores requests without a valid token', async () => {
+  test('RATE_LIMIT counts per token, reports the remaining requests, and ignores requests without a valid token', async () => {
     const config = configOf({ RATE_LIMIT: '2' })
     const handler = limitRate(config, createTokenVerifier(config))
     const { port } = await serve((req, res) =>

@@ -99,7 +99,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
     })
   })
 
-  test('refuses a transaction that would not see what others have committed', async () => {
+  test('refuses a transaction whose snapshot would miss commits of others', async () => {
     await database.withClient(async client => {
       await expect(
         client.query(`begin isolation level repeatable read; ${RESET}; ${sql}; commit`),
@@ -108,14 +108,14 @@ describe.each(DATABASE_KINDS)('%s', kind => {
     })
   })
 
-  test('puts first what pages read', async () => {
+  test('puts the columns that pages read first', async () => {
     const rows = await database.prisma.$queryRawUnsafe<{ name: string }[]>(
       `select attname::text as name from pg_attribute where attrelid = ${TABLE} and attnum > 0 and not attisdropped order by attnum limit 3`,
     )
     expect(rows.map(({ name }) => name)).toEqual(['RecordVersion', 'ModificationTimestamp', 'ListingKey'])
   })
 
-  test('refuses to drop what others have built on the table', async () => {
+  test('refuses to drop objects of others that depend on the table', async () => {
     await database.withClient(async client => {
       await client.query('create view others as select "City" from "Property"')
       await expect(run(client)).rejects.toThrow(/other objects depend on it/)

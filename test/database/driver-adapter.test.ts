@@ -49,7 +49,7 @@ describe.each(DATABASE_KINDS)('Prisma on the connections of the %s database', ki
     expect(await database.prisma.office.findFirst()).toMatchObject({ OfficeName: 'inside' })
   })
 
-  test('a request that is aborted sends no statement, in a transaction neither', async () => {
+  test('an aborted request sends no further statement, not even in a transaction', async () => {
     const scope = new RequestScope('client')
     scope.abort()
     const executor = database.executorsFor(scope).reader

@@ -85,7 +85,7 @@ describe('sessions of the embedded database', () => {
     expect(await countNotes()).toBe(0)
   })
 
-  it('lets nothing that a client sets reach another session', async () => {
+  it('isolates the settings of a client from other sessions', async () => {
     const client = await connect()
     await client.query(`set timezone = 'Asia/Tokyo'`)
     await client.query('set search_path = pg_catalog')
@@ -148,7 +148,7 @@ describe('sessions of the embedded database', () => {
     await expect.poll(() => countNotes().catch(() => -1), { timeout: 20_000 }).toBe(1)
   })
 
-  it('survives what ends PGlite', async () => {
+  it('recovers from everything that ends PGlite', async () => {
     await database.prisma.$executeRawUnsafe(`insert into note values (1, 'kept')`)
     const client = await connect()
     await expect(client.query('copy note from stdin')).rejects.toThrow()

@@ -69,7 +69,7 @@ describe.each(DATABASE_KINDS)('failures of the %s database', kind => {
   })
 })
 
-it('a server that is not there', async () => {
+it('a server that cannot be reached', async () => {
   const settings = {
     databaseUrl: 'postgresql://postgres@127.0.0.1:1/none',
     dataDir: '',

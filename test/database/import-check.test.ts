@@ -105,7 +105,7 @@ describe.each(DATABASE_KINDS)('the check of a file before an import, on the %s d
     ])
   })
 
-  test('with --skip-faults leaves out the records that have faults, with what is nested in them', async () => {
+  test('--skip-faults omits records with faults, and their nested records', async () => {
     const { result } = await load(FOUR_FAULTS, { skipFaults: true })
     expect([result.faults, result.leftOut]).toEqual([FAULTS, 4])
     expect((await listings()).map(({ ListingKey }) => ListingKey)).toEqual(['A', 'F'])
@@ -236,7 +236,7 @@ describe.each(DATABASE_KINDS)('the check of a file before an import, on the %s d
     ],
   }
 
-  test('what the database refuses is named, and nothing of its record is stored', async () => {
+  test('a value that the database refuses is reported, and its record is not stored', async () => {
     await expect(load(refused)).rejects.toThrow(RecordRefusedError)
     await expect(load(refused)).rejects.toThrow(/^Property 'H': the database rejected it: /)
     expect(await database.prisma.property.count({ where: { ListingKey: 'H' } })).toBe(0)

@@ -41,7 +41,7 @@ function toContent(
 const withoutTimes = (_: string, { ModificationTimestamp: __, ...row }: TableRow) => row
 const inFuture = (_: string, row: TableRow) => ({ ...row, ModificationTimestamp: '2199-01-01T00:00:00Z' })
 
-describe.each(DATABASE_KINDS)('importing what is there already, on the %s database', kind => {
+describe.each(DATABASE_KINDS)('importing stored records again, on the %s database', kind => {
   let database: TestDatabase
   beforeAll(async () => {
     database = await openTestDatabase(kind)
@@ -89,7 +89,7 @@ describe.each(DATABASE_KINDS)('importing what is there already, on the %s databa
     expect(await fingerprint()).toEqual(before)
   })
 
-  test('in the other layout changes nothing either', async () => {
+  test('the other layout changes nothing either', async () => {
     await importContent(database, toContent('nested'))
     const before = await fingerprint()
     expect(await changesOf(toContent('flat'))).toEqual({})
@@ -119,7 +119,7 @@ describe.each(DATABASE_KINDS)('importing what is there already, on the %s databa
     expect(await fingerprint()).toEqual(before)
   })
 
-  test('does not count what readers do not see: trailing zeros, offsets, who changed a record', async () => {
+  test('ignores differences that readers do not see: trailing zeros, offsets, the member who changed a record', async () => {
     const record = {
       ListingKey: 'Z',
       ListPrice: '250000.10',
@@ -147,7 +147,7 @@ describe.each(DATABASE_KINDS)('importing what is there already, on the %s databa
     expect(await fingerprint()).toEqual(before)
   })
 
-  test('of records with the same key only the last one counts, so it changes nothing again', async () => {
+  test('only the last of several records with one key is loaded, so loading them again changes nothing', async () => {
     const content = {
       Property: [
         { ListingKey: 'D', City: 'first', Rooms: [{ RoomKey: 'D1' }] },
@@ -164,7 +164,7 @@ describe.each(DATABASE_KINDS)('importing what is there already, on the %s databa
     ])
   }, 60_000)
 
-  test('a record that another program has changed since is written as the file has it', async () => {
+  test('a record that another program has changed since is written as in the file', async () => {
     const content = {
       Property: [{ ListingKey: 'W', City: 'file', ModificationTimestamp: '2024-01-01T00:00:00Z' }],
     }

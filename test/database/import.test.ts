@@ -43,7 +43,7 @@ describe('a JSON file', () => {
     ])
   })
 
-  test('may be larger than a piece that is read at once', async () => {
+  test('may be larger than a chunk of the stream', async () => {
     const items = Array.from({ length: 3000 }, (_, i) => ({ i, text: 'ÿ🌲'.repeat(200) }))
     const found = await readAll(JSON.stringify({ X: items }))
     expect(found).toHaveLength(3001)
@@ -93,7 +93,7 @@ describe('a JSON file', () => {
     ])
   })
 
-  test('is read on after an item that is not JSON', async () => {
+  test('reading continues after an item that is not JSON', async () => {
     const found = await readAll('{"X":[{"a":},{"b":"\n"},[1,2},7]}')
     expect(found.map(entry => (entry.kind === 'item' ? entry.json : entry.kind))).toEqual([
       'member',

@@ -35,7 +35,7 @@ describe.each(DATABASE_KINDS)('migrations of the %s database', kind => {
     )
   })
 
-  it('leave nothing of one that fails, and name it with its line', async () => {
+  it('roll back a migration that fails, and report its name and line', async () => {
     const broken = toMigration('99999999999998_broken', 'create table half (id int);\nselect nonsense;')
     await expect(migrate(database, [...known, broken])).rejects.toThrow(
       /99999999999998_broken failed, .*nonsense.* \(line 2 /,

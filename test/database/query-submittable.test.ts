@@ -33,7 +33,7 @@ describe.each(DATABASE_KINDS)('statements of the %s database', kind => {
       expect(await run(text, count)).toEqual(Array.from({ length: count }, (_, i) => ({ n: i + 1 })))
   })
 
-  test('a statement that fails leaves its connection as it was, under a name too', async () => {
+  test('a failed statement, named or not, leaves its connection unchanged', async () => {
     const text = 'select (10 / $1::int) as "share"'
     for (let time = 1; time <= 4; time++) {
       await expect(run(text, 0)).rejects.toMatchObject({ code: '22012' })
@@ -48,7 +48,7 @@ describe.each(DATABASE_KINDS)('statements of the %s database', kind => {
     expect(error).toMatchObject({ stack: expect.stringContaining('FairPool.query') })
   })
 
-  test('everyone who asks at once is answered with what was asked', async () => {
+  test('concurrent requests get their own results', async () => {
     const asked = Array.from({ length: 20 }, (_, i) => i)
     expect(await Promise.all(asked.map(i => run('select $1::int as "i"', i)))).toEqual(
       asked.map(i => [{ i }]),

@@ -45,7 +45,7 @@ const OTHERS: readonly string[] = [
 ]
 
 test.each(COMPARISONS)('%s is %s', (filter, comparison) => expect(read(filter)).toBe(comparison))
-test.each(OTHERS)('%s is no comparison of rows', filter => expect(read(filter)).toBeUndefined())
+test.each(OTHERS)('%s is not a row comparison', filter => expect(read(filter)).toBeUndefined())
 
 describe.each(DATABASE_KINDS)('%s', kind => {
   let database: TestDatabase

@@ -46,14 +46,14 @@ describe.each(DATABASE_KINDS)('%s', kind => {
     return stored
   }
 
-  test('holds the fields that every reader may see, in the order of the model, and nothing else', async () => {
+  test('contains exactly the fields that every reader may see, in the order of the model', async () => {
     const [row] = await database.prisma.$queryRaw<
       { document: string }[]
     >`select "Document" as document from "Property" limit 1`
     expect(Object.keys(JSON.parse(row?.document ?? '{}'))).toEqual(STORED_FIELDS.map(({ name }) => name))
   })
 
-  test('is written with each of its fields, and with no other', async () => {
+  test('is rewritten after a change of each of its fields, and of no other field', async () => {
     const rows = await database.prisma.$queryRaw<
       { name: string }[]
     >`select attname::text as name from pg_trigger, unnest(tgattr) number
@@ -91,7 +91,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
     await expectSame()
   })
 
-  test('a change past the service changes it too, in a session with a time zone of its own', async () => {
+  test('a change by SQL updates it too, also in a session with another time zone', async () => {
     await database.withClient(async client => {
       await client.query(
         `set time zone 'America/Denver'; set datestyle = 'German'; update "Property" set "City" = 'Elsewhere', "OnMarketTimestamp" = '2026-07-01 12:00:00Z', "OnMarketDate" = date '2026-07-01'`,
@@ -105,7 +105,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
     })
   })
 
-  test('is made when it is missing', async () => {
+  test('is created when it is missing', async () => {
     await database.withClient(async client => {
       await client.query(
         `alter table "Property" disable trigger write_document; update "Property" set "Document" = null; alter table "Property" enable trigger write_document`,

@@ -97,7 +97,7 @@ describe.each(DATABASE_KINDS)('a %s database', kind => {
   })
   afterAll(() => database?.close())
 
-  test('refuses what clients cannot read in each column, and takes the first and last values', async () => {
+  test('refuses values that clients cannot read in each column, and accepts the first and last values', async () => {
     expect(COLUMNS.length).toBeGreaterThan(40)
     await database.withClient(async client => {
       const write = ({ table, name }: Column, value: string) =>

@@ -122,7 +122,7 @@ describe.each(DATABASE_KINDS)('writing on the %s database', kind => {
     expect(await events(written.key)).toHaveLength(1)
   })
 
-  it('PATCH leaves the rest alone, null empties (WRT-01, WRT-02)', async () => {
+  it('PATCH changes only the given fields, null clears a field (WRT-01, WRT-02)', async () => {
     const { key } = await create()
     await change(key, { ...BY, ListPrice: 5, Roof: ['Tile'] })
     await change(key, { ...BY, City: 'Waco' })
@@ -150,7 +150,7 @@ describe.each(DATABASE_KINDS)('writing on the %s database', kind => {
       ).toBe(shown)
   })
 
-  it('a refused write changes nothing and logs nothing, whatever is wrong (WRT-11)', async () => {
+  it('a refused write changes nothing and logs nothing, for every kind of fault (WRT-11)', async () => {
     const { key } = await inStatus('Active')
     const before = await get(key)
     const logged = (await events(key)).length
@@ -200,7 +200,7 @@ describe.each(DATABASE_KINDS)('writing on the %s database', kind => {
     expect(recordOf(await create({ ListOfficeKey: 'M2' }))['ListOfficeKey']).toBe('M2')
   })
 
-  it('there is no upsert, and no key breaks it (WRT-09, DBX-01)', async () => {
+  it('there is no upsert, and unusual keys are handled (WRT-09, DBX-01)', async () => {
     const count = await database.prisma.property.count()
     for (const key of ['nope', '', "' or 1=1 --", 'Draft%']) {
       expect(await refusal(change(key, { City: 5 }))).toEqual([404, '4004'])
@@ -234,7 +234,7 @@ describe.each(DATABASE_KINDS)('writing on the %s database', kind => {
     ])
   })
 
-  it('an agent hands a listing to a member of its office, and to nobody else', async () => {
+  it('an agent can transfer a listing to a member of its office, and to nobody else', async () => {
     const { key } = await create({}, AGENT)
     expect(await refusal(change(key, { ListAgentKey: 'M9' }, AGENT))).toEqual([403, '3003'])
     expect(await refusal(change(key, { ...BY, ListAgentKey: 'M9' }, OFFICE))).toEqual([403, '3003'])
@@ -308,7 +308,7 @@ describe.each(DATABASE_KINDS)('writing on the %s database', kind => {
     })
   })
 
-  it('PUT replaces what clients write', async () => {
+  it('PUT replaces the fields that clients can write', async () => {
     const { key } = await inStatus('Active')
     const body = bodyOf({
       ...VALID,
@@ -324,7 +324,7 @@ describe.each(DATABASE_KINDS)('writing on the %s database', kind => {
     ]) // biome-ignore format: one list
   })
 
-  it('DELETE takes what belongs to the listing with it (WRT-10)', async () => {
+  it('DELETE also removes the Media, Rooms and OpenHouses of the listing (WRT-10)', async () => {
     const { key } = await create()
     await database.prisma.media.create({
       data: {

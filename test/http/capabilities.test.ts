@@ -108,7 +108,7 @@ describe.each(DATABASE_KINDS)('the capabilities of $metadata on the %s database'
     expect(other.status).toBe(406)
   })
 
-  test('what the container says is not supported is refused', async () => {
+  test('requests that the container declares as unsupported are refused', async () => {
     const refused = ['Property/$all', '$crossjoin(Property,Media)', "Property('P01')/$each"]
     for (const path of refused) expect([path, REFUSED.includes(await statusOf(path))]).toEqual([path, true])
     expect(container['@Capabilities.CrossJoinSupported']).toBe(false)

@@ -210,7 +210,7 @@ describe.each(DATABASE_KINDS)('changes over GraphQL on the %s database', kind =>
     expect(unread.extensions.code).toBe('FORBIDDEN')
   })
 
-  test('since as null, or as a variable without a value, gives the token of the present', async () => {
+  test('since as null, or as a variable without a value, returns the current token', async () => {
     await given(listings(2))
     const text = (since: string) =>
       `query ${since.includes('$') ? '($since: String)' : ''} { propertyChanges${since} { token records { ListingKey } } }`

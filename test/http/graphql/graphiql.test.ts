@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 describe('the files of the page', () => {
-  test('are open, and forbid what they do not need', async () => {
+  test('need no token, and their policy forbids everything that they do not need', async () => {
     const page = await app.send('/graphiql', { headers: { Authorization: null } })
     expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
     expect(page.headers['content-security-policy']).toMatch(/default-src 'none'; script-src 'self';/)
@@ -35,7 +35,7 @@ describe('the files of the page', () => {
     }
   })
 
-  test('nothing else is there, and a slash too many leads back', async () => {
+  test('no other file is served, and a trailing slash redirects', async () => {
     for (const path of ['/graphiql/package.json', '/graphiql/..%2fserver.ts', '/graphiql/react'])
       expect((await app.send(path)).status).toBe(404)
     expect((await app.send('/graphiql', { method: 'POST' })).status).toBe(404)

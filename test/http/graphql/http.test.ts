@@ -53,7 +53,7 @@ describe('the media type of an answer', () => {
     }
   })
 
-  test('one that is not offered', async () => {
+  test('a media type that is not offered', async () => {
     const answer = await post(HELLO, accepting('text/html'))
     expect([answer.status, codeOf(answer), answer.headers['content-type']]).toEqual([
       406,

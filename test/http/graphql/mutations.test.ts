@@ -81,7 +81,7 @@ describe.each(DATABASE_KINDS)('mutations: %s', kind => {
     },
   )
 
-  test('null empties, absence leaves', async () => {
+  test('null clears a field, an absent field is unchanged', async () => {
     const { ListingKey: key } = await create({ ListPrice: 5, PublicRemarks: 'Nice' })
     const { updateProperty } = await queryData<{ updateProperty: Row }>(app, UPDATE, {
       key,
@@ -118,7 +118,7 @@ describe.each(DATABASE_KINDS)('mutations: %s', kind => {
     expect(fault.extensions.code).toBe('PRECONDITION_FAILED')
   })
 
-  test('several run in their order, each in a transaction of its own', async () => {
+  test('several run in order, each in its own transaction', async () => {
     const { ListingKey: key } = await create()
     const field = (alias: string, price: number, member: string) =>
       `${alias}: updateProperty(ListingKey: "${key}", input: { ListPrice: ${price}, ChangedByMemberKey: "${member}" }) { ListPrice }`

@@ -190,7 +190,7 @@ describe.each(DATABASE_KINDS)('records by GraphQL: %s', kind => {
     )
   })
 
-  test('what a reader may not see is null or not there', async () => {
+  test('fields that a reader may not see are null, and records are absent', async () => {
     const reader = withGrant(app, { scopes: ['listings:read'], audience: 'public' })
     const query =
       '{ properties(first: 100) { totalCount nodes { StandardStatus PrivateRemarks } } property(ListingKey: "P13") { ListingKey } }'
@@ -395,7 +395,7 @@ describe.each(DATABASE_KINDS)('records by GraphQL: %s', kind => {
     })
   })
 
-  test('one field that fails leaves the others, unless it cannot be null', async () => {
+  test('an error of one field does not affect the others, unless the field is not nullable', async () => {
     const { data, errors } = await postQuery<Row>(
       app,
       '{ a: property(ListingKey: "P01") { City } b: property(ListingKey: "P01") { Media(where: "x") { MediaKey } } }',

@@ -91,7 +91,7 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
     watching.dispose()
   })
 
-  test('without `since` it begins with what happens next', async () => {
+  test('without `since` it begins with the next change', async () => {
     const before = await draft()
     const watching = startSubscription<Change>(
       app,
@@ -130,7 +130,7 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
     watching.dispose()
   })
 
-  test('nobody learns of what they cannot see, but of what is taken from their sight', async () => {
+  test('readers receive no change of hidden records, except the one that hides a record', async () => {
     const watching = watchFrom(await newest(), { grant: PUBLIC })
     const hidden = await draft()
     await patch(hidden, { ListPrice: 1 })

@@ -261,7 +261,7 @@ describe.each(TRANSPORTS)('%s', transport => {
       })
   })
 
-  test('the service ends at once, whatever is subscribed, and nothing is called complete', async () => {
+  test('the service stops at once despite subscriptions, and no stream completes', async () => {
     const app = await start({ SHUTDOWN_TIMEOUT_MS: '600000' })
     const follow = vi.spyOn(ChangeService.prototype, 'subscribe')
     const end = startSubscription(app, SUBSCRIPTION, { transport }).next()
@@ -272,7 +272,7 @@ describe.each(TRANSPORTS)('%s', transport => {
     else await expect(end).rejects.toThrow()
   })
 
-  test('a reader who does not read holds no more than a page, and loses nothing', {
+  test('a client that does not read occupies no more than a page, and misses nothing', {
     timeout: 120_000,
   }, async () => {
     const app = await start({ KEEP_ALIVE_MS: '600000' })

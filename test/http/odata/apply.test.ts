@@ -274,7 +274,7 @@ describe.each(DATABASE_KINDS)('on the database %s', kind => {
       )
     })
 
-    test('records that are not grouped stay what they are', async () => {
+    test('ungrouped records are unchanged', async () => {
       const top = await rows('$apply=orderby(ListPrice desc)/top(5)')
       expect(top).toEqual(await rows('$orderby=ListPrice desc&$top=5'))
       expect(await rows('$apply=orderby(ListPrice desc)/skip(2)/top(3)')).toEqual(top.slice(2))
@@ -299,7 +299,7 @@ describe.each(DATABASE_KINDS)('on the database %s', kind => {
   })
 
   describe('the answer', () => {
-    test('names what the records have, and nothing else', async () => {
+    test('names exactly the members of the records', async () => {
       const answer = await ask(
         '$apply=groupby((StandardStatus,ListAgent/MemberKey,ListAgent/MemberFullName),aggregate($count as N))&$compute=N add 1 as M',
       )
@@ -348,7 +348,7 @@ describe.each(DATABASE_KINDS)('on the database %s', kind => {
     const READER = { scopes: ['listings:read'], audience: 'public' } as const
     const PUBLISHED = () => properties().filter(row => row.StandardStatus !== 'Incomplete')
 
-    test('what a reader cannot see is in no group and no number', async () => {
+    test('hidden records and fields are in no group and no aggregate', async () => {
       const expected = groupsOf(PUBLISHED(), row => [row.StandardStatus]).map(
         ([[StandardStatus], members]) => ({ StandardStatus, N: members.length }),
       )

@@ -131,7 +131,7 @@ describe.each(DATABASE_KINDS)('a batch on the database %s', kind => {
       expect((await send(requests, GO_ON)).headers['preference-applied']).toBe('continue-on-error=true')
     })
 
-    test('refers to what it has created, and to ETags', async () => {
+    test('can refer to a created record, and to an ETag', async () => {
       const replies = await run([
         { id: 'new', method: 'POST', url: 'Property', body: DRAFT },
         patch('change', '', { City: 'Reffield' }, { url: '$new', headers: { 'If-Match': '$new' } }),
@@ -183,7 +183,7 @@ describe.each(DATABASE_KINDS)('a batch on the database %s', kind => {
       expect([await price(key), (await app.send('/odata/Property/$count')).text]).toEqual(['5', count])
     })
 
-    test('asks of each request the permissions of its own', async () => {
+    test('checks the permissions of each request separately', async () => {
       const reader = `Bearer ${app.tokenFor({ scopes: ['listings:read'] })}`
       const [key] = await createDrafts(app, 'Ownton', [{ ListPrice: 5 }])
       const replies = await run([
@@ -356,7 +356,7 @@ describe.each(DATABASE_KINDS)('a batch on the database %s', kind => {
       expect(answer.text).toContain('"ListingKey":"P01"')
     })
 
-    test('leaves out what it has not executed', async () => {
+    test('omits requests that were not executed', async () => {
       const body = joined(
         ['P01', 'NOPE', 'P02'].map(key => part([`GET Property('${key}') HTTP/1.1`, '', ''])),
       )

@@ -396,7 +396,7 @@ describe.each(DATABASE_KINDS)('exports on the %s database', kind => {
     expect(exported.json).toEqual(page.json)
   })
 
-  test('HEAD reads nothing but the headers', async () => {
+  test('HEAD returns only the headers', async () => {
     const { status, headers, text } = await app.send('/odata/Property', { method: 'HEAD', headers: NDJSON })
     expect([status, headers['content-type'], text]).toEqual([200, 'application/x-ndjson', ''])
   })

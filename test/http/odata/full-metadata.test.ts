@@ -184,7 +184,7 @@ describe.each(DATABASE_KINDS)('odata.metadata=full on the %s database', kind => 
     },
   )
 
-  test('minimal and none have nothing of it', async () => {
+  test('minimal and none have none of the annotations', async () => {
     for (const metadata of ['minimal', 'none']) {
       const { text } = await app.send("/odata/Property('P01')?$expand=Media", {
         headers: { Accept: `application/json;odata.metadata=${metadata}` },

@@ -30,7 +30,7 @@ describe('messages', () => {
     expect([status, message]).toEqual([404, expect.stringContaining(suggestion)])
   })
 
-  test('a resource that is like no other has no suggestion', async () => {
+  test('a name that is similar to no other has no suggestion', async () => {
     expect((await errorOf('/odata/Zzz')).message).toBe("There is no resource 'Zzz'.")
   })
 

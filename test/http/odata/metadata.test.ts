@@ -90,7 +90,7 @@ test('strict readers find the facets they ask for', () => {
   for (const list of scalars(s => s.collection)) expect(list).not.toHaveProperty('$Nullable')
 })
 
-test('a field that is never shown is declared, and marked as such', () => {
+test('a field that is never shown is declared, and annotated accordingly', () => {
   expect(typeOf('Property')['ChangedByMemberKey']).toMatchObject({ '@Core.Permissions': 'Write' })
   expect(typeOf('Property')['ModificationTimestamp']).toMatchObject({ '@Core.Computed': true })
   expect(typeOf('Property')['StandardStatus']).toMatchObject({
@@ -112,7 +112,7 @@ test('a partner leads back, and only a foreign key is a constraint', () => {
   expect(typeOf('Property')['ListAgent']).not.toHaveProperty('$ReferentialConstraint')
 })
 
-test('what can be done with a set', () => {
+test('the capabilities of a set', () => {
   const set = (name: string) => typeOf('Default')[name] ?? {}
   expect(set('Property')).toMatchObject({
     '@Capabilities.InsertRestrictions': {

@@ -86,7 +86,7 @@ describe('the document of OpenAPI', () => {
     expect(rules.properties).toMatchObject({ City: { minLength: 1 }, ChangedByMemberKey: { minLength: 1 } })
   })
 
-  test('what it calls invalid is refused by the service', async () => {
+  test('requests that it declares as invalid are refused by the service', async () => {
     for (const City of ['', ' ', null]) {
       for (const [method, target] of [
         ['POST', '/odata/Property'],

@@ -53,7 +53,7 @@ describe('links', () => {
     expect((await app.send('/')).text).toContain(`href="${root}"`)
   })
 
-  test('without it they follow the Host header, and only a sound one', async () => {
+  test('without PUBLIC_URL they follow the Host header, if it is valid', async () => {
     const page = await plain.send('/odata/Property?$top=1', { headers: { Host: 'market.example:8080' } })
     expect(nextLinkOf(page)).toMatch(/^http:\/\/market\.example:8080\/odata\//)
     const forwarded = await plain.send('/odata/Property?$top=1', {
@@ -159,7 +159,7 @@ describe('browsers', () => {
     expect(answer.headers['vary']).toMatch(/Accept-Encoding/)
   })
 
-  test('the front page says what is here, unless it is off', async () => {
+  test('the front page lists the links, unless it is off', async () => {
     const page = await plain.send('/', { headers: { Authorization: null } })
     expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
     expect(page.text).toContain('href="/odata"')

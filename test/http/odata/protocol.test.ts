@@ -203,14 +203,14 @@ describe('the form of data', () => {
     expect(await status("/odata/Property('P01')", { 'If-Match': 'nonsense' })).toBe(400)
   })
 
-  test('answers say what they depend on and whose they are', async () => {
+  test('responses have Vary, and are private', async () => {
     const { headers } = await app.send('/odata/Property?$top=1')
     expect(headers['vary']).toMatch(/Accept, Prefer, OData-MaxVersion, Authorization/)
     expect(headers['cache-control']).toBe('private, no-cache')
   })
 })
 
-describe('what is documented as ignored', () => {
+describe('ignored as documented', () => {
   test.each([
     'respond-async, wait=10',
     'callback; url="https://example.org/"',
@@ -242,7 +242,7 @@ describe('what is documented as ignored', () => {
   })
 })
 
-describe('a refusal names what is at fault', () => {
+describe('a refusal names the fault', () => {
   // biome-ignore format: table
   test.each([
     ['PATCH',  "Property('P01')",                           { 'If-None-Match': '*' },      412, 'If-None-Match', 'satisfy'],

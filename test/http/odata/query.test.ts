@@ -75,7 +75,7 @@ describe('a query in a body', () => {
   })
 })
 
-describe('what an expression says', () => {
+describe('the meaning of an expression', () => {
   // biome-ignore format: table
   test.each([
     ['$filter=cast(DaysOnMarket,Edm.Byte) eq 1',                          501],

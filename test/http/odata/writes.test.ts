@@ -59,7 +59,7 @@ describe('a create', () => {
     })
   })
 
-  test('can select and expand what is answered', async () => {
+  test('can select and expand the response', async () => {
     const answer = await create({}, '?$select=City&$expand=Media($select=MediaKey)')
     expect(bodyOf(answer)).toEqual({
       '@odata.context': '$metadata#Property(City,Media(MediaKey))/$entity',

@@ -108,7 +108,7 @@ describe.each(DATABASE_KINDS)('traps of permissions on the %s database', kind =>
     expect((await market.send("/odata/Property('L001')/ChangedByMemberKey")).status).toBe(400)
   })
 
-  test('PER-08 counting is no oracle', async () => {
+  test('PER-08 counts do not disclose hidden values', async () => {
     const reader = asPublic()
     await givenPrices(100, 900)
     for (const price of [0, 500, 1000]) {

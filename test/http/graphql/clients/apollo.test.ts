@@ -54,7 +54,7 @@ describe('Apollo Client', () => {
   const everyKey = async (variables: object) =>
     keysOf((await open().client.query<Listings>({ query: LISTINGS, variables })).data)
 
-  test('what a mutation gives is shown wherever the record is, and nothing is asked again', async () => {
+  test('the result of a mutation is shown in every view of the record, without another request', async () => {
     const { client, sent } = open()
     const { shown, end } = watch(client, inCity('Aspen'))
     await eventually(() => shown.length).toBe(1)
@@ -104,7 +104,7 @@ describe('Apollo Client', () => {
     end()
   })
 
-  test('what is filtered otherwise is another list', async () => {
+  test('another filter gives another list', async () => {
     const { client } = open()
     const [vail, golden] = [watch(client, inCity('Vail', 2)), watch(client, inCity('Golden', 2))]
     await eventually(() => [vail.shown.length, golden.shown.length]).toEqual([1, 1])
@@ -116,7 +116,7 @@ describe('Apollo Client', () => {
     golden.end()
   })
 
-  test('errors have their code, whatever the status', async () => {
+  test('errors have their code with every status', async () => {
     const { client } = open()
     const fails = (doing: Promise<unknown>) =>
       doing.then(

@@ -60,7 +60,7 @@ describe('urql', () => {
     expect(sent.map(({ method }) => method)).toEqual(['GET', 'POST'])
   })
 
-  test('what a mutation gives is shown wherever the record is, and nothing is asked again', async () => {
+  test('the result of a mutation is shown in every view of the record, without another request', async () => {
     const { client, sent } = open()
     const { shown, end } = watch(client, inCity('Aspen'))
     await eventually(() => shown.length).toBe(1)
@@ -101,7 +101,7 @@ describe('urql', () => {
     end()
   })
 
-  test('errors have their code, whatever the status', async () => {
+  test('errors have their code with every status', async () => {
     const { client } = open()
     const codes = async (operation: ReturnType<Client['mutation']>) =>
       (await operation.toPromise()).error?.graphQLErrors.map(({ extensions }) => extensions['code'])

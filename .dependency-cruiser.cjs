@@ -54,7 +54,7 @@ const LAYERS = {
 
 /** Layers that are files at the top of src/, not folders. */
 const LAYER_FILES = {
-  app: ['app', 'authorization'],
+  app: ['app', 'authorization', 'front-page-links'],
   main: ['main', 'cluster', 'typescript', 'typescript-hooks'],
 }
 

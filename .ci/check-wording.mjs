@@ -11,7 +11,7 @@ import ts from 'typescript'
 const root = resolve(import.meta.dirname, '..')
 
 const FOLDERS = ['src', 'prisma', 'test', 'bench', 'examples', '.ci']
-const GENERATED = ['src/data/prisma/client/', 'src/model/generated.ts']
+const GENERATED = ['src/data/prisma/client/', 'src/model/generated.ts', 'src/model/generated-admin.ts']
 
 /** Each phrase, and the words that replace it. */
 const FORBIDDEN = [
@@ -119,7 +119,7 @@ const codeWords = new Set(
     ...paths
       .filter(path => /\.(prisma|sql|json|md)$/.test(path))
       .map(path => readFileSync(join(root, path), 'utf8')),
-    readFileSync(join(root, 'src/model/generated.ts'), 'utf8'),
+    ...GENERATED.filter(path => path.endsWith('.ts')).map(path => readFileSync(join(root, path), 'utf8')),
     readFileSync(join(root, 'package.json'), 'utf8'),
   ].flatMap(text => text.match(/[A-Za-z_$][\w$]*/g) ?? []),
 )

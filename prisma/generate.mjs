@@ -1,5 +1,6 @@
-// Generates the Prisma client (src/data/prisma/client) and the model (src/model/generated.ts) from
-// schema.prisma if they are older than their sources.
+// Generates the Prisma client (src/data/prisma/client) and the model (src/model/generated.ts) from schema.prisma,
+// and the model of administration (src/model/generated-admin.ts) from admin.prisma, if they are older than their
+// sources.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -15,9 +16,11 @@ const timeOf = path => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
 const sources = readdirSync(home)
   .filter(name => /\.(prisma|ts|mjs)$/.test(name))
   .map(name => join(home, name))
-const outputs = ['../src/data/prisma/client/client.ts', '../src/model/generated.ts'].map(name =>
-  join(home, name),
-)
+const outputs = [
+  '../src/data/prisma/client/client.ts',
+  '../src/model/generated.ts',
+  '../src/model/generated-admin.ts',
+].map(name => join(home, name))
 const isFresh = Math.min(...outputs.map(timeOf)) > Math.max(...[...sources, prisma].map(timeOf))
 
 if (!isFresh || process.argv.includes('--force')) {
@@ -36,11 +39,11 @@ if (!isFresh || process.argv.includes('--force')) {
     CHECKPOINT_DISABLE: '1',
     PRISMA_HIDE_UPDATE_MESSAGE: '1',
   }
-  const run = spawnSync(process.execPath, [prisma, 'generate', '--no-hints'], {
-    cwd: dirname(home),
-    env,
-    encoding: 'utf8',
-  })
-  if (run.status !== 0) process.stderr.write(`${run.stdout}${run.stderr}`)
-  process.exitCode = run.status ?? 1
+  process.exitCode = 0
+  for (const schema of ['schema.prisma', 'admin.prisma']) {
+    const args = [prisma, 'generate', '--no-hints', '--schema', join('prisma', schema)]
+    const run = spawnSync(process.execPath, args, { cwd: dirname(home), env, encoding: 'utf8' })
+    if (run.status !== 0) process.stderr.write(`${run.stdout}${run.stderr}`)
+    process.exitCode ||= run.status ?? 1
+  }
 }

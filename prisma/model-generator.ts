@@ -1,10 +1,12 @@
 import { writeFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import helper, { type DMMF } from '@prisma/generator-helper'
 import type { EdmType } from '../src/model/model.js'
 import { type ModelTags, readTags } from './model-tags.js'
 
 /**
- * A Prisma generator that converts schema.prisma to the entity model of the service (src/model/generated.ts).
+ * A Prisma generator that converts schema.prisma to the entity model of the service (src/model/generated.ts), and
+ * admin.prisma to that of administration (src/model/generated-admin.ts).
  */
 
 const EDM_TYPES: Readonly<Record<string, EdmType>> = {
@@ -98,6 +100,7 @@ function toEntity(model: DMMF.Model, models: readonly DMMF.Model[]): object {
     name: model.name,
     typeName: tags.type ?? model.name,
     ...(tags.alias !== undefined && { alias: tags.alias }),
+    ...(tags.table && { table: tags.table }),
     description,
     key: keyFieldOf(models, model.name),
     writable: tags.writable === true,
@@ -115,30 +118,20 @@ function keyFieldOf(models: readonly DMMF.Model[], name: string): string {
   )
 }
 
-const header = `// Generated from prisma/schema.prisma. Do not edit.
-import type { Field } from './model.js'
-
-interface RawEntity {
-  readonly name: string
-  readonly typeName: string
-  readonly alias?: string
-  readonly description: string
-  readonly key: string
-  readonly writable: boolean
-  readonly fields: readonly Field[]
-}
+const headerOf = (schemaPath: string) => `// Generated from prisma/${basename(schemaPath)}. Do not edit.
+import type { RawEntity } from './model.js'
 
 `
 
 helper.generatorHandler({
   onManifest: () => ({ prettyName: 'Entity model', defaultOutput: '../src/model/generated.ts' }),
-  onGenerate: async ({ dmmf, generator }) => {
+  onGenerate: async ({ dmmf, generator, schemaPath }) => {
     const { models } = dmmf.datamodel
     const entities = models.map(m => toEntity(m, models))
     const output = generator.output?.value ?? failGeneration('The generator has no output')
     writeFileSync(
       output,
-      `${header}const entities: readonly RawEntity[] = ${JSON.stringify(entities, null, 2)}\n\nexport default { entities }\n`,
+      `${headerOf(schemaPath)}const entities: readonly RawEntity[] = ${JSON.stringify(entities, null, 2)}\n\nexport default { entities }\n`,
     )
   },
 })

@@ -8,6 +8,8 @@ export interface ModelTags {
   readonly type?: string
   /** Entity: a second path of the entity set. */
   readonly alias?: string
+  /** Entity: its table or view, if that is not the table with its name in the default schema. */
+  readonly table?: { readonly schema: string; readonly name: string }
   /** Maximum number of characters. */
   readonly length?: number
   /** Maximum number of digits, and of those after the decimal point. */
@@ -62,6 +64,8 @@ const TAGS: Readonly<Record<string, TagReader>> = {
   hidden: flagTag({ hidden: true }),
   type: singleArgumentTag(type => ({ type })),
   alias: singleArgumentTag(alias => ({ alias })),
+  table: ([schema, name, ...rest]) =>
+    schema !== undefined && name !== undefined && rest.length === 0 ? { table: { schema, name } } : undefined,
   length: singleArgumentTag(text => {
     const length = integer(text)
     return length === undefined ? undefined : { length }

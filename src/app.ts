@@ -11,15 +11,16 @@ import { migrate, readMigrations } from './data/migrate.js'
 import { createReadinessCheck } from './data/readiness.js'
 import { RESOURCES } from './errors/phrases.js'
 import { type Problem, ProblemError, problemsOf } from './errors/problem.js'
+import { frontPageLinks } from './front-page-links.js'
 import { GRAPHIQL_PATH, serveGraphiQL } from './graphql/graphiql/graphiql.js'
-import { createGraphQLEngine, GRAPHQL_PATH, SDL_PATH, serveGraphQL } from './graphql/transport/handler.js'
+import { createGraphQLEngine, GRAPHQL_PATH, serveGraphQL } from './graphql/transport/handler.js'
 import { serveStreaming } from './graphql/transport/streaming.js'
 import { baseUrl } from './http/base-url.js'
 import { compressResponses } from './http/compress.js'
 import { allowOrigins } from './http/cors.js'
 import { renderFailure } from './http/errors.js'
 import { createRequestResponseClasses, type RequestResponseClasses } from './http/express-prototypes.js'
-import { type FrontPageLink, serveFrontPage } from './http/front-page.js'
+import { serveFrontPage } from './http/front-page.js'
 import { serveHealth } from './http/health.js'
 import { logRequests, logUpgrade, requestId, setFailureReason } from './http/log.js'
 import { type MetricsServer, serveMetrics } from './http/metrics/metrics-server.js'
@@ -30,7 +31,7 @@ import type { ReportStep } from './http/start-progress.js'
 import { ENTITIES } from './model/model.js'
 import { ODATA_PATH } from './odata/protocol/request.js'
 import { negotiateVersion } from './odata/protocol/version.js'
-import { createODataHandler } from './odata/router.js'
+import { createODataHandlers } from './odata/router.js'
 import { createCursorSeal } from './query/cursor.js'
 import { PlanCache } from './query/plan-cache.js'
 import { loadSampleIfEmpty } from './sample/fill.js'
@@ -67,18 +68,6 @@ export interface RunningServer {
 const MAX_EXPAND_DEPTH = 8
 /** Listings in the sample market. */
 const SAMPLE_LISTING_COUNT = 500
-
-/** Returns the links of the index page. */
-const frontPageLinks = ({ introspection, graphiql }: Config): readonly FrontPageLink[] => [
-  { path: ODATA_PATH, about: 'OData 4.01: the service document' },
-  { path: `${ODATA_PATH}/$metadata`, about: 'the OData model, as XML or JSON' },
-  { path: GRAPHQL_PATH, about: 'GraphQL' },
-  ...(introspection ? [{ path: `${GRAPHQL_PATH}${SDL_PATH}`, about: 'the GraphQL schema, as text' }] : []),
-  ...(graphiql
-    ? [{ path: GRAPHIQL_PATH, about: 'GraphiQL: write and run GraphQL queries in the browser' }]
-    : []),
-  { path: '/health/ready', about: 'readiness, for load balancers' },
-]
 
 /**
  * Opens and migrates the database, then starts to listen. If a step fails, everything opened so far is
@@ -161,8 +150,9 @@ export function createApp({
     logRequests(logger, metrics?.createRequestObserver(ENTITIES.keys())),
     allowOrigins(config),
     compressResponses(config),
+    createHealthHandler({ database, logger, isDraining }),
+    oauth,
   )
-  app.use(createHealthHandler({ database, logger, isDraining }), oauth)
   const services = createServices(config, database, metrics)
   const adapterDependencies = {
     ...services,
@@ -175,7 +165,7 @@ export function createApp({
   const rateLimiter = limitRate(config, verifier, meter, usage)
   const engine = createGraphQLEngine({ ...services, config, usesGraphQLJs: useReferenceExecutor })
   const longLived = serveStreaming({ ...adapterDependencies, engine, meter, rejectUpgrade: closeWithProblem })
-  app.use(ODATA_PATH, rateLimiter, createODataHandler(adapterDependencies))
+  for (const [path, handler] of createODataHandlers(adapterDependencies)) app.use(path, rateLimiter, handler)
   app.use(
     GRAPHQL_PATH,
     rateLimiter,
@@ -184,10 +174,7 @@ export function createApp({
   )
   if (config.graphiql) app.use(GRAPHIQL_PATH, serveGraphiQL())
   if (config.frontPage) app.get('/', serveFrontPage(frontPageLinks(config), config.publicUrl))
-  app.use((req, res) =>
-    sendProblemResponse(req, res, { kind: 'NotFound', what: RESOURCES.resource(req.path) }),
-  )
-  app.use(createErrorHandler(reportError))
+  app.use(sendNotFound, createErrorHandler(reportError))
   return {
     requestListener: app,
     messages: createRequestResponseClasses(app),
@@ -288,6 +275,9 @@ function sendProblemResponse(req: Request, res: Response, problem: Problem): voi
   const { status, headers, body } = renderFailure(problem)
   res.writeHead(status, { ...headers, 'OData-Version': negotiateVersion(req.headers) }).end(body)
 }
+
+const sendNotFound = (req: Request, res: Response): void =>
+  sendProblemResponse(req, res, { kind: 'NotFound', what: RESOURCES.resource(req.path) })
 
 /**
  * Creates the handler of errors that occur before an adapter. Express identifies an error handler by its four

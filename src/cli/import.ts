@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises'
+import { userInfo } from 'node:os'
 import { readSettings } from '../config/config.js'
 import { type Database, openDatabase } from '../data/database.js'
 import { FILE_ENCODINGS, type FileEncoding } from '../data/import/decode-text.js'
@@ -130,6 +131,7 @@ async function runImport(database: Database, { path, size, options }: ImportArgu
   try {
     const result = await importFile(database, path, {
       ...options,
+      actor: `command ${userInfo().username}`,
       onSkipped: (_member, reason) => skipped.push(reason),
       onPass: pass => {
         if (pass === 'load') progress.restart('Loading')

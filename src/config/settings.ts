@@ -210,6 +210,7 @@ export const SETTINGS = {
   shutdownDrainMs: setting('SHUTDOWN_DRAIN_MS', integer(0, 600_000), 0, 'Time after SIGTERM in which the service is not ready but still accepts requests. Longer than load balancers need to notice.'),
   shutdownTimeoutMs: setting('SHUTDOWN_TIMEOUT_MS', integer(0, 600_000), 10_000, 'Time that running requests have to finish after the port is closed.'),
   logKeepDays:   setting('LOG_KEEP_DAYS', integer(1, 36_500), 90, 'Age in days of the events that `npm run prune` drops. The last event of an existing record is never dropped.'),
+  auditKeepDays: setting('AUDIT_KEEP_DAYS', integer(1, 36_500), 400, 'Age in days of the entries of the audit log that `npm run prune` drops.'),
   metricsPort:   optional('METRICS_PORT', integer(0, 65_535), 'Port of `/metrics` for Prometheus, for all WORKERS together. Unset: no metrics.'),
   metricsHost:   setting('METRICS_HOST', anyText, '127.0.0.1', 'Address of METRICS_PORT. It needs no token, so only Prometheus may reach it.'),
   logLevel:      setting('LOG_LEVEL', oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info', 'Minimum log level.'),

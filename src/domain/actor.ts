@@ -1,4 +1,5 @@
 import { fail } from '../errors/problem.js'
+import { type Entity, isAdminEntity } from '../model/model.js'
 
 export type TokenScope = 'listings:read' | 'listings:write' | 'listings:write:any' | 'admin'
 
@@ -22,14 +23,40 @@ export interface Actor {
   readonly memberKey?: string
   readonly officeKey?: string
   readonly audience: Audience
+  /** The client of the database that the token was issued to. */
+  readonly client?: string
+  /** The subject of the token: the claim `sub`, else `client_id`. */
+  readonly subject?: string
 }
+
+/** The author of a change and the address of the request, as the audit log names them. */
+export interface Writer {
+  readonly actor: string
+  readonly client?: string | undefined
+  readonly subject?: string | undefined
+  readonly member?: string | undefined
+  readonly address?: string | undefined
+}
+
+/** Returns who makes the changes of a request. */
+export const writerOf = ({ client, subject, memberKey }: Actor, address?: string): Writer => ({
+  actor: client !== undefined ? `client ${client}` : subject !== undefined ? `subject ${subject}` : 'token',
+  client,
+  subject,
+  member: memberKey,
+  address,
+})
 
 /** Refuses the request (403, ScopeMissing) unless the token has the scope. */
 export function requireScope(actor: Actor, scope: TokenScope): void {
   if (!actor.scopes.has(scope)) fail({ kind: 'ScopeMissing', scope })
 }
 
-/** Refuses the request (403, ScopeMissing) unless the token has a scope for writing. */
+/** Refuses the request (403, ScopeMissing) unless the token has the scope for reading records of the entity. */
+export const requireReadScope = (actor: Actor, of: Pick<Entity, 'table'>): void =>
+  requireScope(actor, isAdminEntity(of) ? 'admin' : 'listings:read')
+
+/** Refuses the request (403, ScopeMissing) unless the token has a scope for writing listings. */
 export function requireWriteScope(actor: Actor): void {
   if (!actor.scopes.has('listings:write:any')) requireScope(actor, 'listings:write')
 }

@@ -1,4 +1,4 @@
-import { ENTITIES, type Entity, getScalar, type Navigation, type Scalar } from '../model/model.js'
+import { ALL_ENTITIES, type Entity, getScalar, type Navigation, type Scalar } from '../model/model.js'
 import { memoize } from '../query/memoize.js'
 import {
   allOf,
@@ -200,7 +200,7 @@ class PlanAuthorizer {
 
 /** The field on the near side of each navigation's join. */
 const JOIN_FIELDS: ReadonlyMap<Navigation, Scalar> = new Map(
-  [...ENTITIES.values()].flatMap(e => e.navigations.map(n => [n, getScalar(e, n.local)] as const)),
+  ALL_ENTITIES.flatMap(e => e.navigations.map(n => [n, getScalar(e, n.local)] as const)),
 )
 
 function transformExpressions(transform: DerivedTable['transform']): readonly Expr[] {

@@ -20,9 +20,13 @@ export class RequestScope implements AbortListener {
   #waiters = 0
   #waitingSince = 0
 
-  /** @param clientId names the client: requests with the same name share its part of the service. */
+  /**
+   * @param clientId names the client: requests with the same name share its part of the service.
+   * @param address of the client, for the audit log.
+   */
   constructor(
     readonly clientId: string,
+    readonly address?: string,
     cancellation = new Cancellation(),
   ) {
     this.#cancellation = cancellation
@@ -30,7 +34,7 @@ export class RequestScope implements AbortListener {
 
   /** Creates the scope of a part with its own waiting time, such as one request of a batch. */
   part(): RequestScope {
-    return new RequestScope(this.clientId, this.#cancellation)
+    return new RequestScope(this.clientId, this.address, this.#cancellation)
   }
 
   get isAborted(): boolean {

@@ -95,24 +95,34 @@ function patternOf(condition: VersionCondition | undefined): VersionPattern {
 }
 
 // Every value of a write has a fixed parameter, so that the rules can be built from the shape alone.
-const PARAMETERS = ['key', 'now', 'today', ...FIELD_NAMES] as const
+const PARAMETERS = ['key', 'now', 'today', 'writer', ...FIELD_NAMES] as const
 const PARAMETER_INDEX: ReadonlyMap<string, number> = new Map(PARAMETERS.map((name, i) => [name, i]))
 
-/** Returns the index of the parameter with the value of a field, or with `key`, `now` or `today`. */
+/** Returns the index of the parameter with the value of a field, or with `key`, `now`, `today` or `writer`. */
 export function parameterIndex(name: string): number {
   const index = PARAMETER_INDEX.get(name)
   if (index === undefined) throw new Error(`A write has no parameter ${name}`)
   return index
 }
 
-/** Returns the values of the parameters of a write. */
-export function toParameters(request: WriteRequest, key: string, now: Date): readonly unknown[] {
+/**
+ * Returns the values of the parameters of a write.
+ * @param writer who writes, for the audit log: a JSON object. Empty: the user of the database.
+ */
+export function toParameters(request: WriteRequest, key: string, now: Date, writer = ''): readonly unknown[] {
   const { ifMatch, ifNoneMatch } = request.precondition
   const at = now.toISOString()
   const versions = [possibleVersions(ifMatch), possibleVersions(ifNoneMatch)].flatMap(v =>
     typeof v === 'string' ? [] : (v ?? []),
   )
-  return [key, at, at.slice(0, 10), ...FIELD_NAMES.map(name => request.changes.values[name]), ...versions]
+  return [
+    key,
+    at,
+    at.slice(0, 10),
+    writer,
+    ...FIELD_NAMES.map(name => request.changes.values[name]),
+    ...versions,
+  ]
 }
 
 /** The time of the write, and its date in UTC. */

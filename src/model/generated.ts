@@ -1,15 +1,5 @@
 // Generated from prisma/schema.prisma. Do not edit.
-import type { Field } from './model.js'
-
-interface RawEntity {
-  readonly name: string
-  readonly typeName: string
-  readonly alias?: string
-  readonly description: string
-  readonly key: string
-  readonly writable: boolean
-  readonly fields: readonly Field[]
-}
+import type { RawEntity } from './model.js'
 
 const entities: readonly RawEntity[] = [
   {

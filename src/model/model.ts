@@ -1,4 +1,5 @@
 import generated from './generated.js'
+import generatedAdmin from './generated-admin.js'
 
 /** Types of columns, named as in Edm without the prefix (OData CSDL 4.01, 4.4). */
 export type EdmType =
@@ -63,6 +64,8 @@ export interface Entity {
   readonly typeName: string
   /** A second path of the entity set. */
   readonly alias?: string
+  /** Table or view, if it is not the table with the entity's name in the default schema. */
+  readonly table?: TableName
   readonly description: string
   readonly key: Scalar
   readonly writable: boolean
@@ -74,7 +77,20 @@ export interface Entity {
   readonly hidden: ReadonlyMap<string, Field>
 }
 
-function toEntity(raw: (typeof generated.entities)[number]): Entity {
+/** A table or view in a schema of the database. */
+export interface TableName {
+  readonly schema: string
+  readonly name: string
+}
+
+/** An entity as it is generated from a Prisma schema. */
+export interface RawEntity
+  extends Pick<Entity, 'name' | 'typeName' | 'alias' | 'table' | 'description' | 'writable'> {
+  readonly key: string
+  readonly fields: readonly Field[]
+}
+
+function toEntity(raw: RawEntity): Entity {
   const fields: readonly Field[] = raw.fields
   const visible = fields.filter(f => !f.hidden)
   const key = fields.find(f => f.name === raw.key)
@@ -96,14 +112,38 @@ function toEntity(raw: (typeof generated.entities)[number]): Entity {
  */
 export const NAMESPACE = 'org.reso.metadata'
 
-/** Every entity by name, in the order of the model. */
-export const ENTITIES: ReadonlyMap<string, Entity> = new Map(
-  generated.entities.map(e => [e.name, toEntity(e)]),
-)
+/** The entities that one service shows. */
+export interface EntityModel {
+  /** Entities by name, in the order of the model. */
+  readonly entities: ReadonlyMap<string, Entity>
+}
 
-/** Returns the entity of that name. Throws if the model has none, so the name must not come from a client. */
+const toModel = (entities: readonly RawEntity[]): EntityModel => ({
+  entities: new Map(entities.map(e => [e.name, toEntity(e)])),
+})
+
+/** The model of /odata and /graphql: listings and what belongs to them. */
+export const LISTING_MODEL = toModel(generated.entities)
+/** The model of /admin: clients, their usage and the audit log. */
+export const ADMIN_MODEL = toModel(generatedAdmin.entities)
+
+/** Every entity of both models. Names are unique in both together. */
+export const ALL_ENTITIES: readonly Entity[] = [LISTING_MODEL, ADMIN_MODEL].flatMap(model => [
+  ...model.entities.values(),
+])
+
+/** Every entity of the listings by name, in the order of the model. */
+export const ENTITIES: ReadonlyMap<string, Entity> = LISTING_MODEL.entities
+
+/** Returns true for an entity of administration. */
+export const isAdminEntity = ({ table }: Pick<Entity, 'table'>): boolean => table?.schema === 'admin'
+
+/** Returns the model that an entity belongs to. */
+export const modelOf = (of: Entity): EntityModel => (isAdminEntity(of) ? ADMIN_MODEL : LISTING_MODEL)
+
+/** Returns the entity of that name. Throws if no model has one, so the name must not come from a client. */
 export function getEntity(name: string): Entity {
-  const found = ENTITIES.get(name)
+  const found = LISTING_MODEL.entities.get(name) ?? ADMIN_MODEL.entities.get(name)
   if (!found) throw new Error(`No entity ${name} in the model`)
   return found
 }

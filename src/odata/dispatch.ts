@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Config } from '../config/config.js'
+import { requireScope } from '../domain/actor.js'
 import { fail } from '../errors/problem.js'
 import { checkPathLength, checkQueryStringLength } from '../http/limits.js'
 import type { ParseLimits } from '../language/parse-limits.js'
@@ -14,7 +15,7 @@ import { type ResourcePath, readResourcePath } from './url/resource-path.js'
 /** A request with a known actor and an unparsed URL, either alone or in a batch. */
 export interface RawODataRequest
   extends RequestBody,
-    Pick<ODataRequest, 'root' | 'rawPath' | 'rawQuery' | 'headers' | 'actor' | 'plans'> {
+    Pick<ODataRequest, 'service' | 'root' | 'rawPath' | 'rawQuery' | 'headers' | 'actor' | 'plans'> {
   readonly method: string
 }
 
@@ -33,19 +34,21 @@ export type DispatchConfig = Pick<
 /** Parses headers and URL of a request. Refuses requests that are invalid for every resource. */
 export function parseRequest(raw: RawODataRequest, settings: DispatchConfig): ParsedODataRequest {
   const { maxQueryLength } = settings
-  const { method, root, headers, rawPath, rawQuery, actor, plans, readBody, readText } = raw
+  const { method, service, root, headers, rawPath, rawQuery, actor, plans, readBody, readText } = raw
+  if (service.scope) requireScope(actor, service.scope)
   checkVersions(headers)
   checkIsolation(headers)
   checkPathLength(rawPath, settings)
   checkQueryStringLength(rawQuery, settings)
   const limits = parseLimitsOf(settings)
   const options = readQueryOptions(rawQuery, plans)
-  const path = readResourcePath(rawPath, { limits, aliases: options.aliases })
+  const path = readResourcePath(rawPath, { limits, aliases: options.aliases }, service.model)
   const version = negotiateVersion(headers)
   return {
     method,
     path,
     request: {
+      service,
       root,
       rawPath,
       rawQuery,

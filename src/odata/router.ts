@@ -18,7 +18,14 @@ import type { ReadService } from '../service/reading.js'
 import type { WriteService } from '../service/writing.js'
 import { type BatchConfig, handleBatch } from './batch/batch.js'
 import { dispatchRequest, parseRequest } from './dispatch.js'
-import { ODATA_PATH, type ODataRequest, type ODataServices, type RequestBody } from './protocol/request.js'
+import {
+  ADMIN_SERVICE,
+  LISTING_SERVICE,
+  type ODataRequest,
+  type ODataService,
+  type ODataServices,
+  type RequestBody,
+} from './protocol/request.js'
 import {
   type ODataResponse,
   type StreamedODataResponse,
@@ -30,16 +37,23 @@ import { negotiateVersion } from './protocol/version.js'
 /** Dependencies of the adapter. */
 export interface ODataHandlerOptions extends ODataServices {
   readonly config: BatchConfig & Pick<Config, 'publicUrl' | 'trustProxy' | 'maxBodyBytes'>
+  readonly service: ODataService
   readonly verifier: TokenVerifier
   readonly plans: PlanCache
   /** Logs an error and returns the id of its log entry. */
   readonly report: (error: unknown, req: Request) => string
 }
 
+type ODataHandler = (req: Request, res: ServerResponse) => Promise<void>
+
+/** Returns the handlers of the services, each with its path. */
+export const createODataHandlers = (
+  options: Omit<ODataHandlerOptions, 'service'>,
+): readonly (readonly [path: string, handler: ODataHandler])[] =>
+  [LISTING_SERVICE, ADMIN_SERVICE].map(service => [service.path, createODataHandler({ ...options, service })])
+
 /** Answers every request below the service root, including all errors. Nothing is passed on to Express. */
-export function createODataHandler(
-  options: ODataHandlerOptions,
-): (req: Request, res: ServerResponse) => Promise<void> {
+function createODataHandler(options: ODataHandlerOptions): ODataHandler {
   return async (req, res) => {
     try {
       await sendResponse(res, await handleRequestOrError(req, res, options), negotiateVersion(req.headers))
@@ -69,17 +83,20 @@ async function handleRequest(
   res: ServerResponse,
   options: ODataHandlerOptions,
 ): Promise<ODataResponse | StreamedODataResponse> {
-  const { config, plans } = options
+  const { config, plans, service } = options
   const { method, headers } = req
   const authorization = authorizationOf(req)
   const authenticated = authenticateRequest(req, options.verifier, config)
   const token = authenticated instanceof Promise ? await authenticated : authenticated
   const { actor } = token
-  const scope = openRequestScope(res, token)
-  const root = `${baseUrl(req, config)}${ODATA_PATH}/`
-  const { rawPath, rawQuery } = parseRequestTarget(req.originalUrl)
+  const scope = openRequestScope(res, token, config)
+  const root = `${baseUrl(req, config)}${service.path}/`
+  const { rawPath, rawQuery } = parseRequestTarget(req.originalUrl, service)
   const body = requestBodyOf(req, config.maxBodyBytes)
-  const parsed = parseRequest({ method, root, headers, actor, plans, rawPath, rawQuery, ...body }, config)
+  const parsed = parseRequest(
+    { method, service, root, headers, actor, plans, rawPath, rawQuery, ...body },
+    config,
+  )
   if (parsed.path.kind !== 'batch' || method !== 'POST')
     return dispatchRequest(
       parsed,
@@ -143,11 +160,14 @@ const requestBodyOf = (req: Request, limit: number): RequestBody => ({
  * Returns the path below the service root and the query string. A proxy may send an absolute URL (RFC 9112,
  * 3.2.2). Express shortens `url`, but not `originalUrl`.
  */
-function parseRequestTarget(originalUrl: string): Pick<ODataRequest, 'rawPath' | 'rawQuery'> {
+function parseRequestTarget(
+  originalUrl: string,
+  service: ODataService,
+): Pick<ODataRequest, 'rawPath' | 'rawQuery'> {
   const target = originalUrl.startsWith('/')
     ? originalUrl
     : originalUrl.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '')
   const end = target.indexOf('?')
-  const path = target.slice(ODATA_PATH.length, end < 0 ? undefined : end)
+  const path = target.slice(service.path.length, end < 0 ? undefined : end)
   return { rawPath: path.replace(/^\/+/, ''), rawQuery: end < 0 ? '' : target.slice(end + 1) }
 }

@@ -1,6 +1,6 @@
 import { readLogEnd } from '../data/changes/log-state.js'
 import type { StatementExecutor } from '../data/sql/statement.js'
-import { type Actor, requireScope } from '../domain/actor.js'
+import { type Actor, requireReadScope } from '../domain/actor.js'
 import type { RequestScope } from '../domain/request-scope.js'
 import { FEATURES } from '../errors/features.js'
 import { fail } from '../errors/problem.js'
@@ -62,7 +62,7 @@ export class DeltaService {
 
   /** Returns the token of the changes from now on. `maxTokenLength`: characters that a link has for it. */
   async latest(entityType: Entity, query: Query, actor: Actor, maxTokenLength: number): Promise<string> {
-    requireScope(actor, 'listings:read')
+    requireReadScope(actor, entityType)
     const context = this.#contextOf(actor)
     const plan = this.#planOf(entityType, query)
     const tracking = await beginTracking(this.reader, plan, { maxTokenLength }, context)
@@ -86,7 +86,7 @@ export class DeltaService {
    * @throws ProblemError BadPageToken, or PositionGone if the log cannot continue from the position
    */
   async findChanges(entityType: Entity, request: DeltaRequest, actor: Actor): Promise<DeltaPage> {
-    requireScope(actor, 'listings:read')
+    requireReadScope(actor, entityType)
     const { token, option, location, query, first, anyView } = request
     const context = this.#contextOf(actor)
     if (first !== undefined) checkChangeCount(query, first, this.dependencies.limits)

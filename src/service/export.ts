@@ -2,7 +2,7 @@ import { readLatestSequence } from '../data/changes/latest-sequence.js'
 import { type Page, readPage } from '../data/read/read.js'
 import type { RecordPage } from '../data/sql/json/records.js'
 import type { StatementExecutor } from '../data/sql/statement.js'
-import { type Actor, requireScope } from '../domain/actor.js'
+import { type Actor, requireReadScope } from '../domain/actor.js'
 import { createServiceScope, type RequestScope } from '../domain/request-scope.js'
 import { fail, withCause } from '../errors/problem.js'
 import type { Entity } from '../model/model.js'
@@ -80,7 +80,7 @@ export class ExportService {
     actor: Actor,
     parentFilter?: ParentFilter,
   ): Promise<RecordExport> {
-    requireScope(actor, 'listings:read')
+    requireReadScope(actor, entityType)
     const plan = withParentFilter(bind(withoutTop(query), entityType, this.#limits), parentFilter)
     const readChunk: ChunkReader = (chunk, after) =>
       readPage(

@@ -8,7 +8,7 @@ import {
   type RecordWithCursor,
 } from '../data/sql/json/records.js'
 import type { StatementExecutor } from '../data/sql/statement.js'
-import { type Actor, requireScope } from '../domain/actor.js'
+import { type Actor, requireReadScope } from '../domain/actor.js'
 import type { RequestScope } from '../domain/request-scope.js'
 import { type DisclosurePolicy, isFieldReadable } from '../domain/visibility.js'
 import type { Entity, Scalar } from '../model/model.js'
@@ -112,7 +112,7 @@ export class ReadService {
     parentFilter?: ParentFilter,
     pageSize?: number,
   ): Promise<CollectionPage> {
-    requireScope(actor, 'listings:read')
+    requireReadScope(actor, entityType)
     const { query, representation, pageToken, serviceRoot } = request
     const { limits, seal } = this.dependencies
     const boundPlan = withParentFilter(
@@ -162,7 +162,7 @@ export class ReadService {
     args: ConnectionArguments,
     selection: WindowSelection,
   ): Promise<WindowResult> {
-    requireScope(actor, 'listings:read')
+    requireReadScope(actor, entityType)
     const { limits } = this.dependencies
     const size = checkWindowSize(query, args, limits)
     const top = selection.records ? size : 0
@@ -195,7 +195,7 @@ export class ReadService {
     actor: Actor,
     parentFilter?: ParentFilter,
   ): Promise<number> {
-    requireScope(actor, 'listings:read')
+    requireReadScope(actor, entityType)
     const plan = withParentFilter(bind(query, entityType, this.dependencies.limits), parentFilter)
     return countRecords(this.reader, this.authorizePlan(plan, actor, serviceRoot))
   }
@@ -211,7 +211,7 @@ export class ReadService {
     actor: Actor,
     parentFilter?: ParentFilter,
   ): Promise<RecordJson | undefined> {
-    requireScope(actor, 'listings:read')
+    requireReadScope(actor, entityType)
     return this.readRecord(this.reader, entityType, key, request, actor, parentFilter)
   }
 

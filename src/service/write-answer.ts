@@ -1,6 +1,8 @@
 import { type Actor, requireScope } from '../domain/actor.js'
 import type { JsonObject } from '../domain/json.js'
 import { statusFields } from '../domain/lifecycle.js'
+import { referencedKeys } from '../domain/references.js'
+import type { WriteRequest } from '../domain/write-shape.js'
 import { getEntity } from '../model/model.js'
 import type { Query } from '../query/ast.js'
 import { objectId } from '../query/memoize.js'
@@ -72,3 +74,13 @@ export function limitResponse<R extends ReturnRequest>(
     ),
   }
 }
+
+/** Returns true if the response contains more than the written record. */
+export const needsSeparateRead = ({ query, isMinimal = false }: ReturnRequest): boolean =>
+  !isMinimal && [query.expand, query.compute].some(items => items !== undefined && items.length > 0)
+
+/** Returns the keys of the members and offices that the rules of a write may look up. */
+export const keysOf = ({ changes, actor }: WriteRequest): readonly string[] => [
+  ...referencedKeys(changes.values),
+  ...(actor.memberKey === undefined ? [] : [actor.memberKey]),
+]

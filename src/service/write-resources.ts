@@ -25,6 +25,8 @@ export interface WriteServiceDependencies extends Pick<ServiceDependencies, 'dat
 
 /** Resources that all writes share, including those of a group. */
 export interface WriteResources extends WriteRunners {
+  /** Address of the request, for the audit log. */
+  readonly address?: string | undefined
   readonly keyGenerator: ListingKeyGenerator
   readonly loadLookup: () => Promise<WriteContext['lookupValues']>
 }

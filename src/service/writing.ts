@@ -7,11 +7,10 @@ import {
   toUpdateStatement,
 } from '../data/sql/write-statements.js'
 import { RecordChangedError, type UnitOfWork } from '../data/write/unit-of-work.js'
-import { type Actor, requireWriteScope } from '../domain/actor.js'
+import { type Actor, requireWriteScope, writerOf } from '../domain/actor.js'
 import { type ListingChanges, NO_CHANGES, readChanges, type WriteMode } from '../domain/changes.js'
 import { assignedValues, draftFields } from '../domain/derived.js'
 import type { JsonObject } from '../domain/json.js'
-import { referencedKeys } from '../domain/references.js'
 import type { RequestScope } from '../domain/request-scope.js'
 import {
   EMPTY_RULE_INPUTS,
@@ -29,7 +28,7 @@ import { failIfAny, ProblemError } from '../errors/problem.js'
 import { getEntity } from '../model/model.js'
 import type { Plan } from '../query/plan.js'
 import type { PlanCacheLevel } from '../query/plan-cache.js'
-import { limitResponse, type ReturnRequest } from './write-answer.js'
+import { keysOf, limitResponse, needsSeparateRead, type ReturnRequest } from './write-answer.js'
 import {
   createWriteResources,
   createWriteRunners,
@@ -88,6 +87,7 @@ export class WriteService {
   forRequest(scope: RequestScope): WriteService {
     return new WriteService(this.dependencies, {
       ...this.#resources,
+      address: scope.address,
       ...createWriteRunners(this.dependencies.database.executorsFor(scope)),
     })
   }
@@ -124,7 +124,7 @@ export class WriteService {
     return this.#run(plan, request, returnRequest, async (unit, response) => {
       const now = currentTime(this.dependencies)
       const key = this.#resources.keyGenerator.next(now)
-      const parameters = toParameters(request, key, now)
+      const parameters = this.#parametersOf(request, key, now)
       const values = {
         ...changes.values,
         ...draftFields(key, this.dependencies.config.originatingSystemName, now),
@@ -170,7 +170,7 @@ export class WriteService {
     requireWriteScope(actor)
     const request: ReadWrite = { mode: 'delete', actor, changes: NO_CHANGES, precondition, body: {} }
     const plan = this.#planOf(request)
-    const parameters = toParameters(request, key, currentTime(this.dependencies))
+    const parameters = this.#parametersOf(request, key)
     await this.#runnerOf(plan)(async unit => {
       const removed = isAlwaysRefused(plan)
         ? undefined
@@ -191,7 +191,7 @@ export class WriteService {
     const request = await this.#readWrite(readBody, mode, actor, precondition)
     const plan = this.#planOf(request)
     return this.#run(plan, request, returnRequest, async (unit, response) => {
-      const parameters = toParameters(request, key, currentTime(this.dependencies))
+      const parameters = this.#parametersOf(request, key)
       const write = (representation?: RecordRepresentation) =>
         toUpdateStatement(plan, parameters, representation)
       const written = isAlwaysRefused(plan) ? undefined : await this.#write(unit, key, actor, response, write)
@@ -217,6 +217,15 @@ export class WriteService {
       (error: unknown) => ({ body: {}, changes: toUnreadableChanges(error) }),
     )
     return { mode, actor, changes, precondition, body }
+  }
+
+  #parametersOf(
+    request: WriteRequest,
+    key: string,
+    now = currentTime(this.dependencies),
+  ): readonly unknown[] {
+    const writer = JSON.stringify(writerOf(request.actor, this.#resources.address))
+    return toParameters(request, key, now, writer)
   }
 
   #planOf(request: WriteRequest): WritePlan {
@@ -282,16 +291,6 @@ export class WriteService {
     throw new RecordChangedError('The rules of the write hold now')
   }
 }
-
-/** Returns true if the response contains more than the written record. */
-const needsSeparateRead = ({ query, isMinimal = false }: ReturnRequest): boolean =>
-  !isMinimal && [query.expand, query.compute].some(items => items !== undefined && items.length > 0)
-
-/** Returns the keys of the members and offices that the rules of a write may look up. */
-const keysOf = ({ changes, actor }: WriteRequest): readonly string[] => [
-  ...referencedKeys(changes.values),
-  ...(actor.memberKey === undefined ? [] : [actor.memberKey]),
-]
 
 /** Converts the error of a body that is not JSON. Other errors, such as a body that is too large, are thrown. */
 function toUnreadableChanges(error: unknown): ListingChanges {

@@ -38,9 +38,16 @@ const INDEXES_BEYOND_PRISMA = [
 const LOGGED = ['Property', 'Member', 'Office', 'Media', 'Rooms', 'OpenHouse', 'Lookup']
 const TRIGGERS = [
   ...LOGGED.flatMap(table =>
-    ['lock_change_log_first', 'log_change', 'log_delete', 'log_old_key', 'log_truncate', 'stamp_record'].map(
-      name => `${table}.${name}`,
-    ),
+    [
+      'audit_change',
+      'audit_truncate',
+      'lock_change_log_first',
+      'log_change',
+      'log_delete',
+      'log_old_key',
+      'log_truncate',
+      'stamp_record',
+    ].map(name => `${table}.${name}`),
   ),
   ...['delete_children', 'hide_children', 'rename_media', 'show_children'].map(name => `Property.${name}`),
   ...['Property', 'Member', 'Office'].map(table => `${table}.adopt_media`),
@@ -144,6 +151,20 @@ describe.each(DATABASE_KINDS)('%s', kind => {
   test('the list of indexes is that of `npm run schema -- --indexes`', async () => {
     const list = readFileSync(new URL('../../src/data/sql/indexes.ts', import.meta.url), 'utf8')
     expect(list).toBe(await database.withClient(renderIndexList))
+  })
+
+  test('OBS-08 the audit log has each column that the service does not derive', async () => {
+    const derived =
+      /^(?:RecordVersion|LastEventSequence|ModificationTimestamp|Document|GeoLocation|ChangedByMemberKey|SearchText)$/
+    for (const table of LOGGED) {
+      const [text = ''] = await names(
+        `select pg_get_functiondef('admin.audit_${table.toLowerCase()}'::regproc) as name`,
+      )
+      const missing = declaredColumns.filter(
+        ({ table: of, column }) => of === table && !derived.test(column) && !text.includes(`OLD."${column}"`),
+      )
+      expect(missing).toEqual([])
+    }
   })
 
   test('triggers are those of the change log, of media and of stored documents', async () => {

@@ -28,6 +28,7 @@
 -- $25 = "M2"
 -- $26 = "O1"
 -- $27 = "O1"
+-- $28 = ""
 insert into
   "Property" as r0 ("ListingKey", "City", "ListAgentKey", "ListOfficeKey")
 select
@@ -148,6 +149,7 @@ where
       )
     )
   )
+  and set_config('listing.writer', $28, true) is not null
 returning
   (
     select

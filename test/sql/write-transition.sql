@@ -27,6 +27,7 @@
 -- $24 = ["Sold","Active","Active Under Contract","Pending"]
 -- $25 = "Sold"
 -- $26 = "0"
+-- $27 = ""
 update "Property" r0
 set
   "StandardStatus" = case
@@ -90,6 +91,7 @@ where
       or (r0."SoldPrice" > $26::numeric)
     )
   )
+  and set_config('listing.writer', $27, true) is not null
 returning
   '{}' as "json",
   r0."RecordVersion"::text as "version"

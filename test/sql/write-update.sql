@@ -20,6 +20,7 @@
 -- $17 = "M1"
 -- $18 = "O1"
 -- $19 = "7"
+-- $20 = ""
 update "Property" r0
 set
   "MajorChangeTimestamp" = case
@@ -79,6 +80,7 @@ where
     )
     and (r0."RecordVersion" = $19::bigint)
   )
+  and set_config('listing.writer', $20, true) is not null
 returning
   (
     select

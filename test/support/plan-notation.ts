@@ -54,7 +54,10 @@ function describeSource(source: ColumnSource): string {
 
 /** `:ListPrice` is the value that a write gives, `:now` its time. */
 const WRITE_PARAMETERS: ReadonlyMap<number, string> = new Map(
-  ['key', 'now', 'today', ...getEntity('Property').fields.keys()].map(name => [parameterIndex(name), name]),
+  ['key', 'now', 'today', 'writer', ...getEntity('Property').fields.keys()].map(name => [
+    parameterIndex(name),
+    name,
+  ]),
 )
 
 export function describeExpr(expr: Expr): string {

@@ -58,3 +58,34 @@ async function dropInBatches(
   }
   return count
 }
+
+/**
+ * The clock is that of the database, so a command whose clock is ahead drops no young entry. `$1` the number after which
+ * the batch begins, `$2` its size, `$3` days. Entries of one batch are deleted by their keys.
+ */
+const PRUNE_AUDIT = `with batch as (
+  select "AuditId", "EntryTimestamp" from "admin"."AuditEntry" where "AuditId" > $1 order by "AuditId" limit $2
+), dropped as (
+  delete from "admin"."AuditEntry" e using batch b where e."AuditId" = b."AuditId" and e."EntryTimestamp" < clock_timestamp() - make_interval(days => $3) returning e."AuditId"
+)
+select (select max("AuditId")::text from batch) as position, (select count(*)::int from dropped) as dropped`
+
+/**
+ * Drops entries of the audit log that are older than a number of days, the oldest first, each batch in a transaction of
+ * its own. Returns their number. Entries have the order of time, so the first batch without an old one is the last.
+ */
+export async function pruneAudit(database: Pick<Database, 'withClient'>, days: number): Promise<number> {
+  return database.withClient(async client => {
+    let count = 0
+    for (let position = String(-(2n ** 63n)); ; ) {
+      const { rows } = await client.query<{ readonly position: string | null; readonly dropped: number }>(
+        PRUNE_AUDIT,
+        [position, RECORDS_PER_BATCH, days],
+      )
+      const [batch] = rows
+      if (!batch?.position || batch.dropped === 0) return count
+      position = batch.position
+      count += batch.dropped
+    }
+  })
+}

@@ -26,6 +26,8 @@ export interface ImportOptions {
   readonly isStrict?: boolean
   /** Maximum number of faults that are described. The others are counted. */
   readonly maxFaults?: number
+  /** Names who imports, for the audit log. Without it that is the user of the database. */
+  readonly actor?: string
   /** Called for a top-level member that is not an importable entity set, with a message. */
   readonly onSkipped?: (member: string, reason: string) => void
   /** Called with the number of bytes read in the current pass over the file. */
@@ -113,7 +115,7 @@ async function loadFile(
   source: FileSource,
   checked: CheckedFile,
   now: number,
-  { skipFaults, onPass, onLoaded }: ImportOptions,
+  { actor, skipFaults, onPass, onLoaded }: ImportOptions,
   onRefused: (record: ImportRecord, reason: Phrase) => void,
 ): Promise<void> {
   const isListed = (entity: string, key: string) => checked.ordinals.get(entity)?.has(key) ?? false
@@ -121,6 +123,7 @@ async function loadFile(
     onPass?.('load')
     return loadRecords(database, readBatches(source, checked, now, isIncluded), {
       isListed,
+      ...(actor !== undefined && { actor }),
       ...(onLoaded && { onLoaded }),
       ...(skipFaults && { onRefused }),
     })

@@ -5,6 +5,7 @@ import type { Phrase } from '../../errors/phrase.js'
 import { messageOf } from '../../errors/problem.js'
 import type { Database } from '../database.js'
 import { isRetryable } from '../postgres/errors.js'
+import { INSERT_IMPORT_ENTRIES, toImportEntries } from './audit-import.js'
 import {
   findChanges,
   flatten,
@@ -31,6 +32,8 @@ export interface LoadOptions {
   /** True if all keys are new, so that no comparison is needed. */
   readonly areNew?: boolean
   readonly isListed?: IsListed
+  /** Names who loads, for the audit log. Without it that is the user of the database. */
+  readonly actor?: string
   /** Called once per batch with the rows of an entity that are committed or unchanged. */
   readonly onLoaded?: (entity: string, counts: RowCounts) => void
   /** Called for a record that the database rejects. Without it, loading fails with RecordRefusedError. */
@@ -199,6 +202,11 @@ export class RecordLoader {
         own.filter(({ isNew }) => isNew),
       )
     }
+    const { actor } = this.options
+    const entries = toImportEntries(rows, removals)
+    const writer = actor === undefined ? '' : JSON.stringify({ actor })
+    if (entries.length > 0)
+      await this.#run('audit import', INSERT_IMPORT_ENTRIES, [JSON.stringify(entries), writer])
   }
 
   async #writeTable(name: string, text: string, rows: readonly RowChange[]): Promise<void> {

@@ -1,5 +1,5 @@
 import sql, { join, raw, type Sql } from 'sql-template-tag'
-import { getEntity, getScalar, type Navigation, type Scalar } from '../../model/model.js'
+import { type Entity, getEntity, getScalar, type Navigation, type Scalar } from '../../model/model.js'
 import type { Value } from '../../query/ast.js'
 import type { ExprType, ValueType } from '../../query/functions.js'
 import {
@@ -31,6 +31,11 @@ export const computedPgType = (type: ExprType): string =>
  * Quotes an identifier: a name of the model, or of a computed value, which clients choose. `City` → `"City"`
  */
 export const quoteIdentifier = (name: string) => raw(`"${name.replaceAll('"', '""')}"`)
+/** Quotes the table or view of an entity. `Property` → `"Property"`, `Client` → `"admin"."ClientResource"` */
+export const quoteTable = ({ name, table }: Entity) =>
+  table
+    ? raw(`${quoteIdentifier(table.schema).sql}.${quoteIdentifier(table.name).sql}`)
+    : quoteIdentifier(name)
 const qualifiedColumn = (row: string, name: string) => raw(`${row}."${name}"`)
 
 /** Escapes the wildcards of LIKE. `50%` → `50\%` */
@@ -97,8 +102,8 @@ const toPolygonLiteral = (value: string) =>
 export function toColumn({ name }: Scalar, source: ColumnSource): Sql {
   if (source.kind === 'row') return qualifiedColumn(source.row, name)
   if (source.kind === 'key')
-    return sql`(select ${qualifiedColumn('via', name)} from ${quoteIdentifier(source.entity.name)} via where ${qualifiedColumn('via', source.entity.key.name)} = ${toKeySql(source.key)})`
-  return sql`(select ${qualifiedColumn('via', name)} from ${quoteIdentifier(source.navigation.target)} via where ${qualifiedColumn('via', source.navigation.foreign)} = ${localJoinColumn(source.navigation, source.from)})`
+    return sql`(select ${qualifiedColumn('via', name)} from ${quoteTable(source.entity)} via where ${qualifiedColumn('via', source.entity.key.name)} = ${toKeySql(source.key)})`
+  return sql`(select ${qualifiedColumn('via', name)} from ${quoteTable(getEntity(source.navigation.target))} via where ${qualifiedColumn('via', source.navigation.foreign)} = ${localJoinColumn(source.navigation, source.from)})`
 }
 
 /** Returns the column of the outer record in a navigation's join. */
@@ -122,7 +127,7 @@ export function toCollectionRows(over: Collection, row: RowName): { readonly fro
     }
   const { navigation, source } = over
   return {
-    from: sql`${quoteIdentifier(navigation.target)} ${raw(row)}`,
+    from: sql`${quoteTable(getEntity(navigation.target))} ${raw(row)}`,
     join: sql`${qualifiedColumn(row, navigation.foreign)} = ${localJoinColumn(navigation, source)}`,
   }
 }

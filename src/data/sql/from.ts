@@ -1,7 +1,7 @@
 import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
 import type { AggregateMethod, ExprType } from '../../query/functions.js'
 import type { Aggregate, DerivedTable, GroupByTransform, Plan, WindowTransform } from '../../query/plan.js'
-import { computedPgType, quoteIdentifier } from './columns.js'
+import { computedPgType, quoteIdentifier, quoteTable } from './columns.js'
 import { type RowEstimate, toCondition, toSql } from './expression.js'
 import { toOrderBy } from './order.js'
 
@@ -11,7 +11,7 @@ import { toOrderBy } from './order.js'
  *     "g0",(avg(r0."ListPrice"))::numeric as "a0" from "Property" r0 group by 1) r0`
  */
 export const toFrom = ({ entity, from, row }: Pick<Plan, 'entity' | 'from' | 'row'>): Sql =>
-  from ? sql`from (${toSubquery(from)}) ${raw(row)}` : sql`from ${quoteIdentifier(entity.name)} ${raw(row)}`
+  from ? sql`from (${toSubquery(from)}) ${raw(row)}` : sql`from ${quoteTable(entity)} ${raw(row)}`
 
 /**
  * Renders FROM and WHERE.

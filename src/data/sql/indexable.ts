@@ -9,7 +9,7 @@ import {
   isRowColumn,
   type LiteralExpr,
 } from '../../query/plan.js'
-import { escapeLike, quoteIdentifier, toColumn, toSqlLiteral } from './columns.js'
+import { escapeLike, quoteIdentifier, quoteTable, toColumn, toSqlLiteral } from './columns.js'
 import { COMMUTATORS, isComparisonOperator, SQL_OPERATORS } from './comparison.js'
 import { SQL_FUNCTIONS } from './functions.js'
 import { INDEXES, TRIGRAM_INDEXES } from './indexes.js'
@@ -131,7 +131,7 @@ function toRelatedPrefilter(
   const { local, foreign, target } = source.navigation
   if (!INDEXED_COLUMNS.has(local)) return undefined
   const ofTarget = (name: string) => sql`via.${quoteIdentifier(name)}`
-  return sql`(${raw(source.from.row)}.${quoteIdentifier(local)} in (select ${ofTarget(foreign)} from ${quoteIdentifier(target)} via where ${ofTarget(scalar.name)} = ${toSqlLiteral(value.value, value.type)}))`
+  return sql`(${raw(source.from.row)}.${quoteIdentifier(local)} in (select ${ofTarget(foreign)} from ${quoteTable(getEntity(target))} via where ${ofTarget(scalar.name)} = ${toSqlLiteral(value.value, value.type)}))`
 }
 
 /** The LIKE pattern of each function that searches a part of a text. */

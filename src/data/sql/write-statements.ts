@@ -96,7 +96,7 @@ export function toInsertStatement(
       const list = join(
         fields.map((field, i) => toTypedParameter(field, new ParameterRef(parameters.length + i))),
       )
-      return sql`insert into "Property" as r0 (${names}) select ${list} where ${toCondition(plan.condition)} returning ${toReturningList(representation)}`
+      return sql`insert into "Property" as r0 (${names}) select ${list} where ${toCondition(plan.condition)} and ${NAME_WRITER} returning ${toReturningList(representation)}`
     },
     [...parameters, ...fields.map(({ name }) => values[name])],
   )
@@ -134,7 +134,13 @@ const templatesOf = memoize(function templatesOf(
  * Renders the conditions of a write. `condition` is the literal true for a write without rules.
  */
 const toWhere = ({ condition }: WritePlan): Sql =>
-  sql`r0."ListingKey" = ${new ParameterRef(parameterIndex('key'))}${isTrue(condition) ? empty : sql` and ${toCondition(condition)}`}`
+  sql`r0."ListingKey" = ${new ParameterRef(parameterIndex('key'))}${isTrue(condition) ? empty : sql` and ${toCondition(condition)}`} and ${NAME_WRITER}`
+
+/**
+ * Names who writes for the audit log, whose trigger runs after the row is written. The setting ends with the
+ * transaction. It is a condition, since a statement of its own would be another round trip.
+ */
+const NAME_WRITER: Sql = sql`set_config('listing.writer', ${new ParameterRef(parameterIndex('writer'))}, true) is not null`
 
 /**
  * Renders the SET list: values of the body, and derived fields.

@@ -108,7 +108,12 @@ export function serveGraphQL({
     if (req.path === SDL_PATH && config.introspection) return toSdlResponse(req, sdl)
     if (req.path !== '/') fail({ kind: 'NotFound', what: RESOURCES.resource(`${GRAPHQL_PATH}${req.path}`) })
     const apolloRequest = await readApolloRequest(req, config)
-    const context = createContext({ report, serviceRoot }, token.actor, openRequestScope(res, token), req)
+    const context = createContext(
+      { report, serviceRoot },
+      token.actor,
+      openRequestScope(res, token, config),
+      req,
+    )
     const { operationName } = (apolloRequest.body ?? {}) as { readonly operationName?: unknown } // not checked yet
     if (typeof operationName === 'string') setLoggedOperation(req, operationName)
     const documentText = documentTextOf(apolloRequest)

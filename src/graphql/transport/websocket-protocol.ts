@@ -18,7 +18,7 @@ import { fail, ProblemError, problemsOf } from '../../errors/problem.js'
 import { REASONS } from '../../errors/reasons.js'
 import { authorizationInPayload, authorizationOf } from '../../http/auth/authorization.js'
 import type { TokenVerifier, VerifiedToken } from '../../http/auth/bearer.js'
-import { clientAddress } from '../../http/auth/client-address.js'
+import { clientAddress, requestAddress } from '../../http/auth/client-address.js'
 import { watchTokenExpiry } from '../../http/auth/token-expiry.js'
 import type { RateLimiter } from '../../http/rate-limit.js'
 import { createOperationScope } from '../../http/request-scope.js'
@@ -138,7 +138,9 @@ function prepareOperation(
   const { session } = extra
   // The package only calls this after onConnect has accepted the client.
   if (!session) throw new Error('The client of an operation is unknown')
-  const context = session.createContextFor(createOperationScope(session.clientId))
+  const context = session.createContextFor(
+    createOperationScope(session.clientId, requestAddress(extra.req, config)),
+  )
   const prepared = operations.prepare(() => {
     const { isExceeded: isLimitExceeded, resetSeconds } = meter.consumeFor(session.token.name)
     if (isLimitExceeded) fail({ kind: 'TooManyRequests', retryAfter: resetSeconds })

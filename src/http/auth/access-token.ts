@@ -94,6 +94,8 @@ export function toClientActor(client: Client, scopes: readonly string[] = client
   return Object.freeze({
     scopes: new Set(client.scopes.filter(scope => scopes.includes(scope))),
     audience,
+    client: client.id,
+    subject: client.id,
     ...(memberKey !== undefined && { memberKey }),
     ...(officeKey !== undefined && { officeKey }),
   })

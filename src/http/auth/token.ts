@@ -9,6 +9,8 @@ export interface Grant {
   readonly audience: Audience
   readonly memberKey?: string
   readonly officeKey?: string
+  /** The claim `sub`, which names who has the token. */
+  readonly subject?: string
   readonly expiresIn: number
 }
 
@@ -24,6 +26,7 @@ export function signToken(
     audience_class: grant.audience,
     ...(grant.memberKey !== undefined && { member_key: grant.memberKey }),
     ...(grant.officeKey !== undefined && { office_key: grant.officeKey }),
+    ...(grant.subject !== undefined && { sub: grant.subject }),
     ...(jwtIssuer !== undefined && { iss: jwtIssuer }),
     ...(jwtAudience !== undefined && { aud: jwtAudience }),
     iat: now,

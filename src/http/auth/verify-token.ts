@@ -24,6 +24,8 @@ export type VerifierSettings = Pick<
 
 const CLOCK_TOLERANCE_S = 30
 const DAY_S = 86_400
+/** Characters of a claim in the audit log. */
+const MAX_LOGGED_CLAIM_LENGTH = 255
 
 /** The claims of a token, before its fingerprint is computed. */
 export interface VerifiedClaims extends Omit<VerifiedToken, 'name' | 'clientId'> {
@@ -154,6 +156,7 @@ function toActor(claims: JwtPayload): Actor {
     text('office_key'),
     text('audience_class'),
   ]
+  const subject = storableClaim(claims['sub']) ?? storableClaim(claims['client_id'])
   const audience = AUDIENCES.find(known => known === audienceClass) ?? refuseToken(REASONS.tokenAudienceClass)
   const scopes = new Set(
     text('scope')
@@ -165,8 +168,15 @@ function toActor(claims: JwtPayload): Actor {
     audience,
     ...(memberKey !== undefined && { memberKey }),
     ...(officeKey !== undefined && { officeKey }),
+    ...(subject !== undefined && { subject }),
   })
 }
+
+/** Returns a claim as the audit log stores it. One that cannot be stored is left out: it gives no rights. */
+const storableClaim = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' && isStorable(value)
+    ? [...value].slice(0, MAX_LOGGED_CLAIM_LENGTH).join('')
+    : undefined
 
 /** Returns the reason for an error of the library. */
 export function refusalReason(error: jwt.JsonWebTokenError): Phrase {

@@ -31,7 +31,7 @@ export interface BatchContext {
 }
 
 /** The request that contains the batch. */
-type EnclosingRequest = Pick<ODataRequest, 'root' | 'headers' | 'actor' | 'plans'>
+type EnclosingRequest = Pick<ODataRequest, 'service' | 'root' | 'headers' | 'actor' | 'plans'>
 
 /** A request of a batch, with everything that it inherits from the batch request. */
 interface AuthenticatedBatchRequest {
@@ -181,18 +181,19 @@ export class BatchExecutor {
     { request, headers, actor }: AuthenticatedBatchRequest,
     references: RequestReferences,
   ): ParsedODataRequest {
-    const { root, plans } = this.enclosingRequest
+    const { service, root, plans } = this.enclosingRequest
     const { method, url, readBody, readText } = request
     return parseRequest(
       {
         method,
+        service,
         root,
         headers,
         actor,
         plans,
         readBody,
         readText,
-        ...resolveRequestUrl(url, root, references),
+        ...resolveRequestUrl(url, root, service.path, references),
       },
       this.context.config,
     )

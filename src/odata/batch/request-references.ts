@@ -1,7 +1,7 @@
 import { fail } from '../../errors/problem.js'
 import { REASONS } from '../../errors/reasons.js'
 import type { ParsedODataRequest } from '../dispatch.js'
-import { ODATA_PATH, type ODataRequest } from '../protocol/request.js'
+import type { ODataRequest } from '../protocol/request.js'
 import type { ODataResponse } from '../protocol/response.js'
 import type { BatchRequest, BatchStep } from './batch-request.js'
 
@@ -45,6 +45,7 @@ export const referenceOf = (url: string): string | undefined =>
 export function resolveRequestUrl(
   url: string,
   root: string,
+  servicePath: string,
   references: RequestReferences,
 ): Pick<ODataRequest, 'rawPath' | 'rawQuery'> {
   const [path = '', rawQuery = ''] = (url.split('#', 1)[0] ?? '').split(/\?(.*)/s)
@@ -52,7 +53,7 @@ export function resolveRequestUrl(
   return {
     rawPath:
       name === undefined
-        ? toPathBelowServiceRoot(path, root)
+        ? toPathBelowServiceRoot(path, root, servicePath)
         : path.replace(/^\/?[^/]+/, () => referencedPath(name, references)),
     rawQuery,
   }
@@ -68,9 +69,9 @@ function referencedPath(name: string, references: RequestReferences): string {
  * Returns a path relative to the service root. A path with a leading slash is relative to the host or, in
  * requests of some client programs, to the service root.
  */
-function toPathBelowServiceRoot(url: string, root: string): string {
+function toPathBelowServiceRoot(url: string, root: string, servicePath: string): string {
   const path = url.replace(ORIGIN, '')
-  const base = [new URL(root).pathname, `${ODATA_PATH}/`].find(start => `${path}/`.startsWith(start))
+  const base = [new URL(root).pathname, `${servicePath}/`].find(start => `${path}/`.startsWith(start))
   return (base === undefined ? path : path.slice(base.length)).replace(/^\/+/, '')
 }
 

@@ -156,13 +156,18 @@ export async function getEntityById(
   _path: unknown,
   service: ODataServices,
 ): Promise<ODataResponse> {
-  const { options, root, limits } = request
+  const {
+    options,
+    service: { model },
+    root,
+    limits,
+  } = request
   checkAllowedOptions(options, 'entityId')
   const id =
     options.values.get('$id') ??
     fail({ kind: 'BadOptionValue', option: '$id', expected: EXPECTED_VALUE.recordId, found: '' })
   const base = [root, new URL(root).pathname].find(start => id.startsWith(start)) ?? ''
-  const path = readResourcePath(id.slice(base.length), { limits, aliases: options.aliases })
+  const path = readResourcePath(id.slice(base.length), { limits, aliases: options.aliases }, model)
   if (path.kind !== 'record' || path.form !== 'record')
     return fail({ kind: 'NotFound', what: RESOURCES.recordWithId(id) })
   return getRecord(request, path, service, 'entityId')

@@ -1,9 +1,10 @@
 import { isNullableNavigation } from '../../model/field-record.js'
 import {
-  ENTITIES,
   type Entity,
+  type EntityModel,
   type Field,
   getEntity,
+  LISTING_MODEL,
   NAMESPACE,
   type Navigation,
   type Scalar,
@@ -26,31 +27,31 @@ import {
 } from './csdl-annotations.js'
 
 import {
-  COMPLEX_TYPES,
   type ComplexType,
   type CsdlMember,
-  FUNCTION_TYPES,
   type FunctionType,
   memberTypeName,
+  operationsOf,
 } from './csdl-operations.js'
 
 type CsdlJson = string | number | boolean | readonly CsdlJson[] | { readonly [member: string]: CsdlJson }
 
 /** Renders the entity model as CSDL JSON 4.01. */
-export function toCsdlJson(): CsdlJson {
-  const entities = [...ENTITIES.values()]
+export function toCsdlJson(model: EntityModel = LISTING_MODEL): CsdlJson {
+  const entities = [...model.entities.values()]
+  const { complexTypes, functions } = operationsOf(model)
   return {
     $Version: '4.01',
     $EntityContainer: toQualifiedName(ENTITY_CONTAINER_NAME),
     $Reference: Object.fromEntries(VOCABULARIES.map(toReference)),
     [NAMESPACE]: {
       ...Object.fromEntries(entities.map(e => [e.typeName, toEntityType(e)])),
-      ...Object.fromEntries(COMPLEX_TYPES.map(c => [c.name, toComplexType(c)])),
-      ...Object.fromEntries(FUNCTION_TYPES.map(f => [f.name, [toFunction(f)]])),
+      ...Object.fromEntries(complexTypes.map(c => [c.name, toComplexType(c)])),
+      ...Object.fromEntries(functions.map(f => [f.name, [toFunction(f)]])),
       [ENTITY_CONTAINER_NAME]: {
         $Kind: 'EntityContainer',
         ...Object.fromEntries(entities.map(e => [e.name, toEntitySet(e)])),
-        ...Object.fromEntries(FUNCTION_TYPES.map(f => [f.name, { $Function: toQualifiedName(f.name) }])),
+        ...Object.fromEntries(functions.map(f => [f.name, { $Function: toQualifiedName(f.name) }])),
         ...toAnnotationMembers(ENTITY_CONTAINER_ANNOTATIONS),
       },
     },

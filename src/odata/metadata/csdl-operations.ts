@@ -1,3 +1,4 @@
+import { type EntityModel, LISTING_MODEL } from '../../model/model.js'
 import { DIGEST_ENTITIES, MAX_DIGEST_BUCKETS, MAX_DIGEST_RANGES } from '../../service/digest.js'
 import type { Annotation } from './csdl-annotations.js'
 
@@ -32,7 +33,7 @@ const OPTIONAL: Annotation = ['Core.OptionalParameter', { kind: 'record', values
 /** The type of the function's result. A type and a function of a schema cannot have the same name. */
 const DIGEST_TYPE_NAME = 'DigestResult'
 
-export const COMPLEX_TYPES: readonly ComplexType[] = [
+const COMPLEX_TYPES: readonly ComplexType[] = [
   {
     name: 'KeyRange',
     annotations: describe('The keys from `From` up to and without `To`, by code point.'),
@@ -69,7 +70,7 @@ export const COMPLEX_TYPES: readonly ComplexType[] = [
   },
 ] // biome-ignore format: one row a property
 
-export const FUNCTION_TYPES: readonly FunctionType[] = [
+const FUNCTION_TYPES: readonly FunctionType[] = [
   {
     name: 'Digest',
     annotations: describe('Counts and hashes of the records in ranges of keys, to find those of a copy that differ.'),
@@ -82,6 +83,14 @@ export const FUNCTION_TYPES: readonly FunctionType[] = [
     returnType: DIGEST_TYPE_NAME,
   },
 ] // biome-ignore format: one row a parameter
+
+/** Returns the complex types and functions of a service. Only that of the listings has some. */
+export const operationsOf = (
+  model: EntityModel,
+): { readonly complexTypes: readonly ComplexType[]; readonly functions: readonly FunctionType[] } =>
+  model === LISTING_MODEL
+    ? { complexTypes: COMPLEX_TYPES, functions: FUNCTION_TYPES }
+    : { complexTypes: [], functions: [] }
 
 /** The qualified name of a member's type. */
 export const memberTypeName = (

@@ -1,9 +1,10 @@
 import { isNullableNavigation } from '../../model/field-record.js'
 import {
-  ENTITIES,
   type Entity,
+  type EntityModel,
   type Field,
   getEntity,
+  LISTING_MODEL,
   NAMESPACE,
   type Navigation,
   type Scalar,
@@ -25,12 +26,11 @@ import {
   VOCABULARIES,
 } from './csdl-annotations.js'
 import {
-  COMPLEX_TYPES,
   type ComplexType,
   type CsdlMember,
-  FUNCTION_TYPES,
   type FunctionType,
   memberTypeName,
+  operationsOf,
 } from './csdl-operations.js'
 import { type XmlElement, xmlElement } from './xml.js'
 
@@ -38,11 +38,12 @@ import { type XmlElement, xmlElement } from './xml.js'
  * Renders the entity model as CSDL XML. The version is 4.0, which readers of both versions accept. The
  * document uses nothing newer.
  */
-export function toCsdlXml(): XmlElement {
-  const entities = [...ENTITIES.values()]
+export function toCsdlXml(model: EntityModel = LISTING_MODEL): XmlElement {
+  const entities = [...model.entities.values()]
+  const { complexTypes, functions } = operationsOf(model)
   const sets = [
     ...entities.map(toEntitySet),
-    ...FUNCTION_TYPES.map(toFunctionImport),
+    ...functions.map(toFunctionImport),
     ...ENTITY_CONTAINER_ANNOTATIONS.map(toAnnotation),
   ]
   return xmlElement(
@@ -53,8 +54,8 @@ export function toCsdlXml(): XmlElement {
       xmlElement('edmx:DataServices', {}, [
         xmlElement('Schema', { Namespace: NAMESPACE, xmlns: 'http://docs.oasis-open.org/odata/ns/edm' }, [
           ...entities.map(toEntityType),
-          ...COMPLEX_TYPES.map(toComplexType),
-          ...FUNCTION_TYPES.map(toFunction),
+          ...complexTypes.map(toComplexType),
+          ...functions.map(toFunction),
           xmlElement('EntityContainer', { Name: ENTITY_CONTAINER_NAME }, sets),
         ]),
       ]),

@@ -1,6 +1,6 @@
 import { SCOPES } from '../../domain/actor.js'
-import { ENTITIES, type Entity } from '../../model/model.js'
-import { ODATA_PATH } from '../protocol/request.js'
+import type { Entity } from '../../model/model.js'
+import { LISTING_SERVICE, type ODataService } from '../protocol/request.js'
 import {
   countOperation,
   createOperation,
@@ -23,6 +23,17 @@ import {
 } from './openapi-schemas.js'
 
 const SERVER_DESCRIPTION = 'The service root of OData.'
+const LISTING_INFO = {
+  title: 'Listing Service',
+  version: '1',
+  description: 'Real-estate listings over OData 4.01. $metadata says more than this document can.',
+}
+const ADMIN_INFO = {
+  title: 'Administration of the Listing Service',
+  version: '1',
+  description: 'Clients, their usage and the audit log over OData 4.01.',
+}
+const ADMIN_SECURITY_DESCRIPTION = 'A JSON Web Token with the scope admin.'
 const SECURITY_DESCRIPTION = 'A JSON Web Token with the scope listings:read, and listings:write for writes.'
 
 /**
@@ -30,22 +41,23 @@ const SECURITY_DESCRIPTION = 'A JSON Web Token with the scope listings:read, and
  * has no words for (keys as segments, `/$ref`, single values) are left out.
  * @param address the URL of the service: the service root without its path.
  */
-export function toOpenApi(address = ''): OpenApiObject {
-  const entities = [...ENTITIES.values()]
+export function toOpenApi(address = '', service: ODataService = LISTING_SERVICE): OpenApiObject {
+  const entities = [...service.model.entities.values()]
   return {
     openapi: '3.1.0',
-    info: {
-      title: 'Listing Service',
-      version: '1',
-      description: 'Real-estate listings over OData 4.01. $metadata says more than this document can.',
-    },
-    servers: [{ url: `${address}${ODATA_PATH}`, description: SERVER_DESCRIPTION }],
+    info: service.scope ? ADMIN_INFO : LISTING_INFO,
+    servers: [{ url: `${address}${service.path}`, description: SERVER_DESCRIPTION }],
     security: [{ bearer: [] }, { oauth2: [] }, { basic: [] }],
     tags: entities.map(e => ({ name: e.name, description: e.description })),
     paths: Object.assign({}, SERVICE_ROOT_PATHS, ...entities.map(toPathItems)),
     components: {
       securitySchemes: {
-        bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: SECURITY_DESCRIPTION },
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'JWT',
+          description: service.scope ? ADMIN_SECURITY_DESCRIPTION : SECURITY_DESCRIPTION,
+        },
         ...toClientSchemes(address),
       },
       parameters: OPENAPI_PARAMETERS,

@@ -1,7 +1,8 @@
-import { ENTITIES } from '../../model/model.js'
+import { type EntityModel, LISTING_MODEL } from '../../model/model.js'
+import { memoize } from '../../query/memoize.js'
 import { contextMember, payloadMember, renderPayloadObject, stringMember } from '../protocol/json-body.js'
 import { negotiateJsonFormat, negotiateMetadataFormat } from '../protocol/negotiate.js'
-import { ODATA_PATH, type ODataRequest, requestedFormatOf } from '../protocol/request.js'
+import { type ODataRequest, type ODataService, requestedFormatOf } from '../protocol/request.js'
 import { jsonResponse, type ODataResponse } from '../protocol/response.js'
 import { checkAllowedOptions } from '../url/query-options.js'
 import { toCsdlJson } from './csdl-json.js'
@@ -13,7 +14,7 @@ import { renderXml } from './xml.js'
 export function getServiceDocument(request: ODataRequest): ODataResponse {
   const format = negotiateJsonFormat(requestedFormatOf(request))
   checkAllowedOptions(request.options, 'service')
-  const sets = [...ENTITIES.keys()].map(name =>
+  const sets = [...request.service.model.entities.keys()].map(name =>
     renderPayloadObject([
       stringMember('name', name),
       stringMember('kind', 'EntitySet'),
@@ -33,7 +34,8 @@ export function getServiceDocument(request: ODataRequest): ODataResponse {
 export function getMetadataDocument(request: ODataRequest): ODataResponse {
   const format = negotiateMetadataFormat(requestedFormatOf(request))
   checkAllowedOptions(request.options, 'metadata')
-  const body = format === 'xml' ? renderMetadataXml() : renderMetadataJson()
+  const { model } = request.service
+  const body = format === 'xml' ? renderMetadataXml(model) : renderMetadataJson(model)
   return { status: 200, headers: { 'Content-Type': `application/${format}` }, body }
 }
 
@@ -41,31 +43,26 @@ export function getMetadataDocument(request: ODataRequest): ODataResponse {
 export function getOpenApiDocument(request: ODataRequest): ODataResponse {
   negotiateJsonFormat(requestedFormatOf(request))
   checkAllowedOptions(request.options, 'openapi')
-  const address = JSON.stringify(request.root.slice(0, -`${ODATA_PATH}/`.length)).slice(1, -1)
-  const body = openApiParts().join(address)
+  const { root, service } = request
+  const address = JSON.stringify(root.slice(0, -`${service.path}/`.length)).slice(1, -1)
+  const body = openApiParts(service).join(address)
   return { status: 200, headers: { 'Content-Type': 'application/json' }, body }
-}
-
-const lazy = <T>(compute: () => T): (() => T) => {
-  let made: { readonly value: T } | undefined
-  return () => {
-    made ??= { value: compute() }
-    return made.value
-  }
 }
 
 const ADDRESS_MARK = 'https://address.invalid'
 /** The text of the OpenAPI description between the places of the service's address. It is rendered once. */
-const openApiParts = lazy(function openApiParts() {
-  return JSON.stringify(toOpenApi(ADDRESS_MARK)).split(ADDRESS_MARK)
+const openApiParts = memoize(function openApiParts(service: ODataService): readonly string[] {
+  return JSON.stringify(toOpenApi(ADDRESS_MARK, service)).split(ADDRESS_MARK)
 })
 
-/** $metadata as CSDL JSON 4.01. It depends on the model alone, so it is rendered once. */
-export const renderMetadataJson: () => string = lazy(function renderMetadataJson() {
-  return JSON.stringify(toCsdlJson())
-})
+/** Returns $metadata as CSDL JSON 4.01. It depends on the model alone, so it is rendered once. */
+export const renderMetadataJson = (model: EntityModel = LISTING_MODEL): string => renderJson(model)
+/** Returns $metadata as CSDL XML, `Version="4.0"`: the same content as the JSON. */
+export const renderMetadataXml = (model: EntityModel = LISTING_MODEL): string => renderXmlText(model)
 
-/** $metadata as CSDL XML, `Version="4.0"`: the same content as the JSON. */
-export const renderMetadataXml: () => string = lazy(function renderMetadataXml() {
-  return renderXml(toCsdlXml())
+const renderJson = memoize(function renderJson(model: EntityModel) {
+  return JSON.stringify(toCsdlJson(model))
+})
+const renderXmlText = memoize(function renderXmlText(model: EntityModel) {
+  return renderXml(toCsdlXml(model))
 })

@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Actor } from '../../domain/actor.js'
+import type { Actor, TokenScope } from '../../domain/actor.js'
 import type { JsonObject } from '../../domain/json.js'
 import type { ParseLimits } from '../../language/parse-limits.js'
+import { ADMIN_MODEL, type EntityModel, LISTING_MODEL } from '../../model/model.js'
 import type { PlanCache } from '../../query/plan-cache.js'
 import type { DeltaService } from '../../service/deltas.js'
 import type { DigestService } from '../../service/digest.js'
@@ -12,8 +13,20 @@ import type { QueryOptions } from '../url/query-options.js'
 import type { RequestedFormat } from './negotiate.js'
 import type { ODataVersion } from './version.js'
 
-/** Path of the service root below the base URL. */
+/** An OData service: the entities that it shows, below its path. */
+export interface ODataService {
+  /** Path of the service root below the base URL, without a slash at its end. */
+  readonly path: string
+  readonly model: EntityModel
+  /** The scope that every request needs, besides those of its resource. */
+  readonly scope?: TokenScope
+}
+
+/** Path of the service root of the listings below the base URL. */
 export const ODATA_PATH = '/odata'
+
+export const LISTING_SERVICE: ODataService = { path: ODATA_PATH, model: LISTING_MODEL }
+export const ADMIN_SERVICE: ODataService = { path: '/admin/odata', model: ADMIN_MODEL, scope: 'admin' }
 
 /** The services that requests use. */
 export interface ODataServices {
@@ -38,6 +51,7 @@ export interface RequestBody {
 
 /** A request below the service root with a known actor. */
 export interface ODataRequest extends RequestBody {
+  readonly service: ODataService
   /** The service root with a trailing slash: the base of all links. */
   readonly root: string
   /** Path and query string as sent, percent-encoded, without the root and without `?`. */

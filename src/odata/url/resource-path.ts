@@ -5,8 +5,16 @@ import { REASONS } from '../../errors/reasons.js'
 import { suggestName } from '../../errors/suggest.js'
 import type { ParseContext } from '../../language/parse-limits.js'
 import { parseFilter } from '../../language/parser.js'
-import { ENTITIES, type Entity, type Navigation, type Scalar } from '../../model/model.js'
+import {
+  type Entity,
+  type EntityModel,
+  getEntity,
+  LISTING_MODEL,
+  type Navigation,
+  type Scalar,
+} from '../../model/model.js'
 import type { Ast } from '../../query/ast.js'
+import { memoize } from '../../query/memoize.js'
 import { type EntityKey, isKeyOf, readKey } from './key.js'
 import { type PathSegment, readPathSegments } from './path-segments.js'
 import type { ResourceKind } from './query-options.js'
@@ -77,10 +85,12 @@ const ROOT_RESOURCES: ReadonlyMap<string, ResourcePath> = new Map<string, Resour
   ['$batch', { kind: 'batch' }],
   ['$entity', { kind: 'entityId' }],
 ])
-/** Entity sets by their names and alternative paths. */
-const ENTITY_SETS_BY_NAME: ReadonlyMap<string, Entity> = new Map(
-  [...ENTITIES.values()].flatMap(e => [e.name, e.alias ?? e.name].map(name => [name, e] as const)),
-)
+/** Returns the entity sets of a model by their names and alternative paths. */
+const entitySetsOf = memoize(function entitySetsOf({ entities }: EntityModel): ReadonlyMap<string, Entity> {
+  return new Map(
+    [...entities.values()].flatMap(e => [e.name, e.alias ?? e.name].map(name => [name, e] as const)),
+  )
+})
 
 const COLLECTION_FORMS_BY_SEGMENT: ReadonlyMap<string, CollectionPath['form']> = new Map([
   ['$count', 'count'],
@@ -97,15 +107,19 @@ const UNSUPPORTED_SEGMENT = /^(?:\$all|\$crossjoin\([^(),]+(?:,[^(),]+)*\)|\$eac
 
 /**
  * Resolves a path below the service root, percent-encoded and without the query string (Part 2, 4). Names are
- * case-sensitive. Trailing and repeated slashes are ignored. A key is in brackets, or is a segment if no
+ * case-sensitive, and those of `model`. Trailing and repeated slashes are ignored. A key is in brackets, or is a segment if no
  * navigation has that name. The context contains the aliases of the query string. Fails with `NotFound`,
  * `BadKey`, `BadRequest` (no raw value), the problems of an expression in `/$filter(...)`, or
  * `NotImplemented`.
  */
-export function readResourcePath(rawPath: string, context: ParseContext): ResourcePath {
+export function readResourcePath(
+  rawPath: string,
+  context: ParseContext,
+  model: EntityModel = LISTING_MODEL,
+): ResourcePath {
   const [first, ...rest] = readPathSegments(rawPath, context.limits)
   if (!first) return { kind: 'service' }
-  const start = ROOT_RESOURCES.get(first.text) ?? resolveFirstSegment(first, context)
+  const start = ROOT_RESOURCES.get(first.text) ?? resolveFirstSegment(first, context, model)
   return rest.reduce<ResourcePath>((path, segment) => resolveNextSegment(path, segment, context), start)
 }
 
@@ -117,17 +131,15 @@ export function resourceKindOf(path: ResourcePath): ResourceKind {
   return path.kind
 }
 
-function resolveFirstSegment(segment: PathSegment, context: ParseContext): ResourcePath {
-  const entity = ENTITY_SETS_BY_NAME.get(segment.name)
-  if (segment.name === DIGEST_FUNCTION_NAME)
+function resolveFirstSegment(segment: PathSegment, context: ParseContext, model: EntityModel): ResourcePath {
+  const entitySets = entitySetsOf(model)
+  const entity = entitySets.get(segment.name)
+  const functionNames = model === LISTING_MODEL ? [DIGEST_FUNCTION_NAME] : []
+  if (functionNames.includes(segment.name))
     return { kind: 'function', form: 'call', parameters: segment.parenthesized ?? '' }
   return entity
     ? resolveKeyPredicate({ navigationPath: [], entity }, segment, context)
-    : failUnknownSegment(segment, [
-        ...ENTITY_SETS_BY_NAME.keys(),
-        ...ROOT_RESOURCES.keys(),
-        DIGEST_FUNCTION_NAME,
-      ])
+    : failUnknownSegment(segment, [...entitySets.keys(), ...ROOT_RESOURCES.keys(), ...functionNames])
 }
 
 /** Returns a collection, or its record with the key in brackets. */
@@ -219,7 +231,7 @@ function resolveNavigationSegment(
 ): ResourcePath | undefined {
   const location: ResourceLocation = {
     navigationPath: [...before, navigationSegment],
-    entity: ENTITY_SETS_BY_NAME.get(navigationSegment.navigation.target) ?? failUnknownSegment(segment, []),
+    entity: getEntity(navigationSegment.navigation.target),
   }
   if (navigationSegment.navigation.collection) return resolveKeyPredicate(location, segment, context)
   return segment.parenthesized === undefined ? { kind: 'record', form: 'record', ...location } : undefined

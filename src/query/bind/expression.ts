@@ -2,7 +2,7 @@ import { FEATURES } from '../../errors/features.js'
 import { EXPECTED_TYPE, FOUND, HINTS, RESOURCES } from '../../errors/phrases.js'
 import { fail, type SourceLocation } from '../../errors/problem.js'
 import { suggestName } from '../../errors/suggest.js'
-import { ENTITIES } from '../../model/model.js'
+import { modelOf } from '../../model/model.js'
 import { splitAtAntimeridian } from '../antimeridian.js'
 import type { Ast } from '../ast.js'
 import {
@@ -63,7 +63,7 @@ function bindArgument(ast: Ast, scope: Scope): CallArgument {
         at: ast.at,
       })
     case 'root':
-      return { kind: 'bound', expr: bindRoot(ast) }
+      return { kind: 'bound', expr: bindRoot(ast, scope) }
   }
 }
 
@@ -96,8 +96,9 @@ function targetToExpr(target: PathTarget, names: readonly string[], at: SourceLo
  * Binds a field of a record that is addressed by key from the root (OData 4.01 Part 2, 5.1.1.14.5). Listings
  * are not visible to all readers, so `$root` does not reach them.
  */
-function bindRoot({ entity: name, key, names, at }: Ast & { kind: 'root' }): Expr {
-  const of = ENTITIES.get(name) ?? fail({ kind: 'NotFound', what: RESOURCES.resource(name) })
+function bindRoot({ entity: name, key, names, at }: Ast & { kind: 'root' }, scope: Scope): Expr {
+  const of =
+    modelOf(scope.entity).entities.get(name) ?? fail({ kind: 'NotFound', what: RESOURCES.resource(name) })
   if (!PUBLIC_ENTITIES.has(of.name))
     return fail({ kind: 'NotImplemented', feature: FEATURES.rootEntity(name), at })
   const bound = coerceArgument({ kind: 'bound', expr: bindValue(key, Scope.root(of)) }, of.key.type)

@@ -36,7 +36,7 @@ export function createAuthorization(
   return {
     verifier: createTokenVerifier(config, logger, clients),
     oauth: createOAuth(config, database, clients, report),
-    directory: clients.directory,
+    directory: clients.directory.start(logger),
     usage,
   }
 }

@@ -8,6 +8,7 @@ export const CLIENT_OPTIONS = {
   class: { type: 'string' },
   member: { type: 'string' },
   office: { type: 'string' },
+  feed: { type: 'string' },
   expires: { type: 'string' },
   keys: { type: 'string' },
 } as const
@@ -48,6 +49,7 @@ const columnReaders = (
   class: text => ({ AudienceClass: readAudience(text) }),
   member: text => ({ MemberKey: orNull(text) }),
   office: text => ({ OfficeKey: orNull(text) }),
+  feed: text => ({ FeedName: orNull(text) }),
   expires: text => ({ ExpirationTimestamp: text === 'none' ? null : readTime(text, now) }),
   keys: text => ({ PublicKeys: text === 'none' ? null : readKeys(text, readJson(text)) }),
 })

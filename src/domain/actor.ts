@@ -18,6 +18,8 @@ export const AUDIENCES: readonly Audience[] = ['public', 'member', 'staff']
 
 /** The identity and permissions of a verified token. */
 export interface Actor {
+  /** Narrows what the actor reads. */
+  readonly feed?: import('./feeds/feed.js').Feed
   /** Scopes of the token. Unknown scopes are stored and have no effect. */
   readonly scopes: ReadonlySet<string>
   readonly memberKey?: string

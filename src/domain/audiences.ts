@@ -1,9 +1,11 @@
 import { getEntity, getScalar } from '../model/model.js'
 import { allOf, columnOf, type Expr, predicate, type RowName, rowSource, textLiteral } from '../query/plan.js'
 import type { Actor } from './actor.js'
+import { type Feed, hiddenResources, narrowingFeedOf } from './feeds/feed.js'
 
 /** Columns of the change log. An event has one row for each of its audiences. */
 const EVENT = getEntity('EntityEvent')
+const RESOURCE = getScalar(EVENT, 'ResourceName')
 const AUDIENCE = getScalar(EVENT, 'Audience')
 const EARLIER_AUDIENCES = getScalar(EVENT, 'EarlierAudiences')
 
@@ -16,8 +18,36 @@ const EARLIER_AUDIENCES = getScalar(EVENT, 'EarlierAudiences')
  * - `any`: tokens that may write every listing
  * - `agent:` and `office:` with a key: tokens that may write the listings of this agent or office. A token of a
  *   member may also write listings that name the member as their office.
+ *
+ * The reader of a feed has other audiences in place of these, since it does not see every public record:
+ * - `feeds`: all of them
+ * - `feeds:members`: those of feeds that show members and offices
+ * - `feed:` with the id of the feed and `public` or `member`: listings of the feed that everybody can see, and those
+ *   that members can see
+ * - `feeds:agent:` and `feeds:office:` with a key: as `agent:` and `office:`
  */
-export function audiencesOf({ scopes, memberKey, officeKey, audience }: Actor): readonly string[] {
+export function audiencesOf(actor: Actor): readonly string[] {
+  const feed = narrowingFeedOf(actor)
+  return feed ? feedAudiencesOf(actor, feed) : audiencesWithoutFeed(actor)
+}
+
+function feedAudiencesOf({ scopes, memberKey, officeKey, audience }: Actor, feed: Feed): readonly string[] {
+  const offices = [...new Set([memberKey, officeKey])].filter(key => key !== undefined)
+  return [
+    'feeds',
+    ...(feed.showsMembers ? ['feeds:members'] : []),
+    `feed:${feed.id}:public`,
+    ...(audience === 'public' ? [] : [`feed:${feed.id}:member`]),
+    ...(scopes.has('listings:write')
+      ? [
+          ...(memberKey === undefined ? [] : [`feeds:agent:${memberKey}`]),
+          ...offices.map(key => `feeds:office:${key}`),
+        ]
+      : []),
+  ]
+}
+
+function audiencesWithoutFeed({ scopes, memberKey, officeKey, audience }: Actor): readonly string[] {
   const canWrite = scopes.has('listings:write')
   const own = [
     ...(memberKey === undefined ? [] : [`agent:${memberKey}`, `office:${memberKey}`]),
@@ -36,8 +66,16 @@ export function audiencesOf({ scopes, memberKey, officeKey, audience }: Actor): 
  * receives the first one that has an audience of its own.
  */
 export function isEventVisible(row: RowName, actor: Actor): Expr {
+  const resource = columnOf(RESOURCE, rowSource(row))
+  const hidden = [...hiddenResources(narrowingFeedOf(actor))]
+  return allOf(
+    isEventOfAudience(row, audiencesOf(actor)),
+    ...hidden.map(name => predicate('ne', resource, textLiteral(name))),
+  )
+}
+
+function isEventOfAudience(row: RowName, audiences: readonly string[]): Expr {
   const source = rowSource(row)
-  const audiences = audiencesOf(actor)
   const [only, ...others] = audiences
   if (only !== undefined && others.length === 0)
     return predicate('eq', columnOf(AUDIENCE, source), textLiteral(only))

@@ -18,7 +18,14 @@ import {
   TRUE,
 } from '../query/plan.js'
 import type { Actor } from './actor.js'
-import { type DisclosurePolicy, isFieldReadable, isRecordVisible, staysWithinListing } from './visibility.js'
+import { SEARCHED_FIELDS } from './feeds/feed.js'
+import {
+  type DisclosurePolicy,
+  isEntityHidden,
+  isFieldReadable,
+  isRecordVisible,
+  staysWithinListing,
+} from './visibility.js'
 
 /**
  * Adds the actor's permissions to every part of a plan, for both adapters:
@@ -101,7 +108,10 @@ class PlanAuthorizer {
 
   private authorizeExpansion(expansion: Expansion, from: ColumnSource): Expansion {
     const { navigation, plan } = expansion
-    const visible = staysWithinListing(navigation) ? TRUE : this.isVisible(plan.entity, rowSource(plan.row))
+    const visible =
+      staysWithinListing(navigation) && !isEntityHidden(plan.entity.name, this.actor)
+        ? TRUE
+        : this.isVisible(plan.entity, rowSource(plan.row))
     return {
       ...expansion,
       plan: this.authorizePlan(
@@ -143,9 +153,12 @@ class PlanAuthorizer {
       case 'element':
       // `authorizeDerived` checks the expressions that the result is computed from.
       case 'result':
-      // The search column contains only text that everyone can read.
-      case 'search':
+      // Part of permissions only.
+      case 'inFeed':
         return []
+      // The search column contains text that everyone can read, unless a feed hides it.
+      case 'search':
+        return SEARCHED_FIELDS.flatMap(field => this.columnReadConditions(field, rowSource(expr.row)))
       case 'column':
         return this.columnReadConditions(expr.scalar, expr.source)
       case 'list':
@@ -184,6 +197,7 @@ class PlanAuthorizer {
    */
   private pathReadConditions(source: ColumnSource): readonly Expr[] {
     if (source.kind !== 'via') return []
+    if (isEntityHidden(source.navigation.target, this.actor)) return [FALSE]
     const local = JOIN_FIELDS.get(source.navigation)
     return [...(local ? [this.isReadable(local, source.from)] : []), ...this.pathReadConditions(source.from)]
   }
@@ -210,6 +224,7 @@ function transformExpressions(transform: DerivedTable['transform']): readonly Ex
 
 function dependsOnRow(condition: Expr, row: string): boolean {
   if (condition.kind === 'call') return condition.args.some(a => dependsOnRow(a, row))
+  if (condition.kind === 'inFeed') return dependsOnRow(condition.key, row)
   return condition.kind === 'column' && isRootedAt(condition.source, row)
 }
 

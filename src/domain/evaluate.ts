@@ -31,6 +31,9 @@ export function evaluate(expr: Expr, context: EvaluationContext): FieldValue {
       return evaluateCall(expr, context)
     case 'list':
       return expr.items.map(item => String(evaluate(item, context)))
+    // A write does not know the feeds of a listing. Listings of others that a feed shows are not found by a write.
+    case 'inFeed':
+      return false
     default:
       throw new Error(`A write rule has an expression of kind ${expr.kind}`)
   }

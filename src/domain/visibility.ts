@@ -23,6 +23,7 @@ import {
 } from '../query/plan.js'
 import type { Actor } from './actor.js'
 import { isEventVisible } from './audiences.js'
+import { delaysField, hiddenResources, hidesField, narrowingFeedOf } from './feeds/feed.js'
 import { INITIAL_STATUS } from './lifecycle.js'
 
 /** Market-wide rules on disclosure to all readers. */
@@ -81,8 +82,22 @@ function isVisibleListing(of: Entity, source: ColumnSource, actor: Actor): Expr 
     actor.audience === 'public'
       ? isNotFalse(listingColumn(of, 'InternetEntireListingDisplayYN', source))
       : TRUE
-  return anyOf(isWritableListing(fieldsAt(of, source), actor), allOf(isPublished, isDisplayed))
+  return anyOf(
+    isWritableListing(fieldsAt(of, source), actor),
+    allOf(isPublished, isDisplayed, isInFeed(source, actor, false)),
+  )
 }
+
+/** The listing at `source` is in the actor's feed, and with `soldPrice` the feed shows its sold price. */
+function isInFeed(source: ColumnSource, actor: Actor, soldPrice: boolean): Expr {
+  const feed = narrowingFeedOf(actor)
+  if (!feed) return TRUE
+  return { kind: 'inFeed', feed: feed.id, soldPrice, key: columnOf(PROPERTY.key, source), type: 'Boolean' }
+}
+
+/** Returns true if the actor can see no record of an entity. */
+export const isEntityHidden = (name: string, actor: Actor): boolean =>
+  hiddenResources(narrowingFeedOf(actor)).has(name)
 
 /** Navigation from a record of a listing to that listing. */
 const LISTING_NAVIGATIONS: Readonly<Record<string, Navigation | undefined>> = {
@@ -120,6 +135,7 @@ export function isRecordVisible(
   policy: DisclosurePolicy = DISCLOSED,
 ): Expr {
   const source = rowSource(row)
+  if (isEntityHidden(of.name, actor)) return FALSE
   if (of === PROPERTY) return isVisibleListing(of, source, actor)
   if (of === EVENT) return isEventVisible(row, actor)
   if (of === FIELD) return isDescriptionVisible(source, actor, policy)
@@ -137,8 +153,10 @@ export function isRecordVisible(
   }
   const listingKey = columnOf(getScalar(of, toListing.local), source)
   if (of !== MEDIA) return isListingVisible === TRUE ? TRUE : hasVisibleListing
+  const feed = narrowingFeedOf(actor)
+  if (feed && !feed.showsMembers) return hasVisibleListing
   const isOfNoListing =
-    actor.audience === 'staff'
+    actor.audience === 'staff' && !feed
       ? TRUE
       : predicate('ne', columnOf(getScalar(MEDIA, 'ResourceName'), source), textLiteral(PROPERTY.name))
   if (isListingVisible === TRUE)
@@ -164,6 +182,24 @@ const nextRow = (row: RowName): RowName => `r${Number(row.slice(1)) + 1}`
  * Returns the condition under which the actor can read a field of the record at `source`.
  */
 export function isFieldReadable(
+  field: Scalar,
+  source: ColumnSource,
+  actor: Actor,
+  policy: DisclosurePolicy,
+): Expr {
+  return allOf(isReadableWithoutFeed(field, source, actor, policy), isReadableInFeed(field, source, actor))
+}
+
+/** A feed hides fields in all listings that the actor may not write, and sold prices for some time. */
+function isReadableInFeed(field: Scalar, source: ColumnSource, actor: Actor): Expr {
+  const feed = narrowingFeedOf(actor)
+  if (!feed) return TRUE
+  const isWritable = isWritableListing(fieldsAt(PROPERTY, source), actor)
+  if (hidesField(feed, field)) return isWritable
+  return delaysField(feed, field) ? anyOf(isWritable, isInFeed(source, actor, true)) : TRUE
+}
+
+function isReadableWithoutFeed(
   field: Scalar,
   source: ColumnSource,
   actor: Actor,

@@ -93,7 +93,7 @@ export const REASONS = definePhrases({
   tokenTypeNotAccess: 'it is not an access token',
   clientNotActive: 'its client is disabled, removed or expired',
   clientChanged: 'the rights of its client have changed',
-  clientFeedUnknown: 'the feed of its client is unknown',
+  clientFeedUnknown: 'its feed is unknown or cannot be used',
   credentialsMalformed: 'the credentials are malformed',
   credentialsWrong: 'the client id or the secret is wrong',
   tokenSignature: 'its signature is invalid',

@@ -149,6 +149,14 @@ export type Expr =
       readonly row: RowName
       readonly type: 'Boolean'
     }
+  /** True if the listing with the key is in a feed, and with `soldPrice` if the feed shows its sold price. */
+  | {
+      readonly kind: 'inFeed'
+      readonly feed: number
+      readonly soldPrice: boolean
+      readonly key: Expr
+      readonly type: 'Boolean'
+    }
   | {
       readonly kind: 'lambda'
       readonly quantifier: 'any' | 'all'

@@ -8,6 +8,7 @@ import type { StatementExecutor } from '../data/sql/statement.js'
 import { type Actor, requireScope } from '../domain/actor.js'
 import { isEventVisible } from '../domain/audiences.js'
 import { authorize } from '../domain/authorize.js'
+import { narrowingFeedOf } from '../domain/feeds/feed.js'
 import type { RequestScope } from '../domain/request-scope.js'
 import { getEntity, getScalar } from '../model/model.js'
 import { bind } from '../query/bind/bind.js'
@@ -142,13 +143,14 @@ export class ChangeService {
     const events = rows.map(e => ({ sequence: e.EntityEventSequence, listingKey: e.PropertyKey }))
     const lastEvent = events.at(-1)?.sequence ?? sequence
     const isFull = events.length === limit
-    if (!(await this.isOpen(sequence))) failGone('since', undefined)
+    if (!(await this.isOpen(sequence, actor))) failGone('since', undefined)
     return { events, isFull, last: isFull || BigInt(end) < BigInt(lastEvent) ? lastEvent : end }
   }
 
   /** Returns true if a reader that has the events up to this number can continue. */
-  async isOpen(sequence: string): Promise<boolean> {
-    const state = await this.#semaphore.run(() => readLogState(this.#reader()))
+  async isOpen(sequence: string, actor: Actor): Promise<boolean> {
+    const feed = narrowingFeedOf(actor)?.id
+    const state = await this.#semaphore.run(() => readLogState(this.#reader(), feed))
     return isPositionOpen(BigInt(sequence), state)
   }
 

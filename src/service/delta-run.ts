@@ -4,6 +4,7 @@ import { parseCursor, RecordPage } from '../data/sql/json/records.js'
 import type { StatementExecutor } from '../data/sql/statement.js'
 import { audiencesOf } from '../domain/audiences.js'
 import { authorize } from '../domain/authorize.js'
+import { hiddenResources, narrowingFeedOf } from '../domain/feeds/feed.js'
 import { getScalar, type Navigation } from '../model/model.js'
 import type { Tracking } from '../query/cursor.js'
 import { memoize } from '../query/memoize.js'
@@ -66,7 +67,9 @@ export class DeltaRun {
     private readonly context: TrackingContext,
   ) {
     const { children, references } = sources
-    this.#resources = [...new Set([plan.entity.name, ...children, ...references.map(({ target }) => target)])]
+    const hidden = hiddenResources(narrowingFeedOf(context.actor))
+    const resources = [plan.entity.name, ...children, ...references.map(({ target }) => target)]
+    this.#resources = [...new Set(resources)].filter(name => !hidden.has(name))
     this.#audiences = audiencesOf(context.actor)
     this.#size = plan.top ?? 1
   }

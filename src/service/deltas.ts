@@ -11,6 +11,7 @@ import type { Tracking } from '../query/cursor.js'
 import type { Plan } from '../query/plan.js'
 import { checkChangeCount } from './connection-arguments.js'
 import { type Change, DeltaRun } from './delta-run.js'
+import { limitsOf } from './feeds/limits.js'
 import type { ReadRequest, ServiceDependencies } from './reading.js'
 import { trackedSourcesOf } from './tracked-sources.js'
 import {
@@ -64,7 +65,7 @@ export class DeltaService {
   async latest(entityType: Entity, query: Query, actor: Actor, maxTokenLength: number): Promise<string> {
     requireReadScope(actor, entityType)
     const context = this.#contextOf(actor)
-    const plan = this.#planOf(entityType, query)
+    const plan = this.#planOf(entityType, query, actor)
     const tracking = await beginTracking(this.reader, plan, { maxTokenLength }, context)
     if (!tracking) return failUntracked()
     return sealTracking(context.seal, plan, tracking)
@@ -76,7 +77,7 @@ export class DeltaService {
     { query, first }: Pick<DeltaRequest, 'query' | 'first'>,
     actor: Actor,
   ): Promise<DeltaPage> {
-    if (first !== undefined) checkChangeCount(query, first, this.dependencies.limits)
+    if (first !== undefined) checkChangeCount(query, first, limitsOf(this.dependencies.limits, actor))
     const deltaToken = await this.latest(entityType, query, actor, Number.POSITIVE_INFINITY)
     return { changes: [], deltaToken, size: 0 }
   }
@@ -89,8 +90,8 @@ export class DeltaService {
     requireReadScope(actor, entityType)
     const { token, option, location, query, first, anyView } = request
     const context = this.#contextOf(actor)
-    if (first !== undefined) checkChangeCount(query, first, this.dependencies.limits)
-    const plan = this.#planOf(entityType, query, first ?? request.pageSize)
+    if (first !== undefined) checkChangeCount(query, first, limitsOf(this.dependencies.limits, actor))
+    const plan = this.#planOf(entityType, query, actor, first ?? request.pageSize)
     const sources = trackedSourcesOf(plan) ?? failUntracked(anyView ? undefined : option)
     const tracking = openTracking(context.seal, plan, token, option, anyView)
     checkRights(tracking, context, option, location)
@@ -101,7 +102,7 @@ export class DeltaService {
     const nextToken = sealTracking(context.seal, plan, next)
     return {
       changes,
-      size: plan.top ?? this.dependencies.limits.pageSize,
+      size: plan.top ?? 1,
       ...(next.until === undefined ? { deltaToken: nextToken } : { nextToken }),
     }
   }
@@ -114,8 +115,8 @@ export class DeltaService {
     return end
   }
 
-  #planOf(entityType: Entity, query: Query, pageSize?: number): Plan {
-    const { limits } = this.dependencies
+  #planOf(entityType: Entity, query: Query, actor: Actor, pageSize?: number): Plan {
+    const limits = limitsOf(this.dependencies.limits, actor)
     return bind(query, entityType, withPreferredPageSize(limits, pageSize, query, entityType))
   }
 

@@ -93,7 +93,7 @@ export class ExportService {
     try {
       const logPosition = readLogPosition(plan.filter)
       const { confirm } = await openPageSeal(
-        this.#reader(),
+        { executor: this.#reader(), actor },
         this.#dependencies,
         plan,
         logPosition,

@@ -1,5 +1,7 @@
-import { type LogState, readLogState } from '../data/changes/log-state.js'
+import { type LogState, readLogState as readState } from '../data/changes/log-state.js'
 import type { StatementExecutor } from '../data/sql/statement.js'
+import type { Actor } from '../domain/actor.js'
+import { narrowingFeedOf } from '../domain/feeds/feed.js'
 import { fail } from '../errors/problem.js'
 import { getEntity } from '../model/model.js'
 import type { CursorSeal, PlanSeal } from '../query/cursor.js'
@@ -82,6 +84,15 @@ function withLogState(
   }
 }
 
+/** A reader of the log. */
+interface LogReader {
+  readonly executor: StatementExecutor
+  readonly actor: Actor
+}
+
+const readLogState = ({ executor, actor }: LogReader): Promise<LogState> =>
+  readState(executor, narrowingFeedOf(actor)?.id)
+
 /** The seal of a plan's page tokens. */
 export interface PageSeal {
   readonly seal: PlanSeal
@@ -98,7 +109,7 @@ export interface PageSeal {
  * @throws ProblemError PositionGone
  */
 export async function openPageSeal(
-  reader: StatementExecutor,
+  reader: LogReader,
   seals: { readonly seal: CursorSeal },
   plan: Plan,
   position: bigint | undefined,

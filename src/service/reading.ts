@@ -23,6 +23,7 @@ import type { PlanCache } from '../query/plan-cache.js'
 import { BARE_REPRESENTATION, type Representation } from '../query/representation.js'
 import { toAuthorizedPlan } from './authorized-plan.js'
 import { type ConnectionArguments, checkWindowSize, toCursorBounds } from './connection-arguments.js'
+import { limitsOf } from './feeds/limits.js'
 import { openPageSeal, readLogPosition } from './log-position.js'
 import {
   type NavigationStep,
@@ -114,15 +115,18 @@ export class ReadService {
   ): Promise<CollectionPage> {
     requireReadScope(actor, entityType)
     const { query, representation, pageToken, serviceRoot } = request
-    const { limits, seal } = this.dependencies
+    const { seal } = this.dependencies
+    const limits = limitsOf(this.dependencies.limits, actor)
     const boundPlan = withParentFilter(
       bind(query, entityType, withPreferredPageSize(limits, pageSize, query, entityType)),
       parentFilter,
     )
     const position = pageToken === undefined ? readLogPosition(boundPlan.filter) : undefined
-    const tokens = await openPageSeal(this.reader, this.dependencies, boundPlan, position, serviceRoot)
+    const log = { executor: this.reader, actor }
+    const tokens = await openPageSeal(log, this.dependencies, boundPlan, position, serviceRoot)
     const cursor = pageToken === undefined ? undefined : tokens.seal.open(pageToken, '$skiptoken')
-    const remaining = limits.topIsTotal ? (cursor?.remaining ?? query.top) : undefined
+    // A later page means by $top what the first one did.
+    const remaining = cursor ? cursor.remaining : limits.topIsTotal ? query.top : undefined
     // A total limits the records of the copy, not the changes after it.
     const trackRequest = remaining === undefined ? request : { ...request, track: undefined }
     const context = { ...this.dependencies, actor }
@@ -164,16 +168,18 @@ export class ReadService {
   ): Promise<WindowResult> {
     requireReadScope(actor, entityType)
     const { limits } = this.dependencies
-    const size = checkWindowSize(query, args, limits)
+    const own = limitsOf(limits, actor)
+    const size = checkWindowSize(query, args, own)
     const top = selection.records ? size : 0
     // Reusing an unchanged query object finds its memoized plan.
     const plan = bind(
       top === query.top ? query : { ...query, ...(top !== undefined && { top }) },
       entityType,
-      limits,
+      own,
     )
     const position = args.after || args.before ? undefined : readLogPosition(plan.filter)
-    const tokens = await openPageSeal(this.reader, this.dependencies, plan, position, serviceRoot)
+    const log = { executor: this.reader, actor }
+    const tokens = await openPageSeal(log, this.dependencies, plan, position, serviceRoot)
     const bounds = toCursorBounds(args, tokens.seal)
     const window = await readCursorWindow(
       this.reader,

@@ -83,6 +83,7 @@ function isTracked(expr: Expr, found: Set<string>): boolean {
     case 'parameter':
     case 'element':
     case 'search':
+    case 'inFeed':
       return true
     case 'result':
       return false

@@ -2,6 +2,7 @@ import { readLogEnd } from '../data/changes/log-state.js'
 import type { StatementExecutor } from '../data/sql/statement.js'
 import type { Actor } from '../domain/actor.js'
 import { audiencesOf } from '../domain/audiences.js'
+import { narrowingFeedOf } from '../domain/feeds/feed.js'
 import type { DisclosurePolicy } from '../domain/visibility.js'
 import { fail } from '../errors/problem.js'
 import { type Cursor, type CursorSeal, digestOf, type PlanSeal, type Tracking } from '../query/cursor.js'
@@ -83,7 +84,22 @@ export const failPositionGone = (option: string, location: string | undefined): 
 /** Everything about a token that decides what it can read. A renewed token has the same rights. */
 function rightsOf({ actor, policy }: TrackingContext): string {
   const { memberKey, officeKey, audience } = actor
-  return shortDigest([audiencesOf(actor), memberKey, officeKey, audience, policy.nonDisclosure])
+  return shortDigest([
+    audiencesOf(actor),
+    memberKey,
+    officeKey,
+    audience,
+    policy.nonDisclosure,
+    ...feedContentOf(actor),
+  ])
+}
+
+/** The fields and sets that the feed of an actor hides. A change of its filter is in the log. */
+function feedContentOf(actor: Actor): readonly unknown[] {
+  const feed = narrowingFeedOf(actor)
+  if (!feed) return []
+  const { hiddenFields, onlyFields, soldPriceDelayDays, showsMedia, showsOpenHouses, showsMembers } = feed
+  return [hiddenFields, onlyFields, soldPriceDelayDays, showsMedia, showsOpenHouses, showsMembers]
 }
 
 /** The content of the records: a position belongs to one selection. */

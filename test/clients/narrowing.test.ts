@@ -149,13 +149,6 @@ describe.each(DATABASE_KINDS)(
       expect(socket.readyState).toBe(WebSocket.OPEN)
     })
 
-    test('a client with a feed is refused as long as nobody can say what the feed shows', async () => {
-      const client = await app.addClient()
-      const token = `Bearer ${await app.tokenOf(client)}`
-      await app.clients.change(client.id, { FeedName: 'idx' })
-      await expect.poll(() => read(token), DEADLINE).toBe(401)
-    })
-
     test('CLI-07: a client that ends takes its tokens and sockets along, without a change in the database', async () => {
       const end = Date.now() + 6000
       const client = await app.addClient({ ExpirationTimestamp: new Date(end).toISOString() })

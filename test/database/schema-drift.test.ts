@@ -51,7 +51,7 @@ const TRIGGERS = [
   ),
   ...['delete_children', 'hide_children', 'rename_media', 'show_children'].map(name => `Property.${name}`),
   ...['Property', 'Member', 'Office'].map(table => `${table}.adopt_media`),
-  ...['write_document', 'write_position', 'write_search_text'].map(name => `Property.${name}`),
+  ...['write_document', 'assign_position', 'write_search_text'].map(name => `Property.${name}`),
   ...['attach_media', 'photos_delete', 'photos_insert', 'photos_update'].map(name => `Media.${name}`),
   ...['OpenHouse', 'Rooms'].map(table => `${table}.touch_listings`),
   'PropertyText.keep_search_text',

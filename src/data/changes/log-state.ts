@@ -12,6 +12,8 @@ export interface LogState {
 
 const SELECT_END = sql`select "LogId" as id, "Floor"::text as floor, greatest("Floor" - 1, (select coalesce(max("EntityEventSequence"), 0) from "EntityEvent"))::text as end from "ChangeLog"`
 const SELECT_STATE = sql`select "LogId" as id, "Floor"::text as floor, last_value::text as last from "ChangeLog", entity_event_sequence`
+const SELECT_STATE_OF_FEED = `select "LogId" as id, greatest("Floor", (select "LogFloor" + 1 from "admin"."Feed" where "FeedId" = $1))::text as floor, last_value::text as last
+  from "ChangeLog", entity_event_sequence`
 
 /**
  * Reads the position of a reader that has all events committed so far. Events that are not committed yet have
@@ -28,10 +30,12 @@ export async function readLogEnd(
   return { id: row.id, floor: BigInt(row.floor), end: row.end }
 }
 
-/** Reads the state of the log. */
-export async function readLogState(executor: StatementExecutor): Promise<LogState> {
+/** Reads the state of the log, for the readers of a feed if one is given. Their log can begin later. */
+export async function readLogState(executor: StatementExecutor, feed?: number): Promise<LogState> {
   const [row] = await executor.query<{ readonly id: string; readonly floor: string; readonly last: string }>(
-    { text: SELECT_STATE.text, values: [] },
+    feed === undefined
+      ? { text: SELECT_STATE.text, values: [] }
+      : { text: SELECT_STATE_OF_FEED, values: [feed] },
     'generic',
   )
   if (!row) throw new Error('The table ChangeLog has no row')

@@ -23,6 +23,7 @@ export async function pruneLog(database: Database, cutoff: Date): Promise<PruneR
   return database.withClient(async client => {
     await client.query('select pg_advisory_lock($1)', [PRUNE_LOCK_ID])
     try {
+      await client.query(MARK_LOG)
       return {
         compacted: await dropInBatches(client, COMPACT_LOG, [cutoff, RECORDS_PER_BATCH], ['', '']),
         deletions: await dropInBatches(client, PRUNE_LOG, [cutoff, ROWS_PER_BATCH], ['0']),
@@ -36,6 +37,8 @@ export async function pruneLog(database: Database, cutoff: Date): Promise<PruneR
 /** The position at which a function of the log continues. Its first member is null at the end. */
 type BatchPosition = readonly (string | null)[]
 
+/** Readers through feeds may have got no event for long. Their end of the log must not fall below its floor. */
+const MARK_LOG = `select "admin".mark_log('feeds') where "admin".has_feeds()`
 const COMPACT_LOG = 'select array[resource, key] as position, dropped::text from compact_log($1, $2, $3, $4)'
 const PRUNE_LOG = 'select array[sequence::text] as position, dropped::text from prune_log($1, $2, $3)'
 

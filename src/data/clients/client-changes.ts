@@ -1,6 +1,7 @@
 import type { JsonWebKey } from 'node:crypto'
 import type { Audience } from '../../domain/actor.js'
 import type { Client, ClientSecret } from '../../domain/clients/client.js'
+import type { Feed } from '../../domain/feeds/feed.js'
 import type { Database } from '../database.js'
 
 /** A signing key as the database has it. */
@@ -26,6 +27,15 @@ export interface ClientChanges {
   readonly clients: readonly Client[]
   readonly keys: readonly StoredSigningKey[]
   readonly revoked: readonly RevokedToken[]
+  readonly feeds: readonly StoredFeed[]
+}
+
+/** A feed as the database has it, with its filter. */
+export interface StoredFeed extends Feed {
+  readonly filter: string
+  /** The SQL that the database computes the listings of the feed with. */
+  readonly filterSql: string
+  readonly isRemoved: boolean
 }
 
 /** One statement, so that all lists are of one moment. Each list is found by the index on its version. */
@@ -38,7 +48,10 @@ const SELECT_CHANGES = `select "Version"::text as version,
   (select json_agg(json_build_object('id', "KeyId", 'publicJwk', "PublicKey", 'encryptedPrivateKey', "EncryptedPrivateKey", 'signsFrom', extract(epoch from "SigningTimestamp") * 1000,
       'isWithdrawn', "WithdrawnTimestamp" is not null)) from "admin"."SigningKey" where "Version" > $1) as keys,
   (select json_agg(json_build_object('issuer', "Issuer", 'tokenId', "TokenId", 'expiresAt', extract(epoch from "ExpirationTimestamp") * 1000))
-    from "admin"."RevokedToken" where "Version" > $1 and "ExpirationTimestamp" > now()) as revoked
+    from "admin"."RevokedToken" where "Version" > $1 and "ExpirationTimestamp" > now()) as revoked,
+  (select json_agg(json_build_object('id', "FeedId", 'name', "FeedName", 'filter', "Filter", 'filterSql', "FilterSql", 'hiddenFields', "HiddenFields", 'onlyFields', "OnlyFields",
+      'topIsTotal', "TopIsTotal", 'pageSize', "PageSize", 'pageSizeMax', "PageSizeMax", 'soldPriceDelayDays', "SoldPriceDelayDays", 'showsMedia', "ShowsMedia",
+      'showsOpenHouses', "ShowsOpenHouses", 'showsMembers', "ShowsMembers", 'isRemoved', "RemovedTimestamp" is not null) order by "FeedId") from "admin"."Feed" where "Version" > $1) as feeds
 from "admin"."State"`
 
 interface ClientJson {
@@ -65,6 +78,16 @@ interface ChangesRow {
   readonly clients: readonly ClientJson[] | null
   readonly keys: readonly StoredSigningKey[] | null
   readonly revoked: readonly RevokedToken[] | null
+  readonly feeds: readonly FeedJson[] | null
+}
+
+interface FeedJson
+  extends Omit<StoredFeed, 'onlyFields' | 'topIsTotal' | 'pageSize' | 'pageSizeMax' | 'soldPriceDelayDays'> {
+  readonly onlyFields: readonly string[] | null
+  readonly topIsTotal: boolean | null
+  readonly pageSize: number | null
+  readonly pageSizeMax: number | null
+  readonly soldPriceDelayDays: number | null
 }
 
 /** Reads what has changed since a version. Version 0 is before everything. */
@@ -79,6 +102,7 @@ export async function readClientChanges(
     clients: (row.clients ?? []).map(toClient),
     keys: row.keys ?? [],
     revoked: row.revoked ?? [],
+    feeds: (row.feeds ?? []).map(toStoredFeed),
   }
 }
 
@@ -101,6 +125,20 @@ function toClient({
     publicKeys: publicKeys ?? [],
     limits: withoutNulls({ requestsPerMinute, requestsPerDay, rowsPerDay, runningStatements }),
     ...withoutNulls({ memberKey, officeKey, feed, expiresAt }),
+  })
+}
+
+function toStoredFeed({
+  onlyFields,
+  topIsTotal,
+  pageSize,
+  pageSizeMax,
+  soldPriceDelayDays,
+  ...rest
+}: FeedJson): StoredFeed {
+  return Object.freeze({
+    ...rest,
+    ...withoutNulls({ onlyFields, topIsTotal, pageSize, pageSizeMax, soldPriceDelayDays }),
   })
 }
 

@@ -111,6 +111,15 @@ export class ClientTransaction {
     )
   }
 
+  /** Returns true if there is a feed with the name, which then remains until the commit. */
+  async hasFeed(name: string): Promise<boolean> {
+    const { rowCount } = await this.connection.query(
+      'select from "admin"."Feed" where "FeedName" = $1 and "RemovedTimestamp" is null for share',
+      [name],
+    )
+    return rowCount === 1
+  }
+
   async audit({ actor, action, resource, key, before, after }: AuditEntry): Promise<void> {
     await this.connection.query(
       'insert into "admin"."AuditEntry" ("Actor", "Action", "ResourceName", "ResourceKey", "Before", "After") values ($1, $2, $3, $4, $5, $6)',

@@ -17,6 +17,8 @@ export function reasonOf(expr: Expr): string {
   switch (expr.kind) {
     case 'call':
       return `the function ${expr.fn}`
+    case 'inFeed':
+      return 'a feed'
     case 'search':
       return '$search'
     case 'count':

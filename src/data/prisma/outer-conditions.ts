@@ -117,6 +117,8 @@ function rowsOf(expr: Expr): readonly RowName[] {
       return [...rowsOf(expr.when), ...rowsOf(expr.value)]
     case 'search':
       return [expr.row]
+    case 'inFeed':
+      return rowsOf(expr.key)
     case 'lambda':
     case 'count': {
       const inner = expr.kind === 'lambda' ? expr.body : expr.filter

@@ -2,6 +2,7 @@ import type { Scalar } from '../../model/model.js'
 import type { Expansion, Expr, Plan, SelectItem } from '../../query/plan.js'
 import type { Representation } from '../../query/representation.js'
 import { toStoredDocumentPlan } from '../sql/json/stored-document.js'
+import { notExpressible } from './not-expressible.js'
 
 type FieldItem = SelectItem & { readonly kind: 'field' }
 
@@ -51,6 +52,7 @@ const storageFieldsOf = ({ name, type }: Scalar): readonly string[] =>
 
 /** Returns the columns of the record itself that a condition uses. */
 function columnsOf(expr: Expr): readonly string[] {
+  if (expr.kind === 'inFeed') return notExpressible('a feed')
   if (expr.kind === 'call') return expr.args.flatMap(columnsOf)
   if (expr.kind === 'list') return expr.items.flatMap(columnsOf)
   return expr.kind === 'column' && expr.source.kind === 'row' ? [expr.scalar.name] : []

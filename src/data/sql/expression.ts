@@ -20,6 +20,13 @@ import { toPositionSql } from './position.js'
 type ListExpr = Expr & { kind: 'list' }
 
 /**
+ * Renders the test of a listing's feed. The id is part of the text, since PostgreSQL plans for feeds of different
+ * sizes.
+ */
+const toFeedCondition = ({ feed, soldPrice, key }: Expr & { kind: 'inFeed' }): Sql =>
+  sql`(exists (select from "admin"."FeedListing" f where f."FeedId" = ${raw(feed.toFixed(0))} and f."ListingKey" = ${toSql(key)} and f."${raw(soldPrice ? 'ShowsSoldPrice' : 'IsShown')}"))`
+
+/**
  * Renders an expression as a value, exactly as OData defines it for nulls too.
  *   `City eq 'Vail'` → `(r0."City" is not distinct from ($1::text collate "C"))`
  */
@@ -49,6 +56,8 @@ export function toSql(expr: Expr): Sql {
       return sql`(${raw(`${expr.row}."ListingKey"`)} in (select "ListingKey" from "PropertyText" where "SearchText" @@ ${toTsQuery(expr.search)}))`
     case 'count':
       return toCountSubquery(expr)
+    case 'inFeed':
+      return toFeedCondition(expr)
   }
 }
 

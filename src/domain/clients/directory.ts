@@ -1,4 +1,5 @@
 import type { JsonWebKey, KeyObject } from 'node:crypto'
+import type { Feed } from '../feeds/feed.js'
 import type { Client } from './client.js'
 
 /** A key that signs access tokens of the service. */
@@ -13,7 +14,7 @@ export interface SigningKey {
 }
 
 /**
- * The clients, signing keys and revoked tokens of the database, as this process knows them. A change in the
+ * The clients, feeds, signing keys and revoked tokens of the database, as this process knows them. A change in the
  * database reaches every process within two seconds.
  */
 export interface ClientDirectory {
@@ -27,6 +28,11 @@ export interface ClientDirectory {
    * @throws ProblemError Unavailable 'clients' if the database could not be read for 30 s
    */
   find(id: string): Client | undefined
+  /**
+   * Returns a feed that can be used, or undefined. A changed feed is another object.
+   * @throws ProblemError Unavailable 'clients' if the database could not be read for 30 s
+   */
+  findFeed(name: string): Feed | undefined
   isRevoked(issuer: string, tokenId: string): boolean
   /** Returns the keys that were not withdrawn. The newest one is the last. */
   signingKeys(): readonly SigningKey[]

@@ -131,7 +131,9 @@ export class PropertyChangeSubscription {
         expected: EXPECTED_VALUE.nonNegativeInteger,
         found: since,
       })
-    return (await this.#changes.isOpen(since)) ? since : fail({ kind: 'PositionGone', option: 'since' })
+    return (await this.#changes.isOpen(since, this.dependencies.context.actor))
+      ? since
+      : fail({ kind: 'PositionGone', option: 'since' })
   }
 
   async *#streamChanges(start: string, signal: AbortSignal): AsyncGenerator<string> {

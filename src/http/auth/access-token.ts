@@ -2,6 +2,7 @@ import jwt, { type JwtPayload } from 'jsonwebtoken'
 import type { Actor } from '../../domain/actor.js'
 import { type Client, isActive } from '../../domain/clients/client.js'
 import type { ClientDirectory, SigningKey } from '../../domain/clients/directory.js'
+import type { Feed } from '../../domain/feeds/feed.js'
 import type { Phrase } from '../../errors/phrase.js'
 import { ProblemError } from '../../errors/problem.js'
 import { REASONS } from '../../errors/reasons.js'
@@ -88,9 +89,13 @@ async function findKey(kid: string | undefined, directory: ClientDirectory): Pro
  * Returns the actor that a client is now. Rights are those of the stored client: a token can name fewer scopes, never
  * more.
  */
-export function toClientActor(client: Client, scopes: readonly string[] = client.scopes): Actor {
+export function toClientActor(
+  client: Client,
+  directory: Pick<ClientDirectory, 'findFeed'>,
+  scopes: readonly string[] = client.scopes,
+): Actor {
   const { audience, memberKey, officeKey } = client
-  checkFeed(client)
+  const feed = client.feed === undefined ? undefined : findFeed(client.feed, directory)
   return Object.freeze({
     scopes: new Set(client.scopes.filter(scope => scopes.includes(scope))),
     audience,
@@ -98,12 +103,31 @@ export function toClientActor(client: Client, scopes: readonly string[] = client
     subject: client.id,
     ...(memberKey !== undefined && { memberKey }),
     ...(officeKey !== undefined && { officeKey }),
+    ...(feed && { feed }),
   })
 }
 
-/** Looks up the feed of a client. There are no feeds yet, and a client with an unknown feed sees nothing. */
-function checkFeed({ feed }: Client): void {
-  if (feed !== undefined) refuse(REASONS.clientFeedUnknown)
+/**
+ * Returns the feed with a name.
+ * @throws ProblemError TokenRefused for a feed that does not exist, was removed, or cannot be used
+ */
+const findFeed = (name: string, directory: Pick<ClientDirectory, 'findFeed'>): Feed =>
+  directory.findFeed(name) ?? refuse(REASONS.clientFeedUnknown)
+
+/**
+ * Returns an actor with the feed that the token of another issuer names. No claim is no feed; a claim that is no name
+ * of a feed is refused, since nobody could say what it shows.
+ * @throws ProblemError TokenRefused, Unavailable 'clients'
+ */
+export async function withFeedOfClaim(
+  actor: Actor,
+  claim: unknown,
+  directory: Pick<ClientDirectory, 'findFeed' | 'ready'> | undefined,
+): Promise<Actor> {
+  if (claim === undefined) return actor
+  if (typeof claim !== 'string' || !directory) return refuse(REASONS.clientFeedUnknown)
+  await directory.ready()
+  return Object.freeze({ ...actor, feed: findFeed(claim, directory) })
 }
 
 /** Returns true if two actors have the same rights. */
@@ -111,6 +135,7 @@ export const hasSameRights = (a: Actor, b: Actor): boolean =>
   a.audience === b.audience &&
   a.memberKey === b.memberKey &&
   a.officeKey === b.officeKey &&
+  a.feed === b.feed &&
   a.scopes.size === b.scopes.size &&
   [...a.scopes].every(scope => b.scopes.has(scope))
 

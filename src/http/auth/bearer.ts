@@ -97,7 +97,7 @@ export function createTokenVerifier(
     const token = readBearerToken(authorization)
     return clients?.issuer && !isShared(token, config) && isIssuedBy(token, clients.issuer)
       ? verifyClientToken(token, clients.issuer, clients.directory)
-      : verifyToken(token, config, keySet)
+      : verifyToken(token, config, keySet, clients?.directory)
   }
   async function authenticate(authorization = '', address = ''): Promise<VerifiedToken> {
     const name = fingerprint(authorization)
@@ -130,11 +130,14 @@ function createFingerprint(): (authorization: string) => string {
 
 /** Returns true unless the client of a token has changed, or the token was revoked or its key withdrawn. */
 function isCurrent(
-  { client, accessToken }: VerifiedToken,
+  { actor: { feed }, client, accessToken }: VerifiedToken,
   clients: ClientAuthentication | undefined,
 ): boolean {
-  if (!client || !clients) return true
+  if (!clients) return true
   const { directory, issuer } = clients
+  // Tokens of other issuers have a feed and no client.
+  if (feed && directory.findFeed(feed.name) !== feed) return false
+  if (!client) return true
   return (
     directory.find(client.id) === client &&
     (accessToken === undefined ||
@@ -151,11 +154,11 @@ const isShared = (token: string, { jwtSecret }: VerifierSettings): boolean =>
 async function verifyBasic(
   { id, secret }: { readonly id: string; readonly secret: string },
   address: string,
-  { authenticator }: ClientAuthentication,
+  { authenticator, directory }: ClientAuthentication,
 ): Promise<VerifiedClaims> {
   const { client } = await authenticator.authenticate(id, secret, address)
   return {
-    actor: toClientActor(client),
+    actor: toClientActor(client, directory),
     validUntil: client.expiresAt ?? Number.POSITIVE_INFINITY,
     clientId: `client_id ${client.id}`,
     client,
@@ -170,7 +173,7 @@ async function verifyClientToken(
   try {
     const { client, tokenId, keyId, scopes, validUntil } = await verifyAccessToken(token, issuer, directory)
     return {
-      actor: toClientActor(client, scopes),
+      actor: toClientActor(client, directory, scopes),
       validUntil,
       clientId: `client_id ${client.id}`,
       client,

@@ -56,7 +56,7 @@ export function watchTokenExpiry(
     stop()
     onExpired(error)
   }
-  const unsubscribe = token.client ? verifier.onClientChange(check) : () => undefined
+  const unsubscribe = token.client || token.actor.feed ? verifier.onClientChange(check) : () => undefined
   schedule(token.validUntil)
   return stop
 }

@@ -2,10 +2,12 @@ import type { KeyObject } from 'node:crypto'
 import jwt, { type JwtPayload } from 'jsonwebtoken'
 import type { Config } from '../../config/config.js'
 import { type Actor, AUDIENCES } from '../../domain/actor.js'
+import type { ClientDirectory } from '../../domain/clients/directory.js'
 import { isStorable } from '../../domain/values.js'
 import type { Phrase } from '../../errors/phrase.js'
 import { fail } from '../../errors/problem.js'
 import { REASONS } from '../../errors/reasons.js'
+import { withFeedOfClaim } from './access-token.js'
 import type { VerifiedToken } from './bearer.js'
 import type { KeySet } from './jwks.js'
 
@@ -37,13 +39,29 @@ export async function verifyToken(
   token: string,
   config: VerifierSettings,
   keySet: KeySet | undefined,
+  directory: Pick<ClientDirectory, 'findFeed' | 'ready'> | undefined,
 ): Promise<VerifiedClaims> {
+  const { payload, freshUntil } = await verifyPayload(token, config, keySet)
+  const { actor, ...claims } = toVerifiedClaims(payload, config, freshUntil)
+  return { ...claims, actor: await withFeedOfClaim(actor, payload['feed'], directory) }
+}
+
+interface VerifiedPayload {
+  readonly payload: JwtPayload
+  readonly freshUntil?: number
+}
+
+async function verifyPayload(
+  token: string,
+  config: VerifierSettings,
+  keySet: KeySet | undefined,
+): Promise<VerifiedPayload> {
   // The algorithm determines the source of the key, so a public key can never be used as a shared secret.
   const { alg, kid, crit } = decodeHeader(token) ?? refuseToken(REASONS.tokenMalformed)
   // The service supports no critical extensions (RFC 7515, 4.1.11), and the library does not check for them.
   if (crit !== undefined) refuseToken(REASONS.tokenExtension)
   if (alg === 'HS256' && config.jwtSecret)
-    return toVerifiedClaims(verifyWithKey(config.jwtSecret, token, alg, config), config)
+    return { payload: verifyWithKey(config.jwtSecret, token, alg, config) }
   if ((alg === 'RS256' || alg === 'ES256') && keySet)
     return await verifyWithKeySet(token, { alg, kid }, keySet, config)
   return refuseToken(REASONS.tokenAlgorithm)
@@ -68,7 +86,7 @@ async function verifyWithKeySet(
   { alg, kid }: JoseHeader,
   keySet: KeySet,
   config: VerifierSettings,
-): Promise<VerifiedClaims> {
+): Promise<VerifiedPayload> {
   const header = { alg, ...(kid !== undefined && { kid }) }
   let current = await keySet.current()
   let keys = await current.select(header)
@@ -76,7 +94,7 @@ async function verifyWithKeySet(
     current = await keySet.refresh()
     keys = await current.select(header)
   }
-  return toVerifiedClaims(verifyWithAnyKey(token, alg, keys, config), config, current.freshUntil)
+  return { payload: verifyWithAnyKey(token, alg, keys, config), freshUntil: current.freshUntil }
 }
 
 /** Verifies a token with each candidate key. A token without `kid` can have several. */

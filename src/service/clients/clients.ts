@@ -69,6 +69,7 @@ export class ClientService {
     const secret = await generateSecret()
     const id = createClientId(values.Name)
     const client = await changeClients(this.#database, async transaction => {
+      await checkFeed(transaction, values)
       await transaction.insert(id, values)
       await transaction.addSecret(id, secret.stored)
       return this.#audit(transaction, 'client.add', id, undefined)
@@ -78,7 +79,10 @@ export class ClientService {
 
   /** Changes values of a client. */
   change(id: string, columns: ClientColumns): Promise<ClientDetails> {
-    return this.#change('client.change', id, transaction => transaction.update(id, columns))
+    return this.#change('client.change', id, async transaction => {
+      await checkFeed(transaction, columns)
+      await transaction.update(id, columns)
+    })
   }
 
   /**
@@ -172,6 +176,11 @@ export class ClientService {
 
 const refuse = (reason: string): never => {
   throw new ClientChangeError(reason)
+}
+
+/** @throws ClientChangeError for the name of a feed that does not exist */
+async function checkFeed(transaction: ClientTransaction, { FeedName }: ClientColumns): Promise<void> {
+  if (FeedName && !(await transaction.hasFeed(FeedName))) refuse(`There is no feed '${FeedName}'.`)
 }
 
 /** Returns an id that tells people the client: the letters and digits of its name, and a random suffix. */

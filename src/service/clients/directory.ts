@@ -1,11 +1,15 @@
 import { createPublicKey } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
+import type { Logger } from 'pino'
 import { listenForNotifications } from '../../data/changes/listen.js'
-import { type ClientChanges, readClientChanges } from '../../data/clients/client-changes.js'
+import { type ClientChanges, readClientChanges, type StoredFeed } from '../../data/clients/client-changes.js'
 import type { Database } from '../../data/database.js'
 import type { Client } from '../../domain/clients/client.js'
 import type { ClientDirectory, SigningKey } from '../../domain/clients/directory.js'
-import { fail, withCause } from '../../errors/problem.js'
+import type { Feed } from '../../domain/feeds/feed.js'
+import { fail, messageOf, withCause } from '../../errors/problem.js'
+import { compileFeedFilter, FeedError } from '../feeds/feed-filter.js'
+import { runSoldPriceJob } from '../feeds/sold-price-job.js'
 
 /** The channel that the triggers of the clients notify. */
 const CHANNEL = 'client_change'
@@ -20,8 +24,11 @@ const MAX_AGE_MS = 30_000
  */
 export class DatabaseClientDirectory implements ClientDirectory {
   readonly #database: Pick<Database, 'queryControl' | 'clientConfig' | 'kind'>
+  #logger: Pick<Logger, 'error'> = { error: () => undefined }
   readonly #clients = new Map<string, Client>()
   readonly #keys = new Map<string, SigningKey>()
+  /** Feeds by name. A feed whose filter does not compile is not among them. */
+  readonly #feeds = new Map<string, Feed>()
   /** Expiration times of revoked tokens, by issuer and id. */
   readonly #revoked = new Map<string, number>()
   readonly #listeners = new Set<() => void>()
@@ -46,8 +53,17 @@ export class DatabaseClientDirectory implements ClientDirectory {
   }
 
   find(id: string): Client | undefined {
-    if (performance.now() - this.#readAt > MAX_AGE_MS) fail({ kind: 'Unavailable', reason: 'clients' })
+    this.#checkAge()
     return this.#clients.get(id)
+  }
+
+  findFeed(name: string): Feed | undefined {
+    this.#checkAge()
+    return this.#feeds.get(name)
+  }
+
+  #checkAge(): void {
+    if (performance.now() - this.#readAt > MAX_AGE_MS) fail({ kind: 'Unavailable', reason: 'clients' })
   }
 
   isRevoked(issuer: string, tokenId: string): boolean {
@@ -74,6 +90,16 @@ export class DatabaseClientDirectory implements ClientDirectory {
     const subscription = () => listener()
     this.#listeners.add(subscription)
     return () => this.#listeners.delete(subscription)
+  }
+
+  /**
+   * Starts the work that needs no request: logs feeds that cannot be used, and shows sold prices when they are due.
+   * Returns the directory.
+   */
+  start(logger: Pick<Logger, 'error'>): this {
+    this.#logger = logger
+    void runSoldPriceJob(this.#database, logger, this.#closing.signal)
+    return this
   }
 
   /** Stops to follow the database. */
@@ -129,8 +155,11 @@ export class DatabaseClientDirectory implements ClientDirectory {
     this.#notify()
   }
 
-  #apply({ version, clients, keys, revoked }: ClientChanges): void {
+  #apply({ version, clients, keys, revoked, feeds }: ClientChanges): void {
     this.#version = version
+    // A new feed can have the name of a removed one.
+    for (const { name, isRemoved } of feeds) if (isRemoved) this.#feeds.delete(name)
+    for (const feed of feeds) if (!feed.isRemoved) this.#applyFeed(feed)
     for (const client of clients) this.#clients.set(client.id, client)
     for (const { isWithdrawn, ...key } of keys) {
       if (isWithdrawn) this.#keys.delete(key.id)
@@ -139,6 +168,19 @@ export class DatabaseClientDirectory implements ClientDirectory {
     }
     for (const { issuer, tokenId, expiresAt } of revoked)
       this.#revoked.set(revocationKey(issuer, tokenId), expiresAt)
+  }
+
+  #applyFeed(feed: StoredFeed): void {
+    try {
+      if (compileFeedFilter(feed.filter) !== feed.filterSql)
+        throw new FeedError(
+          `The filter was compiled by another version: npm run feeds -- refresh ${feed.name}`,
+        )
+      this.#feeds.set(feed.name, feed)
+    } catch (error) {
+      this.#feeds.delete(feed.name)
+      this.#logger.error({ feed: feed.name, reason: messageOf(error) }, 'the clients of a feed are refused')
+    }
   }
 
   #dropExpired(): void {

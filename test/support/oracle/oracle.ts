@@ -82,6 +82,7 @@ export function evaluate(expr: Expr, rows: RowBindings, world: Dataset): OracleV
       return evaluate(expr.when, rows, world) === true ? evaluate(expr.value, rows, world) : null
     case 'parameter':
     case 'search':
+    case 'inFeed':
     case 'result':
       throw new Error('not asked of the oracle')
     case 'lambda': {

@@ -1,0 +1,94 @@
+import { userInfo } from 'node:os'
+import { readSettings } from '../../config/config.js'
+import { openDatabase } from '../../data/database.js'
+import type { FeedColumns, FeedDetails } from '../../data/feeds/feed-store.js'
+import { FeedService } from '../../service/feeds/feeds.js'
+import { FEED_PRESETS } from '../../service/feeds/presets.js'
+import { exitWithUsage, parseCommandLine, runCommand } from '../command.js'
+import { FEED_OPTIONS, FEED_OPTIONS_USAGE, readFeedColumns } from './feed-options.js'
+
+// npm run feeds: manages the feeds of the service (docs/partners.md).
+
+const USAGE = `usage: npm run feeds -- init | add NAME --filter "FILTER" [OPTIONS] | list | show FEED | change FEED [OPTIONS] | refresh FEED | remove FEED
+
+init adds the feeds ${FEED_PRESETS.map(({ FeedName }) => FeedName).join(', ')}, unless they exist. refresh compiles the filter again, after an upgrade or an interrupted change.
+OPTIONS:
+  ${FEED_OPTIONS_USAGE.replaceAll('] [', ']\n  [')}`
+
+/** The actions, and whether each takes options. */
+const ACTIONS: Readonly<Record<string, { readonly takesOptions: boolean; readonly takesName: boolean }>> = {
+  init: { takesOptions: false, takesName: false },
+  add: { takesOptions: true, takesName: true },
+  list: { takesOptions: false, takesName: false },
+  show: { takesOptions: false, takesName: true },
+  change: { takesOptions: true, takesName: true },
+  refresh: { takesOptions: false, takesName: true },
+  remove: { takesOptions: false, takesName: true },
+}
+
+function checkArguments(positionals: readonly string[], given: readonly string[]): void {
+  const [action = '', name, extra] = positionals
+  const found = Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : undefined
+  if (!found)
+    exitWithUsage(USAGE, action === '' ? 'The action is missing.' : `There is no action '${action}'.`)
+  const [option] = given
+  if (!found.takesOptions && option !== undefined)
+    exitWithUsage(USAGE, `The action ${action} has no option '--${option}'.`)
+  const unexpected = found.takesName ? extra : name
+  if (unexpected !== undefined) exitWithUsage(USAGE, `Unexpected argument '${unexpected}'.`)
+  if (found.takesName && !name) exitWithUsage(USAGE, 'The name of the feed is missing.')
+  if (action === 'add' && !given.includes('filter'))
+    exitWithUsage(USAGE, "--filter is missing; 'true' shows all listings.")
+  if (action === 'change' && given.length === 0) exitWithUsage(USAGE, 'There is nothing to change.')
+}
+
+const print = (text: string): void => void process.stdout.write(text)
+const printJson = ({ FilterSql: _, ...feed }: FeedDetails): void =>
+  print(`${JSON.stringify(feed, undefined, 2)}\n`)
+
+const renderList = (feeds: readonly FeedDetails[]): string =>
+  feeds
+    .map(({ FeedName, Listings, Clients, Filter }) =>
+      [FeedName, `${Listings} listings`, `${Clients.length} clients`, Filter].join('\t'),
+    )
+    .map(line => `${line}\n`)
+    .join('')
+
+/** Adds the presets that do not exist yet. */
+async function init(service: FeedService): Promise<void> {
+  const known = new Set((await service.list()).map(({ FeedName }) => FeedName))
+  for (const preset of FEED_PRESETS) if (!known.has(preset.FeedName)) await service.add(preset)
+  print(renderList(await service.list()))
+}
+
+async function runAction(
+  service: FeedService,
+  [action = '', name = '']: readonly string[],
+  columns: FeedColumns,
+): Promise<void> {
+  if (action === 'init') return init(service)
+  if (action === 'list') return print(renderList(await service.list()))
+  if (action === 'add') return printJson(await service.add({ Filter: '', ...columns, FeedName: name }))
+  if (action === 'change') return printJson(await service.change(name, columns))
+  if (action === 'refresh') return printJson(await service.refresh(name))
+  printJson(action === 'remove' ? await service.remove(name) : await service.find(name))
+}
+
+async function main(): Promise<void> {
+  const { positionals, values } = parseCommandLine(USAGE, { options: FEED_OPTIONS, allowPositionals: true })
+  checkArguments(positionals, Object.keys(values))
+  const columns = readFeedColumns(values)
+  const settings = readSettings(process.env)
+  const database = await openDatabase(settings, 'command')
+  try {
+    await runAction(
+      new FeedService(database, `command ${userInfo().username}`, settings),
+      positionals,
+      columns,
+    )
+  } finally {
+    await database.close()
+  }
+}
+
+runCommand(main)

@@ -1,0 +1,193 @@
+import type { Client as Connection } from 'pg'
+import { type AuditEntry, ClientTransaction } from '../clients/client-store.js'
+import type { Database } from '../database.js'
+
+/** A row of the table Feed. */
+export interface FeedRow {
+  readonly FeedId: number
+  readonly FeedName: string
+  readonly Filter: string
+  readonly FilterSql: string
+  readonly HiddenFields: readonly string[]
+  readonly OnlyFields: readonly string[] | null
+  readonly TopIsTotal: boolean | null
+  readonly PageSize: number | null
+  readonly PageSizeMax: number | null
+  readonly SoldPriceDelayDays: number | null
+  readonly ShowsMedia: boolean
+  readonly ShowsOpenHouses: boolean
+  readonly ShowsMembers: boolean
+  readonly CreationTimestamp: string
+  readonly ModificationTimestamp: string
+  readonly RemovedTimestamp: string | null
+  /** Null while the listings of the feed are computed. */
+  readonly ComputedTimestamp: string | null
+}
+
+/** Columns of a feed that an operator sets. */
+export type FeedColumns = Partial<Omit<FeedRow, 'FeedId' | 'FilterSql' | `${string}Timestamp`>>
+
+/** A feed with the number of its listings and the clients that use it. */
+export interface FeedDetails extends FeedRow {
+  readonly Listings: number
+  readonly Clients: readonly string[]
+}
+
+const SELECT_DETAILS = `select to_jsonb(f) - 'Version' - 'LogFloor' || jsonb_build_object(
+    'Listings', (select count(*) from "admin"."FeedListing" m where m."FeedId" = f."FeedId" and m."IsShown"),
+    'Clients', coalesce((select jsonb_agg("ClientId" order by "ClientId") from "admin"."Client" c
+      where c."FeedName" = f."FeedName" and c."RemovedTimestamp" is null), '[]')
+  ) as details from "admin"."Feed" f where "RemovedTimestamp" is null`
+
+/** Listings of one transaction when a feed is computed. */
+const LISTINGS_PER_BATCH = 1000
+
+/** Changes feeds on one connection, within a transaction. */
+export class FeedTransaction {
+  constructor(private readonly connection: Connection) {}
+
+  /** Returns a feed and locks it until the commit. One change of feeds runs at a time. */
+  async lock(name: string): Promise<FeedDetails | undefined> {
+    await this.connection.query('lock table "admin"."Feed" in share row exclusive mode')
+    return readDetails(this.connection, 'and "FeedName" = $1', [name]).then(([found]) => found)
+  }
+
+  /** Fails unless PostgreSQL accepts the SQL of a filter. */
+  async checkFilter(filterSql: string): Promise<void> {
+    await this.connection.query(`select from "Property" r0 where ${filterSql} limit 0`)
+  }
+
+  async insert(columns: FeedColumns & Pick<FeedRow, 'FilterSql'>): Promise<void> {
+    const entries = Object.entries(columns)
+    const names = entries.map(([name]) => `"${name}"`).join(', ')
+    const slots = entries.map((_, i) => `$${i + 1}`).join(', ')
+    await this.connection.query(
+      `insert into "admin"."Feed" (${names}) values (${slots})`,
+      entries.map(([, value]) => value),
+    )
+  }
+
+  async update(id: number, columns: FeedColumns & Partial<FeedRow>): Promise<void> {
+    const entries = Object.entries({ ...columns, ModificationTimestamp: new Date().toISOString() })
+    const assignments = entries.map(([name], i) => `"${name}" = $${i + 2}`).join(', ')
+    await this.connection.query(`update "admin"."Feed" set ${assignments} where "FeedId" = $1`, [
+      id,
+      ...entries.map(([, value]) => value),
+    ])
+  }
+
+  /** Refuses positions in the change log from before now. The end of the log is a position that is not refused. */
+  async raiseFloor(id: number): Promise<void> {
+    await this.connection.query(
+      `update "admin"."Feed" set "LogFloor" = "admin".mark_log('feed:' || $1::int || ':public') where "FeedId" = $1`,
+      [id],
+    )
+  }
+
+  /** Writes the filters of all feeds into the function that the triggers call. */
+  async compile(): Promise<void> {
+    await this.connection.query('select "admin".compile_feeds()')
+  }
+
+  /** Hides the listings that a changed filter leaves out, before their events are written. */
+  async hideLeavers(id: number): Promise<void> {
+    await this.connection.query('select "admin".hide_leavers($1)', [id])
+  }
+
+  async deleteListings(id: number): Promise<void> {
+    await this.connection.query('delete from "admin"."FeedListing" where "FeedId" = $1', [id])
+  }
+
+  audit(entry: AuditEntry): Promise<void> {
+    return new ClientTransaction(this.connection).audit(entry)
+  }
+}
+
+type Connections = Pick<Database, 'withClient'>
+
+/** Runs changes of feeds in one transaction. */
+export function changeFeeds<T>(
+  database: Connections,
+  work: (transaction: FeedTransaction) => Promise<T>,
+): Promise<T> {
+  return database.withClient(async connection => {
+    await connection.query('begin')
+    try {
+      const result = await work(new FeedTransaction(connection))
+      await connection.query('commit')
+      return result
+    } catch (error) {
+      await connection.query('rollback').catch(() => undefined)
+      throw error
+    }
+  })
+}
+
+/** Returns the feeds in the order of their names, or the one with a name. */
+export const readFeeds = (database: Connections, name?: string): Promise<readonly FeedDetails[]> =>
+  database.withClient(connection =>
+    name === undefined
+      ? readDetails(connection, 'order by "FeedName"', [])
+      : readDetails(connection, 'and "FeedName" = $1', [name]),
+  )
+
+/** Numbers of listings that entered a feed and left it. */
+export interface FeedChange {
+  readonly entered: number
+  readonly left: number
+}
+
+/**
+ * Computes the listings of a feed in batches, each in a transaction of its own.
+ * @param writesEvents tells the readers of the feed which listings enter or leave
+ */
+export function computeListings(
+  database: Connections,
+  id: number,
+  writesEvents: boolean,
+): Promise<FeedChange> {
+  return database.withClient(async connection => {
+    let [entered, left] = [0, 0]
+    let key: string | null = ''
+    while (key !== null) {
+      const batch: BatchRow = await computeBatch(connection, [id, LISTINGS_PER_BATCH, writesEvents, key])
+      key = batch.key
+      entered += batch.entered
+      left += batch.gone
+    }
+    await connection.query(
+      'update "admin"."Feed" set "ComputedTimestamp" = clock_timestamp() where "FeedId" = $1',
+      [id],
+    )
+    await connection.query('analyze "admin"."FeedListing"')
+    return { entered, left }
+  })
+}
+
+/** Computes the listings after a key. Listings before the first key of the next batch are done. */
+async function computeBatch(connection: Connection, values: readonly unknown[]): Promise<BatchRow> {
+  const { rows } = await connection.query<BatchRow>(
+    'select key, entered, gone from "admin".compute_feed($1, $2, $3, $4)',
+    [...values],
+  )
+  const [batch] = rows
+  if (!batch) throw new Error('The feed was not computed')
+  return batch
+}
+
+interface BatchRow {
+  readonly key: string | null
+  readonly entered: number
+  readonly gone: number
+}
+
+async function readDetails(
+  connection: Connection,
+  clause: string,
+  values: readonly unknown[],
+): Promise<readonly FeedDetails[]> {
+  const { rows } = await connection.query<{ readonly details: FeedDetails }>(`${SELECT_DETAILS} ${clause}`, [
+    ...values,
+  ])
+  return rows.map(row => row.details)
+}

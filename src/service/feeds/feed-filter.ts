@@ -1,0 +1,96 @@
+import { toFilterSql } from '../../data/feeds/filter-sql.js'
+import { toFailure } from '../../errors/catalog.js'
+import { messageOf, ProblemError } from '../../errors/problem.js'
+import { DEFAULT_PARSE_LIMITS } from '../../language/parse-limits.js'
+import { parseExpression } from '../../language/parser.js'
+import { getEntity } from '../../model/model.js'
+import { bindCondition } from '../../query/bind/expression.js'
+import { Scope } from '../../query/bind/scope.js'
+import { checkEvaluations } from '../../query/complexity.js'
+import type { Collection, ColumnSource, Expr } from '../../query/plan.js'
+
+/** A value of a feed that is refused. The message is for the operator. */
+export class FeedError extends Error {}
+
+const PROPERTY = getEntity('Property')
+const SOURCE = 'the filter'
+/** Fields that the change log sets when a listing is written. */
+const LOG_FIELDS: readonly string[] = ['ModificationTimestamp', 'LastEventSequence']
+/** A filter is evaluated for each write of a listing, and twice for a failed one. */
+const MAX_FILTER_LENGTH = 10_000
+
+/**
+ * Compiles the filter of a feed to SQL over the row `r0`. The filter uses the fields of the listing alone, so that
+ * only a write of the listing or a change of the feed can move it into the feed or out of it.
+ * @throws FeedError with the position of the fault
+ */
+export function compileFeedFilter(text: string): string {
+  if (text.trim() === '') throw new FeedError("The filter is empty. 'true' shows all listings.")
+  if (text.length > MAX_FILTER_LENGTH)
+    throw new FeedError(`The filter has more than ${MAX_FILTER_LENGTH} characters.`)
+  const filter = bindFilter(text)
+  checkOwnFields(filter)
+  return toFilterSql(filter)
+}
+
+/** A stored filter has no query whose aliases it could name. */
+class NoAliases extends Map<string, string> {
+  override get(name: string): never {
+    throw new FeedError(`The filter names the alias '@${name}', which has no value in a feed.`)
+  }
+}
+
+function bindFilter(text: string): Expr {
+  try {
+    const ast = parseExpression(text, { limits: DEFAULT_PARSE_LIMITS, aliases: new NoAliases() }, SOURCE)
+    const filter = bindCondition(ast, Scope.root(PROPERTY))
+    checkEvaluations({ filter, orderBy: [], select: [] }, ast.at)
+    return filter
+  } catch (error) {
+    if (error instanceof ProblemError) throw new FeedError(toFailure(error.problems).message)
+    throw new FeedError(messageOf(error))
+  }
+}
+
+function checkOwnFields(expr: Expr): void {
+  if (expr.kind === 'column') checkColumn(expr.scalar.name, expr.source)
+  if (expr.kind === 'call' && expr.fn === 'now')
+    refuse('uses now(): the time alone would move listings in and out of the feed')
+  if (expr.kind === 'lambda' || expr.kind === 'count') checkCollection(expr.over)
+  for (const part of partsOf(expr)) checkOwnFields(part)
+}
+
+function partsOf(expr: Expr): readonly Expr[] {
+  switch (expr.kind) {
+    case 'call':
+      return expr.args
+    case 'list':
+      return expr.items
+    case 'cast':
+      return [expr.arg]
+    case 'lambda':
+      return expr.body ? [expr.body] : []
+    case 'count':
+      return expr.filter ? [expr.filter] : []
+    case 'literal':
+    case 'column':
+    case 'element':
+      return []
+    default:
+      return refuse(`has an expression of the kind ${expr.kind}`)
+  }
+}
+
+function checkColumn(name: string, source: ColumnSource): void {
+  if (source.kind !== 'row') refuse(`uses ${name} of another record`)
+  if (LOG_FIELDS.includes(name)) refuse(`uses ${name}, which changes with every write`)
+}
+
+function checkCollection(over: Collection): void {
+  if (over.kind === 'records') refuse(`uses the records of ${over.navigation.name}`)
+  else checkColumn(over.scalar.name, over.source)
+}
+
+function refuse(reason: string): never {
+  throw new FeedError(`The filter of a feed uses the fields of the listing alone; this one ${reason}.`)
+}

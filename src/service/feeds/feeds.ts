@@ -1,0 +1,160 @@
+import type { Database } from '../../data/database.js'
+import {
+  changeFeeds,
+  computeListings,
+  type FeedColumns,
+  type FeedDetails,
+  type FeedTransaction,
+  readFeeds,
+} from '../../data/feeds/feed-store.js'
+import { checkFeedColumns, type FeedLimits } from './feed-checks.js'
+import { compileFeedFilter, FeedError } from './feed-filter.js'
+
+/** Values of a new feed. */
+export interface NewFeed extends FeedColumns {
+  readonly FeedName: string
+  readonly Filter: string
+}
+
+/** Columns whose change makes the copies of the feed's readers wrong without an event. */
+const CONTENT_COLUMNS: readonly (keyof FeedColumns)[] = [
+  'HiddenFields',
+  'OnlyFields',
+  'SoldPriceDelayDays',
+  'ShowsMedia',
+  'ShowsOpenHouses',
+  'ShowsMembers',
+]
+
+/**
+ * Manages the feeds of the service. Each change is one transaction with its entry in the audit log, and reaches all
+ * processes within seconds. Events for the listings that enter or leave follow in batches.
+ */
+export class FeedService {
+  /** @param actor names who makes the changes, for the audit log. */
+  constructor(
+    private readonly database: Pick<Database, 'withClient'>,
+    private readonly actor: string,
+    private readonly limits: FeedLimits,
+  ) {}
+
+  list(): Promise<readonly FeedDetails[]> {
+    return readFeeds(this.database)
+  }
+
+  /** @throws FeedError if there is no such feed */
+  async find(name: string): Promise<FeedDetails> {
+    const [found] = await readFeeds(this.database, name)
+    return found ?? refuse(`There is no feed '${name}'.`)
+  }
+
+  /** Adds a feed and computes its listings. */
+  async add(values: NewFeed): Promise<FeedDetails> {
+    checkFeedColumns(values, this.limits)
+    const FilterSql = compileFeedFilter(values.Filter)
+    const { FeedName } = values
+    const { FeedId } = await changeFeeds(this.database, async transaction => {
+      if (await transaction.lock(FeedName)) refuse(`There is a feed '${FeedName}' already.`)
+      await transaction.checkFilter(FilterSql)
+      await transaction.insert({ ...values, FilterSql })
+      const added = await this.#audit(transaction, 'feed.add', FeedName, undefined)
+      await transaction.compile()
+      await transaction.raiseFloor(added.FeedId)
+      return added
+    })
+    await computeListings(this.database, FeedId, false)
+    return this.find(FeedName)
+  }
+
+  /**
+   * Changes a feed. Listings that its filter leaves out are hidden at once. The events of those that leave or enter
+   * are written afterwards.
+   */
+  async change(name: string, columns: FeedColumns): Promise<FeedDetails> {
+    const FilterSql = columns.Filter === undefined ? undefined : compileFeedFilter(columns.Filter)
+    const { FeedId } = await changeFeeds(this.database, async transaction => {
+      const before = (await transaction.lock(name)) ?? refuse(`There is no feed '${name}'.`)
+      checkFeedColumns({ ...before, ...columns }, this.limits)
+      if (FilterSql !== undefined) await transaction.checkFilter(FilterSql)
+      const needsListings = FilterSql !== undefined || columns.SoldPriceDelayDays !== undefined
+      await transaction.update(before.FeedId, {
+        ...columns,
+        ...(FilterSql !== undefined && { FilterSql }),
+        ...(needsListings && { ComputedTimestamp: null }),
+      })
+      if (CONTENT_COLUMNS.some(column => column in columns)) await transaction.raiseFloor(before.FeedId)
+      if (needsListings) await this.#recompile(transaction, before.FeedId)
+      return this.#audit(transaction, 'feed.change', name, before)
+    })
+    if ((await this.find(name)).ComputedTimestamp === null) await computeListings(this.database, FeedId, true)
+    return this.find(name)
+  }
+
+  /** Compiles the filter again and computes the listings: after an upgrade, or a change that was interrupted. */
+  async refresh(name: string): Promise<FeedDetails> {
+    const { Filter } = await this.find(name)
+    return this.change(name, { Filter })
+  }
+
+  /** @throws FeedError while clients use the feed */
+  async remove(name: string): Promise<FeedDetails> {
+    return changeFeeds(this.database, async transaction => {
+      const before = (await transaction.lock(name)) ?? refuse(`There is no feed '${name}'.`)
+      if (before.Clients.length > 0)
+        refuse(`Clients use the feed '${name}': ${before.Clients.join(', ')}. Give them another feed first.`)
+      await transaction.audit({
+        actor: this.actor, action: 'feed.remove', resource: 'Feed', key: name, before: auditedColumns(before),
+      }) // biome-ignore format: one entry
+      await transaction.update(before.FeedId, { RemovedTimestamp: new Date().toISOString() })
+      await transaction.compile()
+      await transaction.deleteListings(before.FeedId)
+      return before
+    })
+  }
+
+  async #recompile(transaction: FeedTransaction, id: number): Promise<void> {
+    await transaction.compile()
+    await transaction.hideLeavers(id)
+  }
+
+  /** Writes the entry of a change, with the values that differ, and returns the feed after it. */
+  async #audit(
+    transaction: FeedTransaction,
+    action: string,
+    name: string,
+    before: FeedDetails | undefined,
+  ): Promise<FeedDetails> {
+    const after = await transaction.lock(name)
+    if (!after) throw new Error(`The feed ${name} is not readable after its change`)
+    const [former, latter] = [before && auditedColumns(before), auditedColumns(after)]
+    const isChanged = (column: string) => JSON.stringify(former?.[column]) !== JSON.stringify(latter[column])
+    const pick = (columns: Readonly<Record<string, unknown>>) =>
+      Object.fromEntries(Object.entries(columns).filter(([column]) => isChanged(column)))
+    await transaction.audit({
+      actor: this.actor,
+      action,
+      resource: 'Feed',
+      key: name,
+      ...(former && { before: pick(former) }),
+      after: pick(latter),
+    })
+    return after
+  }
+}
+
+/** The columns of a feed that an operator sets. */
+function auditedColumns(feed: FeedDetails): Readonly<Record<string, unknown>> {
+  const {
+    FilterSql: _,
+    Listings: __,
+    Clients: ___,
+    ModificationTimestamp: ____,
+    ComputedTimestamp: _____,
+    ...columns
+  } = feed
+  return columns
+}
+
+const refuse = (reason: string): never => {
+  throw new FeedError(reason)
+}

@@ -1,0 +1,21 @@
+import type { Actor } from '../../domain/actor.js'
+import { type Feed, narrowingFeedOf } from '../../domain/feeds/feed.js'
+import type { QueryLimits } from '../../query/limits.js'
+import { memoize } from '../../query/memoize.js'
+
+/** Returns the limits of an actor's queries: those of the service, with the page settings of its feed. */
+export function limitsOf(limits: QueryLimits, actor: Actor): QueryLimits {
+  const feed = narrowingFeedOf(actor)
+  return feed ? withFeedLimits(limits, feed) : limits
+}
+
+/** The maximum of the service may have become lower than that of the feed. */
+const withFeedLimits = memoize(function withFeedLimits(limits: QueryLimits, feed: Feed): QueryLimits {
+  const pageSizeMax = Math.min(limits.pageSizeMax, feed.pageSizeMax ?? limits.pageSizeMax)
+  return {
+    ...limits,
+    pageSize: Math.min(feed.pageSize ?? limits.pageSize, pageSizeMax),
+    pageSizeMax,
+    topIsTotal: feed.topIsTotal ?? limits.topIsTotal,
+  }
+})

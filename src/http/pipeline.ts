@@ -13,6 +13,15 @@ const MAX_WAITING_BYTES = 33_554_432
 /** Estimated memory of a waiting request in addition to its bytes. */
 const REQUEST_OVERHEAD_BYTES = 4096
 
+/**
+ * Destroys the connection of a response that cannot be finished. Without chunks (HTTP/1.0), the close is the
+ * regular end of the body, so the connection is reset.
+ */
+export function breakOff({ socket, headersSent, chunkedEncoding }: ServerResponse): void {
+  if (headersSent && !chunkedEncoding) socket?.resetAndDestroy()
+  else socket?.destroy()
+}
+
 /** The number of bytes of queued requests on all connections of a server. */
 export interface QueuedBytes {
   total: number

@@ -16,7 +16,7 @@ import { REASONS } from '../errors/reasons.js'
 import { rawHeaderValues } from './auth/header-values.js'
 import { renderFailure } from './errors.js'
 import type { RequestResponseClasses } from './express-prototypes.js'
-import { type QueuedBytes, RequestPipeline, requestSize } from './pipeline.js'
+import { breakOff, type QueuedBytes, RequestPipeline, requestSize } from './pipeline.js'
 
 /** Timeouts of the HTTP server, in ms. */
 const TIMEOUTS = {
@@ -126,7 +126,7 @@ export class HttpServer {
     if (this.#config.shutdownDrainMs > 0) await wait(this.#config.shutdownDrainMs)
     this.#longLived?.close()
     await new Promise<void>(resolve => {
-      const force = setTimeout(() => this.#server.closeAllConnections(), this.#config.shutdownTimeoutMs)
+      const force = setTimeout(() => this.#destroyConnections(), this.#config.shutdownTimeoutMs)
       this.#server.close(() => {
         clearTimeout(force)
         resolve()
@@ -140,6 +140,12 @@ export class HttpServer {
   #closeAfterResponses(): void {
     for (const { current } of this.#connections)
       if (current && !current.headersSent) current.setHeader('Connection', 'close')
+  }
+
+  /** Destroys all connections, so that no client takes a response for complete that is not. */
+  #destroyConnections(): void {
+    for (const { current } of this.#connections) if (current) breakOff(current)
+    this.#server.closeAllConnections()
   }
 
   /** A connection that was handed back after an ignored upgrade is tracked again. */

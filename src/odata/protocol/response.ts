@@ -4,6 +4,7 @@ import { toFailure } from '../../errors/catalog.js'
 import { problemsOf } from '../../errors/problem.js'
 import { failureHeaders, renderErrorBody } from '../../http/errors.js'
 import { toETag } from '../../http/etag.js'
+import { breakOff } from '../../http/pipeline.js'
 import type { JsonFormat } from './negotiate.js'
 import type { ODataVersion } from './version.js'
 
@@ -77,15 +78,15 @@ async function sendChunks(res: ServerResponse, chunks: AsyncIterable<string>): P
 }
 
 /**
- * Ends when the client has disconnected, which also makes the generation fail. Another failure closes the
- * connection. Without chunks (HTTP/1.0), the close is the regular end of the body, so the connection is reset.
+ * Ends when the client has disconnected, which also makes the generation fail. Another failure breaks off the
+ * response.
  */
 async function* endWithClient(res: ServerResponse, chunks: AsyncIterable<string>): AsyncGenerator<string> {
   try {
     yield* chunks
   } catch (error) {
     if (res.destroyed) return
-    if (!res.chunkedEncoding) res.socket?.resetAndDestroy()
+    breakOff(res)
     throw error
   }
 }

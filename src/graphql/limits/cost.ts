@@ -11,6 +11,8 @@ import {
   isObjectType,
   Kind,
   type OperationDefinitionNode,
+  SchemaMetaFieldDef,
+  TypeMetaFieldDef,
   type ValueNode,
   visit,
 } from 'graphql'
@@ -20,6 +22,7 @@ import { fail } from '../../errors/problem.js'
 import { fragmentsOf, type InputValues } from '../execute/collect-fields.js'
 import { DIGEST_FIELD_NAME } from '../schema/digest-types.js'
 import type { NodeWithSelectionSet } from './document-limits.js'
+import { FieldRepetition } from './field-repetition.js'
 
 export type CostLimits = Pick<Config, 'maxCost' | 'pageSize'>
 
@@ -42,6 +45,14 @@ const ASSUMED_LIST_SIZE = 10
  */
 const DIGEST_COST = 5000
 
+/** The records that a copy of a part of the schema counts for. Introspection without aliases is free. */
+const INTROSPECTION_COPY_COST = 1000
+
+/** Fields of the root types that `getFields` does not have. */
+const INTROSPECTION_FIELDS: ReadonlyMap<string, GraphQLField<unknown, unknown>> = new Map(
+  [SchemaMetaFieldDef, TypeMetaFieldDef].map(field => [field.name, field]),
+)
+
 /** The result for an operation that has passed. */
 interface CostCheckEntry {
   /** The variables that its cost depends on. */
@@ -52,7 +63,8 @@ interface CostCheckEntry {
 
 /**
  * Creates the check that refuses an operation that is expected to read more than MAX_COST records: the page
- * size times the sizes of the collections in its records. A field counts even if @skip could omit it.
+ * size times the sizes of the collections in its records. An object that has a field under several names counts
+ * once for each, so that aliases do not multiply the response. A field counts even if @skip could omit it.
  * `checkDocumentLimits` has limited the size of the traversal, which is not repeated for the same sizes.
  * @throws ProblemError QueryTooComplex, from the returned function
  */
@@ -65,7 +77,8 @@ export function createCostCheck(schema: GraphQLSchema, limits: CostLimits): (arg
     const slicingValues = toSlicingValues(slicingVariables, variables)
     if (entry?.slicingValues === slicingValues) return
     const rootType = schema.getRootType(operation.operation)
-    if (rootType) new CostCalculator(schema, args, rootType, limits).addSelectionSet(operation, rootType, 1)
+    if (rootType)
+      new CostCalculator(schema, args, rootType, limits).addSelectionSet(operation, rootType, 1, '')
     entries.set(operation, { slicingVariables, slicingValues })
   }
 }
@@ -96,6 +109,7 @@ const isListSize = (value: unknown): value is number => typeof value === 'number
 
 class CostCalculator {
   #recordCount = 0
+  readonly #repetition = new FieldRepetition()
   readonly #fragments: Readonly<Record<string, FragmentDefinitionNode>>
 
   constructor(
@@ -107,15 +121,24 @@ class CostCalculator {
     this.#fragments = fragmentsOf(args.document)
   }
 
-  /** @param multiplier the number of objects of this type that the response can contain. */
-  addSelectionSet({ selectionSet }: NodeWithSelectionSet, type: GraphQLNamedType, multiplier: number): void {
+  /**
+   * @param multiplier the number of objects of this type that the response can contain
+   * @param path of the object in the response
+   */
+  addSelectionSet(
+    { selectionSet }: NodeWithSelectionSet,
+    type: GraphQLNamedType,
+    multiplier: number,
+    path: string,
+  ): void {
     for (const selection of selectionSet?.selections ?? []) {
-      if (selection.kind === Kind.FIELD) this.#addField(selection, type, multiplier)
+      if (selection.kind === Kind.FIELD) this.#addField(selection, type, multiplier, path)
       else
         this.#addFragment(
           selection.kind === Kind.INLINE_FRAGMENT ? selection : this.#fragments[selection.name.value],
           type,
           multiplier,
+          path,
         )
     }
   }
@@ -127,6 +150,7 @@ class CostCalculator {
       | undefined,
     type: GraphQLNamedType,
     multiplier: number,
+    path: string,
   ): void {
     const condition = fragment && 'typeCondition' in fragment ? fragment.typeCondition?.name.value : undefined
     if (fragment)
@@ -134,18 +158,40 @@ class CostCalculator {
         fragment,
         (condition !== undefined && this.schema.getType(condition)) || type,
         multiplier,
+        path,
       )
   }
 
-  #addField(node: FieldNode, type: GraphQLNamedType, multiplier: number): void {
-    const field = isObjectType(type) || isInterfaceType(type) ? type.getFields()[node.name.value] : undefined
+  #addField(node: FieldNode, type: GraphQLNamedType, multiplier: number, path: string): void {
+    const { name, alias } = node
+    const responseName = alias?.value ?? name.value
+    const field = this.#fieldOf(type, name.value)
     const target = field && getNamedType(field.type)
-    if (!field || !target || isLeafType(target)) return
-    const readsRecords = type === this.rootType || isRecordType(type)
-    const nestedMultiplier = multiplier * this.#listSizeOf(field, node)
-    if (readsRecords) this.#recordCount += field.name === DIGEST_FIELD_NAME ? DIGEST_COST : nestedMultiplier
+    const isComposite = field !== undefined && target !== undefined && !isLeafType(target)
+    const nestedMultiplier = isComposite ? this.#multiplierOf(field, node, multiplier) : 0
+    if (isComposite && this.#readsRecords(type, name.value)) this.#addRecords(nestedMultiplier, node)
+    else if (this.#repetition.add(path, name.value, responseName)) this.#addRecords(multiplier, node)
+    if (isComposite) this.addSelectionSet(node, target, nestedMultiplier, `${path}/${responseName}`)
+  }
+
+  #readsRecords(type: GraphQLNamedType, fieldName: string): boolean {
+    return type === this.rootType ? !INTROSPECTION_FIELDS.has(fieldName) : isRecordType(type)
+  }
+
+  #fieldOf(type: GraphQLNamedType, name: string): GraphQLField<unknown, unknown> | undefined {
+    if (!isObjectType(type) && !isInterfaceType(type)) return undefined
+    return type.getFields()[name] ?? (type === this.rootType ? INTROSPECTION_FIELDS.get(name) : undefined)
+  }
+
+  #addRecords(count: number, node: FieldNode): void {
+    this.#recordCount += count
     if (this.#recordCount > this.limits.maxCost) this.#failTooComplex(node)
-    this.addSelectionSet(node, target, nestedMultiplier)
+  }
+
+  #multiplierOf(field: GraphQLField<unknown, unknown>, node: FieldNode, multiplier: number): number {
+    if (field.name === DIGEST_FIELD_NAME) return DIGEST_COST
+    if (INTROSPECTION_FIELDS.has(field.name)) return INTROSPECTION_COPY_COST
+    return multiplier * this.#listSizeOf(field, node)
   }
 
   /**

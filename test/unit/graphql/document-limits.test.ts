@@ -175,6 +175,18 @@ describe('limits of what an operation may read', () => {
     [`{ ${times(20, i => `k${i}: properties { ${MEDIA} }`)} }`, {}],
     [`{ properties(first: 1000) { nodes { ${times(20, i => `k${i}: ListAgent { MemberKey }`)} } } }`, {}],
     [`{ node(id: "x") { ... on Property { Media(first: 20001) { MediaKey } } } }`, {}],
+    // Aliases multiply a response.
+    [`query ($r: [KeyRange!]) { digest(resourceName: "Property", ranges: $r) { ${times(99, i => `k${i}: Ranges { From To }`)} } }`, { r: [{ From: 'A' }] }],
+    [`{ digest(resourceName: "Property") { Ranges { ${times(5, i => `k${i}: Buckets { Hash }`)} } } }`, {}],
+    [`{ digest(resourceName: "Property") { ${times(5, i => `Ranges { k${i}: From }`)} } }`, {}],
+    [`{ digest(resourceName: "Property") { ...A ...B } } ${['A', 'B'].map((name, n) => `fragment ${name} on Digest { ${times(3, i => `k${n}${i}: Ranges { From }`)} }`).join(' ')}`, {}],
+    [`{ properties(first: 1000) { nodes { ${times(21, i => `k${i}: PublicRemarks`)} } } }`, {}],
+    [`{ properties(first: 1000) { nodes { ${times(21, i => `k${i}: __typename`)} } } }`, {}],
+    [`{ properties(first: 1000) { ${times(21, i => `k${i}: nodes { ListingKey }`)} } }`, {}],
+    [`{ properties(first: 1000) { edges { ${times(21, i => `k${i}: node { ListingKey }`)} } } }`, {}],
+    [`{ property(ListingKey: "K") { Media(first: 1000) { ${times(21, i => `k${i}: ShortDescription`)} } } }`, {}],
+    [`{ __schema { ${times(22, i => `k${i}: types { name }`)} } }`, {}],
+    [`{ __type(name: "Property") { ${times(22, i => `k${i}: fields { name }`)} } }`, {}],
   ])('%s is too much', async (query, variables) => {
     const ask = await start()
     expect(await ask(query, variables)).toEqual(tooMany('records to read'))
@@ -188,6 +200,9 @@ describe('limits of what an operation may read', () => {
     [`{ properties(first: 100) { ${MEDIA} } }`, {}],
     [`query ($n: Int = 100000) { properties(first: $n) ${KEYS} }`, { n: 10 }],
     [`{ ${times(20, i => `k${i}: properties ${KEYS}`)} }`, {}],
+    [`{ ${times(4, i => `k${i}: digest(resourceName: "Property") { Ranges { From To Buckets { First Count Hash } } }`)} }`, {}],
+    [`{ properties(first: 100) { nodes { ${times(99, i => `k${i}: PublicRemarks`)} } } }`, {}],
+    [`{ properties(first: 1000) { nodes { ${times(19, i => `k${i}: City l${i}: PostalCode`)} } } }`, {}],
   ])('%s is not', async (query, variables) => {
     const ask = await start()
     expect((await ask(query, variables)).serviceCode).not.toBe('2018')

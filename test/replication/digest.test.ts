@@ -260,7 +260,7 @@ describe.each(DATABASE_KINDS)('digests on the %s database', kind => {
     ["ResourceName='Office',Buckets=0", '', 'Buckets'],
     ["ResourceName='Office',Buckets=10001", '', 'Buckets'],
     ["ResourceName='Office',Buckets=many", '', 'Buckets'],
-    ["ResourceName='Office',Ranges=@r", '', '@r'],
+    ['ResourceName=@n', '', 'ResourceName'],
     ["ResourceName='Office',Buckets=2,", '', 'Digest'],
     ["ResourceName='Office',Ranges=@r", '?@r=[]', 'Ranges'],
     ["ResourceName='Office',Ranges=@r", '?@r=[1]', 'Ranges'],

@@ -73,8 +73,9 @@ function failUnknownParameter(name: string): never {
   return fail({ kind: 'UnknownOption', option: name, ...(suggestion !== undefined && { suggestion }) })
 }
 
+/** An alias without a value is null (OData URL Conventions 4.01, 5.3.3). */
 const resolveAlias = (alias: string, aliases: ReadonlyMap<string, string>): string =>
-  aliases.get(alias.slice(1)) ?? failBadValue(alias, EXPECTED_VALUE.present, '')
+  aliases.get(alias.slice(1)) ?? 'null'
 
 const failBadValue = (option: string, expected: Phrase, found: string): never =>
   fail({ kind: 'BadOptionValue', option, expected, found })

@@ -1,7 +1,13 @@
 import { type Entity, getEntity, type Navigation } from '../../model/model.js'
 import { SEARCHABLE_ENTITIES } from '../../query/limits.js'
 import type { OpenApiParameterName } from './openapi-parameters.js'
-import { jsonContent, noContentResponse, type OperationKind, toErrorRefs } from './openapi-responses.js'
+import {
+  collectionContent,
+  jsonContent,
+  noContentResponse,
+  type OperationKind,
+  toErrorRefs,
+} from './openapi-responses.js'
 import { type OpenApiObject, type OpenApiValue, toComponentRef } from './openapi-schemas.js'
 
 const RECORD_PARAMETERS: readonly OpenApiParameterName[] = ['select', 'expand', 'compute', 'format']
@@ -55,9 +61,7 @@ export function listOperation(of: Entity, id = `list${of.name}`): OpenApiObject 
     summary: `A page of ${of.name}`,
     description: `${of.description} Follow @odata.nextLink for the next page.`,
   }
-  const page = jsonContent('A page of records.', toComponentRef('schemas', `${of.typeName}Page`), [
-    'Preference-Applied',
-  ])
+  const page = collectionContent(toComponentRef('schemas', `${of.typeName}Page`))
   return {
     ...toOperation('list', texts, { 200: page }, of),
     parameters: toParameterRefs(withSearch(of, PAGE_PARAMETERS)),

@@ -67,7 +67,11 @@ export const OPENAPI_PARAMETERS = {
     STRING_SCHEMA,
     'Returns what changed since. It comes with @odata.deltaLink. `latest` returns such a link without records.',
   ),
-  format: queryParameter('$format', STRING_SCHEMA, 'json or xml; overrides the header Accept.'),
+  format: queryParameter(
+    '$format',
+    STRING_SCHEMA,
+    'json or xml, and ndjson or csv for all records of a collection in one response. Overrides the header Accept.',
+  ),
   ifMatch: headerParameter('If-Match', 'The request fails with 412 unless the record has this ETag.'),
   ifNoneMatch: headerParameter(
     'If-None-Match',

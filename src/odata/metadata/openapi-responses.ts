@@ -8,12 +8,14 @@ const COMMON_ERRORS = [400, 401, 403, 406, 412, 414, 429, 431, 500, 503] as cons
 /** The other statuses with which each kind of operation can fail. */
 const ERRORS_BY_OPERATION = {
   service: [],
-  list: [404, 501],
+  list: [404, 410, 501],
   read: [404, 501],
   create: [409, 413, 415, 501],
   update: [404, 409, 413, 415, 501],
   remove: [404, 409],
   batch: [413, 415, 501],
+  call: [404],
+  query: [404, 413, 415],
 } as const satisfies Readonly<Record<string, readonly number[]>>
 
 export type OperationKind = keyof typeof ERRORS_BY_OPERATION
@@ -36,6 +38,17 @@ export function jsonContent(
   return { description, ...headerRefs(headers), content: { 'application/json': { schema } } }
 }
 
+/** Returns the response to a read of a collection: a page as JSON, or all records in the formats of exports. */
+export const collectionContent = (page: OpenApiObject): OpenApiObject => ({
+  description: 'A page of records, or all of them as lines of JSON or as CSV.',
+  ...headerRefs(['Preference-Applied', 'Last-Event-Sequence']),
+  content: {
+    'application/json': { schema: page },
+    'application/x-ndjson': { schema: { type: 'string' } },
+    'text/csv': { schema: { type: 'string' } },
+  },
+})
+
 /** Returns a response without content. */
 export const noContentResponse = (
   description: string,
@@ -54,6 +67,7 @@ export const OPENAPI_HEADERS = {
   ETag: header('The version of the record, for If-Match and If-None-Match.'),
   Location: header('The URL of the record.'),
   'OData-EntityId': header('The URL of the record, also on a response without content.'),
+  'Last-Event-Sequence': header('The newest event before the first record was read, on exports.', 'integer'),
   'Preference-Applied': header('The preferences of the request that the response follows.'),
   'WWW-Authenticate': header('Why the token was refused, as RFC 6750 has it.'),
   'Retry-After': header('Seconds until the request may be tried again.', 'integer'),

@@ -35,6 +35,13 @@ const SCHEMAS_BY_EDM_TYPE: { readonly [K in Scalar['type']]: OpenApiObject & { r
   GeographyPoint: { ...POINT, type: 'object' },
 }
 
+/** Returns the schema of values of a primitive type, such as `String`. */
+export function toPrimitiveSchema(type: string): OpenApiObject {
+  const schema = Object.entries(SCHEMAS_BY_EDM_TYPE).find(([name]) => name === type)?.[1]
+  if (!schema) throw new Error(`No primitive type ${type}`)
+  return schema
+}
+
 /** A record of an entity. What only the service sets is `readOnly`, what is never shown `writeOnly`. */
 export function toRecordSchema(of: Entity): OpenApiObject {
   return {
@@ -42,6 +49,7 @@ export function toRecordSchema(of: Entity): OpenApiObject {
     description: of.description,
     properties: {
       ...(of.hidden.has('RecordVersion') && { '@odata.etag': ETAG_SCHEMA }),
+      ...(of.fields.has('LastEventSequence') && { '@removed': REMOVED_SCHEMA, '@odata.id': ID_SCHEMA }),
       ...Object.fromEntries([...of.fields.values()].map(f => [f.name, toPropertySchema(of, f)])),
     },
   }
@@ -50,6 +58,20 @@ export function toRecordSchema(of: Entity): OpenApiObject {
 const ETAG_SCHEMA: OpenApiObject = {
   type: 'string',
   description: 'The version of the record, for If-Match and If-None-Match.',
+  readOnly: true,
+}
+
+const REMOVED_SCHEMA: OpenApiObject = {
+  type: 'object',
+  description: 'Only in the changes since a $deltatoken: the record is deleted, or no longer in the result.',
+  properties: { reason: { enum: ['deleted', 'changed'], description: 'Why it is gone.' } },
+  readOnly: true,
+}
+
+const ID_SCHEMA: OpenApiObject = {
+  type: 'string',
+  format: 'uri',
+  description: 'The URL of the record, where its key is not in the result or it is gone.',
   readOnly: true,
 }
 

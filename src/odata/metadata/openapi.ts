@@ -1,6 +1,8 @@
 import { SCOPES } from '../../domain/actor.js'
 import type { Entity } from '../../model/model.js'
 import { LISTING_SERVICE, type ODataService } from '../protocol/request.js'
+import { operationsOf } from './csdl-operations.js'
+import { toFunctionPaths, toTypeSchemas } from './openapi-functions.js'
 import {
   countOperation,
   createOperation,
@@ -43,13 +45,14 @@ const SECURITY_DESCRIPTION = 'A JSON Web Token with the scope listings:read, and
  */
 export function toOpenApi(address = '', service: ODataService = LISTING_SERVICE): OpenApiObject {
   const entities = [...service.model.entities.values()]
+  const { complexTypes, functions } = operationsOf(service.model)
   return {
     openapi: '3.1.0',
     info: service.scope ? ADMIN_INFO : LISTING_INFO,
     servers: [{ url: `${address}${service.path}`, description: SERVER_DESCRIPTION }],
     security: [{ bearer: [] }, { oauth2: [] }, { basic: [] }],
     tags: entities.map(e => ({ name: e.name, description: e.description })),
-    paths: Object.assign({}, SERVICE_ROOT_PATHS, ...entities.map(toPathItems)),
+    paths: Object.assign({}, SERVICE_ROOT_PATHS, toFunctionPaths(functions), ...entities.map(toPathItems)),
     components: {
       securitySchemes: {
         bearer: {
@@ -62,7 +65,10 @@ export function toOpenApi(address = '', service: ODataService = LISTING_SERVICE)
       },
       parameters: OPENAPI_PARAMETERS,
       headers: OPENAPI_HEADERS,
-      schemas: Object.assign({ Error: ERROR_SCHEMA, ...BATCH_SCHEMAS }, ...entities.map(toSchemas)),
+      schemas: Object.assign(
+        { Error: ERROR_SCHEMA, ...BATCH_SCHEMAS, ...toTypeSchemas(complexTypes) },
+        ...entities.map(toSchemas),
+      ),
       responses: toErrorResponses(),
     },
   }

@@ -124,6 +124,59 @@ describe('the document of OpenAPI', () => {
     expect(statuses(property('get'))).toEqual(expect.arrayContaining(['200', '304', '404', '412', '501']))
   })
 
+  test('describes Digest as the service answers it, by GET and by POST of its parameters', async () => {
+    const path = "/Digest(ResourceName='{ResourceName}',Ranges=@Ranges,Buckets=@Buckets,Filter=@Filter)"
+    const { get } = document.paths[path]
+    const { post } = document.paths[`${path}/$query`]
+    expect(get.parameters.map((p: Document) => p.name)).toEqual(['@Ranges', '@Buckets', '@Filter'])
+    expect([get, post].map(({ responses }) => resolve(responses[200]).content)).toEqual(
+      Array(2).fill({ 'application/json': { schema: { $ref: '#/components/schemas/DigestResult' } } }),
+    )
+    const target = `/odata${path.replace('{ResourceName}', 'Property')}`
+    const options = `@Ranges=${encodeURIComponent('[{"From":"P","To":null}]')}&@Buckets=2&@Filter='City ne null'`
+    const whole = await app.send(target)
+    const [byGet, byPost] = [
+      await app.send(`${target}?${options}`),
+      await app.send(`${target}/$query`, {
+        method: 'POST',
+        rawBody: options,
+        headers: { 'Content-Type': 'text/plain' },
+      }),
+    ]
+    expect([whole, byGet, byPost].map(({ status }) => status)).toEqual([200, 200, 200])
+    const members = (of: Document, name: string) => {
+      const { properties } = document.components.schemas[name]
+      expect(Object.keys(of).filter(member => !member.startsWith('@'))).toEqual(Object.keys(properties))
+    }
+    for (const { json } of [whole, byGet, byPost]) {
+      members(json, 'DigestResult')
+      members((json as Document).Ranges[0], 'DigestRange')
+      members((json as Document).Ranges[0].Buckets[0], 'DigestBucket')
+    }
+    expect(byGet.json).toEqual(byPost.json)
+    expect((byGet.json as Document).Ranges[0].Buckets.length).toBe(2)
+  })
+
+  test('describes exports, gone positions and the removed records of deltas', async () => {
+    const { get } = document.paths['/Property']
+    const page = resolve(get.responses[200])
+    expect(Object.keys(get.responses)).toContain('410')
+    for (const type of Object.keys(page.content)) {
+      const { status, headers } = await app.send('/odata/Property', { headers: { Accept: type } })
+      expect([status, headers['content-type']?.split(';')[0]]).toEqual([200, type])
+      expect('last-event-sequence' in headers).toBe(type !== 'application/json')
+    }
+    const { json } = await app.send('/odata/Property?$deltatoken=latest')
+    await app.database.prisma.property.delete({ where: { ListingKey: 'P02' } })
+    const link = String((json as Document)['@odata.deltaLink']).replace(app.base, '')
+    const [removed] = ((await app.send(link)).json as Document).value
+    const { properties } = document.components.schemas.Property
+    expect(removed).toMatchObject({ '@removed': { reason: 'deleted' } })
+    expect(Object.keys(properties)).toEqual(expect.arrayContaining(Object.keys(removed)))
+    expect(properties['@removed'].properties.reason.enum).toContain(removed['@removed'].reason)
+    expect(document.components.schemas.EntityEvent.properties['@removed']).toBeUndefined()
+  })
+
   test('has 204 for a single navigation without a record', async () => {
     const agent = document.paths["/Property('{ListingKey}')/BuyerAgent"].get
     const media = document.paths["/Property('{ListingKey}')/Media"].get

@@ -85,11 +85,12 @@ const toComplexType = ({ name, properties, annotations }: ComplexType): XmlEleme
     ...annotations.map(toAnnotation),
   ])
 
+/** In the schema of OData 4.0 nothing follows the ReturnType; 4.01 allows any order. */
 const toFunction = ({ name, parameters, returnType, annotations }: FunctionType): XmlElement =>
   xmlElement('Function', { Name: name }, [
     ...parameters.map(p => toMember('Parameter', p)),
-    xmlElement('ReturnType', { Type: toQualifiedName(returnType), Nullable: 'false' }),
     ...annotations.map(toAnnotation),
+    xmlElement('ReturnType', { Type: toQualifiedName(returnType), Nullable: 'false' }),
   ])
 
 const toFunctionImport = ({ name }: FunctionType): XmlElement =>

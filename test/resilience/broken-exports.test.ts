@@ -202,7 +202,7 @@ describe.each(DATABASE_KINDS)('an export that cannot be finished on the %s datab
     expect((await service.send('/odata/Property?$top=1')).status).toBe(200)
   })
 
-  test('EXP-11, EXP-14 an export in the order of the key goes on after changes', {
+  test('EXP-11, EXP-14 an export in the order of the key continues after changes', {
     timeout: 60_000,
   }, async () => {
     const download = new Download(service, LARGE, NDJSON, { version: '1.0' })
@@ -221,7 +221,7 @@ describe.each(DATABASE_KINDS)('an export that cannot be finished on the %s datab
   }, async () => {
     const [lines, csv] = [new Download(service, LARGE, NDJSON), new Download(service, LARGE, CSV)]
     await Promise.all([lines.pause(), csv.pause()])
-    // A client of libuv is told of a reset only while it reads.
+    // Node notices a reset only while it reads.
     const plain = new Download(service, SLOW, CSV, { version: '1.0' })
     await plain.begin()
     expect(await service.stop('SIGTERM')).toBe(0)

@@ -24,6 +24,7 @@ const LAYERS = {
     'errors',
     'model',
     'query',
+    'language',
     'domain',
     'data',
     'sample',
@@ -39,6 +40,7 @@ const LAYERS = {
     'errors',
     'model',
     'query',
+    'language',
     'domain',
     'data',
     'sample',
@@ -54,7 +56,7 @@ const LAYERS = {
 
 /** Layers that are files at the top of src/, not folders. */
 const LAYER_FILES = {
-  app: ['app', 'authorization', 'front-page-links'],
+  app: ['app', 'authorization', 'webhooks', 'front-page-links', 'prepare-database'],
   main: ['main', 'cluster', 'typescript', 'typescript-hooks'],
 }
 
@@ -79,6 +81,7 @@ const PARTS = {
     changes: ['sql', 'database', 'postgres/errors', 'read'],
     feeds: ['sql', 'database', 'clients'],
     clients: ['sql', 'database', 'changes'],
+    webhooks: ['sql', 'database', 'clients'],
     import: ['sql', 'database', 'postgres/errors', 'prisma'],
   },
   graphql: {

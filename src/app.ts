@@ -1,13 +1,12 @@
 import type { IncomingMessage, RequestListener } from 'node:http'
 import express, { type ErrorRequestHandler, type Request, type Response } from 'express'
 import type { Logger } from 'pino'
-import { createAuthorization } from './authorization.js'
+import { type Authorization, createAuthorization } from './authorization.js'
 import type { Config } from './config/config.js'
 import type { BlockingSessionListener } from './data/blocking-session.js'
-import { createChangeFeed } from './data/changes/change-feed.js'
+import { type ChangeFeed, createChangeFeed } from './data/changes/change-feed.js'
 import { type Database, openDatabase } from './data/database.js'
-import { loadLookups } from './data/import/lookup-seed.js'
-import { migrate, readMigrations } from './data/migrate.js'
+import { readMigrations } from './data/migrate.js'
 import { createReadinessCheck } from './data/readiness.js'
 import { RESOURCES } from './errors/phrases.js'
 import { type Problem, ProblemError, problemsOf } from './errors/problem.js'
@@ -32,16 +31,18 @@ import { ENTITIES } from './model/model.js'
 import { ODATA_PATH } from './odata/protocol/request.js'
 import { negotiateVersion } from './odata/protocol/version.js'
 import { createODataHandlers } from './odata/router.js'
+import { prepareDatabase } from './prepare-database.js'
 import { createCursorSeal } from './query/cursor.js'
 import { PlanCache } from './query/plan-cache.js'
-import { loadSampleIfEmpty } from './sample/fill.js'
 import { ChangeService } from './service/changes.js'
 import { DeltaService } from './service/deltas.js'
 import { DigestService } from './service/digest.js'
 import { ExportService } from './service/export.js'
 import { createMetricSources } from './service/metric-sources.js'
 import { ReadService } from './service/reading.js'
+import type { WebhookSender } from './service/webhooks/sender.js'
 import { WriteService } from './service/writing.js'
+import { createWebhookSender } from './webhooks.js'
 
 /** Dependencies of the application. */
 export interface AppDependencies {
@@ -66,8 +67,6 @@ export interface RunningServer {
 
 /** Maximum nesting of $expand. No path of the model is longer unless it returns to an entity. */
 const MAX_EXPAND_DEPTH = 8
-/** Listings in the sample market. */
-const SAMPLE_LISTING_COUNT = 500
 
 /**
  * Opens and migrates the database, then starts to listen. If a step fails, everything opened so far is
@@ -88,6 +87,7 @@ export async function startServer(
     metricsServer = metrics && (await serveMetrics(metrics.registry, config))
     const server = createHttpServer(app.requestListener, config, app)
     const { port } = await server.listen()
+    app.webhooks.start()
     const close = async (): Promise<void> => {
       await server.close()
       metricsServer?.close()
@@ -102,24 +102,11 @@ export async function startServer(
   }
 }
 
-/** Migrates the database, and adds the sample market if it is enabled and the database is empty. */
-async function prepareDatabase(
-  database: Database,
-  { sampleData }: Config,
-  logger: Logger,
-  reportStep: ReportStep,
-): Promise<void> {
-  await migrate(database, undefined, {
-    onApply: (index, count) => reportStep(`Migrating the database: ${index} of ${count}`),
-    onWarning: message => logger.warn(message),
-  })
-  await loadLookups(database)
-  if (!sampleData) return
-  let loadedCount = 0
-  await loadSampleIfEmpty(database, SAMPLE_LISTING_COUNT, count => {
-    loadedCount += count
-    reportStep(`Adding sample listings: ${loadedCount} of ${SAMPLE_LISTING_COUNT}`)
-  })
+interface LifecycleParts extends Pick<Authorization, 'directory' | 'usage'> {
+  readonly config: Config
+  readonly logger: Logger
+  readonly longLived: LongLivedConnections
+  readonly webhooks: WebhookSender
 }
 
 /** An application and its server options. */
@@ -127,6 +114,7 @@ export interface Application {
   readonly requestListener: RequestListener
   readonly messages: RequestResponseClasses
   readonly longLived: LongLivedConnections
+  readonly webhooks: WebhookSender
   /** Writes pending data to the database, after the last request. */
   finish(): Promise<void>
 }
@@ -144,7 +132,8 @@ export function createApp({
   useReferenceExecutor = false,
 }: AppDependencies): Application {
   const reportError = createErrorReporter(logger)
-  const { verifier, oauth, directory, usage } = createAuthorization(config, database, logger, reportError)
+  const authorization = createAuthorization(config, database, logger, reportError)
+  const { verifier, oauth, usage } = authorization
   const app = express().disable('x-powered-by').enable('case sensitive routing')
   app.use(
     logRequests(logger, metrics?.createRequestObserver(ENTITIES.keys())),
@@ -165,6 +154,7 @@ export function createApp({
   const rateLimiter = limitRate(config, verifier, meter, usage)
   const engine = createGraphQLEngine({ ...services, config, usesGraphQLJs: useReferenceExecutor })
   const longLived = serveStreaming({ ...adapterDependencies, engine, meter, rejectUpgrade: closeWithProblem })
+  const webhooks = createWebhookSender({ ...authorization, ...services, config, database, logger, metrics })
   for (const [path, handler] of createODataHandlers(adapterDependencies)) app.use(path, rateLimiter, handler)
   app.use(
     GRAPHQL_PATH,
@@ -178,11 +168,33 @@ export function createApp({
   return {
     requestListener: app,
     messages: createRequestResponseClasses(app),
+    ...createLifecycle({ ...authorization, config, logger, longLived, webhooks }),
+  }
+}
+
+/** Creates the functions that start and end an application. */
+function createLifecycle({
+  config,
+  logger,
+  longLived,
+  webhooks,
+  directory,
+  usage,
+}: LifecycleParts): Pick<Application, 'longLived' | 'webhooks' | 'finish'> {
+  return {
     longLived: {
-      close: () => [longLived, directory].forEach(part => void part.close()),
+      close: () => {
+        longLived.close()
+        webhooks.stop()
+        directory.close()
+      },
       upgrade: createUpgradeHandler(logger, longLived),
     },
-    finish: () => usage.close(),
+    webhooks,
+    finish: async () => {
+      await webhooks.close(config.shutdownTimeoutMs)
+      await usage.close()
+    },
   }
 }
 
@@ -241,6 +253,7 @@ function createServices(
   readonly digests: DigestService
   readonly writing: WriteService
   readonly changes: ChangeService
+  readonly feed: ChangeFeed
 } {
   const { pageSize, pageSizeMax, expandPageMax, topIsTotal, nonDisclosure, poolSize } = config
   const limits = { pageSize, pageSizeMax, expandPageMax, topIsTotal, expandDepth: MAX_EXPAND_DEPTH }
@@ -254,7 +267,8 @@ function createServices(
     onRows: metrics && ((entity: string, count: number) => metrics.addRows(entity, count)),
   }
   const reading = new ReadService(dependencies)
-  const changes = new ChangeService({ ...dependencies, feed: createChangeFeed(database), poolSize })
+  const feed = createChangeFeed(database)
+  const changes = new ChangeService({ ...dependencies, feed, poolSize })
   metrics?.observe(createMetricSources(database, plans, changes))
   return {
     plans,
@@ -264,6 +278,7 @@ function createServices(
     digests: new DigestService(dependencies),
     writing: new WriteService({ database, plans, reading, config }),
     changes,
+    feed,
   }
 }
 

@@ -12,6 +12,8 @@ export interface Config extends Omit<Settings, 'jwtSecret' | 'tokenKey'>, Config
   readonly tokenKey: KeyObject
   /** 32 bytes, which encrypt the keys that sign access tokens. */
   readonly signingKeyEncryption: KeyObject
+  /** 32 bytes, which encrypt the secrets of webhooks. */
+  readonly webhookEncryption: KeyObject
 }
 
 /** All faults of the environment, one sentence each. */
@@ -26,6 +28,7 @@ export class ConfigError extends Error {
 }
 
 const PAGE_TOKEN_LABEL = 'listing-service/page-token/1'
+const WEBHOOK_LABEL = 'listing-service/webhook/1'
 const SIGNING_KEY_LABEL = 'listing-service/signing-key/1'
 /** Space for the path and the other headers, besides the longest query string. */
 const HEADER_MARGIN_BYTES = 8192
@@ -138,7 +141,7 @@ const violatedRules = (...rules: readonly ConfigRule[]): readonly string[] =>
 function readKeys(
   settings: Settings,
   embedded: boolean,
-): Pick<Config, 'jwtSecret' | 'tokenKey' | 'signingKeyEncryption'> {
+): Pick<Config, 'jwtSecret' | 'tokenKey' | 'signingKeyEncryption' | 'webhookEncryption'> {
   const needsGenerated =
     embedded &&
     settings.jwtSecret === undefined &&
@@ -152,6 +155,7 @@ function readKeys(
     jwtSecret: jwtSecret === undefined ? undefined : createSecretKey(jwtSecret, 'utf8'),
     tokenKey: derive(PAGE_TOKEN_LABEL),
     signingKeyEncryption: derive(SIGNING_KEY_LABEL),
+    webhookEncryption: derive(WEBHOOK_LABEL),
   }
 }
 

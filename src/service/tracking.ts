@@ -82,7 +82,7 @@ export const failPositionGone = (option: string, location: string | undefined): 
   fail({ kind: 'PositionGone', option, ...(location !== undefined && { location }) })
 
 /** Everything about a token that decides what it can read. A renewed token has the same rights. */
-function rightsOf({ actor, policy }: TrackingContext): string {
+export function rightsOf({ actor, policy }: Pick<TrackingContext, 'actor' | 'policy'>): string {
   const { memberKey, officeKey, audience } = actor
   return shortDigest([
     audiencesOf(actor),

@@ -131,14 +131,20 @@ export class ClientTransaction {
 const toJson = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value))
 
 /** Runs changes of clients in one transaction. */
-export function changeClients<T>(
+export const changeClients = <T>(
   database: Pick<Database, 'withClient'>,
   work: (transaction: ClientTransaction) => Promise<T>,
+): Promise<T> => runInConnection(database, connection => work(new ClientTransaction(connection)))
+
+/** Runs work in one transaction on a connection of its own. */
+export function runInConnection<T>(
+  database: Pick<Database, 'withClient'>,
+  work: (connection: Connection) => Promise<T>,
 ): Promise<T> {
   return database.withClient(async connection => {
     await connection.query('begin')
     try {
-      const result = await work(new ClientTransaction(connection))
+      const result = await work(connection)
       await connection.query('commit')
       return result
     } catch (error) {

@@ -4,6 +4,7 @@ import { fail, ProblemError } from '../../errors/problem.js'
 import { getEntity } from '../../model/model.js'
 import type { Query } from '../../query/ast.js'
 import type { ChangeService, ListingEvent } from '../../service/changes.js'
+import { Signal } from '../../service/signal.js'
 import type { GraphQLContext } from '../context.js'
 import {
   type CollectedField,
@@ -20,7 +21,6 @@ import {
   type SelectionResults,
   type SharedSelection,
 } from '../execute/shared-selection.js'
-import { Signal } from './signal.js'
 
 /** Services that subscriptions use. */
 export interface SubscriptionPort extends FilterParseOptions {

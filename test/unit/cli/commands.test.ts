@@ -35,6 +35,7 @@ const COMMANDS = [
   'studio',
   'schema',
   'clients',
+  'webhooks',
   'usage',
   'keys',
 ].map(name => [name, `src/cli/${name}.ts`] as const)

@@ -1,0 +1,212 @@
+import type { Client as Connection } from 'pg'
+import type { WebhookState } from '../../domain/webhooks/webhook.js'
+import { type AuditEntry, ClientTransaction, runInConnection } from '../clients/client-store.js'
+import type { Database } from '../database.js'
+
+/** A subscription as operators see it. No member is secret but the query of the URL. */
+export interface WebhookDetails {
+  readonly WebhookId: string
+  readonly ClientId: string
+  readonly ClientName: string
+  /** The client is disabled, removed or expired, or has no scope listings:read: nothing is sent. */
+  readonly IsClientActive: boolean
+  readonly Url: string
+  readonly ResourceName: string | null
+  readonly Filter: string | null
+  readonly Source: string | null
+  readonly HasToken: boolean
+  readonly State: WebhookState
+  readonly StateReason: string | null
+  readonly StateTimestamp: string
+  readonly LogId: string
+  readonly Position: number
+  /** Events of the log after the position, of all resources and readers. */
+  readonly Lag: number
+  readonly BatchEvents: readonly number[] | null
+  readonly BatchPosition: number | null
+  readonly FailedAttempts: number
+  readonly FailingSinceTimestamp: string | null
+  readonly LastFailure: string | null
+  readonly NextAttemptTimestamp: string | null
+  readonly LastDeliveryTimestamp: string | null
+  readonly LeaseOwner: string | null
+  readonly CreationTimestamp: string
+  readonly RemovedTimestamp: string | null
+  readonly Secrets: readonly {
+    readonly CreationTimestamp: string
+    readonly ExpirationTimestamp: string | null
+  }[]
+}
+
+/** Columns of a subscription that commands set. */
+export interface WebhookColumns {
+  readonly ClientId?: string
+  readonly Url?: string
+  readonly ResourceName?: string | null
+  readonly Filter?: string | null
+  readonly Source?: string | null
+  readonly EncryptedToken?: string | null
+  readonly State?: WebhookState
+  readonly StateReason?: string | null
+  readonly StateTimestamp?: string
+  readonly LogId?: string
+  readonly Position?: string
+  readonly BatchEvents?: null
+  readonly BatchPosition?: null
+  readonly BatchOutsideKeys?: null
+  readonly BatchRights?: null
+  readonly FailedAttempts?: number
+  readonly FailingSinceTimestamp?: null
+  readonly LastFailure?: null
+  readonly NextAttemptTimestamp?: null
+  readonly RemovedTimestamp?: string
+}
+
+const END_OF_LOG = `greatest("Floor" - 1, (select coalesce(max("EntityEventSequence"), 0) from "EntityEvent"))`
+const SELECT_DETAILS = `select to_jsonb(w) - 'EncryptedToken' - 'BatchOutsideKeys' - 'BatchRights' - 'LeaseNumber' - 'LeaseTimestamp' || jsonb_build_object(
+    'ClientName', c."Name", 'HasToken', w."EncryptedToken" is not null,
+    'IsClientActive', c."DisabledTimestamp" is null and c."RemovedTimestamp" is null and 'listings:read' = any(c."Scopes")
+      and (c."ExpirationTimestamp" is null or c."ExpirationTimestamp" > clock_timestamp()),
+    'Lag', greatest(0, (select ${END_OF_LOG} from "ChangeLog") - w."Position"),
+    'Secrets', coalesce((select jsonb_agg(jsonb_build_object('CreationTimestamp', "CreationTimestamp", 'ExpirationTimestamp', "ExpirationTimestamp") order by "SecretId")
+      from "admin"."WebhookSecret" s where s."WebhookId" = w."WebhookId" and ("ExpirationTimestamp" is null or "ExpirationTimestamp" > clock_timestamp())), '[]')
+  ) as details from "admin"."Webhook" w join "admin"."Client" c on c."ClientId" = w."ClientId"`
+
+/** The identity and range of the change log, as a subscription begins in it. */
+export interface LogRange {
+  readonly id: string
+  readonly floor: string
+  /** The number of the last event that is committed. */
+  readonly end: string
+}
+
+/**
+ * Changes subscriptions on one connection, within a transaction. Each change takes the next lease number, so that a
+ * process that is just sending writes nothing after it.
+ */
+export class WebhookTransaction {
+  constructor(private readonly connection: Connection) {}
+
+  /** Returns a subscription and locks it until the commit. */
+  async lock(id: string): Promise<WebhookDetails | undefined> {
+    await this.connection.query('select from "admin"."Webhook" where "WebhookId" = $1 for update', [id])
+    return readDetails(this.connection, 'where "WebhookId" = $1', [id]).then(([found]) => found)
+  }
+
+  async insert(id: string, columns: WebhookColumns): Promise<void> {
+    const entries = Object.entries({ WebhookId: id, ...columns })
+    const names = entries.map(([name]) => `"${name}"`).join(', ')
+    const slots = entries.map((_, i) => `$${i + 1}`).join(', ')
+    await this.connection.query(
+      `insert into "admin"."Webhook" (${names}) values (${slots})`,
+      entries.map(([, value]) => value),
+    )
+  }
+
+  async update(id: string, columns: WebhookColumns): Promise<void> {
+    const entries = Object.entries(columns)
+    const assignments = entries.map(([name], i) => `, "${name}" = $${i + 2}`).join('')
+    await this.connection.query(
+      `update "admin"."Webhook" set "LeaseNumber" = "LeaseNumber" + 1, "LeaseOwner" = null, "LeaseTimestamp" = null${assignments} where "WebhookId" = $1`,
+      [id, ...entries.map(([, value]) => value)],
+    )
+  }
+
+  async addSecret(id: string, encryptedSecret: string): Promise<void> {
+    await this.connection.query(
+      'insert into "admin"."WebhookSecret" ("WebhookId", "EncryptedSecret") values ($1, $2)',
+      [id, encryptedSecret],
+    )
+  }
+
+  /** Lets all secrets expire but the newest one, in a number of seconds from now. Expired ones are deleted. */
+  async expireSecrets(id: string, seconds: number): Promise<void> {
+    await this.connection.query(
+      'update "admin"."WebhookSecret" set "ExpirationTimestamp" = least("ExpirationTimestamp", clock_timestamp() + make_interval(secs => $2::float8)) where "WebhookId" = $1 and "SecretId" < (select max("SecretId") from "admin"."WebhookSecret" where "WebhookId" = $1)',
+      [id, seconds],
+    )
+    await this.connection.query(
+      'delete from "admin"."WebhookSecret" where "WebhookId" = $1 and "ExpirationTimestamp" <= clock_timestamp()',
+      [id],
+    )
+  }
+
+  /** Forgets what the receiver knows to be outside of the filter, and deletes all secrets of a removed subscription. */
+  async clear(id: string, parts: { readonly secrets: boolean }): Promise<void> {
+    await this.connection.query('delete from "admin"."WebhookOutsideKey" where "WebhookId" = $1', [id])
+    if (parts.secrets)
+      await this.connection.query('delete from "admin"."WebhookSecret" where "WebhookId" = $1', [id])
+  }
+
+  async logRange(): Promise<LogRange> {
+    const { rows } = await this.connection.query<LogRange>(
+      `select "LogId" as id, "Floor"::text as floor, ${END_OF_LOG}::text as end from "ChangeLog"`,
+    )
+    if (!rows[0]) throw new Error('The table ChangeLog has no row')
+    return rows[0]
+  }
+
+  audit(entry: AuditEntry): Promise<void> {
+    return new ClientTransaction(this.connection).audit(entry)
+  }
+}
+
+/** Runs changes of subscriptions in one transaction. */
+export const changeWebhooks = <T>(
+  database: Pick<Database, 'withClient'>,
+  work: (transaction: WebhookTransaction) => Promise<T>,
+): Promise<T> => runInConnection(database, connection => work(new WebhookTransaction(connection)))
+
+/** Returns the subscriptions in the order of their creation, of one client or of all. */
+export const readWebhooks = (
+  database: Pick<Database, 'withClient'>,
+  clientId?: string,
+): Promise<readonly WebhookDetails[]> =>
+  database.withClient(connection =>
+    readDetails(
+      connection,
+      'where w."RemovedTimestamp" is null and ($1::text is null or w."ClientId" = $1) order by w."CreationTimestamp", w."WebhookId"',
+      [clientId ?? null],
+    ),
+  )
+
+/** Returns a subscription, also a removed one. */
+export const findWebhook = (
+  database: Pick<Database, 'withClient'>,
+  id: string,
+): Promise<WebhookDetails | undefined> =>
+  database.withClient(connection =>
+    readDetails(connection, 'where w."WebhookId" = $1', [id]).then(([found]) => found),
+  )
+
+async function readDetails(
+  connection: Connection,
+  clause: string,
+  values: readonly unknown[],
+): Promise<readonly WebhookDetails[]> {
+  const { rows } = await connection.query<{ readonly details: WebhookDetails }>(
+    `${SELECT_DETAILS} ${clause}`,
+    [...values],
+  )
+  return rows.map(row => row.details)
+}
+
+/** Lags that are read for the metrics. */
+const MAX_LAGS = 100
+
+/** Returns the number of subscriptions by state, and the largest lags of active ones. */
+export async function readWebhookUse(database: Pick<Database, 'queryControl'>): Promise<{
+  readonly states: Readonly<Record<string, number>>
+  readonly lags: Readonly<Record<string, number>>
+}> {
+  const [row] = await database.queryControl<{
+    readonly states: Readonly<Record<string, number>> | null
+    readonly lags: Readonly<Record<string, number>> | null
+  }>({
+    text: `with webhook as materialized (select * from "admin"."Webhook" where "RemovedTimestamp" is null), e as (select ${END_OF_LOG} as position from "ChangeLog")
+select (select json_object_agg("State", number) from (select "State", count(*) as number from webhook group by 1) s) as states,
+  (select json_object_agg("WebhookId", lag) from (select "WebhookId", greatest(0, e.position - "Position") as lag from webhook, e where "State" = 'active' order by lag desc, 1 limit ${MAX_LAGS}) l) as lags`,
+    values: [],
+  })
+  return { states: row?.states ?? {}, lags: row?.lags ?? {} }
+}

@@ -1,0 +1,75 @@
+import { isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
+
+/** Ranges of addresses that WEBHOOK_PRIVATE_ADDRESSES allows. */
+const PRIVATE_RANGES: readonly string[] = ['loopback', 'private', 'uniqueLocal', 'carrierGradeNat']
+/** Addresses outside of the link-local ranges at which clouds serve credentials. They are never called. */
+const METADATA_ADDRESSES: readonly string[] = ['fd00:ec2::254', '100.100.100.200', '168.63.129.16']
+/** The range of IPv6 addresses that are assigned for use in public. */
+const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3')
+const MAX_URL_LENGTH = 2000
+
+/** Why an address is not called. */
+export type AddressRefusal = 'private' | 'reserved'
+
+/**
+ * Returns the reason for which an IP address is not called, or undefined for one that is. Link-local addresses, those of
+ * metadata services, multicast and reserved ones are never called, and nor are IPv6 forms that carry an IPv4 address for
+ * a gateway. An IPv4-mapped address counts as its IPv4 address.
+ */
+export function refusalOfAddress(text: string, allowsPrivate: boolean): AddressRefusal | undefined {
+  const address = ipaddr.process(text)
+  const range = address.range()
+  if (METADATA_ADDRESSES.some(known => ipaddr.parse(known).toString() === address.toString()))
+    return 'reserved'
+  if (PRIVATE_RANGES.includes(range)) return allowsPrivate ? undefined : 'private'
+  if (range !== 'unicast') return 'reserved'
+  return address instanceof ipaddr.IPv6 && !address.match(GLOBAL_IPV6) ? 'reserved' : undefined
+}
+
+/** Rules for the addresses of webhooks. */
+export interface AddressRules {
+  /** WEBHOOK_PRIVATE_ADDRESSES. */
+  readonly allowsPrivate: boolean
+  /** PUBLIC_URL: webhooks to the service itself are refused. */
+  readonly publicUrl: string | undefined
+}
+
+/**
+ * Returns the URL of a receiver in its normal form.
+ * @throws Error with a sentence for the operator
+ */
+export function readWebhookUrl(text: string, { allowsPrivate, publicUrl }: AddressRules): string {
+  const url =
+    URL.canParse(text) && text.length <= MAX_URL_LENGTH
+      ? new URL(text)
+      : refuse('--url: expected an absolute URL of at most 2000 characters.')
+  if (url.protocol !== 'https:' && !(allowsPrivate && url.protocol === 'http:'))
+    refuse('--url: expected an https URL. With WEBHOOK_PRIVATE_ADDRESSES=on, http is allowed.')
+  if (url.username || url.password || url.hash)
+    refuse('--url: expected a URL without user, password and fragment. Use --token-file for a bearer token.')
+  const host = hostOf(url)
+  const refusal = isIP(host)
+    ? refusalOfAddress(host, allowsPrivate)
+    : isLocalName(host) && !allowsPrivate
+      ? 'private'
+      : undefined
+  if (refusal === 'private')
+    refuse(`--url: ${host} is an address of this network. With WEBHOOK_PRIVATE_ADDRESSES=on it is allowed.`)
+  if (refusal === 'reserved') refuse(`--url: ${host} is a reserved address, which is never called.`)
+  if (!allowsPrivate && publicUrl !== undefined && new URL(publicUrl).host === url.host)
+    refuse('--url: this is the address of the service itself (PUBLIC_URL).')
+  return url.href
+}
+
+/** Returns the host of a URL, an IPv6 address without its brackets. */
+export const hostOf = ({ hostname }: Pick<URL, 'hostname'>): string => hostname.replace(/^\[(.*)\]$/, '$1')
+
+const isLocalName = (host: string): boolean => /(^|\.)localhost\.?$/i.test(host)
+
+/** Returns a URL for people and logs: its query may hold a secret. */
+export const maskUrl = (url: string): string => url.replace(/\?.*$/s, '?…')
+
+const refuse = (reason: string): never => {
+  throw new Error(reason)
+}

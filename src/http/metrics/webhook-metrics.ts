@@ -1,0 +1,75 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+
+/** The subscriptions as a scrape reads them. */
+export interface WebhookUse {
+  /** Number of subscriptions by state. */
+  readonly states: Readonly<Record<string, number>>
+  /** The largest numbers of events after the position of a subscription, by id. */
+  readonly lags: Readonly<Record<string, number>>
+}
+
+/** Counts one attempt. */
+export type WebhookAttemptObserver = (isDelivered: boolean, durationMs: number) => void
+
+const DURATION_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30]
+/** Maximum wait of a scrape for the database, in ms. */
+const READ_TIMEOUT_MS = 500
+
+/**
+ * Adds the metrics of webhooks. Without an answer of the database the states and lags are absent, not 0. All processes
+ * read the same rows, so the greatest value is that of all.
+ * @param read returns a bounded number of lags
+ */
+export function addWebhookMetrics(
+  registry: Registry,
+  read: () => Promise<WebhookUse>,
+): WebhookAttemptObserver {
+  const registers = [registry]
+  const lag = new Gauge({
+    name: 'listing_webhook_lag_events',
+    help: 'Events of the change log after the position of a webhook: the 100 largest.',
+    labelNames: ['webhook'],
+    aggregator: 'max',
+    registers,
+  })
+  new Gauge({
+    name: 'listing_webhooks',
+    help: 'Webhooks by state.',
+    labelNames: ['state'],
+    aggregator: 'max',
+    registers,
+    async collect() {
+      const use = await withTimeout(read()).catch(() => undefined)
+      this.reset()
+      lag.reset()
+      for (const [state, count] of Object.entries(use?.states ?? {})) this.set({ state }, count)
+      for (const [webhook, events] of Object.entries(use?.lags ?? {})) lag.set({ webhook }, events)
+    },
+  })
+  return createAttemptObserver(registers)
+}
+
+function createAttemptObserver(registers: Registry[]): WebhookAttemptObserver {
+  const attempts = new Counter({
+    name: 'listing_webhook_attempts_total',
+    help: 'Attempts to deliver a message.',
+    labelNames: ['result'],
+    registers,
+  })
+  const duration = new Histogram({
+    name: 'listing_webhook_attempt_duration_seconds',
+    help: 'Time from the resolution of the name to the answer of the receiver.',
+    buckets: DURATION_BUCKETS,
+    registers,
+  })
+  return (isDelivered, durationMs) => {
+    attempts.inc({ result: isDelivered ? 'delivered' : 'failed' })
+    duration.observe(durationMs / 1000)
+  }
+}
+
+const withTimeout = <T>(value: Promise<T>): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('timeout')), READ_TIMEOUT_MS)
+    value.then(resolve, reject).finally(() => clearTimeout(timer))
+  })

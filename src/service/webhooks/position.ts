@@ -1,0 +1,36 @@
+import type { WebhookTransaction } from '../../data/webhooks/webhook-store.js'
+
+/** A change that is refused. The message is for the operator. */
+export class WebhookChangeError extends Error {}
+
+/** Returns the position at which a subscription begins: a number, or the end of the log (`now`, undefined). */
+export async function findStart(
+  transaction: WebhookTransaction,
+  from: string | undefined,
+): Promise<{ readonly LogId: string; readonly Position: string }> {
+  const { id, end } = await transaction.logRange()
+  if (from === undefined || from === 'now') return { LogId: id, Position: end }
+  if (!/^\d{1,18}$/.test(from)) return refuse(`--from is '${from}'; expected now or the number of an event.`)
+  await checkPosition(transaction, from, id)
+  return { LogId: id, Position: from }
+}
+
+/** Refuses a position after which the log does not have all events. */
+export async function checkPosition(
+  transaction: WebhookTransaction,
+  position: string,
+  logId: string,
+): Promise<void> {
+  const { id, end, floor } = await transaction.logRange()
+  const number = BigInt(position)
+  if (id !== logId) refuse(`The change log is another one than that of position ${position}. ${COPY_ANEW}`)
+  if (number > BigInt(end)) refuse(`The change log ends at ${end}, before ${position}.`)
+  if (number > 0n && number < BigInt(floor) - 1n)
+    refuse(`The change log does not have all events after ${position}. ${COPY_ANEW}`)
+}
+
+const COPY_ANEW = 'Use --from now, and tell the receiver to copy the data anew.'
+
+const refuse = (reason: string): never => {
+  throw new WebhookChangeError(reason)
+}

@@ -1,0 +1,246 @@
+import type { KeyObject } from 'node:crypto'
+import { hostname } from 'node:os'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { ChangeFeed } from '../../data/changes/change-feed.js'
+import type { Database } from '../../data/database.js'
+import { Semaphore } from '../../data/semaphore.js'
+import { cleanDeliveryLog } from '../../data/webhooks/delivery-log.js'
+import {
+  LEASE_SECONDS,
+  type LeasedWebhook,
+  LeaseStore,
+  type WebhookLease,
+} from '../../data/webhooks/lease-store.js'
+import type { Actor } from '../../domain/actor.js'
+import { type Client, isActive } from '../../domain/clients/client.js'
+import type { ClientDirectory } from '../../domain/clients/directory.js'
+import { RequestScope } from '../../domain/request-scope.js'
+import { ProblemError } from '../../errors/problem.js'
+import { Signal } from '../signal.js'
+import { EventReader, type EventReaderParts } from './event-reader.js'
+import { decryptText } from './secret-box.js'
+import { type AttemptReport, type AttemptSettings, WebhookTurn } from './turn.js'
+
+/** Dependencies of the sender. */
+export interface WebhookSenderParts extends EventReaderParts {
+  readonly database: Pick<Database, 'writer' | 'executorsFor'>
+  readonly poolSize: number
+  readonly feed: ChangeFeed
+  readonly directory: ClientDirectory
+  /** Returns the rights of a stored client. Throws if nobody can say what it may read. */
+  readonly toActor: (client: Client) => Actor
+  /** Decrypts secrets and tokens. */
+  readonly encryptionKey: KeyObject
+  readonly settings: AttemptSettings
+  /** WEBHOOK_LOG_DAYS. */
+  readonly logDays: number
+  readonly onAttempt: (report: AttemptReport) => void
+  /** Reports a fault. The subscription is tried again. */
+  readonly onFault: (error: unknown, webhook: LeasedWebhook | undefined) => void
+}
+
+/**
+ * Subscriptions that this process works on at the same time. Each holds one message and at most one connection. Those
+ * whose last attempt failed have places of their own, so that receivers that do not answer cannot keep the others waiting.
+ */
+const MAX_HEALTHY_TURNS = 200
+const MAX_FAILING_TURNS = 100
+/** Interval at which work is looked for without a notification. */
+const POLL_MS = 2000
+/** Minimum time between two looks. */
+const MIN_POLL_MS = 100
+const RENEW_MS = 4000
+/** A lease counts as lost this long before it ends, since the answer of the database took time too. */
+const LEASE_MARGIN_MS = 2000
+const VALID_MS = LEASE_SECONDS * 1000 - LEASE_MARGIN_MS
+const CLEAN_INTERVAL_MS = 3_600_000
+const FIRST_CLEAN_MS = 60_000
+
+/** A subscription that this process works on. */
+interface Turn {
+  readonly webhook: LeasedWebhook
+  readonly controller: AbortController
+  readonly done: Promise<void>
+  /** `performance.now()` until which no other process can hold the lease. */
+  validUntil: number
+}
+
+/**
+ * Sends the events of subscriptions. All processes of a service run one; they share the work by leases in the database.
+ */
+export class WebhookSender {
+  readonly #parts: WebhookSenderParts
+  readonly #store: LeaseStore
+  readonly #turns = new Map<string, Turn>()
+  readonly #signal = new Signal()
+  readonly #stopping = new AbortController()
+  readonly #closed = new AbortController()
+  readonly #actors = new WeakMap<Client, Actor>()
+  /** Reads of events at the same time: a quarter of the connections, so that requests need not wait. */
+  readonly #reads: Semaphore
+  readonly #owner = `${hostname()} ${process.pid}`
+  #unfollow: (() => void) | undefined
+  #running: Promise<void> | undefined
+  #cleanAt = performance.now() + FIRST_CLEAN_MS
+
+  constructor(parts: WebhookSenderParts) {
+    this.#parts = parts
+    this.#store = new LeaseStore(parts.database.writer)
+    this.#reads = new Semaphore(Math.max(1, Math.floor(parts.poolSize / 4)))
+  }
+
+  /** Begins to send. */
+  start(): void {
+    if (this.#running) return
+    this.#running = this.#look()
+    void this.#keepLeases()
+  }
+
+  /** Takes no more work. Attempts that run may finish. */
+  stop(): void {
+    this.#stopping.abort()
+    this.#unfollow?.()
+    this.#unfollow = undefined
+  }
+
+  /** Lets running attempts finish, breaks them off after `timeoutMs`, and ends all leases. */
+  async close(timeoutMs: number): Promise<void> {
+    this.stop()
+    const timer = setTimeout(() => {
+      for (const { controller } of this.#turns.values()) controller.abort()
+    }, timeoutMs)
+    await this.#running
+    await Promise.all([...this.#turns.values()].map(({ done }) => done))
+    clearTimeout(timer)
+    this.#closed.abort()
+  }
+
+  /** Looks for work: after each notification, when the next attempt is due, and now and then. */
+  async #look(): Promise<void> {
+    const { signal } = this.#stopping
+    while (!signal.aborted) {
+      const dueInMs = await this.#lease().catch((error: unknown) => {
+        this.#parts.onFault(error, undefined)
+        return undefined
+      })
+      await this.#clean()
+      await wait(MIN_POLL_MS, undefined, { signal }).catch(() => undefined)
+      await this.#signal.wait(signal, Math.max(0, Math.min(dueInMs ?? POLL_MS, POLL_MS) - MIN_POLL_MS))
+    }
+  }
+
+  /** Takes subscriptions that have work. Returns the time until the next one is due, in ms. */
+  async #lease(): Promise<number | undefined> {
+    const startedAt = performance.now()
+    const failing = [...this.#turns.values()].filter(({ webhook }) => webhook.failedAttempts > 0).length
+    const { leased, active, dueInMs } = await this.#store.lease({
+      owner: this.#owner,
+      healthy: MAX_HEALTHY_TURNS - (this.#turns.size - failing),
+      failing: MAX_FAILING_TURNS - failing,
+    })
+    if (active > 0) await this.#follow()
+    else this.#unfollow = void this.#unfollow?.()
+    for (const webhook of leased) this.#startTurn(webhook, startedAt)
+    return dueInMs
+  }
+
+  /** Follows the change log and the clients while there are subscriptions. */
+  async #follow(): Promise<void> {
+    const { feed, directory } = this.#parts
+    await directory.ready()
+    if (this.#unfollow || this.#stopping.signal.aborted) return
+    const stopFeed = feed.subscribe(() => this.#signal.notify())
+    const stopDirectory = directory.subscribe(() => this.#breakOffRefused())
+    this.#unfollow = () => {
+      stopFeed()
+      stopDirectory()
+    }
+  }
+
+  #startTurn(webhook: LeasedWebhook, leasedAt: number): void {
+    const controller = new AbortController()
+    const turn: Turn = {
+      webhook,
+      controller,
+      validUntil: leasedAt + VALID_MS,
+      done: Promise.resolve()
+        .then(() => this.#createTurn(webhook, turn).run())
+        .catch((error: unknown) => this.#parts.onFault(error, webhook))
+        .finally(() => {
+          this.#turns.delete(keyOf(webhook.lease))
+          this.#signal.notify()
+        }),
+    }
+    this.#turns.set(keyOf(webhook.lease), turn)
+  }
+
+  #createTurn(webhook: LeasedWebhook, turn: Turn): WebhookTurn {
+    const { database, encryptionKey, settings, onAttempt } = this.#parts
+    const scope = new RequestScope(`client_id ${webhook.clientId}`)
+    const reader = new EventReader(this.#parts, database.executorsFor(scope).reader, this.#store, webhook)
+    return new WebhookTurn(webhook, {
+      store: this.#store,
+      writer: database.writer,
+      readNext: (...position) => this.#reads.run(() => reader.next(...position)),
+      settings,
+      decrypt: text => decryptText(text, encryptionKey),
+      findActor: () => this.#findActor(webhook.clientId),
+      signal: AbortSignal.any([turn.controller.signal, this.#stopping.signal]),
+      abortSignal: turn.controller.signal,
+      isLeaseValid: () => performance.now() < turn.validUntil,
+      onAttempt,
+    })
+  }
+
+  /** Returns the rights of a client, or undefined if it may not receive, or nobody can say what it may read. */
+  #findActor(clientId: string): Actor | undefined {
+    try {
+      const client = this.#parts.directory.find(clientId)
+      const actor = client && isActive(client) ? this.#actorOf(client) : undefined
+      return actor?.scopes.has('listings:read') ? actor : undefined
+    } catch (error) {
+      if (error instanceof ProblemError) return undefined
+      throw error
+    }
+  }
+
+  /** Plans are cached by actor, so a client that has not changed, nor its feed, is the same actor. */
+  #actorOf(client: Client): Actor {
+    const known = this.#actors.get(client)
+    const feed = client.feed === undefined ? undefined : this.#parts.directory.findFeed(client.feed)
+    if (known && known.feed === feed) return known
+    const actor = this.#parts.toActor(client)
+    this.#actors.set(client, actor)
+    return actor
+  }
+
+  /** Breaks off the attempts of clients that may not receive any longer. */
+  #breakOffRefused(): void {
+    for (const { webhook, controller } of this.#turns.values())
+      if (!this.#findActor(webhook.clientId)) controller.abort()
+  }
+
+  /** Renews the leases of the turns that run, and breaks off those whose lease was lost or may be over. */
+  async #keepLeases(): Promise<void> {
+    while (await wait(RENEW_MS, true, { ref: false, signal: this.#closed.signal }).catch(() => false)) {
+      const startedAt = performance.now()
+      const turns = [...this.#turns.values()]
+      if (turns.length === 0) continue
+      const held = await this.#store.renew(turns.map(({ webhook }) => webhook.lease)).catch(() => undefined)
+      for (const turn of turns) {
+        if (held?.has(turn.webhook.lease.webhookId)) turn.validUntil = startedAt + VALID_MS
+        else if (held || performance.now() > turn.validUntil) turn.controller.abort()
+      }
+    }
+  }
+
+  async #clean(): Promise<void> {
+    if (!this.#unfollow || performance.now() < this.#cleanAt) return
+    this.#cleanAt = performance.now() + CLEAN_INTERVAL_MS
+    await cleanDeliveryLog(this.#parts.database.writer, this.#parts.logDays).catch((error: unknown) =>
+      this.#parts.onFault(error, undefined),
+    )
+  }
+}
+
+const keyOf = ({ webhookId, number }: WebhookLease): string => `${webhookId} ${number}`

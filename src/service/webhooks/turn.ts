@@ -1,0 +1,245 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { StatementExecutor } from '../../data/sql/statement.js'
+import { logDelivery } from '../../data/webhooks/delivery-log.js'
+import type { LeasedWebhook, LeaseStore } from '../../data/webhooks/lease-store.js'
+import type { Actor } from '../../domain/actor.js'
+import { createMessage, signMessage, type WebhookMessage } from '../../domain/webhooks/message.js'
+import { delayAfterFailure } from '../../domain/webhooks/schedule.js'
+import type { EventBatch, EventReader } from './event-reader.js'
+import { postToReceiver, type ReceiverAnswer } from './post.js'
+
+/** An attempt, for the log and the metrics. */
+export interface AttemptReport {
+  readonly webhook: LeasedWebhook
+  readonly isDelivered: boolean
+  readonly status: number | undefined
+  readonly reason: string | undefined
+  readonly events: number
+  readonly lastEvent: string
+  readonly attempt: number
+  readonly durationMs: number
+  /** The state of the subscription afterwards. Undefined: another process or a command has taken over. */
+  readonly state: 'active' | 'ended' | 'failed' | undefined
+}
+
+/** Settings of attempts. */
+export interface AttemptSettings {
+  /** WEBHOOK_PRIVATE_ADDRESSES. */
+  readonly allowsPrivate: boolean
+  /** WEBHOOK_TIMEOUT_MS. */
+  readonly timeoutMs: number
+  /** WEBHOOK_RETRY_HOURS. */
+  readonly retrySeconds: number
+}
+
+/** Everything that one subscription needs while this process works on it. */
+export interface TurnParts {
+  readonly store: LeaseStore
+  readonly writer: StatementExecutor
+  readonly readNext: EventReader['next']
+  readonly settings: AttemptSettings
+  readonly decrypt: (encrypted: string) => Promise<string | undefined>
+  /** Returns the rights of the client now, or undefined if it may not receive. */
+  readonly findActor: () => Actor | undefined
+  /** Aborts when the turn is to end after its attempt: also when the service stops. */
+  readonly signal: AbortSignal
+  /** Aborts when the attempt is to be broken off: the lease is lost, or the client may no longer receive. */
+  readonly abortSignal: AbortSignal
+  /** Returns true while no other process can hold the lease. */
+  readonly isLeaseValid: () => boolean
+  readonly onAttempt: (report: AttemptReport) => void
+}
+
+/** Wait before a subscription without an event for it is looked at again, in ms. It bounds the reads of a busy market. */
+const IDLE_MS = 1000
+/** Wait after an event was sent, so that events of the next moment share a message. */
+const PAUSE_MS = 200
+/** Wait while the client may not receive, or its rights are not known. */
+const REFUSED_MS = 1000
+/** Attempts to record an answer, and the wait between them: the database may be away for a moment. */
+const RECORD_ATTEMPTS = 10
+const RECORD_WAIT_MS = 1000
+const NOT_RECORDED = 'not recorded: another process or a command had taken over'
+const SECRET_UNREADABLE =
+  'The secret cannot be decrypted: TOKEN_KEY or JWT_SECRET has changed. Rotate the secret.'
+
+/** Sends the events of one subscription, one message after the other, until there are none or an attempt fails. */
+export class WebhookTurn {
+  readonly #webhook: LeasedWebhook
+  readonly #parts: TurnParts
+  #position: string
+  #batch: LeasedWebhook['batch']
+
+  constructor(webhook: LeasedWebhook, parts: TurnParts) {
+    this.#webhook = webhook
+    this.#parts = parts
+    this.#position = webhook.position
+    this.#batch = webhook.batch
+  }
+
+  /** Rejects if the database cannot be used: the lease then ends with its time. */
+  async run(): Promise<void> {
+    const { store, signal } = this.#parts
+    let failedAttempts = this.#webhook.failedAttempts
+    let pauseMs = IDLE_MS
+    while (!signal.aborted) {
+      const actor = this.#parts.findActor()
+      if (!actor) return this.#release(REFUSED_MS)
+      const next = await this.#parts.readNext(this.#position, this.#batch, actor)
+      if (next.kind === 'lost') return store.stop(this.#lease, 'lost', next.reason)
+      if (next.kind === 'batch') {
+        if (!(await this.#send(next.batch, failedAttempts))) return
+        failedAttempts = 0
+        pauseMs = PAUSE_MS
+      } else if (!(await this.#advance(next.position, next.kind === 'dropped'))) return
+      if (next.kind === 'none' && next.isEnd) return this.#release(pauseMs)
+    }
+    await this.#release(0)
+  }
+
+  get #lease() {
+    return this.#webhook.lease
+  }
+
+  #release(delayMs: number): Promise<void> {
+    return this.#parts.store.release(this.#lease, this.#batch ? undefined : this.#position, delayMs)
+  }
+
+  /** Moves past events that are not for the receiver. Returns false if the lease was lost. */
+  async #advance(position: string, isDropped: boolean): Promise<boolean> {
+    const isHeld = (!isDropped && !this.#batch) || (await this.#parts.store.dropBatch(this.#lease, position))
+    this.#position = position
+    this.#batch = undefined
+    return isHeld
+  }
+
+  /** Makes one attempt. Returns true if the batch was delivered and the position has moved. */
+  async #send(batch: EventBatch, failedAttempts: number): Promise<boolean> {
+    const { store, isLeaseValid, abortSignal: signal } = this.#parts
+    const message = createMessage(
+      { webhookId: this.#lease.webhookId, logId: this.#webhook.logId },
+      batch.events,
+    )
+    const start = await store.startAttempt(this.#lease, batch)
+    if (!start) return false
+    this.#batch = batch
+    const headers = await this.#createHeaders(message, start)
+    if (!headers) {
+      await store.stop(this.#lease, 'failed', SECRET_UNREADABLE)
+      return false
+    }
+    const startedAt = performance.now()
+    if (signal.aborted || !isLeaseValid()) return true
+    const { url } = this.#webhook
+    const answer = await postToReceiver({ url, headers, body: message.body, signal, ...this.#parts.settings })
+    const attempt = {
+      message,
+      batch,
+      answer,
+      attempt: failedAttempts + 1,
+      durationMs: performance.now() - startedAt,
+    }
+    if (answer.status !== undefined || !signal.aborted) return this.#record(attempt)
+    // An attempt that the service itself has broken off is no failure of the receiver.
+    await this.#report(attempt, { isDelivered: false, state: 'active', reason: answer.reason })
+    return true
+  }
+
+  async #createHeaders(
+    message: WebhookMessage,
+    { now, secrets }: { readonly now: number; readonly secrets: readonly string[] },
+  ): Promise<Readonly<Record<string, string>> | undefined> {
+    const { encryptedToken, source } = this.#webhook
+    const texts = await Promise.all(secrets.map(secret => this.#parts.decrypt(secret)))
+    const known = texts.filter(text => text !== undefined)
+    const token = encryptedToken === undefined ? undefined : await this.#parts.decrypt(encryptedToken)
+    if (known.length === 0 || (encryptedToken !== undefined && token === undefined)) return undefined
+    return {
+      ...signMessage(message, Math.floor(now), known),
+      'User-Agent': 'listing-service-webhooks',
+      ...(token !== undefined && { Authorization: `Bearer ${token}` }),
+      ...(source !== undefined && { EntityEventSource: source }),
+    }
+  }
+
+  async #record(attempt: Attempt): Promise<boolean> {
+    const { batch, answer } = attempt
+    const isDelivered = answer.status !== undefined && answer.status >= 200 && answer.status < 300
+    const reason = isDelivered ? undefined : describeAnswer(answer)
+    const state = await this.#recordState(attempt, isDelivered, reason)
+    await this.#report(attempt, {
+      isDelivered,
+      state,
+      reason: isDelivered && state === undefined ? NOT_RECORDED : reason,
+    })
+    if (!isDelivered || state === undefined) return false
+    this.#position = batch.position
+    this.#batch = undefined
+    return true
+  }
+
+  async #report(
+    { message, batch, answer, attempt, durationMs }: Attempt,
+    result: Pick<AttemptReport, 'isDelivered' | 'state' | 'reason'>,
+  ): Promise<void> {
+    const { state, ...rest } = result
+    const report = {
+      ...rest,
+      status: answer.status,
+      events: batch.events.length,
+      lastEvent: batch.events.at(-1)?.sequence ?? '',
+      attempt,
+      durationMs,
+    }
+    this.#parts.onAttempt({ webhook: this.#webhook, state, ...report })
+    await logDelivery(this.#parts.writer, {
+      webhookId: this.#lease.webhookId,
+      messageId: message.id,
+      firstEvent: batch.events[0]?.sequence ?? '',
+      ...report,
+    })
+  }
+
+  /** Records an answer. It is repeated while the database is away, as otherwise the batch would come again. */
+  async #recordState(
+    { batch, answer, attempt }: Attempt,
+    isDelivered: boolean,
+    reason = '',
+  ): Promise<AttemptReport['state']> {
+    const { store, settings } = this.#parts
+    const record = async (): Promise<AttemptReport['state']> => {
+      if (isDelivered)
+        return (await store.acknowledge(this.#lease, batch, batch.insideKeys)) ? 'active' : undefined
+      if (answer.status === 410) {
+        await store.stop(this.#lease, 'ended', reason)
+        return 'ended'
+      }
+      const retryAfterMs = answer.status === undefined ? undefined : answer.retryAfterMs
+      const delayMs = delayAfterFailure(attempt, retryAfterMs)
+      return store.fail(this.#lease, { reason, delayMs, retrySeconds: settings.retrySeconds })
+    }
+    for (let tries = 1; ; tries++) {
+      try {
+        return await record()
+      } catch (error) {
+        if (tries === RECORD_ATTEMPTS) throw error
+        await wait(RECORD_WAIT_MS)
+      }
+    }
+  }
+}
+
+interface Attempt {
+  readonly message: WebhookMessage
+  readonly batch: EventBatch
+  readonly answer: ReceiverAnswer
+  readonly attempt: number
+  readonly durationMs: number
+}
+
+function describeAnswer(answer: ReceiverAnswer): string {
+  if (answer.status === undefined) return answer.reason
+  if (answer.status >= 300 && answer.status < 400)
+    return `answered ${answer.status}: redirects are not followed, change the URL`
+  return `answered ${answer.status}`
+}

@@ -24,7 +24,7 @@ import { serveHealth } from './http/health.js'
 import { logRequests, logUpgrade, requestId, setFailureReason } from './http/log.js'
 import { type MetricsServer, serveMetrics } from './http/metrics/metrics-server.js'
 import { ServiceMetrics } from './http/metrics/service-metrics.js'
-import { createRateLimiter, limitRate } from './http/rate-limit.js'
+import { createRateLimiter, limitRate } from './http/rate-limit/rate-limit.js'
 import { closeWithProblem, createHttpServer, type LongLivedConnections } from './http/server.js'
 import type { ReportStep } from './http/start-progress.js'
 import { ENTITIES } from './model/model.js'
@@ -102,7 +102,7 @@ export async function startServer(
   }
 }
 
-interface LifecycleParts extends Pick<Authorization, 'directory' | 'usage'> {
+interface LifecycleParts extends Pick<Authorization, 'directory' | 'close'> {
   readonly config: Config
   readonly logger: Logger
   readonly longLived: LongLivedConnections
@@ -132,26 +132,25 @@ export function createApp({
   useReferenceExecutor = false,
 }: AppDependencies): Application {
   const reportError = createErrorReporter(logger)
-  const authorization = createAuthorization(config, database, logger, reportError)
-  const { verifier, oauth, usage } = authorization
+  const authorization = createAuthorization(config, database, logger, reportError, metrics?.countRefusal)
   const app = express().disable('x-powered-by').enable('case sensitive routing')
   app.use(
     logRequests(logger, metrics?.createRequestObserver(ENTITIES.keys())),
     allowOrigins(config),
     compressResponses(config),
     createHealthHandler({ database, logger, isDraining }),
-    oauth,
+    authorization.oauth,
   )
   const services = createServices(config, database, metrics)
   const adapterDependencies = {
     ...services,
+    ...authorization,
     config,
-    verifier,
     report: reportError,
     serviceRoot: (req: IncomingMessage) => `${baseUrl(req, config)}${ODATA_PATH}/`,
   }
   const meter = createRateLimiter(config)
-  const rateLimiter = limitRate(config, verifier, meter, usage)
+  const rateLimiter = limitRate(config, authorization, meter)
   const engine = createGraphQLEngine({ ...services, config, usesGraphQLJs: useReferenceExecutor })
   const longLived = serveStreaming({ ...adapterDependencies, engine, meter, rejectUpgrade: closeWithProblem })
   const webhooks = createWebhookSender({ ...authorization, ...services, config, database, logger, metrics })
@@ -179,7 +178,7 @@ function createLifecycle({
   longLived,
   webhooks,
   directory,
-  usage,
+  close,
 }: LifecycleParts): Pick<Application, 'longLived' | 'webhooks' | 'finish'> {
   return {
     longLived: {
@@ -193,7 +192,7 @@ function createLifecycle({
     webhooks,
     finish: async () => {
       await webhooks.close(config.shutdownTimeoutMs)
-      await usage.close()
+      await close()
     },
   }
 }

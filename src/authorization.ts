@@ -12,6 +12,7 @@ import { createOAuthRouter } from './oauth/router.js'
 import { DatabaseClientDirectory } from './service/clients/directory.js'
 import { SigningKeyService } from './service/clients/signing-keys.js'
 import { UsageRecorder } from './service/clients/usage-recorder.js'
+import { LimitService, type LimitServiceDependencies } from './service/limits/limit-service.js'
 
 type RequestErrorReporter = (error: unknown, req: IncomingMessage) => string
 
@@ -21,7 +22,9 @@ export interface Authorization {
   /** The endpoints of the authorization server. */
   readonly oauth: RequestHandler
   readonly directory: DatabaseClientDirectory
-  readonly usage: UsageRecorder
+  readonly limits: LimitService
+  /** Writes what is not in the database yet, after the last request. */
+  close(): Promise<void>
 }
 
 /** Creates the verifier of tokens, and the authorization server for the clients of the database. */
@@ -30,14 +33,20 @@ export function createAuthorization(
   database: Database,
   logger: Logger,
   report: RequestErrorReporter,
+  onRefusal: LimitServiceDependencies['onRefusal'],
 ): Authorization {
   const usage = new UsageRecorder(database)
   const clients = createClientAuthentication(config, database, usage)
+  const limits = new LimitService({ database, directory: clients.directory, usage, onRefusal })
   return {
     verifier: createTokenVerifier(config, logger, clients),
     oauth: createOAuth(config, database, clients, report),
     directory: clients.directory.start(logger),
-    usage,
+    limits,
+    close: async () => {
+      await limits.close()
+      await usage.close()
+    },
   }
 }
 

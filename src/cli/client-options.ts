@@ -11,9 +11,13 @@ export const CLIENT_OPTIONS = {
   feed: { type: 'string' },
   expires: { type: 'string' },
   keys: { type: 'string' },
+  'requests-per-minute': { type: 'string' },
+  'requests-per-day': { type: 'string' },
+  'rows-per-day': { type: 'string' },
+  'running-statements': { type: 'string' },
 } as const
 
-export const CLIENT_OPTIONS_USAGE = `[--contact TEXT] [--scope "${SCOPES.slice(0, 2).join(' ')}"] [--class ${AUDIENCES.join('|')}] [--member KEY] [--office KEY] [--expires 90d|2027-01-31] [--keys FILE (a JSON Web Key Set)]; 'none' clears a value`
+export const CLIENT_OPTIONS_USAGE = `[--contact TEXT] [--scope "${SCOPES.slice(0, 2).join(' ')}"] [--class ${AUDIENCES.join('|')}] [--member KEY] [--office KEY] [--expires 90d|2027-01-31] [--keys FILE (a JSON Web Key Set)] [--requests-per-minute N] [--requests-per-day N] [--rows-per-day N] [--running-statements N]; 'none' clears a value`
 
 type Options = { readonly [K in keyof typeof CLIENT_OPTIONS]?: string | undefined }
 
@@ -52,9 +56,23 @@ const columnReaders = (
   feed: text => ({ FeedName: orNull(text) }),
   expires: text => ({ ExpirationTimestamp: text === 'none' ? null : readTime(text, now) }),
   keys: text => ({ PublicKeys: text === 'none' ? null : readKeys(text, readJson(text)) }),
+  'requests-per-minute': text => ({ RequestsPerMinute: readLimit('requests-per-minute', text) }),
+  'requests-per-day': text => ({ RequestsPerDay: readLimit('requests-per-day', text) }),
+  'rows-per-day': text => ({ RowsPerDay: readLimit('rows-per-day', text) }),
+  'running-statements': text => ({ RunningStatements: readLimit('running-statements', text) }),
 })
 
 const orNull = (text: string): string | null => (text === 'none' || text === '' ? null : text)
+
+/** The column of the smallest type is an integer. */
+const MAX_LIMIT = 2_147_483_647
+
+function readLimit(option: string, text: string): number | null {
+  if (text === 'none') return null
+  return /^[1-9]\d{0,9}$/.test(text) && Number(text) <= MAX_LIMIT
+    ? Number(text)
+    : refuse(`--${option} is '${text}'; expected a number from 1 to ${MAX_LIMIT}, or none.`)
+}
 
 function readScopes(text: string): readonly string[] {
   const scopes = text === 'none' ? [] : text.split(/\s+/).filter(scope => scope !== '')

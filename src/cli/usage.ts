@@ -4,14 +4,14 @@ import { openDatabase } from '../data/database.js'
 import { ClientService } from '../service/clients/clients.js'
 import { exitWithUsage, parseCommandLine, runCommand } from './command.js'
 
-// npm run usage: prints the requests of clients by day (docs/partners.md).
+// npm run usage: prints what clients use by day (docs/partners.md).
 
 const USAGE = `usage: npm run usage [-- --client CLIENT --days N]
 
   --client CLIENT  only this client: its id or its name
   --days N         the last N days in UTC, today included; 7 by default`
 
-const HEADINGS = ['day', 'client', 'name', 'requests', 'refused']
+const HEADINGS = ['day', 'client', 'name', 'requests', 'refused', 'rows']
 
 function readOptions(): { readonly client: string | undefined; readonly days: number } {
   const { client, days } = parseCommandLine(USAGE, {
@@ -33,7 +33,7 @@ runCommand(async () => {
     const found = client === undefined ? undefined : await new ClientService(database, 'command').find(client)
     const rows = await readUsage(database, { days, clientId: found?.ClientId })
     process.stdout.write(
-      renderRows(rows.map(row => [row.day, row.clientId, row.name, row.requests, row.refused])),
+      renderRows(rows.map(row => [row.day, row.clientId, row.name, row.requests, row.refused, row.rows])),
     )
   } finally {
     await database.close()

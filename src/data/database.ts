@@ -8,8 +8,9 @@ import {
   type ExecutorFactory,
   type FairPools,
 } from './postgres/executor.js'
-import { FairPool, type PoolStatistics } from './postgres/fair-pool.js'
+import { FairPool } from './postgres/fair-pool.js'
 import { LockMonitor } from './postgres/lock-monitor.js'
+import type { PoolStatistics } from './postgres/pool-statistics.js'
 import {
   APPLICATION_NAME,
   type DatabaseSettings,

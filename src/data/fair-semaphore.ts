@@ -66,10 +66,12 @@ export class FairSemaphore {
     waiter.settle(outcome)
     this.#forgetIfIdle(waiter.client)
   }
+  #permits: number
   #free: number
   #waitingCount = 0
 
   constructor({ permits, reserved }: FairSemaphoreOptions) {
+    this.#permits = permits
     this.#free = permits
     this.#reserved = reserved
   }
@@ -90,6 +92,13 @@ export class FairSemaphore {
     this.#free -= 1
     this.#clientOf(clientId).acquired += 1
     return true
+  }
+
+  /** Changes the number of permits. Permits that are held beyond it are not replaced when they are released. */
+  resize(permits: number): void {
+    this.#free += permits - this.#permits
+    this.#permits = permits
+    this.#serveQueue()
   }
 
   /** Waits for a permit for at most `timeoutMs`, or until the request is aborted. */

@@ -3,6 +3,28 @@ export interface AbortListener {
   abort(): void
 }
 
+/** Permits for the statements of a client that run at the same time. */
+export interface StatementPermits {
+  tryAcquire(clientId: string): boolean
+  acquire(scope: RequestScope, timeoutMs: number): Promise<'acquired' | 'timeout' | 'aborted'>
+  release(clientId: string): void
+}
+
+/** The limits of the client of a request. */
+export interface ScopeAllowance {
+  /** Undefined: any number of statements may run. */
+  readonly statements: StatementPermits | undefined
+  /**
+   * Checks that rows may be read. An answer may have more rows than are left, so that no answer is cut.
+   * @throws ProblemError TooManyRequests, Unavailable 'clients'
+   */
+  checkRows(): void | Promise<void>
+  /** Counts rows that were read for answers. */
+  addRows(count: number): void
+  /** Refuses a statement that has waited too long for another one of the client to end. */
+  refuseStatement(): never
+}
+
 /** The state that all parts of one request share: if it was aborted, and the work to stop then. */
 class Cancellation {
   isAborted = false
@@ -23,10 +45,12 @@ export class RequestScope implements AbortListener {
   /**
    * @param clientId names the client: requests with the same name share its part of the service.
    * @param address of the client, for the audit log.
+   * @param allowance is what a client of the database may use.
    */
   constructor(
     readonly clientId: string,
     readonly address?: string,
+    readonly allowance?: ScopeAllowance,
     cancellation = new Cancellation(),
   ) {
     this.#cancellation = cancellation
@@ -34,7 +58,7 @@ export class RequestScope implements AbortListener {
 
   /** Creates the scope of a part with its own waiting time, such as one request of a batch. */
   part(): RequestScope {
-    return new RequestScope(this.clientId, this.address, this.#cancellation)
+    return new RequestScope(this.clientId, this.address, this.allowance, this.#cancellation)
   }
 
   get isAborted(): boolean {

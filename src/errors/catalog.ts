@@ -98,7 +98,7 @@ export const CATALOG: { readonly [K in ProblemKind]: CatalogEntry<K> } = {
   UrlTooLong:           { status: 414, code: '4014', message: p => `The URL is longer than ${p.limit} characters.` },
   UnsupportedMediaType: { status: 415, code: '4015', target: () => 'Content-Type', message: p => `The request body must be ${p.expected}.` },
   DependencyFailed:     { status: 424, code: '4024', message: () => 'Not executed, or rolled back, because another request of the batch failed.' },
-  TooManyRequests:      { status: 429, code: '4029', message: p => `Too many requests. Try again in ${p.retryAfter} s.` },
+  TooManyRequests:      { status: 429, code: '4029', message: p => `${p.reason ?? 'Too many requests'}. Try again in ${p.retryAfter} s.` },
   HeadersTooLarge:      { status: 431, code: '4031', message: () => 'The URL and the headers of the request are too large together.' },
   BadRequest:           { status: 400, code: '2001', message: p => `The request cannot be read: ${p.reason}.` },
   ImpossibleValue:      { status: 400, code: '2001', message: () => 'A value of the request cannot be stored or compared: it is too large, or contains a character that is not allowed, such as NUL.' },

@@ -244,3 +244,11 @@ export const EXPECTED_HEADER = definePhrases({
   version: 'the version of OData of the request: 4.0 or 4.01',
   absentInBatch: 'absent from a batch',
 })
+
+/** TooManyRequests: the limit that is reached. */
+export const LIMITS_REACHED = definePhrases({
+  requestsPerMinute: (limit: number) => `The limit of ${limit} requests per minute is reached`,
+  requestsPerDay: (limit: number) => `The limit of ${limit} requests per day is reached`,
+  rowsPerDay: (limit: number) => `The limit of ${limit} rows per day is reached`,
+  runningStatements: (limit: number) => `The limit of ${limit} running statements is reached`,
+})

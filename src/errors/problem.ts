@@ -9,6 +9,14 @@ export interface SourceLocation {
   readonly offset?: number
 }
 
+/** A limit that a client has reached in a window of time. */
+export interface ReachedLimit {
+  readonly value: number
+  /** The sentence about it, without its full stop. */
+  readonly reason: Phrase
+  readonly windowSeconds: number
+}
+
 /** A fault of a request or of the service. `catalog.ts` gives each kind its status, code and message. */
 export type Problem =
   // Queries that cannot be parsed or bound.
@@ -127,7 +135,7 @@ export type Problem =
   | { readonly kind: 'UrlTooLong'; readonly limit: number }
   | { readonly kind: 'DependencyFailed' }
   | { readonly kind: 'HeadersTooLarge' }
-  | { readonly kind: 'TooManyRequests'; readonly retryAfter: number }
+  | { readonly kind: 'TooManyRequests'; readonly retryAfter: number; readonly reason?: Phrase; readonly limit?: ReachedLimit }
   | { readonly kind: 'BadRequest'; readonly reason: Phrase }
   /** The database can neither store nor compare a value: a string with a NUL, a result out of range. */
   | { readonly kind: 'ImpossibleValue' }

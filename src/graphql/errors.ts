@@ -32,7 +32,7 @@ const MALFORMED_REQUEST_KINDS: ReadonlySet<Problem['kind']> = new Set<Problem['k
 
 /**
  * Converts an error to a GraphQL error with the catalog's message, and code, serviceCode, target and details
- * in its extensions. For an error that is not a problem, the client gets only the id of the log entry from
+ * in its extensions, and `retryAfter` in seconds for a limit. For an error that is not a problem, the client gets only the id of the log entry from
  * `report`. With a path it is a field error. Without one the request failed, and the error carries an HTTP
  * status.
  */
@@ -57,11 +57,18 @@ export function toGraphQLError(
 const isSafeToExpose = ({ originalError }: GraphQLError): boolean =>
   originalError === undefined || originalError instanceof GraphQLError
 
-function toExtensions({ status, code, target, details }: Failure, { kind }: Problem) {
+function toExtensions({ status, code, target, details }: Failure, problem: Problem) {
+  const { kind } = problem
   const graphqlCode = MALFORMED_REQUEST_KINDS.has(kind)
     ? BAD_REQUEST
     : (CODE_BY_STATUS.get(status) ?? BAD_REQUEST)
-  return { code: graphqlCode, serviceCode: code, ...(target !== undefined && { target }), details }
+  return {
+    code: graphqlCode,
+    serviceCode: code,
+    ...(target !== undefined && { target }),
+    ...(problem.kind === 'TooManyRequests' && { retryAfter: problem.retryAfter }),
+    details,
+  }
 }
 
 /** Converts a problem of a request that was not executed to a formatted error with a status. */

@@ -18,6 +18,7 @@ const EXPOSED_HEADERS = [
   'RateLimit-Limit',
   'RateLimit-Remaining',
   'RateLimit-Reset',
+  'RateLimit-Policy',
 ].join(', ')
 /** Two hours, the maximum of Chromium. */
 const PREFLIGHT_MAX_AGE_S = '7200'

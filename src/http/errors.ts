@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { type Failure, toFailure } from '../errors/catalog.js'
-import type { Problem } from '../errors/problem.js'
+import type { Problem, ReachedLimit } from '../errors/problem.js'
 
 const REALM = 'listings'
 /** Tools such as Excel ask for a name and a password only if they see this challenge (RFC 7617, 2). */
@@ -27,7 +27,7 @@ export function offerBasicAuthentication(this: ServerResponse): void {
 
 /**
  * Returns the headers that a problem has in either adapter: Content-Language and, where they apply,
- * WWW-Authenticate, Retry-After and Allow.
+ * WWW-Authenticate, Retry-After, Allow and those of a limit.
  */
 export function failureHeaders(problem: Problem): Readonly<Record<string, string>> {
   const authenticate = bearerChallenge(problem)
@@ -41,10 +41,20 @@ export function failureHeaders(problem: Problem): Readonly<Record<string, string
     'Content-Language': 'en',
     ...(authenticate !== undefined && { 'WWW-Authenticate': authenticate }),
     ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
+    ...(problem.kind === 'TooManyRequests' &&
+      problem.limit &&
+      rateLimitHeaders(problem.limit, problem.retryAfter)),
     ...(problem.kind === 'PositionGone' && problem.location !== undefined && { Location: problem.location }),
     ...(problem.kind === 'MethodNotAllowed' && { Allow: problem.allow.join(', ') }),
   }
 }
+
+/** Returns the headers of a limit that is used up. They replace those of the limit that would end first. */
+const rateLimitHeaders = ({ value }: ReachedLimit, resetSeconds: number) => ({
+  'RateLimit-Limit': String(value),
+  'RateLimit-Remaining': '0',
+  'RateLimit-Reset': String(resetSeconds),
+})
 
 /** Renders an error body (OData JSON 4.01, 21.1). `details` is always a list. */
 export const renderErrorBody = ({ code, message, target, details }: Failure): string =>

@@ -1,14 +1,17 @@
 import type { ServerResponse } from 'node:http'
 import type { Request } from 'express'
 import type { Config } from '../config/config.js'
+import type { ClientLimiter } from '../domain/clients/limiter.js'
 import type { RequestScope } from '../domain/request-scope.js'
 import { authorizationOf } from '../http/auth/authorization.js'
-import type { TokenVerifier } from '../http/auth/bearer.js'
+import type { TokenVerifier, VerifiedToken } from '../http/auth/bearer.js'
 import { clientAddress } from '../http/auth/client-address.js'
 import { verifySameRights } from '../http/auth/token-expiry.js'
 import { authenticateRequest } from '../http/auth/verified-token.js'
 import { baseUrl } from '../http/base-url.js'
 import { checkMediaType, readBody, readJsonObject } from '../http/body.js'
+import { lowerRemaining } from '../http/rate-limit/rate-limit.js'
+import { allowanceOf } from '../http/rate-limit/request-allowance.js'
 import { openRequestScope } from '../http/request-scope.js'
 import type { PlanCache } from '../query/plan-cache.js'
 import type { DeltaService } from '../service/deltas.js'
@@ -17,6 +20,7 @@ import type { ExportService } from '../service/export.js'
 import type { ReadService } from '../service/reading.js'
 import type { WriteService } from '../service/writing.js'
 import { type BatchConfig, handleBatch } from './batch/batch.js'
+import type { BatchContext, BatchIdentity } from './batch/batch-executor.js'
 import { dispatchRequest, parseRequest } from './dispatch.js'
 import {
   ADMIN_SERVICE,
@@ -39,6 +43,7 @@ export interface ODataHandlerOptions extends ODataServices {
   readonly config: BatchConfig & Pick<Config, 'publicUrl' | 'trustProxy' | 'maxBodyBytes'>
   readonly service: ODataService
   readonly verifier: TokenVerifier
+  readonly limits: ClientLimiter
   readonly plans: PlanCache
   /** Logs an error and returns the id of its log entry. */
   readonly report: (error: unknown, req: Request) => string
@@ -107,13 +112,38 @@ async function handleRequest(
     bytes: () => readBody(req, config.maxBatchBytes),
   }
   return handleBatch(parsed.request, batchBody, {
-    ...options,
-    verifier: {
-      verify: authorization => options.verifier.verify(authorization, clientAddress(req, config)),
-    },
+    config,
+    identify: createBatchIdentifier(req, token, options),
+    onParsed: count => lowerRemaining(res, count - 1),
     servicesFor: () => new ScopedServices(scope.part(), options),
     report: error => options.report(error, req),
   })
+}
+
+/**
+ * Returns the function that identifies the client of each request of a batch. The first request of the client of the batch is
+ * counted already, as the batch.
+ */
+function createBatchIdentifier(
+  req: Request,
+  { actor }: VerifiedToken,
+  { verifier, limits, config }: ODataHandlerOptions,
+): BatchContext['identify'] {
+  let countedCount = 1
+  const allowance = allowanceOf(req)
+  const enclosing: BatchIdentity = {
+    actor,
+    takeRequests(count) {
+      const uncounted = Math.max(0, count - countedCount)
+      countedCount = Math.max(0, countedCount - count)
+      return uncounted === 0 ? undefined : allowance?.takeRequests(uncounted)
+    },
+  }
+  return async authorization => {
+    if (authorization === undefined) return enclosing
+    const { actor, client } = await verifier.authenticate(authorization, clientAddress(req, config))
+    return { actor, takeRequests: count => client && limits.allowanceOf(client).takeRequests(count) }
+  }
 }
 
 /** The services as one request uses them: in its turn among all clients, until it is aborted. */

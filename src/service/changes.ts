@@ -169,6 +169,8 @@ export class ChangeService {
     const { records } = await this.#semaphore.run(() =>
       readPage(this.#reader(), authorize(plan, actor, policy), representation),
     )
+    // Listings that are pushed count, but no limit ends a subscription.
+    this.#scope?.allowance?.addRows(records.length)
     return new Map(records.list.map(record => [parseCursor(record)[0] ?? '', record]))
   }
 

@@ -1,7 +1,7 @@
 import { readLogEnd } from '../data/changes/log-state.js'
 import type { StatementExecutor } from '../data/sql/statement.js'
 import { type Actor, requireReadScope } from '../domain/actor.js'
-import type { RequestScope } from '../domain/request-scope.js'
+import type { RequestScope, ScopeAllowance } from '../domain/request-scope.js'
 import { FEATURES } from '../errors/features.js'
 import { fail } from '../errors/problem.js'
 import type { Entity } from '../model/model.js'
@@ -54,11 +54,16 @@ export class DeltaService {
   constructor(
     private readonly dependencies: ServiceDependencies,
     private readonly reader: StatementExecutor = dependencies.database.reader,
+    private readonly allowance: ScopeAllowance | undefined = undefined,
   ) {}
 
   /** The service as one request uses it. */
   forRequest(scope: RequestScope): DeltaService {
-    return new DeltaService(this.dependencies, this.dependencies.database.executorsFor(scope).reader)
+    return new DeltaService(
+      this.dependencies,
+      this.dependencies.database.executorsFor(scope).reader,
+      scope.allowance,
+    )
   }
 
   /** Returns the token of the changes from now on. `maxTokenLength`: characters that a link has for it. */
@@ -88,6 +93,7 @@ export class DeltaService {
    */
   async findChanges(entityType: Entity, request: DeltaRequest, actor: Actor): Promise<DeltaPage> {
     requireReadScope(actor, entityType)
+    await this.allowance?.checkRows()
     const { token, option, location, query, first, anyView } = request
     const context = this.#contextOf(actor)
     if (first !== undefined) checkChangeCount(query, first, limitsOf(this.dependencies.limits, actor))
@@ -99,6 +105,7 @@ export class DeltaService {
     const run = new DeltaRun(this.reader, plan, sources, request.representation, context)
     const { changes, next } = await run.readPage({ ...tracking, until: tracking.until ?? end })
     await this.#checkOpen(tracking, option, location)
+    this.allowance?.addRows(changes.filter(({ kind }) => kind === 'changed').length)
     const nextToken = sealTracking(context.seal, plan, next)
     return {
       changes,

@@ -37,7 +37,7 @@ export interface RecordExport {
 }
 
 /**
- * Reads whole results. Each chunk is read by a statement of its own, so that a slow reader holds neither a
+ * Reads whole results. An export fails when its client has read all rows of a limit. Each chunk is read by a statement of its own, so that a slow reader holds neither a
  * connection nor a snapshot. In the order of the key every record is at least as new as `position`, and the
  * events after it complete the copy. Another order needs records that do not change meanwhile: an export in
  * such an order fails if there was an event before its last chunk.
@@ -72,7 +72,8 @@ export class ExportService {
    * Opens an export of an entity set and reads its first chunk. `parentFilter` restricts it to the records
    * related to another record. `$top` of the query limits all records together.
    * @throws ProblemError PositionGone for a position that the change log cannot continue from
-   * @throws ProblemError TooManyRequests if the client runs too many exports, Unavailable if the service does
+   * @throws ProblemError TooManyRequests if the client runs too many exports or has read all its rows, Unavailable if the service
+   * runs too many
    */
   async open(
     entityType: Entity,
@@ -89,6 +90,7 @@ export class ExportService {
         representation,
         after,
       )
+    await this.#scope.allowance?.checkRows()
     const release = this.#acquire()
     try {
       const logPosition = readLogPosition(plan.filter)
@@ -123,8 +125,10 @@ export class ExportService {
         if (page.records.length > 0) yield page.records
         count += page.records.length
         this.#dependencies.onRows?.(plan.entity.name, page.records.length)
+        this.#scope.allowance?.addRows(page.records.length)
         if (!page.next || count === limit) break
         await this.#verifyToken()
+        await this.#scope.allowance?.checkRows()
         const remaining = limit === undefined ? undefined : limit - count
         page = await readChunk(withTopLimit(afterCursor(plan, page.next), remaining), page.next)
       }

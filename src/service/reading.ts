@@ -9,7 +9,7 @@ import {
 } from '../data/sql/json/records.js'
 import type { StatementExecutor } from '../data/sql/statement.js'
 import { type Actor, requireReadScope } from '../domain/actor.js'
-import type { RequestScope } from '../domain/request-scope.js'
+import type { RequestScope, ScopeAllowance } from '../domain/request-scope.js'
 import { type DisclosurePolicy, isFieldReadable } from '../domain/visibility.js'
 import type { Entity, Scalar } from '../model/model.js'
 import type { Query } from '../query/ast.js'
@@ -95,11 +95,16 @@ export class ReadService {
   constructor(
     private readonly dependencies: ServiceDependencies,
     private readonly reader: StatementExecutor = dependencies.database.reader,
+    private readonly allowance: ScopeAllowance | undefined = undefined,
   ) {}
 
   /** The service as one request uses it. */
   forRequest(scope: RequestScope): ReadService {
-    return new ReadService(this.dependencies, this.dependencies.database.executorsFor(scope).reader)
+    return new ReadService(
+      this.dependencies,
+      this.dependencies.database.executorsFor(scope).reader,
+      scope.allowance,
+    )
   }
 
   /**
@@ -114,6 +119,7 @@ export class ReadService {
     pageSize?: number,
   ): Promise<CollectionPage> {
     requireReadScope(actor, entityType)
+    await this.allowance?.checkRows()
     const { query, representation, pageToken, serviceRoot } = request
     const { seal } = this.dependencies
     const limits = limitsOf(this.dependencies.limits, actor)
@@ -139,7 +145,7 @@ export class ReadService {
       cursor?.after,
     )
     await tokens.confirm(cursor?.after)
-    this.dependencies.onRows?.(entityType.name, page.records.length)
+    this.countRows(entityType, page.records.length)
     const left = remaining === undefined ? undefined : remaining - page.records.length
     const next = toNextCursor(page.next, left, tracking)
     return {
@@ -167,6 +173,7 @@ export class ReadService {
     selection: WindowSelection,
   ): Promise<WindowResult> {
     requireReadScope(actor, entityType)
+    await this.allowance?.checkRows()
     const { limits } = this.dependencies
     const own = limitsOf(limits, actor)
     const size = checkWindowSize(query, args, own)
@@ -189,7 +196,7 @@ export class ReadService {
       selection,
     )
     await tokens.confirm(bounds.after)
-    this.dependencies.onRows?.(entityType.name, window.records.length)
+    this.countRows(entityType, window.records.length)
     const cursorAt = (position: KeysetPosition) => tokens.seal.seal({ after: position })
     return { ...window, cursorOf: record => cursorAt(parseCursor(record)), cursorAt }
   }
@@ -217,29 +224,34 @@ export class ReadService {
     actor: Actor,
     parentFilter?: ParentFilter,
   ): Promise<RecordJson | undefined> {
-    requireReadScope(actor, entityType)
-    return this.readRecord(this.reader, entityType, key, request, actor, parentFilter)
+    await this.allowance?.checkRows()
+    const record = await this.findRecord(entityType, key, request, actor, parentFilter)
+    if (record) this.countRows(entityType, 1)
+    return record
   }
 
-  /** Like `get`, without checking the scope. */
-  private async readRecord(
-    executor: StatementExecutor,
+  /** Like `get`, for a record that is no part of the answer. */
+  private findRecord(
     entityType: Entity,
     key: string | undefined,
     { query, representation, serviceRoot }: ReadRequest,
     actor: Actor,
     parentFilter?: ParentFilter,
   ): Promise<RecordJson | undefined> {
+    requireReadScope(actor, entityType)
     const bound = withParentFilter(bind(query, entityType, this.dependencies.limits), parentFilter)
     const plan = key === undefined ? bound : withKeyParameter(bound)
-    const record = await readFirstRecord(
-      executor,
+    return readFirstRecord(
+      this.reader,
       this.authorizePlan(plan, actor, serviceRoot),
       representation,
       key === undefined ? undefined : [key],
     )
-    if (record) this.dependencies.onRows?.(entityType.name, 1)
-    return record
+  }
+
+  private countRows(entityType: Entity, count: number): void {
+    this.dependencies.onRows?.(entityType.name, count)
+    this.allowance?.addRows(count)
   }
 
   /** Returns the plan by which the actor reads the fields that the query selects. */
@@ -280,7 +292,7 @@ export class ReadService {
   resolvePath(steps: readonly NavigationStep[], actor: Actor): Promise<ParentFilter | undefined> | undefined {
     return steps.length > 0
       ? resolveParentFilter(steps, (entityType, key, query, within) =>
-          this.get(entityType, key, { query, representation: BARE_REPRESENTATION }, actor, within),
+          this.findRecord(entityType, key, { query, representation: BARE_REPRESENTATION }, actor, within),
         )
       : undefined
   }

@@ -36,6 +36,7 @@ describe.each(DATABASE_KINDS)('the usage of clients on the %s database', kind =>
           name: 'Partner',
           requests: 5,
           refused: 0,
+          rows: 0,
         },
       ])
     const shown = await app.clients.find(client.id)
@@ -67,8 +68,8 @@ describe.each(DATABASE_KINDS)('the usage of clients on the %s database', kind =>
     const { client } = await app.clients.add({ Name: 'Busy', AudienceClass: 'public' })
     const recorders = [new UsageRecorder(app.database), new UsageRecorder(app.database)]
     for (const recorder of recorders) {
-      recorder.countRequest(client.ClientId, false)
-      recorder.countRequest(client.ClientId, true)
+      recorder.add(client.ClientId, { requests: 1 })
+      recorder.add(client.ClientId, { refused: 1 })
     }
     await Promise.all(recorders.map(recorder => recorder.close()))
     expect(await usageOf(client.ClientId)).toMatchObject([{ requests: 2, refused: 2 }])
@@ -81,10 +82,10 @@ describe.each(DATABASE_KINDS)('the usage of clients on the %s database', kind =>
       queryControl: statement =>
         isAway ? Promise.reject(new Error('connection refused')) : app.database.queryControl(statement),
     })
-    recorder.countRequest(client.ClientId, false)
+    recorder.add(client.ClientId, { requests: 1 })
     await recorder.close()
     isAway = false
-    recorder.countRequest(client.ClientId, false)
+    recorder.add(client.ClientId, { requests: 1 })
     await recorder.close()
     expect(await usageOf(client.ClientId)).toMatchObject([{ requests: 2 }])
   })

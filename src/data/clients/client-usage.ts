@@ -1,22 +1,26 @@
 import type { Database } from '../database.js'
 
-/** Requests of a client since the last write. */
-export interface UsageCount {
-  readonly clientId: string
+/** The usage of a client. */
+export interface UsageNumbers {
   /** Requests that were served. */
   readonly requests: number
   /** Requests that a limit refused. */
   readonly refused: number
+  /** Records of answers. */
+  readonly rows: number
+}
+
+/** The usage of a client since the last write. */
+export interface UsageCount extends UsageNumbers {
+  readonly clientId: string
 }
 
 /** A row of the usage of a client on one day in UTC. */
-export interface UsageRow {
+export interface UsageRow extends UsageNumbers {
   /** `YYYY-MM-DD`. */
   readonly day: string
   readonly clientId: string
   readonly name: string
-  readonly requests: number
-  readonly refused: number
 }
 
 /**
@@ -33,16 +37,17 @@ export async function addUsage(
   update "admin"."ClientSecret" set "LastUsedTimestamp" = clock_timestamp()
   where "SecretId" in (select "SecretId" from "admin"."ClientSecret" where "SecretId" = any($4::text[]) order by "SecretId" for no key update)
 )
-insert into "admin"."ClientUsage" as stored ("ClientId", "Day", "Requests", "RefusedRequests", "LastUsedTimestamp")
-select id, (clock_timestamp() at time zone 'UTC')::date, requests, refused, clock_timestamp()
-from unnest($1::text[], $2::bigint[], $3::bigint[]) as added(id, requests, refused) order by id collate "C"
+insert into "admin"."ClientUsage" as stored ("ClientId", "Day", "Requests", "RefusedRequests", "Rows", "LastUsedTimestamp")
+select id, (clock_timestamp() at time zone 'UTC')::date, requests, refused, rows, clock_timestamp()
+from unnest($1::text[], $2::bigint[], $3::bigint[], $5::bigint[]) as added(id, requests, refused, rows) order by id collate "C"
 on conflict ("ClientId", "Day") do update set "Requests" = stored."Requests" + excluded."Requests",
-  "RefusedRequests" = stored."RefusedRequests" + excluded."RefusedRequests", "LastUsedTimestamp" = excluded."LastUsedTimestamp"`,
+  "RefusedRequests" = stored."RefusedRequests" + excluded."RefusedRequests", "Rows" = stored."Rows" + excluded."Rows", "LastUsedTimestamp" = excluded."LastUsedTimestamp"`,
     values: [
       counts.map(({ clientId }) => clientId),
       counts.map(({ requests }) => requests),
       counts.map(({ refused }) => refused),
       secretIds,
+      counts.map(({ rows }) => rows),
     ],
   })
 }
@@ -53,7 +58,7 @@ export function readUsage(
   { days, clientId }: { readonly days: number; readonly clientId?: string | undefined },
 ): Promise<readonly UsageRow[]> {
   return database.queryControl<UsageRow>({
-    text: `select u."Day"::text as "day", u."ClientId" as "clientId", c."Name" as "name", u."Requests"::float8 as "requests", u."RefusedRequests"::float8 as "refused"
+    text: `select u."Day"::text as "day", u."ClientId" as "clientId", c."Name" as "name", u."Requests"::float8 as "requests", u."RefusedRequests"::float8 as "refused", u."Rows"::float8 as "rows"
 from "admin"."ClientUsage" u join "admin"."Client" c on c."ClientId" = u."ClientId"
 where u."Day" > (clock_timestamp() at time zone 'UTC')::date - $1::int and ($2::text is null or u."ClientId" = $2)
 order by u."Day" desc, u."Requests" + u."RefusedRequests" desc, u."ClientId"`,

@@ -1,5 +1,5 @@
 import type { ClientConfig, Pool, PoolClient, QueryArrayConfig, QueryArrayResult } from 'pg'
-import type { AbortListener, RequestScope } from '../../domain/request-scope.js'
+import type { AbortListener, RequestScope, StatementPermits } from '../../domain/request-scope.js'
 import { type Problem, ProblemError, withCause } from '../../errors/problem.js'
 import { type BlockingSession, describeSession } from '../blocking-session.js'
 import { FairSemaphore } from '../fair-semaphore.js'
@@ -7,7 +7,9 @@ import type { Statement } from '../sql/statement.js'
 import { sendCancelRequest } from './cancel-request.js'
 import { sqlStateOf } from './errors.js'
 import type { LockMonitor, RunningStatement } from './lock-monitor.js'
+import type { PoolStatistics } from './pool-statistics.js'
 import { submitStatement } from './query-submittable.js'
+import { acquireStatementPermit } from './statement-permit.js'
 
 export interface FairPoolOptions {
   readonly pool: Pool
@@ -20,25 +22,6 @@ export interface FairPoolOptions {
   readonly statementNameOf: (text: string) => string
   /** Absent where no statement waits for the locks of another. */
   readonly lockMonitor: LockMonitor | undefined
-}
-
-/** The use of a pool since the start, and now. */
-export interface PoolStatistics {
-  readonly size: number
-  /** Open connections. */
-  readonly open: number
-  /** Connections that requests hold. */
-  readonly used: number
-  /** Statements that run. */
-  readonly running: number
-  /** Requests that wait for a connection. */
-  readonly waiting: number
-  /** Requests that had to wait. */
-  readonly waits: number
-  /** The time of all waits. */
-  readonly waitedMs: number
-  /** Requests that got no connection in time. */
-  readonly refusals: number
 }
 
 /** The statements of a pool that run. */
@@ -134,24 +117,41 @@ export class FairPool {
   /** Returns a connection for one request, which must be released. */
   acquire(scope: RequestScope): Promise<PooledConnection> {
     if (scope.isAborted) return Promise.reject(new ProblemError(CANCELED))
+    const permits = scope.allowance?.statements
+    return permits ? this.#acquireLimited(scope, permits) : this.#acquireShared(scope)
+  }
+
+  /** Acquires a connection for a client that may use only some at a time. */
+  async #acquireLimited(scope: RequestScope, permits: StatementPermits): Promise<PooledConnection> {
+    await acquireStatementPermit(scope, permits, this.#options.maxWaitMs)
+    try {
+      return await this.#acquireShared(scope, permits)
+    } catch (error) {
+      permits.release(scope.clientId)
+      throw error
+    }
+  }
+
+  #acquireShared(scope: RequestScope, permits?: StatementPermits): Promise<PooledConnection> {
     return this.#semaphore.tryAcquire(scope.clientId)
-      ? this.#connect(scope)
-      : this.#waitForPermit(scope).then(() => this.#connect(scope))
+      ? this.#connect(scope, permits)
+      : this.#waitForPermit(scope).then(() => this.#connect(scope, permits))
   }
 
   /** Gives a connection back. No statement may be running. */
   release(connection: PooledConnection): void {
     this.#used -= 1
     connection.release()
+    connection.permits?.release(connection.scope.clientId)
     this.#semaphore.release(connection.scope.clientId)
   }
 
-  #connect(scope: RequestScope): Promise<PooledConnection> {
+  #connect(scope: RequestScope, permits: StatementPermits | undefined): Promise<PooledConnection> {
     return new Promise((resolve, reject) => {
       this.#options.pool.connect((error, client) => {
         if (client) {
           this.#used += 1
-          return resolve(new PooledConnection(client, scope, this.#options, this.#statements))
+          return resolve(new PooledConnection(client, scope, permits, this.#options, this.#statements))
         }
         this.#semaphore.release(scope.clientId)
         reject(error)
@@ -199,6 +199,7 @@ export class PooledConnection implements RunningStatement, AbortListener {
   constructor(
     client: PoolClient,
     readonly scope: RequestScope,
+    readonly permits: StatementPermits | undefined,
     options: FairPoolOptions,
     private readonly statements: StatementCount,
   ) {

@@ -12,6 +12,7 @@ import {
 } from 'graphql-ws'
 import type { WebSocket } from 'ws'
 import type { Config } from '../../config/config.js'
+import type { ClientAllowance, ClientLimiter } from '../../domain/clients/limiter.js'
 import type { RequestScope } from '../../domain/request-scope.js'
 import { toFailure } from '../../errors/catalog.js'
 import { fail, ProblemError, problemsOf } from '../../errors/problem.js'
@@ -20,7 +21,7 @@ import { authorizationInPayload, authorizationOf } from '../../http/auth/authori
 import type { TokenVerifier, VerifiedToken } from '../../http/auth/bearer.js'
 import { clientAddress, requestAddress } from '../../http/auth/client-address.js'
 import { watchTokenExpiry } from '../../http/auth/token-expiry.js'
-import type { RateLimiter } from '../../http/rate-limit.js'
+import type { RateLimiter } from '../../http/rate-limit/rate-limit.js'
 import { createOperationScope } from '../../http/request-scope.js'
 import type { GraphQLContext } from '../context.js'
 import { renderResult } from '../execute/raw-json.js'
@@ -33,6 +34,7 @@ export interface WebSocketProtocolDependencies extends ContextDependencies {
   readonly operations: StreamingOperations
   readonly verifier: TokenVerifier
   readonly meter: RateLimiter
+  readonly limits: ClientLimiter
   readonly config: Pick<Config, 'maxSocketOperations' | 'trustProxy'>
 }
 
@@ -129,23 +131,24 @@ async function authenticate(
   }
 }
 
-function prepareOperation(
+async function prepareOperation(
   { extra, subscriptions }: PeerContext,
   id: string,
   payload: SubscribePayload,
-  { schema, operations, meter, config }: WebSocketProtocolDependencies,
+  { schema, operations, meter, limits, config }: WebSocketProtocolDependencies,
 ) {
   const { session } = extra
   // The package only calls this after onConnect has accepted the client.
   if (!session) throw new Error('The client of an operation is unknown')
-  const context = session.createContextFor(
-    createOperationScope(session.clientId, requestAddress(extra.req, config)),
-  )
+  const { client } = session.token
+  const allowance = client && limits.allowanceOf(client)
+  const context = session.createContextFor(createOperationScope(session.clientId, requestAddress(extra.req, config), allowance))
+  // This subscription is already counted. Others may begin while the limits are asked for.
+  const isFull = Object.keys(subscriptions).length > config.maxSocketOperations
+  const refusal = await takeRequest(session.token, meter, allowance)
   const prepared = operations.prepare(() => {
-    const { isExceeded: isLimitExceeded, resetSeconds } = meter.consumeFor(session.token.name)
-    if (isLimitExceeded) fail({ kind: 'TooManyRequests', retryAfter: resetSeconds })
-    // This subscription is already counted.
-    if (Object.keys(subscriptions).length > config.maxSocketOperations)
+    if (refusal) throw refusal
+    if (isFull)
       fail({
         kind: 'BadRequest',
         reason: REASONS.tooManySocketOperations(config.maxSocketOperations),
@@ -153,13 +156,33 @@ function prepareOperation(
     return payload
   }, context)
   if (!('document' in prepared)) return prepared as GraphQLError[] // the package does not modify it
-  extra.scopes.set(id, context.scope)
+  if (extra.socket.readyState === extra.socket.OPEN) extra.scopes.set(id, context.scope)
+  else context.scope.abort()
   const { operationName } = payload
   return {
     schema,
     document: prepared.document,
     operationName: operationName ?? null,
     contextValue: { prepared, context } satisfies OperationContextValue,
+  }
+}
+
+/** Counts an operation as one request. Returns the error if a limit refuses it. */
+async function takeRequest(
+  { name }: VerifiedToken,
+  meter: RateLimiter,
+  allowance: ClientAllowance | undefined,
+): Promise<unknown> {
+  const { isExceeded, resetSeconds } = meter.consumeFor(name)
+  if (isExceeded) {
+    allowance?.countRefusal()
+    return new ProblemError({ kind: 'TooManyRequests', retryAfter: resetSeconds })
+  }
+  try {
+    await allowance?.takeRequests(1)
+    return undefined
+  } catch (error) {
+    return error
   }
 }
 

@@ -52,6 +52,7 @@ export class ServiceMetrics {
   readonly #duration: Histogram<'adapter' | 'entity' | 'route' | 'status'>
   readonly #size: Histogram<'adapter' | 'entity'>
   readonly #rows: Counter<'entity'>
+  readonly #refusals: Counter<'limit' | 'class'>
 
   constructor() {
     const registers = [this.registry]
@@ -75,6 +76,12 @@ export class ServiceMetrics {
       labelNames: ['entity'],
       registers,
     })
+    this.#refusals = new Counter({
+      name: 'listing_limit_refusals_total',
+      help: 'Requests that a limit of their client has refused, by the class of the client.',
+      labelNames: ['limit', 'class'],
+      registers,
+    })
     collectDefaultMetrics({ register: this.registry })
     for (const name of MISNAMED) this.registry.removeSingleMetric(name)
   }
@@ -89,6 +96,10 @@ export class ServiceMetrics {
       this.#size.observe({ adapter, entity }, bytes)
     }
   }
+
+  /** Counts requests that a limit of a client has refused. */
+  readonly countRefusal = (limit: string, audience: string, count: number): void =>
+    this.#refusals.inc({ limit, class: audience }, count)
 
   addRows(entity: string, count: number): void {
     if (count > 0) this.#rows.inc({ entity }, count)

@@ -1,7 +1,6 @@
 import type { Actor } from '../../domain/actor.js'
 import { fail, ProblemError } from '../../errors/problem.js'
 import { REASONS } from '../../errors/reasons.js'
-import type { TokenVerifier } from '../../http/auth/bearer.js'
 import { type DispatchConfig, dispatchRequest, type ParsedODataRequest, parseRequest } from '../dispatch.js'
 import { negotiateJsonFormat } from '../protocol/negotiate.js'
 import type { ODataRequest, ODataServices } from '../protocol/request.js'
@@ -26,18 +25,30 @@ export interface BatchContext {
    */
   readonly servicesFor: () => ODataServices
   readonly config: DispatchConfig
-  readonly verifier: Pick<TokenVerifier, 'verify'>
+  /** Returns who sends a request of the batch. Without a header of its own it is the client of the batch. */
+  readonly identify: (authorization: string | undefined) => BatchIdentity | Promise<BatchIdentity>
   readonly report: (error: unknown) => string
 }
 
+/** The client that sends requests of a batch. */
+export interface BatchIdentity {
+  readonly actor: Actor
+  /**
+   * Counts requests of the batch, all or none.
+   * @throws ProblemError TooManyRequests
+   */
+  readonly takeRequests: (count: number) => unknown
+}
+
 /** The request that contains the batch. */
-type EnclosingRequest = Pick<ODataRequest, 'service' | 'root' | 'headers' | 'actor' | 'plans'>
+type EnclosingRequest = Pick<ODataRequest, 'service' | 'root' | 'headers' | 'plans'>
 
 /** A request of a batch, with everything that it inherits from the batch request. */
 interface AuthenticatedBatchRequest {
   readonly request: BatchRequest
   readonly headers: ODataRequest['headers']
   readonly actor: Actor
+  readonly identity: BatchIdentity
 }
 
 const WRITE_METHODS: ReadonlySet<string> = new Set(['POST', 'PATCH', 'PUT', 'DELETE'])
@@ -84,7 +95,7 @@ export class BatchExecutor {
       try {
         responses.push(
           await this.#executeRequest(
-            await this.#authenticate(request),
+            await this.#admit(request),
             this.context.servicesFor(),
             this.#references,
           ),
@@ -111,6 +122,7 @@ export class BatchExecutor {
     }
     try {
       const authenticated = await each(requests, request => this.#authenticate(request))
+      await takeRequests(authenticated)
       const keys = await each(authenticated, one => this.#keysToLock(one, step))
       const { answers: responses, known } = await services.writing.transaction(keys.flat(), async writing => {
         const attemptReferences = new Map(this.#references)
@@ -169,12 +181,16 @@ export class BatchExecutor {
    * the owner of that token.
    */
   async #authenticate(request: BatchRequest): Promise<AuthenticatedBatchRequest> {
-    const { authorization } = request.headers
-    const actor =
-      authorization === undefined
-        ? this.enclosingRequest.actor
-        : await this.context.verifier.verify(authorization)
-    return { request, actor, headers: { ...this.#inheritedHeaders, ...request.headers } }
+    const identity = await this.context.identify(request.headers.authorization)
+    const headers = { ...this.#inheritedHeaders, ...request.headers }
+    return { request, identity, actor: identity.actor, headers }
+  }
+
+  /** Authenticates and counts a request. */
+  async #admit(request: BatchRequest): Promise<AuthenticatedBatchRequest> {
+    const authenticated = await this.#authenticate(request)
+    await authenticated.identity.takeRequests(1)
+    return authenticated
   }
 
   #parse(
@@ -228,6 +244,13 @@ export class BatchExecutor {
       },
     }
   }
+}
+
+/** Counts the requests of a group, which is refused as a whole. */
+async function takeRequests(authenticated: readonly AuthenticatedBatchRequest[]): Promise<void> {
+  const counts = new Map<BatchIdentity, number>()
+  for (const { identity } of authenticated) counts.set(identity, (counts.get(identity) ?? 0) + 1)
+  for (const [identity, count] of counts) await identity.takeRequests(count)
 }
 
 const failNotAWrite = (): never => fail({ kind: 'BadRequest', reason: REASONS.batchGroupOnlyWrites })

@@ -16,6 +16,13 @@ import { emptyMultipartBatch, readMultipartBatch } from './multipart-format.js'
 
 export type BatchConfig = DispatchConfig & Pick<Config, 'maxBatchBytes' | 'maxBatchRequests'>
 
+/** Dependencies of a batch. */
+export interface BatchHandlerContext extends BatchContext {
+  readonly config: BatchConfig
+  /** Is called with the number of requests before the response begins. */
+  readonly onParsed: (count: number) => void
+}
+
 /** Reads the body of a batch in either format. */
 interface BatchBodyReader {
   readonly json: () => Promise<JsonObject>
@@ -30,7 +37,7 @@ interface BatchBodyReader {
 export async function handleBatch(
   request: ODataRequest,
   body: BatchBodyReader,
-  context: BatchContext & { readonly config: BatchConfig },
+  context: BatchHandlerContext,
 ): Promise<StreamedODataResponse> {
   checkBatchRequest(request)
   const { steps, format } = await readBatch(request, body)
@@ -41,6 +48,7 @@ export async function handleBatch(
       kind: 'BadRequest',
       reason: REASONS.batchTooLarge(maxRequests, count),
     })
+  context.onParsed(count)
   const continueOnError = readPreferences(request.headers.prefer).continueOnError ?? false
   return {
     status: 200,

@@ -1,17 +1,17 @@
-import { addUsage } from '../../data/clients/client-usage.js'
+import { addUsage, type UsageNumbers } from '../../data/clients/client-usage.js'
 import type { Database } from '../../data/database.js'
 
 /** Interval between two writes. A crash loses the counts of this time at most. */
 const WRITE_INTERVAL_MS = 10_000
 
 /**
- * Counts the requests of clients of the database by day, and records when clients and secrets were last used. The
+ * Counts the requests and rows of clients of the database by day, and records when clients and secrets were last used. The
  * counts of a process are written together. While the database is away they stay in memory.
  */
 export class UsageRecorder {
   readonly #database: Pick<Database, 'queryControl'>
   readonly #intervalMs: number
-  #counts = new Map<string, { requests: number; refused: number }>()
+  #counts = new Map<string, { requests: number; refused: number; rows: number }>()
   #secretIds = new Set<string>()
   #timer: NodeJS.Timeout | undefined
 
@@ -20,9 +20,13 @@ export class UsageRecorder {
     this.#intervalMs = intervalMs
   }
 
-  /** Counts one request. */
-  countRequest(clientId: string, isRefused: boolean): void {
-    this.#add(clientId, isRefused ? 0 : 1, isRefused ? 1 : 0)
+  /** Adds to the usage of a client. */
+  add(clientId: string, { requests = 0, refused = 0, rows = 0 }: Partial<UsageNumbers>): void {
+    const count = this.#counts.get(clientId) ?? { requests: 0, refused: 0, rows: 0 }
+    count.requests += requests
+    count.refused += refused
+    count.rows += rows
+    this.#counts.set(clientId, count)
     this.#schedule()
   }
 
@@ -42,13 +46,6 @@ export class UsageRecorder {
     clearTimeout(this.#timer)
   }
 
-  #add(clientId: string, requests: number, refused: number): void {
-    const count = this.#counts.get(clientId) ?? { requests: 0, refused: 0 }
-    count.requests += requests
-    count.refused += refused
-    this.#counts.set(clientId, count)
-  }
-
   #schedule(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
@@ -65,7 +62,7 @@ export class UsageRecorder {
     try {
       await addUsage(this.#database, counts, secretIds)
     } catch {
-      for (const { clientId, requests, refused } of counts) this.#add(clientId, requests, refused)
+      for (const { clientId, ...numbers } of counts) this.add(clientId, numbers)
       for (const secretId of secretIds) this.#secretIds.add(secretId)
       this.#schedule()
     }

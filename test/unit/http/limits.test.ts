@@ -4,7 +4,7 @@ import { ProblemError } from '../../../src/errors/problem.js'
 import { createTokenVerifier } from '../../../src/http/auth/bearer.js'
 import { signToken } from '../../../src/http/auth/token.js'
 import { checkQueryLength } from '../../../src/http/limits.js'
-import { limitRate } from '../../../src/http/rate-limit.js'
+import { limitRate } from '../../../src/http/rate-limit/rate-limit.js'
 import { request, serve } from './exchange.js'
 
 const configOf = (env: Readonly<Record<string, string>>) =>
@@ -32,7 +32,7 @@ describe('limits', () => {
 
   test('RATE_LIMIT counts per token, reports the remaining requests, and ignores requests without a valid token', async () => {
     const config = configOf({ RATE_LIMIT: '2' })
-    const handler = limitRate(config, createTokenVerifier(config))
+    const handler = limitRate(config, { verifier: createTokenVerifier(config) })
     const { port } = await serve((req, res) =>
       handler(req, res, error =>
         res.writeHead(200).end(error instanceof ProblemError ? JSON.stringify(error.problems[0]) : 'served'),

@@ -1,0 +1,30 @@
+import type { ScopeAllowance } from '../request-scope.js'
+import type { Client } from './client.js'
+
+/** The limit on requests that ends first, as the RateLimit headers show it. */
+export interface RequestQuotaState {
+  readonly limit: number
+  /** Requests that will be served in this window. There may be more. */
+  readonly remaining: number
+  /** Seconds until the window ends. */
+  readonly resetSeconds: number
+  /** All limits on requests, such as `60;w=60, 1000;w=86400`. */
+  readonly policy: string
+}
+
+/** The limits of a client of the database. All its requests in a process share them. */
+export interface ClientAllowance extends ScopeAllowance {
+  /**
+   * Counts requests, all or none. Returns a promise if the process has to ask the database, and undefined if requests
+   * have no limit.
+   * @throws ProblemError TooManyRequests, Unavailable 'clients'
+   */
+  takeRequests(count: number): RequestQuotaState | undefined | Promise<RequestQuotaState | undefined>
+  /** Counts a request that RATE_LIMIT has refused, for the usage. */
+  countRefusal(): void
+}
+
+/** The limits of all clients. */
+export interface ClientLimiter {
+  allowanceOf(client: Client): ClientAllowance
+}

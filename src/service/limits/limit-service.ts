@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto'
+import { countLimitProcesses, removeLimitProcess } from '../../data/clients/quota-store.js'
+import type { Database } from '../../data/database.js'
+import type { Client } from '../../domain/clients/client.js'
+import type { ClientDirectory } from '../../domain/clients/directory.js'
+import type { ClientAllowance, ClientLimiter } from '../../domain/clients/limiter.js'
+import type { UsageRecorder } from '../clients/usage-recorder.js'
+import { ClientLimitState, type LimitName } from './client-limits.js'
+
+/** Interval in which idle clients are looked at, in ms. */
+const TICK_MS = 1000
+/** Interval in which a process that serves clients with limits says that it lives, in ticks. */
+const HEARTBEAT_TICKS = 2
+/** Time without a client with limits after which a process says so no longer, in ms. */
+const MAX_IDLE_MS = 60_000
+
+/** Dependencies of the limits. */
+export interface LimitServiceDependencies {
+  readonly database: Pick<Database, 'queryControl'>
+  readonly directory: Pick<ClientDirectory, 'find' | 'subscribe'>
+  readonly usage: Pick<UsageRecorder, 'add'>
+  /** Counts refused requests. */
+  readonly onRefusal?: ((limit: LimitName, audience: Client['audience'], count: number) => void) | undefined
+}
+
+/**
+ * Limits what clients of the database use, together with the other processes. Each process counts in memory and takes
+ * portions of the limits from the database.
+ */
+export class LimitService implements ClientLimiter {
+  readonly #dependencies: LimitServiceDependencies
+  readonly #processId = randomUUID()
+  readonly #clients = new Map<string, ClientLimitState>()
+  readonly #unsubscribe: () => void
+  #processCount = 1
+  #usedAt = Number.NEGATIVE_INFINITY
+  #timer: NodeJS.Timeout | undefined
+  #ticks = 0
+
+  constructor(dependencies: LimitServiceDependencies) {
+    this.#dependencies = dependencies
+    this.#unsubscribe = dependencies.directory.subscribe(() => this.#updateClients())
+  }
+
+  allowanceOf(client: Client): ClientAllowance {
+    const state = this.#clients.get(client.id) ?? this.#add(client)
+    if (state.isLimited) this.#noteUse()
+    return state
+  }
+
+  /** Gives back what the process has not used. */
+  async close(): Promise<void> {
+    this.#unsubscribe()
+    clearInterval(this.#timer)
+    for (const state of this.#clients.values()) await state.close()
+    if (this.#usedAt > 0)
+      await removeLimitProcess(this.#dependencies.database, this.#processId).catch(() => undefined)
+  }
+
+  #add(client: Client): ClientLimitState {
+    const { database, usage, onRefusal } = this.#dependencies
+    const state = new ClientLimitState(client, {
+      database,
+      processId: this.#processId,
+      countProcesses: () => this.#processCount,
+      onProcessCount: count => this.#setProcessCount(count),
+      usage,
+      onRefusal: ({ audience }, limit, count) => onRefusal?.(limit, audience, count),
+    })
+    this.#clients.set(client.id, state)
+    return state
+  }
+
+  #noteUse(): void {
+    this.#usedAt = performance.now()
+    if (this.#timer) return
+    this.#timer = setInterval(() => this.#tick(), TICK_MS).unref()
+    this.#ticks = 0
+    void this.#countProcesses()
+  }
+
+  #tick(): void {
+    const now = performance.now()
+    for (const state of this.#clients.values()) state.giveBackIfIdle(now)
+    this.#ticks += 1
+    if (now - this.#usedAt > MAX_IDLE_MS) {
+      clearInterval(this.#timer)
+      this.#timer = undefined
+    } else if (this.#ticks % HEARTBEAT_TICKS === 0) void this.#countProcesses()
+  }
+
+  /** While the database is away, the last number holds. */
+  async #countProcesses(): Promise<void> {
+    const count = await countLimitProcesses(this.#dependencies.database, this.#processId).catch(
+      () => this.#processCount,
+    )
+    this.#setProcessCount(count)
+  }
+
+  #setProcessCount(count: number): void {
+    if (count === this.#processCount) return
+    this.#processCount = count
+    for (const state of this.#clients.values()) state.divideStatements()
+  }
+
+  #updateClients(): void {
+    for (const [id, state] of this.#clients) {
+      const client = this.#find(id)
+      if (client) state.setClient(client)
+    }
+  }
+
+  #find(id: string): Client | undefined {
+    try {
+      return this.#dependencies.directory.find(id)
+    } catch {
+      // The directory is too old: its clients are refused anyway.
+      return undefined
+    }
+  }
+}

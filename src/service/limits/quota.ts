@@ -1,0 +1,165 @@
+import type { Portion, PortionRequest, QuotaKind } from '../../data/clients/quota-store.js'
+import type { ReachedLimit } from '../../errors/problem.js'
+
+/** Part of a limit that all processes together hold for later. */
+const RESERVED_PART = 0.05
+/** With one more than a request needs, a process need not say that none is left. */
+const MIN_RESERVE = 1
+/** A process takes enough for this time at the present rate, in s. */
+const RESERVE_SECONDS = 2
+/** Minimum time between two statements of a process for a client, in ms. */
+export const STATEMENT_INTERVAL_MS = 1000
+/** Age after which the number that no process has taken is read again, in ms. */
+const MAX_AGE_MS = 2000
+
+/** Returns the number of processes that take from quotas. */
+export type ProcessCounter = () => number
+
+/**
+ * One limit of a client, as one process knows it: the portion that the process has taken, and what no process had taken at the
+ * time of the last statement. A portion is never larger than what is left, so the processes together never pass the limit.
+ */
+export class Quota {
+  readonly kind: QuotaKind
+  readonly #countProcesses: ProcessCounter
+  #limit: ReachedLimit
+  #portion = 0
+  /** The number that no process had taken. */
+  #untaken = 0
+  #window: string | null = null
+  #endsAt = Number.NEGATIVE_INFINITY
+  #takenAt = Number.NEGATIVE_INFINITY
+  #returned = 0
+  #consumed = 0
+  /** Consumption per second before the last statement. */
+  #rate = 0
+
+  constructor(kind: QuotaKind, limit: ReachedLimit, countProcesses: ProcessCounter) {
+    this.kind = kind
+    this.#limit = limit
+    this.#countProcesses = countProcesses
+  }
+
+  get limit(): ReachedLimit {
+    return this.#limit
+  }
+
+  /** Changes the limit. What the process has taken goes back, so that the new limit holds at once. */
+  setLimit(limit: ReachedLimit): void {
+    if (limit.value === this.#limit.value) return
+    this.#limit = limit
+    this.giveBack(0)
+    this.#endsAt = Number.NEGATIVE_INFINITY
+  }
+
+  /** Returns true if the process has this number. The last one is used only if none is left elsewhere. */
+  canTake(count: number, now: number): boolean {
+    return now < this.#endsAt && (this.#portion > count || (this.#portion >= count && this.#untaken === 0))
+  }
+
+  /** Returns true if fewer are left in this window. */
+  isExceededBy(count: number, now: number): boolean {
+    return now < this.#endsAt && Math.max(0, this.#portion) + this.#untaken < count
+  }
+
+  /** Uses a number of the portion, which may be more than it has. */
+  use(count: number): void {
+    this.#portion -= count
+    this.#consumed += count
+  }
+
+  /** Returns a number that is not larger than what is left of the limit, whatever the other processes take meanwhile. */
+  remaining(now: number): number {
+    if (now >= this.#endsAt) return 0
+    return Math.max(0, this.#portion) + this.#leftByOthers(now)
+  }
+
+  /**
+   * Each other process may have run one statement for each second since the last one of this process, and two more. The
+   * function take_quotas bounds what each of them takes.
+   */
+  #leftByOthers(now: number): number {
+    const others = this.#countProcesses() - 1
+    if (others <= 0) return this.#untaken
+    const statements = others * (Math.floor((now - this.#takenAt) / STATEMENT_INTERVAL_MS) + 2)
+    const part = 1 - 1 / (2 * (others + 1))
+    const least = Math.max(2, Math.floor(this.#limit.value / 100))
+    return Math.max(0, Math.floor(this.#untaken * part ** statements) - statements * least)
+  }
+
+  /** Returns the whole seconds until the window ends. */
+  resetSeconds(now: number): number {
+    return Math.max(1, Math.ceil((this.#endsAt - now) / 1000))
+  }
+
+  /** Returns true if a statement should be run before the portion is used up. */
+  isDue(now: number): boolean {
+    if (now >= this.#endsAt || this.#portion < 0) return true
+    if (this.#untaken > 0 && this.#portion * 2 < this.#reserve()) return true
+    return this.#countProcesses() > 1 && now - this.#takenAt > MAX_AGE_MS
+  }
+
+  /** Returns true if the process holds more than it should without requests. */
+  isExcessive(now: number): boolean {
+    return now < this.#endsAt && this.#portion > this.#minReserve()
+  }
+
+  /** Gives the portion back with the next statement, but for `retained`. */
+  giveBack(retained = this.#minReserve()): void {
+    const excess = Math.max(0, this.#portion - retained)
+    this.#portion -= excess
+    this.#returned += excess
+    this.#rate = 0
+  }
+
+  /** Returns what the next statement asks for. `needed` are waiting. */
+  createRequest(needed: number, now: number): PortionRequest {
+    const seconds = Math.max(1, (now - this.#takenAt) / 1000)
+    this.#rate = this.#consumed / seconds
+    this.#consumed = 0
+    const debt = Math.max(0, -this.#portion)
+    this.#portion += debt
+    const adjustment = debt - this.#returned
+    this.#returned = 0
+    return {
+      kind: this.kind,
+      limit: this.#limit.value,
+      window: this.#window,
+      adjustment,
+      wanted: Math.max(0, needed + this.#reserve() - this.#portion),
+    }
+  }
+
+  /** Takes over the result of a statement. */
+  apply(
+    { granted, remaining, window, millisecondsLeft }: Portion,
+    { limit }: PortionRequest,
+    now: number,
+  ): void {
+    // The rest of an earlier window is lost.
+    if (window !== this.#window) this.#portion = Math.min(0, this.#portion)
+    this.#window = window
+    this.#portion += granted
+    this.#takenAt = now
+    if (limit === this.#limit.value) {
+      this.#untaken = remaining
+      this.#endsAt = now + millisecondsLeft
+    } else this.giveBack(0)
+  }
+
+  /**
+   * Restores the debt that a failed statement would have recorded. What it would have given back is lost: the database may
+   * have recorded it.
+   */
+  restore({ adjustment }: PortionRequest): void {
+    this.#portion -= Math.max(0, adjustment)
+  }
+
+  #reserve(): number {
+    return Math.max(this.#minReserve(), Math.ceil(this.#rate * RESERVE_SECONDS))
+  }
+
+  #minReserve(): number {
+    return Math.max(MIN_RESERVE, Math.floor((this.#limit.value * RESERVED_PART) / this.#countProcesses()))
+  }
+}

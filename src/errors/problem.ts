@@ -135,7 +135,12 @@ export type Problem =
   | { readonly kind: 'UrlTooLong'; readonly limit: number }
   | { readonly kind: 'DependencyFailed' }
   | { readonly kind: 'HeadersTooLarge' }
-  | { readonly kind: 'TooManyRequests'; readonly retryAfter: number; readonly reason?: Phrase; readonly limit?: ReachedLimit }
+  | {
+      readonly kind: 'TooManyRequests'
+      readonly retryAfter: number
+      readonly reason?: Phrase
+      readonly limit?: ReachedLimit
+    }
   | { readonly kind: 'BadRequest'; readonly reason: Phrase }
   /** The database can neither store nor compare a value: a string with a NUL, a result out of range. */
   | { readonly kind: 'ImpossibleValue' }

@@ -142,7 +142,9 @@ async function prepareOperation(
   if (!session) throw new Error('The client of an operation is unknown')
   const { client } = session.token
   const allowance = client && limits.allowanceOf(client)
-  const context = session.createContextFor(createOperationScope(session.clientId, requestAddress(extra.req, config), allowance))
+  const context = session.createContextFor(
+    createOperationScope(session.clientId, requestAddress(extra.req, config), allowance),
+  )
   // This subscription is already counted. Others may begin while the limits are asked for.
   const isFull = Object.keys(subscriptions).length > config.maxSocketOperations
   const refusal = await takeRequest(session.token, meter, allowance)

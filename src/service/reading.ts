@@ -100,11 +100,8 @@ export class ReadService {
 
   /** The service as one request uses it. */
   forRequest(scope: RequestScope): ReadService {
-    return new ReadService(
-      this.dependencies,
-      this.dependencies.database.executorsFor(scope).reader,
-      scope.allowance,
-    )
+    const { reader } = this.dependencies.database.executorsFor(scope)
+    return new ReadService(this.dependencies, reader, scope.allowance)
   }
 
   /**

@@ -44,12 +44,12 @@ describe.each(DATABASE_KINDS)('limits of clients over HTTP on the %s database', 
 
   test('LIM-03 headers describe the limit that ends first, on each answer, and refusals have the form of the adapter', async () => {
     // The helper has used one request.
-    const client = await app.addClient({ RequestsPerMinute: 5, RequestsPerDay: 100 })
+    const client = await app.addClient({ RequestsPerMinute: 100, RequestsPerDay: 5 })
     const first = await read(client, '/odata/Property?$top=1', { Origin: 'https://a.example' })
     expect(first.headers).toMatchObject({
       'ratelimit-limit': '5',
       'ratelimit-remaining': '3',
-      'ratelimit-policy': '5;w=60, 100;w=86400',
+      'ratelimit-policy': '100;w=60, 5;w=86400',
     })
     expect(first.headers['access-control-expose-headers']).toContain('RateLimit-Policy')
     expect((await read(client, '/odata/Property(%27none%27)')).headers['ratelimit-remaining']).toBe('2')
@@ -62,10 +62,10 @@ describe.each(DATABASE_KINDS)('limits of clients over HTTP on the %s database', 
     expect((await read(client)).headers['ratelimit-remaining']).toBe('0')
     const refused = await read(client)
     expect([refused.status, errorOf(refused).error?.code]).toEqual([429, '4029'])
-    expect(refused.text).toContain('The limit of 5 requests per minute is reached.')
+    expect(refused.text).toContain('The limit of 5 requests per day is reached.')
     const retryAfter = numberOf(refused, 'retry-after')
     expect(retryAfter).toBeGreaterThanOrEqual(1)
-    expect(retryAfter).toBeLessThanOrEqual(60)
+    expect(retryAfter).toBeLessThanOrEqual(86_400)
     expect(refused.headers).toMatchObject({
       'ratelimit-limit': '5',
       'ratelimit-remaining': '0',
@@ -199,7 +199,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('limits of clients with two wo
     try {
       const { client, secret } = await clientServiceOf(database).add({
         Name: 'Busy',
-        RequestsPerMinute: limit,
+        RequestsPerDay: limit,
       })
       const headers = { Authorization: basic({ id: client.ClientId, secret }) }
       let passed = 0
@@ -224,7 +224,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('limits of clients with two wo
       expect(tooHigh).toEqual([])
       for (const answer of refused) {
         expect(errorOf(answer).error?.code, answer.text).toBe('4029')
-        expect(numberOf(answer, 'retry-after')).toBeLessThanOrEqual(60)
+        expect(numberOf(answer, 'retry-after')).toBeLessThanOrEqual(86_400)
       }
     } finally {
       await service.stop('SIGTERM')

@@ -33,6 +33,10 @@ const FORBIDDEN = [
   [/\bkept\b/, 'stored, retained'],
   [/\bmend(s|ed|ing)?\b/, 'fix, repair'],
   [/\bwalk(s|ed|ing)?\b/, 'traverse, read'],
+  [/\banew\b/, 'again'],
+  [/\bwhoever\b/i, 'every reader, every writer'],
+  [/\bfor ever\b/, 'without a limit'],
+  [/\bon (its|their) own account\b/, 'separately'],
 ]
 const QUESTION = /^(What|How|Whether|Who)\b/
 

@@ -8,8 +8,7 @@ import type { Plan } from '../../src/query/plan.js'
 import { loadSampleIfEmpty } from '../../src/sample/fill.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 
-// The JSON that is stored with a listing must be what would be built of its columns, for every record and
-// whoever writes.
+// The stored JSON of a listing must equal the JSON built from its columns, for every record and every writer.
 
 const PROPERTY = getEntity('Property')
 const LIMITS = { pageSize: 100, pageSizeMax: 1000, expandPageMax: 100, topIsTotal: false, expandDepth: 8 }

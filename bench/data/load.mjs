@@ -165,6 +165,7 @@ export function restore(numbers) {
     psql(
       `BEGIN; SET LOCAL listing.import = 'on'; CREATE TEMP TABLE original ON COMMIT DROP AS SELECT * FROM "Property" LIMIT 0;
 ${copyFrom('Property').replace('"Property"', 'original')}${rows}\\.
+CREATE INDEX ON original ("ListingKey"); ANALYZE original;
 DELETE FROM "Property" WHERE "ListingKey" LIKE 'Draft%'; ${update} COMMIT; VACUUM ANALYZE "Property"; ${PREWARM}`,
       database,
     )

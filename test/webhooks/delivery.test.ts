@@ -296,7 +296,7 @@ describe.each(DATABASE_KINDS)(
       expect(JSON.stringify([audit, sender.lines])).not.toContain('abcdef')
     })
 
-    test('BAK-02: a position of another log stops the webhook until it begins anew', async () => {
+    test('BAK-02: a position of another log stops the webhook until it begins again', async () => {
       const { id, receiver } = await add({ resourceName: 'Property' })
       await database.queryControl({ text: 'truncate "EntityEvent"', values: [] })
       await expect.poll(async () => (await service().find(id)).State, SOON).toBe('lost')

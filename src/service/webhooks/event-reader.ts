@@ -85,7 +85,7 @@ export class EventReader {
 
   /**
    * Returns the next batch after a position. A stored batch is read again, event by event, unless the rights of the
-   * client have changed: then the events are chosen anew. The end of the log is read before the events, since an event
+   * client have changed: then the events are chosen again. The end of the log is read before the events, since an event
    * between both reads would be skipped, and again after them, since events can be dropped meanwhile.
    */
   async next(position: string, stored: StoredBatch | undefined, actor: Actor): Promise<NextBatch> {

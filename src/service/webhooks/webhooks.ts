@@ -138,7 +138,7 @@ export class WebhookService {
         refuse(`The webhook '${id}' has a batch that was given up. Use resend or skip.`)
       if (State === 'lost' && from === undefined)
         refuse(
-          `The webhook '${id}' has lost its position. Use --from now, and tell the receiver to copy the data anew.`,
+          `The webhook '${id}' has lost its position. Use --from now, and tell the receiver to copy all data again.`,
         )
       const begin = from === undefined ? undefined : await findStart(transaction, from)
       if (!begin) await checkPosition(transaction, String(Position), LogId)

@@ -56,7 +56,7 @@ const LAYERS = {
 
 /** Layers that are files at the top of src/, not folders. */
 const LAYER_FILES = {
-  app: ['app', 'authorization', 'webhooks', 'front-page-links', 'prepare-database'],
+  app: ['app', 'authorization', 'webhooks', 'front-page-links', 'observability', 'prepare-database'],
   main: ['main', 'cluster', 'typescript', 'typescript-hooks'],
 }
 

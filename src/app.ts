@@ -1,15 +1,12 @@
 import type { IncomingMessage, RequestListener } from 'node:http'
-import express, { type ErrorRequestHandler, type Request, type Response } from 'express'
+import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express'
 import type { Logger } from 'pino'
 import { type Authorization, createAuthorization } from './authorization.js'
 import type { Config } from './config/config.js'
-import type { BlockingSessionListener } from './data/blocking-session.js'
 import { type ChangeFeed, createChangeFeed } from './data/changes/change-feed.js'
 import { type Database, openDatabase } from './data/database.js'
-import { readMigrations } from './data/migrate.js'
-import { createReadinessCheck } from './data/readiness.js'
 import { RESOURCES } from './errors/phrases.js'
-import { type Problem, ProblemError, problemsOf } from './errors/problem.js'
+import { type Problem, problemsOf } from './errors/problem.js'
 import { frontPageLinks } from './front-page-links.js'
 import { GRAPHIQL_PATH, serveGraphiQL } from './graphql/graphiql/graphiql.js'
 import { createGraphQLEngine, GRAPHQL_PATH, serveGraphQL } from './graphql/transport/handler.js'
@@ -20,14 +17,14 @@ import { allowOrigins } from './http/cors.js'
 import { renderFailure } from './http/errors.js'
 import { createRequestResponseClasses, type RequestResponseClasses } from './http/express-prototypes.js'
 import { serveFrontPage } from './http/front-page.js'
-import { serveHealth } from './http/health.js'
-import { logRequests, logUpgrade, requestId, setFailureReason } from './http/log.js'
+import { createPartLoggers, logRequests, logUpgrade } from './http/log.js'
 import { type MetricsServer, serveMetrics } from './http/metrics/metrics-server.js'
 import { ServiceMetrics } from './http/metrics/service-metrics.js'
 import { createRateLimiter, limitRate } from './http/rate-limit/rate-limit.js'
 import { closeWithProblem, createHttpServer, type LongLivedConnections } from './http/server.js'
 import type { ReportStep } from './http/start-progress.js'
 import { ENTITIES } from './model/model.js'
+import { createDatabaseListeners, createErrorReporter, createHealthHandler } from './observability.js'
 import { ODATA_PATH } from './odata/protocol/request.js'
 import { negotiateVersion } from './odata/protocol/version.js'
 import { createODataHandlers } from './odata/router.js'
@@ -78,7 +75,7 @@ export async function startServer(
   reportStep: ReportStep,
 ): Promise<RunningServer> {
   reportStep(config.embedded ? 'Starting the embedded database' : 'Connecting to the database')
-  const database = await openDatabase(config, 'service', createBlockingSessionLogger(logger))
+  const database = await openDatabase(config, 'service', createDatabaseListeners(config, logger))
   const metrics = config.metricsPort === undefined ? undefined : new ServiceMetrics()
   let metricsServer: MetricsServer | undefined
   try {
@@ -135,10 +132,10 @@ export function createApp({
   const authorization = createAuthorization(config, database, logger, reportError, metrics?.countRefusal)
   const app = express().disable('x-powered-by').enable('case sensitive routing')
   app.use(
-    logRequests(logger, metrics?.createRequestObserver(ENTITIES.keys())),
+    logRequests(logger, config, metrics?.createRequestObserver(ENTITIES.keys())),
     allowOrigins(config),
     compressResponses(config),
-    createHealthHandler({ database, logger, isDraining }),
+    createHealthHandler({ config, database, verifier: authorization.verifier, logger, isDraining }),
     authorization.oauth,
   )
   const services = createServices(config, database, metrics)
@@ -147,6 +144,7 @@ export function createApp({
     ...authorization,
     config,
     report: reportError,
+    ...createPartLoggers(logger),
     serviceRoot: (req: IncomingMessage) => `${baseUrl(req, config)}${ODATA_PATH}/`,
   }
   const meter = createRateLimiter(config)
@@ -161,9 +159,7 @@ export function createApp({
     longLived.handleEventStream,
     serveGraphQL({ ...adapterDependencies, engine }),
   )
-  if (config.graphiql) app.use(GRAPHIQL_PATH, serveGraphiQL())
-  if (config.frontPage) app.get('/', serveFrontPage(frontPageLinks(config), config.publicUrl))
-  app.use(sendNotFound, createErrorHandler(reportError))
+  serveOtherPaths(app, config, reportError)
   return {
     requestListener: app,
     messages: createRequestResponseClasses(app),
@@ -187,7 +183,7 @@ function createLifecycle({
         webhooks.stop()
         directory.close()
       },
-      upgrade: createUpgradeHandler(logger, longLived),
+      upgrade: createUpgradeHandler(logger, config, longLived),
     },
     webhooks,
     finish: async () => {
@@ -197,44 +193,27 @@ function createLifecycle({
   }
 }
 
-/** Creates the function that logs an error and returns the id of its log entry. */
-const createErrorReporter =
-  (logger: Logger) =>
-  (error: unknown, req: IncomingMessage): string => {
-    if (error instanceof ProblemError) setFailureReason(req, error)
-    else logger.error({ id: requestId(req), err: error }, 'fault')
-    return requestId(req)
-  }
-
-function createHealthHandler({
-  database,
-  logger,
-  isDraining,
-}: Pick<AppDependencies, 'database' | 'logger' | 'isDraining'>): ReturnType<typeof serveHealth> {
-  // Read once: migrations that are added while the process runs apply at its next start.
-  const check = readMigrations().then(migrations => createReadinessCheck(database, migrations))
-  return serveHealth({
-    checkDatabase: async () => (await check)(),
-    isDraining,
-    onClockAhead: aheadMs =>
-      logger.warn(
-        { aheadSeconds: Math.round(aheadMs / 1000) },
-        'change timestamps are ahead of the system clock',
-      ),
-  })
+/** Serves the pages for developers, and answers all other requests and errors. */
+function serveOtherPaths(
+  app: Express,
+  config: Config,
+  reportError: ReturnType<typeof createErrorReporter>,
+): void {
+  if (config.graphiql) app.use(GRAPHIQL_PATH, serveGraphiQL())
+  if (config.frontPage) app.get('/', serveFrontPage(frontPageLinks(config), config.publicUrl))
+  app.use(sendNotFound, createErrorHandler(reportError))
 }
-
-const createBlockingSessionLogger =
-  (logger: Logger): BlockingSessionListener =>
-  session =>
-    logger.warn(session, 'a database session blocks requests')
 
 /** Creates the handler of upgrade requests. Only the GraphQL endpoint accepts WebSockets. */
 const createUpgradeHandler =
-  (logger: Logger, { upgrade }: Pick<LongLivedConnections, 'upgrade'>): LongLivedConnections['upgrade'] =>
+  (
+    logger: Logger,
+    config: Config,
+    { upgrade }: Pick<LongLivedConnections, 'upgrade'>,
+  ): LongLivedConnections['upgrade'] =>
   (req, socket, head) => {
     const [path = ''] = (req.url ?? '').split('?')
-    logUpgrade(logger, req)
+    logUpgrade(logger, req, config)
     if (path === GRAPHQL_PATH) upgrade(req, socket, head)
     else closeWithProblem(socket, { kind: 'NotFound', what: RESOURCES.resource(path) })
   }

@@ -42,6 +42,16 @@ const flag: SettingReader<boolean> = {
   read: text => FLAGS.get(text.toLowerCase()),
 }
 
+/** A number of proxies. `true` is one, like `1`. */
+const proxyCount: SettingReader<number> = {
+  expected: 'true, false or a number of proxies up to 9',
+  read: text => {
+    const isSet = FLAGS.get(text.toLowerCase())
+    if (isSet !== undefined) return isSet ? 1 : 0
+    return /^[2-9]$/.test(text) ? Number(text) : undefined
+  },
+}
+
 const anyText: SettingReader<string> = { expected: 'a string', read: text => text }
 
 const secretText: SettingReader<string> = {
@@ -141,6 +151,7 @@ const ON_IF_SECURE = {
   description: 'on, in production only with an https PUBLIC_URL',
   of: (flags: ConfigFlags) => flags.https || !flags.production,
 }
+const NO_PROXY = { description: 'false', of: () => 0 }
 const MINUTE_MS = 60_000
 
 /** Every setting of the service. `Config` and the README's table are derived from it. */
@@ -153,7 +164,7 @@ export const SETTINGS = {
   port:          setting('PORT', integer(0, 65_535), 4000, 'Port to listen on; 0 picks a free one.'),
   host:          setting('HOST', anyText, '127.0.0.1', 'Address to listen on; 0.0.0.0 for every interface.'),
   publicUrl:     optional('PUBLIC_URL', httpUrl, 'Base of all links, including the path prefix that a proxy strips. Unset: `http://` and the Host header.'),
-  trustProxy:    setting('TRUST_PROXY', flag, false, 'Trust X-Forwarded-Proto and X-Forwarded-Host. Only for use behind a proxy that sets both.'),
+  trustProxy:    setting('TRUST_PROXY', proxyCount, NO_PROXY, 'Trust X-Forwarded-Proto, X-Forwarded-Host and X-Forwarded-For. Only for use behind a proxy that sets them. Behind several proxies their number: the address of a client is counted from the end of X-Forwarded-For.'),
   workers:       setting('WORKERS', integer(1, 64), 1, 'Processes that share the port, each with POOL_SIZE connections. More than one requires DATABASE_URL.'),
   corsOrigins:   setting<readonly string[]>('CORS_ORIGINS', origins, [], 'Origins whose pages may call the service, or `*`.'),
 
@@ -217,6 +228,7 @@ export const SETTINGS = {
   webhookLogDays: setting('WEBHOOK_LOG_DAYS', integer(1, 3650), 30, 'Age in days at which attempts are deleted from the delivery log.'),
   metricsPort:   optional('METRICS_PORT', integer(0, 65_535), 'Port of `/metrics` for Prometheus, for all WORKERS together. Unset: no metrics.'),
   metricsHost:   setting('METRICS_HOST', anyText, '127.0.0.1', 'Address of METRICS_PORT. It needs no token, so only Prometheus may reach it.'),
+  slowQueryMs:   setting('SLOW_QUERY_MS', integer(0, 600_000), 1000, 'Duration from which a SQL statement is logged. 0: none is.'),
   logLevel:      setting('LOG_LEVEL', oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info', 'Minimum log level.'),
 } as const
 

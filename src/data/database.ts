@@ -9,6 +9,7 @@ import {
   type FairPools,
 } from './postgres/executor.js'
 import { FairPool } from './postgres/fair-pool.js'
+import type { StatementListener } from './postgres/finished-statement.js'
 import { LockMonitor } from './postgres/lock-monitor.js'
 import type { PoolStatistics } from './postgres/pool-statistics.js'
 import {
@@ -50,6 +51,14 @@ export interface Database extends StatementExecutors {
   close(): Promise<void>
 }
 
+/** Receivers of events of the database. */
+export interface DatabaseListeners {
+  /** Called when a session, such as a forgotten transaction in psql, makes requests wait. */
+  readonly onBlocked?: BlockingSessionListener
+  /** Called for each statement of a request. */
+  readonly onStatement?: StatementListener
+}
+
 /** The server cannot be used. The message is for the operator of the service. */
 export class DatabaseSetupError extends Error {}
 
@@ -77,16 +86,15 @@ const MAX_NAMED_STATEMENTS = 256
  * Opens the database and checks that it can be used. It is not migrated here.
  * @param processKind `service` runs the embedded database itself; `command` goes to a running one first. Without
  * meaning for a server.
- * @param onBlocked is called when a session, such as a forgotten transaction in psql, keeps requests waiting.
  * @throws DatabaseSetupError, or FolderInUseError of the embedded database.
  */
 export async function openDatabase(
   settings: DatabaseSettings,
   processKind: ProcessKind,
-  onBlocked: BlockingSessionListener = () => undefined,
+  { onBlocked = () => undefined, onStatement }: DatabaseListeners = {},
 ): Promise<Database> {
   const { databaseUrl } = settings
-  if (databaseUrl !== undefined) return connectToServer(databaseUrl, settings, onBlocked)
+  if (databaseUrl !== undefined) return connectToServer(databaseUrl, settings, onBlocked, onStatement)
   const embedded = await openEmbeddedDatabase(settings.dataDir, processKind, settings.poolWaitMs, onBlocked)
   const clientConfig = toEmbeddedClientConfig(embedded.host)
   const pools = openEmbeddedPools(clientConfig, settings)
@@ -96,6 +104,7 @@ export async function openDatabase(
     pools,
     settings,
     lockMonitor: undefined,
+    onStatement,
     isBusy: embedded.isBusy,
     closeEmbedded: embedded.close,
   })
@@ -105,6 +114,7 @@ async function connectToServer(
   databaseUrl: string,
   settings: DatabaseSettings,
   onBlocked: BlockingSessionListener,
+  onStatement: StatementListener | undefined,
 ): Promise<Database> {
   try {
     const pools = openServerPools(databaseUrl, settings)
@@ -119,6 +129,7 @@ async function connectToServer(
       pools,
       settings,
       lockMonitor,
+      onStatement,
       isBusy: () => false,
       closeEmbedded: async () => undefined,
     })
@@ -132,6 +143,7 @@ interface DatabaseResources extends Pick<Database, 'kind' | 'clientConfig' | 'is
   readonly pools: Pools
   readonly settings: DatabaseSettings
   readonly lockMonitor: LockMonitor | undefined
+  readonly onStatement: StatementListener | undefined
   /** Ends the embedded database, if this process runs it. */
   readonly closeEmbedded: () => Promise<void>
 }
@@ -180,7 +192,7 @@ async function connectWithPools(parts: DatabaseResources): Promise<Database> {
 }
 
 function toFairPools(
-  { clientConfig, pools, settings, lockMonitor }: DatabaseResources,
+  { clientConfig, pools, settings, lockMonitor, onStatement }: DatabaseResources,
   statementNameOf: (text: string) => string,
 ): FairPools {
   const toFairPool = (pool: Pool) =>
@@ -191,6 +203,7 @@ function toFairPools(
       maxWaitMs: settings.poolWaitMs,
       statementNameOf,
       lockMonitor,
+      onStatement,
     })
   return {
     custom: toFairPool(pools.custom),

@@ -1,3 +1,4 @@
+import { messageOf } from '../errors/problem.js'
 import type { Database } from './database.js'
 import type { Migration } from './migrate.js'
 
@@ -5,6 +6,8 @@ import type { Migration } from './migrate.js'
 export interface Readiness {
   /** True if the database answers and every migration of the code is applied. */
   readonly isReady: boolean
+  /** Why it is not ready, for the operator. */
+  readonly reasons: readonly string[]
   /** Lead of the change clock over the clock of the machine, in ms. Negative if it lags. */
   readonly clockAheadMs: number
 }
@@ -21,8 +24,6 @@ interface ReadinessRow {
  */
 const SELECT_READINESS = `select array(select migration_name from "_prisma_migrations" where finished_at is not null and rolled_back_at is null) as applied,
   greatest(extract(epoch from clock_timestamp()) * 1000, (select last_value from change_clock))::float8 as clock`
-
-const NOT_READY: Readiness = { isReady: false, clockAheadMs: 0 }
 
 /**
  * Creates the check of /health/ready. It uses its own connection and waits for no request. While the embedded
@@ -44,13 +45,20 @@ export function createReadinessCheck(
 }
 
 async function readReadiness(database: Database, migrations: readonly Migration[]): Promise<Readiness> {
-  const [row] = await database
-    .queryControl<ReadinessRow>({ text: SELECT_READINESS, values: [] })
-    .catch(() => [])
-  if (!row) return NOT_READY
-  const applied = new Set(row.applied)
-  return {
-    isReady: migrations.every(({ name }) => applied.has(name)),
-    clockAheadMs: Math.round(row.clock - Date.now()),
+  try {
+    const [row] = await database.queryControl<ReadinessRow>({ text: SELECT_READINESS, values: [] })
+    const applied = new Set(row?.applied)
+    const missing = migrations.filter(({ name }) => !applied.has(name)).map(({ name }) => name)
+    return {
+      isReady: missing.length === 0,
+      reasons: missing.length === 0 ? [] : [`These migrations are not applied: ${missing.join(', ')}.`],
+      clockAheadMs: row ? Math.round(row.clock - Date.now()) : 0,
+    }
+  } catch (error) {
+    return {
+      isReady: false,
+      reasons: [`The database does not answer: ${messageOf(error)}.`],
+      clockAheadMs: 0,
+    }
   }
 }

@@ -25,6 +25,35 @@ export interface ScopeAllowance {
   refuseStatement(): never
 }
 
+/** The description of a request in the log. Fields are set when they become known. */
+export interface RequestDescription {
+  /** X-Request-Id of the answer. */
+  id?: string | undefined
+  client?: string | undefined
+  subject?: string | undefined
+  feed?: string | undefined
+  operation?: string | undefined
+  address?: string | undefined
+}
+
+/** A measured stage of a request. */
+export type RequestStage = 'parse' | 'bind' | 'connection' | 'lock' | 'statement'
+
+/** Receives the stages of a request. Times are those of `performance.now()`. */
+export interface StageListener {
+  /** @param statement the SQL text, for the stage `statement` */
+  onStage(stage: RequestStage, startedAt: number, endedAt: number, statement?: string): void
+}
+
+/** Options of a scope. */
+export interface RequestScopeOptions {
+  readonly description?: RequestDescription | undefined
+  /** Undefined: the stages are not measured. */
+  readonly stages?: StageListener | undefined
+  /** What a client of the database may use. Undefined: its token belongs to none. */
+  readonly allowance?: ScopeAllowance | undefined
+}
+
 /** The state that all parts of one request share: if it was aborted, and the work to stop then. */
 class Cancellation {
   isAborted = false
@@ -42,23 +71,42 @@ export class RequestScope implements AbortListener {
   #waiters = 0
   #waitingSince = 0
 
-  /**
-   * @param clientId names the client: requests with the same name share its part of the service.
-   * @param address of the client, for the audit log.
-   * @param allowance is what a client of the database may use.
-   */
+  readonly description: RequestDescription
+  readonly stages: StageListener | undefined
+  readonly allowance: ScopeAllowance | undefined
+
+  /** @param clientId names the client: requests with the same name share its part of the service. */
   constructor(
     readonly clientId: string,
-    readonly address?: string,
-    readonly allowance?: ScopeAllowance,
+    { description = {}, stages, allowance }: RequestScopeOptions = {},
     cancellation = new Cancellation(),
   ) {
+    this.description = description
+    this.stages = stages
+    this.allowance = allowance
     this.#cancellation = cancellation
   }
 
   /** Creates the scope of a part with its own waiting time, such as one request of a batch. */
-  part(): RequestScope {
-    return new RequestScope(this.clientId, this.address, this.allowance, this.#cancellation)
+  part(description = this.description): RequestScope {
+    const { clientId, stages, allowance } = this
+    return new RequestScope(clientId, { description, stages, allowance }, this.#cancellation)
+  }
+
+  /** Runs synchronous work as a stage of the request. */
+  measure<T>(stage: RequestStage, work: () => T): T {
+    if (!this.stages) return work()
+    const startedAt = performance.now()
+    try {
+      return work()
+    } finally {
+      this.stages.onStage(stage, startedAt, performance.now())
+    }
+  }
+
+  /** The address of the client. */
+  get address(): string | undefined {
+    return this.description.address
   }
 
   get isAborted(): boolean {

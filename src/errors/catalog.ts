@@ -1,4 +1,4 @@
-import type { Problem, ProblemKind, ProblemOf, SourceLocation } from './problem.js'
+import type { Problem, ProblemKind, ProblemOf, SourceLocation, Wait } from './problem.js'
 
 export interface CatalogEntry<K extends ProblemKind> {
   /** HTTP status. */
@@ -40,6 +40,15 @@ const UNAVAILABLE = {
   clients: 'The clients of the service cannot be read. Try again shortly.',
   canceled: 'The request was canceled because its client closed the connection.',
 } as const
+
+/** Messages that name the wait. */
+const WAITED: Readonly<Record<Wait, string>> = {
+  connection:
+    'The service is busy: the request waited too long for a database connection. Try again shortly.',
+  lock: 'The service is busy: the request waited too long for a lock of another transaction. Try again shortly.',
+  statement: 'The request was canceled because its statement ran too long. Narrow it and try again.',
+  transaction: 'The request was canceled because its transaction took too long. Narrow it and try again.',
+}
 
 /**
  * Status, code and message of every problem, for both adapters. The decisions on errors define codes and
@@ -103,7 +112,7 @@ export const CATALOG: { readonly [K in ProblemKind]: CatalogEntry<K> } = {
   BadRequest:           { status: 400, code: '2001', message: p => `The request cannot be read: ${p.reason}.` },
   ImpossibleValue:      { status: 400, code: '2001', message: () => 'A value of the request cannot be stored or compared: it is too large, or contains a character that is not allowed, such as NUL.' },
 
-  Unavailable:          { status: 503, code: '5003', message: p => UNAVAILABLE[p.reason] },
+  Unavailable:          { status: 503, code: '5003', message: p => (p.wait === undefined ? UNAVAILABLE[p.reason] : WAITED[p.wait]) },
   Internal:             { status: 500, code: '5000', message: p => `An internal error occurred. Report its id to the operator of the service: ${p.id}.` },
 }
 

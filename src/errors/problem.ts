@@ -17,6 +17,9 @@ export interface ReachedLimit {
   readonly windowSeconds: number
 }
 
+/** A wait of a request: for a connection of the pool, for a lock of another transaction, for a statement to end. */
+export type Wait = 'connection' | 'lock' | 'statement' | 'transaction'
+
 /** A fault of a request or of the service. `catalog.ts` gives each kind its status, code and message. */
 export type Problem =
   // Queries that cannot be parsed or bound.
@@ -148,6 +151,8 @@ export type Problem =
   | {
       readonly kind: 'Unavailable'
       readonly reason: 'database' | 'busy' | 'timeout' | 'keys' | 'clients' | 'canceled'
+      /** The wait that took too long, if one did. */
+      readonly wait?: Wait
     }
   | { readonly kind: 'Internal'; readonly id: string }
 

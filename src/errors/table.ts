@@ -5,7 +5,7 @@ import type { ProblemKind, ProblemOf } from './problem.js'
 import { REASONS } from './reasons.js'
 
 /** Optional facts. The table shows each message without them. */
-const OPTIONAL_FACTS: ReadonlySet<string> = new Set(['suggestion', 'hint'])
+const OPTIONAL_FACTS: ReadonlySet<string> = new Set(['suggestion', 'hint', 'wait'])
 
 /** Facts that select a message, so that the table needs a real value. */
 const FIXED_FACTS: Readonly<Record<string, unknown>> = { reason: 'busy' }

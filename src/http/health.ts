@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { messageOf } from '../errors/problem.js'
 
 /** Maximum wait for the database. Probes commonly time out after a few seconds. */
 const READY_TIMEOUT_MS = 2000
@@ -9,6 +10,8 @@ const MAX_CLOCK_AHEAD_MS = 60_000
 export interface DatabaseHealth {
   /** The database is reachable and migrated. */
   readonly isReady: boolean
+  /** Why it is not ready, for the operator. */
+  readonly reasons: readonly string[]
   /** Lead of the change timestamps over the clock of the machine, in ms. */
   readonly clockAheadMs: number
 }
@@ -19,14 +22,17 @@ export interface HealthChecks {
   readonly isDraining: () => boolean
   /** Called when the clock is found to be ahead. Called again only after the clock was correct in between. */
   readonly onClockAhead: (aheadMs: number) => void
+  /** Returns true if the request has the token of an operator. */
+  readonly isOperator: (req: IncomingMessage) => Promise<boolean>
 }
 
-const UNAVAILABLE: DatabaseHealth = { isReady: false, clockAheadMs: 0 }
+const notReady = (reason: string): DatabaseHealth => ({ isReady: false, reasons: [reason], clockAheadMs: 0 })
+const TIMED_OUT = notReady(`The database has not answered within ${READY_TIMEOUT_MS} ms.`)
 
 /**
  * Answers GET and HEAD of /health/live (200 while the process runs) and /health/ready (200 or 503). Both need
- * no token and reveal only what a probe needs. Other paths are passed on. The database is checked once at the
- * start, so that a clock that is ahead is logged.
+ * no token and reveal only what a probe needs. An operator also receives the reasons why the service is not ready. Other paths are
+ * passed on. The database is checked once at the start, so that a clock that is ahead is logged.
  */
 export function serveHealth(
   checks: HealthChecks,
@@ -38,7 +44,7 @@ export function serveHealth(
     const [path] = req.url.split('?')
     const isProbe = req.method === 'GET' || req.method === 'HEAD'
     if (isProbe && path === '/health/live') sendHealth(res, 200, { status: 'live' })
-    else if (isProbe && path === '/health/ready') void sendReadiness(res, checks, check)
+    else if (isProbe && path === '/health/ready') void sendReadiness(req, res, checks, check)
     else next()
   }
 }
@@ -48,7 +54,7 @@ function createSharedCheck({ checkDatabase, onClockAhead }: HealthChecks): () =>
   let pending: Promise<DatabaseHealth> | undefined
   let wasAhead = false
   const check = async (): Promise<DatabaseHealth> => {
-    const health = await withTimeout(checkDatabase()).catch(() => UNAVAILABLE)
+    const health = await withTimeout(checkDatabase()).catch(error => notReady(messageOf(error)))
     const isAhead = health.clockAheadMs > MAX_CLOCK_AHEAD_MS
     if (isAhead && !wasAhead) onClockAhead(health.clockAheadMs)
     wasAhead = isAhead
@@ -64,21 +70,24 @@ function createSharedCheck({ checkDatabase, onClockAhead }: HealthChecks): () =>
 
 function withTimeout(health: Promise<DatabaseHealth>): Promise<DatabaseHealth> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, READY_TIMEOUT_MS, UNAVAILABLE)
+    const timer = setTimeout(resolve, READY_TIMEOUT_MS, TIMED_OUT)
     health.then(resolve, reject).finally(() => clearTimeout(timer))
   })
 }
 
 async function sendReadiness(
+  req: IncomingMessage,
   res: ServerResponse,
-  { isDraining }: HealthChecks,
+  { isDraining, isOperator }: HealthChecks,
   check: () => Promise<DatabaseHealth>,
 ): Promise<void> {
   if (isDraining()) return sendHealth(res, 503, { status: 'draining' })
-  const { isReady, clockAheadMs } = await check()
+  const { isReady, reasons, clockAheadMs } = await check()
   const isAhead = clockAheadMs > MAX_CLOCK_AHEAD_MS
+  const showsReasons = !isReady && req.headers.authorization !== undefined && (await isOperator(req))
   sendHealth(res, isReady ? 200 : 503, {
     status: isReady ? 'ready' : 'unavailable',
+    ...(showsReasons && { reasons }),
     ...(isAhead && { clockAheadSeconds: Math.round(clockAheadMs / 1000) }),
   })
 }

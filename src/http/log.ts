@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Level, type Logger, pino } from 'pino'
 import type { Config } from '../config/config.js'
-import { messageOf, type ProblemError } from '../errors/problem.js'
+import type { RequestDescription } from '../domain/request-scope.js'
+import { messageOf, type ProblemError, type Wait } from '../errors/problem.js'
+import { clientAddress } from './auth/client-address.js'
 
 /**
  * Options of the log destination. Lines are written together, because one system call for each took a
@@ -15,48 +17,53 @@ const DESTINATION_OPTIONS = { dest: 1, sync: false, minLength: 15_000, periodicF
 export const createLogger = ({ logLevel }: Pick<Config, 'logLevel'>): Logger =>
   pino({ level: logLevel, base: null }, pino.destination(DESTINATION_OPTIONS))
 
-const REQUEST_ID = Symbol('id')
-const FAILURE_REASON = Symbol('reason')
-const CLIENT = Symbol('client')
-const OPERATION = Symbol('operation')
+const DESCRIPTION = Symbol('description')
+
+/** The part of a log line that does not come from measurements. */
+interface LoggedDescription extends RequestDescription {
+  /** The cause of an unavailable service. */
+  reason?: string
+  /** The wait that took too long. */
+  wait?: Wait | undefined
+  /** The client of the database that a refused request names. It has not proved its identity. */
+  claimedClient?: string
+}
 
 interface LoggedRequest {
-  [REQUEST_ID]?: string
-  [FAILURE_REASON]?: string
-  [CLIENT]?: string
-  [OPERATION]?: string
+  [DESCRIPTION]?: LoggedDescription
+}
+
+/** Returns what the log line of a request will say. Callers add what they learn. */
+export function descriptionOf(req: IncomingMessage & LoggedRequest): LoggedDescription {
+  req[DESCRIPTION] ??= {}
+  return req[DESCRIPTION]
 }
 
 /** Returns the id of a request, as in the log and in X-Request-Id of the response. */
-export const requestId = (req: IncomingMessage & LoggedRequest): string => req[REQUEST_ID] ?? 'unknown'
+export const requestId = (req: IncomingMessage): string => descriptionOf(req).id ?? 'unknown'
 
-/** Sets the cause of an unavailable service, if there is one, for the log line of the request. */
-export function setFailureReason(req: IncomingMessage & LoggedRequest, { cause }: ProblemError): void {
-  if (cause !== undefined) req[FAILURE_REASON] = messageOf(cause)
+/** Sets why the service was unavailable, for the log line of the request. */
+export function setFailureReason(req: IncomingMessage, { cause, problems: [problem] }: ProblemError): void {
+  const description = descriptionOf(req)
+  if (cause !== undefined) description.reason = messageOf(cause)
+  if (problem.kind === 'Unavailable' && problem.wait) description.wait = problem.wait
 }
 
 /** Maximum length of a name that a client chose. */
 const MAX_NAME_LENGTH = 100
 
-/** Sets the client of a request, by its verified token, for the log line. */
-export function setLoggedClient(req: IncomingMessage & LoggedRequest, clientId: string): void {
-  req[CLIENT] = clientId.slice(0, MAX_NAME_LENGTH)
-}
-
-/** Sets the name of the GraphQL operation of a request for the log line. */
-export function setLoggedOperation(req: IncomingMessage & LoggedRequest, name: string): void {
-  req[OPERATION] = name.slice(0, MAX_NAME_LENGTH)
-}
+/** Cuts a name that a client chose to the length that the log shows. */
+export const toLoggedName = (name: string): string => name.slice(0, MAX_NAME_LENGTH)
 
 /** The ids that proxies send: UUIDs, ULIDs and trace ids. Other characters could forge log lines. */
 const REQUEST_ID_PATTERN = /^[A-Za-z0-9._:+=@-]{8,128}$/
 const MAX_PATH_LENGTH = 500
 
-/** Assigns an id to a request. */
-function assignRequestId(req: IncomingMessage & LoggedRequest): string {
+/** Assigns an id to a request, and notes where it comes from. */
+function assignRequestId(req: IncomingMessage, config: Pick<Config, 'trustProxy'>): string {
   const sent = req.headers['x-request-id']
   const id = typeof sent === 'string' && REQUEST_ID_PATTERN.test(sent) ? sent : randomUUID()
-  req[REQUEST_ID] = id
+  Object.assign(descriptionOf(req), { id, address: clientAddress(req, config) })
   return id
 }
 
@@ -83,20 +90,20 @@ function startMeasurement({
 /**
  * Assigns an id to each request and logs one line when its response is complete or its client has
  * disconnected. Of the URL, only the path and the length of the query string are logged, because an option
- * can contain names, prices or misplaced tokens. Headers and bodies are never logged. The client is that of the
- * verified token. The address is that of the connection, which a proxy may have opened.
+ * can contain names, prices or misplaced tokens. Headers and bodies are never logged. Client and subject are
+ * those of the verified token.
  */
 export function logRequests(
   logger: Logger,
+  config: Pick<Config, 'trustProxy'>,
   onComplete?: (request: CompletedRequest) => void,
-): (req: IncomingMessage & LoggedRequest, res: ServerResponse, next: () => void) => void {
+): (req: IncomingMessage, res: ServerResponse, next: () => void) => void {
   return (req, res, next) => {
     const measurement = startMeasurement(req)
-    const id = assignRequestId(req)
+    const id = assignRequestId(req, config)
     res.setHeader('X-Request-Id', id)
     // Express rewrites `url` below a mount point, so the URL is read here.
     const { path, queryLength } = splitTarget(req.url ?? '')
-    const address = req.socket.remoteAddress
     res.on('close', () => {
       const aborted = !res.writableFinished && !isEventStream(res)
       const line = {
@@ -107,10 +114,7 @@ export function logRequests(
         status: res.statusCode,
         ...measurement(),
         ...(aborted && { aborted }),
-        reason: req[FAILURE_REASON],
-        client: req[CLIENT],
-        operation: req[OPERATION],
-        address,
+        ...descriptionOf(req),
       }
       onComplete?.(line)
       logger[levelOf(res.statusCode, path, aborted)](line, 'request')
@@ -120,20 +124,37 @@ export function logRequests(
 }
 
 /** Logs an upgrade request; see `logRequests`. The line is written when the connection ends. */
-export function logUpgrade(logger: Logger, req: IncomingMessage): void {
+export function logUpgrade(logger: Logger, req: IncomingMessage, config: Pick<Config, 'trustProxy'>): void {
   const measurement = startMeasurement(req)
-  const id = assignRequestId(req)
+  const id = assignRequestId(req, config)
   const target = splitTarget(req.url ?? '')
   req.socket.once('close', () =>
-    logger.info({ id, method: req.method, ...target, ...measurement() }, 'connection'),
+    logger.info({ id, method: req.method, ...target, ...measurement(), ...descriptionOf(req) }, 'connection'),
   )
 }
+
+/** One request of a batch, or one operation on a WebSocket. */
+export interface LoggedPart extends RequestDescription {
+  readonly ms: number
+}
+
+/** Functions that log the parts of a connection or batch, under the id of its request. */
+export interface PartLoggers {
+  readonly logBatchRequest: (request: LoggedPart) => void
+  readonly logOperation: (operation: LoggedPart) => void
+}
+
+export const createPartLoggers = (logger: Logger): PartLoggers => ({
+  logBatchRequest: request => logger.info(request, 'batch request'),
+  logOperation: operation => logger.info(operation, 'operation'),
+})
 
 /** Returns true for an event stream. It normally ends when its client disconnects. */
 const isEventStream = (res: ServerResponse): boolean =>
   String(res.getHeader('Content-Type') ?? '').startsWith('text/event-stream')
 
-function splitTarget(url: string): { readonly path: string; readonly queryLength: number } {
+/** Returns the path of a request target, as the log shows it. */
+export function splitTarget(url: string): { readonly path: string; readonly queryLength: number } {
   const end = url.indexOf('?')
   const whole = end < 0 ? url : url.slice(0, end)
   // A request in absolute form can have credentials before its host.

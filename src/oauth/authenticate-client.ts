@@ -56,6 +56,21 @@ export async function authenticateClient(
   throw refuseClient(authorization !== undefined)
 }
 
+/** Returns the client of the database that a refused request names, for the log. */
+export function findClaimedClient(
+  { headers }: Request,
+  form: FormParameters,
+  directory: ClientDirectory,
+): string | undefined {
+  const [, encoded = ''] = /^\s*basic\s+(\S+)\s*$/i.exec(headers.authorization ?? '') ?? []
+  const [headerId = ''] = Buffer.from(encoded, 'base64').toString('utf8').split(':')
+  try {
+    return directory.find(parameterOf(form, 'client_id') ?? decodeFormText(headerId))?.id
+  } catch {
+    return undefined
+  }
+}
+
 const refuseClient = (usesHeader: boolean): OAuthError =>
   new OAuthError(
     'invalid_client',

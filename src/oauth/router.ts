@@ -1,8 +1,14 @@
 import { type Request, type RequestHandler, type Response, Router } from 'express'
 import type { Client } from '../domain/clients/client.js'
 import type { SigningKey } from '../domain/clients/directory.js'
-import { clientAddress } from '../http/auth/client-address.js'
-import { authenticateClient, type ClientAuthenticationDependencies } from './authenticate-client.js'
+import { clientNetwork } from '../http/auth/client-address.js'
+import { describeClaim } from '../http/auth/verified-token.js'
+import { descriptionOf } from '../http/log.js'
+import {
+  authenticateClient,
+  type ClientAuthenticationDependencies,
+  findClaimedClient,
+} from './authenticate-client.js'
 import { ASSERTION_ALGORITHMS } from './client-assertion.js'
 import { type EndpointDependencies, grantToken, introspectToken, revokeToken } from './endpoints.js'
 import { type FormParameters, readForm } from './form.js'
@@ -20,7 +26,7 @@ export interface OAuthRouterDependencies
     Omit<ClientAuthenticationDependencies, 'assertionAudiences'> {
   readonly publishedKeys: () => Promise<readonly SigningKey[]>
   readonly scopes: readonly string[]
-  readonly trustProxy: boolean
+  readonly trustProxy: number
   readonly report: (error: unknown, req: Request) => string
 }
 
@@ -38,7 +44,7 @@ export function createOAuthRouter(dependencies: OAuthRouterDependencies): Router
   const router = Router({ caseSensitive: true })
   const metadata = createMetadata(dependencies)
   const post = (path: string, endpoint: Endpoint) =>
-    router.all(`${OAUTH_PATH}/${path}`, createPostHandler(endpoint, dependencies))
+    router.all(`${OAUTH_PATH}/${path}`, createPostHandler(path, endpoint, dependencies))
   post('token', (form, client) => grantToken(form, client, dependencies))
   post('revoke', async (form, client) => {
     await revokeToken(form, client, dependencies)
@@ -62,17 +68,32 @@ export function createOAuthRouter(dependencies: OAuthRouterDependencies): Router
   return router
 }
 
-function createPostHandler(endpoint: Endpoint, dependencies: OAuthRouterDependencies): RequestHandler {
+function createPostHandler(
+  name: string,
+  endpoint: Endpoint,
+  dependencies: OAuthRouterDependencies,
+): RequestHandler {
+  const { issuer, directory } = dependencies
   const authentication = {
     ...dependencies,
-    assertionAudiences: [dependencies.issuer.issuer, tokenEndpointOf(dependencies)],
+    assertionAudiences: [issuer.issuer, tokenEndpointOf(dependencies)],
+  }
+  const authenticate = async (req: Request, form: FormParameters): Promise<Client> => {
+    try {
+      const client = await authenticateClient(req, form, clientNetwork(req, dependencies), authentication)
+      Object.assign(descriptionOf(req), { client: client.id, feed: client.feed })
+      return client
+    } catch (error) {
+      describeClaim(req, findClaimedClient(req, form, directory))
+      throw error
+    }
   }
   const handle = async (req: Request, res: Response): Promise<void> => {
+    descriptionOf(req).operation = name
     if (req.method !== 'POST')
       throw new OAuthError('invalid_request', 'The method must be POST.', 405, { Allow: 'POST' })
     const form = await readForm(req)
-    const client = await authenticateClient(req, form, clientAddress(req, dependencies), authentication)
-    const result = await endpoint(form, client)
+    const result = await endpoint(form, await authenticate(req, form))
     sendJson(res, 200, result ?? {})
   }
   return (req, res) => {

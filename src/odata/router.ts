@@ -5,11 +5,13 @@ import type { ClientLimiter } from '../domain/clients/limiter.js'
 import type { RequestScope } from '../domain/request-scope.js'
 import { authorizationOf } from '../http/auth/authorization.js'
 import type { TokenVerifier, VerifiedToken } from '../http/auth/bearer.js'
-import { clientAddress } from '../http/auth/client-address.js'
+import { callerOf } from '../http/auth/caller.js'
+import { clientNetwork } from '../http/auth/client-address.js'
 import { verifySameRights } from '../http/auth/token-expiry.js'
 import { authenticateRequest } from '../http/auth/verified-token.js'
 import { baseUrl } from '../http/base-url.js'
 import { checkMediaType, readBody, readJsonObject } from '../http/body.js'
+import type { LoggedPart } from '../http/log.js'
 import { lowerRemaining } from '../http/rate-limit/rate-limit.js'
 import { allowanceOf } from '../http/rate-limit/request-allowance.js'
 import { openRequestScope } from '../http/request-scope.js'
@@ -37,6 +39,7 @@ import {
   toODataErrorResponse,
 } from './protocol/response.js'
 import { negotiateVersion } from './protocol/version.js'
+import { operationOf } from './url/operation.js'
 
 /** Dependencies of the adapter. */
 export interface ODataHandlerOptions extends ODataServices {
@@ -47,6 +50,8 @@ export interface ODataHandlerOptions extends ODataServices {
   readonly plans: PlanCache
   /** Logs an error and returns the id of its log entry. */
   readonly report: (error: unknown, req: Request) => string
+  /** Logs a request of a batch. */
+  readonly logBatchRequest: (request: LoggedPart) => void
 }
 
 type ODataHandler = (req: Request, res: ServerResponse) => Promise<void>
@@ -94,14 +99,14 @@ async function handleRequest(
   const authenticated = authenticateRequest(req, options.verifier, config)
   const token = authenticated instanceof Promise ? await authenticated : authenticated
   const { actor } = token
-  const scope = openRequestScope(res, token, config)
+  const scope = openRequestScope(res, token)
   const root = `${baseUrl(req, config)}${service.path}/`
   const { rawPath, rawQuery } = parseRequestTarget(req.originalUrl, service)
   const body = requestBodyOf(req, config.maxBodyBytes)
-  const parsed = parseRequest(
-    { method, service, root, headers, actor, plans, rawPath, rawQuery, ...body },
-    config,
+  const parsed = scope.measure('parse', () =>
+    parseRequest({ method, service, root, headers, actor, plans, rawPath, rawQuery, ...body }, config),
   )
+  scope.description.operation = operationOf(parsed.path)
   if (parsed.path.kind !== 'batch' || method !== 'POST')
     return dispatchRequest(
       parsed,
@@ -117,22 +122,27 @@ async function handleRequest(
     onParsed: count => lowerRemaining(res, count - 1),
     servicesFor: () => new ScopedServices(scope.part(), options),
     report: error => options.report(error, req),
+    onRequest: ({ caller = callerOf(token), ...request }) => {
+      const { id, address } = scope.description
+      options.logBatchRequest({ id, ...caller, address, ...request })
+    },
   })
 }
 
 /**
- * Returns the function that identifies the client of each request of a batch. The first request of the client of the batch is
- * counted already, as the batch.
+ * Returns the function that identifies the client of each request of a batch. The first request of the client
+ * of the batch is counted already, as the batch.
  */
 function createBatchIdentifier(
   req: Request,
-  { actor }: VerifiedToken,
+  token: VerifiedToken,
   { verifier, limits, config }: ODataHandlerOptions,
 ): BatchContext['identify'] {
   let countedCount = 1
   const allowance = allowanceOf(req)
   const enclosing: BatchIdentity = {
-    actor,
+    actor: token.actor,
+    caller: callerOf(token),
     takeRequests(count) {
       const uncounted = Math.max(0, count - countedCount)
       countedCount = Math.max(0, countedCount - count)
@@ -141,8 +151,13 @@ function createBatchIdentifier(
   }
   return async authorization => {
     if (authorization === undefined) return enclosing
-    const { actor, client } = await verifier.authenticate(authorization, clientAddress(req, config))
-    return { actor, takeRequests: count => client && limits.allowanceOf(client).takeRequests(count) }
+    const ownToken = await verifier.authenticate(authorization, clientNetwork(req, config))
+    const { actor, client } = ownToken
+    return {
+      actor,
+      caller: callerOf(ownToken),
+      takeRequests: count => client && limits.allowanceOf(client).takeRequests(count),
+    }
   }
 }
 

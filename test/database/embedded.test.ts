@@ -134,7 +134,7 @@ describe('sessions of the embedded database', () => {
     await client.query('begin')
     await client.query('select 1')
     const error = await countNotes().catch((e: unknown) => e)
-    expect(toProblem(error)).toEqual({ kind: 'Unavailable', reason: 'busy' })
+    expect(toProblem(error)).toEqual({ kind: 'Unavailable', reason: 'busy', wait: 'connection' })
     await client.query('commit')
     expect(await countNotes()).toBe(0)
   })
@@ -144,7 +144,7 @@ describe('sessions of the embedded database', () => {
     const endless = database.prisma
       .$queryRawUnsafe('select count(*) from generate_series(1, 2000000000)')
       .catch((e: unknown) => e)
-    expect(toProblem(await endless)).toEqual({ kind: 'Unavailable', reason: 'timeout' })
+    expect(toProblem(await endless)).toEqual({ kind: 'Unavailable', reason: 'timeout', wait: 'statement' })
     await expect.poll(() => countNotes().catch(() => -1), { timeout: 20_000 }).toBe(1)
   })
 

@@ -15,9 +15,9 @@ describe.each(DATABASE_KINDS)('failures of the %s database', kind => {
   afterAll(() => database.close())
 
   it.each([
-    ['55P03', { kind: 'Unavailable', reason: 'busy' }],
-    ['53300', { kind: 'Unavailable', reason: 'busy' }],
-    ['57014', { kind: 'Unavailable', reason: 'timeout' }],
+    ['55P03', { kind: 'Unavailable', reason: 'busy', wait: 'lock' }],
+    ['53300', { kind: 'Unavailable', reason: 'busy', wait: 'connection' }],
+    ['57014', { kind: 'Unavailable', reason: 'timeout', wait: 'statement' }],
     ['57P01', { kind: 'Unavailable', reason: 'database' }],
     ['08006', { kind: 'Unavailable', reason: 'database' }],
     ['40001', { kind: 'Conflict' }],

@@ -1,4 +1,4 @@
-import { type Problem, withCause } from '../../errors/problem.js'
+import { type Problem, type Wait, withCause } from '../../errors/problem.js'
 import { REASONS } from '../../errors/reasons.js'
 
 // Maps errors of the database and its drivers, as observed with Prisma 7.10 on pg 8. The SQLSTATE is in
@@ -7,7 +7,11 @@ import { REASONS } from '../../errors/reasons.js'
 
 type UnavailableReason = Extract<Problem, { kind: 'Unavailable' }>['reason']
 
-const toUnavailableProblem = (reason: UnavailableReason): Problem => ({ kind: 'Unavailable', reason })
+const toUnavailableProblem = (reason: UnavailableReason, wait?: Wait): Problem => ({
+  kind: 'Unavailable',
+  reason,
+  ...(wait && { wait }),
+})
 const CONFLICT: Problem = {
   kind: 'Conflict',
 }
@@ -18,10 +22,11 @@ const TOO_COMPLEX: Problem = { kind: 'BadRequest', reason: REASONS.tooComplexFor
  * Beginnings of SQLSTATE (PostgreSQL documentation, appendix A), the longest first where one begins another.
  */
 const PROBLEMS_BY_SQLSTATE_PREFIX: readonly (readonly [string, Problem])[] = [
-  ['57014', toUnavailableProblem('timeout')],
-  ['25P03', toUnavailableProblem('timeout')],
-  ['55P03', toUnavailableProblem('busy')],
+  ['57014', toUnavailableProblem('timeout', 'statement')],
+  ['25P03', toUnavailableProblem('timeout', 'transaction')],
+  ['55P03', toUnavailableProblem('busy', 'lock')],
   ['53100', toUnavailableProblem('database')],
+  ['53300', toUnavailableProblem('busy', 'connection')],
   ['53', toUnavailableProblem('busy')],
   ['57', toUnavailableProblem('database')],
   ['08', toUnavailableProblem('database')],
@@ -48,13 +53,13 @@ const PROBLEMS_BY_ERROR_CODE: ReadonlyMap<string, Problem> = new Map([
     'ENOTFOUND',
     'EAI_AGAIN',
   ].map(code => [code, toUnavailableProblem('database')] as const),
-  ['P2028', toUnavailableProblem('timeout')],
+  ['P2028', toUnavailableProblem('timeout', 'transaction')],
 ])
 
 const PROBLEMS_BY_MESSAGE: readonly (readonly [RegExp, Problem])[] = [
   [
     /Unable to start a transaction in the given time|timeout exceeded when trying to connect/,
-    toUnavailableProblem('busy'),
+    toUnavailableProblem('busy', 'connection'),
   ],
   [
     /Connection terminated|Can't reach database server|Connection ended|after calling end on the pool|not queryable/i,

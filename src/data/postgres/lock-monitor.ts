@@ -9,6 +9,10 @@ export interface RunningStatement {
   readonly startedAt: number
   /** The session that it waits for; undefined while it waits for no lock. */
   blockedBy: BlockingSession | undefined
+  /** When the present wait for a lock began. */
+  blockedSince: number
+  /** Time of the waits for locks that have ended, in ms. */
+  lockWaitMs: number
   /** Ends the statement because it has waited too long. */
   cancelWait(): void
 }
@@ -109,7 +113,15 @@ function setBlockingSession(
   session: BlockingSession | undefined,
   waitedMs = 0,
 ): void {
-  if (session && !statement.blockedBy) statement.scope.startWait(performance.now() - waitedMs)
-  if (!session && statement.blockedBy) statement.scope.endWait()
+  if (session && !statement.blockedBy) {
+    statement.blockedSince = performance.now() - waitedMs
+    statement.scope.startWait(statement.blockedSince)
+  }
+  if (!session && statement.blockedBy) {
+    statement.scope.endWait()
+    const now = performance.now()
+    statement.lockWaitMs += now - statement.blockedSince
+    statement.scope.stages?.onStage('lock', statement.blockedSince, now)
+  }
   statement.blockedBy = session
 }

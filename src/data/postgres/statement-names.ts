@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { statementHash } from './finished-statement.js'
 
 /**
  * Names of prepared statements. A name saves parsing (half of the cost of a small read), but a named
@@ -18,7 +18,7 @@ export class StatementNames {
   nameOf(sql: string): string {
     const known = this.#names.get(sql)
     if (known !== undefined || this.#names.size >= this.#limit) return known ?? ''
-    const digest = createHash('sha1').update(sql).digest('base64url')
+    const digest = statementHash(sql)
     if (!this.#seen.has(digest)) {
       this.#markSeen(digest)
       return ''

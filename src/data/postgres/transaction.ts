@@ -1,7 +1,8 @@
 import type { RequestScope } from '../../domain/request-scope.js'
 import { ProblemError } from '../../errors/problem.js'
 import type { Statement, StatementExecutor } from '../sql/statement.js'
-import type { FairPool, PooledConnection } from './fair-pool.js'
+import type { FairPool } from './fair-pool.js'
+import type { PooledConnection } from './pooled-connection.js'
 
 export type ScopedTransactionRunner = <T>(
   scope: RequestScope,
@@ -32,7 +33,8 @@ export const createTransactionRunner =
 
 const createTransactionExecutor = (connection: PooledConnection, deadline: number): StatementExecutor => ({
   async query<T>(statement: Statement) {
-    if (performance.now() > deadline) throw new ProblemError({ kind: 'Unavailable', reason: 'timeout' })
+    if (performance.now() > deadline)
+      throw new ProblemError({ kind: 'Unavailable', reason: 'timeout', wait: 'transaction' })
     return connection.query<T>(statement)
   },
 })

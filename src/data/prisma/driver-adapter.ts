@@ -2,7 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { PrismaPg } from '@prisma/adapter-pg'
 import { Pool, type QueryArrayConfig, type QueryArrayResult } from 'pg'
 import { createServiceScope, type RequestScope } from '../../domain/request-scope.js'
-import type { FairPool, PooledConnection } from '../postgres/fair-pool.js'
+import type { FairPool } from '../postgres/fair-pool.js'
+import type { PooledConnection } from '../postgres/pooled-connection.js'
 
 // Prisma's own adapter converts values, types and errors. It runs on the connections of the SQL engine: Prisma's
 // statements wait their turn among all clients, are canceled with their request, and count for the same pool.

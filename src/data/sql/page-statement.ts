@@ -43,6 +43,14 @@ interface AggregatedPageRow {
   readonly isExact: boolean | null
 }
 
+/** Returns the number of records in the rows of a statement. A page can be one row. */
+export function countRecordsOf(rows: readonly object[]): number {
+  const [row] = rows
+  if (rows.length !== 1 || row === undefined || !('cursors' in row)) return rows.length
+  const { cursors } = row as AggregatedPageRow // as it has the column
+  return cursors === null ? 0 : cursors.split('\n').length
+}
+
 /**
  * Renders the statement that reads a page, or one range of its order: the records and their cursors. Whole
  * records have a row each with their stored document, since aggregating them would copy the documents. With

@@ -13,10 +13,12 @@ import {
 import type { Config } from '../../config/config.js'
 import { fail } from '../../errors/problem.js'
 import { REASONS } from '../../errors/reasons.js'
+import { toLoggedName } from '../../http/log.js'
 import type { GraphQLContext } from '../context.js'
 import { BAD_REQUEST, toGraphQLError, withoutSuggestions } from '../errors.js'
 import type { InputValues } from '../execute/collect-fields.js'
 import type { Executor, RawExecutionResult } from '../execute/executor.js'
+import { toOperationLabel } from '../execute/operation-label.js'
 import { type CostLimits, createCostCheck } from '../limits/cost.js'
 import type { DocumentCache } from '../limits/document-cache.js'
 import type { SubscriptionPort } from './property-changes.js'
@@ -68,7 +70,7 @@ export class StreamingOperations {
     context: GraphQLContext,
   ): ExecutableOperation | readonly GraphQLError[] {
     try {
-      return this.#validateRequest(readParams())
+      return this.#validateRequest(readParams(), context)
     } catch (error) {
       return [withoutHttpStatus(toGraphQLError(error, context))]
     }
@@ -97,16 +99,17 @@ export class StreamingOperations {
     for (const stream of this.#activeStreams) void stream.return?.()
   }
 
-  #validateRequest({
-    query,
-    operationName,
-    variables,
-  }: RequestParams): ExecutableOperation | readonly GraphQLError[] {
+  #validateRequest(
+    { query, operationName, variables }: RequestParams,
+    { scope }: GraphQLContext,
+  ): ExecutableOperation | readonly GraphQLError[] {
     if (typeof query !== 'string') return fail({ kind: 'BadRequest', reason: REASONS.noQuery })
     if (!isOptional(operationName, 'string'))
       return fail({ kind: 'BadRequest', reason: REASONS.operationNameNotString })
     if (!isOptional(variables, 'object') || Array.isArray(variables))
       return fail({ kind: 'BadRequest', reason: REASONS.variablesNotObject })
+    // An operation that is found replaces the name.
+    if (typeof operationName === 'string') scope.description.operation = toLoggedName(operationName)
     const document = this.#dependencies.documents.get(query) ?? this.#parseAndValidate(query)
     if (!('definitions' in document)) return document
     const operation = getOperationAST(document, operationName)
@@ -117,6 +120,7 @@ export class StreamingOperations {
           'OPERATION_RESOLUTION_FAILURE',
         ),
       ]
+    scope.description.operation = toOperationLabel(operation)
     const prepared = { document, operation, variables: { ...variables } }
     this.#checkCost(prepared)
     return prepared

@@ -3,9 +3,8 @@ import type { GraphQLSchema } from 'graphql'
 import type { Config } from '../../config/config.js'
 import { RESOURCES } from '../../errors/phrases.js'
 import { fail } from '../../errors/problem.js'
-import type { TokenVerifier } from '../../http/auth/bearer.js'
-import { authenticateRequest } from '../../http/auth/verified-token.js'
-import { setLoggedOperation } from '../../http/log.js'
+import { authenticateRequest, type RequestVerifier } from '../../http/auth/verified-token.js'
+import { toLoggedName } from '../../http/log.js'
 import { openRequestScope } from '../../http/request-scope.js'
 import { createExecutor, type Executor } from '../execute/executor.js'
 import type { ServicePort } from '../execute/root-field.js'
@@ -84,7 +83,7 @@ export interface GraphQLHandlerDependencies extends GraphQLEngineDependencies, C
   readonly config: GraphQLEngineDependencies['config'] &
     CostLimits &
     Pick<Config, 'introspection' | 'maxQueryLength' | 'maxBodyBytes' | 'trustProxy'>
-  readonly verifier: Pick<TokenVerifier, 'authenticate' | 'findCached'>
+  readonly verifier: RequestVerifier
   readonly engine?: GraphQLEngine
 }
 
@@ -108,14 +107,11 @@ export function serveGraphQL({
     if (req.path === SDL_PATH && config.introspection) return toSdlResponse(req, sdl)
     if (req.path !== '/') fail({ kind: 'NotFound', what: RESOURCES.resource(`${GRAPHQL_PATH}${req.path}`) })
     const apolloRequest = await readApolloRequest(req, config)
-    const context = createContext(
-      { report, serviceRoot },
-      token.actor,
-      openRequestScope(res, token, config),
-      req,
-    )
+    const scope = openRequestScope(res, token)
+    const context = createContext({ report, serviceRoot }, token.actor, scope, req)
     const { operationName } = (apolloRequest.body ?? {}) as { readonly operationName?: unknown } // not checked yet
-    if (typeof operationName === 'string') setLoggedOperation(req, operationName)
+    // An operation that is found replaces the name.
+    if (typeof operationName === 'string') scope.description.operation = toLoggedName(operationName)
     const documentText = documentTextOf(apolloRequest)
     if (documentText !== undefined) checkDocumentLimits(documentText)
     return toHttpResponse(

@@ -19,14 +19,17 @@ import { fail, ProblemError, problemsOf } from '../../errors/problem.js'
 import { REASONS } from '../../errors/reasons.js'
 import { authorizationInPayload, authorizationOf } from '../../http/auth/authorization.js'
 import type { TokenVerifier, VerifiedToken } from '../../http/auth/bearer.js'
-import { clientAddress, requestAddress } from '../../http/auth/client-address.js'
+import { clientNetwork } from '../../http/auth/client-address.js'
 import { watchTokenExpiry } from '../../http/auth/token-expiry.js'
+import { describeCaller, describeClaim } from '../../http/auth/verified-token.js'
+import type { LoggedPart } from '../../http/log.js'
 import type { RateLimiter } from '../../http/rate-limit/rate-limit.js'
 import { createOperationScope } from '../../http/request-scope.js'
 import type { GraphQLContext } from '../context.js'
 import { renderResult } from '../execute/raw-json.js'
 import type { ExecutableOperation, StreamingOperations } from '../subscribe/operations.js'
 import { type ContextDependencies, createContext } from './http.js'
+import { SocketOperation } from './socket-operation.js'
 
 /** Dependencies of the WebSocket protocol. */
 export interface WebSocketProtocolDependencies extends ContextDependencies {
@@ -36,6 +39,8 @@ export interface WebSocketProtocolDependencies extends ContextDependencies {
   readonly meter: RateLimiter
   readonly limits: ClientLimiter
   readonly config: Pick<Config, 'maxSocketOperations' | 'trustProxy'>
+  /** Logs an operation when it has ended. */
+  readonly logOperation: (operation: LoggedPart) => void
 }
 
 /** One WebSocket, and the identity of its client after `connection_init`. */
@@ -45,14 +50,13 @@ export interface WebSocketPeer {
   /** Closes the connection with a code of the protocol. */
   readonly close: (code: number, reason: string) => void
   readonly resultPlaceholders: ResultPlaceholders
-  /** Scopes of the running operations, by operation id. */
-  readonly scopes: Map<string, RequestScope>
+  /** The operations that run, by their ids. */
+  readonly running: Map<string, SocketOperation>
   session?: PeerSession
 }
 
 interface PeerSession {
   readonly token: VerifiedToken
-  readonly clientId: string
   readonly createContextFor: (scope: RequestScope) => GraphQLContext
   readonly stopTokenWatch: () => void
 }
@@ -76,18 +80,20 @@ export function createWebSocketProtocol(dependencies: WebSocketProtocolDependenc
       ExecutionResult | AsyncIterable<ExecutionResult>
     >
   }
+  const { logOperation } = dependencies
   return makeServer<ConnectionInitMessage['payload'], WebSocketPeer>({
     connectionInitWaitTimeout: CONNECTION_INIT_TIMEOUT_MS,
     onConnect: context => authenticate(context, dependencies),
     onSubscribe: (context, id, payload) => prepareOperation(context, id, payload, dependencies),
-    onNext: ({ extra }, _id, _payload, _args, result) =>
-      extra.resultPlaceholders.create(renderResult(result)),
-    onComplete: ({ extra }, id) => {
-      extra.scopes.delete(id)
+    onNext: ({ extra }, id, _payload, _args, result) => {
+      extra.running.get(id)?.addResult(result.errors)
+      return extra.resultPlaceholders.create(renderResult(result))
     },
+    onError: ({ extra }, id, _payload, errors) => finishOperation(extra, id, logOperation, errors),
+    onComplete: ({ extra }, id) => finishOperation(extra, id, logOperation),
     onClose: ({ extra }) => {
       extra.session?.stopTokenWatch()
-      for (const scope of extra.scopes.values()) scope.abort()
+      for (const { scope } of extra.running.values()) scope.abort()
     },
     subscribe: start,
     execute: start,
@@ -115,13 +121,18 @@ async function authenticate(
     )
   try {
     const authorization = authorizationInPayload(connectionParams) ?? authorizationOf(req) ?? ''
-    const verifiedToken = await verifier.authenticate(authorization, clientAddress(req, config))
+    const verifiedToken = await verifier
+      .authenticate(authorization, clientNetwork(req, config))
+      .catch((error: unknown) => {
+        describeClaim(req, verifier.findClaimedClient(authorization))
+        throw error
+      })
+    describeCaller(req, verifiedToken)
     const stopTokenWatch = watchTokenExpiry(verifier, authorization, verifiedToken, closeWithError)
     if (extra.socket.readyState !== extra.socket.OPEN) stopTokenWatch()
     extra.session = {
       token: verifiedToken,
       createContextFor: scope => createContext({ report, serviceRoot }, verifiedToken.actor, scope, req),
-      clientId: verifiedToken.clientId,
       stopTokenWatch,
     }
     return true
@@ -132,21 +143,21 @@ async function authenticate(
 }
 
 async function prepareOperation(
-  { extra, subscriptions }: PeerContext,
+  peer: PeerContext,
   id: string,
   payload: SubscribePayload,
-  { schema, operations, meter, limits, config }: WebSocketProtocolDependencies,
+  { schema, operations, meter, limits, config, logOperation }: WebSocketProtocolDependencies,
 ) {
+  const { extra } = peer
   const { session } = extra
   // The package only calls this after onConnect has accepted the client.
   if (!session) throw new Error('The client of an operation is unknown')
   const { client } = session.token
   const allowance = client && limits.allowanceOf(client)
-  const context = session.createContextFor(
-    createOperationScope(session.clientId, requestAddress(extra.req, config), allowance),
-  )
+  const context = session.createContextFor(createOperationScope(extra.req, session.token, allowance))
+  extra.running.set(id, new SocketOperation(context.scope))
   // This subscription is already counted. Others may begin while the limits are asked for.
-  const isFull = Object.keys(subscriptions).length > config.maxSocketOperations
+  const isFull = Object.keys(peer.subscriptions).length > config.maxSocketOperations
   const refusal = await takeRequest(session.token, meter, allowance)
   const prepared = operations.prepare(() => {
     if (refusal) throw refusal
@@ -157,9 +168,13 @@ async function prepareOperation(
       })
     return payload
   }, context)
-  if (!('document' in prepared)) return prepared as GraphQLError[] // the package does not modify it
-  if (extra.socket.readyState === extra.socket.OPEN) extra.scopes.set(id, context.scope)
-  else context.scope.abort()
+  if (!('document' in prepared)) {
+    const errors = prepared as GraphQLError[] // the package does not modify it
+    // The package calls no listener if the client has ended the operation in the meantime.
+    if (!(id in peer.subscriptions)) finishOperation(extra, id, logOperation, errors)
+    return errors
+  }
+  if (extra.socket.readyState !== extra.socket.OPEN) context.scope.abort()
   const { operationName } = payload
   return {
     schema,
@@ -167,6 +182,19 @@ async function prepareOperation(
     operationName: operationName ?? null,
     contextValue: { prepared, context } satisfies OperationContextValue,
   }
+}
+
+/** Logs an operation that has ended. */
+function finishOperation(
+  { running }: WebSocketPeer,
+  id: string,
+  logOperation: WebSocketProtocolDependencies['logOperation'],
+  errors?: readonly GraphQLError[],
+): void {
+  const operation = running.get(id)
+  if (!running.delete(id) || !operation) return
+  operation.setErrors(errors)
+  logOperation(operation.toLogEntry())
 }
 
 /** Counts an operation as one request. Returns the error if a limit refuses it. */

@@ -77,7 +77,7 @@ export class GraphQLWebSocketServer {
       req,
       close,
       resultPlaceholders: new ResultPlaceholders(),
-      scopes: new Map(),
+      running: new Map(),
     }
     // The package closes a connection that violates the WebSocket protocol. A lost connection needs no
     // response.
@@ -99,7 +99,7 @@ export class GraphQLWebSocketServer {
   }
 
   #receiveMessage(
-    { socket, req, scopes }: WebSocketPeer,
+    { socket, req, running }: WebSocketPeer,
     text: string,
     handle: (text: string) => Promise<void>,
   ): void {
@@ -113,7 +113,7 @@ export class GraphQLWebSocketServer {
     else {
       // The package ends subscriptions. For an operation with one result it only discards the result.
       if (isObject(message) && message['type'] === MessageType.Complete)
-        scopes.get(String(message['id']))?.abort()
+        running.get(String(message['id']))?.scope.abort()
       handle(text).catch((error: unknown) =>
         closeWithTimeout(
           socket,

@@ -38,6 +38,8 @@ export interface TokenVerifier {
   verify(authorization: string | undefined, address?: string): Promise<Actor>
   /** Returns the cached result of `authenticate`, if the token was verified before. */
   findCached(authorization: string | undefined): VerifiedToken | undefined
+  /** Returns the client of the database that a refused `Authorization` header names, for the log. */
+  findClaimedClient(authorization: string | undefined): string | undefined
   /** Calls `listener` when the rights of clients may have changed. Returns a function that unsubscribes. */
   onClientChange(listener: () => void): () => void
 }
@@ -61,6 +63,8 @@ export interface VerifiedToken {
    * divides its connections among clients.
    */
   readonly clientId: string
+  /** The claim `sub`. */
+  readonly subject?: string
   /** The client of the database, as it was when the token was verified. */
   readonly client?: Client
   /** An access token of the service: its id, and the key that signed it. */
@@ -112,6 +116,7 @@ export function createTokenVerifier(
     authenticate,
     verify: async (authorization, address) => (await authenticate(authorization, address)).actor,
     findCached: (authorization = '') => findCached(fingerprint(authorization)),
+    findClaimedClient: authorization => clients && findClaimedClient(authorization, clients.directory),
     onClientChange: listener => clients?.directory.subscribe(listener) ?? (() => undefined),
   }
 }
@@ -126,6 +131,22 @@ function createFingerprint(): (authorization: string) => string {
     /^\s*basic\s/i.test(authorization)
       ? createHmac('sha256', key).update(authorization).digest('base64')
       : tokenFingerprint(findBearerToken(authorization) ?? '')
+}
+
+/** Only the ids of known clients are returned: other text of a header may be a secret. */
+function findClaimedClient(
+  authorization: string | undefined,
+  directory: ClientDirectory,
+): string | undefined {
+  try {
+    const token = findBearerToken(authorization)
+    const claims = token === undefined ? null : jwt.decode(token, { json: true })
+    const id: unknown =
+      token === undefined ? readBasicCredentials(authorization)?.id : (claims?.['client_id'] ?? claims?.sub)
+    return typeof id === 'string' ? directory.find(id)?.id : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** Returns true unless the client of a token has changed, or the token was revoked or its key withdrawn. */

@@ -4,37 +4,40 @@ import type { Config } from '../../config/config.js'
 
 const IPV6_PREFIX_GROUPS = 4
 
-/**
- * Returns the address that failed attempts are counted for. With TRUST_PROXY it is the last one of
- * X-Forwarded-For, which the nearest proxy has added; the others may be invented. The addresses of an IPv6 /64
- * count as one, since one customer has all of them.
- */
-export function clientAddress(req: IncomingMessage, config: Pick<Config, 'trustProxy'>): string {
-  return toNetwork(forwardedAddress(req, config) || (req.socket.remoteAddress ?? ''))
-}
+/** An address with an optional port, as proxies write it: `1.2.3.4:80`, `[::1]:80`. */
+const ADDRESS_WITH_PORT = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d{1,5})?$/
 
 /**
- * Returns the whole address that a request came from, for the audit log. A value of X-Forwarded-For that is no address
- * is not believed.
+ * Returns the address that a request comes from, for the log and the audit log. With TRUST_PROXY it is the one
+ * that the outermost of these proxies has added to X-Forwarded-For, counted from the end: the entries before it
+ * may be invented. If that entry is absent or no address, it is the address of the connection.
  */
-export function requestAddress(req: IncomingMessage, config: Pick<Config, 'trustProxy'>): string {
-  const forwarded = toPlainAddress(forwardedAddress(req, config))
-  return isIP(forwarded) ? forwarded : toPlainAddress(req.socket.remoteAddress ?? '')
+export function clientAddress(req: IncomingMessage, { trustProxy }: Pick<Config, 'trustProxy'>): string {
+  const forwarded = trustProxy > 0 ? String(req.headers['x-forwarded-for'] ?? '') : ''
+  return (
+    toAddress(forwarded.split(',').at(-trustProxy)?.trim() ?? '') ?? toPlainAddress(req.socket.remoteAddress)
+  )
 }
 
-function forwardedAddress(req: IncomingMessage, { trustProxy }: Pick<Config, 'trustProxy'>): string {
-  const forwarded = trustProxy ? String(req.headers['x-forwarded-for'] ?? '') : ''
-  return forwarded.split(',').at(-1)?.trim() ?? ''
+/**
+ * Returns the network that failed attempts are counted for. The addresses of an IPv6 /64 count as one, since one
+ * customer has all of them.
+ */
+export const clientNetwork = (req: IncomingMessage, config: Pick<Config, 'trustProxy'>): string =>
+  toNetwork(clientAddress(req, config))
+
+function toAddress(entry: string): string | undefined {
+  const [, bracketed, plain] = ADDRESS_WITH_PORT.exec(entry) ?? []
+  const address = toPlainAddress(bracketed ?? plain ?? entry)
+  return isIP(address) === 0 ? undefined : address
 }
 
-/** Returns an address without a zone, and an IPv4 address in IPv6 form as IPv4. */
-const toPlainAddress = (address: string): string =>
-  address.replace(/^::ffff:(?=\d+\.)/i, '').split('%', 1)[0] ?? ''
+/** Returns an IPv4 address that was mapped to IPv6 in its own form, and an IPv6 address without its zone. */
+const toPlainAddress = (address = ''): string => address.replace(/^::ffff:(?=\d+\.)/i, '').split('%')[0] ?? ''
 
 function toNetwork(address: string): string {
-  const plain = toPlainAddress(address)
-  if (!isIPv6(plain)) return plain
-  const [head = '', tail] = plain.split('::')
+  if (!isIPv6(address)) return address
+  const [head = '', tail] = address.split('::')
   const first = head === '' ? [] : head.split(':')
   const last = tail ? tail.split(':') : []
   const missing = tail === undefined ? 0 : Math.max(0, 8 - first.length - last.length)

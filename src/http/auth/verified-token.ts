@@ -1,8 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import type { Config } from '../../config/config.js'
+import { descriptionOf } from '../log.js'
 import { authorizationOf } from './authorization.js'
 import type { TokenVerifier, VerifiedToken } from './bearer.js'
-import { clientAddress } from './client-address.js'
+import { callerOf } from './caller.js'
+import { clientNetwork } from './client-address.js'
+
+/** The part of a verifier that requests need. */
+export type RequestVerifier = Pick<TokenVerifier, 'authenticate' | 'findCached' | 'findClaimedClient'>
 
 const TOKEN = Symbol('token')
 
@@ -12,19 +17,34 @@ interface WithToken {
 
 /**
  * Returns the verified token of a request, at once if the token was verified before. It is verified once for each
- * request, however often it is asked for.
+ * request, however often it is asked for. The log line of the request names its client.
  * @throws ProblemError as `TokenVerifier.authenticate`
  */
 export function authenticateRequest(
   req: IncomingMessage & WithToken,
-  verifier: Pick<TokenVerifier, 'authenticate' | 'findCached'>,
+  verifier: RequestVerifier,
   config: Pick<Config, 'trustProxy'>,
 ): VerifiedToken | Promise<VerifiedToken> {
   const known = req[TOKEN]
   if (known) return known
   const authorization = authorizationOf(req)
   const token =
-    verifier.findCached(authorization) ?? verifier.authenticate(authorization, clientAddress(req, config))
+    verifier.findCached(authorization) ?? verifier.authenticate(authorization, clientNetwork(req, config))
   req[TOKEN] = token
+  if (token instanceof Promise)
+    token.then(
+      verified => describeCaller(req, verified),
+      () => describeClaim(req, verifier.findClaimedClient(authorization)),
+    )
+  else describeCaller(req, token)
   return token
+}
+
+/** Sets who asks, for the log lines of a request. */
+export const describeCaller = (req: IncomingMessage, token: VerifiedToken): void =>
+  void Object.assign(descriptionOf(req), callerOf(token))
+
+/** Sets which client a refused request has named. */
+export function describeClaim(req: IncomingMessage, client: string | undefined): void {
+  if (client !== undefined) descriptionOf(req).claimedClient = client
 }

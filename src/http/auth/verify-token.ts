@@ -151,6 +151,7 @@ function toVerifiedClaims(
     actor: toActor(payload),
     validUntil: Math.min((end + CLOCK_TOLERANCE_S) * 1000, freshUntil),
     clientId: readClientId(payload),
+    ...(typeof payload.sub === 'string' && payload.sub !== '' && { subject: payload.sub }),
   }
 }
 

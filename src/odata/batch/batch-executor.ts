@@ -1,11 +1,13 @@
 import type { Actor } from '../../domain/actor.js'
 import { fail, ProblemError } from '../../errors/problem.js'
 import { REASONS } from '../../errors/reasons.js'
+import type { Caller } from '../../http/auth/caller.js'
 import { type DispatchConfig, dispatchRequest, type ParsedODataRequest, parseRequest } from '../dispatch.js'
 import { negotiateJsonFormat } from '../protocol/negotiate.js'
 import type { ODataRequest, ODataServices } from '../protocol/request.js'
 import { type ODataResponse, toODataErrorResponse } from '../protocol/response.js'
 import { negotiateVersion } from '../protocol/version.js'
+import { BatchLog, type ExecutedRequest } from './batch-log.js'
 import type { BatchRequest, BatchStep, BatchStepResult } from './batch-request.js'
 import {
   checkDependencies,
@@ -28,11 +30,14 @@ export interface BatchContext {
   /** Returns who sends a request of the batch. Without a header of its own it is the client of the batch. */
   readonly identify: (authorization: string | undefined) => BatchIdentity | Promise<BatchIdentity>
   readonly report: (error: unknown) => string
+  /** Called for each request that was executed. */
+  readonly onRequest: (request: ExecutedRequest) => void
 }
 
 /** The client that sends requests of a batch. */
 export interface BatchIdentity {
   readonly actor: Actor
+  readonly caller: Caller
   /**
    * Counts requests of the batch, all or none.
    * @throws ProblemError TooManyRequests
@@ -47,7 +52,6 @@ type EnclosingRequest = Pick<ODataRequest, 'service' | 'root' | 'headers' | 'pla
 interface AuthenticatedBatchRequest {
   readonly request: BatchRequest
   readonly headers: ODataRequest['headers']
-  readonly actor: Actor
   readonly identity: BatchIdentity
 }
 
@@ -58,12 +62,14 @@ const DEPENDENCY_FAILED = new ProblemError({ kind: 'DependencyFailed' })
 export class BatchExecutor {
   readonly #references: RequestReferences = new Map()
   readonly #inheritedHeaders: ODataRequest['headers']
+  readonly #log: BatchLog
 
   constructor(
     private readonly enclosingRequest: EnclosingRequest,
     private readonly context: BatchContext,
   ) {
     this.#inheritedHeaders = toInheritedHeaders(enclosingRequest.headers)
+    this.#log = new BatchLog(context.onRequest)
   }
 
   /**
@@ -73,7 +79,9 @@ export class BatchExecutor {
   async *execute(steps: readonly BatchStep[], continueOnError: boolean): AsyncGenerator<BatchStepResult> {
     let isStopped = false
     for (const step of steps) {
+      const startedAt = performance.now()
       const outcome: BatchStepResult = isStopped ? this.#skipStep(step) : await this.#executeStep(step)
+      this.#log.addStep(outcome, performance.now() - startedAt)
       if (outcome.failedIndex !== undefined) registerFailure(step, this.#references)
       isStopped ||= outcome.failedIndex !== undefined && !continueOnError
       yield outcome
@@ -182,8 +190,8 @@ export class BatchExecutor {
    */
   async #authenticate(request: BatchRequest): Promise<AuthenticatedBatchRequest> {
     const identity = await this.context.identify(request.headers.authorization)
-    const headers = { ...this.#inheritedHeaders, ...request.headers }
-    return { request, identity, actor: identity.actor, headers }
+    this.#log.setCaller(request, identity.caller)
+    return { request, identity, headers: { ...this.#inheritedHeaders, ...request.headers } }
   }
 
   /** Authenticates and counts a request. */
@@ -194,18 +202,18 @@ export class BatchExecutor {
   }
 
   #parse(
-    { request, headers, actor }: AuthenticatedBatchRequest,
+    { request, headers, identity }: AuthenticatedBatchRequest,
     references: RequestReferences,
   ): ParsedODataRequest {
     const { service, root, plans } = this.enclosingRequest
     const { method, url, readBody, readText } = request
-    return parseRequest(
+    const parsed = parseRequest(
       {
         method,
         service,
         root,
         headers,
-        actor,
+        actor: identity.actor,
         plans,
         readBody,
         readText,
@@ -213,6 +221,8 @@ export class BatchExecutor {
       },
       this.context.config,
     )
+    this.#log.setPath(request, parsed.path)
+    return parsed
   }
 
   async #executeRequest(

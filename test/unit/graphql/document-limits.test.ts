@@ -38,6 +38,7 @@ async function start(env: Readonly<Record<string, string>> = {}) {
   const config = readConfig({ ...ENV, ...env })
   const verifier = {
     findCached: () => undefined,
+    findClaimedClient: () => undefined,
     authenticate: async () => ({
       actor: { scopes: new Set(['listings:read']), audience: 'public' as const },
       validUntil: Number.POSITIVE_INFINITY,

@@ -36,7 +36,7 @@ describe('settings', () => {
       production: false,
       sampleData: false,
       graphiql: true,
-      trustProxy: false,
+      trustProxy: 0,
       logLevel: 'info',
       publicUrl: undefined,
     })
@@ -76,7 +76,7 @@ describe('settings', () => {
       publicUrl: 'https://api.example.test/reso',
       corsOrigins: ['https://a.example', 'http://b.example:81'],
       logLevel: 'warn',
-      trustProxy: true,
+      trustProxy: 1,
     })
   })
 

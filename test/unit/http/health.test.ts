@@ -1,11 +1,18 @@
+import type { IncomingMessage } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { serveHealth } from '../../../src/http/health.js'
+import { type HealthChecks, serveHealth } from '../../../src/http/health.js'
 import { request, serve } from './exchange.js'
 
 describe('health', () => {
-  const start = async (isReady: () => Promise<boolean>, draining = false) => {
+  const HIDDEN = { reasons: ['secret host name'], isOperator: async () => false }
+  const start = async (
+    isReady: () => Promise<boolean>,
+    draining = false,
+    isOperator: HealthChecks['isOperator'] = HIDDEN.isOperator,
+  ) => {
     const handler = serveHealth({
-      checkDatabase: async () => ({ isReady: await isReady(), clockAheadMs: 0 }),
+      checkDatabase: async () => ({ isReady: await isReady(), reasons: HIDDEN.reasons, clockAheadMs: 0 }),
+      isOperator,
       isDraining: () => draining,
       onClockAhead: () => expect.unreachable(),
     })
@@ -25,6 +32,22 @@ describe('health', () => {
     ])
     expect(await probe(await start(() => new Promise(() => {})))).toEqual([503, 'unavailable'])
     expect(await probe(await start(async () => true, true))).toEqual([503, 'draining'])
+  })
+
+  test('only an operator receives the reasons why the service is not ready', async () => {
+    const isOperator = async (req: IncomingMessage) => req.headers.authorization === 'Bearer operator'
+    const reasonsOf = async (port: number, headers: Readonly<Record<string, string>>) =>
+      JSON.parse((await request(port, 'GET', '/health/ready', headers)).body).reasons as unknown
+    const operator = { Authorization: 'Bearer operator' }
+    const unready = await start(async () => false, false, isOperator)
+    expect(await reasonsOf(unready, operator)).toEqual(['secret host name'])
+    expect(await reasonsOf(unready, { Authorization: 'Bearer other' })).toBeUndefined()
+    expect(await reasonsOf(unready, {})).toBeUndefined()
+    const failing = await start(() => Promise.reject(new Error('no route')), false, isOperator)
+    expect(await reasonsOf(failing, operator)).toEqual(['no route'])
+    const hanging = await start(() => new Promise(() => {}), false, isOperator)
+    expect(await reasonsOf(hanging, operator)).toEqual(['The database has not answered within 2000 ms.'])
+    expect(await reasonsOf(await start(async () => true, false, isOperator), operator)).toBeUndefined()
   })
 
   test('live whatever the database does, HEAD without a body, other requests reach the adapter', async () => {
@@ -51,7 +74,8 @@ describe('health', () => {
     const reported: number[] = []
     let clockAheadMs = 59_000
     const handler = serveHealth({
-      checkDatabase: async () => ({ isReady: true, clockAheadMs }),
+      checkDatabase: async () => ({ isReady: true, reasons: [], clockAheadMs }),
+      isOperator: HIDDEN.isOperator,
       isDraining: () => false,
       onClockAhead: aheadMs => reported.push(aheadMs),
     })

@@ -7,7 +7,9 @@ import { request, serve } from './exchange.js'
 describe('log', () => {
   const start = async (status = 200) => {
     const lines: string[] = []
-    const handler = logRequests(pino({ level: 'debug', base: null }, { write: line => lines.push(line) }))
+    const handler = logRequests(pino({ level: 'debug', base: null }, { write: line => lines.push(line) }), {
+      trustProxy: 0,
+    })
     const away = withCause({ kind: 'Unavailable', reason: 'database' }, new Error('connect ECONNREFUSED'))
     const { port } = await serve((req, res) =>
       handler(req, res, () => {
@@ -21,7 +23,7 @@ describe('log', () => {
   test('a closed event stream is no warning', async () => {
     const lines: { level: number; aborted?: boolean }[] = []
     const logger = pino({ level: 'debug', base: null }, { write: line => lines.push(JSON.parse(line)) })
-    const handler = logRequests(logger)
+    const handler = logRequests(logger, { trustProxy: 0 })
     const { port } = await serve((req, res) =>
       handler(req, res, () =>
         res.writeHead(200, { 'Content-Type': req.headers.accept ?? '' }).write('data: 1\n\n'),

@@ -1,0 +1,186 @@
+import type { ClientConfig, PoolClient, QueryArrayConfig, QueryArrayResult } from 'pg'
+import type { AbortListener, RequestScope, StatementPermits } from '../../domain/request-scope.js'
+import { type Problem, ProblemError, withCause } from '../../errors/problem.js'
+import { type BlockingSession, describeSession } from '../blocking-session.js'
+import type { Statement } from '../sql/statement.js'
+import { sendCancelRequest } from './cancel-request.js'
+import { sqlStateOf } from './errors.js'
+import type { StatementListener } from './finished-statement.js'
+import type { LockMonitor, RunningStatement } from './lock-monitor.js'
+import { submitStatement } from './query-submittable.js'
+
+/** Dependencies of the connections of a pool. */
+export interface ConnectionOptions {
+  /** Where the server answers, for cancel requests. */
+  readonly clientConfig: ClientConfig
+  readonly statementNameOf: (text: string) => string
+  /** Absent where no statement waits for the locks of another. */
+  readonly lockMonitor: LockMonitor | undefined
+  readonly onStatement?: StatementListener | undefined
+}
+
+/** The statements of a pool that run. */
+export interface StatementCount {
+  running: number
+}
+
+export const CANCELED: Problem = { kind: 'Unavailable', reason: 'canceled' }
+const LOCKED: Problem = { kind: 'Unavailable', reason: 'busy', wait: 'lock' }
+const TIMED_OUT_FOR_LOCK: Problem = { kind: 'Unavailable', reason: 'timeout', wait: 'lock' }
+const QUERY_CANCELED = '57014'
+const LOCK_NOT_AVAILABLE = '55P03'
+
+/**
+ * A statement whose request is aborted gets this time to end without a cancel request, in ms: the server
+ * starts a process for each of those.
+ */
+const CANCEL_DELAY_MS = 100
+
+/** A connection while one request uses it. */
+export class PooledConnection implements RunningStatement, AbortListener {
+  readonly pid: number
+  startedAt = 0
+  blockedBy: BlockingSession | undefined
+  blockedSince = 0
+  lockWaitMs = 0
+  readonly #client: PoolClient
+  readonly #options: ConnectionOptions
+  /** Why the statement that runs is canceled. */
+  #cancelReason: ProblemError | undefined
+  #cancelTimer: NodeJS.Timeout | undefined
+  #pendingCancel: Promise<boolean> | undefined
+  #isUnusable = false
+
+  constructor(
+    client: PoolClient,
+    readonly scope: RequestScope,
+    readonly permits: StatementPermits | undefined,
+    options: ConnectionOptions,
+    private readonly statements: StatementCount,
+  ) {
+    this.#client = client
+    this.#options = options
+    this.pid = (client as unknown as { readonly processID: number }).processID // as pg's source has it
+  }
+
+  /**
+   * Runs a statement. It is canceled when the request is aborted, and when the request has waited too long
+   * for locks.
+   */
+  query<T>(statement: Statement): Promise<readonly T[]> {
+    return this.#run<readonly T[]>(
+      statement.text,
+      callback =>
+        submitStatement<T>(this.#client, statement, this.#options.statementNameOf(statement.text), callback),
+      rows => rows as readonly object[],
+    )
+  }
+
+  /** Runs a statement of Prisma as `query` does. Its rows are arrays, with the types that the config names. */
+  queryArrays(config: QueryArrayConfig): Promise<QueryArrayResult> {
+    return this.#run<QueryArrayResult>(
+      config.text,
+      callback => this.#client.query(config, callback),
+      result => result.rows,
+    )
+  }
+
+  #run<R>(
+    text: string,
+    submit: (callback: (error: Error | null, result: R) => void) => void,
+    rowsOf: (result: R) => readonly object[],
+  ): Promise<R> {
+    if (this.scope.isAborted) return Promise.reject(new ProblemError(CANCELED))
+    this.startedAt = performance.now()
+    this.lockWaitMs = 0
+    this.statements.running += 1
+    this.#options.lockMonitor?.add(this)
+    this.scope.add(this)
+    return new Promise((resolve, reject) => {
+      submit((error, result) => {
+        const failure = error ? this.#toFailure(error) : undefined
+        const pendingCancel = this.#finish()
+        this.#report(text, error ? undefined : rowsOf(result))
+        if (pendingCancel) void pendingCancel.then(() => (failure ? reject(failure) : resolve(result)))
+        else if (failure) reject(failure)
+        else resolve(result)
+      })
+    })
+  }
+
+  #report(text: string, rows: readonly object[] | undefined): void {
+    const { startedAt, lockWaitMs, scope } = this
+    const endedAt = performance.now()
+    scope.stages?.onStage('statement', startedAt, endedAt, text)
+    this.#options.onStatement?.({
+      text,
+      ms: endedAt - startedAt,
+      lockWaitMs,
+      waitedMs: scope.waitedMs,
+      rows: rows ?? [],
+      hasFailed: rows === undefined,
+      request: scope.description,
+    })
+  }
+
+  cancelWait(): void {
+    const wait = this.blockedBy ? ` for a lock of ${describeSession(this.blockedBy)}` : ''
+    this.#cancel(withCause(LOCKED, new Error(`waited ${Math.round(this.scope.waitedMs)} ms, at last${wait}`)))
+  }
+
+  /** Gives the connection back. No statement may be running. */
+  release(): void {
+    this.#client.release(this.#isUnusable)
+  }
+
+  /** Ends a transaction without its changes, if the connection is not lost: then the server has done so. */
+  async rollback(): Promise<void> {
+    await this.#client.query('rollback').catch(() => {
+      this.#isUnusable = true
+    })
+  }
+
+  /** Ends the statement that runs, unless it ends at once. */
+  abort(): void {
+    this.#cancelTimer = setTimeout(() => this.#cancel(new ProblemError(CANCELED)), CANCEL_DELAY_MS)
+  }
+
+  #cancel(reason: ProblemError): void {
+    if (this.#pendingCancel) return
+    this.#cancelReason = reason
+    this.#pendingCancel = sendCancelRequest(this.#client, this.#options.clientConfig)
+  }
+
+  /** Ends a statement. If it was canceled, nothing more is sent before the signal is known to have come. */
+  #finish(): Promise<void> | undefined {
+    this.statements.running -= 1
+    this.scope.delete(this)
+    this.#options.lockMonitor?.delete(this)
+    if (this.#cancelTimer) clearTimeout(this.#cancelTimer)
+    return this.#pendingCancel && this.#finishCancel(this.#pendingCancel)
+  }
+
+  async #finishCancel(pendingCancel: Promise<boolean>): Promise<void> {
+    if (!(await pendingCancel)) this.#isUnusable = true
+    this.#pendingCancel = undefined
+    this.#cancelReason = undefined
+  }
+
+  #toFailure(error: Error): Error {
+    const sqlState = sqlStateOf(error)
+    // After anything but an error of the statement itself, the connection may be lost.
+    if (!isStatementError(error)) this.#isUnusable = true
+    if (this.#cancelReason && (sqlState === QUERY_CANCELED || this.#isUnusable)) return this.#cancelReason
+    if (sqlState === QUERY_CANCELED && this.blockedBy)
+      return withCause(
+        TIMED_OUT_FOR_LOCK,
+        new Error(`${error.message}: waited for a lock of ${describeSession(this.blockedBy)}`),
+      )
+    if (sqlState === LOCK_NOT_AVAILABLE && this.blockedBy)
+      error.message += `: waited for a lock of ${describeSession(this.blockedBy)}`
+    return error
+  }
+}
+
+/** Returns true for an error after which PostgreSQL takes the next statement; the others end the session. */
+const isStatementError = (error: Error): boolean => 'severity' in error && error.severity === 'ERROR'

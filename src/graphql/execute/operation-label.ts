@@ -1,0 +1,14 @@
+import { Kind, type OperationDefinitionNode } from 'graphql'
+import { toLoggedName } from '../../http/log.js'
+
+/**
+ * Returns the name of an operation in the log. One without a name is named by its type and the fields at its root:
+ *   `query Homes { properties { totalCount } }` → `Homes`; `{ properties { totalCount } }` → `query {properties}`
+ */
+export function toOperationLabel({ name, operation, selectionSet }: OperationDefinitionNode): string {
+  if (name) return toLoggedName(name.value)
+  const fields = selectionSet.selections.map(selection =>
+    selection.kind === Kind.FIELD ? selection.name.value : '…',
+  )
+  return toLoggedName(`${operation} {${[...new Set(fields)].join(' ')}}`)
+}

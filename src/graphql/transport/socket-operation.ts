@@ -1,0 +1,36 @@
+import type { GraphQLError } from 'graphql'
+import type { RequestScope } from '../../domain/request-scope.js'
+import type { LoggedPart } from '../../http/log.js'
+
+/** The part of a result or of an error that the log shows. */
+type ResultErrors = readonly Pick<GraphQLError, 'extensions'>[] | undefined
+
+/** An operation on a WebSocket, from its message to its end. */
+export class SocketOperation {
+  readonly #startedAt = performance.now()
+  #resultCount = 0
+  #errorCode: unknown
+
+  constructor(readonly scope: RequestScope) {}
+
+  addResult(errors: ResultErrors): void {
+    this.#resultCount += 1
+    this.setErrors(errors)
+  }
+
+  setErrors(errors: ResultErrors): void {
+    this.#errorCode ??= errors?.[0]?.extensions['code']
+  }
+
+  /** Returns the line of the log: who ran what, for how long, with how many results and which first error. */
+  toLogEntry(): LoggedPart & { readonly results: number } {
+    const ms = Math.round((performance.now() - this.#startedAt) * 10) / 10
+    const code = this.#errorCode
+    return {
+      ...this.scope.description,
+      ms,
+      results: this.#resultCount,
+      ...(typeof code === 'string' && { error: code }),
+    }
+  }
+}

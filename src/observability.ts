@@ -1,0 +1,71 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Logger } from 'pino'
+import type { Config } from './config/config.js'
+import type { Database, DatabaseListeners } from './data/database.js'
+import { readMigrations } from './data/migrate.js'
+import { createReadinessCheck } from './data/readiness.js'
+import { ProblemError } from './errors/problem.js'
+import type { TokenVerifier } from './http/auth/bearer.js'
+import { authenticateRequest } from './http/auth/verified-token.js'
+import { serveHealth } from './http/health.js'
+import { requestId, setFailureReason } from './http/log.js'
+import { createSlowQueryListener } from './service/statement-log.js'
+
+/** Creates the listeners that log sessions that block requests, and slow statements. */
+export const createDatabaseListeners = (
+  { slowQueryMs }: Pick<Config, 'slowQueryMs'>,
+  logger: Logger,
+): DatabaseListeners => ({
+  onBlocked: session => logger.warn(session, 'a database session blocks requests'),
+  ...(slowQueryMs > 0 && {
+    onStatement: createSlowQueryListener(slowQueryMs, query => logger.warn(query, 'slow query')),
+  }),
+})
+
+/** Creates the function that logs an error and returns the id of its log entry. */
+export const createErrorReporter =
+  (logger: Logger) =>
+  (error: unknown, req: IncomingMessage): string => {
+    if (error instanceof ProblemError) setFailureReason(req, error)
+    else logger.error({ id: requestId(req), err: error }, 'fault')
+    return requestId(req)
+  }
+
+/** Dependencies of the health handler. */
+export interface HealthHandlerDependencies {
+  readonly config: Config
+  readonly database: Database
+  readonly verifier: TokenVerifier
+  readonly logger: Logger
+  readonly isDraining: () => boolean
+}
+
+type HealthHandler = (req: IncomingMessage, res: ServerResponse, next: () => void) => void
+
+/** Creates the handler of /health. A token with the scope `admin` receives the reasons why the service is not ready. */
+export function createHealthHandler({
+  config,
+  database,
+  verifier,
+  logger,
+  isDraining,
+}: HealthHandlerDependencies): HealthHandler {
+  // Read once: migrations that are added while the process runs apply at its next start.
+  const check = readMigrations().then(migrations => createReadinessCheck(database, migrations))
+  return serveHealth({
+    checkDatabase: async () => (await check)(),
+    isDraining,
+    onClockAhead: aheadMs =>
+      logger.warn(
+        { aheadSeconds: Math.round(aheadMs / 1000) },
+        'change timestamps are ahead of the system clock',
+      ),
+    isOperator: async req => {
+      try {
+        return (await authenticateRequest(req, verifier, config)).actor.scopes.has('admin')
+      } catch {
+        return false
+      }
+    },
+  })
+}

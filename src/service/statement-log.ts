@@ -1,0 +1,52 @@
+import { type FinishedStatement, statementHash } from '../data/postgres/finished-statement.js'
+import { countRecordsOf } from '../data/sql/page-statement.js'
+import type { RequestDescription } from '../domain/request-scope.js'
+
+/** A slow statement, as the log shows it. */
+export interface SlowQuery extends RequestDescription {
+  readonly ms: number
+  /** Time that the statement waited for locks of other transactions. */
+  readonly lockWaitMs: number
+  /** Time that its request had waited for connections and locks when the statement ended. */
+  readonly waitedMs: number
+  readonly rows: number
+  readonly failed?: true
+  readonly hash: string
+  readonly statement: string
+}
+
+const MAX_SHAPE_LENGTH = 2000
+
+/** Texts between quotes, with doubled quotes inside. */
+const STRING_LITERAL = /'(?:[^']|'')*'/g
+const LIMIT = /\b(limit|offset) \d+/g
+
+/**
+ * Returns a statement without its literals. Values of requests are parameters in any case; names that a client
+ * gave to computed values are literals.
+ */
+export const toShape = (text: string): string =>
+  text.replace(STRING_LITERAL, '?').replace(LIMIT, '$1 ?').slice(0, MAX_SHAPE_LENGTH)
+
+/** Creates the listener that passes slow statements on. */
+export const createSlowQueryListener =
+  (slowQueryMs: number, onSlowQuery: (query: SlowQuery) => void): ((statement: FinishedStatement) => void) =>
+  ({ text, ms, lockWaitMs, waitedMs, rows, hasFailed, request }) => {
+    if (ms < slowQueryMs) return
+    const { id, client, subject, feed, operation, address } = request
+    onSlowQuery({
+      id,
+      client,
+      subject,
+      feed,
+      operation,
+      address,
+      ms: Math.round(ms),
+      lockWaitMs: Math.round(lockWaitMs),
+      waitedMs: Math.round(waitedMs),
+      rows: countRecordsOf(rows),
+      ...(hasFailed && { failed: true }),
+      hash: statementHash(text),
+      statement: toShape(text),
+    })
+  }

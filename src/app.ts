@@ -23,6 +23,7 @@ import { ServiceMetrics } from './http/metrics/service-metrics.js'
 import { createRateLimiter, limitRate } from './http/rate-limit/rate-limit.js'
 import { closeWithProblem, createHttpServer, type LongLivedConnections } from './http/server.js'
 import type { ReportStep } from './http/start-progress.js'
+import { offerServerTiming } from './http/timing/server-timing.js'
 import { ENTITIES } from './model/model.js'
 import { createDatabaseListeners, createErrorReporter, createHealthHandler } from './observability.js'
 import { ODATA_PATH } from './odata/protocol/request.js'
@@ -75,8 +76,8 @@ export async function startServer(
   reportStep: ReportStep,
 ): Promise<RunningServer> {
   reportStep(config.embedded ? 'Starting the embedded database' : 'Connecting to the database')
-  const database = await openDatabase(config, 'service', createDatabaseListeners(config, logger))
   const metrics = config.metricsPort === undefined ? undefined : new ServiceMetrics()
+  const database = await openDatabase(config, 'service', createDatabaseListeners(config, logger, metrics))
   let metricsServer: MetricsServer | undefined
   try {
     await prepareDatabase(database, config, logger, reportStep)
@@ -128,13 +129,14 @@ export function createApp({
   metrics,
   useReferenceExecutor = false,
 }: AppDependencies): Application {
-  const reportError = createErrorReporter(logger)
+  const reportError = createErrorReporter(logger, metrics)
   const authorization = createAuthorization(config, database, logger, reportError, metrics?.countRefusal)
   const app = express().disable('x-powered-by').enable('case sensitive routing')
   app.use(
     logRequests(logger, config, metrics?.createRequestObserver(ENTITIES.keys())),
     allowOrigins(config),
     compressResponses(config),
+    offerServerTiming,
     createHealthHandler({ config, database, verifier: authorization.verifier, logger, isDraining }),
     authorization.oauth,
   )

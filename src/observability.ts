@@ -9,25 +9,36 @@ import type { TokenVerifier } from './http/auth/bearer.js'
 import { authenticateRequest } from './http/auth/verified-token.js'
 import { serveHealth } from './http/health.js'
 import { requestId, setFailureReason } from './http/log.js'
+import type { ServiceMetrics } from './http/metrics/service-metrics.js'
 import { createSlowQueryListener } from './service/statement-log.js'
 
-/** Creates the listeners that log sessions that block requests, and slow statements. */
+/** Creates the listeners that log sessions that block requests, and log and measure statements. */
 export const createDatabaseListeners = (
   { slowQueryMs }: Pick<Config, 'slowQueryMs'>,
   logger: Logger,
-): DatabaseListeners => ({
-  onBlocked: session => logger.warn(session, 'a database session blocks requests'),
-  ...(slowQueryMs > 0 && {
-    onStatement: createSlowQueryListener(slowQueryMs, query => logger.warn(query, 'slow query')),
-  }),
-})
+  metrics?: ServiceMetrics,
+): DatabaseListeners => {
+  const logSlowQuery =
+    slowQueryMs > 0
+      ? createSlowQueryListener(slowQueryMs, query => logger.warn(query, 'slow query'))
+      : undefined
+  return {
+    onBlocked: session => logger.warn(session, 'a database session blocks requests'),
+    onStatement: statement => {
+      metrics?.observeStatement(statement)
+      logSlowQuery?.(statement)
+    },
+  }
+}
 
 /** Creates the function that logs an error and returns the id of its log entry. */
 export const createErrorReporter =
-  (logger: Logger) =>
+  (logger: Logger, metrics?: ServiceMetrics) =>
   (error: unknown, req: IncomingMessage): string => {
-    if (error instanceof ProblemError) setFailureReason(req, error)
-    else logger.error({ id: requestId(req), err: error }, 'fault')
+    if (error instanceof ProblemError) {
+      setFailureReason(req, error)
+      metrics?.addTimeouts(error.problems)
+    } else logger.error({ id: requestId(req), err: error }, 'fault')
     return requestId(req)
   }
 

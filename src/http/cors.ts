@@ -19,6 +19,7 @@ const EXPOSED_HEADERS = [
   'RateLimit-Remaining',
   'RateLimit-Reset',
   'RateLimit-Policy',
+  'Server-Timing',
 ].join(', ')
 /** Two hours, the maximum of Chromium. */
 const PREFLIGHT_MAX_AGE_S = '7200'

@@ -4,6 +4,7 @@ import type { VerifiedToken } from './auth/bearer.js'
 import { callerOf } from './auth/caller.js'
 import { descriptionOf } from './log.js'
 import { allowanceOf } from './rate-limit/request-allowance.js'
+import { stageTimesOf } from './timing/server-timing.js'
 
 /** Creates the scope of an operation that shares the connection of a request with others. */
 export function createOperationScope(
@@ -26,6 +27,7 @@ export function openRequestScope(res: ServerResponse, { clientId }: VerifiedToke
   const scope = new RequestScope(clientId, {
     description: descriptionOf(res.req),
     allowance: allowanceOf(res.req),
+    stages: stageTimesOf(res.req),
   })
   if (res.destroyed) scope.abort()
   else res.on('close', () => scope.abort())

@@ -15,7 +15,7 @@ import { type ResourcePath, readResourcePath } from './url/resource-path.js'
 /** A request with a known actor and an unparsed URL, either alone or in a batch. */
 export interface RawODataRequest
   extends RequestBody,
-    Pick<ODataRequest, 'service' | 'root' | 'rawPath' | 'rawQuery' | 'headers' | 'actor' | 'plans'> {
+    Pick<ODataRequest, 'service' | 'root' | 'rawPath' | 'rawQuery' | 'headers' | 'actor' | 'scope' | 'plans'> {
   readonly method: string
 }
 
@@ -34,7 +34,7 @@ export type DispatchConfig = Pick<
 /** Parses headers and URL of a request. Refuses requests that are invalid for every resource. */
 export function parseRequest(raw: RawODataRequest, settings: DispatchConfig): ParsedODataRequest {
   const { maxQueryLength } = settings
-  const { method, service, root, headers, rawPath, rawQuery, actor, plans, readBody, readText } = raw
+  const { method, service, root, headers, rawPath, rawQuery, actor, scope, plans, readBody, readText } = raw
   if (service.scope) requireScope(actor, service.scope)
   checkVersions(headers)
   checkIsolation(headers)
@@ -54,6 +54,7 @@ export function parseRequest(raw: RawODataRequest, settings: DispatchConfig): Pa
       rawQuery,
       headers,
       actor,
+      scope,
       readBody,
       readText,
       options,

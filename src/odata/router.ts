@@ -104,7 +104,7 @@ async function handleRequest(
   const { rawPath, rawQuery } = parseRequestTarget(req.originalUrl, service)
   const body = requestBodyOf(req, config.maxBodyBytes)
   const parsed = scope.measure('parse', () =>
-    parseRequest({ method, service, root, headers, actor, plans, rawPath, rawQuery, ...body }, config),
+    parseRequest({ method, service, root, headers, actor, scope, plans, rawPath, rawQuery, ...body }, config),
   )
   scope.description.operation = operationOf(parsed.path)
   if (parsed.path.kind !== 'batch' || method !== 'POST')

@@ -9,7 +9,7 @@ import {
 } from '../data/sql/json/records.js'
 import type { StatementExecutor } from '../data/sql/statement.js'
 import { type Actor, requireReadScope } from '../domain/actor.js'
-import type { RequestScope, ScopeAllowance } from '../domain/request-scope.js'
+import type { RequestScope } from '../domain/request-scope.js'
 import { type DisclosurePolicy, isFieldReadable } from '../domain/visibility.js'
 import type { Entity, Scalar } from '../model/model.js'
 import type { Query } from '../query/ast.js'
@@ -95,13 +95,12 @@ export class ReadService {
   constructor(
     private readonly dependencies: ServiceDependencies,
     private readonly reader: StatementExecutor = dependencies.database.reader,
-    private readonly allowance: ScopeAllowance | undefined = undefined,
+    private readonly scope?: RequestScope,
   ) {}
 
   /** The service as one request uses it. */
   forRequest(scope: RequestScope): ReadService {
-    const { reader } = this.dependencies.database.executorsFor(scope)
-    return new ReadService(this.dependencies, reader, scope.allowance)
+    return new ReadService(this.dependencies, this.dependencies.database.executorsFor(scope).reader, scope)
   }
 
   /**
@@ -116,12 +115,12 @@ export class ReadService {
     pageSize?: number,
   ): Promise<CollectionPage> {
     requireReadScope(actor, entityType)
-    await this.allowance?.checkRows()
+    await this.scope?.allowance?.checkRows()
     const { query, representation, pageToken, serviceRoot } = request
     const { seal } = this.dependencies
     const limits = limitsOf(this.dependencies.limits, actor)
     const boundPlan = withParentFilter(
-      bind(query, entityType, withPreferredPageSize(limits, pageSize, query, entityType)),
+      this.bind(query, entityType, withPreferredPageSize(limits, pageSize, query, entityType)),
       parentFilter,
     )
     const position = pageToken === undefined ? readLogPosition(boundPlan.filter) : undefined
@@ -170,13 +169,13 @@ export class ReadService {
     selection: WindowSelection,
   ): Promise<WindowResult> {
     requireReadScope(actor, entityType)
-    await this.allowance?.checkRows()
+    await this.scope?.allowance?.checkRows()
     const { limits } = this.dependencies
     const own = limitsOf(limits, actor)
     const size = checkWindowSize(query, args, own)
     const top = selection.records ? size : 0
     // Reusing an unchanged query object finds its memoized plan.
-    const plan = bind(
+    const plan = this.bind(
       top === query.top ? query : { ...query, ...(top !== undefined && { top }) },
       entityType,
       own,
@@ -206,7 +205,7 @@ export class ReadService {
     parentFilter?: ParentFilter,
   ): Promise<number> {
     requireReadScope(actor, entityType)
-    const plan = withParentFilter(bind(query, entityType, this.dependencies.limits), parentFilter)
+    const plan = withParentFilter(this.bind(query, entityType), parentFilter)
     return countRecords(this.reader, this.authorizePlan(plan, actor, serviceRoot))
   }
 
@@ -221,7 +220,7 @@ export class ReadService {
     actor: Actor,
     parentFilter?: ParentFilter,
   ): Promise<RecordJson | undefined> {
-    await this.allowance?.checkRows()
+    await this.scope?.allowance?.checkRows()
     const record = await this.findRecord(entityType, key, request, actor, parentFilter)
     if (record) this.countRows(entityType, 1)
     return record
@@ -236,7 +235,7 @@ export class ReadService {
     parentFilter?: ParentFilter,
   ): Promise<RecordJson | undefined> {
     requireReadScope(actor, entityType)
-    const bound = withParentFilter(bind(query, entityType, this.dependencies.limits), parentFilter)
+    const bound = withParentFilter(this.bind(query, entityType), parentFilter)
     const plan = key === undefined ? bound : withKeyParameter(bound)
     return readFirstRecord(
       this.reader,
@@ -248,12 +247,12 @@ export class ReadService {
 
   private countRows(entityType: Entity, count: number): void {
     this.dependencies.onRows?.(entityType.name, count)
-    this.allowance?.addRows(count)
+    this.scope?.allowance?.addRows(count)
   }
 
   /** Returns the plan by which the actor reads the fields that the query selects. */
   toAuthorizedPlan(entityType: Entity, query: Query, actor: Actor): Plan {
-    return this.authorizePlan(bind(query, entityType, this.dependencies.limits), actor, undefined)
+    return this.authorizePlan(this.bind(query, entityType), actor, undefined)
   }
 
   /**
@@ -267,7 +266,7 @@ export class ReadService {
     { query, representation, serviceRoot }: ReadRequest,
     actor: Actor,
   ): Promise<RecordJson | undefined> {
-    const plan = this.authorizePlan(bind(query, entityType, this.dependencies.limits), actor, serviceRoot)
+    const plan = this.authorizePlan(this.bind(query, entityType), actor, serviceRoot)
     return readFirstRecord(executor, withKeyParameter(withoutFilter(plan)), representation, [key])
   }
 
@@ -276,6 +275,12 @@ export class ReadService {
     const { policy } = this.dependencies
     const canRead = actor.scopes.has('listings:read')
     return field => (canRead ? isFieldReadable(field, rowSource('r0'), actor, policy) : FALSE)
+  }
+
+  private bind(query: Query, entityType: Entity, limits = this.dependencies.limits): Plan {
+    return this.scope
+      ? this.scope.measure('bind', () => bind(query, entityType, limits))
+      : bind(query, entityType, limits)
   }
 
   private authorizePlan(plan: Plan, actor: Actor, serviceRoot: ServiceRoot | undefined): Plan {

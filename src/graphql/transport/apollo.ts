@@ -127,11 +127,22 @@ function createOperationChecksPlugin(
       setContentType(context)
     },
   }
+  const measuringListener = {
+    ...listener,
+    parsingDidStart: measureParsing,
+    validationDidStart: measureParsing,
+  }
   return {
-    requestDidStart: async () => listener,
+    requestDidStart: async ({ contextValue }) => (contextValue.scope.stages ? measuringListener : listener),
     unexpectedErrorProcessingRequest: async ({ requestContext, error }) =>
       void requestContext.contextValue.report(error),
   }
+}
+
+/** Measures parsing or validation as the stage `parse`. */
+async function measureParsing({ contextValue }: { readonly contextValue: GraphQLContext }) {
+  const startedAt = performance.now()
+  return async () => contextValue.scope.stages?.onStage('parse', startedAt, performance.now())
 }
 
 /**

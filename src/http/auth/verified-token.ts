@@ -10,9 +10,11 @@ import { clientNetwork } from './client-address.js'
 export type RequestVerifier = Pick<TokenVerifier, 'authenticate' | 'findCached' | 'findClaimedClient'>
 
 const TOKEN = Symbol('token')
+const VERIFIED_TOKEN = Symbol('verified token')
 
 interface WithToken {
   [TOKEN]?: VerifiedToken | Promise<VerifiedToken>
+  [VERIFIED_TOKEN]?: VerifiedToken
 }
 
 /**
@@ -41,8 +43,14 @@ export function authenticateRequest(
 }
 
 /** Sets who asks, for the log lines of a request. */
-export const describeCaller = (req: IncomingMessage, token: VerifiedToken): void =>
-  void Object.assign(descriptionOf(req), callerOf(token))
+export function describeCaller(req: IncomingMessage & WithToken, token: VerifiedToken): void {
+  req[VERIFIED_TOKEN] = token
+  Object.assign(descriptionOf(req), callerOf(token))
+}
+
+/** Returns the token of a request, if it was verified. */
+export const verifiedTokenOf = (req: IncomingMessage & WithToken): VerifiedToken | undefined =>
+  req[VERIFIED_TOKEN]
 
 /** Sets which client a refused request has named. */
 export function describeClaim(req: IncomingMessage, client: string | undefined): void {

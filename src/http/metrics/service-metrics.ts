@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Problem, Wait } from '../../errors/problem.js'
 import type { CompletedRequest } from '../log.js'
 import { createRouteReader } from './route.js'
 
@@ -37,6 +38,9 @@ export interface MetricSources {
 
 const DURATION_BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
 const SIZE_BUCKETS = [1000, 10_000, 100_000, 1_000_000, 10_000_000]
+/** Numbers of events of `listing_subscriptions_behind`: the lag of each subscription, without a series for each. */
+const LAG_BOUNDS = [1, 100, 10_000]
+const WAITS: readonly Wait[] = ['connection', 'lock', 'statement', 'transaction']
 /** Maximum wait of a scrape for the database, in ms. */
 const LOG_POSITION_TIMEOUT_MS = 500
 /** Gauges of prom-client whose names end as those of counters do, which promtool reports. */
@@ -53,6 +57,9 @@ export class ServiceMetrics {
   readonly #size: Histogram<'adapter' | 'entity'>
   readonly #rows: Counter<'entity'>
   readonly #refusals: Counter<'limit' | 'class'>
+  readonly #statements: Histogram
+  readonly #lockWaits: Counter
+  readonly #timeouts: Counter<'wait'>
 
   constructor() {
     const registers = [this.registry]
@@ -82,6 +89,24 @@ export class ServiceMetrics {
       labelNames: ['limit', 'class'],
       registers,
     })
+    this.#statements = new Histogram({
+      name: 'listing_statement_duration_seconds',
+      help: 'Time of SQL statements, with their waits for locks.',
+      buckets: DURATION_BUCKETS,
+      registers,
+    })
+    this.#lockWaits = new Counter({
+      name: 'listing_lock_wait_seconds_total',
+      help: 'Time that statements waited for locks of other transactions.',
+      registers,
+    })
+    this.#timeouts = new Counter({
+      name: 'listing_timeouts_total',
+      help: 'Requests that waited too long, by the wait.',
+      labelNames: ['wait'],
+      registers,
+    })
+    for (const wait of WAITS) this.#timeouts.inc({ wait }, 0)
     collectDefaultMetrics({ register: this.registry })
     for (const name of MISNAMED) this.registry.removeSingleMetric(name)
   }
@@ -103,6 +128,17 @@ export class ServiceMetrics {
 
   addRows(entity: string, count: number): void {
     if (count > 0) this.#rows.inc({ entity }, count)
+  }
+
+  observeStatement({ ms, lockWaitMs }: { readonly ms: number; readonly lockWaitMs: number }): void {
+    this.#statements.observe(ms / 1000)
+    if (lockWaitMs > 0) this.#lockWaits.inc(lockWaitMs / 1000)
+  }
+
+  /** Counts the problems that report a wait. */
+  addTimeouts(problems: readonly Problem[]): void {
+    for (const problem of problems)
+      if (problem.kind === 'Unavailable' && problem.wait) this.#timeouts.inc({ wait: problem.wait })
   }
 
   /** Adds the metrics that are read at each scrape. */
@@ -143,6 +179,12 @@ export class ServiceMetrics {
     positions: MetricSources['subscriptionPositions'],
   ): void {
     const registers = [this.registry]
+    const behind = new Gauge({
+      name: 'listing_subscriptions_behind',
+      help: 'Open subscriptions that lack at least this many events of the change log.',
+      labelNames: ['events'],
+      registers,
+    })
     const lag = new Gauge({
       name: 'listing_subscription_lag_events',
       help: 'Events of the change log that the slowest subscription has not received.',
@@ -161,9 +203,13 @@ export class ServiceMetrics {
         const newest = await withTimeout(logPosition()).catch(() => undefined)
         this.remove()
         lag.remove()
+        behind.reset()
         if (newest === undefined) return
         this.set(newest)
-        lag.set(Math.max(0, ...positions().map(position => newest - position)))
+        const lags = positions().map(position => newest - position)
+        lag.set(Math.max(0, ...lags))
+        for (const events of LAG_BOUNDS)
+          behind.set({ events }, lags.filter(missing => missing >= events).length)
       },
     })
   }

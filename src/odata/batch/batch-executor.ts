@@ -46,7 +46,7 @@ export interface BatchIdentity {
 }
 
 /** The request that contains the batch. */
-type EnclosingRequest = Pick<ODataRequest, 'service' | 'root' | 'headers' | 'plans'>
+type EnclosingRequest = Pick<ODataRequest, 'service' | 'root' | 'headers' | 'scope' | 'plans'>
 
 /** A request of a batch, with everything that it inherits from the batch request. */
 interface AuthenticatedBatchRequest {
@@ -205,7 +205,7 @@ export class BatchExecutor {
     { request, headers, identity }: AuthenticatedBatchRequest,
     references: RequestReferences,
   ): ParsedODataRequest {
-    const { service, root, plans } = this.enclosingRequest
+    const { service, root, plans, scope } = this.enclosingRequest
     const { method, url, readBody, readText } = request
     const parsed = parseRequest(
       {
@@ -214,6 +214,7 @@ export class BatchExecutor {
         root,
         headers,
         actor: identity.actor,
+        scope,
         plans,
         readBody,
         readText,

@@ -5,11 +5,11 @@ import type { CollectionPath } from '../url/resource-path.js'
 
 /** Filters in the path apply before the options. */
 export function readCollectionQuery(
-  { options, limits, plans }: ODataRequest,
+  { options, limits, plans, scope }: ODataRequest,
   { filters }: CollectionPath,
   resourceKind: ResourceKind,
 ): Omit<PageRequest, 'representation'> {
-  const pageQuery = parsePageQuery(options, resourceKind, limits, plans)
+  const pageQuery = scope.measure('parse', () => parsePageQuery(options, resourceKind, limits, plans))
   if (filters.length === 0) return pageQuery
   return {
     ...pageQuery,

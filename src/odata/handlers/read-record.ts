@@ -43,7 +43,8 @@ export async function getRecord(
   resourceKind: ResourceKind = 'record',
 ): Promise<ODataResponse> {
   const format = negotiateJsonFormat(requestedFormatOf(request))
-  const query = parseQuery(request.options, resourceKind, request.limits, request.plans)
+  const { options, limits, plans, scope } = request
+  const query = scope.measure('parse', () => parseQuery(options, resourceKind, limits, plans))
   const found = await fetchRecord(request, path, reading, {
     query,
     representation: toRecordRepresentation(format, request),

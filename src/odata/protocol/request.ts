@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Actor, TokenScope } from '../../domain/actor.js'
 import type { JsonObject } from '../../domain/json.js'
+import type { RequestScope } from '../../domain/request-scope.js'
 import type { ParseLimits } from '../../language/parse-limits.js'
 import { ADMIN_MODEL, type EntityModel, LISTING_MODEL } from '../../model/model.js'
 import type { PlanCache } from '../../query/plan-cache.js'
@@ -61,6 +62,7 @@ export interface ODataRequest extends RequestBody {
   readonly options: QueryOptions
   readonly version: ODataVersion
   readonly actor: Actor
+  readonly scope: RequestScope
   readonly plans: PlanCache
   /** Limits on the complexity of a query. */
   readonly limits: ParseLimits

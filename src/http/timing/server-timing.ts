@@ -1,0 +1,62 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import onHeaders from 'on-headers'
+import type { Audience } from '../../domain/actor.js'
+import type { RequestStage, StageListener } from '../../domain/request-scope.js'
+import { verifiedTokenOf } from '../auth/verified-token.js'
+
+/** The preference of a client that asks for Server-Timing (RFC 7240). */
+const PREFERENCE = /(?:^|,)\s*server-timing\s*(?:[;,]|$)/i
+
+const STAGES: readonly RequestStage[] = ['parse', 'bind', 'connection', 'lock', 'statement']
+
+/** The sums of the stages of one request. Stages that run at the same time are counted each. */
+class StageTimes implements StageListener {
+  readonly #startedAt = performance.now()
+  readonly #sums = new Map<RequestStage, number>()
+
+  onStage(stage: RequestStage, startedAt: number, endedAt: number): void {
+    this.#sums.set(stage, (this.#sums.get(stage) ?? 0) + endedAt - startedAt)
+  }
+
+  /** Returns the value of Server-Timing (W3C Server Timing, 3): by stage for staff, the total for others. */
+  render(audience: Audience): string {
+    const total = performance.now() - this.#startedAt
+    if (audience !== 'staff') return `total;dur=${Math.round(total)}`
+    const stages = STAGES.map(stage => `${stage};dur=${(this.#sums.get(stage) ?? 0).toFixed(1)}`)
+    return [...stages, `total;dur=${total.toFixed(1)}`].join(', ')
+  }
+}
+
+const TIMES = Symbol('times')
+interface TimedRequest {
+  [TIMES]?: StageTimes
+}
+
+/** Returns the listener of the stages of a request, if its client asked for Server-Timing. */
+export const stageTimesOf = (req: IncomingMessage & TimedRequest): StageListener | undefined => req[TIMES]
+
+/**
+ * Adds Server-Timing to the response of a request that asks for it and has a valid token. Pages of other origins may
+ * read it if CORS_ORIGINS names them.
+ */
+export function offerServerTiming(
+  req: IncomingMessage & TimedRequest,
+  res: ServerResponse,
+  next: () => void,
+): void {
+  const { prefer } = req.headers
+  if (prefer !== undefined && PREFERENCE.test(String(prefer))) startTiming(req, res)
+  next()
+}
+
+function startTiming(req: IncomingMessage & TimedRequest, res: ServerResponse): void {
+  const times = new StageTimes()
+  req[TIMES] = times
+  onHeaders(res, () => {
+    const token = verifiedTokenOf(req)
+    if (!token) return
+    res.setHeader('Server-Timing', times.render(token.actor.audience))
+    const origin = res.getHeader('Access-Control-Allow-Origin')
+    if (origin !== undefined) res.setHeader('Timing-Allow-Origin', origin)
+  })
+}

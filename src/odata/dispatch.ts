@@ -15,7 +15,10 @@ import { type ResourcePath, readResourcePath } from './url/resource-path.js'
 /** A request with a known actor and an unparsed URL, either alone or in a batch. */
 export interface RawODataRequest
   extends RequestBody,
-    Pick<ODataRequest, 'service' | 'root' | 'rawPath' | 'rawQuery' | 'headers' | 'actor' | 'scope' | 'plans'> {
+    Pick<
+      ODataRequest,
+      'service' | 'root' | 'rawPath' | 'rawQuery' | 'headers' | 'actor' | 'scope' | 'plans'
+    > {
   readonly method: string
 }
 

@@ -49,7 +49,7 @@ async function sendEventStream(
 ): Promise<void> {
   const authorization = authorizationOf(req)
   const verifiedToken = await authenticateRequest(req, verifier, config)
-  const scope = openRequestScope(res, verifiedToken, config)
+  const scope = openRequestScope(res, verifiedToken)
   const context = createContext(contextParts, verifiedToken.actor, scope, req)
   const params = await readRequestParams(req, config)
   const prepared = operations.prepare(() => params, context)

@@ -50,7 +50,7 @@ export interface RequestScopeOptions {
   readonly description?: RequestDescription | undefined
   /** Undefined: the stages are not measured. */
   readonly stages?: StageListener | undefined
-  /** What a client of the database may use. Undefined: its token belongs to none. */
+  /** The limits of the client. Undefined: the token belongs to no client of the database. */
   readonly allowance?: ScopeAllowance | undefined
 }
 

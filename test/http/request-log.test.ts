@@ -1,6 +1,8 @@
+import { once } from 'node:events'
 import jwt from 'jsonwebtoken'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openSocketClient, startSubscription } from '../support/clients/subscriber.js'
+import { WebSocket } from 'ws'
+import { openSocketClient, socketUrl, startSubscription } from '../support/clients/subscriber.js'
 import {
   basic,
   type PartnerApp,
@@ -128,6 +130,20 @@ test('OBS-12 each operation on a WebSocket has a line, and its connection too', 
   expect(refused).toMatchObject({ client: client.id, error: 'GRAPHQL_VALIDATION_FAILED', results: 0 })
   const connection = await lineOf(async () => socketClient.dispose(), 'connection')
   expect(connection).toMatchObject({ id: refused['id'], client: client.id, path: '/graphql' })
+})
+
+test('OBS-12 an operation that its client ends before it is refused has a line', async () => {
+  const socket = new WebSocket(socketUrl(app.base), ['graphql-transport-ws'])
+  await once(socket, 'open')
+  const acknowledged = once(socket, 'message')
+  socket.send(JSON.stringify({ type: 'connection_init', payload: { authorization: `Bearer ${token}` } }))
+  await acknowledged
+  const refused = await lineOf(async () => {
+    socket.send(JSON.stringify({ id: '1', type: 'subscribe', payload: { query: '{ nothing }' } }))
+    socket.send(JSON.stringify({ id: '1', type: 'complete' }))
+  }, 'operation')
+  expect(refused).toMatchObject({ client: client.id, error: 'GRAPHQL_VALIDATION_FAILED', results: 0 })
+  socket.terminate()
 })
 
 test('OBS-12 an event stream names its operation', async () => {

@@ -1,5 +1,5 @@
 // node --import ./src/typescript.mjs FILE: runs TypeScript. Node 20 cannot, and tsx sets the name of each function when
-// it is created (esbuild's keepNames), closures included: that took a third of the CPU of a small read.
+// it is created (esbuild's keepNames), closures included: that took a sixth of the CPU of a small read.
 import * as nodeModule from 'node:module'
 
 const HOOKS = './typescript-hooks.mjs'

@@ -20,7 +20,7 @@ const HOOKS = '../../src/typescript-hooks.mjs'
 const { load, resolve }: Hooks = await import(HOOKS)
 const main = pathToFileURL('src/main.ts').href
 
-test('functions are not named by a call when they are created, which costs more than the rest of a small request', () => {
+test('functions are not named by a call when they are created', () => {
   const { source } = load(pathToFileURL('src/app.ts').href, {}, () => expect.fail('not compiled'))
   expect(source).toContain('=>')
   expect(source).not.toMatch(/__name|defineProperty/)

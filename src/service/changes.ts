@@ -23,8 +23,9 @@ import {
   withFilter,
 } from '../query/plan.js'
 import { BARE_REPRESENTATION, type Representation } from '../query/representation.js'
+import type { ServiceDependencies } from './dependencies.js'
 import { failGone, isPositionOpen } from './log-position.js'
-import type { ReadRequest, ServiceDependencies } from './reading.js'
+import type { ReadRequest } from './reading.js'
 
 /**
  * Dependencies of the change service. `poolSize` is the number of connections to the database. Subscriptions

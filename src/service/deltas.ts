@@ -11,8 +11,9 @@ import type { Tracking } from '../query/cursor.js'
 import type { Plan } from '../query/plan.js'
 import { checkChangeCount } from './connection-arguments.js'
 import { type Change, DeltaRun } from './delta-run.js'
+import type { ServiceDependencies } from './dependencies.js'
 import { limitsOf } from './feeds/limits.js'
-import type { ReadRequest, ServiceDependencies } from './reading.js'
+import type { ReadRequest } from './reading.js'
 import { trackedSourcesOf } from './tracked-sources.js'
 import {
   beginTracking,

@@ -9,7 +9,7 @@ import { fail } from '../errors/problem.js'
 import { ENTITIES, type Entity } from '../model/model.js'
 import type { Ast, Query } from '../query/ast.js'
 import { bind } from '../query/bind/bind.js'
-import type { ServiceDependencies } from './reading.js'
+import type { ServiceDependencies } from './dependencies.js'
 
 /** Maximum number of records of one digest. PostgreSQL reads and hashes them in about half a second. */
 export const MAX_DIGEST_RECORDS = 100_000

@@ -13,9 +13,10 @@ import { memoize } from '../query/memoize.js'
 import { afterCursor } from '../query/parameter.js'
 import { isInKeyOrder, type KeysetPosition, type Plan, type SelectItem, withTopLimit } from '../query/plan.js'
 import { toAuthorizedPlan } from './authorized-plan.js'
+import type { ServiceDependencies } from './dependencies.js'
 import { openPageSeal, type PageSeal, readLogPosition } from './log-position.js'
 import { type ParentFilter, withParentFilter } from './parent-filter.js'
-import type { ReadRequest, ServiceDependencies } from './reading.js'
+import type { ReadRequest } from './reading.js'
 
 /** Exports that run at the same time, in all and for one client. Each holds one chunk in memory. */
 const MAX_EXPORTS = 64

@@ -1,4 +1,3 @@
-import type { Database } from '../data/database.js'
 import { type CursorWindow, type PageInfo, readCursorWindow } from '../data/read/cursor-window.js'
 import { countRecords, readFirstRecord, readPage } from '../data/read/read.js'
 import {
@@ -10,19 +9,18 @@ import {
 import type { StatementExecutor } from '../data/sql/statement.js'
 import { type Actor, requireReadScope } from '../domain/actor.js'
 import type { RequestScope } from '../domain/request-scope.js'
-import { type DisclosurePolicy, isFieldReadable } from '../domain/visibility.js'
+import { isFieldReadable } from '../domain/visibility.js'
 import type { Entity, Scalar } from '../model/model.js'
 import type { Query } from '../query/ast.js'
 import { bind, withPreferredPageSize } from '../query/bind/bind.js'
-import { type CursorSeal, toNextCursor } from '../query/cursor.js'
-import type { QueryLimits } from '../query/limits.js'
+import { toNextCursor } from '../query/cursor.js'
 import { memoize } from '../query/memoize.js'
 import { afterCursor, withKeyParameter } from '../query/parameter.js'
 import { type Expr, FALSE, type KeysetPosition, type Plan, rowSource, withTopLimit } from '../query/plan.js'
-import type { PlanCache } from '../query/plan-cache.js'
 import { BARE_REPRESENTATION, type Representation } from '../query/representation.js'
 import { toAuthorizedPlan } from './authorized-plan.js'
 import { type ConnectionArguments, checkWindowSize, toCursorBounds } from './connection-arguments.js'
+import type { ServiceDependencies } from './dependencies.js'
 import { limitsOf } from './feeds/limits.js'
 import { openPageSeal, readLogPosition } from './log-position.js'
 import {
@@ -33,17 +31,6 @@ import {
 } from './parent-filter.js'
 import type { ServiceRoot } from './record-url.js'
 import { sealTracking, type TrackingRequest, trackPages } from './tracking.js'
-
-/** Dependencies of the services. */
-export interface ServiceDependencies {
-  readonly database: Database
-  readonly limits: QueryLimits
-  readonly policy: DisclosurePolicy
-  readonly seal: CursorSeal
-  /** Counts the records of responses. */
-  readonly onRows?: ((entity: string, count: number) => void) | undefined
-  readonly plans: PlanCache
-}
 
 /** A page of records. */
 export interface CollectionPage {

@@ -8,7 +8,8 @@ import {
 } from '../data/write/unit-of-work.js'
 import type { WriteContext } from '../domain/changes.js'
 import { ListingKeyGenerator } from '../domain/keys.js'
-import type { ReadService, ServiceDependencies } from './reading.js'
+import type { ServiceDependencies } from './dependencies.js'
+import type { ReadService } from './reading.js'
 
 /** Dependencies of the write service. */
 export interface WriteServiceDependencies extends Pick<ServiceDependencies, 'database' | 'plans'> {

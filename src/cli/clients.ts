@@ -6,7 +6,7 @@ import { openDatabase } from '../data/database.js'
 import { messageOf } from '../errors/problem.js'
 import { ClientService, type ClientWithSecret } from '../service/clients/clients.js'
 import { CLIENT_OPTIONS, CLIENT_OPTIONS_USAGE, readClientColumns } from './client-options.js'
-import { exitWithUsage, parseCommandLine, runCommand } from './command.js'
+import { checkAction, exitWithUsage, parseCommandLine, runCommand } from './command.js'
 
 // npm run clients: manages the clients of the service (docs/partners.md). A secret is printed once, when it is made.
 
@@ -35,20 +35,9 @@ const ALLOWED_OPTIONS: Readonly<Record<string, readonly string[]>> = {
 /** Entries of the audit log that `show` prints. */
 const SHOWN_AUDIT_ENTRIES = 20
 
-function checkArguments(positionals: readonly string[], values: ClientArguments): void {
-  const [action = '', name, extra] = positionals
-  const allowed = Object.hasOwn(ALLOWED_OPTIONS, action) ? ALLOWED_OPTIONS[action] : undefined
-  if (!allowed)
-    exitWithUsage(USAGE, action === '' ? 'The action is missing.' : `There is no action '${action}'.`)
-  const option = Object.keys(values).find(given => !allowed.includes(given))
-  if (option !== undefined) exitWithUsage(USAGE, `The action ${action} has no option '--${option}'.`)
-  const unexpected = action === 'list' ? name : extra
-  if (unexpected !== undefined) exitWithUsage(USAGE, `Unexpected argument '${unexpected}'.`)
-  if (action !== 'list' && !name)
-    exitWithUsage(
-      USAGE,
-      action === 'add' ? 'The name is missing.' : 'The id or name of the client is missing.',
-    )
+const missingName = (action: string): string | undefined => {
+  if (action === 'list') return undefined
+  return action === 'add' ? 'The name is missing.' : 'The id or name of the client is missing.'
 }
 
 const STATES: readonly (readonly [state: string, holds: (client: ClientDetails) => boolean])[] = [
@@ -146,7 +135,7 @@ function readJson(path: string): unknown {
 
 async function main(): Promise<void> {
   const { positionals, values } = readArguments()
-  checkArguments(positionals, values)
+  checkAction(USAGE, ALLOWED_OPTIONS, positionals, Object.keys(values), missingName)
   const isWithoutChange = positionals[0] === 'change' && Object.keys(values).length === 0
   if (isWithoutChange) exitWithUsage(USAGE, 'There is nothing to change.')
   const columns = toColumns(values)

@@ -30,6 +30,29 @@ export function parseCommandLine<const T extends ParseArgsConfig>(
   }
 }
 
+/**
+ * Checks the arguments of a command with actions: `ACTION [NAME] [OPTIONS]`.
+ * @param optionsOf the options that each action takes
+ * @param missingName returns the sentence about a missing name; undefined if the action takes no name
+ */
+export function checkAction(
+  usage: string,
+  optionsOf: Readonly<Record<string, readonly string[]>>,
+  [action = '', name, extra]: readonly string[],
+  options: readonly string[],
+  missingName: (action: string) => string | undefined,
+): void {
+  const allowed = Object.hasOwn(optionsOf, action) ? optionsOf[action] : undefined
+  if (!allowed)
+    exitWithUsage(usage, action === '' ? 'The action is missing.' : `There is no action '${action}'.`)
+  const option = options.find(given => !allowed.includes(given))
+  if (option !== undefined) exitWithUsage(usage, `The action ${action} has no option '--${option}'.`)
+  const missing = missingName(action)
+  const unexpected = missing === undefined ? name : extra
+  if (unexpected !== undefined) exitWithUsage(usage, `Unexpected argument '${unexpected}'.`)
+  if (missing !== undefined && !name) exitWithUsage(usage, missing)
+}
+
 /** Prints a warning to standard error. */
 export const printWarning = (message: string): void => {
   process.stderr.write(`warning: ${message}\n`)

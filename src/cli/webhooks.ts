@@ -17,7 +17,7 @@ import {
   type WebhookValues,
   type WebhookWithSecret,
 } from '../service/webhooks/webhooks.js'
-import { exitWithUsage, parseCommandLine, runCommand } from './command.js'
+import { checkAction, exitWithUsage, parseCommandLine, runCommand } from './command.js'
 
 // npm run webhooks: manages subscriptions to the change log (docs/webhooks.md). A secret is printed once, when it is made.
 
@@ -67,16 +67,14 @@ const readArguments = () => parseCommandLine(USAGE, { options: OPTIONS, allowPos
 
 type WebhookArguments = ReturnType<typeof readArguments>['values']
 
-function checkArguments([action = '', name, extra]: readonly string[], values: WebhookArguments): void {
-  const allowed = Object.hasOwn(ALLOWED_OPTIONS, action) ? ALLOWED_OPTIONS[action] : undefined
-  if (!allowed)
-    exitWithUsage(USAGE, action === '' ? 'The action is missing.' : `There is no action '${action}'.`)
-  const option = Object.keys(values).find(given => !allowed.includes(given))
-  if (option !== undefined) exitWithUsage(USAGE, `The action ${action} has no option '--${option}'.`)
-  const unexpected = action === 'list' ? name : extra
-  if (unexpected !== undefined) exitWithUsage(USAGE, `Unexpected argument '${unexpected}'.`)
-  if (action !== 'list' && !name)
-    exitWithUsage(USAGE, action === 'add' ? 'The client is missing.' : 'The id of the webhook is missing.')
+const missingName = (action: string): string | undefined => {
+  if (action === 'list') return undefined
+  return action === 'add' ? 'The client is missing.' : 'The id of the webhook is missing.'
+}
+
+function checkArguments(positionals: readonly string[], values: WebhookArguments): void {
+  const [action] = positionals
+  checkAction(USAGE, ALLOWED_OPTIONS, positionals, Object.keys(values), missingName)
   if (action === 'add' && values.url === undefined) exitWithUsage(USAGE, 'The option --url is missing.')
   if (action === 'change' && Object.keys(values).length === 0)
     exitWithUsage(USAGE, 'There is nothing to change.')

@@ -4,7 +4,7 @@ import { openDatabase } from '../../data/database.js'
 import type { FeedColumns, FeedDetails } from '../../data/feeds/feed-store.js'
 import { FeedService } from '../../service/feeds/feeds.js'
 import { FEED_PRESETS } from '../../service/feeds/presets.js'
-import { exitWithUsage, parseCommandLine, runCommand } from '../command.js'
+import { checkAction, exitWithUsage, parseCommandLine, runCommand } from '../command.js'
 import { FEED_OPTIONS, FEED_OPTIONS_USAGE, readFeedColumns } from './feed-options.js'
 
 // npm run feeds: manages the feeds of the service (docs/partners.md).
@@ -15,28 +15,23 @@ init adds the feeds ${FEED_PRESETS.map(({ FeedName }) => FeedName).join(', ')}, 
 OPTIONS:
   ${FEED_OPTIONS_USAGE.replaceAll('] [', ']\n  [')}`
 
-/** The actions, and whether each takes options. */
-const ACTIONS: Readonly<Record<string, { readonly takesOptions: boolean; readonly takesName: boolean }>> = {
-  init: { takesOptions: false, takesName: false },
-  add: { takesOptions: true, takesName: true },
-  list: { takesOptions: false, takesName: false },
-  show: { takesOptions: false, takesName: true },
-  change: { takesOptions: true, takesName: true },
-  refresh: { takesOptions: false, takesName: true },
-  remove: { takesOptions: false, takesName: true },
+/** The options that each action takes. */
+const ALLOWED_OPTIONS: Readonly<Record<string, readonly string[]>> = {
+  init: [],
+  add: Object.keys(FEED_OPTIONS),
+  list: [],
+  show: [],
+  change: Object.keys(FEED_OPTIONS),
+  refresh: [],
+  remove: [],
 }
 
+const missingName = (action: string): string | undefined =>
+  action === 'init' || action === 'list' ? undefined : 'The name of the feed is missing.'
+
 function checkArguments(positionals: readonly string[], given: readonly string[]): void {
-  const [action = '', name, extra] = positionals
-  const found = Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : undefined
-  if (!found)
-    exitWithUsage(USAGE, action === '' ? 'The action is missing.' : `There is no action '${action}'.`)
-  const [option] = given
-  if (!found.takesOptions && option !== undefined)
-    exitWithUsage(USAGE, `The action ${action} has no option '--${option}'.`)
-  const unexpected = found.takesName ? extra : name
-  if (unexpected !== undefined) exitWithUsage(USAGE, `Unexpected argument '${unexpected}'.`)
-  if (found.takesName && !name) exitWithUsage(USAGE, 'The name of the feed is missing.')
+  const [action] = positionals
+  checkAction(USAGE, ALLOWED_OPTIONS, positionals, given, missingName)
   if (action === 'add' && !given.includes('filter'))
     exitWithUsage(USAGE, "--filter is missing; 'true' shows all listings.")
   if (action === 'change' && given.length === 0) exitWithUsage(USAGE, 'There is nothing to change.')

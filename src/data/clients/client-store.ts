@@ -1,6 +1,7 @@
 import type { Client as Connection } from 'pg'
 import type { Client, ClientSecret } from '../../domain/clients/client.js'
 import type { Database } from '../database.js'
+import { AdminTransaction, runInConnection } from './admin-transaction.js'
 
 /** A row of the table Client, with what operators see beside it. No member is secret. */
 export interface ClientRow {
@@ -39,18 +40,6 @@ export interface SecretDetails {
 /** Columns of a client that an operator sets. */
 export type ClientColumns = Partial<Omit<ClientRow, 'ClientId' | 'CreationTimestamp'>>
 
-/** One line of the audit log. It holds no secrets. */
-export interface AuditEntry {
-  /** For instance `command root`. */
-  readonly actor: string
-  /** For instance `client.disable`. */
-  readonly action: string
-  readonly resource: string
-  readonly key: string
-  readonly before?: unknown
-  readonly after?: unknown
-}
-
 /** A row of the audit log. */
 export interface AuditRow {
   readonly EntryTimestamp: string
@@ -68,32 +57,19 @@ const SELECT_DETAILS = `select to_jsonb(c) - 'Version' || jsonb_build_object(
   ) as details from "admin"."Client" c`
 
 /** Changes clients on one connection, within a transaction. */
-export class ClientTransaction {
-  constructor(private readonly connection: Connection) {}
-
+export class ClientTransaction extends AdminTransaction {
   /** Returns a client and locks it until the commit. */
   async lock(id: string): Promise<ClientDetails | undefined> {
     await this.connection.query('select from "admin"."Client" where "ClientId" = $1 for update', [id])
     return readDetails(this.connection, 'where "ClientId" = $1', [id]).then(([found]) => found)
   }
 
-  async insert(id: string, columns: ClientColumns): Promise<void> {
-    const entries = Object.entries({ ClientId: id, ...columns })
-    const names = entries.map(([name]) => `"${name}"`).join(', ')
-    const slots = entries.map((_, i) => `$${i + 1}`).join(', ')
-    await this.connection.query(
-      `insert into "admin"."Client" (${names}) values (${slots})`,
-      entries.map(([, value]) => value),
-    )
+  insert(id: string, columns: ClientColumns): Promise<void> {
+    return this.insertRow('Client', { ClientId: id, ...columns })
   }
 
-  async update(id: string, columns: ClientColumns): Promise<void> {
-    const entries = Object.entries(columns)
-    const assignments = entries.map(([name], i) => `"${name}" = $${i + 2}`).join(', ')
-    await this.connection.query(`update "admin"."Client" set ${assignments} where "ClientId" = $1`, [
-      id,
-      ...entries.map(([, value]) => value),
-    ])
+  update(id: string, columns: ClientColumns): Promise<void> {
+    return this.updateRow('Client', 'ClientId', id, columns)
   }
 
   async addSecret(clientId: string, { id, hash }: ClientSecret): Promise<void> {
@@ -119,40 +95,13 @@ export class ClientTransaction {
     )
     return rowCount === 1
   }
-
-  async audit({ actor, action, resource, key, before, after }: AuditEntry): Promise<void> {
-    await this.connection.query(
-      'insert into "admin"."AuditEntry" ("Actor", "Action", "ResourceName", "ResourceKey", "Before", "After") values ($1, $2, $3, $4, $5, $6)',
-      [actor, action, resource, key, toJson(before), toJson(after)],
-    )
-  }
 }
-
-const toJson = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value))
 
 /** Runs changes of clients in one transaction. */
 export const changeClients = <T>(
   database: Pick<Database, 'withClient'>,
   work: (transaction: ClientTransaction) => Promise<T>,
 ): Promise<T> => runInConnection(database, connection => work(new ClientTransaction(connection)))
-
-/** Runs work in one transaction on a connection of its own. */
-export function runInConnection<T>(
-  database: Pick<Database, 'withClient'>,
-  work: (connection: Connection) => Promise<T>,
-): Promise<T> {
-  return database.withClient(async connection => {
-    await connection.query('begin')
-    try {
-      const result = await work(connection)
-      await connection.query('commit')
-      return result
-    } catch (error) {
-      await connection.query('rollback').catch(() => undefined)
-      throw error
-    }
-  })
-}
 
 /** Returns the clients in the order of their creation. */
 export const readClients = (database: Pick<Database, 'withClient'>): Promise<readonly ClientDetails[]> =>

@@ -1,5 +1,5 @@
 import type { Client as Connection } from 'pg'
-import { type AuditEntry, ClientTransaction } from '../clients/client-store.js'
+import { AdminTransaction, runInConnection } from '../clients/admin-transaction.js'
 import type { Database } from '../database.js'
 
 /** A row of the table Feed. */
@@ -43,9 +43,7 @@ const SELECT_DETAILS = `select to_jsonb(f) - 'Version' - 'LogFloor' || jsonb_bui
 const LISTINGS_PER_BATCH = 1000
 
 /** Changes feeds on one connection, within a transaction. */
-export class FeedTransaction {
-  constructor(private readonly connection: Connection) {}
-
+export class FeedTransaction extends AdminTransaction {
   /** Returns a feed and locks it until the commit. One change of feeds runs at a time. */
   async lock(name: string): Promise<FeedDetails | undefined> {
     await this.connection.query('lock table "admin"."Feed" in share row exclusive mode')
@@ -57,23 +55,15 @@ export class FeedTransaction {
     await this.connection.query(`select from "Property" r0 where ${filterSql} limit 0`)
   }
 
-  async insert(columns: FeedColumns & Pick<FeedRow, 'FilterSql'>): Promise<void> {
-    const entries = Object.entries(columns)
-    const names = entries.map(([name]) => `"${name}"`).join(', ')
-    const slots = entries.map((_, i) => `$${i + 1}`).join(', ')
-    await this.connection.query(
-      `insert into "admin"."Feed" (${names}) values (${slots})`,
-      entries.map(([, value]) => value),
-    )
+  insert(columns: FeedColumns & Pick<FeedRow, 'FilterSql'>): Promise<void> {
+    return this.insertRow('Feed', columns)
   }
 
-  async update(id: number, columns: FeedColumns & Partial<FeedRow>): Promise<void> {
-    const entries = Object.entries({ ...columns, ModificationTimestamp: new Date().toISOString() })
-    const assignments = entries.map(([name], i) => `"${name}" = $${i + 2}`).join(', ')
-    await this.connection.query(`update "admin"."Feed" set ${assignments} where "FeedId" = $1`, [
-      id,
-      ...entries.map(([, value]) => value),
-    ])
+  update(id: number, columns: FeedColumns & Partial<FeedRow>): Promise<void> {
+    return this.updateRow('Feed', 'FeedId', id, {
+      ...columns,
+      ModificationTimestamp: new Date().toISOString(),
+    })
   }
 
   /** Refuses positions in the change log from before now. The end of the log is a position that is not refused. */
@@ -97,31 +87,15 @@ export class FeedTransaction {
   async deleteListings(id: number): Promise<void> {
     await this.connection.query('delete from "admin"."FeedListing" where "FeedId" = $1', [id])
   }
-
-  audit(entry: AuditEntry): Promise<void> {
-    return new ClientTransaction(this.connection).audit(entry)
-  }
 }
 
 type Connections = Pick<Database, 'withClient'>
 
 /** Runs changes of feeds in one transaction. */
-export function changeFeeds<T>(
+export const changeFeeds = <T>(
   database: Connections,
   work: (transaction: FeedTransaction) => Promise<T>,
-): Promise<T> {
-  return database.withClient(async connection => {
-    await connection.query('begin')
-    try {
-      const result = await work(new FeedTransaction(connection))
-      await connection.query('commit')
-      return result
-    } catch (error) {
-      await connection.query('rollback').catch(() => undefined)
-      throw error
-    }
-  })
-}
+): Promise<T> => runInConnection(database, connection => work(new FeedTransaction(connection)))
 
 /** Returns the feeds in the order of their names, or the one with a name. */
 export const readFeeds = (database: Connections, name?: string): Promise<readonly FeedDetails[]> =>

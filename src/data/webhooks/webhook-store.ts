@@ -1,6 +1,6 @@
 import type { Client as Connection } from 'pg'
 import type { WebhookState } from '../../domain/webhooks/webhook.js'
-import { type AuditEntry, ClientTransaction, runInConnection } from '../clients/client-store.js'
+import { AdminTransaction, runInConnection } from '../clients/admin-transaction.js'
 import type { Database } from '../database.js'
 
 /** A subscription as operators see it. No member is secret but the query of the URL. */
@@ -84,23 +84,15 @@ export interface LogRange {
  * Changes subscriptions on one connection, within a transaction. Each change takes the next lease number, so that a
  * process that is just sending writes nothing after it.
  */
-export class WebhookTransaction {
-  constructor(private readonly connection: Connection) {}
-
+export class WebhookTransaction extends AdminTransaction {
   /** Returns a subscription and locks it until the commit. */
   async lock(id: string): Promise<WebhookDetails | undefined> {
     await this.connection.query('select from "admin"."Webhook" where "WebhookId" = $1 for update', [id])
     return readDetails(this.connection, 'where "WebhookId" = $1', [id]).then(([found]) => found)
   }
 
-  async insert(id: string, columns: WebhookColumns): Promise<void> {
-    const entries = Object.entries({ WebhookId: id, ...columns })
-    const names = entries.map(([name]) => `"${name}"`).join(', ')
-    const slots = entries.map((_, i) => `$${i + 1}`).join(', ')
-    await this.connection.query(
-      `insert into "admin"."Webhook" (${names}) values (${slots})`,
-      entries.map(([, value]) => value),
-    )
+  insert(id: string, columns: WebhookColumns): Promise<void> {
+    return this.insertRow('Webhook', { WebhookId: id, ...columns })
   }
 
   async update(id: string, columns: WebhookColumns): Promise<void> {
@@ -144,10 +136,6 @@ export class WebhookTransaction {
     )
     if (!rows[0]) throw new Error('The table ChangeLog has no row')
     return rows[0]
-  }
-
-  audit(entry: AuditEntry): Promise<void> {
-    return new ClientTransaction(this.connection).audit(entry)
   }
 }
 

@@ -157,19 +157,7 @@ export class ClientService {
   ): Promise<ClientDetails> {
     const after = await transaction.lock(id)
     if (!after) throw new Error(`The client ${id} is not readable after its change`)
-    const changed = Object.entries(after).flatMap(([name, value]) =>
-      JSON.stringify(value) === JSON.stringify(before?.[name as keyof ClientDetails]) ? [] : [name],
-    )
-    const pick = (client: ClientDetails) =>
-      Object.fromEntries(changed.map(name => [name, client[name as keyof ClientDetails]]))
-    await transaction.audit({
-      actor: this.#actor,
-      action,
-      resource: 'Client',
-      key: id,
-      ...(before && { before: pick(before) }),
-      after: pick(after),
-    })
+    await transaction.auditChange({ actor: this.#actor, action, resource: 'Client', key: id }, before, after)
     return after
   }
 }

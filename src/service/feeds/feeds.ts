@@ -126,18 +126,11 @@ export class FeedService {
   ): Promise<FeedDetails> {
     const after = await transaction.lock(name)
     if (!after) throw new Error(`The feed ${name} is not readable after its change`)
-    const [former, latter] = [before && auditedColumns(before), auditedColumns(after)]
-    const isChanged = (column: string) => JSON.stringify(former?.[column]) !== JSON.stringify(latter[column])
-    const pick = (columns: Readonly<Record<string, unknown>>) =>
-      Object.fromEntries(Object.entries(columns).filter(([column]) => isChanged(column)))
-    await transaction.audit({
-      actor: this.actor,
-      action,
-      resource: 'Feed',
-      key: name,
-      ...(former && { before: pick(former) }),
-      after: pick(latter),
-    })
+    await transaction.auditChange(
+      { actor: this.actor, action, resource: 'Feed', key: name },
+      before && auditedColumns(before),
+      auditedColumns(after),
+    )
     return after
   }
 }

@@ -240,20 +240,11 @@ export class WebhookService {
   ): Promise<WebhookDetails> {
     const webhook = await transaction.lock(id)
     if (!webhook) throw new Error(`The webhook ${id} is not readable after its change`)
-    const [old, after] = [before && toAudited(before), toAudited(webhook)]
-    const changed = Object.keys(after).filter(
-      name => JSON.stringify(after[name]) !== JSON.stringify(old?.[name]),
+    await transaction.auditChange(
+      { actor: this.#parts.actor, action, resource: 'Webhook', key: id },
+      before && toAudited(before),
+      toAudited(webhook),
     )
-    const pick = (values: Readonly<Record<string, unknown>>) =>
-      Object.fromEntries(changed.map(name => [name, values[name]]))
-    await transaction.audit({
-      actor: this.#parts.actor,
-      action,
-      resource: 'Webhook',
-      key: id,
-      ...(old && { before: pick(old) }),
-      after: pick(after),
-    })
     return webhook
   }
 }

@@ -1,7 +1,7 @@
 import type { ClientColumns } from '../data/clients/client-store.js'
 import { AUDIENCES, SCOPES } from '../domain/actor.js'
 
-/** Options that set values of a client. The value `none` clears an optional one. */
+/** Options that set values of a client. `none` clears an optional value. */
 export const CLIENT_OPTIONS = {
   contact: { type: 'string' },
   scope: { type: 'string' },
@@ -64,7 +64,7 @@ const columnReaders = (
 
 const orNull = (text: string): string | null => (text === 'none' || text === '' ? null : text)
 
-/** The column of the smallest type is an integer. */
+/** The narrowest column has the type integer. */
 const MAX_LIMIT = 2_147_483_647
 
 function readLimit(option: string, text: string): number | null {
@@ -94,7 +94,7 @@ function readTime(text: string, now: number): string {
     : refuse(`--expires is '${text}'; expected a time in the future, such as 90d or 2027-01-31.`)
 }
 
-/** A date is midnight in UTC. */
+/** A date means midnight UTC. */
 const parseDate = (text: string): number =>
   /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(text) ? Date.parse(text) : Number.NaN
 

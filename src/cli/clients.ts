@@ -8,7 +8,8 @@ import { ClientService, type ClientWithSecret } from '../service/clients/clients
 import { CLIENT_OPTIONS, CLIENT_OPTIONS_USAGE, readClientColumns } from './client-options.js'
 import { checkAction, exitWithUsage, parseCommandLine, runCommand } from './command.js'
 
-// npm run clients: manages the clients of the service (docs/partners.md). A secret is printed once, when it is made.
+// npm run clients: manages the clients of the service (docs/partners.md). A secret is printed only once, when
+// it is created.
 
 const USAGE = `usage: npm run clients -- add NAME [OPTIONS] | list | show CLIENT | change CLIENT [--name NAME] [OPTIONS] | rotate CLIENT [--end] | disable CLIENT | enable CLIENT | remove CLIENT
 

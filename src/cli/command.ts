@@ -2,7 +2,7 @@ import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { messageOf } from '../errors/problem.js'
 
 /**
- * Ends a command whose arguments are invalid. The first line of `usage` is the usage; `--help` also prints the rest.
+ * Ends a command whose arguments are invalid. Prints the first line of `usage`; `--help` prints all of it.
  */
 export function exitWithUsage(usage: string, reason: string): never {
   process.stderr.write(`${reason}\n${usage.split('\n')[0]}\n`)
@@ -24,7 +24,7 @@ export function parseCommandLine<const T extends ParseArgsConfig>(
   try {
     return parseArgs(config)
   } catch (error) {
-    // Further sentences of Node's message are advice that the usage gives more briefly.
+    // Only the first sentence of Node's message is printed. The others repeat the usage.
     const [reason = ''] = messageOf(error).split(/(?<=')\. |\.?\n/)
     return exitWithUsage(usage, `${reason}.`)
   }
@@ -33,7 +33,7 @@ export function parseCommandLine<const T extends ParseArgsConfig>(
 /**
  * Checks the arguments of a command with actions: `ACTION [NAME] [OPTIONS]`.
  * @param optionsOf the options that each action takes
- * @param missingName returns the sentence about a missing name; undefined if the action takes no name
+ * @param missingName returns the message about a missing name, or undefined if the action takes no name
  */
 export function checkAction(
   usage: string,
@@ -58,7 +58,7 @@ export const printWarning = (message: string): void => {
   process.stderr.write(`warning: ${message}\n`)
 }
 
-/** Runs a command. The message of an error that it throws is printed. */
+/** Runs a command, and prints the message of an error that it throws. */
 export function runCommand(command: () => Promise<void>): void {
   command().catch((error: unknown) => {
     process.stderr.write(`${messageOf(error)}\n`)

@@ -141,7 +141,8 @@ async function runImport(database: Database, { path, size, options }: ImportArgu
     })
     printWarnings(result, skipped)
     printFaults(result)
-    // True if every member was skipped: the file most likely has another format. An empty set is allowed.
+    // True if every member was skipped: the file most likely has another format. An empty entity set is not
+    // skipped.
     const isForeign = skipped.length > 0 && result.counts.size === 0 && result.faultCount === 0
     return isForeign ? failWithoutRecords() : printCounts(result, loaded, options.isDryRun === true)
   } catch (error) {

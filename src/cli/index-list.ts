@@ -13,8 +13,7 @@ interface IndexRow extends Index {
 }
 
 /**
- * Ordered indexes of columns, without those of expressions and of some rows, and the columns of expressions
- * with an index of trigrams.
+ * Selects the B-tree indexes of plain columns, without partial ones, and the columns with a trigram index.
  */
 const SELECT_INDEXES = `
   select t.relname as "table", false as "isTrigram",

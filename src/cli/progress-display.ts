@@ -5,7 +5,7 @@ export class ProgressDisplay {
   #step = ''
   #bar: ReturnType<typeof startProgressBar> | undefined
 
-  /** Shows a step with a known end. */
+  /** Shows the progress of a step, if its total is known. */
   update(step: string, count: number, total: number | undefined): void {
     if (total === undefined) return
     if (step !== this.#step) {
@@ -17,7 +17,7 @@ export class ProgressDisplay {
     if (count >= total) this.stop()
   }
 
-  /** Prints a line that is not progress. */
+  /** Ends the current bar before `print` writes other output. */
   interrupt(print: () => void): void {
     this.stop()
     print()

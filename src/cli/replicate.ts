@@ -22,7 +22,7 @@ const USAGE = `usage: npm run replicate -- --from URL --to postgres://… | FOLD
   [--once] [--verify] [--repair] [--interval SECONDS] [--sweep-hours N] [--max-wait SECONDS]
   [--recopy] [--accept-change] [--allow-deletions]`
 
-/** Seconds for which a run with --once waits for a source that is busy or unavailable. */
+/** Seconds for which a run with --once waits for a busy or unavailable source. */
 const MAX_WAIT_ONCE = '60'
 
 function readArguments() {
@@ -58,7 +58,7 @@ function readSeconds(name: string, text: string): number {
     : exitWithUsage(USAGE, `--${name} is '${text}'; expected a number.`)
 }
 
-/** Returns the service root of `--from`, which may be given with and without `/odata`. */
+/** Returns the service root of `--from`, which may omit `/odata`. */
 function findRoot(from: string | undefined): URL {
   const url =
     from !== undefined && URL.canParse(from) ? new URL(from) : exitWithUsage(USAGE, '--from must be a URL.')
@@ -94,7 +94,7 @@ function openTarget(to: string | undefined, schema: string): Promise<ReplicaTarg
   return to.endsWith('.duckdb') ? DuckDBTarget.open(to) : FolderTarget.open(to)
 }
 
-/** Children come before their listing, so that they disappear before it. */
+/** Children come before their listing, so that they are removed before it. */
 function chooseSets(all: readonly SourceSet[], wanted: string | undefined): readonly SourceSet[] {
   const names = wanted?.split(',').map(name => name.trim())
   const unknown = names?.filter(name => !all.some(set => set.name === name)) ?? []
@@ -165,7 +165,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** Errors of the target are errors of its driver, without a message of the service. */
+/** An error of the target comes from its driver and has no message of the service. */
 main().catch((error: unknown) => {
   process.stderr.write(
     `${error instanceof ReplicationError ? error.message : `Target: ${messageOf(error)}`}\n`,

@@ -4,7 +4,7 @@ import { openDatabase } from '../data/database.js'
 import { ClientService } from '../service/clients/clients.js'
 import { exitWithUsage, parseCommandLine, runCommand } from './command.js'
 
-// npm run usage: prints what clients use by day (docs/partners.md).
+// npm run usage: prints the usage of clients by day (docs/partners.md).
 
 const USAGE = `usage: npm run usage [-- --client CLIENT --days N]
 
@@ -22,7 +22,7 @@ function readOptions(): { readonly client: string | undefined; readonly days: nu
   return { client, days: Number(days) }
 }
 
-/** Renders rows as columns separated by tabs, with headings. */
+/** Renders rows as tab-separated columns with headings. */
 const renderRows = (rows: readonly (readonly (string | number)[])[]): string =>
   [HEADINGS, ...rows].map(row => `${row.join('\t')}\n`).join('')
 

@@ -19,7 +19,8 @@ import {
 } from '../service/webhooks/webhooks.js'
 import { checkAction, exitWithUsage, parseCommandLine, runCommand } from './command.js'
 
-// npm run webhooks: manages subscriptions to the change log (docs/webhooks.md). A secret is printed once, when it is made.
+// npm run webhooks: manages subscriptions to the change log (docs/webhooks.md). A secret is printed only
+// once, when it is created.
 
 const USAGE = `usage: npm run webhooks -- add CLIENT --url URL [--entity NAME [--filter FILTER]] [--from now|NUMBER] [--source TEXT] [--token-file FILE] | list [--client CLIENT] | show WEBHOOK | change WEBHOOK [--url URL] [--source TEXT] [--token-file FILE] | rotate WEBHOOK [--overlap HOURS | --end] | pause WEBHOOK | resume WEBHOOK [--from now|NUMBER] | resend WEBHOOK | skip WEBHOOK | log WEBHOOK [--limit N] | remove WEBHOOK
 
@@ -90,7 +91,7 @@ function readNumber(option: 'overlap' | 'limit', text: string | undefined, fallb
 const print = (text: string): void => void process.stdout.write(text)
 const printJson = (value: unknown): void => print(`${JSON.stringify(value, undefined, 2)}\n`)
 
-/** The query of a URL may hold a secret. */
+/** The query of a URL may contain a secret. */
 const toShown = (webhook: WebhookDetails) => ({ ...webhook, Url: maskUrl(webhook.Url) })
 
 function printWithSecret({ webhook, secret }: WebhookWithSecret): void {
@@ -99,7 +100,7 @@ function printWithSecret({ webhook, secret }: WebhookWithSecret): void {
   process.stderr.write('The secret is shown only now. Hand it over by a safe channel.\n')
 }
 
-/** Returns the state as a word, with what else an operator must know. */
+/** Returns the state as text, with the reason why nothing is sent. */
 function describeState({ State, IsClientActive, FailingSinceTimestamp }: WebhookDetails): string {
   if (State !== 'active') return State
   if (!IsClientActive) return 'active, its client may not receive'
@@ -206,7 +207,7 @@ function createService(
   })
 }
 
-/** Returns a fault of the filter with the message that an OData client gets. */
+/** Converts an error of the filter to one with the message that OData clients receive. */
 function withMessage(error: unknown): unknown {
   return error instanceof ProblemError ? new Error(toFailure(error.problems).message) : error
 }

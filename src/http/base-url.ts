@@ -11,8 +11,8 @@ const HOST_PATTERN = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,253})|\[[0-9A-Fa-f:.]{2
 
 /**
  * Returns the base of all links in a response, without a trailing slash: PUBLIC_URL, or else the host that
- * the client used. X-Forwarded headers are trusted only with TRUST_PROXY. In a list of values the first one
- * counts, which is from the proxy nearest to the client.
+ * the client used. X-Forwarded headers are trusted only with TRUST_PROXY. If a header has a list of values,
+ * the first one is used: the proxy nearest to the client has set it.
  * @throws ProblemError BadHeader
  */
 export function baseUrl(req: IncomingMessage, config: Pick<Config, 'publicUrl' | 'trustProxy'>): string {

@@ -3,9 +3,9 @@ import { type Failure, toFailure } from '../errors/catalog.js'
 import type { Problem, ReachedLimit } from '../errors/problem.js'
 
 const REALM = 'listings'
-/** Tools such as Excel ask for a name and a password only if they see this challenge (RFC 7617, 2). */
+/** Tools such as Excel prompt for a name and a password only after this challenge (RFC 7617, 2). */
 const BASIC_CHALLENGE = `Basic realm="${REALM}", charset="UTF-8"`
-/** Retry-After in seconds when the service or its database is busy. */
+/** Retry-After when the service or its database is busy, in seconds. */
 const RETRY_AFTER_S = 5
 
 /**
@@ -20,7 +20,7 @@ export function bearerChallenge(problem: Problem): string | undefined {
   return undefined
 }
 
-/** Adds the challenge for Basic authentication to a 401. It runs when the headers are written. */
+/** Adds the challenge for Basic authentication to a 401. Called when the headers are written. */
 export function offerBasicAuthentication(this: ServerResponse): void {
   if (this.statusCode === 401) this.appendHeader('WWW-Authenticate', BASIC_CHALLENGE)
 }
@@ -49,7 +49,7 @@ export function failureHeaders(problem: Problem): Readonly<Record<string, string
   }
 }
 
-/** Returns the headers of a limit that is used up. They replace those of the limit that would end first. */
+/** Returns the headers of an exhausted limit. They replace those of the limit whose window ends first. */
 const rateLimitHeaders = ({ value }: ReachedLimit, resetSeconds: number) => ({
   'RateLimit-Limit': String(value),
   'RateLimit-Remaining': '0',

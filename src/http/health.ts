@@ -6,13 +6,13 @@ const READY_TIMEOUT_MS = 2000
 /** Maximum difference between the clocks of two machines that is not reported. */
 const MAX_CLOCK_AHEAD_MS = 60_000
 
-/** The state of the database, as far as it is shown to probes. */
+/** The part of the database's state that probes see. */
 export interface DatabaseHealth {
   /** The database is reachable and migrated. */
   readonly isReady: boolean
   /** Why it is not ready, for the operator. */
   readonly reasons: readonly string[]
-  /** Lead of the change timestamps over the clock of the machine, in ms. */
+  /** Milliseconds by which the change timestamps are ahead of the machine's clock. */
   readonly clockAheadMs: number
 }
 
@@ -31,8 +31,9 @@ const TIMED_OUT = notReady(`The database has not answered within ${READY_TIMEOUT
 
 /**
  * Answers GET and HEAD of /health/live (200 while the process runs) and /health/ready (200 or 503). Both need
- * no token and reveal only what a probe needs. An operator also receives the reasons why the service is not ready. Other paths are
- * passed on. The database is checked once at the start, so that a clock that is ahead is logged.
+ * no token and reveal only what a probe needs. An operator also receives the reasons why the service is not
+ * ready. Other paths are passed on. The database is also checked at the start, which logs a clock that is
+ * ahead.
  */
 export function serveHealth(
   checks: HealthChecks,

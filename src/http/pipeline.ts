@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 
-/** Limits at which the service stops reading from a connection: waiting requests, or their bytes. */
+/** The service stops reading from a connection with this number of waiting requests, or of their bytes. */
 const PAUSE_AT = { requests: 8, bytes: 65_536 } as const
 /**
  * Maximum number of waiting requests. Requests that arrive in the same packet as the one that paused the
@@ -14,8 +14,8 @@ const MAX_WAITING_BYTES = 33_554_432
 const REQUEST_OVERHEAD_BYTES = 4096
 
 /**
- * Destroys the connection of a response that cannot be finished. Without chunks (HTTP/1.0), the close is the
- * regular end of the body, so the connection is reset.
+ * Destroys the connection of a response that cannot be completed. A response without chunks (HTTP/1.0)
+ * regularly ends with the connection, so this connection is reset instead.
  */
 export function breakOff({ socket, headersSent, chunkedEncoding }: ServerResponse): void {
   if (headersSent && !chunkedEncoding) socket?.resetAndDestroy()
@@ -39,9 +39,9 @@ interface WithPipeline {
 }
 
 /**
- * The pipelined requests of a connection, which arrive before earlier ones are answered (RFC 9112, 9.3.2).
- * They are served one at a time, in order. Only a few wait in memory. Others remain in the network buffers
- * until a response is complete.
+ * The pipelined requests of a connection: those that arrive before earlier ones are answered (RFC 9112,
+ * 9.3.2). They are served one at a time, in order. Only a few wait in memory. Others remain in the network
+ * buffers until a response is complete.
  */
 export class RequestPipeline {
   readonly #socket: Duplex

@@ -116,7 +116,7 @@ export class HttpServer {
   }
 
   /**
-   * Serves on for SHUTDOWN_DRAIN_MS with `Connection: close`, so that a load balancer can notice that the
+   * Keeps serving for SHUTDOWN_DRAIN_MS with `Connection: close`, so that load balancers notice that the
    * service is not ready. Then stops listening, closes long-lived and idle connections, lets running requests
    * finish, and destroys the remaining connections after SHUTDOWN_TIMEOUT_MS.
    */
@@ -142,13 +142,13 @@ export class HttpServer {
       if (current && !current.headersSent) current.setHeader('Connection', 'close')
   }
 
-  /** Destroys all connections, so that no client takes a response for complete that is not. */
+  /** Destroys all connections, so that no client mistakes a truncated response for a complete one. */
   #destroyConnections(): void {
     for (const { current } of this.#connections) if (current) breakOff(current)
     this.#server.closeAllConnections()
   }
 
-  /** A connection that was handed back after an ignored upgrade is tracked again. */
+  /** A connection that was returned to Node after an ignored upgrade is tracked again. */
   #track(socket: Duplex): void {
     const pipeline = this.#pipelineOf(socket)
     this.#connections.add(pipeline)
@@ -172,7 +172,7 @@ export class HttpServer {
       // The socket is idle only after this event.
       if (!this.#server.listening) setImmediate(() => this.#server.closeIdleConnections())
     })
-    // Of several hosts, a proxy may use one and this service another (RFC 9112, 3.2).
+    // If there are several hosts, a proxy may use another one than this service (RFC 9112, 3.2).
     const hosts = rawHeaderValues(req, 'host')
     if (hosts.length > 1 || (hosts.length === 0 && req.httpVersion === '1.1'))
       sendProblem(res, {
@@ -196,8 +196,8 @@ export class HttpServer {
   }
 
   /**
-   * Hands a connection back to Node, which has released it. Node sees a new connection with the same request
-   * but without the upgrade.
+   * Returns a connection to Node, which has released it. To Node, it is a new connection that sends the same
+   * request without the upgrade.
    */
   #replayWithoutUpgrade(
     { method, url, httpVersion, rawHeaders }: IncomingMessage,
@@ -219,7 +219,7 @@ export class HttpServer {
 
   /**
    * Answers malformed bytes, after the requests before them. If they belong to a request whose response has
-   * begun, that response is cut.
+   * begun, that response is cut off.
    */
   #handleClientError(code: string | undefined, socket: Duplex): void {
     const { current } = this.#pipelineOf(socket)

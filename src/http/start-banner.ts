@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.js'
 import type { Grant } from './auth/token.js'
 
-/** The rights of the token that is printed at the start: all of them, for a day. */
+/** The grant of the token that is printed at the start: all scopes, for a day. */
 export const START_GRANT: Grant = {
   scopes: ['listings:read', 'listings:write', 'listings:write:any'],
   audience: 'staff',
@@ -24,7 +24,7 @@ function baseUrlOf({ publicUrl, host }: Pick<Config, 'publicUrl' | 'host'>, port
 }
 
 /**
- * Renders the endpoints, a token, and requests to paste into a shell. Options of OData have no `$`, which a
+ * Renders the endpoints, a token, and requests to paste into a shell. OData options are without `$`, which a
  * shell would expand.
  */
 export function renderStartBanner(

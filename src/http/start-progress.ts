@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.js'
 
-/** Reports a step of the start and its progress, in a few words. */
+/** Reports a step of the start and its progress. */
 export type ReportStep = (step: string) => void
 
 /**
@@ -16,8 +16,8 @@ export const isDeveloperConsole = ({
 }: Pick<Config, 'embedded' | 'production'>): boolean => embedded && !production
 
 /**
- * Creates a reporter that writes each step at once: as plain text on a developer's console, otherwise as a
- * log line.
+ * Creates a reporter that writes each step immediately: as plain text on a developer's console, otherwise as
+ * a log line.
  */
 export function createStepReporter(
   config: Pick<Config, 'embedded' | 'production'>,
@@ -31,7 +31,7 @@ export function createStepReporter(
   }
 }
 
-/** Returns the first step. Whether a database will be created is seen from DATA_DIR. */
+/** Returns the first step. An empty DATA_DIR means that a database will be created. */
 export function describeStart({
   embedded,
   dataDir,

@@ -26,8 +26,8 @@ export interface ClientAuthenticationDependencies {
 const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
 /**
- * Authenticates the client of a request by client_secret_basic, client_secret_post or private_key_jwt. Every client
- * may use each of them.
+ * Authenticates the client of a request by client_secret_basic, client_secret_post or private_key_jwt. Each
+ * client may use any of them.
  * @throws OAuthError invalid_client, the same for an unknown client and a wrong secret; invalid_request for two
  * methods
  */
@@ -56,7 +56,7 @@ export async function authenticateClient(
   throw refuseClient(authorization !== undefined)
 }
 
-/** Returns the client of the database that a refused request names, for the log. */
+/** Returns the registered client that a refused request names, for the log. */
 export function findClaimedClient(
   { headers }: Request,
   form: FormParameters,
@@ -95,7 +95,10 @@ async function authenticateByHeader(
   return (await authenticator.authenticate(clientId, secret, address)).client
 }
 
-/** Both parts are encoded like form values (RFC 6749, 2.3.1). Ids and secrets of the service are the same without. */
+/**
+ * Both parts are form-encoded (RFC 6749, 2.3.1). Ids and secrets of the service contain no encoded
+ * characters.
+ */
 function decodeFormText(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))

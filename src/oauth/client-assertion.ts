@@ -43,7 +43,7 @@ export async function verifyClientAssertion(
     : undefined
 }
 
-/** The type of the claim is not checked by the library. PostgreSQL stores no NUL. */
+/** The library does not check the type of the claim, and PostgreSQL cannot store NUL. */
 const isStorableId = (id: unknown): id is string =>
   typeof id === 'string' && id !== '' && id.length <= MAX_ID_LENGTH && !/[\0\p{Surrogate}]/u.test(id)
 

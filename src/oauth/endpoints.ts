@@ -55,7 +55,10 @@ export async function grantToken(
   return { access_token: token, token_type: 'Bearer', expires_in: expiresAt - issuedAt, scope }
 }
 
-/** Without `scope` a token has all scopes of its client. A scope that the client does not have is refused. */
+/**
+ * Returns the scopes of a new token: the requested ones, or all scopes of the client. A scope that the client
+ * does not have is refused.
+ */
 function grantedScopes(requested: string | undefined, { scopes }: Client): readonly string[] {
   const granted = requested === undefined ? scopes : [...new Set(requested.split(' ').filter(Boolean))]
   if (granted.length === 0 || !granted.every(scope => scopes.includes(scope)))
@@ -76,7 +79,8 @@ function requestedAudience(
 }
 
 /**
- * Revokes an access token (RFC 7009). Text that is no token of the service is accepted, since it grants nothing.
+ * Revokes an access token (RFC 7009). Text that is not a token of the service is accepted, since there is
+ * nothing to revoke.
  * @throws OAuthError invalid_grant for a token of another client
  */
 export async function revokeToken(
@@ -93,8 +97,8 @@ export async function revokeToken(
 }
 
 /**
- * Describes an access token (RFC 7662). A client sees its own tokens, and with the scope `admin` those of all
- * clients.
+ * Describes an access token (RFC 7662). A client can introspect its own tokens, and with the scope `admin`
+ * those of all clients.
  */
 export async function introspectToken(
   form: FormParameters,

@@ -4,13 +4,12 @@ import { OAuthError } from './oauth-error.js'
 
 const MAX_FORM_BYTES = 65_536
 
-/** The parameters of a request. An empty parameter is absent (RFC 6749, 3.2). */
+/** The parameters of a request. An empty parameter counts as absent (RFC 6749, 3.2). */
 export type FormParameters = ReadonlyMap<string, readonly string[]>
 
 /**
  * Reads the body of a request to an endpoint.
- * @throws OAuthError for another media type and for a parameter that is given more than once; `resource` may be
- * (RFC 8707, 2)
+ * @throws OAuthError for another media type and for a repeated parameter other than `resource` (RFC 8707, 2)
  */
 export async function readForm(req: Request): Promise<FormParameters> {
   const [mediaType] = (req.headers['content-type'] ?? '').split(';')

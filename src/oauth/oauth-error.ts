@@ -36,7 +36,7 @@ export function sendJson(res: Response, status: number, body: unknown): void {
   res.status(status).set({ 'Cache-Control': 'no-store', Pragma: 'no-cache' }).json(body)
 }
 
-/** Sends an error. An internal one is reported and not described. */
+/** Sends an error. An internal error is reported, and its message is not sent. */
 export function sendOAuthError(res: Response, error: unknown, report: (error: unknown) => string): void {
   const { code, status, message, headers } = toOAuthError(error, report)
   res.set(headers)

@@ -17,7 +17,10 @@ import { OAuthError, sendJson, sendOAuthError } from './oauth-error.js'
 /** Path of the endpoints below PUBLIC_URL. */
 const OAUTH_PATH = '/oauth'
 const WELL_KNOWN = ['oauth-authorization-server', 'openid-configuration'] as const
-/** Seconds for which the key set may be cached: less than the time between its publication and its first use. */
+/**
+ * Seconds for which the key set may be cached: less than the time between the publication of a key and its
+ * first use.
+ */
 const KEY_SET_MAX_AGE_S = 300
 
 /** Dependencies of the OAuth router. */
@@ -60,7 +63,7 @@ export function createOAuthRouter(dependencies: OAuthRouterDependencies): Router
       (error: unknown) => sendOAuthError(res, error, fault => dependencies.report(fault, req)),
     )
   })
-  // RFC 8414 puts the path of the issuer after the well-known part; OpenID appends the well-known part to it.
+  // RFC 8414 puts the path of the issuer after the well-known part; OpenID puts it before.
   const issuerPath = new URL(dependencies.issuer.issuer).pathname.replace(/\/$/, '')
   for (const name of WELL_KNOWN)
     for (const path of new Set(['', issuerPath]))
@@ -103,7 +106,7 @@ function createPostHandler(
   }
 }
 
-/** The metadata of RFC 8414. They name only what works. */
+/** The metadata of RFC 8414. It lists only what the service implements. */
 function createMetadata(dependencies: OAuthRouterDependencies): object {
   const { issuer } = dependencies.issuer
   const methods = ['client_secret_basic', 'client_secret_post', 'private_key_jwt']

@@ -1,6 +1,6 @@
 import type { FeedColumns } from '../../data/feeds/feed-store.js'
 
-/** Options that set values of a feed. The value `none` clears an optional one. */
+/** Options that set values of a feed. `none` clears an optional value. */
 export const FEED_OPTIONS = {
   filter: { type: 'string' },
   hide: { type: 'string' },

@@ -12,10 +12,10 @@ export const ACCESS_TOKEN_ALGORITHM = 'ES256'
 /** Media type of access tokens (RFC 9068, 2.1). */
 export const ACCESS_TOKEN_TYPE = 'at+jwt'
 
-/** Minimum time between two reads of the keys on account of an unknown key. */
+/** Minimum time between two reads of the keys caused by an unknown key. */
 const KEY_REFRESH_MS = 50
 
-/** The issuer of access tokens for the clients of the database. */
+/** The issuer of access tokens for registered clients. */
 export interface TokenIssuer {
   readonly issuer: string
   /** Values of `aud` that this service accepts. The first one is the default. */
@@ -45,8 +45,8 @@ export function isIssuedBy(token: string, { issuer }: TokenIssuer): boolean {
 }
 
 /**
- * Verifies an access token of the service. Only its own keys are tried, and only tokens of the type `at+jwt`
- * pass, so that nothing else that these keys sign, and nothing that a client signs, is an access token.
+ * Verifies an access token of the service. Only the service's own keys and the type `at+jwt` are accepted.
+ * Other tokens signed with these keys, and assertions signed by clients, are therefore not access tokens.
  * @throws ProblemError TokenRefused, Unavailable 'clients'
  */
 export async function verifyAccessToken(
@@ -86,8 +86,8 @@ async function findKey(kid: string | undefined, directory: ClientDirectory): Pro
 }
 
 /**
- * Returns the actor that a client is now. Rights are those of the stored client: a token can name fewer scopes, never
- * more.
+ * Returns the actor of a client with its current rights. A token can reduce the scopes of the stored client,
+ * but not extend them.
  */
 export function toClientActor(
   client: Client,
@@ -115,8 +115,8 @@ const findFeed = (name: string, directory: Pick<ClientDirectory, 'findFeed'>): F
   directory.findFeed(name) ?? refuse(REASONS.clientFeedUnknown)
 
 /**
- * Returns an actor with the feed that the token of another issuer names. No claim is no feed; a claim that is no name
- * of a feed is refused, since nobody could say what it shows.
+ * Returns an actor with the feed that the token of another issuer names. Without the claim, the actor has no
+ * feed. A claim that names no existing feed is refused.
  * @throws ProblemError TokenRefused, Unavailable 'clients'
  */
 export async function withFeedOfClaim(

@@ -6,8 +6,7 @@ import { rawHeaderValues } from './header-values.js'
 
 /**
  * Returns the `Authorization` header of a request.
- * @throws ProblemError TokenRefused if there are several: a proxy may have checked another one than this
- * service would
+ * @throws ProblemError TokenRefused if there are several: a proxy may have checked a different one
  */
 export function authorizationOf(req: IncomingMessage): string | undefined {
   const { authorization } = req.headers

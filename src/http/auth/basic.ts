@@ -2,8 +2,8 @@ import { fail } from '../../errors/problem.js'
 import { REASONS } from '../../errors/reasons.js'
 
 /**
- * Returns the credentials of an `Authorization` header with the scheme Basic (RFC 7617), or undefined for another
- * scheme. The text is divided at the first colon, since an id holds none.
+ * Returns the credentials of an `Authorization` header with the scheme Basic (RFC 7617), or undefined for
+ * another scheme. The text is split at the first colon, since an id contains none.
  * @throws ProblemError TokenRefused
  */
 export function readBasicCredentials(

@@ -38,17 +38,17 @@ export interface TokenVerifier {
   verify(authorization: string | undefined, address?: string): Promise<Actor>
   /** Returns the cached result of `authenticate`, if the token was verified before. */
   findCached(authorization: string | undefined): VerifiedToken | undefined
-  /** Returns the client of the database that a refused `Authorization` header names, for the log. */
+  /** Returns the registered client that a refused `Authorization` header names, for the log. */
   findClaimedClient(authorization: string | undefined): string | undefined
   /** Calls `listener` when the rights of clients may have changed. Returns a function that unsubscribes. */
   onClientChange(listener: () => void): () => void
 }
 
-/** Authentication of the clients in the database. */
+/** Authentication of registered clients. */
 export interface ClientAuthentication {
   readonly directory: ClientDirectory
   readonly authenticator: ClientAuthenticator
-  /** Undefined: the service issues no tokens. */
+  /** Undefined if the service issues no tokens. */
   readonly issuer: TokenIssuer | undefined
 }
 
@@ -65,9 +65,9 @@ export interface VerifiedToken {
   readonly clientId: string
   /** The claim `sub`. */
   readonly subject?: string
-  /** The client of the database, as it was when the token was verified. */
+  /** The registered client, as it was when the token was verified. */
   readonly client?: Client
-  /** An access token of the service: its id, and the key that signed it. */
+  /** The id and the signing key of an access token of the service. */
   readonly accessToken?: Pick<AccessToken, 'tokenId' | 'keyId'>
 }
 
@@ -122,8 +122,8 @@ export function createTokenVerifier(
 }
 
 /**
- * Returns the function that makes the fingerprint of an `Authorization` header: a keyed digest, since the header
- * may hold a secret.
+ * Creates the function that computes the fingerprint of an `Authorization` header: an HMAC, since the header
+ * may contain a secret.
  */
 function createFingerprint(): (authorization: string) => string {
   const key = randomBytes(32)
@@ -133,7 +133,7 @@ function createFingerprint(): (authorization: string) => string {
       : tokenFingerprint(findBearerToken(authorization) ?? '')
 }
 
-/** Only the ids of known clients are returned: other text of a header may be a secret. */
+/** Only ids of registered clients are returned: other text in the header may be a secret. */
 function findClaimedClient(
   authorization: string | undefined,
   directory: ClientDirectory,

@@ -9,8 +9,8 @@ const CLIENT_ID_PREFIX = 'client_id '
 const SUBJECT_PREFIX = 'sub '
 
 /**
- * Returns the names of a verified token: the client that it was issued to, its subject if that is another one, and
- * the feed of the client. A token that names neither is named by its fingerprint.
+ * Returns the names of a verified token: its client, its subject if that differs, and the feed of the client.
+ * A token without client and subject is identified by its fingerprint.
  */
 export function callerOf({ clientId, subject, client }: VerifiedToken): Caller {
   const name = clientId.startsWith(CLIENT_ID_PREFIX) ? clientId.slice(CLIENT_ID_PREFIX.length) : clientId

@@ -8,9 +8,10 @@ const IPV6_PREFIX_GROUPS = 4
 const ADDRESS_WITH_PORT = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d{1,5})?$/
 
 /**
- * Returns the address that a request comes from, for the log and the audit log. With TRUST_PROXY it is the one
- * that the outermost of these proxies has added to X-Forwarded-For, counted from the end: the entries before it
- * may be invented. If that entry is absent or no address, it is the address of the connection.
+ * Returns the address that a request comes from, for the log and the audit log. With TRUST_PROXY, it is the
+ * entry of X-Forwarded-For that the outermost trusted proxy has added, counted from the end: a client can
+ * forge the entries before it. If the entry is absent or is no address, the address of the connection is
+ * used.
  */
 export function clientAddress(req: IncomingMessage, { trustProxy }: Pick<Config, 'trustProxy'>): string {
   const forwarded = trustProxy > 0 ? String(req.headers['x-forwarded-for'] ?? '') : ''
@@ -32,7 +33,7 @@ function toAddress(entry: string): string | undefined {
   return isIP(address) === 0 ? undefined : address
 }
 
-/** Returns an IPv4 address that was mapped to IPv6 in its own form, and an IPv6 address without its zone. */
+/** Returns an IPv4-mapped IPv6 address as IPv4, and an IPv6 address without its zone. */
 const toPlainAddress = (address = ''): string => address.replace(/^::ffff:(?=\d+\.)/i, '').split('%')[0] ?? ''
 
 function toNetwork(address: string): string {

@@ -9,10 +9,10 @@ import { REASONS } from '../../errors/reasons.js'
 const MAX_REMEMBERED_SECRETS = 10_000
 const MAX_COUNTED_ADDRESSES = 10_000
 const FAILURE_WINDOW_MS = 60_000
-/** Failed attempts of an address in a minute, after which its attempts are refused until the minute ends. */
+/** Maximum failed attempts of an address in a minute. Further attempts are refused until the minute ends. */
 const MAX_FAILURES = 20
 
-/** A client that has proved its identity with a secret. */
+/** A client that was authenticated by a secret. */
 export interface AuthenticatedClient {
   readonly client: Client
   readonly secretId: string
@@ -25,20 +25,20 @@ interface Failures {
 }
 
 /**
- * Authenticates clients by their secret. A right secret is remembered as a keyed digest until its client
- * changes, so that it is hashed once. Failed attempts count for the address that makes them, never for the client: an
- * attacker cannot shut the owner of a secret out.
+ * Authenticates clients by their secret. A correct secret is cached as an HMAC until its client changes, so
+ * that it is hashed once. Failed attempts are counted by address and not by client, so that an attacker
+ * cannot lock out the owner of a secret.
  */
 export class ClientAuthenticator {
   readonly #directory: ClientDirectory
   readonly #onSecretUse: (secretId: string) => void
   readonly #digestKey = randomBytes(32)
   readonly #remembered = new LRUCache<string, AuthenticatedClient>({ max: MAX_REMEMBERED_SECRETS })
-  /** Secrets that are hashed now, by their digest. */
+  /** Secrets that are being hashed, by their digest. */
   readonly #running = new Map<string, Promise<AuthenticatedClient | undefined>>()
   readonly #failures = new LRUCache<string, Failures>({ max: MAX_COUNTED_ADDRESSES })
 
-  /** @param onSecretUse is called at each use of a right secret. */
+  /** @param onSecretUse called at each use of a correct secret */
   constructor(directory: ClientDirectory, onSecretUse: (secretId: string) => void = () => undefined) {
     this.#directory = directory
     this.#onSecretUse = onSecretUse
@@ -61,8 +61,9 @@ export class ClientAuthenticator {
   }
 
   /**
-   * Compares a secret with those of its client, and remembers it. The same secret is hashed once for all attempts at
-   * the same time. Meanwhile the attempt counts as failed, so that an address cannot make many others wait.
+   * Compares a secret with those of its client, and caches the result. Concurrent attempts with the same
+   * secret share one hash. An attempt counts as failed until its hash is computed, which limits the hashes
+   * that one address can cause.
    */
   #match(
     digest: string,
@@ -111,7 +112,10 @@ export class ClientAuthenticator {
     return failures
   }
 
-  /** A client that is not active is refused like a wrong secret, but not counted: its owner does not guess. */
+  /**
+   * An inactive client is refused like a wrong secret. The attempt is not counted, since the secret is
+   * correct.
+   */
   #accept(authenticated: AuthenticatedClient): AuthenticatedClient {
     if (!isActive(authenticated.client))
       return fail({ kind: 'TokenRefused', reason: REASONS.credentialsWrong })

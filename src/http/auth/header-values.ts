@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 
 /**
- * Returns all values of a header. `name` is in lower case. For some headers, `headers` of Node has only the
- * first value.
+ * Returns all values of a header. `name` is in lower case. Node's `headers` has only the first value of some
+ * headers.
  */
 export function rawHeaderValues({ rawHeaders }: IncomingMessage, name: string): readonly string[] {
   const values: string[] = []

@@ -12,7 +12,7 @@ export interface KeySetOptions {
 
 /** Callbacks of a key set. */
 export interface KeySetListeners {
-  /** Called when keys were fetched. Results that rest on older keys are no longer valid. */
+  /** Called after the keys were fetched. Results based on older keys are no longer valid. */
   readonly onChange: () => void
   /** Called when the set of unusable keys has changed. */
   readonly onUnusable: (keys: readonly UnusableKey[]) => void
@@ -109,7 +109,7 @@ export class KeySet {
       this.#keys = { select, freshUntil: Date.now() + this.#options.maxAgeMs }
       this.#reportUnusable(unusable)
     } catch (error) {
-      // The error says nothing about the token.
+      // The error is unrelated to the token.
       this.#reachable = false
       // The message of `fetch` is only "fetch failed". Its cause has the reason.
       this.#lastError = new Error(

@@ -9,8 +9,8 @@ const MAX_TIMER_MS = 86_400_000
 const MIN_CHECK_INTERVAL_MS = 1000
 
 /**
- * Verifies a token again for a response that was begun with its rights.
- * @throws ProblemError TokenRefused, also if its client has other rights by now
+ * Verifies the token of a response in progress again.
+ * @throws ProblemError TokenRefused, also if the rights of its client have changed
  */
 export async function verifySameRights(
   verifier: TokenVerifier,
@@ -24,8 +24,8 @@ export async function verifySameRights(
 }
 
 /**
- * Calls `onExpired` when a verified token is no longer accepted, because it has expired, its key was removed or
- * its client may do less or more than before. Returns a function that stops the watch.
+ * Calls `onExpired` when a verified token is no longer accepted: it has expired, its key was removed, or the
+ * rights of its client have changed. Returns a function that stops the watch.
  */
 export function watchTokenExpiry(
   verifier: TokenVerifier,

@@ -9,7 +9,7 @@ export interface Grant {
   readonly audience: Audience
   readonly memberKey?: string
   readonly officeKey?: string
-  /** The claim `sub`, which names who has the token. */
+  /** The claim `sub`, which names the holder of the token. */
   readonly subject?: string
   readonly expiresIn: number
 }

@@ -18,8 +18,8 @@ interface WithToken {
 }
 
 /**
- * Returns the verified token of a request, at once if the token was verified before. It is verified once for each
- * request, however often it is asked for. The log line of the request names its client.
+ * Returns the verified token of a request, at once if the token was verified before. It is verified once for
+ * each request. Its client is added to the log line of the request.
  * @throws ProblemError as `TokenVerifier.authenticate`
  */
 export function authenticateRequest(
@@ -42,7 +42,7 @@ export function authenticateRequest(
   return token
 }
 
-/** Sets who asks, for the log lines of a request. */
+/** Sets the caller in the log lines of a request. */
 export function describeCaller(req: IncomingMessage & WithToken, token: VerifiedToken): void {
   req[VERIFIED_TOKEN] = token
   Object.assign(descriptionOf(req), callerOf(token))
@@ -52,7 +52,7 @@ export function describeCaller(req: IncomingMessage & WithToken, token: Verified
 export const verifiedTokenOf = (req: IncomingMessage & WithToken): VerifiedToken | undefined =>
   req[VERIFIED_TOKEN]
 
-/** Sets which client a refused request has named. */
+/** Sets the client that a refused request names. */
 export function describeClaim(req: IncomingMessage, client: string | undefined): void {
   if (client !== undefined) descriptionOf(req).claimedClient = client
 }

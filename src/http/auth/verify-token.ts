@@ -26,7 +26,7 @@ export type VerifierSettings = Pick<
 
 const CLOCK_TOLERANCE_S = 30
 const DAY_S = 86_400
-/** Characters of a claim in the audit log. */
+/** Maximum length of a claim in the audit log. */
 const MAX_LOGGED_CLAIM_LENGTH = 255
 
 /** The claims of a token, before its fingerprint is computed. */
@@ -165,7 +165,7 @@ function toActor(claims: JwtPayload): Actor {
   const text = (name: string): string | undefined => {
     const value: unknown = claims[name]
     if (value === undefined) return undefined
-    // The database cannot store other strings, so every query of the actor would fail.
+    // PostgreSQL cannot store other strings, so every query of the actor would fail.
     return typeof value === 'string' && isStorable(value)
       ? value || undefined
       : refuseToken(REASONS.tokenClaimNotString(name))
@@ -191,13 +191,16 @@ function toActor(claims: JwtPayload): Actor {
   })
 }
 
-/** Returns a claim as the audit log stores it. One that cannot be stored is left out: it gives no rights. */
+/**
+ * Returns a claim for the audit log, or undefined if the database cannot store it. Rights do not depend on
+ * it.
+ */
 const storableClaim = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' && isStorable(value)
     ? [...value].slice(0, MAX_LOGGED_CLAIM_LENGTH).join('')
     : undefined
 
-/** Returns the reason for an error of the library. */
+/** Returns the reason for the refusal from an error of jsonwebtoken. */
 export function refusalReason(error: jwt.JsonWebTokenError): Phrase {
   if (error instanceof jwt.TokenExpiredError) return REASONS.tokenExpired
   if (error instanceof jwt.NotBeforeError) return REASONS.tokenNotYetValid

@@ -6,7 +6,7 @@ import type { Config } from '../../config/config.js'
 
 const METRICS_PATH = '/metrics'
 
-/** Answers with the metrics of one process, or of all workers together. */
+/** Renders the metrics of one process, or the sums of all workers. */
 type MetricsReader = () => Promise<string>
 
 type MetricsServerSettings = Pick<Config, 'metricsHost' | 'metricsPort'>
@@ -23,7 +23,10 @@ const readRegistry =
   () =>
     registry.metrics()
 
-/** Returns the reader of the supervisor of WORKERS: it asks the workers, and adds their values. */
+/**
+ * Returns the reader of the supervisor of WORKERS, which requests the metrics of the workers and adds them
+ * up.
+ */
 export function createClusterReader(): MetricsReader {
   const aggregator = new AggregatorRegistry()
   return () => aggregator.clusterMetrics()
@@ -41,8 +44,7 @@ export async function serveMetrics(
 }
 
 /**
- * Serves GET /metrics on METRICS_HOST and METRICS_PORT, without a token. Scrapes at the same time share one
- * reading.
+ * Serves GET /metrics on METRICS_HOST and METRICS_PORT, without a token. Concurrent scrapes share one result.
  */
 export async function startMetricsServer(
   { metricsHost: host, metricsPort: port }: MetricsServerSettings,

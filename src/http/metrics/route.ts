@@ -1,4 +1,6 @@
-/** The kind of a request, in words of the service only: the values of metric labels are bounded. */
+/**
+ * The kind of a request, for metric labels. All values are names of the service, so their number is bounded.
+ */
 export interface Route {
   readonly adapter: 'odata' | 'graphql' | 'other'
   /** Name of an entity set, or empty. */

@@ -32,25 +32,29 @@ export interface MetricSources {
   readonly planCache: () => readonly PlanCacheUse[]
   /** The number of the newest event of the change log. Rejects if the database does not answer. */
   readonly logPosition: () => Promise<number>
-  /** The numbers up to which the subscriptions of this process have received their events. */
+  /**
+   * The positions of the subscriptions of this process: the number of the last event that each has received.
+   */
   readonly subscriptionPositions: () => readonly number[]
 }
 
 const DURATION_BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
 const SIZE_BUCKETS = [1000, 10_000, 100_000, 1_000_000, 10_000_000]
-/** Numbers of events of `listing_subscriptions_behind`: the lag of each subscription, without a series for each. */
+/**
+ * Buckets of `listing_subscriptions_behind`, in events: the lag of subscriptions without a series for each.
+ */
 const LAG_BOUNDS = [1, 100, 10_000]
 const WAITS: readonly Wait[] = ['connection', 'lock', 'statement', 'transaction']
 /** Maximum wait of a scrape for the database, in ms. */
 const LOG_POSITION_TIMEOUT_MS = 500
-/** Gauges of prom-client whose names end as those of counters do, which promtool reports. */
+/** Gauges of prom-client with names of counters, which promtool reports. */
 const MISNAMED = [
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
   'nodejs_active_resources_total',
 ]
 
-/** The metrics of one process. Labels have values of the service only, so their number is bounded. */
+/** The metrics of one process. The number of label values is bounded, since clients cannot choose them. */
 export class ServiceMetrics {
   readonly registry = new Registry()
   readonly #duration: Histogram<'adapter' | 'entity' | 'route' | 'status'>
@@ -111,7 +115,7 @@ export class ServiceMetrics {
     for (const name of MISNAMED) this.registry.removeSingleMetric(name)
   }
 
-  /** Creates the function that observes each request that is complete, but no probe. */
+  /** Creates the observer of completed requests. Probes are left out. */
   createRequestObserver(entitySets: Iterable<string>): (request: CompletedRequest) => void {
     const readRoute = createRouteReader(entitySets)
     return ({ path, status, ms, bytes }) => {
@@ -173,7 +177,7 @@ export class ServiceMetrics {
     this.#addCounter('listing_plan_cache_evictions_total', 'Results dropped from the full plan cache.', 'level', values(use => use.evictions))
   } // biome-ignore format: one metric a line
 
-  /** Without an answer of the database the position and the lag are absent, not 0. */
+  /** If the database does not answer, the position and the lag are absent, not 0. */
   #addLogMetrics(
     logPosition: MetricSources['logPosition'],
     positions: MetricSources['subscriptionPositions'],

@@ -1,10 +1,10 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
-/** The subscriptions as a scrape reads them. */
+/** The state of all webhook subscriptions at a scrape. */
 export interface WebhookUse {
   /** Number of subscriptions by state. */
   readonly states: Readonly<Record<string, number>>
-  /** The largest numbers of events after the position of a subscription, by id. */
+  /** The largest lags, by id of the subscription: the number of events after its position. */
   readonly lags: Readonly<Record<string, number>>
 }
 
@@ -16,8 +16,8 @@ const DURATION_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30]
 const READ_TIMEOUT_MS = 500
 
 /**
- * Adds the metrics of webhooks. Without an answer of the database the states and lags are absent, not 0. All processes
- * read the same rows, so the greatest value is that of all.
+ * Adds the metrics of webhooks. If the database does not answer, the states and lags are absent, not 0. All
+ * processes read the same rows, so they aggregate by maximum.
  * @param read returns a bounded number of lags
  */
 export function addWebhookMetrics(

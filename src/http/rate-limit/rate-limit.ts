@@ -71,17 +71,17 @@ export function createRateLimiter({ rateLimit }: Pick<Config, 'rateLimit'>): Rat
   }
 }
 
-/** The parts of the service that know who asks, and what clients of the database may use. */
+/** The verifier of tokens, and the limits of registered clients. */
 interface RequestAuthorization {
   readonly verifier: TokenVerifier
   readonly limits?: ClientLimiter
 }
 
 /**
- * Authenticates each request and counts it: for its token, if RATE_LIMIT is set, and for its client of the database. Sets the
- * RateLimit headers. Only valid tokens are counted, so that invented tokens cannot fill the memory, and clients with the same
- * address do not affect each other. The adapters reject requests without a valid token. Rejected requests do not
- * extend the wait. TooManyRequests goes to the error handler of the adapter.
+ * Authenticates each request and counts it: by token if RATE_LIMIT is set, and by registered client. Sets the
+ * RateLimit headers. Only valid tokens are counted, so that forged tokens cannot fill the memory. Clients
+ * with the same address do not affect each other. The adapters reject requests without a valid token.
+ * Rejected requests do not extend the wait. The adapter reports TooManyRequests.
  */
 export function limitRate(
   config: Pick<Config, 'rateLimit' | 'trustProxy' | 'basicAuth'>,
@@ -101,7 +101,7 @@ export function limitRate(
   }
 }
 
-/** The adapter that handles the request reports the error, in its own form. */
+/** The adapter that handles the request reports the error in its own format. */
 function tryAuthenticate(
   req: IncomingMessage,
   verifier: TokenVerifier,

@@ -7,11 +7,14 @@ interface WithAllowance {
   [ALLOWANCE]?: ClientAllowance
 }
 
-/** Sets what the client of a request may still use. */
+/** Sets the allowance of the client of a request. */
 export function setAllowance(req: IncomingMessage & WithAllowance, allowance: ClientAllowance): void {
   req[ALLOWANCE] = allowance
 }
 
-/** Returns what the client of a request may still use. Undefined: its token belongs to no client of the database. */
+/**
+ * Returns the allowance of the client of a request, or undefined if its token does not belong to a registered
+ * client.
+ */
 export const allowanceOf = (req: IncomingMessage & WithAllowance): ClientAllowance | undefined =>
   req[ALLOWANCE]

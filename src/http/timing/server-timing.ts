@@ -9,7 +9,7 @@ const PREFERENCE = /(?:^|,)\s*server-timing\s*(?:[;,]|$)/i
 
 const STAGES: readonly RequestStage[] = ['parse', 'bind', 'connection', 'lock', 'statement']
 
-/** The sums of the stages of one request. Stages that run at the same time are counted each. */
+/** The total time of each stage of a request. Concurrent stages each count in full. */
 class StageTimes implements StageListener {
   readonly #startedAt = performance.now()
   readonly #sums = new Map<RequestStage, number>()

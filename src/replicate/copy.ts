@@ -25,7 +25,7 @@ export function rowsOf(page: unknown): readonly SourceRow[] {
   return value as readonly SourceRow[] // collections hold objects
 }
 
-/** Begins a copy of everything beside the records that are there. */
+/** Begins a full copy. The present records remain until it is complete. */
 export async function beginCopy(replication: Replication, state: ReplicaState): Promise<void> {
   const position = state.method === 'log' ? await readLastSequence(replication) : '0'
   replication.state = {
@@ -40,7 +40,7 @@ export async function beginCopy(replication: Replication, state: ReplicaState): 
   await replication.target.beginCopy(replication.sets, replication.state)
 }
 
-/** Copies all sets by NDJSON in the order of the key, and continues after the last record that is stored. */
+/** Copies all sets by NDJSON exports in the order of the key, and continues after the last stored record. */
 export async function copyByExport(replication: Replication): Promise<void> {
   for (const set of replication.sets)
     while (replication.state.copied[set.name]?.isDone !== true) {
@@ -89,11 +89,11 @@ async function copySet(replication: Replication, set: SourceSet): Promise<void> 
   await flush(true)
 }
 
-/** `/$count` has the name of the set in its path, so that its filter is found here. */
+/** The name of the set with `/$count` is not a key of the filters, so its filter is looked up here. */
 const filterOf = ({ mark }: Replication, { name }: SourceSet): readonly string[] =>
   mark.filters[name] === undefined ? [] : [`(${mark.filters[name]})`]
 
-/** Removes what the copy has not seen, children before their listing. */
+/** Removes the records that the copy has not seen, children before their listing. */
 export async function finishCopy(replication: Replication): Promise<void> {
   const { target, sets, options, log } = replication
   for (const set of sets) {

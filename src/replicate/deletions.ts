@@ -2,12 +2,12 @@ import { failFlag } from './failure.js'
 import type { Replication } from './replication.js'
 import type { SourceSet } from './source-model.js'
 
-/** More deletions than this share of a set need --allow-deletions. */
+/** Share of a set. More deletions require --allow-deletions. */
 const MAX_SHARE = 0.2
-/** Small sets may lose all of this many records. */
+/** Number of deletions that any set may have, also a small one. */
 const MIN_RECORDS = 20
 
-/** Counts the deletions between two moments at which the copy is up to date. */
+/** Counts the deletions since the copy was last up to date. */
 export class DeletionGuard {
   readonly #totals = new Map<string, number>()
   readonly #deleted = new Map<string, number>()

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { literalOf, type Replication } from './replication.js'
 import type { SourceSet } from './source-model.js'
 
-/** A range of keys: `from` is in it, `to` is not. Null: to the last key. */
+/** A range of keys, from `from` inclusive to `to` exclusive. Null means no upper bound. */
 export interface ComparedRange {
   readonly from: string
   readonly to: string | null
@@ -13,7 +13,7 @@ type KeyVersion = readonly [key: string, version: string | null]
 
 const FIRST_BUCKETS = 200
 const NEXT_BUCKETS = 25
-/** Ranges with more records are divided once more. */
+/** Ranges with more records are split again. */
 const MAX_LEAF_RECORDS = 200
 const MAX_RANGES_BYTES = 3000
 
@@ -68,14 +68,14 @@ export class DigestComparison {
     this.#records = [...copied].sort(([a], [b]) => compareKeys(a, b))
   }
 
-  /** Returns the ranges in which the copy differs, with few records each. */
+  /** Returns small ranges in which the copy differs from the source. */
   async findRanges(): Promise<readonly ComparedRange[]> {
     const { small, large } = await this.#compare([{ from: '', to: null }], FIRST_BUCKETS)
     const divided = await this.#compare(large, NEXT_BUCKETS)
     return [...small, ...divided.small, ...divided.large]
   }
 
-  /** Compares ranges, and returns those that differ: with few records, and those to be divided. */
+  /** Compares ranges, and returns those that differ: small ones, and those to be split. */
   async #compare(ranges: readonly ComparedRange[], buckets: number) {
     const small: ComparedRange[] = []
     const large: ComparedRange[] = []

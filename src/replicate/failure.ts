@@ -28,8 +28,8 @@ export const failFlag = (message: string): never => {
   throw new ReplicationError(message, REPLICATION_EXIT.needsFlag)
 }
 
-/** The change log no longer has what follows a position, or is another log. */
+/** The change log no longer has the events after a position, or is a different log. */
 export class PositionGoneError extends Error {}
 
-/** A response that ended early. The read continues after what has been stored. */
+/** A response that ended early. The read continues after the last stored record. */
 export class InterruptedResponseError extends Error {}

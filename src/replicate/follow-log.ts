@@ -8,7 +8,7 @@ import type { SetChange } from './target.js'
 
 const EVENTS = 500
 
-/** Applies the events after the position, a page at a time, until there are none. Returns their number. */
+/** Applies the events after the position, page by page, until there are none. Returns their number. */
 export async function followLog(replication: Replication): Promise<number> {
   const guard = new DeletionGuard(replication)
   const end = Number(await readLastSequence(replication))
@@ -52,7 +52,10 @@ async function applyEvents(
   replication.state = state
 }
 
-/** Reads records by their keys. A key that a complete answer does not hold is deleted or no longer visible. */
+/**
+ * Reads records by their keys. A key that is missing from a complete response was deleted or is no longer
+ * visible.
+ */
 export async function fetchRecords(
   replication: Replication,
   set: SourceSet,
@@ -70,7 +73,7 @@ export async function fetchRecords(
   return { set, lines, removed: [...missing] }
 }
 
-/** Reads an export until it comes whole. */
+/** Reads an export, and repeats it until it is complete. */
 export async function readWholeExport(
   { source, signal, log }: Replication,
   target: string,

@@ -11,8 +11,8 @@ const TIME = 'ModificationTimestamp'
 export const hasTime = ({ fields }: SourceSet): boolean => fields.some(({ name }) => name === TIME)
 
 /**
- * Reads what follows the last record in the order of time and key, until a page is empty. Works with any cap of the
- * page size and without links. Returns the number of records.
+ * Reads the records after the last one in the order of time and key, until a page is empty. Needs no
+ * nextLink, and allows any page size of the server. Returns the number of records.
  */
 export async function followTime(replication: Replication): Promise<number> {
   let count = 0
@@ -35,7 +35,7 @@ async function readPage(replication: Replication, set: SourceSet): Promise<reado
   const order = [`$orderby=${TIME},${set.key}`, `$top=${PAGE}`]
   const rows = rowsOf(await replication.source.readJson(queryOf(replication, set, after, order)))
   checkOrder(set, rows, last?.time)
-  // A server that cuts its timestamps gives the last record again.
+  // A server that truncates timestamps in responses returns the last record again.
   const isRepeated =
     rows.length > 0 &&
     rows.every(row => row[TIME] === last?.time && String(row[set.key]) <= (last?.key ?? ''))
@@ -67,7 +67,7 @@ async function storePage(
   replication.state = state
 }
 
-/** Compares the keys, and removes the records that a complete sweep has not shown. Returns their number. */
+/** Reads all keys of the source, and removes the records that it no longer has. Returns their number. */
 export async function sweepKeys(replication: Replication): Promise<number> {
   const guard = new DeletionGuard(replication)
   let count = 0

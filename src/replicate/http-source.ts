@@ -15,21 +15,21 @@ const REQUEST_TIMEOUT_MS = 300_000
 export interface SourceOptions {
   /** Service root, such as `https://listings.example.org/odata/`. The token is sent to its origin only. */
   readonly root: URL
-  /** Reads the token from where it was given. Called again after 401. */
+  /** Reads the token from its source. Called again after 401. */
   readonly readToken: () => Promise<string>
-  /** Time after which the client no longer waits for a source that refuses or does not answer. */
+  /** Maximum wait for a source that refuses requests or does not answer. */
   readonly maxWaitMs: number
   readonly signal: AbortSignal
   readonly log: (line: string) => void
 }
 
-/** Reads an OData service over HTTP, and repeats what it refuses for a time. */
+/** Reads an OData service over HTTP, and repeats requests that are refused temporarily. */
 export class HttpSource {
   #token: string | undefined
 
   constructor(private readonly options: SourceOptions) {}
 
-  /** @throws ReplicationError for another origin than that of `--from` */
+  /** @throws ReplicationError if the origin is not that of `--from` */
   #resolve(target: string, base: URL = this.options.root): URL {
     const url = new URL(target, base)
     if (url.origin !== this.options.root.origin)
@@ -37,7 +37,7 @@ export class HttpSource {
     return url
   }
 
-  /** Returns the claims of the token that say what it may see. Empty for a token that is no JWT. */
+  /** Returns the claims of the token that determine what it can read. Empty if the token is not a JWT. */
   async readRights(): Promise<string> {
     this.#token ??= await this.options.readToken()
     try {
@@ -70,7 +70,7 @@ export class HttpSource {
   }
 
   /**
-   * Opens an export and reads its lines as they come.
+   * Opens an export and yields its lines as they arrive.
    * @throws InterruptedResponseError if it ends early
    */
   async *streamExport(target: string): AsyncGenerator<string> {
@@ -114,7 +114,7 @@ export class HttpSource {
     }
   }
 
-  /** Sends a request. After 401 the token is read again, once. */
+  /** Sends a request. After 401, the token is read again once. */
   async #send(url: URL, accept: string): Promise<Response> {
     this.#token ??= await this.options.readToken()
     const response = await this.#follow(url, accept)

@@ -3,9 +3,9 @@ import type { SourceSet } from './source-model.js'
 import type { ReplicaMark, ReplicaState } from './state.js'
 import type { ReplicaTarget } from './target.js'
 
-/** Wishes of the person who runs the client. */
+/** Options of the command. */
 export interface ReplicationOptions {
-  /** Ends when the copy is up to date. */
+  /** The command ends when the copy is up to date. */
   readonly once: boolean
   readonly recopy: boolean
   readonly acceptChange: boolean
@@ -14,10 +14,10 @@ export interface ReplicationOptions {
   readonly sweepIntervalMs: number
 }
 
-/** Shows how far a step is. `total` is undefined if it is not known. */
+/** Shows the progress of a step. `total` is undefined if it is not known. */
 export type ProgressListener = (step: string, count: number, total: number | undefined) => void
 
-/** Everything that the steps of a replication share. `state` is what the target has stored. */
+/** The context that the steps of a replication share. `state` is the stored state of the target. */
 export interface Replication {
   readonly source: HttpSource
   readonly target: ReplicaTarget
@@ -32,9 +32,9 @@ export interface Replication {
   state: ReplicaState
 }
 
-/** Records of one write. */
+/** Maximum number of records of one write. */
 export const BATCH_RECORDS = 500
-/** Longest list of keys in a URL, in bytes. */
+/** Maximum length of a list of keys in a URL, in bytes. */
 const MAX_LIST_BYTES = 3000
 const MAX_LIST_KEYS = 100
 
@@ -55,8 +55,8 @@ export function queryOf(
 }
 
 /**
- * Returns true if a filter reads related records or the clock. A record can begin or cease to match such a filter
- * without an event of its own.
+ * Returns true if a filter reads related records or the clock. A record can start or stop matching such a
+ * filter without an event of its own.
  */
 export const readsOtherValues = (filter: string): boolean =>
   /\/|\bnow\s*\(/.test(filter.replaceAll(/'(?:[^']|'')*'/g, "''"))

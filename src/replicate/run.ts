@@ -8,7 +8,7 @@ import type { SourceSet } from './source-model.js'
 import { type ReplicaState, TARGET_LAYOUT_VERSION } from './state.js'
 import { verify } from './verify.js'
 
-/** Steps after the copy is up to date. */
+/** Options of the verification, which runs once the copy is up to date. */
 export interface VerifyOptions {
   readonly verify: boolean
   readonly repair: boolean
@@ -17,7 +17,9 @@ export interface VerifyOptions {
 const hasField = (sets: readonly SourceSet[], set: string, field: string): boolean =>
   sets.some(({ name, fields }) => name === set && fields.some(({ name: f }) => f === field))
 
-/** The change log is used where the source has one with positions in the records, as this service has. */
+/**
+ * Returns `log` if the source has a change log and its records have positions in it, as this service does.
+ */
 export const methodOf = (sets: readonly SourceSet[], copied: readonly SourceSet[]): ReplicaState['method'] =>
   hasField(sets, 'EntityEvent', 'EntityEventSequence') &&
   copied.every(({ name }) => hasField(sets, name, 'LastEventSequence'))
@@ -59,7 +61,7 @@ async function runVerify(replication: Replication, { repair }: VerifyOptions): P
   await verify(replication, repair)
 }
 
-/** Decides what happens to the records that are there. */
+/** Decides whether the stored copy is continued, started again or refused. */
 async function prepare(replication: Replication, stored: ReplicaState | undefined): Promise<void> {
   const { target, sets, mark, options, log, state } = replication
   if (!stored) {
@@ -98,7 +100,7 @@ function changesOfMark(a: ReplicaState['mark'], b: ReplicaState['mark']): string
   return JSON.stringify(a.sets) === JSON.stringify(b.sets) ? undefined : `other sets (${a.sets.join(', ')})`
 }
 
-/** Returns new and lost fields. A type that has changed is refused: the columns would not fit. */
+/** Returns added and removed fields. A changed type is refused, since the columns have the old one. */
 function changesOfModel(a: ReplicaState['model'], b: ReplicaState['model']): string | undefined {
   const notes: string[] = []
   for (const set of Object.keys(b)) {

@@ -3,7 +3,7 @@ import type { SourceSet } from './source-model.js'
 /** Version of the layout of targets. */
 export const TARGET_LAYOUT_VERSION = 1
 
-/** The records that a target holds: of which source, with which rights and filters. */
+/** The origin of the records of a target: the source, the rights of the token, and the filters. */
 export interface ReplicaMark {
   readonly source: string
   readonly rights: string
@@ -14,7 +14,7 @@ export interface ReplicaMark {
 /** `log` follows EntityEvent, `time` polls ModificationTimestamp. */
 export type FollowMethod = 'log' | 'time'
 
-/** Position of a first copy in a set. */
+/** Progress of a full copy in a set. */
 export interface SetProgress {
   readonly lastKey: string | undefined
   readonly isDone: boolean
@@ -47,7 +47,7 @@ export const typesOf = (sets: readonly SourceSet[]): ReplicaState['model'] =>
     sets.map(({ name, fields }) => [name, Object.fromEntries(fields.map(field => [field.name, field.type]))]),
   )
 
-/** Returns the state of a target that holds nothing. */
+/** Returns the state of an empty target. */
 export const createState = (
   mark: ReplicaMark,
   method: FollowMethod,

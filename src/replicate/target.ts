@@ -8,20 +8,23 @@ export interface SetChange {
   readonly removed: readonly string[]
 }
 
-/** A place for a copy. Every change is stored together with the state, or not at all. */
+/** The store of a copy. A change and the state are stored together or not at all. */
 export interface ReplicaTarget {
-  /** Returns the state, or undefined if the target is empty. Fails if it holds anything else. */
+  /** Returns the state, or undefined if the target is empty. Fails if it contains anything else. */
   readState(): Promise<ReplicaState | undefined>
-  /** Creates what is missing for the sets, and begins a copy of another generation beside the old records. */
+  /**
+   * Creates missing tables or files for the sets, and begins a copy with a new generation. The old records
+   * remain.
+   */
   beginCopy(sets: readonly SourceSet[], state: ReplicaState): Promise<void>
-  /** Uses what is there for the sets. */
+  /** Opens the tables or files of the sets. */
   resume(sets: readonly SourceSet[], state: ReplicaState): Promise<void>
   write(changes: readonly SetChange[], state: ReplicaState): Promise<void>
-  /** Counts the records, and those that the copy of the present generation has not seen. */
+  /** Counts the records, and those that the current copy has not seen. */
   count(set: SourceSet, generation: number): Promise<{ readonly total: number; readonly stale: number }>
   /** Removes the records that the copy has not seen, and stores the state. */
   finishCopy(sets: readonly SourceSet[], state: ReplicaState): Promise<void>
-  /** Returns the keys with a field of each record, or null. */
+  /** Returns the key of each record with the value of a field, or null. */
   readKeys(set: SourceSet, field: string | undefined): Promise<ReadonlyMap<string, string | null>>
   /** Called when the copy is up to date. */
   settle(state: ReplicaState): Promise<void>

@@ -15,8 +15,9 @@ interface Difference {
 }
 
 /**
- * Compares key and `LastEventSequence` of every record with the source, by digests if it has them. Differences that the log explains are lag,
- * and are followed first. Values that were changed in the target under the same version are not found.
+ * Compares key and `LastEventSequence` of every record with the source, by digests if it has them.
+ * Differences that later events explain are lag: these events are applied first. Values that were changed in
+ * the target without a new version are not found.
  */
 export async function verify(replication: Replication, isRepairing: boolean): Promise<void> {
   const differences = await findDifferences(replication)
@@ -46,7 +47,7 @@ async function findDifferences(replication: Replication): Promise<readonly Diffe
   const candidates: Difference[] = []
   for (const set of replication.sets) candidates.push(...(await compareSet(replication, set)))
   if (candidates.length === 0) return []
-  // Records that changed meanwhile are compared again.
+  // Records that changed during the comparison are compared again.
   await followLog(replication)
   const confirmed: Difference[] = []
   for (const set of replication.sets) {

@@ -6,12 +6,12 @@ import type { Plan } from '../query/plan.js'
 import type { PlanCache, PlanCacheLevel } from '../query/plan-cache.js'
 import { dependsOnServiceRoot, type ServiceRoot, withAbsoluteRecordUrls } from './record-url.js'
 
-/** Plans by actor and plan, with their statements. Each actor has its own. */
+/** Authorized plans with their statements, by actor and plan. */
 const AUTHORIZED_PLAN_LEVEL: PlanCacheLevel<Plan> = { name: 'authorized plan', sizeOf: () => 12 }
 
 /**
- * Returns the plan by which an actor reads: with the actor's permissions, and with absolute URLs in records of
- * the change log. Undefined `serviceRoot`: they stay relative.
+ * Applies the permissions of an actor to a plan. Without `serviceRoot`, URLs in records of the change log
+ * stay relative.
  */
 export function toAuthorizedPlan(
   plan: Plan,

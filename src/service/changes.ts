@@ -43,7 +43,10 @@ export interface ListingEvent {
   readonly listingKey: string | null
 }
 
-/** The number up to which a subscription has received its events. Undefined before its first read. */
+/**
+ * The position of a subscription: the number of the last event that it has received. Undefined before its
+ * first read.
+ */
 interface SubscriptionCursor {
   position: string | undefined
 }
@@ -51,7 +54,7 @@ interface SubscriptionCursor {
 /** Events that an actor may receive. */
 export interface ListingEventPage {
   readonly events: readonly ListingEvent[]
-  /** The sequence number up to which the actor has received all of its events. */
+  /** Position after the page: the actor has received all of its events up to this number. */
   readonly last: string
   /** False if the page has all events up to the end of the log. */
   readonly isFull: boolean
@@ -95,7 +98,7 @@ export class ChangeService {
     this.#cursors = cursors
   }
 
-  /** The service as one subscription uses it. Each of its reads has its own waiting time. */
+  /** Returns the service for one subscription. Each of its reads has its own waiting time. */
   forRequest(scope: RequestScope): ChangeService {
     return new ChangeService(this.#dependencies, this.#semaphore, scope, this.#cursors)
   }
@@ -110,12 +113,12 @@ export class ChangeService {
     }
   }
 
-  /** Notes the number up to which this subscription has received its events. */
+  /** Sets the position of this subscription: the number of the last event that it has received. */
   setPosition(sequence: string): void {
     this.#cursor.position = sequence
   }
 
-  /** Returns the numbers up to which the subscriptions of this process have received their events. */
+  /** Returns the positions of the subscriptions of this process. */
   subscriptionPositions(): readonly number[] {
     return [...this.#cursors].flatMap(({ position }) => (position === undefined ? [] : Number(position)))
   }
@@ -127,10 +130,10 @@ export class ChangeService {
   }
 
   /**
-   * Returns the first `limit` events after a sequence number that the actor may receive. The next call can
-   * continue after `last`: beside the events of others, which the actor does not receive, it moves on too.
-   * The end of the log is read before the events, since an event between both reads would be skipped. The state
-   * of the log is read after them, since events can be dropped meanwhile. One statement cannot read both.
+   * Returns the first `limit` events after a sequence number that the actor may receive. The next call
+   * continues after `last`, which also advances past events that the actor does not receive. The end of the
+   * log is read before the events, since an event between both reads would be skipped. The state of the log
+   * is read after them, since events can be dropped meanwhile. One statement cannot read both.
    */
   async eventsAfter(sequence: string, limit: number, actor: Actor): Promise<ListingEventPage> {
     requireScope(actor, 'listings:read')
@@ -148,7 +151,7 @@ export class ChangeService {
     return { events, isFull, last: isFull || BigInt(end) < BigInt(lastEvent) ? lastEvent : end }
   }
 
-  /** Returns true if a reader that has the events up to this number can continue. */
+  /** Returns true if a reader can continue after the event with this number. */
   async isOpen(sequence: string, actor: Actor): Promise<boolean> {
     const feed = narrowingFeedOf(actor)?.id
     const state = await this.#semaphore.run(() => readLogState(this.#reader(), feed))
@@ -170,7 +173,7 @@ export class ChangeService {
     const { records } = await this.#semaphore.run(() =>
       readPage(this.#reader(), authorize(plan, actor, policy), representation),
     )
-    // Listings that are pushed count, but no limit ends a subscription.
+    // Pushed listings are counted, but no limit ends a subscription.
     this.#scope?.allowance?.addRows(records.length)
     return new Map(records.list.map(record => [parseCursor(record)[0] ?? '', record]))
   }

@@ -23,7 +23,7 @@ import { BARE_REPRESENTATION, type Representation } from '../query/representatio
 import type { TrackedSources } from './tracked-sources.js'
 import type { TrackingContext } from './tracking.js'
 
-/** A record that a reader replaces, or one that it removes from its copy. */
+/** A record to replace or remove in the copy of a reader. */
 export type Change =
   | { readonly kind: 'changed'; readonly key: string; readonly json: string }
   | {
@@ -33,10 +33,7 @@ export type Change =
       readonly reason: 'deleted' | 'changed'
     }
 
-/**
- * Maximum number of events to read when a page continues within the records that refer to them. No page has
- * more.
- */
+/** Maximum number of events of a page. */
 const MAX_EVENTS = 10_000
 /**
  * Maximum number of batches without a change that one request reads. After that the page ends early, with a
@@ -44,10 +41,10 @@ const MAX_EVENTS = 10_000
  */
 const MAX_BATCHES = 50
 
-/** A run up to an event. */
+/** A position in a run that ends at the event `until`. */
 type RunPosition = Tracking & Required<Pick<Tracking, 'until'>>
 
-/** Changes, and the position after them: of the next page, or without `until` of the next run. */
+/** Changes and the position after them. A position without `until` begins the next run. */
 interface ChangeBatch {
   readonly changes: readonly Change[]
   readonly next: Tracking
@@ -129,7 +126,7 @@ export class DeltaRun {
       const record = records.get(key)
       if (record) return [record]
       const event = own.get(key)
-      // Without an event of its own, a record that the reader cannot see is not named.
+      // A record that the reader cannot see is named only if it has an event of its own.
       if (!event && !seen.has(key)) return []
       return [{ kind: 'removed', key, reason: event?.isRemoval ? 'deleted' : 'changed' }]
     })

@@ -24,7 +24,7 @@ import {
   type TrackingContext,
 } from './tracking.js'
 
-/** A page of changes. It has one of the tokens: that of the next page of the run, or that of the next run. */
+/** A page of changes, with the token of the next page or, at the end of the run, of the next run. */
 export interface DeltaPage {
   readonly changes: readonly Change[]
   readonly nextToken?: string
@@ -37,19 +37,19 @@ export interface DeltaRequest extends Pick<ReadRequest, 'query' | 'representatio
   readonly token: string
   /** Name of the option or argument that holds the token. */
   readonly option: string
-  /** Address of the query, at which the client starts again. */
+  /** Address of the query, at which the client restarts. */
   readonly location?: string
   readonly pageSize?: number
-  /** The size of the page, which is refused if no page can have it. It applies in place of `pageSize`. */
+  /** The requested page size, in place of `pageSize`. A size above the maximum is refused. */
   readonly first?: number
   /** Accepts a token that was made with another selection. */
   readonly anyView?: boolean
 }
 
 /**
- * Reads the changes of a query from the change log: after a position, the records that have events which the
- * reader may see, as they are now. A run ends at the event that was the last one when it began. Each page reads
- * a bounded number of events by an index, whatever lies between.
+ * Reads the changes of a query from the change log: the current state of the records that have visible events
+ * after a position. A run ends at the event that was the last one when it began. Each page reads a bounded
+ * number of events by an index, also if the reader can see few of them.
  */
 export class DeltaService {
   constructor(
@@ -58,7 +58,7 @@ export class DeltaService {
     private readonly allowance: ScopeAllowance | undefined = undefined,
   ) {}
 
-  /** The service as one request uses it. */
+  /** Returns the service for one request. */
   forRequest(scope: RequestScope): DeltaService {
     return new DeltaService(
       this.dependencies,
@@ -67,7 +67,9 @@ export class DeltaService {
     )
   }
 
-  /** Returns the token of the changes from now on. `maxTokenLength`: characters that a link has for it. */
+  /**
+   * Returns the token of the changes from now on. `maxTokenLength` is the space in the link, in characters.
+   */
   async latest(entityType: Entity, query: Query, actor: Actor, maxTokenLength: number): Promise<string> {
     requireReadScope(actor, entityType)
     const context = this.#contextOf(actor)
@@ -115,7 +117,9 @@ export class DeltaService {
     }
   }
 
-  /** Returns the end of the log. Fails if the log is another one, or has dropped deletions after the position. */
+  /**
+   * Returns the end of the log. Fails if it is a different log, or has dropped deletions after the position.
+   */
   async #checkOpen({ log, since }: Tracking, option: string, location: string | undefined): Promise<string> {
     const { id, floor, end } = await readLogEnd(this.reader)
     if (id !== log || BigInt(since) < floor - 1n || BigInt(since) > BigInt(end))
@@ -134,7 +138,7 @@ export class DeltaService {
   }
 }
 
-/** Refuses a query without tracking. The token of such a query, if `option` has one, belongs to another query. */
+/** Refuses a query that cannot be tracked. A token in `option` must then belong to another query. */
 const failUntracked = (option?: string): never =>
   fail(
     option === undefined

@@ -17,7 +17,7 @@ export const MAX_DIGEST_RECORDS = 100_000
 export const MAX_DIGEST_RANGES = 1000
 /** Maximum number of buckets of one digest, about 1.2 MB of JSON. */
 export const MAX_DIGEST_BUCKETS = 10_000
-/** Buckets of each range, if the request does not say. */
+/** Default number of buckets of a range. */
 export const DEFAULT_BUCKETS = 100
 
 const WHOLE: KeyRange = { from: '', to: undefined }
@@ -38,7 +38,7 @@ export interface DigestParameterNames {
 export interface DigestRequest {
   readonly names: DigestParameterNames
   readonly resourceName: string
-  /** Undefined: all keys. */
+  /** Undefined for all keys. */
   readonly ranges: readonly KeyRange[] | undefined
   readonly buckets: number | undefined
   readonly filter: Ast | undefined
@@ -55,7 +55,7 @@ export class DigestService {
     private readonly reader: StatementExecutor = dependencies.database.reader,
   ) {}
 
-  /** The service as one request uses it. */
+  /** Returns the service for one request. */
   forRequest(scope: RequestScope): DigestService {
     return new DigestService(this.dependencies, this.dependencies.database.executorsFor(scope).reader)
   }
@@ -104,7 +104,7 @@ function checkRanges({ ranges: option }: DigestParameterNames, ranges: readonly 
   }
 }
 
-/** UTF-8 has the order of code points, unlike the UTF-16 of JavaScript. */
+/** UTF-8 sorts in the order of code points, unlike UTF-16. */
 const compareCodePoints = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
 
 const isStorableText = (text: string): boolean => !text.includes('\0') && !/\p{Surrogate}/u.test(text)

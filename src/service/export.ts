@@ -18,30 +18,29 @@ import { openPageSeal, type PageSeal, readLogPosition } from './log-position.js'
 import { type ParentFilter, withParentFilter } from './parent-filter.js'
 import type { ReadRequest } from './reading.js'
 
-/** Exports that run at the same time, in all and for one client. Each holds one chunk in memory. */
+/** Maximum number of concurrent exports, in total and for one client. Each has one chunk in memory. */
 const MAX_EXPORTS = 64
 const MAX_EXPORTS_PER_CLIENT = 8
-/** Records of a chunk: one statement reads them. */
+/** Maximum number of records of a chunk, which one statement reads. */
 const CHUNK_SIZE = 500
 const RETRY_AFTER_S = 5
 
-/** A whole result that is read while it is sent. */
+/** A complete result that is read while it is sent. */
 export interface RecordExport {
   /** The sequence number of the newest event before the first record was read. */
   readonly position: string
   /** The members of each record, in their order. */
   readonly columns: readonly SelectItem[]
-  /**
-   * The records in their order. An empty chunk is never returned. Fails if the result could be incomplete.
-   */
+  /** The records in order, without empty chunks. Fails if the result could be incomplete. */
   readonly chunks: AsyncIterable<RecordPage>
 }
 
 /**
- * Reads whole results. An export fails when its client has read all rows of a limit. Each chunk is read by a statement of its own, so that a slow reader holds neither a
- * connection nor a snapshot. In the order of the key every record is at least as new as `position`, and the
- * events after it complete the copy. Another order needs records that do not change meanwhile: an export in
- * such an order fails if there was an event before its last chunk.
+ * Reads complete results. An export fails when its client has reached a limit of rows. Each chunk is read by
+ * a statement of its own, so that a slow reader holds neither a connection nor a snapshot. In the order of
+ * the key, every record is at least as new as `position`, and applying the events after it completes the
+ * copy. In another order, a record that changes could be missed, so the export fails if an event was logged
+ * before its last chunk.
  */
 export class ExportService {
   readonly #dependencies: ServiceDependencies
@@ -64,7 +63,7 @@ export class ExportService {
     this.#verifyToken = verifyToken
   }
 
-  /** The service as one request uses it. `verifyToken` fails when the token is no longer accepted. */
+  /** Returns the service for one request. `verifyToken` fails when the token is no longer accepted. */
   forRequest(scope: RequestScope, verifyToken: () => Promise<unknown>): ExportService {
     return new ExportService(this.#dependencies, this.#running, scope, verifyToken)
   }
@@ -73,8 +72,8 @@ export class ExportService {
    * Opens an export of an entity set and reads its first chunk. `parentFilter` restricts it to the records
    * related to another record. `$top` of the query limits all records together.
    * @throws ProblemError PositionGone for a position that the change log cannot continue from
-   * @throws ProblemError TooManyRequests if the client runs too many exports or has read all its rows, Unavailable if the service
-   * runs too many
+   * @throws ProblemError TooManyRequests if the client runs too many exports or has reached its limit of
+   * rows, Unavailable if the service runs too many
    */
   async open(
     entityType: Entity,
@@ -186,12 +185,12 @@ type ChunkReader = (chunk: Plan, after?: KeysetPosition) => Promise<Page>
 
 interface OpenExport {
   readonly plan: Plan
-  /** Maximum number of records. Undefined: all. */
+  /** Maximum number of records, or undefined for all. */
   readonly limit: number | undefined
   readonly position: string
   readonly readChunk: ChunkReader
   readonly first: Page
-  /** Fails if events that belong to the export have been dropped from the change log meanwhile. */
+  /** Fails if events after the position of the export have been dropped from the change log. */
   readonly confirm: PageSeal['confirm']
 }
 

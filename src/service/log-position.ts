@@ -20,7 +20,7 @@ const EVENT = getEntity('EntityEvent')
 /** Returns true if a plan reads the change log itself, not groups of its events. */
 const readsLog = ({ entity, from }: Pick<Plan, 'entity' | 'from'>): boolean => entity === EVENT && !from
 
-/** Refuses a position (410, PositionGone) with the address at which a client starts again. */
+/** Refuses a position (410, PositionGone), with the address at which the client restarts. */
 export function failGone(option: string, serviceRoot: ServiceRoot | undefined): never {
   return fail({
     kind: 'PositionGone',
@@ -60,8 +60,8 @@ function toPosition(column: Expr | undefined, value: Expr | undefined, distance:
 }
 
 /**
- * Returns a seal whose tokens carry the identity and the floor of the log. A token of another log is refused,
- * and one whose next events were dropped in the meantime.
+ * Returns a seal whose tokens contain the identity and the floor of the log. A token is refused if it is from
+ * another log, or if the events after it have been dropped.
  */
 function withLogState(
   seal: PlanSeal,
@@ -97,8 +97,7 @@ const readLogState = ({ executor, actor }: LogReader): Promise<LogState> =>
 export interface PageSeal {
   readonly seal: PlanSeal
   /**
-   * Must be called after a page was read. Fails if events after the beginning of the page were dropped
-   * meanwhile.
+   * Must be called after a page was read. Fails if events after the beginning of the page have been dropped.
    */
   confirm(after?: KeysetPosition): Promise<void>
 }
@@ -121,7 +120,7 @@ export async function openPageSeal(
   if (position !== undefined && !isPositionOpen(position, state)) failGone('$filter', serviceRoot)
   const confirm = async (after?: KeysetPosition) => {
     const { id, floor } = await readLogState(reader)
-    // In another order the position is unknown and counts as one before the floor.
+    // In any other order the position is unknown and counts as one before the floor.
     const start = after ? (isInKeyOrder(plan) ? BigInt(after[0] ?? 0) : 1n) : (position ?? 0n)
     if (id !== state.id || (floor !== state.floor && start > 0n && start < floor - 1n))
       failGone(after ? '$skiptoken' : '$filter', serviceRoot)

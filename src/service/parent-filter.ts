@@ -27,7 +27,10 @@ export interface NavigationStep {
 /** A condition on `r0` that restricts a query to the records related to another record. */
 export type ParentFilter = Expr
 
-/** Reads the record with a key, or without a key the one that a filter selects, as the actor sees it. */
+/**
+ * Reads the record with a key, or without a key the one that a filter selects, with the permissions of the
+ * actor.
+ */
 export type ParentReader = (
   entityType: Entity,
   key: string | undefined,

@@ -35,12 +35,12 @@ import { sealTracking, type TrackingRequest, trackPages } from './tracking.js'
 /** A page of records. */
 export interface CollectionPage {
   readonly records: RecordPage
-  /** The size of a page, of which this one may hold less. */
+  /** The maximum number of records of the page. */
   readonly size: number
   /** Opaque token of the next page. Undefined on the last page. */
   readonly nextToken?: string
   readonly count?: number
-  /** The changes of the query are tracked. The last page has the token of the first delta. */
+  /** Present if the changes of the query are tracked. The last page has the token of the first delta. */
   readonly tracking?: { readonly deltaToken?: string }
 }
 
@@ -48,7 +48,7 @@ export interface CollectionPage {
 export interface ReadRequest {
   readonly query: Query
   readonly representation: Representation
-  /** Undefined: addresses stay relative. */
+  /** Undefined if addresses stay relative. */
   readonly serviceRoot?: ServiceRoot
 }
 
@@ -61,7 +61,7 @@ export interface PageRequest extends ReadRequest {
   readonly pageToken?: string
   /** Tracks the changes of the query, if that is possible. Later pages follow the first one. */
   readonly track?: TrackingRequest | undefined
-  /** Address of the query without tokens, at which a client starts again. */
+  /** Address of the query without tokens, at which a client restarts. */
   readonly location?: string
 }
 
@@ -85,7 +85,7 @@ export class ReadService {
     private readonly scope?: RequestScope,
   ) {}
 
-  /** The service as one request uses it. */
+  /** Returns the service for one request. */
   forRequest(scope: RequestScope): ReadService {
     return new ReadService(this.dependencies, this.dependencies.database.executorsFor(scope).reader, scope)
   }
@@ -114,9 +114,9 @@ export class ReadService {
     const log = { executor: this.reader, actor }
     const tokens = await openPageSeal(log, this.dependencies, boundPlan, position, serviceRoot)
     const cursor = pageToken === undefined ? undefined : tokens.seal.open(pageToken, '$skiptoken')
-    // A later page means by $top what the first one did.
+    // The meaning of $top is that of the first page.
     const remaining = cursor ? cursor.remaining : limits.topIsTotal ? query.top : undefined
-    // A total limits the records of the copy, not the changes after it.
+    // A total limits the records of the copy, but not the changes after it.
     const trackRequest = remaining === undefined ? request : { ...request, track: undefined }
     const context = { ...this.dependencies, actor }
     const tracking = await trackPages(this.reader, boundPlan, trackRequest, cursor, context)
@@ -213,7 +213,7 @@ export class ReadService {
     return record
   }
 
-  /** Like `get`, for a record that is no part of the answer. */
+  /** Like `get`, for a record that is not part of the response. */
   private findRecord(
     entityType: Entity,
     key: string | undefined,

@@ -31,8 +31,8 @@ const sourceEntityOf = ({ entity, from }: Pick<Plan, 'entity' | 'from'>): Entity
   from ? sourceEntityOf(from) : entity
 
 function toAbsolute(plan: Plan, root: Expr): Plan {
-  // A common prefix does not change the order of the values, so order terms have none, and page tokens
-  // contain no root.
+  // A common prefix does not change the order of the values. Order terms therefore stay relative, and page
+  // tokens do not contain the root.
   const orderBy = plan.orderBy.map(term => (isRowColumn(term.expr) ? term : replaceColumns(term, root)))
   return { ...replaceColumns(plan, root), orderBy, select: plan.select.map(item => toSelected(item, root)) }
 }

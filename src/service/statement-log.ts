@@ -7,7 +7,7 @@ export interface SlowQuery extends RequestDescription {
   readonly ms: number
   /** Time that the statement waited for locks of other transactions. */
   readonly lockWaitMs: number
-  /** Time that its request had waited for connections and locks when the statement ended. */
+  /** Total wait of its request for connections and locks at the end of the statement. */
   readonly waitedMs: number
   readonly rows: number
   readonly failed?: true
@@ -22,8 +22,8 @@ const STRING_LITERAL = /'(?:[^']|'')*'/g
 const LIMIT = /\b(limit|offset) \d+/g
 
 /**
- * Returns a statement without its literals. Values of requests are parameters in any case; names that a client
- * gave to computed values are literals.
+ * Returns a statement without its literals. Values of requests are always parameters, but names that clients
+ * give to computed values are literals.
  */
 export const toShape = (text: string): string =>
   text.replace(STRING_LITERAL, '?').replace(LIMIT, '$1 ?').slice(0, MAX_SHAPE_LENGTH)

@@ -3,7 +3,7 @@ import type { Entity, Navigation } from '../model/model.js'
 import { memoize } from '../query/memoize.js'
 import type { Collection, ColumnSource, Expansion, Expr, Plan } from '../query/plan.js'
 
-/** The records on which the result of a query depends, besides its own. */
+/** The other records on which the result of a query depends. */
 export interface TrackedSources {
   /** Resources of a listing that the query expands. Their events name the listing. */
   readonly children: ReadonlySet<string>
@@ -14,8 +14,8 @@ export interface TrackedSources {
 }
 
 /**
- * Expanded single records whose changes are tracked, by entity. An index finds the records that refer to a
- * changed one, or the table is small (Office).
+ * Expanded single records whose changes are tracked, by entity. The records that refer to a changed one are
+ * found by an index, or the table is small (Office).
  */
 const TRACKED_REFERENCES: Readonly<Record<string, readonly string[]>> = {
   Property: ['ListAgent', 'ListOffice'],

@@ -20,11 +20,11 @@ export interface TrackingContext {
 
 /** A request of a client to track the changes of its query. */
 export interface TrackingRequest {
-  /** Characters that a link has for the token. */
+  /** Space for the token in a link, in characters. */
   readonly maxTokenLength: number
 }
 
-/** Characters by which the token of a later page of changes can be longer: it holds a key. */
+/** Characters by which the token of a later page of changes can be longer, since it contains a key. */
 const TOKEN_GROWTH = 600
 
 /**
@@ -66,8 +66,8 @@ export async function trackPages(
 }
 
 /**
- * Refuses a position that was made with other rights (410): the reader then has records that it can no longer
- * see, or lacks others. `location` is the address of the query.
+ * Refuses a position that was created with other rights (410): the reader may have records that it can no
+ * longer see, or lack others. `location` is the address of the query.
  */
 export function checkRights(
   { rights }: Tracking,
@@ -81,7 +81,9 @@ export function checkRights(
 export const failPositionGone = (option: string, location: string | undefined): never =>
   fail({ kind: 'PositionGone', option, ...(location !== undefined && { location }) })
 
-/** Everything about a token that decides what it can read. A renewed token has the same rights. */
+/**
+ * Returns the properties of an actor that determine what it can read. A renewed token has the same rights.
+ */
 export function rightsOf({ actor, policy }: Pick<TrackingContext, 'actor' | 'policy'>): string {
   const { memberKey, officeKey, audience } = actor
   return shortDigest([
@@ -94,7 +96,10 @@ export function rightsOf({ actor, policy }: Pick<TrackingContext, 'actor' | 'pol
   ])
 }
 
-/** The fields and sets that the feed of an actor hides. A change of its filter is in the log. */
+/**
+ * The fields and sets that the feed of an actor hides. The filter of the feed is left out, because the log
+ * has events for its changes.
+ */
 function feedContentOf(actor: Actor): readonly unknown[] {
   const feed = narrowingFeedOf(actor)
   if (!feed) return []
@@ -102,7 +107,7 @@ function feedContentOf(actor: Actor): readonly unknown[] {
   return [hiddenFields, onlyFields, soldPriceDelayDays, showsMedia, showsOpenHouses, showsMembers]
 }
 
-/** The content of the records: a position belongs to one selection. */
+/** The digest of the selection, since a position is valid only for its selection. */
 const projectionDigestOf = memoize(function digestView({ select, expand }: Plan): string {
   return shortDigest([select, expand])
 })
@@ -110,7 +115,7 @@ const projectionDigestOf = memoize(function digestView({ select, expand }: Plan)
 const shortDigest = (parts: readonly unknown[]): string =>
   digestOf(parts).subarray(0, 12).toString('base64url')
 
-/** Tokens of deltas are bound to the filter. The order of a query does not matter to its changes. */
+/** Delta tokens are bound to the filter, but not to the order. */
 const withoutOrder = memoize(function withoutOrder(plan: Plan): Plan {
   return { ...plan, orderBy: [] }
 })

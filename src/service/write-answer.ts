@@ -42,8 +42,8 @@ const RETURNED_FIELDS: ReadonlySet<string> = new Set([
 const RESPONSE_QUERY_LEVEL: PlanCacheLevel<Query> = { name: 'write response', sizeOf: () => 8 }
 
 /**
- * Limits the response to a write for a token that cannot read listings: to the fields that the request sent,
- * and those that every create returns.
+ * Limits the response to a write for a token that cannot read listings to the fields of the request and those
+ * that every create returns.
  * @throws ProblemError ScopeMissing if the client requested more
  */
 export function limitResponse<R extends ReturnRequest>(

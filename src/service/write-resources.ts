@@ -37,7 +37,7 @@ interface WriteRunners {
   readonly runOptimistically: WriteRunner
   /** Runs a write in a transaction. Within a group all runners use the transaction of the group. */
   readonly runInTransaction: WriteRunner
-  /** Runs the reads of a write that is certainly refused. */
+  /** Runs the reads of a write that will be refused. */
   readonly runReading: WriteRunner
 }
 

@@ -63,7 +63,7 @@ interface ReadWrite extends WriteRequest {
 /** The only entity that clients write (interface 1). */
 const PROPERTY = getEntity('Property')
 
-/** Rules and statements of writes. Each actor has its own shapes of writes. */
+/** Rules and statements of writes, by actor and shape of the change. */
 const WRITE_PLAN_LEVEL: PlanCacheLevel<WritePlan> = { name: 'write plan', sizeOf: () => 32 }
 
 /**
@@ -83,7 +83,7 @@ export class WriteService {
     this.#resources = resources
   }
 
-  /** The service as one request uses it. */
+  /** Returns the service for one request. */
   forRequest(scope: RequestScope): WriteService {
     return new WriteService(this.dependencies, {
       ...this.#resources,
@@ -202,7 +202,7 @@ export class WriteService {
     })
   }
 
-  /** Reads the body of a write. A body that cannot be parsed is a fault like others. */
+  /** Reads the body of a write. A body that cannot be parsed is reported like other faults. */
   async #readWrite(
     readBody: BodySource,
     mode: WriteMode,

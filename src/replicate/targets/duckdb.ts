@@ -122,7 +122,7 @@ export class DuckDBTarget implements ReplicaTarget {
   }
 
   async resume(): Promise<void> {
-    // The tables are those of the state.
+    // Nothing to do: the state names the tables.
   }
 
   async #writeState(state: ReplicaState): Promise<void> {
@@ -144,7 +144,10 @@ export class DuckDBTarget implements ReplicaTarget {
     await rm(this.#batchFile, { force: true })
   }
 
-  /** DuckDB reads the JSON of the source. Old records are deleted first: there is no index that could break. */
+  /**
+   * DuckDB reads the JSON of the source. Old records are deleted first. Nothing conflicts, since the tables
+   * have no unique index.
+   */
   async #insert(set: SourceSet, lines: readonly string[], generation: number): Promise<void> {
     await writeFile(this.#batchFile, `${lines.join('\n')}\n`)
     const types = set.fields.map(field => `${quote(field.name)}: ${literal(columnType(field))}`).join(', ')
@@ -185,7 +188,7 @@ export class DuckDBTarget implements ReplicaTarget {
   }
 
   async settle(): Promise<void> {
-    // Every change is already in the file or its log.
+    // Nothing to do: each change is already in the file or its WAL.
   }
 
   async close(): Promise<void> {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { REPLICATION_EXIT, ReplicationError } from '../failure.js'
 
-/** Asks who listens on a socket. Returns undefined if nobody does. */
+/** Returns the process that listens on a socket, or undefined if there is none. */
 const askHolder = (path: string): Promise<string | undefined> =>
   new Promise(resolve => {
     let text = ''
@@ -25,7 +25,7 @@ const listen = (path: string): Promise<Server | undefined> =>
   })
 
 /**
- * Locks a folder for this process with a socket, which nobody answers once the process has ended, also by kill -9.
+ * Locks a folder for this process with a socket. The lock ends with the process, also after kill -9.
  * @throws ReplicationError if another process has it
  */
 export async function lockFolder(folder: string): Promise<() => void> {
@@ -33,7 +33,7 @@ export async function lockFolder(folder: string): Promise<() => void> {
   const path =
     process.platform === 'win32' ? `\\\\.\\pipe\\replica-${name}` : join(tmpdir(), `replica-${name}.sock`)
   const server = (await listen(path)) ?? (await takeOver(path))
-  // Two processes may have found the same dead socket.
+  // Two processes may have found the same stale socket.
   const holder = await askHolder(path)
   if (server && holder === String(process.pid)) return () => server.close()
   throw new ReplicationError(
@@ -42,7 +42,7 @@ export async function lockFolder(folder: string): Promise<() => void> {
   )
 }
 
-/** Removes a socket that nobody answers. */
+/** Replaces a socket on which no process listens. */
 async function takeOver(path: string): Promise<Server | undefined> {
   if ((await askHolder(path)) !== undefined) return undefined
   rmSync(path, { force: true })

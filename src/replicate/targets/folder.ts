@@ -11,10 +11,12 @@ import type { ReplicaTarget, SetChange } from '../target.js'
 import { lockFolder } from './folder-lock.js'
 
 const STATE_FILE = 'state.json'
-/** A file is rewritten when more of its lines are old than valid. */
+/**
+ * Minimum number of old lines for a rewrite. A file is rewritten when it has more old lines than valid ones.
+ */
 const MIN_OLD_LINES = 1000
 
-/** A file of lines, of which the first `bytes` count. */
+/** A file of lines. Only its first `bytes` bytes are valid. */
 interface DataFile {
   readonly name: string
   readonly bytes: number
@@ -22,13 +24,13 @@ interface DataFile {
 
 interface FolderState {
   readonly state: ReplicaState
-  /** Files of the present copy, by set. */
+  /** Files of the current copy, by set. */
   readonly files: Readonly<Record<string, DataFile>>
-  /** Files of a copy that is being made. */
+  /** Files of a full copy in progress. */
   readonly next: Readonly<Record<string, DataFile>> | undefined
 }
 
-/** An open file, and the place of the valid line of each key. */
+/** An open file, and the position of the valid line of each key. */
 class SetFile {
   readonly places = new Map<string, { readonly at: number; readonly length: number }>()
   lines = 0
@@ -39,7 +41,7 @@ class SetFile {
     public bytes: number,
   ) {}
 
-  /** Opens a file and drops what follows the bytes that count. */
+  /** Opens a file and truncates it after the valid bytes. */
   static async open(folder: string, { name, bytes }: DataFile, key: string): Promise<SetFile> {
     const path = join(folder, name)
     const handle = await open(path, existsSync(path) ? 'r+' : 'w+')
@@ -62,7 +64,7 @@ class SetFile {
     this.lines++
   }
 
-  /** Appends lines and forces them to the disk. They count when the state says so. */
+  /** Appends lines and syncs the file. They become valid when the state is stored. */
   async append(lines: readonly string[], key: string): Promise<void> {
     if (lines.length === 0) return
     await this.handle.write(`${lines.join('\n')}\n`, this.bytes)
@@ -76,7 +78,7 @@ class SetFile {
 }
 
 /**
- * A copy in a folder: for each set a file of JSON lines. In the order of the lines the last one of a key counts, and
+ * A copy in a folder: for each set a file of JSON lines. The last line of a key is valid, and
  * `{"@removed":"K"}` removes it. `state.json` names the files and is replaced by a rename.
  */
 export class FolderTarget implements ReplicaTarget {
@@ -135,14 +137,14 @@ export class FolderTarget implements ReplicaTarget {
     await this.#removeOthers()
   }
 
-  /** Removes files that no state names: those of a copy or a rewrite that was broken off. */
+  /** Removes files that the state does not name: those of an interrupted copy or rewrite. */
   async #removeOthers(): Promise<void> {
     const known = [...this.#files.values(), ...(this.#next?.values() ?? [])].map(({ name }) => name)
     for (const name of await readdir(this.folder))
       if (name.endsWith('.ndjson') && !known.includes(name)) await rm(join(this.folder, name))
   }
 
-  /** Replaces the state: a new file, forced to the disk, and a rename. */
+  /** Replaces the state atomically: writes and syncs a new file, then renames it. */
   async #store(state: ReplicaState): Promise<void> {
     const toRecord = (files: Map<string, SetFile>) =>
       Object.fromEntries([...files].map(([set, { file }]) => [set, file]))

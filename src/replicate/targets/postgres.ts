@@ -136,7 +136,7 @@ export class PostgresTarget implements ReplicaTarget {
   }
 
   async resume(): Promise<void> {
-    // The tables are those of the state.
+    // Nothing to do: the state names the tables.
   }
 
   #tableOf(set: SourceSet): string {
@@ -204,7 +204,7 @@ export class PostgresTarget implements ReplicaTarget {
   }
 
   async settle(): Promise<void> {
-    // Every change is already visible.
+    // Nothing to do: each change is already visible.
   }
 
   close(): Promise<void> {

@@ -13,7 +13,7 @@ import { generateSecret } from '../../domain/clients/secrets.js'
 /** A change that is refused. The message is for the operator. */
 export class ClientChangeError extends Error {}
 
-/** A client, and its new secret. The secret cannot be read again. */
+/** A client and its new secret, which cannot be read again. */
 export interface ClientWithSecret {
   readonly client: ClientDetails
   readonly secret: string
@@ -24,7 +24,7 @@ export interface NewClient extends ClientColumns {
   readonly Name: string
 }
 
-/** Secrets of a client at the same time: during a rotation the old and the new one. */
+/** Maximum number of secrets of a client: the old and the new one during a rotation. */
 const MAX_SECRETS = 2
 const ID_SUFFIX_LENGTH = 6
 const ID_LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789'
@@ -38,7 +38,7 @@ export class ClientService {
   readonly #database: Pick<Database, 'withClient'>
   readonly #actor: string
 
-  /** @param actor names who makes the changes, for the audit log. */
+  /** @param actor the author of the changes, for the audit log */
   constructor(database: Pick<Database, 'withClient'>, actor: string) {
     this.#database = database
     this.#actor = actor
@@ -87,7 +87,7 @@ export class ClientService {
 
   /**
    * Adds a second secret. Both are valid until `endRotation`.
-   * @throws ClientChangeError if a rotation has not ended: the partner may use either of its secrets
+   * @throws ClientChangeError if a rotation has not ended, because the partner may use either secret
    */
   async rotate(id: string): Promise<ClientWithSecret> {
     const secret = await generateSecret()
@@ -111,7 +111,7 @@ export class ClientService {
     )
   }
 
-  /** Refuses the client until it is enabled. */
+  /** Disables the client: its requests are refused until it is enabled again. */
   disable(id: string): Promise<ClientDetails> {
     return this.#change('client.disable', id, (transaction, client) =>
       transaction.update(id, { DisabledTimestamp: client.DisabledTimestamp ?? new Date().toISOString() }),
@@ -124,7 +124,7 @@ export class ClientService {
     )
   }
 
-  /** Removes a client and its secrets for good. Its usage and audit entries remain. */
+  /** Removes a client and its secrets permanently. Its usage and audit entries remain. */
   remove(id: string): Promise<ClientDetails> {
     return this.#change('client.remove', id, async (transaction, { Secrets }) => {
       await transaction.deleteSecrets(
@@ -171,7 +171,7 @@ async function checkFeed(transaction: ClientTransaction, { FeedName }: ClientCol
   if (FeedName && !(await transaction.hasFeed(FeedName))) refuse(`There is no feed '${FeedName}'.`)
 }
 
-/** Returns an id that tells people the client: the letters and digits of its name, and a random suffix. */
+/** Returns a readable id: the letters and digits of the client's name, and a random suffix. */
 function createClientId(name: string): string {
   const slug = name
     .normalize('NFKD')

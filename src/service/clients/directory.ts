@@ -11,23 +11,23 @@ import { fail, messageOf, withCause } from '../../errors/problem.js'
 import { compileFeedFilter, FeedError } from '../feeds/feed-filter.js'
 import { runSoldPriceJob } from '../feeds/sold-price-job.js'
 
-/** The channel that the triggers of the clients notify. */
+/** The channel that the triggers of the client tables notify. */
 const CHANNEL = 'client_change'
-/** Interval between two reads. Notifications cause further ones. */
+/** Interval between two reads. Notifications cause additional ones. */
 const POLL_INTERVAL_MS = 1000
-/** Without a read for so long, clients are refused. */
+/** Maximum age of the last read. After that, clients are refused. */
 const MAX_AGE_MS = 30_000
 
 /**
- * Follows the clients of a database from the first use on. Changes are found by their version, so a poll that
- * finds none reads four index pages.
+ * Follows the registered clients of a database from the first use. Changes are found by their version, so a
+ * poll that finds none reads four index pages.
  */
 export class DatabaseClientDirectory implements ClientDirectory {
   readonly #database: Pick<Database, 'queryControl' | 'clientConfig' | 'kind'>
   #logger: Pick<Logger, 'error'> = { error: () => undefined }
   readonly #clients = new Map<string, Client>()
   readonly #keys = new Map<string, SigningKey>()
-  /** Feeds by name. A feed whose filter does not compile is not among them. */
+  /** Feeds by name. A feed whose filter does not compile is left out. */
   readonly #feeds = new Map<string, Feed>()
   /** Expiration times of revoked tokens, by issuer and id. */
   readonly #revoked = new Map<string, number>()
@@ -78,7 +78,7 @@ export class DatabaseClientDirectory implements ClientDirectory {
     return this.#keys.get(id)
   }
 
-  /** A read that runs already may have begun before the caller's change, so another one follows. */
+  /** A read in progress may have begun before the caller's change, so another one follows. */
   async refresh(maxAgeMs = 0): Promise<void> {
     if (performance.now() - this.#readAt < maxAgeMs) return
     await this.#reading?.catch(() => undefined)
@@ -93,8 +93,8 @@ export class DatabaseClientDirectory implements ClientDirectory {
   }
 
   /**
-   * Starts the work that needs no request: logs feeds that cannot be used, and shows sold prices when they are due.
-   * Returns the directory.
+   * Starts the background work: logs unusable feeds, and shows sold prices when they are due. Returns the
+   * directory.
    */
   start(logger: Pick<Logger, 'error'>): this {
     this.#logger = logger
@@ -102,7 +102,7 @@ export class DatabaseClientDirectory implements ClientDirectory {
     return this
   }
 
-  /** Stops to follow the database. */
+  /** Stops following the database. */
   close(): void {
     this.#closing.abort()
   }
@@ -124,7 +124,7 @@ export class DatabaseClientDirectory implements ClientDirectory {
     }
   }
 
-  /** Reads after a notification. Notifications during a read cause one more. */
+  /** Reads after a notification. Notifications during a read cause one more read. */
   #readSoon(): void {
     if (this.#isReadWanted) return
     this.#isReadWanted = true

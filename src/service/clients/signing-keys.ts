@@ -20,7 +20,7 @@ const ALGORITHM = 'ES256'
  * it by then.
  */
 const PUBLICATION_SECONDS = 600
-/** Margin for clocks that differ. */
+/** Allowance for differing clocks. */
 const MARGIN_MS = 60_000
 
 /** The key that signs now. */
@@ -39,12 +39,12 @@ export interface SigningKeyServiceDependencies {
 }
 
 /**
- * The keys that sign access tokens. They are in the database, where all processes find them, so a rotation
- * needs no restart. The newest key whose time has come signs.
+ * The keys that sign access tokens. They are stored in the database for all processes, so a rotation needs no
+ * restart. The newest key whose start time has passed signs.
  */
 export class SigningKeyService {
   readonly #dependencies: SigningKeyServiceDependencies
-  /** Decrypted keys by id. Undefined: encrypted with another TOKEN_KEY. */
+  /** Decrypted keys by id. Undefined if encrypted with another TOKEN_KEY. */
   readonly #privateKeys = new Map<string, CryptoKey | undefined>()
 
   constructor(dependencies: SigningKeyServiceDependencies) {
@@ -65,8 +65,8 @@ export class SigningKeyService {
   }
 
   /**
-   * Returns the keys that verifiers need: those that sign or will sign, and older ones until the last token that
-   * they have signed has expired.
+   * Returns the keys that verifiers need: the current and future keys, and older ones until their last token
+   * has expired.
    */
   async published(): Promise<readonly SigningKey[]> {
     await this.current()
@@ -105,8 +105,8 @@ export class SigningKeyService {
 }
 
 /**
- * Adds a key that signs after it was published for ten minutes. With `isUrgent` it signs at once, and all other keys
- * are withdrawn: their tokens are refused. Returns false if a new key waits already.
+ * Adds a key that signs after ten minutes of publication. With `isUrgent` it signs immediately, and all other
+ * keys and their tokens are withdrawn. Returns false if another new key is pending.
  */
 export async function rotateSigningKey(
   database: Pick<Database, 'withClient'>,
@@ -145,7 +145,7 @@ async function decryptPrivateKey(
     const key = await importJWK(jwk, ALGORITHM)
     return key instanceof Uint8Array ? undefined : key
   } catch {
-    // Another TOKEN_KEY encrypted it.
+    // It was encrypted with another TOKEN_KEY.
     return undefined
   }
 }

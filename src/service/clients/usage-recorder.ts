@@ -1,12 +1,12 @@
 import { addUsage, type UsageNumbers } from '../../data/clients/client-usage.js'
 import type { Database } from '../../data/database.js'
 
-/** Interval between two writes. A crash loses the counts of this time at most. */
+/** Interval between two writes. A crash loses at most the counts of this interval. */
 const WRITE_INTERVAL_MS = 10_000
 
 /**
- * Counts the requests and rows of clients of the database by day, and records when clients and secrets were last used. The
- * counts of a process are written together. While the database is away they stay in memory.
+ * Counts the requests and rows of registered clients by day, and records the last use of clients and secrets.
+ * The counts of a process are written together. While the database is unavailable they stay in memory.
  */
 export class UsageRecorder {
   readonly #database: Pick<Database, 'queryControl'>

@@ -9,19 +9,22 @@ import { Scope } from '../../query/bind/scope.js'
 import { checkEvaluations } from '../../query/complexity.js'
 import type { Collection, ColumnSource, Expr } from '../../query/plan.js'
 
-/** A value of a feed that is refused. The message is for the operator. */
+/** An invalid value of a feed. The message is for the operator. */
 export class FeedError extends Error {}
 
 const PROPERTY = getEntity('Property')
 const SOURCE = 'the filter'
 /** Fields that the change log sets when a listing is written. */
 const LOG_FIELDS: readonly string[] = ['ModificationTimestamp', 'LastEventSequence']
-/** A filter is evaluated for each write of a listing, and twice for a failed one. */
+/**
+ * Maximum length of a filter, since it is evaluated for each write of a listing, and twice for a failed one.
+ */
 const MAX_FILTER_LENGTH = 10_000
 
 /**
- * Compiles the filter of a feed to SQL over the row `r0`. The filter uses the fields of the listing alone, so that
- * only a write of the listing or a change of the feed can move it into the feed or out of it.
+ * Compiles the filter of a feed to SQL over the row `r0`. The filter may use only fields of the listing
+ * itself, so that only a write of the listing or a change of the feed can move the listing into or out of the
+ * feed.
  * @throws FeedError with the position of the fault
  */
 export function compileFeedFilter(text: string): string {
@@ -33,7 +36,7 @@ export function compileFeedFilter(text: string): string {
   return toFilterSql(filter)
 }
 
-/** A stored filter has no query whose aliases it could name. */
+/** A stored filter has no query with parameter aliases. */
 class NoAliases extends Map<string, string> {
   override get(name: string): never {
     throw new FeedError(`The filter names the alias '@${name}', which has no value in a feed.`)

@@ -16,7 +16,7 @@ export interface NewFeed extends FeedColumns {
   readonly Filter: string
 }
 
-/** Columns whose change makes the copies of the feed's readers wrong without an event. */
+/** Columns whose change invalidates the copies of readers without an event. */
 const CONTENT_COLUMNS: readonly (keyof FeedColumns)[] = [
   'HiddenFields',
   'OnlyFields',
@@ -31,7 +31,7 @@ const CONTENT_COLUMNS: readonly (keyof FeedColumns)[] = [
  * processes within seconds. Events for the listings that enter or leave follow in batches.
  */
 export class FeedService {
-  /** @param actor names who makes the changes, for the audit log. */
+  /** @param actor the author of the changes, for the audit log */
   constructor(
     private readonly database: Pick<Database, 'withClient'>,
     private readonly actor: string,

@@ -9,7 +9,7 @@ export function limitsOf(limits: QueryLimits, actor: Actor): QueryLimits {
   return feed ? withFeedLimits(limits, feed) : limits
 }
 
-/** The maximum of the service may have become lower than that of the feed. */
+/** The maximum of the service may have been lowered below that of the feed. */
 const withFeedLimits = memoize(function withFeedLimits(limits: QueryLimits, feed: Feed): QueryLimits {
   const pageSizeMax = Math.min(limits.pageSizeMax, feed.pageSizeMax ?? limits.pageSizeMax)
   return {

@@ -1,6 +1,6 @@
 import type { NewFeed } from './feeds.js'
 
-/** The feeds that `npm run feeds -- init` adds: a beginning, which operators change to their licences. */
+/** The feeds that `npm run feeds -- init` adds. Operators adapt them to their licences. */
 export const FEED_PRESETS: readonly NewFeed[] = [
   {
     FeedName: 'idx',

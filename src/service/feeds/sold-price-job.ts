@@ -2,14 +2,14 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Database } from '../../data/database.js'
 
-/** Interval between two looks at the clock. A price shows at most this much after midnight in UTC. */
+/** Interval of the checks. A price appears at most this long after midnight UTC. */
 const INTERVAL_MS = 60_000
-/** Listings of one transaction. */
+/** Maximum number of listings in one transaction. */
 const LISTINGS_PER_BATCH = 100
 
 /**
- * Shows sold prices in the feeds that delay them, on the day that each is due, and logs a change of the listing. Every
- * process runs the job until `signal` aborts, and one at a time does the work.
+ * Shows sold prices in the feeds that delay them, on the day when each is due, and writes an event for the
+ * listing. Every process runs the job until `signal` aborts, but only one works at a time.
  */
 export async function runSoldPriceJob(
   database: Pick<Database, 'queryControl'>,
@@ -22,7 +22,7 @@ export async function runSoldPriceJob(
     )
 }
 
-/** Shows the sold prices whose day has come. */
+/** Shows the sold prices that are due. */
 export async function showDueSoldPrices(database: Pick<Database, 'queryControl'>): Promise<void> {
   for (let count = LISTINGS_PER_BATCH; count === LISTINGS_PER_BATCH; ) {
     const [row] = await database.queryControl<{ readonly count: number }>({

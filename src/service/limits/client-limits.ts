@@ -33,15 +33,15 @@ const LIMIT_OF_KIND = {
   day: 'requestsPerDay',
   rows: 'rowsPerDay',
 } as const satisfies Record<QuotaKind, LimitName>
-/** The quotas with their windows in s. */
+/** The quotas with their windows in seconds. */
 const QUOTAS: readonly (readonly [QuotaKind, windowSeconds: number])[] = [
   ['minute', 60],
   ['day', DAY_SECONDS],
   ['rows', DAY_SECONDS],
 ]
-/** Retry-After of a client whose statements all run, in s. */
+/** Retry-After when a client has reached its limit of running statements, in seconds. */
 const STATEMENT_RETRY_AFTER_S = 5
-/** Time without a request after which a process gives back what it holds for bursts, in ms. */
+/** Time without a request after which a process returns its reserve for bursts, in ms. */
 const IDLE_MS = 2000
 
 /** The limits of one client in one process. */
@@ -78,7 +78,7 @@ export class ClientLimitState implements ClientAllowance {
     return Object.keys(this.#client.limits).length > 0
   }
 
-  /** Takes over the limits of a client that has changed. */
+  /** Applies the limits of a changed client. */
   setClient(client: Client): void {
     if (client === this.#client) return
     this.#client = client
@@ -105,7 +105,7 @@ export class ClientLimitState implements ClientAllowance {
     this.#serve()
   }
 
-  /** Gives this process its part of the running statements, and at least one. */
+  /** Sets the share of this process in the running statements, which is at least one. */
   divideStatements(): void {
     const { runningStatements } = this.#client.limits
     if (runningStatements !== undefined)
@@ -164,7 +164,7 @@ export class ClientLimitState implements ClientAllowance {
     this.#dependencies.usage.add(this.#client.id, { refused: 1 })
   }
 
-  /** Gives back what an idle client does not need. */
+  /** Returns the reserves of an idle client. */
   giveBackIfIdle(now: number): void {
     if (now - this.#usedAt < IDLE_MS || !this.#source.isFree(now)) return
     const excessive = this.#quotas.filter(quota => quota.isExcessive(now))
@@ -192,7 +192,7 @@ export class ClientLimitState implements ClientAllowance {
     return this.#stateAt(now)
   }
 
-  /** Asks the database before the portion is used up, if that is allowed now. */
+  /** Requests a new portion before the current one is used up, if a statement is allowed now. */
   #takeIfDue(quota: Quota, now: number): void {
     if (quota.isDue(now) && this.#source.isFree(now)) this.#source.takeSoon(now)
   }

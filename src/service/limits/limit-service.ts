@@ -7,11 +7,11 @@ import type { ClientAllowance, ClientLimiter } from '../../domain/clients/limite
 import type { UsageRecorder } from '../clients/usage-recorder.js'
 import { ClientLimitState, type LimitName } from './client-limits.js'
 
-/** Interval in which idle clients are looked at, in ms. */
+/** Interval of the checks for idle clients, in ms. */
 const TICK_MS = 1000
-/** Interval in which a process that serves clients with limits says that it lives, in ticks. */
+/** Interval of the heartbeat of a process that serves clients with limits, in ticks. */
 const HEARTBEAT_TICKS = 2
-/** Time without a client with limits after which a process says so no longer, in ms. */
+/** Time without a client with limits after which the heartbeat stops, in ms. */
 const MAX_IDLE_MS = 60_000
 
 /** Dependencies of the limits. */
@@ -24,7 +24,7 @@ export interface LimitServiceDependencies {
 }
 
 /**
- * Limits what clients of the database use, together with the other processes. Each process counts in memory and takes
+ * Limits the usage of registered clients across all processes. Each process counts in memory and takes
  * portions of the limits from the database.
  */
 export class LimitService implements ClientLimiter {
@@ -48,7 +48,7 @@ export class LimitService implements ClientLimiter {
     return state
   }
 
-  /** Gives back what the process has not used. */
+  /** Returns the unused portions of the process. */
   async close(): Promise<void> {
     this.#unsubscribe()
     clearInterval(this.#timer)
@@ -89,7 +89,7 @@ export class LimitService implements ClientLimiter {
     } else if (this.#ticks % HEARTBEAT_TICKS === 0) void this.#countProcesses()
   }
 
-  /** While the database is away, the last number holds. */
+  /** Updates the number of processes. While the database is unavailable, the last number remains. */
   async #countProcesses(): Promise<void> {
     const count = await countLimitProcesses(this.#dependencies.database, this.#processId).catch(
       () => this.#processCount,
@@ -114,7 +114,7 @@ export class LimitService implements ClientLimiter {
     try {
       return this.#dependencies.directory.find(id)
     } catch {
-      // The directory is too old: its clients are refused anyway.
+      // The directory is outdated, so its clients are refused anyway.
       return undefined
     }
   }

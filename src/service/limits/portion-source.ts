@@ -8,14 +8,14 @@ export interface PortionSourceDependencies {
   readonly database: Pick<Database, 'queryControl'>
   readonly processId: string
   readonly clientId: string
-  /** Returns what the waiting requests need of a quota. */
+  /** Returns the amount of a quota that waiting requests need. */
   readonly neededOf: (quota: Quota) => number
-  /** Is called after each statement, with the error of a failed one. */
+  /** Called after each statement, with its error if it failed. */
   readonly onTaken: (error?: ProblemError) => void
   readonly onProcessCount: (count: number) => void
 }
 
-/** Takes portions of the quotas of one client, all in one statement, and at most one statement a second. */
+/** Takes portions of the quotas of one client, with one statement for all quotas and at most one a second. */
 export class PortionSource {
   readonly #dependencies: PortionSourceDependencies
   #quotas: readonly Quota[] = []
@@ -36,7 +36,7 @@ export class PortionSource {
     return !this.#isRunning && now - this.#sentAt >= STATEMENT_INTERVAL_MS
   }
 
-  /** Takes portions as soon as it may. */
+  /** Takes portions as soon as a statement is allowed. */
   takeSoon(now: number): void {
     if (this.#isRunning || this.#timer) return
     const delay = this.#sentAt + STATEMENT_INTERVAL_MS - now
@@ -48,7 +48,10 @@ export class PortionSource {
       }, delay)
   }
 
-  /** Gives back all that the process has. Errors are ignored: what is not given back is lost until the window ends. */
+  /**
+   * Returns all portions of the process. Errors are ignored: portions that are not returned are lost until
+   * the window ends.
+   */
   async close(): Promise<void> {
     clearTimeout(this.#timer)
     for (const quota of this.#quotas) quota.giveBack(0)

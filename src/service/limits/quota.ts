@@ -1,30 +1,31 @@
 import type { Portion, PortionRequest, QuotaKind } from '../../data/clients/quota-store.js'
 import type { ReachedLimit } from '../../errors/problem.js'
 
-/** Part of a limit that all processes together hold for later. */
+/** Share of a limit that all processes together hold in reserve. */
 const RESERVED_PART = 0.05
-/** With one more than a request needs, a process need not say that none is left. */
+/** With one more than a request needs, a process need not report that the quota is exhausted. */
 const MIN_RESERVE = 1
-/** A process takes enough for this time at the present rate, in s. */
+/** A process takes enough for this time at the current rate, in seconds. */
 const RESERVE_SECONDS = 2
 /** Minimum time between two statements of a process for a client, in ms. */
 export const STATEMENT_INTERVAL_MS = 1000
-/** Age after which the number that no process has taken is read again, in ms. */
+/** Age after which the untaken number is read again, in ms. */
 const MAX_AGE_MS = 2000
 
 /** Returns the number of processes that take from quotas. */
 export type ProcessCounter = () => number
 
 /**
- * One limit of a client, as one process knows it: the portion that the process has taken, and what no process had taken at the
- * time of the last statement. A portion is never larger than what is left, so the processes together never pass the limit.
+ * One limit of a client in one process: the portion that the process has taken, and the number that no
+ * process had taken at the last statement. A portion is never larger than the rest of the limit, so the
+ * processes together never exceed it.
  */
 export class Quota {
   readonly kind: QuotaKind
   readonly #countProcesses: ProcessCounter
   #limit: ReachedLimit
   #portion = 0
-  /** The number that no process had taken. */
+  /** The number that no process had taken at the last statement. */
   #untaken = 0
   #window: string | null = null
   #endsAt = Number.NEGATIVE_INFINITY
@@ -44,7 +45,7 @@ export class Quota {
     return this.#limit
   }
 
-  /** Changes the limit. What the process has taken goes back, so that the new limit holds at once. */
+  /** Changes the limit. The portion is returned, so that the new limit applies immediately. */
   setLimit(limit: ReachedLimit): void {
     if (limit.value === this.#limit.value) return
     this.#limit = limit
@@ -52,23 +53,23 @@ export class Quota {
     this.#endsAt = Number.NEGATIVE_INFINITY
   }
 
-  /** Returns true if the process has this number. The last one is used only if none is left elsewhere. */
+  /** Returns true if the portion covers this number. The last unit is used only if no other is left. */
   canTake(count: number, now: number): boolean {
     return now < this.#endsAt && (this.#portion > count || (this.#portion >= count && this.#untaken === 0))
   }
 
-  /** Returns true if fewer are left in this window. */
+  /** Returns true if the rest of the limit is smaller than this number. */
   isExceededBy(count: number, now: number): boolean {
     return now < this.#endsAt && Math.max(0, this.#portion) + this.#untaken < count
   }
 
-  /** Uses a number of the portion, which may be more than it has. */
+  /** Consumes from the portion, which may become negative. */
   use(count: number): void {
     this.#portion -= count
     this.#consumed += count
   }
 
-  /** Returns a number that is not larger than what is left of the limit, whatever the other processes take meanwhile. */
+  /** Returns a lower bound of the rest of the limit, whatever other processes take in the meantime. */
   remaining(now: number): number {
     if (now >= this.#endsAt) return 0
     return Math.max(0, this.#portion) + this.#leftByOthers(now)
@@ -87,7 +88,7 @@ export class Quota {
     return Math.max(0, Math.floor(this.#untaken * part ** statements) - statements * least)
   }
 
-  /** Returns the whole seconds until the window ends. */
+  /** Returns the seconds until the window ends, as an integer. */
   resetSeconds(now: number): number {
     return Math.max(1, Math.ceil((this.#endsAt - now) / 1000))
   }
@@ -99,12 +100,12 @@ export class Quota {
     return this.#countProcesses() > 1 && now - this.#takenAt > MAX_AGE_MS
   }
 
-  /** Returns true if the process holds more than it should without requests. */
+  /** Returns true if the portion exceeds the reserve of an idle process. */
   isExcessive(now: number): boolean {
     return now < this.#endsAt && this.#portion > this.#minReserve()
   }
 
-  /** Gives the portion back with the next statement, but for `retained`. */
+  /** Returns the portion except `retained` with the next statement. */
   giveBack(retained = this.#minReserve()): void {
     const excess = Math.max(0, this.#portion - retained)
     this.#portion -= excess
@@ -112,7 +113,7 @@ export class Quota {
     this.#rate = 0
   }
 
-  /** Returns what the next statement asks for. `needed` are waiting. */
+  /** Returns the request of the next statement. Waiting requests need the number `needed`. */
   createRequest(needed: number, now: number): PortionRequest {
     const seconds = Math.max(1, (now - this.#takenAt) / 1000)
     this.#rate = this.#consumed / seconds
@@ -130,7 +131,7 @@ export class Quota {
     }
   }
 
-  /** Takes over the result of a statement. */
+  /** Applies the result of a statement. */
   apply(
     { granted, remaining, window, millisecondsLeft }: Portion,
     { limit }: PortionRequest,
@@ -148,8 +149,8 @@ export class Quota {
   }
 
   /**
-   * Restores the debt that a failed statement would have recorded. What it would have given back is lost: the database may
-   * have recorded it.
+   * Restores the debt that a failed statement would have recorded. An amount that it returned is lost, since
+   * the database may have recorded it.
    */
   restore({ adjustment }: PortionRequest): void {
     this.#portion -= Math.max(0, adjustment)

@@ -30,23 +30,23 @@ export interface EventReaderParts extends SelectionParts {
   readonly policy: DisclosurePolicy
 }
 
-/** Events of one message, and what is stored with them. */
+/** The events of one message, and the batch that is stored for them. */
 export interface EventBatch extends StoredBatch {
   readonly events: readonly WebhookEvent[]
   /** Keys of the records of the events that match the filter. */
   readonly insideKeys: readonly string[]
 }
 
-/** The next message of a subscription, or why there is none. */
+/** The next message of a subscription, or the reason for there being none. */
 export type NextBatch =
   | { readonly kind: 'batch'; readonly batch: EventBatch }
-  /** There is no event up to this position. `isEnd`: nor up to the end of the log. */
+  /** There is no event up to this position. With `isEnd`, it is the end of the log. */
   | { readonly kind: 'none'; readonly position: string; readonly isEnd: boolean }
-  /** The events of the stored batch are no longer there for the client. */
+  /** The client can no longer see any event of the stored batch. */
   | { readonly kind: 'dropped'; readonly position: string }
   | { readonly kind: 'lost'; readonly reason: string }
 
-/** Events that are read at a time, and events of one message at most. */
+/** Number of events read at a time, and maximum number of events of one message. */
 const PAGE_SIZE = 100
 
 const EVENT = getEntity('EntityEvent')
@@ -74,7 +74,7 @@ interface EventRow {
   readonly EventTimestamp: string
 }
 
-/** Reads the events of one subscription, as its client may see them now. */
+/** Reads the events of one subscription with the current rights of its client. */
 export class EventReader {
   constructor(
     private readonly parts: EventReaderParts,
@@ -84,9 +84,10 @@ export class EventReader {
   ) {}
 
   /**
-   * Returns the next batch after a position. A stored batch is read again, event by event, unless the rights of the
-   * client have changed: then the events are chosen again. The end of the log is read before the events, since an event
-   * between both reads would be skipped, and again after them, since events can be dropped meanwhile.
+   * Returns the next batch after a position. The events of a stored batch are read again. If the rights of
+   * the client have changed, new events are chosen instead. The end of the log is read before the events,
+   * since an event between both reads would be skipped, and again after them, since events can be dropped
+   * meanwhile.
    */
   async next(position: string, stored: StoredBatch | undefined, actor: Actor): Promise<NextBatch> {
     const log = await readLogEnd(this.reader)
@@ -106,7 +107,7 @@ export class EventReader {
     return { kind: 'lost', reason: `The change log does not have all events after position ${position}.` }
   }
 
-  /** A batch of which no event is left is dropped. */
+  /** A batch without remaining events is dropped. */
   async #readStored(stored: StoredBatch, actor: Actor): Promise<NextBatch> {
     const numbers = stored.sequences.map((value): Expr => ({ kind: 'literal', value, type: 'Int64' }))
     const list: Expr = { kind: 'list', items: numbers, type: 'Collection(Int64)' }
@@ -152,8 +153,9 @@ export class EventReader {
   }
 
   /**
-   * Returns the events that are sent. Of a record outside of the filter that is one event: the receiver may have the
-   * record, as it was inside before. Further ones are not sent until the record is inside again.
+   * Returns the events to send. For a record outside of the filter, only the first event is sent: the record
+   * may have matched before, so the receiver may have a copy. Later ones are not sent until the record
+   * matches again.
    */
   async #select(
     events: readonly WebhookEvent[],

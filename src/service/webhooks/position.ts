@@ -3,7 +3,10 @@ import type { WebhookTransaction } from '../../data/webhooks/webhook-store.js'
 /** A change that is refused. The message is for the operator. */
 export class WebhookChangeError extends Error {}
 
-/** Returns the position at which a subscription begins: a number, or the end of the log (`now`, undefined). */
+/**
+ * Returns the position at which a subscription begins: the given number, or the end of the log for `now` and
+ * undefined.
+ */
 export async function findStart(
   transaction: WebhookTransaction,
   from: string | undefined,
@@ -15,7 +18,7 @@ export async function findStart(
   return { LogId: id, Position: from }
 }
 
-/** Refuses a position after which the log does not have all events. */
+/** Refuses a position after which events have been dropped from the log. */
 export async function checkPosition(
   transaction: WebhookTransaction,
   position: string,

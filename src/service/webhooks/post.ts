@@ -14,31 +14,31 @@ export interface ReceiverRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
   readonly allowsPrivate: boolean
-  /** Deadline of the whole attempt, from the resolution of the name to the end of the headers. */
+  /** Time limit of the whole attempt, from name resolution to the end of the response headers. */
   readonly timeoutMs: number
   readonly signal: AbortSignal
 }
 
-/** The answer of a receiver, or the reason why there is none. */
+/** The response of a receiver, or the reason for its absence. */
 export type ReceiverAnswer =
   | { readonly status: number; readonly retryAfterMs: number | undefined }
   | { readonly status: undefined; readonly reason: string }
 
-/** Bytes of an answer that are read, so that the receiver can finish it. The rest is not. */
+/** Maximum number of bytes of a response body that are read, so that the receiver can complete it. */
 const MAX_ANSWER_BYTES = 65_536
-/** Time for which the body of an answer is read. */
+/** Maximum time for reading the body of a response. */
 const ANSWER_BODY_MS = 1000
-/** Time after which the next address of a name is tried beside the one that does not answer. */
+/** Time after which the next address of a name is tried in parallel. */
 const NEXT_ADDRESS_MS = 2500
 /**
- * Names that are resolved at the same time: each occupies one of the four threads that Node also needs for files and
- * hashes.
+ * Limits concurrent name resolutions: each occupies one of the four threads that Node also needs for files
+ * and hashes.
  */
 const resolutions = new Semaphore(2)
 
 /**
- * Posts a body to a receiver. Redirects are not followed, and each request has a connection of its own, to an address
- * that was checked for it. The answer is that of the status line: its body is not needed.
+ * Posts a body to a receiver. Redirects are not followed. Each request has its own connection to an address
+ * that was checked for it. Only the status line of the response is used.
  */
 export async function postToReceiver(request: ReceiverRequest): Promise<ReceiverAnswer> {
   const deadline = AbortSignal.timeout(request.timeoutMs)
@@ -79,13 +79,13 @@ function send(
         ? requestHttps(url, { ...options, rejectUnauthorized: true })
         : requestHttp(url, options)
     req.once('response', resolve)
-    // Every time: an error after the answer would end the process.
+    // Not `once`: an unhandled error after the response would end the process.
     req.on('error', reject)
     req.end(content)
   })
 }
 
-/** Reads the rest of an answer, a little of it and for a short time. */
+/** Reads the body of a response up to limits of size and time, and discards it. */
 function drain(response: IncomingMessage): Promise<void> {
   return new Promise(resolve => {
     let size = 0
@@ -103,7 +103,7 @@ function drain(response: IncomingMessage): Promise<void> {
   })
 }
 
-/** An address that is not called. */
+/** Thrown for an address that requests must not be sent to. */
 class AddressRefusedError extends Error {
   constructor(address: string, reason: string) {
     super(`${address} is a ${reason} address, which is not called`)
@@ -116,8 +116,8 @@ function checkAddress(address: string, allowsPrivate: boolean): void {
 }
 
 /**
- * Creates the function that resolves the name of one connection. A name with an address that is not called is refused
- * whole, so the connection goes to an address that was checked.
+ * Creates the lookup function of one connection. A name is refused if any of its addresses is forbidden, so
+ * every address of the connection was checked.
  */
 const createCheckedLookup =
   (allowsPrivate: boolean): LookupFunction =>
@@ -143,7 +143,7 @@ function resolveChecked(
   })
 }
 
-/** Describes an error of a connection. It names a host or an address, and never the query of a URL. */
+/** Describes an error of a connection by its host or address, without the query of the URL. */
 function describeFailure(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ')
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''

@@ -34,8 +34,8 @@ export interface WebhookSelection {
 const EVENT_ENTITIES = new Map([...ENTITIES].filter(([, entityType]) => hasEvents(entityType)))
 
 /**
- * Refuses a resource without events, and a filter that is not on the fields of the record itself: the log has no event
- * for the moment at which such a filter begins to match.
+ * Refuses a resource without events, and a filter that uses more than fields of the record itself: the log
+ * has no event for the moment when such a filter starts to match.
  * @throws Error with a sentence for the operator, ProblemError for a filter that cannot be read
  */
 export function checkSelection(

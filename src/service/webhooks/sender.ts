@@ -27,7 +27,7 @@ export interface WebhookSenderParts extends EventReaderParts {
   readonly poolSize: number
   readonly feed: ChangeFeed
   readonly directory: ClientDirectory
-  /** Returns the rights of a stored client. Throws if nobody can say what it may read. */
+  /** Returns the rights of a stored client. Throws if they cannot be determined. */
   readonly toActor: (client: Client) => Actor
   /** Decrypts secrets and tokens. */
   readonly encryptionKey: KeyObject
@@ -35,28 +35,31 @@ export interface WebhookSenderParts extends EventReaderParts {
   /** WEBHOOK_LOG_DAYS. */
   readonly logDays: number
   readonly onAttempt: (report: AttemptReport) => void
-  /** Reports a fault. The subscription is tried again. */
+  /** Reports an internal error. The subscription is tried again. */
   readonly onFault: (error: unknown, webhook: LeasedWebhook | undefined) => void
 }
 
 /**
- * Subscriptions that this process works on at the same time. Each holds one message and at most one connection. Those
- * whose last attempt failed have places of their own, so that receivers that do not answer cannot keep the others waiting.
+ * Maximum number of subscriptions that this process serves at the same time. Each has one message in memory
+ * and at most one connection. Subscriptions whose last attempt failed are counted separately, so that
+ * receivers that do not answer cannot delay the others.
  */
 const MAX_HEALTHY_TURNS = 200
 const MAX_FAILING_TURNS = 100
-/** Interval at which work is looked for without a notification. */
+/** Interval of the checks for work without a notification. */
 const POLL_MS = 2000
-/** Minimum time between two looks. */
+/** Minimum time between two checks. */
 const MIN_POLL_MS = 100
 const RENEW_MS = 4000
-/** A lease counts as lost this long before it ends, since the answer of the database took time too. */
+/**
+ * A lease counts as lost this long before it ends, to allow for the duration of the statement that took it.
+ */
 const LEASE_MARGIN_MS = 2000
 const VALID_MS = LEASE_SECONDS * 1000 - LEASE_MARGIN_MS
 const CLEAN_INTERVAL_MS = 3_600_000
 const FIRST_CLEAN_MS = 60_000
 
-/** A subscription that this process works on. */
+/** A subscription that this process serves. */
 interface Turn {
   readonly webhook: LeasedWebhook
   readonly controller: AbortController
@@ -76,7 +79,7 @@ export class WebhookSender {
   readonly #stopping = new AbortController()
   readonly #closed = new AbortController()
   readonly #actors = new WeakMap<Client, Actor>()
-  /** Reads of events at the same time: a quarter of the connections, so that requests need not wait. */
+  /** Limits concurrent reads of events to a quarter of the connections, so that requests need not wait. */
   readonly #reads: Semaphore
   readonly #owner = `${hostname()} ${process.pid}`
   #unfollow: (() => void) | undefined
@@ -89,21 +92,21 @@ export class WebhookSender {
     this.#reads = new Semaphore(Math.max(1, Math.floor(parts.poolSize / 4)))
   }
 
-  /** Begins to send. */
+  /** Starts sending. */
   start(): void {
     if (this.#running) return
     this.#running = this.#look()
     void this.#keepLeases()
   }
 
-  /** Takes no more work. Attempts that run may finish. */
+  /** Stops taking subscriptions. Running attempts may finish. */
   stop(): void {
     this.#stopping.abort()
     this.#unfollow?.()
     this.#unfollow = undefined
   }
 
-  /** Lets running attempts finish, breaks them off after `timeoutMs`, and ends all leases. */
+  /** Lets running attempts finish, aborts them after `timeoutMs`, and ends all leases. */
   async close(timeoutMs: number): Promise<void> {
     this.stop()
     const timer = setTimeout(() => {
@@ -115,7 +118,7 @@ export class WebhookSender {
     this.#closed.abort()
   }
 
-  /** Looks for work: after each notification, when the next attempt is due, and now and then. */
+  /** Checks for work after each notification, when the next attempt is due, and at the poll interval. */
   async #look(): Promise<void> {
     const { signal } = this.#stopping
     while (!signal.aborted) {
@@ -129,7 +132,7 @@ export class WebhookSender {
     }
   }
 
-  /** Takes subscriptions that have work. Returns the time until the next one is due, in ms. */
+  /** Takes leases of subscriptions that have work. Returns the time until the next one is due, in ms. */
   async #lease(): Promise<number | undefined> {
     const startedAt = performance.now()
     const failing = [...this.#turns.values()].filter(({ webhook }) => webhook.failedAttempts > 0).length
@@ -192,7 +195,10 @@ export class WebhookSender {
     })
   }
 
-  /** Returns the rights of a client, or undefined if it may not receive, or nobody can say what it may read. */
+  /**
+   * Returns the rights of a client, or undefined if it may not receive events or its rights cannot be
+   * determined.
+   */
   #findActor(clientId: string): Actor | undefined {
     try {
       const client = this.#parts.directory.find(clientId)
@@ -204,7 +210,7 @@ export class WebhookSender {
     }
   }
 
-  /** Plans are cached by actor, so a client that has not changed, nor its feed, is the same actor. */
+  /** Plans are cached by actor, so the actor is reused until the client or its feed changes. */
   #actorOf(client: Client): Actor {
     const known = this.#actors.get(client)
     const feed = client.feed === undefined ? undefined : this.#parts.directory.findFeed(client.feed)
@@ -214,13 +220,13 @@ export class WebhookSender {
     return actor
   }
 
-  /** Breaks off the attempts of clients that may not receive any longer. */
+  /** Aborts the attempts of clients that may no longer receive events. */
   #breakOffRefused(): void {
     for (const { webhook, controller } of this.#turns.values())
       if (!this.#findActor(webhook.clientId)) controller.abort()
   }
 
-  /** Renews the leases of the turns that run, and breaks off those whose lease was lost or may be over. */
+  /** Renews the leases of running turns, and aborts turns whose lease was lost or may have ended. */
   async #keepLeases(): Promise<void> {
     while (await wait(RENEW_MS, true, { ref: false, signal: this.#closed.signal }).catch(() => false)) {
       const startedAt = performance.now()

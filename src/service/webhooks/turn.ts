@@ -8,7 +8,7 @@ import { delayAfterFailure } from '../../domain/webhooks/schedule.js'
 import type { EventBatch, EventReader } from './event-reader.js'
 import { postToReceiver, type ReceiverAnswer } from './post.js'
 
-/** An attempt, for the log and the metrics. */
+/** The result of an attempt, for the log and the metrics. */
 export interface AttemptReport {
   readonly webhook: LeasedWebhook
   readonly isDelivered: boolean
@@ -18,7 +18,7 @@ export interface AttemptReport {
   readonly lastEvent: string
   readonly attempt: number
   readonly durationMs: number
-  /** The state of the subscription afterwards. Undefined: another process or a command has taken over. */
+  /** The state of the subscription afterwards. Undefined if another process or a command has taken over. */
   readonly state: 'active' | 'ended' | 'failed' | undefined
 }
 
@@ -32,38 +32,44 @@ export interface AttemptSettings {
   readonly retrySeconds: number
 }
 
-/** Everything that one subscription needs while this process works on it. */
+/** Dependencies of a turn. */
 export interface TurnParts {
   readonly store: LeaseStore
   readonly writer: StatementExecutor
   readonly readNext: EventReader['next']
   readonly settings: AttemptSettings
   readonly decrypt: (encrypted: string) => Promise<string | undefined>
-  /** Returns the rights of the client now, or undefined if it may not receive. */
+  /** Returns the current rights of the client, or undefined if it may not receive events. */
   readonly findActor: () => Actor | undefined
-  /** Aborts when the turn is to end after its attempt: also when the service stops. */
+  /** Aborts when the turn must end after its current attempt, for example because the service stops. */
   readonly signal: AbortSignal
-  /** Aborts when the attempt is to be broken off: the lease is lost, or the client may no longer receive. */
+  /**
+   * Aborts when the current attempt must be aborted: the lease is lost, or the client may no longer receive
+   * events.
+   */
   readonly abortSignal: AbortSignal
   /** Returns true while no other process can hold the lease. */
   readonly isLeaseValid: () => boolean
   readonly onAttempt: (report: AttemptReport) => void
 }
 
-/** Wait before a subscription without an event for it is looked at again, in ms. It bounds the reads of a busy market. */
+/**
+ * Wait before a subscription without new events is checked again, in ms. It limits the number of reads in a
+ * busy market.
+ */
 const IDLE_MS = 1000
-/** Wait after an event was sent, so that events of the next moment share a message. */
+/** Wait after a message, so that events in quick succession share the next one. */
 const PAUSE_MS = 200
-/** Wait while the client may not receive, or its rights are not known. */
+/** Wait while the client may not receive events, or its rights are unknown. */
 const REFUSED_MS = 1000
-/** Attempts to record an answer, and the wait between them: the database may be away for a moment. */
+/** Attempts to record a response, and the wait between them, for short outages of the database. */
 const RECORD_ATTEMPTS = 10
 const RECORD_WAIT_MS = 1000
 const NOT_RECORDED = 'not recorded: another process or a command had taken over'
 const SECRET_UNREADABLE =
   'The secret cannot be decrypted: TOKEN_KEY or JWT_SECRET has changed. Rotate the secret.'
 
-/** Sends the events of one subscription, one message after the other, until there are none or an attempt fails. */
+/** Sends the events of one subscription, message by message, until there are no more or an attempt fails. */
 export class WebhookTurn {
   readonly #webhook: LeasedWebhook
   readonly #parts: TurnParts
@@ -77,7 +83,7 @@ export class WebhookTurn {
     this.#batch = webhook.batch
   }
 
-  /** Rejects if the database cannot be used: the lease then ends with its time. */
+  /** Runs the turn. Rejects if the database is unavailable; the lease then expires. */
   async run(): Promise<void> {
     const { store, signal } = this.#parts
     let failedAttempts = this.#webhook.failedAttempts
@@ -105,7 +111,7 @@ export class WebhookTurn {
     return this.#parts.store.release(this.#lease, this.#batch ? undefined : this.#position, delayMs)
   }
 
-  /** Moves past events that are not for the receiver. Returns false if the lease was lost. */
+  /** Advances past events that are not for the receiver. Returns false if the lease was lost. */
   async #advance(position: string, isDropped: boolean): Promise<boolean> {
     const isHeld = (!isDropped && !this.#batch) || (await this.#parts.store.dropBatch(this.#lease, position))
     this.#position = position
@@ -140,7 +146,7 @@ export class WebhookTurn {
       durationMs: performance.now() - startedAt,
     }
     if (answer.status !== undefined || !signal.aborted) return this.#record(attempt)
-    // An attempt that the service itself has broken off is no failure of the receiver.
+    // An attempt that the service itself has aborted does not count as a failure of the receiver.
     await this.#report(attempt, { isDelivered: false, state: 'active', reason: answer.reason })
     return true
   }
@@ -200,7 +206,10 @@ export class WebhookTurn {
     })
   }
 
-  /** Records an answer. It is repeated while the database is away, as otherwise the batch would come again. */
+  /**
+   * Records a response. Retries while the database is unavailable, because the batch would otherwise be sent
+   * again.
+   */
   async #recordState(
     { batch, answer, attempt }: Attempt,
     isDelivered: boolean,

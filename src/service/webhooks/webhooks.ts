@@ -14,7 +14,7 @@ import { checkPosition, findStart, WebhookChangeError } from './position.js'
 import { encryptText, generateWebhookSecret } from './secret-box.js'
 import { checkSelection, type SelectionParts } from './selection.js'
 
-/** A subscription, and the secret that was made for it. The secret cannot be read again. */
+/** A subscription and its new secret, which cannot be read again. */
 export interface WebhookWithSecret {
   readonly webhook: WebhookDetails
   readonly secret: string
@@ -32,10 +32,10 @@ export interface NewWebhook extends WebhookValues {
   /** Id or name of a client. */
   readonly client: string
   readonly url: string
-  /** Undefined: events of all resources. */
+  /** Undefined for events of all resources. */
   readonly resourceName?: string | undefined
   readonly filter?: string | undefined
-  /** The first event has a higher number. Undefined: the end of the log. */
+  /** Events after this number are sent. Undefined for the end of the log. */
   readonly from?: string | undefined
 }
 
@@ -46,13 +46,13 @@ export interface WebhookServiceParts extends SelectionParts {
   /** Encrypts secrets and tokens. */
   readonly encryptionKey: KeyObject
   readonly rules: AddressRules
-  /** Names who makes the changes, for the audit log. */
+  /** The author of the changes, for the audit log. */
   readonly actor: string
 }
 
-/** Time for which the older secret still signs after a rotation, in hours, if the command does not say. */
+/** Default time for which the older secret still signs after a rotation, in hours. */
 export const DEFAULT_OVERLAP_HOURS = 24
-/** Secrets of a subscription at the same time: during a rotation the old and the new one. */
+/** Maximum number of secrets of a subscription: the old and the new one during a rotation. */
 const MAX_SECRETS = 2
 const ID_LENGTH = 16
 const ID_LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789'
@@ -91,7 +91,7 @@ export class WebhookService {
     return (await findWebhook(this.#parts.database, id)) ?? refuse(`There is no webhook '${id}'.`)
   }
 
-  /** Adds a subscription with one secret. Exactly the events above its position are sent. */
+  /** Adds a subscription with one secret. Exactly the events after its position are sent. */
   async add(values: NewWebhook): Promise<WebhookWithSecret> {
     const { clients, database, encryptionKey } = this.#parts
     const { resourceName, filter } = values
@@ -112,7 +112,7 @@ export class WebhookService {
     return { webhook, secret }
   }
 
-  /** Changes where and how events are sent. The next attempt follows at once. */
+  /** Changes the target and the options of a subscription. The next attempt follows immediately. */
   async change(id: string, values: WebhookValues): Promise<WebhookDetails> {
     const columns = await this.#toColumns(values)
     return this.#change('webhook.change', id, transaction =>
@@ -129,8 +129,8 @@ export class WebhookService {
   }
 
   /**
-   * Takes up a subscription that is paused or ended, or lost its position, after its last acknowledged event. `from`
-   * begins at another number, or at the end of the log (`now`).
+   * Resumes a subscription that is paused, ended or lost, after its last acknowledged event. `from` begins at
+   * another number, or at the end of the log (`now`).
    */
   resume(id: string, from?: string): Promise<WebhookDetails> {
     return this.#change('webhook.resume', id, async (transaction, { State, Position, LogId }) => {
@@ -150,7 +150,7 @@ export class WebhookService {
     })
   }
 
-  /** Sends the waiting batch again at once: one that was given up, or whose next attempt is due later. */
+  /** Sends the pending batch immediately, also if it was given up or its next attempt is due later. */
   resend(id: string): Promise<WebhookDetails> {
     return this.#change('webhook.resend', id, (transaction, webhook) => {
       checkBatch(webhook)
@@ -160,7 +160,7 @@ export class WebhookService {
     })
   }
 
-  /** Gives up the waiting batch. A subscription that has failed continues with the events after it. */
+  /** Discards the pending batch. A failed subscription continues with the events after it. */
   skip(id: string): Promise<WebhookDetails> {
     return this.#change('webhook.skip', id, (transaction, webhook) => {
       const position = checkBatch(webhook)
@@ -171,7 +171,8 @@ export class WebhookService {
 
   /**
    * Adds a second secret. Both sign for `overlapHours`, then the new one alone.
-   * @throws WebhookChangeError if an earlier rotation has not ended: the receiver may use either secret
+   * @throws WebhookChangeError if an earlier rotation has not ended, because the receiver may use either
+   * secret
    */
   async rotate(id: string, overlapHours: number): Promise<WebhookWithSecret> {
     const secret = generateWebhookSecret()
@@ -196,7 +197,10 @@ export class WebhookService {
     })
   }
 
-  /** Removes a subscription and its secrets for good. Its delivery log remains until its retention ends. */
+  /**
+   * Removes a subscription and its secrets permanently. Its delivery log remains until the end of its
+   * retention.
+   */
   remove(id: string): Promise<WebhookDetails> {
     return this.#change('webhook.remove', id, async transaction => {
       await transaction.clear(id, { secrets: true })
@@ -260,7 +264,7 @@ const toState = (state: 'active' | 'paused', reason: string | null): WebhookColu
   StateTimestamp: new Date().toISOString(),
 })
 
-/** Returns the position after the waiting batch. */
+/** Returns the position after the pending batch. */
 const checkBatch = ({ WebhookId, BatchPosition }: WebhookDetails): number =>
   BatchPosition ?? refuse(`The webhook '${WebhookId}' has no batch that waits.`)
 

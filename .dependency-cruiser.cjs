@@ -79,6 +79,7 @@ const PARTS = {
     read: ['sql', 'postgres/errors', 'prisma'],
     write: ['sql', 'postgres/errors', 'read'],
     changes: ['sql', 'database', 'postgres/errors', 'read'],
+    'background-error': ['postgres/errors'],
     feeds: ['sql', 'database', 'clients'],
     clients: ['sql', 'database', 'changes'],
     webhooks: ['sql', 'database', 'clients'],

@@ -1,12 +1,12 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Config } from './config/config.js'
+import { logBackgroundError } from './data/background-error.js'
 import type { ChangeFeed } from './data/changes/change-feed.js'
 import type { Database } from './data/database.js'
 import { readWebhookUse } from './data/webhooks/webhook-store.js'
 import type { ClientDirectory } from './domain/clients/directory.js'
 import { hostOf } from './domain/webhooks/address.js'
-import { ProblemError } from './errors/problem.js'
 import { toClientActor } from './http/auth/access-token.js'
 import { addWebhookMetrics } from './http/metrics/webhook-metrics.js'
 import { DEFAULT_PARSE_LIMITS } from './language/parse-limits.js'
@@ -58,16 +58,10 @@ export function createWebhookSender({
     },
     onFault: (error, webhook) => {
       const names = webhook && { webhook: webhook.lease.webhookId, client: webhook.clientId }
-      // An absent database is no fault of the service.
-      if (error instanceof ProblemError)
-        logger.warn({ ...names, cause: describeCause(error) }, 'webhooks wait')
-      else logger.error({ ...names, err: error }, 'fault of webhooks')
+      logBackgroundError(logger, error, 'webhooks were not sent', names)
     },
   })
 }
-
-const describeCause = (error: ProblemError): string =>
-  error.cause instanceof Error ? error.cause.message : error.problems[0].kind
 
 /** Logs an attempt. The address is named by its host: its path and query may hold a secret. */
 function logAttempt(logger: Logger, { webhook, durationMs, reason, state, ...rest }: AttemptReport): void {

@@ -2,6 +2,7 @@ import { Client, type ClientConfig, type Pool, type QueryResultRow } from 'pg'
 import { messageOf } from '../errors/problem.js'
 import type { BlockingSessionListener } from './blocking-session.js'
 import { openEmbeddedDatabase, type ProcessKind } from './embedded/embedded.js'
+import { toProblemOnError } from './postgres/errors.js'
 import {
   createExecutorFactory,
   createServiceExecutors,
@@ -179,7 +180,7 @@ async function connectWithPools(parts: DatabaseResources): Promise<Database> {
     prisma,
     kind,
     clientConfig,
-    queryControl: statement => queryPool(pools.control, statement),
+    queryControl: statement => toProblemOnError(() => queryPool(pools.control, statement)),
     poolStatistics: () =>
       (['custom', 'generic'] as const).flatMap(pool => {
         const found = fairPools[pool]

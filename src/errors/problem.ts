@@ -189,9 +189,11 @@ export function problemsOf(error: unknown, logError: (error: unknown) => string)
   return error instanceof ProblemError ? error.problems : [{ kind: 'Internal', id }]
 }
 
-/** Returns the message of an error. Some errors of Node have only a code. */
-export const messageOf = (error: unknown): string =>
-  (error instanceof Error && error.message) || String(error)
+/** Returns the message of an error, for a problem that of its cause. Some errors of Node have only a code. */
+export function messageOf(error: unknown): string {
+  if (error instanceof ProblemError && error.cause !== undefined) return messageOf(error.cause)
+  return (error instanceof Error && error.message) || String(error)
+}
 
 /** Throws a `ProblemError` if the list is not empty. */
 export function failIfAny(problems: readonly Problem[]): void {

@@ -1,9 +1,12 @@
+import type { Logger } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openDatabase } from '../../src/data/database.js'
+import { runSoldPriceJob } from '../../src/service/feeds/sold-price-job.js'
 import type { RequestOptions, TestResponse } from '../support/app.js'
 import { bodyOf } from '../support/assertions.js'
 import { DATABASE_KINDS } from '../support/database.js'
 import { DRAFT } from '../support/drafts.js'
+import { basic, clientServiceOf, READING_CLIENT } from '../support/partners.js'
 import { type Cluster, startCluster } from '../support/postgres.js'
 import { type StartedService, serverEnvironment, startService } from '../support/process.js'
 import { DATABASE_LIMITS } from '../support/setup.js'
@@ -25,6 +28,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a database that is away or bu
       POOL_SIZE: '2',
       POOL_WAIT_MS: String(WAIT_MS),
       NODE_ENV: 'production',
+      PUBLIC_URL: 'http://service.test',
     })
     const database = await openDatabase({ ...DATABASE_LIMITS, databaseUrl: url(), dataDir: '' }, 'command')
     await database.prisma.member.createMany({ data: ['M1', 'M4'].map(MemberKey => ({ MemberKey })) })
@@ -111,5 +115,71 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a database that is away or bu
     await database.close()
     await expect.poll(() => ask('/health/ready'), { timeout: 10_000 }).toBe(200)
     expect(await askAll()).toEqual(HEALTHY)
+  })
+
+  test('revocation is refused while the database is away, and works after it', {
+    timeout: 60_000,
+  }, async () => {
+    const database = await openDatabase({ ...DATABASE_LIMITS, databaseUrl: url(), dataDir: '' }, 'command')
+    const { client, secret } = await clientServiceOf(database).add({ Name: 'Partner', ...READING_CLIENT })
+    await database.close()
+    const post = (endpoint: string, form: Readonly<Record<string, string>>) =>
+      service.send(`/oauth/${endpoint}`, {
+        method: 'POST',
+        headers: {
+          Authorization: basic({ id: client.ClientId, secret }),
+          'Content-Type': 'application/x-www-form-urlencoded',
+        },
+        rawBody: new URLSearchParams(form).toString(),
+      })
+    const requestToken = () => post('token', { grant_type: 'client_credentials' })
+    await expect.poll(async () => (await requestToken()).status, { timeout: 10_000 }).toBe(200)
+    const { access_token: token } = (await requestToken()).json as { readonly access_token: string }
+    await cluster.shutdownFast()
+    const refused = await post('revoke', { token })
+    await cluster.restart()
+    expect([refused.status, refused.json]).toEqual([
+      503,
+      expect.objectContaining({ error: 'temporarily_unavailable' }),
+    ])
+    await expect.poll(async () => (await post('revoke', { token })).status, { timeout: 10_000 }).toBe(200)
+    await expect
+      .poll(async () => (await post('introspect', { token })).json, { timeout: 10_000 })
+      .toEqual({ active: false })
+  })
+
+  test('background work logs an outage as a warning without a stack, and continues after it', {
+    timeout: 60_000,
+  }, async () => {
+    const database = await openDatabase({ ...DATABASE_LIMITS, databaseUrl: url(), dataDir: '' }, 'command')
+    const warnings: unknown[] = []
+    const errors: unknown[] = []
+    const logger = {
+      warn: (line: unknown) => warnings.push(line),
+      error: (line: unknown) => errors.push(line),
+    } as unknown as Pick<Logger, 'warn' | 'error'>
+    const stop = new AbortController()
+    await cluster.shutdownFast()
+    const job = runSoldPriceJob(database, logger, stop.signal, 20)
+    await expect.poll(() => warnings.length).toBeGreaterThan(0)
+    // While it starts, PostgreSQL answers "the database system is starting up" and similar.
+    await cluster.restart()
+    const count = () => warnings.length
+    await expect
+      .poll(
+        async () => {
+          const before = count()
+          await new Promise(resolve => setTimeout(resolve, 200))
+          return count() - before
+        },
+        { timeout: 10_000 },
+      )
+      .toBe(0)
+    stop.abort()
+    await job
+    await database.close()
+    expect(errors).toEqual([])
+    for (const line of warnings) expect(line).toEqual({ cause: expect.stringMatching(/./) })
+    expect(service.process.output.out.split('\n').filter(line => line.includes('"stack"'))).toEqual([])
   })
 })

@@ -1,6 +1,6 @@
 import { createPublicKey } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Logger } from 'pino'
+import type { BackgroundLogger } from '../../data/background-error.js'
 import { listenForNotifications } from '../../data/changes/listen.js'
 import { type ClientChanges, readClientChanges, type StoredFeed } from '../../data/clients/client-changes.js'
 import type { Database } from '../../data/database.js'
@@ -24,7 +24,7 @@ const MAX_AGE_MS = 30_000
  */
 export class DatabaseClientDirectory implements ClientDirectory {
   readonly #database: Pick<Database, 'queryControl' | 'clientConfig' | 'kind'>
-  #logger: Pick<Logger, 'error'> = { error: () => undefined }
+  #logger: BackgroundLogger = { warn: () => undefined, error: () => undefined }
   readonly #clients = new Map<string, Client>()
   readonly #keys = new Map<string, SigningKey>()
   /** Feeds by name. A feed whose filter does not compile is left out. */
@@ -96,7 +96,7 @@ export class DatabaseClientDirectory implements ClientDirectory {
    * Starts the background work: logs unusable feeds, and shows sold prices when they are due. Returns the
    * directory.
    */
-  start(logger: Pick<Logger, 'error'>): this {
+  start(logger: BackgroundLogger): this {
     this.#logger = logger
     void runSoldPriceJob(this.#database, logger, this.#closing.signal)
     return this

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Logger } from 'pino'
+import { type BackgroundLogger, logBackgroundError } from '../../data/background-error.js'
 import type { Database } from '../../data/database.js'
 
 /** Interval of the checks. A price appears at most this long after midnight UTC. */
@@ -13,12 +13,13 @@ const LISTINGS_PER_BATCH = 100
  */
 export async function runSoldPriceJob(
   database: Pick<Database, 'queryControl'>,
-  logger: Pick<Logger, 'error'>,
+  logger: BackgroundLogger,
   signal: AbortSignal,
+  intervalMs = INTERVAL_MS,
 ): Promise<void> {
-  while (await wait(INTERVAL_MS, true, { ref: false, signal }).catch(() => false))
+  while (await wait(intervalMs, true, { ref: false, signal }).catch(() => false))
     await showDueSoldPrices(database).catch((error: unknown) =>
-      logger.error({ err: error }, 'sold prices of feeds could not be shown'),
+      logBackgroundError(logger, error, 'sold prices of feeds could not be shown'),
     )
 }
 

@@ -105,7 +105,7 @@ function readKeys(path: string, json: unknown): { readonly keys: readonly object
   const keys: unknown = typeof json === 'object' && json !== null && 'keys' in json ? json.keys : [json]
   if (!Array.isArray(keys) || keys.length === 0 || !keys.every(isPublicKey))
     return refuse(
-      `--keys: ${path} is not a key set of public RSA or EC P-256 keys. A private key stays with the partner.`,
+      `--keys: ${path} is not a key set of public RSA or EC P-256 keys. Private keys must stay with the partner.`,
     )
   return { keys }
 }

@@ -83,7 +83,7 @@ const printJson = (value: unknown): void => print(`${JSON.stringify(value, undef
 function printWithSecret({ client, secret }: ClientWithSecret): void {
   printJson({ state: stateOf(client), ...client })
   print(`client id:     ${client.ClientId}\nclient secret: ${secret}\n`)
-  process.stderr.write('The secret is shown only now. Hand it over by a safe channel.\n')
+  process.stderr.write('The secret cannot be shown again. Send it over a secure channel.\n')
 }
 
 async function runAction(

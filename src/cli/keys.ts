@@ -28,7 +28,7 @@ async function main(): Promise<void> {
         actor,
         isUrgent: values.now,
       })
-      if (!isAdded) process.stderr.write('A new key waits already. No other key was added.\n')
+      if (!isAdded) process.stderr.write('A new key is already pending. No key was added.\n')
     }
     for (const key of await readSigningKeys(database)) {
       const state = key.WithdrawnTimestamp === null ? '' : ` withdrawn ${key.WithdrawnTimestamp}`

@@ -97,13 +97,13 @@ const toShown = (webhook: WebhookDetails) => ({ ...webhook, Url: maskUrl(webhook
 function printWithSecret({ webhook, secret }: WebhookWithSecret): void {
   printJson(toShown(webhook))
   print(`webhook id: ${webhook.WebhookId}\nsecret:     ${secret}\n`)
-  process.stderr.write('The secret is shown only now. Hand it over by a safe channel.\n')
+  process.stderr.write('The secret cannot be shown again. Send it over a secure channel.\n')
 }
 
 /** Returns the state as text, with the reason why nothing is sent. */
 function describeState({ State, IsClientActive, FailingSinceTimestamp }: WebhookDetails): string {
   if (State !== 'active') return State
-  if (!IsClientActive) return 'active, its client may not receive'
+  if (!IsClientActive) return 'active, but its client may not receive events'
   return FailingSinceTimestamp === null ? 'active' : `active, failing since ${FailingSinceTimestamp}`
 }
 
@@ -128,7 +128,7 @@ const renderList = (webhooks: readonly WebhookDetails[]): string =>
 const readToken = (path: string): string | null => {
   if (path === 'none') return null
   const token = readFileSync(path, 'utf8').trim()
-  if (!/^[\x21-\x7e]{1,4000}$/.test(token)) throw new Error(`${path} does not hold a bearer token.`)
+  if (!/^[\x21-\x7e]{1,4000}$/.test(token)) throw new Error(`${path} does not contain a bearer token.`)
   return token
 }
 

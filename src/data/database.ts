@@ -29,38 +29,35 @@ import { createDriverAdapter } from './prisma/driver-adapter.js'
 import { PrismaRecordFinder } from './prisma/find-records.js'
 import type { Statement, StatementExecutors } from './sql/statement.js'
 
-/**
- * The open database. Both kinds are reached through the same driver, so there is one code path for everything
- * above.
- */
+/** An open database. Both kinds use the same driver, so callers need not distinguish them. */
 export interface Database extends StatementExecutors {
   readonly prisma: PrismaClient
   readonly kind: 'embedded' | 'server'
   /** The address for other tools: a connection string, or the folder of the socket. */
   readonly clientConfig: ClientConfig
-  /** Executors that wait their turn among all clients, and stop when the request is aborted. */
+  /** Creates executors that share connections fairly among clients, and stop when the request is aborted. */
   readonly executorsFor: ExecutorFactory
-  /** Runs a short statement that waits for no request. */
+  /** Runs a short statement without waiting for requests. */
   queryControl<T>(statement: Statement): Promise<readonly T[]>
   /** Returns the use of each pool of connections for requests. */
   poolStatistics(): readonly (PoolStatistics & { readonly pool: keyof FairPools })[]
-  /** Returns true while every new statement must wait, because the embedded database runs one at a time. */
+  /** Returns true while new statements must wait because the embedded database is running one. */
   isBusy(): boolean
-  /** Runs work on one connection of its own, without a limit of time: for migrations. */
+  /** Runs work on its own connection without a time limit, as for migrations. */
   withClient<T>(callback: (client: Client) => Promise<T>): Promise<T>
-  /** Ends the connections, and the embedded database if this process runs it. */
+  /** Closes the connections, and stops the embedded database if this process runs it. */
   close(): Promise<void>
 }
 
-/** Receivers of events of the database. */
+/** Listeners to events of the database. */
 export interface DatabaseListeners {
-  /** Called when a session, such as a forgotten transaction in psql, makes requests wait. */
+  /** Called when a session blocks requests, such as an open transaction in psql. */
   readonly onBlocked?: BlockingSessionListener
   /** Called for each statement of a request. */
   readonly onStatement?: StatementListener
 }
 
-/** The server cannot be used. The message is for the operator of the service. */
+/** Thrown if the server cannot be used. The message is for the operator. */
 export class DatabaseSetupError extends Error {}
 
 /**
@@ -80,13 +77,12 @@ function toUnreachableError(cause: unknown): DatabaseSetupError {
 }
 
 const MIN_SERVER_VERSION = 15
-/** Statements per connection that PostgreSQL keeps parsed. */
+/** Maximum number of prepared statements of a connection. */
 const MAX_NAMED_STATEMENTS = 256
 
 /**
- * Opens the database and checks that it can be used. It is not migrated here.
- * @param processKind `service` runs the embedded database itself; `command` goes to a running one first. Without
- * meaning for a server.
+ * Opens the database and checks that it can be used. Does not migrate it. @param processKind `service` runs
+ * the embedded database; `command` first tries to connect to a running one. Ignored for a server.
  * @throws DatabaseSetupError, or FolderInUseError of the embedded database.
  */
 export async function openDatabase(
@@ -145,7 +141,7 @@ interface DatabaseResources extends Pick<Database, 'kind' | 'clientConfig' | 'is
   readonly settings: DatabaseSettings
   readonly lockMonitor: LockMonitor | undefined
   readonly onStatement: StatementListener | undefined
-  /** Ends the embedded database, if this process runs it. */
+  /** Stops the embedded database if this process runs it. */
   readonly closeEmbedded: () => Promise<void>
 }
 
@@ -249,7 +245,7 @@ async function withClient<T>(
   callback: (client: Client) => Promise<T>,
 ): Promise<T> {
   const client = new Client({ ...clientConfig, application_name: APPLICATION_NAME })
-  // The loss of the connection reaches the caller through its query.
+  // The query of the caller reports the loss of the connection.
   client.on('error', () => undefined)
   await client.connect()
   try {

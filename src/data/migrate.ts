@@ -13,11 +13,11 @@ export interface Migration {
   readonly checksum: string
 }
 
-/** Receives what happens during a migration. */
+/** Receives the progress of a migration. */
 export interface MigrationListener {
   /** Called before a migration is applied, with its number (from 1) and the total count. */
   onApply?(index: number, count: number): void
-  /** Called for each stored value that was replaced, with a sentence. */
+  /** Called with a message for each stored value that was replaced. */
   onWarning?(message: string): void
 }
 
@@ -41,12 +41,12 @@ interface AppliedMigrationRow {
 const MIGRATIONS_FOLDER = new URL('../../prisma/migrations/', import.meta.url)
 
 /**
- * The migrations that the five of SQUASHED replaced. A database that has some of them gets the rest of them,
- * and then the five as applied.
+ * The migrations that SQUASHED replaced. In a database with some of them, the rest is applied, and then those
+ * of SQUASHED are recorded as applied.
  */
 const SUPERSEDED_FOLDER = new URL('../../prisma/superseded/', import.meta.url)
 
-/** The migrations that create what those of SUPERSEDED_FOLDER created. */
+/** The migrations that create the same objects as those of SUPERSEDED_FOLDER. */
 const SQUASHED: readonly string[] = [
   '20261129080000_tables',
   '20261129080100_functions',
@@ -55,7 +55,7 @@ const SQUASHED: readonly string[] = [
   '20261129080400_indexes',
 ]
 
-/** Number of the lock of `prisma migrate deploy`. Both programs exclude each other. */
+/** Advisory lock of `prisma migrate deploy`, so that the two programs exclude each other. */
 const MIGRATION_LOCK_ID = 72707369
 
 /**
@@ -150,10 +150,7 @@ async function applyNextMigration(
   }
 }
 
-/**
- * Adds the constraints that new columns of the model do not have yet. The function is that of the migration
- * value_checks, and changes nothing if no constraint is missing.
- */
+/** Adds missing constraints of new columns by a function of the migration value_checks. */
 async function checkValues(client: Client): Promise<void> {
   const { rows } = await client.query<{ readonly exists: boolean }>(
     `select to_regprocedure('check_values(text[])') is not null as exists`,
@@ -168,14 +165,14 @@ const FIELD_COLUMNS: readonly (keyof FieldRecord)[] = [
 const fieldColumnsOf = (row: string): string => FIELD_COLUMNS.map(column => `${row}."${column}"`).join(', ')
 const FIELD_COLUMN_LIST = FIELD_COLUMNS.map(column => `"${column}"`).join(', ')
 
-/** Writes the rows that differ from the model, and no others. */
+/** Writes only the rows that differ from the model. */
 const UPSERT_FIELDS = `insert into "Field" ("FieldKey", ${FIELD_COLUMN_LIST}, "ModificationTimestamp")
   select r."FieldKey", ${fieldColumnsOf('r')}, date_trunc('milliseconds', clock_timestamp()) from json_populate_recordset(null::"Field", $1::json) r
   where not exists (select from "Field" f where f."FieldKey" = r."FieldKey" and (${fieldColumnsOf('f')}) is not distinct from (${fieldColumnsOf('r')}))
   on conflict ("FieldKey") do update set (${FIELD_COLUMN_LIST}, "ModificationTimestamp") = (${fieldColumnsOf('excluded')}, excluded."ModificationTimestamp")`
 const DELETE_FIELDS = `delete from "Field" where "FieldKey" <> all ($1::text[])`
 
-/** Brings the table Field in line with the model, if the table exists. */
+/** Updates the table Field from the model, if the table exists. */
 async function saveFieldRecords(client: Client): Promise<void> {
   const { rows } = await client.query<{ readonly exists: boolean }>(
     `select to_regclass('"Field"') is not null as exists`,

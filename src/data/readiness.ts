@@ -6,9 +6,9 @@ import type { Migration } from './migrate.js'
 export interface Readiness {
   /** True if the database answers and every migration of the code is applied. */
   readonly isReady: boolean
-  /** Why it is not ready, for the operator. */
+  /** The reasons for not being ready, for the operator. */
   readonly reasons: readonly string[]
-  /** Lead of the change clock over the clock of the machine, in ms. Negative if it lags. */
+  /** Milliseconds by which the change clock is ahead of the machine's clock. Negative if it lags. */
   readonly clockAheadMs: number
 }
 

@@ -3,10 +3,7 @@ import { type Failure, toFailure } from '../errors/catalog.js'
 import { type Problem, problemsOf } from '../errors/problem.js'
 import type { GraphQLContext } from './context.js'
 
-/**
- * Codes by HTTP status. Other statuses belong to requests that cannot be read and get Apollo's
- * code for them.
- */
+/** Codes by HTTP status. Requests with other statuses could not be read and get Apollo's code. */
 const CODE_BY_STATUS: ReadonlyMap<number, string> = new Map([
   [400, 'BAD_USER_INPUT'],
   [401, 'UNAUTHENTICATED'],
@@ -22,7 +19,7 @@ const CODE_BY_STATUS: ReadonlyMap<number, string> = new Map([
 
 export const BAD_REQUEST = 'BAD_REQUEST'
 
-/** Problems of status 400 that are faults of the HTTP request instead of the operation. */
+/** Problems of status 400 that concern the HTTP request instead of the operation. */
 const MALFORMED_REQUEST_KINDS: ReadonlySet<Problem['kind']> = new Set<Problem['kind']>([
   'MalformedBody',
   'BadRequest',
@@ -88,8 +85,8 @@ const SUGGESTION_PREFIX = 'Did you mean '
 
 /**
  * Removes suggested names from an error. With enough of them a client could reconstruct the schema without
- * introspection. A regular expression would take quadratic time on a message with many such starts, which a
- * client can cause.
+ * introspection. A client can cause a message with many such starts, for which a regular expression would
+ * take quadratic time.
  */
 export function withoutSuggestions(error: GraphQLFormattedError): GraphQLFormattedError {
   const { message } = error

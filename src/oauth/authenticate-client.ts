@@ -42,7 +42,7 @@ export async function authenticateClient(
   const assertion = parameterOf(form, 'client_assertion')
   const methods = [authorization, secret, assertion].filter(method => method !== undefined)
   if (methods.length > 1)
-    throw new OAuthError('invalid_request', 'The client is authenticated by more than one method.')
+    throw new OAuthError('invalid_request', 'The request uses more than one client authentication method.')
   const id = parameterOf(form, 'client_id')
   try {
     if (authorization !== undefined)
@@ -74,7 +74,7 @@ export function findClaimedClient(
 const refuseClient = (usesHeader: boolean): OAuthError =>
   new OAuthError(
     'invalid_client',
-    'The client is unknown, or it has not proved its identity.',
+    'Client authentication failed.',
     401,
     usesHeader ? { 'WWW-Authenticate': 'Basic realm="oauth", charset="UTF-8"' } : {},
   )

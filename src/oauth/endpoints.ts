@@ -72,7 +72,7 @@ function requestedAudience(
 ): string | string[] {
   const known = new Set([...audiences, issuer])
   if (!resources.every(resource => known.has(resource)))
-    throw new OAuthError('invalid_target', 'The resource is not one of this service.')
+    throw new OAuthError('invalid_target', 'The resource does not belong to this service.')
   const named = resources.map(resource => (resource === issuer ? (audiences[0] ?? issuer) : resource))
   const [first = audiences[0] ?? issuer, ...more] = new Set(named)
   return more.length === 0 ? first : [first, ...more]

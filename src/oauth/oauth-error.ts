@@ -56,7 +56,7 @@ function toOAuthError(error: unknown, report: (error: unknown) => string): OAuth
     })
   const id = report(error)
   return problem?.kind === 'Unavailable'
-    ? new OAuthError('temporarily_unavailable', 'The service is not available now.', 503, {
+    ? new OAuthError('temporarily_unavailable', 'The service is temporarily unavailable.', 503, {
         'Retry-After': '5',
       })
     : new OAuthError('server_error', `An internal error occurred. Its id is ${id}.`, 500)

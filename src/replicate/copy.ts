@@ -99,7 +99,7 @@ export async function finishCopy(replication: Replication): Promise<void> {
   for (const set of sets) {
     const { total, stale } = await target.count(set, replication.state.generation)
     if (!options.allowDeletions) checkDeletions(set, stale, total)
-    if (stale > 0) log(`${set.name}: ${stale} records are no longer there`)
+    if (stale > 0) log(`${set.name}: ${stale} records no longer exist in the source`)
   }
   const state: ReplicaState = { ...replication.state, phase: 'follow' }
   await target.finishCopy(replication.sets, state)

@@ -51,7 +51,7 @@ function warnOfFilters({ mark, log }: Replication): void {
   for (const [set, filter] of Object.entries(mark.filters))
     if (readsOtherValues(filter))
       log(
-        `The filter of ${set} reads related records or the clock. Records that only they change are found by --verify --repair.`,
+        `The filter of ${set} reads related records or the clock. Use --verify --repair to find records that these add or remove.`,
       )
 }
 
@@ -77,7 +77,7 @@ async function prepare(replication: Replication, stored: ReplicaState | undefine
   const changed = changesOfMark(stored.mark, mark)
   if (changed !== undefined && !options.acceptChange)
     failFlag(
-      `The target holds a copy with ${changed}. With --accept-change it becomes a copy of the new one.`,
+      `The target holds a copy with ${changed}. Use --accept-change to copy again with the new options.`,
     )
   const next = { ...stored, mark, model: state.model, method: state.method }
   if (changed !== undefined || options.recopy) {
@@ -133,7 +133,7 @@ async function catchUp(replication: Replication): Promise<number> {
   } catch (error) {
     if (!(error instanceof PositionGoneError)) throw error
     replication.log(
-      `The log of the source no longer has what follows event ${replication.state.position}: making a new copy beside the old one.`,
+      `The log of the source no longer has the events after ${replication.state.position}: making a new copy beside the old one.`,
     )
     await beginCopy(replication, replication.state)
     return catchUp(replication)

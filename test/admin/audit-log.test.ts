@@ -36,7 +36,7 @@ describe.each(DATABASE_KINDS)('the audit log of the market on the %s database', 
     return key
   }
 
-  test('OBS-08 OData: who, from where, and which fields before and after', async () => {
+  test('OBS-08 an OData write has author, address, and changed fields before and after', async () => {
     const client = await app.addClient({ Name: 'Writer', ...WRITER })
     const key = await newDraft()
     const headers = { Authorization: basic(client), 'X-Forwarded-For': `198.51.100.1, ${ADDRESS}` }
@@ -79,7 +79,7 @@ describe.each(DATABASE_KINDS)('the audit log of the market on the %s database', 
     expect(valuesOf(removed, 'Before')).toMatchObject({ ListingKey: key, City: 'Vail' })
   })
 
-  test('OBS-08 what is refused or rolled back leaves no entry', async () => {
+  test('OBS-08 refused and rolled back writes leave no entry', async () => {
     const key = await newDraft()
     expect((await patch(key, { ListPrice: -1, ChangedByMemberKey: 'M1' })).status).toBe(400)
     expect((await patch(key, { City: 'X', ChangedByMemberKey: 'M1' }, { 'If-Match': 'W/"0"' })).status).toBe(
@@ -101,7 +101,7 @@ describe.each(DATABASE_KINDS)('the audit log of the market on the %s database', 
     ])
   })
 
-  test('OBS-08 SQL of other programs: the user of the database and its application', async () => {
+  test('OBS-08 SQL of other programs is logged with the database user and its application', async () => {
     const keys = await createDrafts(app, 'Bulk', [{}, {}])
     const sql = (text: string) => app.database.withClient(client => client.query(text))
     await sql(
@@ -133,7 +133,7 @@ describe.each(DATABASE_KINDS)('the audit log of the market on the %s database', 
     expect(created).toContain('P01')
   })
 
-  test('OBS-08 a write whose entry fails does not happen', async () => {
+  test('OBS-08 a write whose entry fails is rolled back', async () => {
     const key = await newDraft()
     await app.database.withClient(client =>
       client.query(
@@ -148,7 +148,7 @@ describe.each(DATABASE_KINDS)('the audit log of the market on the %s database', 
     expect(bodyOf(await app.send(`/odata/Property('${key}')`))['City']).toBe('Audit')
   })
 
-  test('OBS-10 retention drops old entries in batches, and no young one', async () => {
+  test('OBS-10 retention drops old entries in batches, but no recent ones', async () => {
     const key = await newDraft()
     await app.database.withClient(client =>
       client.query(
@@ -162,7 +162,7 @@ describe.each(DATABASE_KINDS)('the audit log of the market on the %s database', 
     expect(await entriesOf(key)).toHaveLength(1)
   })
 
-  test('OBS-10 entries cannot be written, and remain when their record is gone', async () => {
+  test('OBS-10 entries cannot be written by clients, and remain after their record is deleted', async () => {
     const key = await newDraft()
     const [entry] = await entriesOf(key)
     await app.send(`/odata/Property('${key}')`, { method: 'DELETE' })

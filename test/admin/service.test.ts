@@ -20,7 +20,7 @@ describe.each(DATABASE_KINDS)('administration at /admin on the %s database', kin
 
   const read = (path: string, headers = admin) => app.send(`/admin/odata/${path}`, { headers })
 
-  test('CLI-09 the service document and $metadata have the entities of administration alone', async () => {
+  test('CLI-09 the service document and $metadata have only the entities of administration', async () => {
     const sets = rowsOf(await read('')).map(({ name }) => name)
     expect(sets.toSorted()).toEqual(ADMIN_SETS)
     const metadata = (await read('$metadata')).text
@@ -64,7 +64,7 @@ describe.each(DATABASE_KINDS)('administration at /admin on the %s database', kin
     expect((await read('Client?$format=csv&$select=ClientId,Name')).text).toContain(`${client.id},Acme IDX`)
   })
 
-  test('usage is read at /admin, also of a client by its navigation', async () => {
+  test('usage can be read at /admin, also by the navigation of a client', async () => {
     await app.database.withClient(connection =>
       connection.query(
         `insert into "admin"."ClientUsage" ("ClientId", "Day", "Requests", "LastUsedTimestamp") values ($1, '2026-01-02', 7, now())`,
@@ -79,7 +79,7 @@ describe.each(DATABASE_KINDS)('administration at /admin on the %s database', kin
     expect(bodyOf(one)).toMatchObject({ Day: '2026-01-02', Client: { Name: 'Acme IDX' } })
   })
 
-  test('CLI-09 admin alone reads no listings, and other scopes read nothing at /admin', async () => {
+  test('CLI-09 the scope admin does not allow reading listings, and other scopes allow nothing at /admin', async () => {
     for (const path of ['Property', `Property('P01')`, 'Member', 'EntityEvent', 'Lookup'])
       expect((await app.send(`/odata/${path}`, { headers: admin })).status).toBe(403)
     for (const path of [

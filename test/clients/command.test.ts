@@ -47,7 +47,7 @@ describe.each(DATABASE_KINDS)(
     const version = async () =>
       (await query<{ v: string }>('select "Version"::text as v from "admin"."State"'))[0]?.v
 
-    test('CLI-01: the secret is shown once and stored as a scrypt hash, which no output and no audit entry holds', async () => {
+    test('CLI-01: the secret is shown once and stored as a scrypt hash, which no output and no audit entry contains', async () => {
       const { id, secret } = await make(
       'add', 'Acme IDX', '--contact', 'it@acme.example', '--expires', '90d',
     ) // biome-ignore format: one command
@@ -77,7 +77,7 @@ describe.each(DATABASE_KINDS)(
       expect(everything).not.toContain('scrypt')
     })
 
-    test('a client that does not exist is refused with a sentence', async () => {
+    test('an unknown client is refused with a message', async () => {
       expect(await run('show', 'nobody')).toEqual({
         code: 1,
         out: '',
@@ -85,7 +85,7 @@ describe.each(DATABASE_KINDS)(
       })
     })
 
-    test('CLI-02: two secrets live during a rotation, never three; the operator sees both and ends it', async () => {
+    test('CLI-02: a client has two secrets during a rotation, never three; the operator sees both and ends it', async () => {
       const first = await make('add', 'Beta Homes')
       const second = await make('rotate', first.id)
       const during = await show('show', first.id)
@@ -100,7 +100,7 @@ describe.each(DATABASE_KINDS)(
       expect((await make('rotate', first.id)).secret).toBeTruthy()
     })
 
-    test('disable, enable, change and remove: by id or name, each in the audit log and with a new version', async () => {
+    test('disable, enable, change and remove work by id and name, and write an audit entry and a new version', async () => {
       const { id } = await make(
         'add',
         'Gamma',

@@ -102,7 +102,7 @@ describe.each(DATABASE_KINDS)('limits of clients on the %s database', kind => {
   afterEach(() => Promise.all(processes.splice(0).map(({ service }) => service.close())))
   afterAll(() => database?.close())
 
-  test('LIM-01 four processes pass as many requests as the limit, and Remaining is never too high', async () => {
+  test('LIM-01 four processes together accept as many requests as the limit, and Remaining is never too high', async () => {
     const four = [open(), open(), open(), open()]
     const client = clientOf({ requestsPerDay: 200 })
     // Each process knows of the others.
@@ -139,7 +139,7 @@ describe.each(DATABASE_KINDS)('limits of clients on the %s database', kind => {
     }
   }, 60_000)
 
-  test('a process alone knows exactly what is left, and does not ask for each request', async () => {
+  test('a single process knows the exact remainder without a statement for each request', async () => {
     const process = open()
     const client = clientOf({ requestsPerMinute: 1000 })
     const remaining: number[] = []
@@ -151,7 +151,7 @@ describe.each(DATABASE_KINDS)('limits of clients on the %s database', kind => {
     expect(process.statements).toHaveLength(1)
   })
 
-  test('LIM-07 a restart gives no fresh allowance, and a process that stops gives back what it has', async () => {
+  test('LIM-07 a restart does not renew the allowance, and a process that stops returns its portion', async () => {
     const client = clientOf({ requestsPerMinute: 100 })
     const first = open()
     await take(first, client)
@@ -161,7 +161,7 @@ describe.each(DATABASE_KINDS)('limits of clients on the %s database', kind => {
     expect(await take(open(), client)).toMatchObject({ limit: 100, remaining: 98 })
   })
 
-  test('an idle process gives back what it holds for a burst', async () => {
+  test('an idle process returns its reserve for bursts', async () => {
     const client = clientOf({ requestsPerDay: 100 })
     const process = open()
     // 5 % of the limit stay with the process.
@@ -184,7 +184,7 @@ describe.each(DATABASE_KINDS)('limits of clients on the %s database', kind => {
     expect(resets.size).toBeGreaterThan(1)
   })
 
-  test('LIM-08 a day is a day of UTC, whatever the time zone of the session', async () => {
+  test('LIM-08 days are in UTC, whatever the time zone of the session', async () => {
     const client = clientOf({ requestsPerDay: 10 })
     const [row] = await database.withClient(async connection => {
       await connection.query(`set timezone = 'America/New_York'`)
@@ -202,7 +202,7 @@ describe.each(DATABASE_KINDS)('limits of clients on the %s database', kind => {
     expect(Math.abs((row?.milliseconds_left ?? 0) - ((midnight + 86_400) * 1000 - now))).toBeLessThan(60_000)
   })
 
-  test('LIM-03 Retry-After is that of the limit that lasts longest, and a refusal costs nothing', async () => {
+  test('LIM-03 Retry-After is that of the limit with the latest end, and refusals are not counted', async () => {
     const client = clientOf({ requestsPerMinute: 3, requestsPerDay: 3 })
     const process = open()
     for (let i = 0; i < 3; i++) expect(isRefused(await take(process, client))).toBe(false)
@@ -214,7 +214,7 @@ describe.each(DATABASE_KINDS)('limits of clients on the %s database', kind => {
     expect(process.refusals).toEqual(['requestsPerDay public'])
   })
 
-  test('LIM-02 a group is counted whole or refused whole', async () => {
+  test('LIM-02 a change set is counted or refused as a whole', async () => {
     const client = clientOf({ requestsPerDay: 10 })
     const process = open()
     expect(isRefused(await take(process, client, 8))).toBe(false)
@@ -223,7 +223,7 @@ describe.each(DATABASE_KINDS)('limits of clients on the %s database', kind => {
     expect(isRefused(await take(process, client))).toBe(true)
   }, 30_000)
 
-  test('a limit that is narrowed holds for what was used before, and one that is removed for nothing', async () => {
+  test('a reduced limit includes earlier usage, and a removed limit no longer applies', async () => {
     const client = clientOf({ requestsPerDay: 1000 })
     const process = open()
     process.set(client)
@@ -235,7 +235,7 @@ describe.each(DATABASE_KINDS)('limits of clients on the %s database', kind => {
     expect(process.service.allowanceOf(client).takeRequests(1)).toBeUndefined()
   }, 30_000)
 
-  test('rows: a page may have more than are left, the next one is refused', async () => {
+  test('rows: a page may exceed the remainder, and the next one is refused', async () => {
     const client = clientOf({ rowsPerDay: 100 })
     const process = open()
     const allowance = process.service.allowanceOf(client)
@@ -257,7 +257,7 @@ describe.each(DATABASE_KINDS)('limits of clients on the %s database', kind => {
     ).rejects.toThrow()
   }, 30_000)
 
-  test('while the database is away, a process serves what it has, then answers 503', async () => {
+  test('while the database is unavailable, a process uses up its portion, then answers 503', async () => {
     let isAway = false
     const process = open({
       queryControl: statement =>

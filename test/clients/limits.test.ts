@@ -42,7 +42,7 @@ describe.each(DATABASE_KINDS)('limits of clients over HTTP on the %s database', 
       r => r.status,
     )
 
-  test('LIM-03 headers describe the limit that ends first, on each answer, and refusals have the form of the adapter', async () => {
+  test('LIM-03 headers of each response describe the limit that ends first, and refusals have the format of the adapter', async () => {
     // The helper has used one request.
     const client = await app.addClient({ RequestsPerMinute: 100, RequestsPerDay: 5 })
     const first = await read(client, '/odata/Property?$top=1', { Origin: 'https://a.example' })
@@ -102,7 +102,7 @@ describe.each(DATABASE_KINDS)('limits of clients over HTTP on the %s database', 
     expect((await read(client)).status).toBe(429)
   })
 
-  test('LIM-02 a change set is saved whole or refused whole', async () => {
+  test('LIM-02 a change set is saved or refused as a whole', async () => {
     const client = await app.addClient({ RequestsPerDay: 4, Scopes: ['listings:read', 'listings:write:any'] })
     const before = await app.send("/odata/Property('P01')?$select=ListPrice")
     const refused = await post(client, '/odata/$batch', batchOf(5, 'g'))
@@ -113,7 +113,7 @@ describe.each(DATABASE_KINDS)('limits of clients over HTTP on the %s database', 
     expect(statusesOf(saved)).toEqual([200, 200])
   })
 
-  test('rows: a page is whole, the next one is refused, an export is refused or ends without its last line', async () => {
+  test('rows: a page is complete, the next one is refused, and an export is refused or ends without its last line', async () => {
     const client = await app.addClient({ RowsPerDay: 5 })
     const page = await read(client, '/odata/Property?$top=8&$select=ListingKey')
     expect((page.json as { readonly value: readonly unknown[] }).value).toHaveLength(8)
@@ -128,7 +128,7 @@ describe.each(DATABASE_KINDS)('limits of clients over HTTP on the %s database', 
     expect(graphql.json).toMatchObject({ errors: [{ extensions: { serviceCode: '4029' } }] })
   })
 
-  test('LIM-11 over the limit an operation of a WebSocket gets an error, and the socket stays', async () => {
+  test('LIM-11 an operation over the limit gets an error, and its WebSocket stays open', async () => {
     const client = await app.addClient({ RequestsPerDay: 2 })
     const socket = new WebSocket(socketUrl(app.base), ['graphql-transport-ws'])
     try {
@@ -170,7 +170,7 @@ describe.each(DATABASE_KINDS)('limits of clients over HTTP on the %s database', 
       .toMatchObject([{ requests: 4, refused: 2, rows: 6 }])
   }, 40_000)
 
-  test('a limit that is set or narrowed acts within five seconds', async () => {
+  test('a new or reduced limit takes effect within five seconds', async () => {
     const client = await app.addClient()
     expect((await read(client)).headers).not.toHaveProperty('ratelimit-limit')
     await app.clients.change(client.id, { RequestsPerDay: 3 })
@@ -179,7 +179,7 @@ describe.each(DATABASE_KINDS)('limits of clients over HTTP on the %s database', 
     await expect.poll(async () => (await read(client)).status, { timeout: 5000, interval: 100 }).toBe(200)
   }, 20_000)
 
-  test('FAI-01 a client runs no more statements than its limit, and the permits come back', async () => {
+  test('FAI-01 a client runs no more statements than its limit, and permits are released', async () => {
     const client = await app.addClient({ RunningStatements: 1 })
     const answers = await Promise.all(Array.from({ length: 12 }, () => read(client)))
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))

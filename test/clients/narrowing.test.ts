@@ -18,7 +18,7 @@ import {
 const DEADLINE = { timeout: 5000, interval: 50 }
 
 describe.each(DATABASE_KINDS)(
-  'a client that is narrowed, on the %s database',
+  'a client that loses rights, on the %s database',
   kind => {
     let app: PartnerApp
     beforeAll(async () => {
@@ -97,7 +97,7 @@ describe.each(DATABASE_KINDS)(
       await expect.poll(refusals, DEADLINE).toEqual([200, 200, 200, 200, 200, 200])
     })
 
-    test('CLI-03: what an export asks before each chunk fails when its client is disabled', async () => {
+    test('CLI-03: the check before each chunk of an export fails once its client is disabled', async () => {
       const { verifySameRights } = await import('../../src/http/auth/token-expiry.js')
       const client = await app.addClient()
       const token = `Bearer ${await app.tokenOf(client)}`
@@ -122,7 +122,7 @@ describe.each(DATABASE_KINDS)(
       }
     })
 
-    test('CLI-05: the stored client decides, not the token: scope, class and member are taken away from an old token', async () => {
+    test('CLI-05: rights of the stored client apply: an old token loses scope, class and member', async () => {
       const client = await app.addClient({ Scopes: ['listings:read', 'listings:write'], MemberKey: 'M1' })
       const token = `Bearer ${await app.tokenOf(client)}`
       const { closed } = await subscribe(token)
@@ -141,7 +141,7 @@ describe.each(DATABASE_KINDS)(
       expect(await closedAgain).toMatchObject({ code: 4403 })
     })
 
-    test('a change of limits or of the contact leaves open sockets alone', async () => {
+    test('a change of limits or of the contact does not close open sockets', async () => {
       const client = await app.addClient()
       const { socket } = await subscribe(`Bearer ${await app.tokenOf(client)}`)
       await app.clients.change(client.id, { Contact: 'new@partner.example', RequestsPerDay: 100 })
@@ -149,7 +149,7 @@ describe.each(DATABASE_KINDS)(
       expect(socket.readyState).toBe(WebSocket.OPEN)
     })
 
-    test('CLI-07: a client that ends takes its tokens and sockets along, without a change in the database', async () => {
+    test('CLI-07: tokens and sockets of an expired client end without a change in the database', async () => {
       const end = Date.now() + 6000
       const client = await app.addClient({ ExpirationTimestamp: new Date(end).toISOString() })
       const token = `Bearer ${await app.tokenOf(client)}`
@@ -167,7 +167,7 @@ describe.each(DATABASE_KINDS)(
       expect(granted.json).toMatchObject({ error: 'invalid_client' })
     })
 
-    test('CLI-02, OAU-17: Basic costs one hash for each client and change; an ended secret is refused', async () => {
+    test('CLI-02, OAU-17: Basic computes one hash for each client and change; a removed secret is refused', async () => {
       const client = await app.addClient()
       await app.clients.change(client.id, { Contact: 'x' })
       await new Promise(resolve => setTimeout(resolve, 2000))
@@ -186,7 +186,7 @@ describe.each(DATABASE_KINDS)(
       }
     })
 
-    test('a process that cannot read the clients for 30 s refuses them with 503, and not the other tokens', async () => {
+    test('a process that cannot read the clients for 30 s answers them with 503, but accepts other tokens', async () => {
       const client = await app.addClient()
       const token = `Bearer ${await app.tokenOf(client)}`
       const clock = performance.now.bind(performance)
@@ -207,7 +207,7 @@ describe.each(DATABASE_KINDS)(
   120_000,
 )
 
-test('OAU-18: the challenge names Basic only where it is on; off, a right secret is refused without a hash', async () => {
+test('OAU-18: the challenge names Basic only if it is enabled; otherwise a correct secret is refused without a hash', async () => {
   const challenges: unknown[] = []
   const kind = DATABASE_KINDS[0] ?? 'embedded'
   for (const BASIC_AUTH of ['on', 'off']) {

@@ -121,7 +121,7 @@ describe.each(DATABASE_KINDS)(
       }
     })
 
-    test('metadata name only what works, from PUBLIC_URL whatever the Host header says', async () => {
+    test('metadata lists only implemented features, with addresses of PUBLIC_URL whatever the Host header is', async () => {
       for (const name of ['oauth-authorization-server', 'openid-configuration']) {
         const answer = await app.send(`/.well-known/${name}`, { headers: { Host: 'evil.example' } })
         const metadata = answer.json as Readonly<Record<string, unknown>>
@@ -140,7 +140,7 @@ describe.each(DATABASE_KINDS)(
       }
     })
 
-    test('OAU-01: both forms of the header work for secrets of the service, and odd ones get 401, never 500', async () => {
+    test('OAU-01: secrets of the service work with and without form encoding; malformed headers get 401, never 500', async () => {
       const raw = (text: string) =>
         app.post('token', GRANT, { Authorization: `Basic ${Buffer.from(text).toString('base64')}` })
       const encoded = `${encodeURIComponent(client.id)}:${encodeURIComponent(client.secret)}`
@@ -150,7 +150,7 @@ describe.each(DATABASE_KINDS)(
         expect((await raw(text)).status, text).toBe(401)
     })
 
-    test('OAU-09: errors are those of RFC 6749, alike for an unknown client and a wrong secret', async () => {
+    test('OAU-09: errors follow RFC 6749, and are equal for an unknown client and a wrong secret', async () => {
       const { id, secret } = client
       const header = { Authorization: basic(client) }
       const right = { client_id: id, client_secret: secret }
@@ -186,7 +186,7 @@ describe.each(DATABASE_KINDS)(
       expect([get.status, get.headers['allow']]).toEqual([405, 'POST'])
     })
 
-    test('OAU-10: a scope beyond the client is invalid_scope; without scope a token has all of the client', async () => {
+    test('OAU-10: a scope that the client lacks is invalid_scope; without scope a token has all scopes of the client', async () => {
       const other = await app.addClient()
       const ask = async (scope: string) => {
         const { status, json } = await app.post('token', { ...GRANT, scope }, { Authorization: basic(other) })
@@ -201,7 +201,7 @@ describe.each(DATABASE_KINDS)(
       await expect.poll(() => ask(''), { timeout: 5000 }).toEqual([400, 'invalid_scope'])
     })
 
-    test('OAU-05: nothing but an access token of the service and for it is accepted', async () => {
+    test('OAU-05: only access tokens that the service has issued for itself are accepted', async () => {
       const signer = await createSigner()
       const jwk = { ...(await exportJWK(signer.publicKey)), kid: 'client-key' }
       const withKey = await app.addClient({ PublicKeys: { keys: [jwk] } })
@@ -251,7 +251,7 @@ describe.each(DATABASE_KINDS)(
       return directory
     }
 
-    test('OAU-07: an assertion is for the issuer or the token endpoint, of this client, short-lived and used once', async () => {
+    test('OAU-07: an assertion must be addressed to the issuer or token endpoint, from this client, short-lived and unused', async () => {
       const other = await app.addClient()
       const [signer, stranger] = [await createSigner(), await createSigner()]
       await app.clients.change(other.id, {
@@ -295,7 +295,7 @@ describe.each(DATABASE_KINDS)(
       expect(await send(none)).toBe(401)
     })
 
-    test('OAU-11, OAU-12: introspection tells the truth to the owner, revocation takes effect, others learn nothing', async () => {
+    test('OAU-11, OAU-12: introspection is correct for the owner and reveals nothing to others; revocation takes effect', async () => {
       const other = await app.addClient()
       const admin = await app.addClient({ Scopes: ['listings:read', 'admin'] })
       const token = await app.tokenOf(client)
@@ -321,7 +321,7 @@ describe.each(DATABASE_KINDS)(
       expect((await app.post('revoke', {}, { Authorization: basic(client) })).status).toBe(400)
     })
 
-    test('OAU-13: a rotated key is published before it signs, twice is once, old tokens live, and --now ends them', async () => {
+    test('OAU-13: a new key is published before it signs, a second rotation adds none, old tokens remain valid until --now', async () => {
       const { signingKeyEncryption } = app.config
       const rotate = (isUrgent: boolean) =>
         rotateSigningKey(app.database, signingKeyEncryption, { actor: 'test', isUrgent })
@@ -344,7 +344,7 @@ describe.each(DATABASE_KINDS)(
       expect(await insertSigningKey(app.database, foreign, { kind: 'usable', except: [] })).toBe(false)
     })
 
-    test('OAU-15: failures of an address are refused with 429, and the right secret works from another address', async () => {
+    test('OAU-15: an address with many failures gets 429, and the correct secret works from another address', async () => {
       const proxied = await startPartnerApp({ kind })
       try {
         await proxied.addClient()

@@ -44,7 +44,7 @@ describe.each(DATABASE_KINDS)('the usage of clients on the %s database', kind =>
     expect(shown.Secrets.map(({ LastUsedTimestamp }) => LastUsedTimestamp)).toEqual([expect.any(String)])
   }, 60_000)
 
-  test('a client without a request has none, and the last use does not count as a change of the client', async () => {
+  test('a client without a request has no usage, and its last use is not a change of the client', async () => {
     const { client } = await app.clients.add({ Name: 'Idle', AudienceClass: 'public' })
     const recorder = new UsageRecorder(app.database)
     const [version] = await app.database.queryControl<{ v: string }>({
@@ -64,7 +64,7 @@ describe.each(DATABASE_KINDS)('the usage of clients on the %s database', kind =>
     expect(after).toEqual(version)
   })
 
-  test('counts of two processes add up, and refused requests are counted apart', async () => {
+  test('counts of two processes are added up, and refused requests are counted separately', async () => {
     const { client } = await app.clients.add({ Name: 'Busy', AudienceClass: 'public' })
     const recorders = [new UsageRecorder(app.database), new UsageRecorder(app.database)]
     for (const recorder of recorders) {
@@ -75,7 +75,7 @@ describe.each(DATABASE_KINDS)('the usage of clients on the %s database', kind =>
     expect(await usageOf(client.ClientId)).toMatchObject([{ requests: 2, refused: 2 }])
   })
 
-  test('counts stay in memory while the database is away', async () => {
+  test('counts stay in memory while the database is unavailable', async () => {
     const { client } = await app.clients.add({ Name: 'Outage', AudienceClass: 'public' })
     let isAway = true
     const recorder = new UsageRecorder({

@@ -48,7 +48,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
   const run = (client: Client) =>
     client.query(`begin isolation level read committed; ${RESET}; ${sql}; commit`)
 
-  test('keeps all that belongs to the table, and every record', async () => {
+  test('preserves all objects that depend on the table, and every record', async () => {
     await database.withClient(async client => {
       await client.query(`grant select, update on "Property" to pg_monitor with grant option; grant update ("City") on "Property" to pg_monitor;
         comment on column "Property"."City" is 'it''s a place'; comment on table "Property" is 'all'; alter table "Property" disable trigger adopt_media;
@@ -90,7 +90,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
       `alter table "Property" set (fillfactor = 90)`,
       'alter table "Property" reset (fillfactor)',
     ],
-  ])('refuses what it cannot carry over: %s', async (name, set, unset) => {
+  ])('refuses an object that it cannot recreate: %s', async (name, set, unset) => {
     await database.withClient(async client => {
       await client.query(set)
       await expect(run(client)).rejects.toThrow(`cannot carry over: ${name}`)
@@ -99,7 +99,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
     })
   })
 
-  test('refuses a transaction whose snapshot would miss commits of others', async () => {
+  test('refuses a transaction whose snapshot could lack commits of others', async () => {
     await database.withClient(async client => {
       await expect(
         client.query(`begin isolation level repeatable read; ${RESET}; ${sql}; commit`),

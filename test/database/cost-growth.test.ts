@@ -170,7 +170,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on a table of 6,000 listings'
         expect(deep.rowsRead).toBeLessThanOrEqual(rowsOfPage(of))
       })
 
-      test.each(COUNTED)('a count of listings %s reads an index alone', async options => {
+      test.each(COUNTED)('a count of listings %s reads only an index', async options => {
         const plan = toAuthorizedPlan(reader, options)
         const { nodes: nodeTypes } = await explainQueries(database.reader, watched =>
           countRecords(watched, plan),
@@ -178,7 +178,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on a table of 6,000 listings'
         expect(nodeTypes).toEqual(['Aggregate', 'Index Only Scan'])
       })
 
-      test('one record by its key is one row', async () => {
+      test('a read by key reads one row', async () => {
         const { page, rowsRead, indexes } = await read(
           toAuthorizedPlan(reader, "$filter=ListingKey eq 'K00003001'&$top=1"),
         )

@@ -25,7 +25,7 @@ describe.each(DATABASE_KINDS)('Prisma on the connections of the %s database', ki
   })
   afterAll(() => database?.close())
 
-  test('a transaction runs statements that are sent at once, one after another', async () => {
+  test('a transaction runs concurrent statements one after another', async () => {
     const found = await database.prisma.$transaction(async tx => {
       await tx.office.update({ where: { OfficeKey: 'O1' }, data: { OfficeName: 'inside' } })
       return Promise.all([1, 2, 3].map(() => tx.office.findFirst({ select: { OfficeName: true } })))
@@ -88,7 +88,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('Prisma beside others on a ser
   const read = (scope: RequestScope) =>
     readPage(database.executorsFor(scope).reader, WITH_ROOMS, ODATA_REPRESENTATION)
 
-  test('a read ends with its request, in the database too', async () => {
+  test('an aborted request ends its read in the database', async () => {
     await withLockedRooms(async () => {
       const scope = new RequestScope('client')
       const page = read(scope).catch((error: unknown) => error)
@@ -100,7 +100,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('Prisma beside others on a ser
     })
   })
 
-  test('a client that holds connections leaves one to the others, within POOL_SIZE', async () => {
+  test('a client cannot hold all connections of POOL_SIZE', async () => {
     await withLockedRooms(async () => {
       const pages = Array.from({ length: 8 }, () => read(new RequestScope('greedy')).catch(() => undefined))
       await expect.poll(numberOf(COUNT_WAITING)).toBeGreaterThan(0)

@@ -67,7 +67,7 @@ describe('sessions of the embedded database', () => {
     expect(fsyncs).toBeGreaterThanOrEqual(10)
   })
 
-  it('keeps a transaction of a client apart from the queries of the service', async () => {
+  it('isolates the transaction of a client from queries of the service', async () => {
     const client = await connect()
     await client.query('begin')
     await client.query(`insert into note values (1, 'open')`)
@@ -77,7 +77,7 @@ describe('sessions of the embedded database', () => {
     expect(await count).toBe(0)
   })
 
-  it('ends the transaction of a client that goes away', async () => {
+  it('rolls back the transaction of a client that disconnects', async () => {
     const client = await connect()
     await client.query('begin')
     await client.query(`insert into note values (1, 'lost')`)
@@ -103,7 +103,7 @@ describe('sessions of the embedded database', () => {
     ).toEqual([{ n: 0 }])
   })
 
-  it('keeps prepared statements of the same name apart', async () => {
+  it('distinguishes prepared statements with the same name', async () => {
     const [one, two] = [await connect(), await connect()]
     const ask = (client: Client, text: string) =>
       client.query({ name: 'same', text }).then(result => result.rows)
@@ -148,7 +148,7 @@ describe('sessions of the embedded database', () => {
     await expect.poll(() => countNotes().catch(() => -1), { timeout: 20_000 }).toBe(1)
   })
 
-  it('recovers from everything that ends PGlite', async () => {
+  it('recovers after each failure that ends PGlite', async () => {
     await database.prisma.$executeRawUnsafe(`insert into note values (1, 'kept')`)
     const client = await connect()
     await expect(client.query('copy note from stdin')).rejects.toThrow()
@@ -159,7 +159,7 @@ describe('sessions of the embedded database', () => {
 describe('the folder of the embedded database', () => {
   const limits = { poolSize: 2, poolWaitMs: 10_000, statementTimeoutMs: 10_000 }
 
-  it('is run by one service; a command goes to it', async () => {
+  it('is run by one service, to which commands connect', async () => {
     const dataDir = await copyDataDir()
     const service = await openDatabase({ ...limits, dataDir }, 'service')
     await expect(openDatabase({ ...limits, dataDir }, 'service')).rejects.toThrow(/in use/)
@@ -185,7 +185,7 @@ describe('the folder of the embedded database', () => {
     await rm(parent, { recursive: true })
   })
 
-  it('is taken over after a process that was killed', async () => {
+  it('can be opened after its process was killed', async () => {
     const dataDir = await copyDataDir()
     await writeFile(join(dataDir, '.s.PGSQL.5432'), '')
     await writeFile(join(dataDir, '00000000.lock'), '')

@@ -40,18 +40,18 @@ describe.each(DATABASE_KINDS)('failures of the %s database', kind => {
     ['a number that is too large', 'select $1::int + $1::int', 2_147_483_647],
     ['a text with a zero byte', 'select $1::text', 'a\0b'],
     ['a date out of range', 'select $1::text::timestamptz', '300000-01-01'],
-  ])('%s is a fault of the request', async (_, sql, value) => {
+  ])('%s is an error of the request', async (_, sql, value) => {
     const error = await database.prisma.$queryRawUnsafe(sql, value).catch((e: unknown) => e)
     expect(toProblem(error)).toMatchObject({ kind: 'ImpossibleValue' })
   })
 
-  it('a wrong statement is a fault of ours', async () => {
+  it('an invalid statement is an internal error', async () => {
     const error = await database.prisma.$queryRawUnsafe('select nonsense').catch((e: unknown) => e)
     expect(error).toBeInstanceOf(Error)
     expect(toProblem(error)).toBeUndefined()
   })
 
-  it('a wait for a connection ends, and names itself', async () => {
+  it('a wait for a connection times out, and the error names the wait', async () => {
     const holding = database.transaction(() => new Promise(resolve => setTimeout(resolve, 1_500)))
     await new Promise(resolve => setTimeout(resolve, 100))
     const statement = { text: 'select 1', values: [] }

@@ -51,7 +51,7 @@ describe.each(DATABASE_KINDS)('4,000 edits of a hidden listing on %s', kind => {
       poolSize: 4,
     })
 
-  test('a subscriber reads a bounded number of rows, and moves on beside the events of others', async () => {
+  test('a subscriber reads a bounded number of rows, and advances past events of others', async () => {
     const { rowsRead, indexes } = await explainQueries(database.reader, async watched => {
       const page = await changesOf(watched).eventsAfter('0', PAGE, PUBLIC)
       const end = await changesOf(database.reader).latestSequence(PUBLIC)

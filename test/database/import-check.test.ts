@@ -97,7 +97,7 @@ describe.each(DATABASE_KINDS)('the check of a file before an import, on the %s d
     expect([await listings(), await database.prisma.member.count()]).toEqual([[], 0])
   })
 
-  test('describes as many faults as --max-faults says, and counts the others', async () => {
+  test('describes up to --max-faults faults, and counts the others', async () => {
     const error: unknown = await load(FOUR_FAULTS, { maxFaults: 2 }).catch((e: unknown) => e)
     expect(error instanceof FileRefusedError && error.message.split('\n')).toEqual([
       ...FAULTS.slice(0, 2),
@@ -129,7 +129,7 @@ describe.each(DATABASE_KINDS)('the check of a file before an import, on the %s d
     ],
   }
 
-  test('warns of doubtful values, counted by kind, and imports them', async () => {
+  test('imports doubtful values, with warnings counted by kind', async () => {
     expect(await warningsOf(doubtful)).toEqual([
       [
         2,
@@ -160,12 +160,12 @@ describe.each(DATABASE_KINDS)('the check of a file before an import, on the %s d
     expect((await listings()).map(({ StandardStatus }) => StandardStatus)).toEqual(['Sould', 'Active', null])
   })
 
-  test('with --strict takes warnings for faults', async () => {
+  test('with --strict treats warnings as faults', async () => {
     expect(await faultsOf(doubtful, { isStrict: true })).toHaveLength(7)
     expect(await listings()).toEqual([])
   })
 
-  test('stores the time of the clock for a later time and for none', async () => {
+  test('replaces a missing time, and one that is ahead of the clock, by the time of the clock', async () => {
     const start = Date.now()
     const warnings = await warningsOf({
       Property: [

@@ -89,14 +89,14 @@ describe.each(DATABASE_KINDS)('importing stored records again, on the %s databas
     expect(await fingerprint()).toEqual(before)
   })
 
-  test('the other layout changes nothing either', async () => {
+  test('changes nothing with the other layout of the file either', async () => {
     await importContent(database, toContent('nested'))
     const before = await fingerprint()
     expect(await changesOf(toContent('flat'))).toEqual({})
     expect(await fingerprint()).toEqual(before)
   })
 
-  test('writes the rows that differ and no others: fields, children that came, children that went', async () => {
+  test('writes only rows that differ: changed fields, added children, removed children', async () => {
     await importContent(database, toContent('nested'))
     const start = await lastSequence()
     const content = toContent('nested')

@@ -27,7 +27,7 @@ async function readAll(content: string | Buffer): Promise<readonly FileEntry[]> 
 }
 
 describe('a JSON file', () => {
-  test('is read item by item, with every digit of its numbers and the places of the items', async () => {
+  test('is read item by item, with all digits of numbers and the positions of the items', async () => {
     const found = await readAll(
       '\uFEFF{"model":{"a":[1,{"b":2}]},\n"X":[{"n":250000.10,"t":"\\u00e9\\n\\"","l":[true,null,[]]},\n5],"note":"x","Y":[]}\n',
     )
@@ -84,7 +84,7 @@ describe('a JSON file', () => {
     ])
   })
 
-  test('that ends inside an item: the fault in the item is named first', async () => {
+  test('that ends inside an item is refused with the fault of the item first', async () => {
     const found = await readAll('{"X":[\n{"a":"x,\n{"b":1}]}')
     const faults = found.flatMap(entry => (entry.kind === 'fault' ? [entry] : []))
     expect(faults.map(({ label, position }) => [label, position.line])).toEqual([
@@ -225,7 +225,7 @@ describe.each(DATABASE_KINDS)('with the %s database', kind => {
   })
 
   describe('an import', () => {
-    test('takes records as they are: keys, exact numbers, timestamps, points', async () => {
+    test('stores records unchanged: keys, exact numbers, timestamps, points', async () => {
       const { counts, skipped } = await load(`{ "note": "x", "Property": [{
       "ListingKey": "P'/00", "ListPrice": 12345678901234567890.10, "SoldPrice": "0.1", "TaxYear": "2020", "DaysOnMarket": -3.0, "City": " \\u00e9 ", "@odata.etag": "W/1",
       "ModificationTimestamp": "2023-12-31T23:59:59.9996Z", "StandardStatus": "Odd", "Roof": null, "GeoLocation":
@@ -299,7 +299,7 @@ describe.each(DATABASE_KINDS)('with the %s database', kind => {
       ).toEqual([])
     })
 
-    test('takes the sets in any order, and their other names', async () => {
+    test('accepts the sets in any order, and their alternative names', async () => {
       const media = { MediaKey: 'MM', ResourceName: 'Property', ResourceRecordKey: 'S1' }
       const faces = { MediaKey: 'MF', ResourceName: 'Member', ResourceRecordKey: 'SM' }
       const sets = {
@@ -333,13 +333,13 @@ describe.each(DATABASE_KINDS)('with the %s database', kind => {
       }
     })
 
-    test('keeps media that came before their listing', async () => {
+    test('attaches media that precede their listing', async () => {
       await load({ Media: [{ MediaKey: 'E1', ResourceName: 'Property', ResourceRecordKey: 'LATE' }] })
       await load({ Property: [{ ListingKey: 'LATE' }] })
       expect(await rowsOf(`select "PropertyKey" from "Media" where "MediaKey" = 'E1'`)).toEqual([['LATE']])
     })
 
-    test('lets the last of two records with one key win, with its nested records', async () => {
+    test('stores the last of two records with the same key, with its nested records', async () => {
       await load({
         Property: [
           { ListingKey: 'D1', City: 'A', Rooms: [{ RoomKey: 'DA' }] },
@@ -382,7 +382,7 @@ describe.each(DATABASE_KINDS)('with the %s database', kind => {
         ["'EntityEvent' is written only by the service and was skipped"],
       ],
     ])(
-      'fails on a file of nothing that it knows, says what it takes, and why it passed over the rest: %s',
+      'refuses a file without known entity sets, and lists the known ones and the reasons: %s',
       async (_name, content, warnings) => {
         const hint =
           'The file contains no records. It must have arrays named after entity sets: Property, Member, Office, Media, Rooms, OpenHouse, Lookup.'
@@ -406,7 +406,7 @@ describe.each(DATABASE_KINDS)('with the %s database', kind => {
         `select count(*)::int, max("RecordVersion")::int, min("ModificationTimestamp")::text from "Lookup"`,
       )
 
-    test('are loaded once, and a change by others is preserved', async () => {
+    test('are loaded once, and changes of others are preserved', async () => {
       await loadLookups(database)
       const first = await versions()
       expect(first).toEqual([[(await readLookups()).length, expect.any(Number), '2026-11-01 00:00:00+00']])
@@ -428,7 +428,7 @@ describe.each(DATABASE_KINDS)('with the %s database', kind => {
         `select count(*)::int, max("ListingKey"), min("ModificationTimestamp")::text < '2026' from "Property" where "ListingKey" ~ '^L[0-9]{9}$'`,
       )
 
-    test('fills only an empty database, and continues where it ended', async () => {
+    test('fills only an empty database, and resumes after an interruption', async () => {
       expect(await loadSampleIfEmpty(database, 5)).toBe(false)
       await database.withClient(client => client.query('truncate "Property", "Member", "Office" cascade'))
       expect(await loadSampleIfEmpty(database, 60)).toBe(true)

@@ -47,7 +47,7 @@ describe.each(DATABASE_KINDS)('migrations of the %s database', kind => {
     expect(await createReadinessCheck(database, [...known, broken])()).toMatchObject({ isReady: false })
   })
 
-  it('are applied once by several that start together', async () => {
+  it('are applied once by several processes that start together', async () => {
     const added = toMigration('99999999999999_added', 'create table added (id int)')
     const results = await Promise.all([1, 2, 3].map(() => migrate(database, [...known, added])))
     expect(results.flatMap(({ applied }) => applied)).toEqual([added.name])

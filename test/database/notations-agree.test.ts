@@ -93,7 +93,7 @@ async function compare(database: TestDatabase, asked: Question): Promise<void> {
   }
 }
 
-test('most questions have a meaning, and use every function that takes a value first', () => {
+test('most generated conditions are valid, and together they use every function with a first argument', () => {
   const sample = fc.sample(anyQuestion, { numRuns: 3000, seed: SEED })
   const meanings = sample.slice(0, 300).map(q =>
     meaningOf(q.of, () => ({
@@ -120,7 +120,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
   })
   afterAll(() => database?.close())
 
-  test(`${RUNS} random questions have one meaning in every notation`, {
+  test(`${RUNS} random conditions have the same meaning in every notation`, {
     timeout: 60_000 + RUNS * 200,
   }, async () => {
     await fc.assert(

@@ -24,7 +24,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a page with related records, 
   })
   afterAll(() => database?.close())
 
-  test('shows one moment beside a writer that changes both tables between its statements', async () => {
+  test('is one snapshot while a writer changes both tables between its statements', async () => {
     const query = parseQuery(readQueryOptions(encodeURI(OPTIONS)), 'collection', DEFAULT_PARSE_LIMITS)
     const plan = bind(query, getEntity('Property'), LIMITS)
     const finder = new PrismaRecordFinder(database.prisma)

@@ -19,7 +19,7 @@ const AGENT = {
 
 const toPlan = (text: string): Plan => toAuthorizedPlan(PUBLIC, text)
 
-describe('planned once', () => {
+describe('generic plans', () => {
   for (const text of [
     '',
     '$orderby=ModificationTimestamp',
@@ -38,7 +38,7 @@ describe('planned once', () => {
     })
 })
 
-describe('planned each time', () => {
+describe('custom plans', () => {
   for (const text of [
     "$filter=City eq 'Austin'",
     "$filter=City eq 'Austin' and ListPrice gt 1&$orderby=ModificationTimestamp",
@@ -146,7 +146,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on PostgreSQL', () => {
     }
   })
 
-  test('so it is of further pages and of counts', async () => {
+  test('so are further pages and counts', async () => {
     for (const after of [
       ['2026-01-01 00:00:00+00', 'L1'],
       [null, 'L1'],
@@ -167,7 +167,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on PostgreSQL', () => {
     )
   })
 
-  test('both plans give the same records', async () => {
+  test('both plans return the same records', async () => {
     await database.prisma
       .$executeRaw`insert into "Property" ("ListingKey", "City", "ListPrice") select 'S' || n, 'City ' || n % 3, n from generate_series(1, 60) n`
     const plan = toPlan(

@@ -26,7 +26,7 @@ describe.each(DATABASE_KINDS)('npm run prune on the %s database', kind => {
       where: { ResourceRecordKey: key, ResourceName: 'Property', EarlierAudiences: { isEmpty: true } },
     })
 
-  test('drops old events that nobody needs, beside the open database', async () => {
+  test('drops old events that no reader needs, while the service has the database open', async () => {
     const [changed = '', deleted = ''] = (
       await database.prisma.property.findMany({
         select: { ListingKey: true },

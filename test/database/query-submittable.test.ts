@@ -16,7 +16,7 @@ describe.each(DATABASE_KINDS)('statements of the %s database', kind => {
   /** Runs a statement on the writer, which rejects with PostgreSQL's own errors. The reader maps them. */
   const run = (text: string, ...values: readonly unknown[]) => database.writer.query({ text, values })
 
-  test('values and rows are the same each time', async () => {
+  test('a repeated statement returns the same values and rows', async () => {
     const text = `select $1::text as "text", $2::int + 1 as "whole", $3::text[] as "list", $4::boolean as "truth", $5::numeric::text as "exact", $6::text as "nothing"`
     const list = ['', 'a,b', '"', '\\', '{}', 'NULL', ODD]
     const row = { text: ODD, whole: 8, list, truth: false, exact: '12345678901234567.89', nothing: null }
@@ -27,7 +27,7 @@ describe.each(DATABASE_KINDS)('statements of the %s database', kind => {
     ])
   })
 
-  test('no rows, and many', async () => {
+  test('a result without rows, and one with many rows', async () => {
     const text = 'select n::int as "n" from generate_series(1, $1::int) n'
     for (const count of [0, 3, 0, 2])
       expect(await run(text, count)).toEqual(Array.from({ length: count }, (_, i) => ({ n: i + 1 })))
@@ -43,7 +43,7 @@ describe.each(DATABASE_KINDS)('statements of the %s database', kind => {
       await expect(run('select nonsense from nowhere')).rejects.toMatchObject({ code: '42P01' })
   })
 
-  test('an error knows who asked', async () => {
+  test('an error has the stack of its caller', async () => {
     const error = await run('select 1 / 0').catch((error: unknown) => error)
     expect(error).toMatchObject({ stack: expect.stringContaining('FairPool.query') })
   })
@@ -65,7 +65,7 @@ describe.each(DATABASE_KINDS)('statements of the %s database', kind => {
   })
 })
 
-describe.runIf(DATABASE_KINDS.includes('server'))('connections that plan once', () => {
+describe.runIf(DATABASE_KINDS.includes('server'))('connections with generic plans', () => {
   const LOCK = 4711
   let database: TestDatabase
   beforeAll(async () => {
@@ -73,7 +73,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('connections that plan once', 
   })
   afterAll(() => database?.close())
 
-  test('are never all held by writers that wait for a lock', async () => {
+  test('are never all occupied by writers that wait for a lock', async () => {
     await database.withClient(async client => {
       await client.query(`select pg_advisory_lock(${LOCK})`)
       const writers = Promise.all(
@@ -90,7 +90,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('connections that plan once', 
     })
   })
 
-  test('serve a burst together with the others', async () => {
+  test('share a burst with the other connections', async () => {
     const asked = Array.from({ length: 60 }, (_, i) => i)
     const answers = await Promise.all(
       asked.map(i =>

@@ -126,7 +126,7 @@ describe.each(DATABASE_KINDS)('both read engines on the %s database', kind => {
     return representations.length
   }
 
-  test.each(ACTORS)('answer alike, to $audience', { timeout: 300_000 }, async actor => {
+  test.each(ACTORS)('return the same result to $audience', { timeout: 300_000 }, async actor => {
     const plans = QUERIES.map(
       ([entity, options]) => [toPlan(entity, options), `${entity}?${options}`] as const,
     )

@@ -83,7 +83,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
     await database.prisma.property.delete({ where: { ListingKey: key } })
   })
 
-  test('odd values keep their form', async () => {
+  test('unusual values are preserved', async () => {
     await database.prisma
       .$executeRaw`update "Property" set "PublicRemarks" = E'a "b" \\\\ \\n\\t \\u2028 ü', "LivingArea" = 1234.500, "LotSizeArea" = 12345678901234567890.10,
       "OnMarketTimestamp" = '0001-01-01T00:00:00.001Z', "ListingContractDate" = '9999-12-31', "Roof" = array['a,b', '"', '']`

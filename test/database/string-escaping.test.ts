@@ -87,14 +87,14 @@ describe.each(DATABASE_KINDS)('%s', kind => {
     }
   }
 
-  test('a page of plain texts is asked for once', async () => {
+  test('a page of texts without special characters is read once', async () => {
     await readPage(reader, toPlan('$select=ListingKey,City,ListPrice&$orderby=City'), ODATA_REPRESENTATION)
     expect(asked).toBe(1)
   })
 
   for (const query of QUERIES) test(`plain texts: ${query}`, () => expectSame(toPlan(query)))
 
-  test('a page of odd texts is asked for once more, and has them whole', async () => {
+  test('a page of texts with special characters is read twice, and has them unchanged', async () => {
     await change('StreetName', ODD)
     const { records } = await readPage(
       reader,
@@ -107,7 +107,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
     )
   })
 
-  test('so is one whose order has odd texts, which are not selected', async () => {
+  test('so is a page whose order has such texts, though they are not selected', async () => {
     const { records } = await readPage(
       reader,
       toPlan('$select=ListingKey&$orderby=StreetName&$top=30'),
@@ -125,7 +125,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
 
   for (const query of QUERIES) test(`odd texts: ${query}`, () => expectSame(toPlan(query)))
 
-  test('values that are not there', async () => {
+  test('missing values', async () => {
     await database.withClient(client =>
       client.query(
         `update "Property" set "LivingArea" = null, "City" = null, "GarageYN" = null, "BedroomsTotal" = null, "ListPrice" = null`,

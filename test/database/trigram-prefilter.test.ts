@@ -55,7 +55,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
           ])
       })
 
-  test('eq finds the text in its own letters, on either side, and not finds the others', async () => {
+  test('eq matches only the exact text, on either side, and its negation the others', async () => {
     for (const address of ADDRESSES) {
       expect(await addressesWhere(`UnparsedAddress eq ${quote(address)}`)).toEqual([address])
       expect(await addressesWhere(`${quote(address)} eq UnparsedAddress`)).toEqual([address])

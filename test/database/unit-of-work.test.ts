@@ -83,7 +83,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a unit of work', () => {
     expect(await cityOf('A')).toBe('last')
   })
 
-  it('that waits too long for a record is refused as busy, and another fault is passed on', async () => {
+  it('that waits too long for a record is refused as busy, and other errors are unchanged', async () => {
     await runInTransaction(database, async unit => {
       await find(unit, 'A')
       const second: unknown = await runInTransaction(database, other => find(other, 'A')).catch(

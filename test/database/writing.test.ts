@@ -214,7 +214,7 @@ describe.each(DATABASE_KINDS)('writing on the %s database', kind => {
     expect(await database.prisma.property.count()).toBe(count)
   })
 
-  it('asks for the scope first, shows drafts to their writers only, lets only owners write', async () => {
+  it('checks the scope first, shows drafts only to their writers, and lets only owners write', async () => {
     expect(await refusal(writing.create(bodyOf({}), READER, VIEW))).toEqual([403, '3003'])
     expect(await refusal(change('nope', {}, READER))).toEqual([403, '3003'])
     expect(await refusal(writing.remove('nope', READER, {}))).toEqual([403, '3003'])
@@ -248,7 +248,7 @@ describe.each(DATABASE_KINDS)('writing on the %s database', kind => {
     expect((await events(key)).map(e => e.ChangedByMemberKey)).toEqual(['M1', 'M2'])
   })
 
-  it('minds If-Match and If-None-Match', async () => {
+  it('respects If-Match and If-None-Match', async () => {
     const first = await create()
     const second = await change(first.key, { ...BY, City: 'A' }, ANYONE, {
       ifMatch: ['7', String(first.version)],
@@ -265,7 +265,7 @@ describe.each(DATABASE_KINDS)('writing on the %s database', kind => {
     await change(first.key, BY, ANYONE, { ifMatch: '*', ifNoneMatch: [String(first.version)] })
   })
 
-  it('lives through its whole life under one key (WRT-16, WRT-17)', async () => {
+  it('a listing has the same key through its whole life cycle (WRT-16, WRT-17)', async () => {
     const { key, ...draft } = await create()
     const steps = [
       [{ ListPrice: 350000.5 }, { StandardStatus: 'Incomplete', MlsStatus: 'Draft', ContractStatus: 'Draft', OriginalListPrice: '350000.5', MajorChangeType: null }],
@@ -294,7 +294,7 @@ describe.each(DATABASE_KINDS)('writing on the %s database', kind => {
     expect(await events(key)).toHaveLength(1 + steps.length)
   })
 
-  it('sells only at a price', async () => {
+  it('a sale requires a price', async () => {
     const { key } = await inStatus('Active')
     expect(await refusal(change(key, { ...BY, StandardStatus: 'Sold' }))).toEqual([400, '1101 SoldPrice'])
     expect(await refusal(change(key, { ...BY, StandardStatus: 'Sold', SoldPrice: 0 }))).toEqual([
@@ -348,7 +348,7 @@ describe.each(DATABASE_KINDS)('writing on the %s database', kind => {
     expect((await events(key)).length).toBeGreaterThan(1)
   })
 
-  it('holds lookups to their values with STRICT_LOOKUPS, where there are any', async () => {
+  it('with STRICT_LOOKUPS, non-empty lookups accept only their values', async () => {
     await database.prisma.lookup.create({
       data: { LookupKey: 'PropertyType-Land', LookupName: 'PropertyType', LookupValue: 'Land' },
     })
@@ -375,7 +375,7 @@ describe.each(DATABASE_KINDS)('writing on the %s database', kind => {
     })
   })
 
-  it('of 50 changes of one record at a time none is lost', async () => {
+  it('none of 50 concurrent changes of one record is lost', async () => {
     const { key } = await create()
     const free = PROPERTY.scalars.filter(
       s => s.setBy === 'client' && !s.required && !s.collection && !/Key$|StandardStatus|tude$/.test(s.name),
@@ -393,7 +393,7 @@ describe.each(DATABASE_KINDS)('writing on the %s database', kind => {
     expect(await events(key)).toHaveLength(51)
   })
 
-  it('of 20 changes with one ETag one is taken', async () => {
+  it('exactly one of 20 changes with the same ETag succeeds', async () => {
     const { key, version } = await create()
     const tries = await Promise.allSettled(
       Array.from({ length: 20 }, (_, i) =>
@@ -413,7 +413,7 @@ describe.each(DATABASE_KINDS)('writing on the %s database', kind => {
     expect(times.every((time, i) => i === 0 || time > String(times[i - 1]))).toBe(true)
   }, 60_000)
 
-  it('50 creates at a time have 50 keys', async () => {
+  it('50 concurrent creates have 50 keys', async () => {
     const written = await Promise.all(Array.from({ length: 50 }, () => create()))
     expect(new Set(written.map(w => w.key)).size).toBe(50)
   })

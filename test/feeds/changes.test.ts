@@ -105,13 +105,13 @@ describe.each(DATABASE_KINDS)('changes of feeds and their listings, on the %s da
     }
   })
 
-  test('FED-16, FED-17, FED-20: what is wrong with a feed is refused when it is saved', async () => {
+  test('FED-16, FED-17, FED-20: invalid values of a feed are refused when it is saved', async () => {
     const faults: readonly (readonly [object, RegExp])[] = [
       [{ Filter: '' }, /empty/], [{ Filter: "City eq 'Vail" }, /position 9 of the filter/], [{ Filter: 'Citty eq null' }, /Did you mean 'City'/],
       [{ Filter: "ListPrice eq 'x'" }, /accept|number|type/i], [{ Filter: 'City' }, /Boolean/], [{ Filter: `${'('.repeat(200)}true${')'.repeat(200)}` }, /100|nested/],
       [{ Filter: 'ListAgent/MemberLastName eq null' }, /another record/], [{ Filter: 'Media/any()' }, /records of Media/], [{ Filter: 'OnMarketTimestamp lt now()' }, /now\(\)/],
       [{ Filter: '@p' }, /alias/], [{ Filter: 'City eq @p' }, /alias/], [{ Filter: 'ModificationTimestamp gt 2020-01-01T00:00:00Z' }, /every write/],
-      [{ Filter: 'true) or (true' }, /position 5 of the filter/], [{ HiddenFields: ['NoSuch'] }, /no field 'NoSuch'/], [{ HiddenFields: ['Media'] }, /other records/],
+      [{ Filter: 'true) or (true' }, /position 5 of the filter/], [{ HiddenFields: ['NoSuch'] }, /no field 'NoSuch'/], [{ HiddenFields: ['Media'] }, /related records/],
       [{ HiddenFields: ['listprice'] }, /Did you mean 'ListPrice'/], [{ HiddenFields: ['ListingKey'] }, /cannot be hidden/], [{ HiddenFields: ['LastEventSequence'] }, /cannot be hidden/],
       [{ HiddenFields: ['City', 'City'] }, /twice/], [{ HiddenFields: ['City'], OnlyFields: ['City'] }, /not both/], [{ PageSize: 0 }, /1 to 1000/], [{ PageSize: -1 }, /1 to 1000/],
       [{ PageSizeMax: 1001 }, /1 to 1000/], [{ PageSize: 9, PageSizeMax: 8 }, /larger/], [{ FeedName: 'a b' }, /name/], [{ FeedName: 'idx' }, /already/],
@@ -128,7 +128,7 @@ describe.each(DATABASE_KINDS)('changes of feeds and their listings, on the %s da
     await expect.poll(() => all.keys(KEYS), DEADLINE).toEqual(['A', 'B'])
   })
 
-  test('CLI-05: a change of the feed, or to another feed, acts within 5 s on tokens and open sockets', async () => {
+  test('CLI-05: a change of the feed, or to another feed, affects tokens and open sockets within 5 s', async () => {
     const reader = await app.readerOf('all')
     const total = () => reader.count('Property/$count')
     expect(await total()).toBe(2)

@@ -64,7 +64,7 @@ describe('a feed that shows one listing in a thousand', () => {
     descending: true,
   } as const
 
-  test('FED-22: its pages, its count and its log cost what it shows, whatever it hides', async () => {
+  test('FED-22: the cost of its pages, count and log depends on what it shows, not on what it hides', async () => {
     const pages: readonly Query[] = [{}, { orderBy: [byTime] }, { count: true, top: 1 }]
     for (const query of pages) {
       const { count, rowsRead } = await read(PROPERTY, query)

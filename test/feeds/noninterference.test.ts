@@ -100,7 +100,7 @@ describe.each(DATABASE_KINDS)('noninterference of feeds on the %s database', kin
     }
   }
 
-  test('FED-01, FED-04: what a feed hides shows in no answer', async () => {
+  test('FED-01, FED-04: hidden data does not affect any response', async () => {
     const random = createRandom(1)
     let withData = 0
     let pairs = 0

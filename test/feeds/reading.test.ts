@@ -5,7 +5,7 @@ import { DATABASE_KINDS } from '../support/database.js'
 import { basic } from '../support/partners.js'
 import { DEADLINE, type FeedApp, FeedReader, IDX, type Records, startFeedApp } from './market.js'
 
-describe.each(DATABASE_KINDS)('what a feed shows, on the %s database', kind => {
+describe.each(DATABASE_KINDS)('reading through a feed, on the %s database', kind => {
   let app: FeedApp
   let idx: FeedReader
   let all: FeedReader
@@ -29,7 +29,7 @@ describe.each(DATABASE_KINDS)('what a feed shows, on the %s database', kind => {
   }, 120_000)
   afterAll(() => app?.close())
 
-  test('FED-01: a row outside the feed is not there, by every channel', async () => {
+  test('FED-01: a row outside of the feed is absent on every channel', async () => {
     expect(await idx.keys('Property?$select=ListingKey')).toEqual(['A'])
     expect([await idx.status("Property('A')"), await idx.status("Property('B')")]).toEqual([200, 404])
     expect(await idx.keys("Property?$filter=ListingKey in ('A','B','C')")).toEqual(['A'])
@@ -61,7 +61,7 @@ describe.each(DATABASE_KINDS)('what a feed shows, on the %s database', kind => {
     expect((await app.send('/odata/Property/$count', { headers })).text).toBe('1')
   })
 
-  test('FED-02, FED-04: the filter of a feed sees hidden fields; questions about them tell its readers nothing', async () => {
+  test('FED-02, FED-04: the filter of a feed can use hidden fields; filters of its readers reveal nothing about them', async () => {
     expect(await priceless.count('Property/$count')).toBe(2)
     for (const filter of [
       'ListPrice gt 1', 'not (ListPrice gt 1)', 'ListPrice eq null', "City eq 'Vail' or ListPrice gt 1", 'Media/any() and ListPrice in (100,200)',
@@ -143,7 +143,7 @@ describe.each(DATABASE_KINDS)('what a feed shows, on the %s database', kind => {
     expect(await bare.newEvents()).toEqual(['Property A', 'Rooms RA'])
   })
 
-  test('FED-16: a feed with the only fields shows no other, and what replication needs', async () => {
+  test('FED-16: a feed with --only shows these fields and those that replication needs', async () => {
     const few = await app.addFeed({ FeedName: 'few', OnlyFields: ['City', 'SoldPrice'] })
     const shown = Object.entries(await few.record("Property('B')")).filter(
       ([name, value]) => !name.includes('@') && value !== null && JSON.stringify(value) !== '[]',
@@ -153,7 +153,7 @@ describe.each(DATABASE_KINDS)('what a feed shows, on the %s database', kind => {
     ]) // biome-ignore format: one list
   })
 
-  test('FED-17: the filter of a reader cannot open that of the feed', async () => {
+  test('FED-17: the filter of a reader cannot bypass that of the feed', async () => {
     const either = await app.addFeed({
       FeedName: 'either',
       Filter: "StandardStatus eq 'Sold' or City eq 'Nowhere'",
@@ -167,7 +167,7 @@ describe.each(DATABASE_KINDS)('what a feed shows, on the %s database', kind => {
     expect(await either.records(counted)).toMatchObject([{ n: 1 }])
   })
 
-  test('FED-20: page settings hold for the clients of their feed', async () => {
+  test('FED-20: page settings apply to the clients of their feed', async () => {
     const total = await app.addFeed({ FeedName: 'total', TopIsTotal: true, PageSize: 5, PageSizeMax: 5 })
     const sizes = async (reader: FeedReader, query: string) => {
       const found: number[] = []
@@ -184,7 +184,7 @@ describe.each(DATABASE_KINDS)('what a feed shows, on the %s database', kind => {
     expect(await sizes(all, '$top=12')).toEqual([12, 12, 12, 12])
   })
 
-  test('a token sees what it may write in spite of its feed', async () => {
+  test('a token can read what it may write, even outside of its feed', async () => {
     const own = await app.readerOf('priceless', {
       Scopes: ['listings:read', 'listings:write'],
       MemberKey: 'M1',

@@ -30,7 +30,7 @@ describe.each(DATABASE_KINDS)('the capabilities of $metadata on the %s database'
   const fieldsOf = (set: string) =>
     Object.entries(schema[String(container[set]?.['$Type']).replace('org.reso.metadata.', '')] ?? {})
 
-  test('there is a claim for each set', () => {
+  test('each set has capabilities', () => {
     expect(sets).toEqual([
       'Property',
       'Member',

@@ -113,7 +113,7 @@ describe.each(DATABASE_KINDS)('metrics on the %s database', kind => {
     expect(series.get('process_resident_memory_bytes')).toBeGreaterThan(0)
   })
 
-  test('OBS-01 strangers cannot add series', async () => {
+  test('OBS-01 requests without a token cannot add series', async () => {
     const strange = (i: number) => [
       `/wp-admin/${i}`, `/odata/Stranger${i}`, `/odata/Property('${i}')`, `/odata/Property?x${i}=1`, `/graphql/${i}`,
     ] // biome-ignore format: paths
@@ -153,7 +153,7 @@ describe.each(DATABASE_KINDS)('metrics on the %s database', kind => {
     for (const secret of SECRET_PARTS) expect(text).not.toContain(secret)
   })
 
-  test.runIf(PROMTOOL)('promtool finds no fault', async () => {
+  test.runIf(PROMTOOL)('promtool reports no error', async () => {
     const input = await scrapeText(server.metricsPort)
     expect(execFileSync(PROMTOOL ?? '', ['check', 'metrics'], { input }).toString()).toBe('')
   })
@@ -168,7 +168,7 @@ describe.each(DATABASE_KINDS)('metrics on the %s database', kind => {
   })
 
   test.runIf(PROMETHEUS && kind === DATABASE_KINDS[0])(
-    'every query of the dashboard has an answer',
+    'every query of the dashboard returns data',
     { timeout: 120_000 },
     async () => {
       const prometheus = await startPrometheus(server.metricsPort ?? 0)

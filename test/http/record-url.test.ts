@@ -41,12 +41,12 @@ describe.each(DATABASE_KINDS)('ResourceRecordUrl on %s', kind => {
     )
   })
 
-  test('leads to the record', async () => {
+  test('is the address of the record', async () => {
     const answer = await app.send(String((await eventOf(app))['ResourceRecordUrl']))
     expect([answer.status, bodyOf(answer)['ListingKey']]).toEqual([200, 'P01'])
   })
 
-  test('is the same in every form of reading', async () => {
+  test('is the same in every format', async () => {
     const { EntityEventSequence: sequence, ResourceRecordUrl: url } = await eventOf(app)
     const one = await app.send(`/odata/EntityEvent(${sequence})`)
     expect(bodyOf(one)['ResourceRecordUrl']).toBe(url)
@@ -81,7 +81,7 @@ describe.each(DATABASE_KINDS)('ResourceRecordUrl on %s', kind => {
     expect(batch.text).toContain(String(url))
   })
 
-  test('is found by a filter on what was read', async () => {
+  test('can be filtered by the returned value', async () => {
     const { ResourceRecordUrl: url } = await eventOf(app)
     const literal = encodeURIComponent(`'${String(url).replaceAll("'", "''")}'`)
     const keys = async (options: string) =>

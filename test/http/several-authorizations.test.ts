@@ -65,7 +65,7 @@ describe.each(['0', '1000'])('two Authorization headers, RATE_LIMIT=%s', rateLim
     }
   })
 
-  test('a request of a batch', async () => {
+  test('a request in a batch', async () => {
     const authorization = `Bearer ${app.tokenFor()}`
     const headers = { authorization, Authorization: 'Bearer x' }
     const requests = [{ id: '1', method: 'GET', url: 'Property', headers }]

@@ -25,7 +25,10 @@ function startService(env: Readonly<Record<string, string>>): ServiceProcess {
 }
 
 describe('the first start', () => {
-  test('prints what it is doing within 2 s, then each step', { timeout: 120_000, retry: 2 }, async () => {
+  test('prints the first step within 2 s, then each further one', {
+    timeout: 120_000,
+    retry: 2,
+  }, async () => {
     const folder = await mkdtemp(join(dataDir, 'new-'))
     const startTime = performance.now()
     const { child, output, exit, waitForOutput } = startService({ DATA_DIR: folder })
@@ -52,7 +55,7 @@ describe('the first start', () => {
     await second.exit
   })
 
-  test('fills the market, shows a token and requests that work, and ends in good order, with nothing left elsewhere', {
+  test('creates the sample market, prints a token and working requests, and stops without leaving files elsewhere', {
     timeout: 120_000,
   }, async () => {
     const elsewhere = join(dataDir, 'elsewhere')
@@ -89,15 +92,17 @@ describe('the first start', () => {
   })
 })
 
-describe('a start that cannot be', () => {
-  test('names all faults of the settings at once', { timeout: 60_000 }, async () => {
+describe('a failed start', () => {
+  test('reports all invalid settings together', { timeout: 60_000 }, async () => {
     const { output, exit } = startService({ PORT: 'many', PAGE_SIZE: '0', CORS_ORIGINS: 'nonsense' })
     expect(await exit).toBe(1)
     for (const name of ['PORT', 'PAGE_SIZE', 'CORS_ORIGINS']) expect(output.err).toContain(name)
     expect(output.err).not.toMatch(/\bat .*\.ts/)
   })
 
-  test('says in one line that the port is taken, or the database away', { timeout: 60_000 }, async () => {
+  test('reports in one line that the port is in use or the database is unreachable', {
+    timeout: 60_000,
+  }, async () => {
     const server = createServer().listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as { port: number } // it listens on a port

@@ -68,7 +68,7 @@ describe.each(DATABASE_KINDS)('npm run studio on the %s database', kind => {
 
   const CHANGE = `update "Lookup" set "LookupValue" = "LookupValue"`
 
-  test('reads only, and ends with the command, however that ends', SLOW, async () => {
+  test('is read-only, and ends with the command, however the command ends', SLOW, async () => {
     const { url, child, run } = await start()
     expect(await run('select 1')).toBeUndefined()
     expect(await run(CHANGE)).toBe(READ_ONLY_TRANSACTION)
@@ -123,7 +123,7 @@ describe.each(DATABASE_KINDS)('npm run studio on the %s database', kind => {
   )
 
   test.skipIf(BROWSER_PATH === undefined || kind !== DATABASE_KINDS[0])(
-    'the page works and asks no other server for anything',
+    'the page works and sends no request to other servers',
     SLOW,
     async () => {
       const { url } = await start()

@@ -31,7 +31,7 @@ const runToken = (
   })
 
 describe.each(DATABASE_KINDS)(
-  'token beside a running service on the %s database',
+  'npm run token during a running service on the %s database',
   kind => {
     let environment: TestEnvironment
     let service: StartedService

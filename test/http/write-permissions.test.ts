@@ -112,7 +112,7 @@ describe.each(DATABASE_KINDS)('permissions of writes on the %s database', kind =
       }
     }) // biome-ignore format: one row a case
 
-    test('no member without an office, for a token whose member has none either', async () => {
+    test('a token whose member has no office cannot assign a member without one', async () => {
       await given([{ ...DRAFT, ListAgentKey: 'M4', ListOfficeKey: 'M4' }], OTHERS)
       const { odata, graphql } = as({ ...M1, memberKey: 'M4' })
       expect(await odata.change({ ListAgentKey: 'M5' })).toEqual(refused)
@@ -139,7 +139,7 @@ describe.each(DATABASE_KINDS)('permissions of writes on the %s database', kind =
     expect(await outcomes(M1, { ListOfficeKey: 'gone' })).toEqual(refused)
   }) // biome-ignore format: one row a case
 
-  test('an unchanged owner needs no right, and the rules of a change apply to a create', async () => {
+  test('an unchanged owner needs no permission, and the rules of a change apply to a create', async () => {
     const { odata, graphql } = as(M1)
     await given([{ ...DRAFT, ListAgentKey: 'M4', ListOfficeKey: 'M1' }], OTHERS)
     expect(await odata.change({ ListAgentKey: 'M4', City: 'Waco' })).toEqual([200])
@@ -153,7 +153,7 @@ describe.each(DATABASE_KINDS)('permissions of writes on the %s database', kind =
     }
   }) // biome-ignore format: one row a case
 
-  test('a draft that is handed to another member is returned, and then is hidden', async () => {
+  test('a draft that is assigned to another member is returned once, then hidden', async () => {
     const draft = { ...DRAFT, StandardStatus: 'Incomplete', ListOfficeKey: 'O1' }
     for (const query of ['', '?$expand=Media']) {
       await given([draft], OTHERS)
@@ -224,7 +224,7 @@ describe.each(DATABASE_KINDS)('permissions of writes on the %s database', kind =
       expect(await remove(M1, STALE)).toBe(404)
     }) // biome-ignore format: one row a case
 
-    test('in a batch, in which a refused write takes the others of its group back', async () => {
+    test('in a batch, where a refused write rolls back its group', async () => {
       const patch = (id: string, body: object, more = {}) => ({ id, method: 'PATCH', url: "Property('L001')", body, atomicityGroup: 'g', ...more })
       const run = async (grant: Grant, ...requests: object[]) => {
         const answer = await as(grant).send('/odata/$batch', { method: 'POST', body: { requests } })
@@ -265,7 +265,7 @@ describe.each(DATABASE_KINDS)('permissions of writes on the %s database', kind =
       expect([minimal.status, minimal.text]).toEqual([204, ''])
     }) // biome-ignore format: one request a line
 
-    test('no more than that: a request for more is refused before anything is written', async () => {
+    test('a request for more fields is refused before anything is written', async () => {
       const { send, graphql } = as(WRITE_ONLY)
       const before = await stored()
       const count = (await market.send('/odata/Property/$count')).text

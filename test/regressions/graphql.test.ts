@@ -14,7 +14,7 @@ afterAll(() => app?.close())
 const toId = (text: string) => Buffer.from(text, 'utf8').toString('base64url')
 
 test.each(['abc', '', '1.5', '1e2', '99999999999999999999', ' 1', '01', '+1'])(
-  'an id whose key is no number as it is written names nothing: EntityEvent:%s',
+  'an id whose key is not a canonical number identifies no record: EntityEvent:%s',
   async key => {
     expect(
       await queryData(app, 'query ($id: ID!) { node(id: $id) { id } }', { id: toId(`EntityEvent:${key}`) }),
@@ -63,7 +63,7 @@ describe('a pattern that is too large for the stack of the embedded database, wh
   )
 })
 
-test('an id of an operation that is longer than the reason of a close is no fault of the service', async () => {
+test('an operation id longer than a close reason is not an internal error', async () => {
   const socket = new WebSocket(socketUrl(app.base), 'graphql-transport-ws', {
     headers: { authorization: `Bearer ${app.tokenFor({ scopes: ['listings:read'] })}` },
   })

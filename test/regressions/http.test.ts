@@ -17,7 +17,7 @@ function forge(header: object, claims: string): string {
 
 const claims = (more = '') => `{"scope":"listings:read","exp":${Math.floor(Date.now() / 1000) + 60}${more}}`
 
-describe('tokens that are rightly signed and yet none', () => {
+describe('tokens with a valid signature that are refused', () => {
   test.each([{ crit: ['exp'] }, { crit: ['b64'], b64: false }, { crit: [] }])(
     'an extension that must be understood: %j',
     async header => {
@@ -39,7 +39,7 @@ describe('tokens that are rightly signed and yet none', () => {
 })
 
 test.each(['1.1', '1.0'])(
-  'two Host headers are refused, of which a proxy may have believed the other (HTTP/%s)',
+  'two Host headers are refused, since a proxy may have used the other one (HTTP/%s)',
   async version => {
     const { port } = await serve((_req, res) => res.end('served'))
     const { status, body } = readAnswer(

@@ -127,7 +127,7 @@ describe.each(TARGETS)('npm run replicate to %s', kind => {
     expect(await once('--verify')).toEqual([0, expect.stringContaining('Verified')])
   })
 
-  test('RCL-12 --verify finds what is wrong, and --repair repairs it', { timeout: 60_000 }, async () => {
+  test('RCL-12 --verify finds differences, and --repair fixes them', { timeout: 60_000 }, async () => {
     for (const n of numbers.slice(0, 7))
       await market.patch(keyOf(n), { InternetEntireListingDisplayYN: true })
     expect((await once())[0]).toBe(0)
@@ -146,7 +146,7 @@ describe.each(TARGETS)('npm run replicate to %s', kind => {
     expect(await differences()).toEqual({})
   })
 
-  test('RCL-05 410: what was deleted and hidden meanwhile disappears, and the copy resumes after kill -9', {
+  test('RCL-05 410: records deleted or hidden in the meantime are removed, and the copy resumes after kill -9', {
     timeout: 120_000,
   }, async () => {
     expect((await once())[0]).toBe(0)
@@ -196,7 +196,7 @@ describe.each(TARGETS)('npm run replicate to %s', kind => {
     expect(await differences()).toEqual({})
   })
 
-  test('RCL-19 odd keys', { timeout: 60_000 }, async () => {
+  test('RCL-19 unusual keys', { timeout: 60_000 }, async () => {
     const keys = [
       'a1',
       'A1',

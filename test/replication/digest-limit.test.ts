@@ -59,7 +59,7 @@ describe.each(DATABASE_KINDS)('the limit of a digest on the %s database', kind =
     expect(next.ranges[0]?.buckets).toMatchObject([{ first: 'K000051', count: 949 - 18 }])
   })
 
-  test('a limit at the end of a range leaves out the next one, and cuts nothing', async () => {
+  test('a limit at the end of a range omits the next one and truncates none', async () => {
     const ranges = [
       { from: '', to: 'K000011' },
       { from: 'K000011', to: undefined },
@@ -68,7 +68,7 @@ describe.each(DATABASE_KINDS)('the limit of a digest on the %s database', kind =
     expect(read.map(({ from, to }) => [from, to])).toEqual([['', 'K000011']])
   })
 
-  test('an index alone answers it, and no row after the limit is read', async () => {
+  test('only an index is read, and no row after the limit', async () => {
     const ranges = Array.from({ length: 100 }, (_, i) => ({
       from: `K${String(i * 200).padStart(6, '0')}`,
       to: `K${String(i * 200 + 100).padStart(6, '0')}`,

@@ -152,7 +152,7 @@ describe.each(DATABASE_KINDS)('digests on the %s database', kind => {
     },
   )
 
-  test('audiences differ where their records differ', async () => {
+  test('digests of audiences differ if their records differ', async () => {
     const keys = async (set: keyof typeof SETS, name: string) =>
       new Set((await readCopy(set, GRANTS[name])).keys())
     const [agent, member, open] = [
@@ -181,7 +181,7 @@ describe.each(DATABASE_KINDS)('digests on the %s database', kind => {
     expect(found.requests).toBeLessThan(10)
   })
 
-  test('EXP-34: a digest has the position of its moment', async () => {
+  test('EXP-34: a digest has the position of its snapshot', async () => {
     const before = await readDigest('Office', [{ from: '', to: undefined }], 1)
     await importContent(app.database, { Office: [{ OfficeKey: 'z', OfficeName: 'Another name' }] })
     const after = await readDigest('Office', [{ from: '', to: undefined }], 1)
@@ -199,7 +199,7 @@ describe.each(DATABASE_KINDS)('digests on the %s database', kind => {
     expect((json as DigestAnswer).Ranges[0]?.Buckets.map(({ First }) => First)).toEqual(['K9', 'z'])
   })
 
-  test('a restricted field of the filter leaves records out', async () => {
+  test('a restricted field in the filter excludes records', async () => {
     const { json } = await callDigest(
       "ResourceName='Property',Filter='PrivateRemarks ne ''x'''",
       '',
@@ -285,7 +285,7 @@ describe.each(DATABASE_KINDS)('digests on the %s database', kind => {
     expect([status, (json as { error: { target: string } }).error.target]).toEqual([400, target])
   })
 
-  test('a digest needs listings:read, and is only read', async () => {
+  test('a digest needs listings:read and allows only GET', async () => {
     const { status } = await callDigest("ResourceName='Office'", '', { scopes: ['listings:write'] })
     expect(status).toBe(403)
     const posted = await app.send("/odata/Digest(ResourceName='Office')", { method: 'POST', body: {} })

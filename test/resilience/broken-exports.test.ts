@@ -231,7 +231,7 @@ describe.each(DATABASE_KINDS)('an export that cannot be finished on the %s datab
     await start()
   })
 
-  test('EXP-11 exports of a service that is killed do not end like whole ones', {
+  test('EXP-11 exports of a killed service do not end like complete ones', {
     timeout: 60_000,
   }, async () => {
     const [chunked, plain] = [

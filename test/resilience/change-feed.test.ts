@@ -73,7 +73,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('live updates of two services 
     },
   )
 
-  test('it listens on one connection of its own, and only while somebody waits', {
+  test('it listens on its own connection, and only while there are subscribers', {
     timeout: 60_000,
   }, async () => {
     const database = await openDatabase(

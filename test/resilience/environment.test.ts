@@ -13,7 +13,7 @@ import { type TestService, testServiceOf } from '../support/test-service.js'
 // A host in New York and, where it is a server, a database in Tokyo that was made for English text: the
 // answers are those of every other place.
 
-describe.each(DATABASE_KINDS)('far from home on the %s database', kind => {
+describe.each(DATABASE_KINDS)('other time zones and collations on the %s database', kind => {
   let place: TestEnvironment
   let service: StartedService
   let database: Database

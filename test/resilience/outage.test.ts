@@ -16,7 +16,7 @@ import { expectErrorResponse } from '../support/test-service.js'
 const WAIT_MS = 1000
 const BOUND_MS = 6000
 
-describe.runIf(DATABASE_KINDS.includes('server'))('a database that is away or busy', () => {
+describe.runIf(DATABASE_KINDS.includes('server'))('an unreachable or busy database', () => {
   let cluster: Cluster
   let service: StartedService
   const url = () => cluster.url('postgres')

@@ -38,7 +38,7 @@ describe.each(DATABASE_KINDS)('the service as a process on the %s database', kin
     await place.remove()
   })
 
-  test('killed in the middle of writes it has lost nothing acknowledged, and nothing is half done', {
+  test('killed during writes, it has lost no acknowledged write, and no write is partial', {
     timeout: 180_000,
   }, async () => {
     const writers = new ConcurrentWriters()
@@ -90,7 +90,7 @@ describe.each(DATABASE_KINDS)('the service as a process on the %s database', kin
     ])
   })
 
-  test('SIGTERM: running requests finish, new ones are not taken, exit code 0', {
+  test('SIGTERM: running requests finish, new ones are refused, exit code 0', {
     timeout: 60_000,
   }, async () => {
     const database = await place.connect()
@@ -122,7 +122,7 @@ describe.each(DATABASE_KINDS)('the service as a process on the %s database', kin
   })
 
   test.runIf(kind === 'embedded')(
-    'a second service on the same folder says so and ends',
+    'a second service on the same folder reports it and ends',
     { timeout: 60_000 },
     async () => {
       const second = spawnService(place.env)

@@ -67,7 +67,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('several processes on one port
     )
   })
 
-  test('all serve; one that dies is replaced, and the others notice nothing; a signal ends them all', {
+  test('all serve requests; one that dies is replaced without affecting the others; a signal ends all', {
     timeout: 60_000,
   }, async () => {
     await expect.poll(listening, { timeout: 20_000 }).toBe(3)
@@ -142,7 +142,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))(
       expect(await service.process.exit).toBe(0)
     })
 
-    test('a second Ctrl-C ends all at once', { timeout: 60_000 }, async () => {
+    test('a second Ctrl-C ends all immediately', { timeout: 60_000 }, async () => {
       const service = await startService(place, { WORKERS: '2' }, { detached: true })
       const { pid = 0 } = service.process.child
       const { status } = await startRequest(service)

@@ -75,7 +75,7 @@ test('WHK-12: an address of this network is not called, as a literal and as a na
   for (const host of ['127.0.0.1', '127.1', '[::ffff:127.0.0.1]', 'localhost'])
     expect(await post(`http://${host}:${port}/`, false)).toMatchObject({
       status: undefined,
-      reason: expect.stringMatching(/private address, which is not called/),
+      reason: expect.stringMatching(/private address, which is not allowed/),
     })
   expect(receiver.deliveries).toEqual([])
   expect(await post(receiver.url, true)).toMatchObject({ status: 204 })
@@ -87,7 +87,7 @@ test('WHK-13: a name is judged at each connection, by all of its addresses', asy
   const url = `http://receiver.example:${port}/`
   for (const list of [['93.184.216.34', '127.0.0.1'], ['93.184.216.34', '::1'], ['169.254.169.254']]) {
     resolveTo(list)
-    expect(await post(url, false)).toMatchObject({ reason: expect.stringMatching(/which is not called/) })
+    expect(await post(url, false)).toMatchObject({ reason: expect.stringMatching(/which is not allowed/) })
   }
   // Allowed at first, then at an address of a metadata service.
   resolveTo(['127.0.0.1'], ['169.254.169.254'])

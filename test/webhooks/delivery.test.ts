@@ -300,7 +300,7 @@ describe.each(DATABASE_KINDS)(
       const { id, receiver } = await add({ resourceName: 'Property' })
       await database.queryControl({ text: 'truncate "EntityEvent"', values: [] })
       await expect.poll(async () => (await service().find(id)).State, SOON).toBe('lost')
-      expect((await service().find(id)).StateReason).toMatch(/change log is another one/)
+      expect((await service().find(id)).StateReason).toMatch(/belongs to a different change log/)
       await expect(service().resume(id)).rejects.toThrow(/--from now/)
       const { Position } = await service().resume(id, 'now')
       await changeListing(database, 'P01')

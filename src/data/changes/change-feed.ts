@@ -22,7 +22,8 @@ const CHANNEL = 'entity_event'
 const POLL_INTERVAL_MS = { embedded: 250, server: 5000 } as const
 
 /**
- * Follows the change log of a database, by all processes that write it. It works only while somebody waits.
+ * Follows the change log of a database, also for changes of other processes. It polls only while there are
+ * listeners.
  */
 export function createChangeFeed(database: Database): ChangeFeed {
   const listeners = new Set<() => void>()
@@ -39,7 +40,7 @@ export function createChangeFeed(database: Database): ChangeFeed {
   }
   return {
     subscribe(listener) {
-      // Two may bring the same function.
+      // Two subscribers may pass the same function.
       const subscription = () => listener()
       listeners.add(subscription)
       activeController ??= startWatching()
@@ -67,7 +68,7 @@ const delayUnlessAborted = (ms: number, signal: AbortSignal): Promise<boolean> =
   wait(ms, true, { ref: false, signal }).catch(() => false)
 
 /**
- * Undefined while the database cannot be reached. The next poll after that finds the events in between.
+ * Returns undefined while the database is unreachable. The next successful poll finds the events in between.
  */
 const readLastSequence = async ({ prisma }: Database): Promise<bigint | undefined> => {
   const newest = await prisma.entityEvent

@@ -28,7 +28,7 @@ export async function listenForNotifications(
   }
 }
 
-/** Until the connection is lost. Whether it was made at all. */
+/** Listens until the connection is lost. Resolves to false if it was never established. */
 async function listenUntilDisconnected(
   { clientConfig }: Pick<Database, 'clientConfig'>,
   channel: string,

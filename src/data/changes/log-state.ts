@@ -4,7 +4,7 @@ import type { StatementExecutor } from '../sql/statement.js'
 /** The identity and the range of the change log. */
 export interface LogState {
   readonly id: string
-  /** A reader that has read up to a number misses nothing if the number is at least the floor minus one. */
+  /** A reader misses no event if the number of its last one is at least the floor minus one. */
   readonly floor: bigint
   /** No event has a higher number. */
   readonly last: bigint
@@ -16,8 +16,8 @@ const SELECT_STATE_OF_FEED = `select "LogId" as id, greatest("Floor", (select "L
   from "ChangeLog", entity_event_sequence`
 
 /**
- * Reads the position of a reader that has all events committed so far. Events that are not committed yet have
- * higher numbers. The last events may have been dropped: then their floor is the end.
+ * Reads the position of a reader that has all committed events. Events that are not committed yet have higher
+ * numbers. If the last events have been dropped, the floor is the end.
  */
 export async function readLogEnd(
   executor: StatementExecutor,
@@ -30,7 +30,7 @@ export async function readLogEnd(
   return { id: row.id, floor: BigInt(row.floor), end: row.end }
 }
 
-/** Reads the state of the log, for the readers of a feed if one is given. Their log can begin later. */
+/** Reads the state of the log, or of its part for the readers of a feed, which can begin later. */
 export async function readLogState(executor: StatementExecutor, feed?: number): Promise<LogState> {
   const [row] = await executor.query<{ readonly id: string; readonly floor: string; readonly last: string }>(
     feed === undefined

@@ -1,23 +1,23 @@
 import type { Client } from 'pg'
 import type { Database } from '../database.js'
 
-/** Numbers of events that were dropped. */
+/** The numbers of dropped events. */
 export interface PruneResult {
-  /** Events before the last one of their record. */
+  /** Events that precede the last event of their record. */
   readonly compacted: number
-  /** Events of records that are gone. */
+  /** Events of deleted records. */
   readonly deletions: number
 }
 
-/** Records and rows of one transaction. */
+/** Maximum number of records and of rows in one transaction. */
 const RECORDS_PER_BATCH = 1000
 const ROWS_PER_BATCH = 10_000
-/** One command at a time prunes a database. */
+/** Advisory lock of the command: only one prunes a database at a time. */
 const PRUNE_LOCK_ID = 72707370
 
 /**
- * Drops the events older than the cutoff that readers of the log can do without: those before the last event of
- * their record, and those of records that are gone. After the latter, positions before them are gone too.
+ * Drops events older than the cutoff: those that precede the last event of their record, and those of deleted
+ * records. Dropping the latter also invalidates the positions before them.
  */
 export async function pruneLog(database: Database, cutoff: Date): Promise<PruneResult> {
   return database.withClient(async client => {
@@ -34,15 +34,18 @@ export async function pruneLog(database: Database, cutoff: Date): Promise<PruneR
   })
 }
 
-/** The position at which a function of the log continues. Its first member is null at the end. */
+/** The position after a batch. Its first member is null after the last batch. */
 type BatchPosition = readonly (string | null)[]
 
-/** Readers through feeds may have got no event for long. Their end of the log must not fall below its floor. */
+/**
+ * Readers of a feed may not have received an event for a long time. The mark keeps their end of the log above
+ * its floor.
+ */
 const MARK_LOG = `select "admin".mark_log('feeds') where "admin".has_feeds()`
 const COMPACT_LOG = 'select array[resource, key] as position, dropped::text from compact_log($1, $2, $3, $4)'
 const PRUNE_LOG = 'select array[sequence::text] as position, dropped::text from prune_log($1, $2, $3)'
 
-/** Runs batches from a position on, each in its own transaction. Returns the number of dropped events. */
+/** Runs batches from a position, each in its own transaction. Returns the number of dropped events. */
 async function dropInBatches(
   client: Pick<Client, 'query'>,
   statement: string,
@@ -63,8 +66,9 @@ async function dropInBatches(
 }
 
 /**
- * The clock is that of the database, so a command whose clock is ahead drops no young entry. `$1` the number after which
- * the batch begins, `$2` its size, `$3` days. Entries of one batch are deleted by their keys.
+ * Uses the clock of the database, so that a command whose clock is ahead does not drop recent entries. `$1`
+ * is the number after which the batch begins, `$2` its size, `$3` the retention in days. Entries of one batch
+ * are deleted by their keys.
  */
 const PRUNE_AUDIT = `with batch as (
   select "AuditId", "EntryTimestamp" from "admin"."AuditEntry" where "AuditId" > $1 order by "AuditId" limit $2
@@ -74,8 +78,9 @@ const PRUNE_AUDIT = `with batch as (
 select (select max("AuditId")::text from batch) as position, (select count(*)::int from dropped) as dropped`
 
 /**
- * Drops entries of the audit log that are older than a number of days, the oldest first, each batch in a transaction of
- * its own. Returns their number. Entries have the order of time, so the first batch without an old one is the last.
+ * Drops entries of the audit log that are older than a number of days, oldest first, each batch in its own
+ * transaction. Returns their number. Entries are in the order of time, so the first batch without an old
+ * entry is the last.
  */
 export async function pruneAudit(database: Pick<Database, 'withClient'>, days: number): Promise<number> {
   return database.withClient(async client => {

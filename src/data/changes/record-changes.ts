@@ -5,7 +5,9 @@ export interface RecordChange {
   readonly sequence: string
   readonly resource: string
   readonly key: string
-  /** The listing that the record is or belongs to. Null if it belongs to none, or has moved. */
+  /**
+   * The listing that the record is or belongs to. Null if it belongs to none, or was moved to another one.
+   */
   readonly listingKey: string | null
   /** The record was deleted, or has another key. */
   readonly isRemoval: boolean
@@ -22,8 +24,8 @@ export interface ChangeRange {
 }
 
 /**
- * One index scan for each resource and audience, limited to the page, so events of other readers do not make
- * a page slower. An event has a row for each of its audiences, and is returned once.
+ * One index scan for each resource and audience, limited to the page, so that events of other readers do not
+ * slow down a page. An event has a row for each of its audiences, and is returned once.
  */
 const SELECT_CHANGES = `select distinct event."EntityEventSequence"::text as sequence, event."EntityEventSequence" as position, event."ResourceName" as resource,
   event."ResourceRecordKey" as key, event."PropertyKey" as "listingKey", event."Removed" as "isRemoval"

@@ -1,7 +1,7 @@
 import type { Client as Connection } from 'pg'
 import type { Database } from '../database.js'
 
-/** One line of the audit log. It holds no secrets. */
+/** An entry of the audit log, without secrets. */
 export interface AuditEntry {
   /** For instance `command root`. */
   readonly actor: string
@@ -66,7 +66,7 @@ function changedValues(before: object | undefined, after: object): Pick<AuditEnt
 
 const toJson = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value))
 
-/** Runs work in one transaction on a connection of its own. */
+/** Runs work in one transaction on its own connection. */
 export function runInConnection<T>(
   database: Pick<Database, 'withClient'>,
   work: (connection: Connection) => Promise<T>,

@@ -4,7 +4,7 @@ import type { Client, ClientSecret } from '../../domain/clients/client.js'
 import type { Feed } from '../../domain/feeds/feed.js'
 import type { Database } from '../database.js'
 
-/** A signing key as the database has it. */
+/** A row of the table SigningKey. */
 export interface StoredSigningKey {
   readonly id: string
   readonly publicJwk: JsonWebKey
@@ -21,7 +21,7 @@ export interface RevokedToken {
   readonly expiresAt: number
 }
 
-/** Everything about clients that has changed since a version. */
+/** Changes of clients, feeds, keys and revoked tokens since a version. */
 export interface ClientChanges {
   readonly version: string
   readonly clients: readonly Client[]
@@ -30,15 +30,15 @@ export interface ClientChanges {
   readonly feeds: readonly StoredFeed[]
 }
 
-/** A feed as the database has it, with its filter. */
+/** A row of the table Feed, with its filter. */
 export interface StoredFeed extends Feed {
   readonly filter: string
-  /** The SQL that the database computes the listings of the feed with. */
+  /** The compiled filter, by which the database computes the listings of the feed. */
   readonly filterSql: string
   readonly isRemoved: boolean
 }
 
-/** One statement, so that all lists are of one moment. Each list is found by the index on its version. */
+/** One statement, so that all lists are from one snapshot. Each list is read by the index on its version. */
 const SELECT_CHANGES = `select "Version"::text as version,
   (select json_agg(json_build_object('id', "ClientId", 'name', "Name", 'scopes', "Scopes", 'audience', "AudienceClass", 'memberKey', "MemberKey", 'officeKey', "OfficeKey",
       'feed', "FeedName", 'requestsPerMinute', "RequestsPerMinute", 'requestsPerDay', "RequestsPerDay", 'rowsPerDay', "RowsPerDay", 'runningStatements', "RunningStatements",
@@ -90,7 +90,7 @@ interface FeedJson
   readonly soldPriceDelayDays: number | null
 }
 
-/** Reads what has changed since a version. Version 0 is before everything. */
+/** Reads the changes since a version. Version 0 precedes all changes. */
 export async function readClientChanges(
   database: Pick<Database, 'queryControl'>,
   since: string,

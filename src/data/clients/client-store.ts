@@ -3,7 +3,7 @@ import type { Client, ClientSecret } from '../../domain/clients/client.js'
 import type { Database } from '../database.js'
 import { AdminTransaction, runInConnection } from './admin-transaction.js'
 
-/** A row of the table Client, with what operators see beside it. No member is secret. */
+/** A row of the table Client, with related values for operators. It contains no secret. */
 export interface ClientRow {
   readonly ClientId: string
   readonly Name: string
@@ -37,7 +37,7 @@ export interface SecretDetails {
   readonly LastUsedTimestamp: string | null
 }
 
-/** Columns of a client that an operator sets. */
+/** Columns of a client that operators set. */
 export type ClientColumns = Partial<Omit<ClientRow, 'ClientId' | 'CreationTimestamp'>>
 
 /** A row of the audit log. */
@@ -87,7 +87,7 @@ export class ClientTransaction extends AdminTransaction {
     )
   }
 
-  /** Returns true if there is a feed with the name, which then remains until the commit. */
+  /** Returns true if a feed with the name exists, and locks it against removal until the commit. */
   async hasFeed(name: string): Promise<boolean> {
     const { rowCount } = await this.connection.query(
       'select from "admin"."Feed" where "FeedName" = $1 and "RemovedTimestamp" is null for share',
@@ -109,7 +109,7 @@ export const readClients = (database: Pick<Database, 'withClient'>): Promise<rea
     readDetails(connection, 'where "RemovedTimestamp" is null order by "CreationTimestamp", "ClientId"', []),
   )
 
-/** Returns the clients, among them removed ones, with an id or a name. */
+/** Returns the clients with an id or a name, including removed ones. */
 export const findClients = (
   database: Pick<Database, 'withClient'>,
   idOrName: string,

@@ -6,7 +6,7 @@ export interface UsageNumbers {
   readonly requests: number
   /** Requests that a limit refused. */
   readonly refused: number
-  /** Records of answers. */
+  /** Records in responses. */
   readonly rows: number
 }
 
@@ -24,8 +24,8 @@ export interface UsageRow extends UsageNumbers {
 }
 
 /**
- * Adds counts to the usage of today, and sets the time of the last use of clients and secrets. Several processes write
- * at the same time, so rows are locked in the order of their keys.
+ * Adds counts to today's usage, and sets the time of the last use of clients and secrets. Rows are locked in
+ * the order of their keys, so that processes that write at the same time do not deadlock.
  */
 export async function addUsage(
   database: Pick<Database, 'queryControl'>,

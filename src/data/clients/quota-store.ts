@@ -1,15 +1,15 @@
 import type { Database } from '../database.js'
 
-/** A quota: requests a minute, requests a day, or rows a day. */
+/** A quota: requests per minute, requests per day, or rows per day. */
 export type QuotaKind = 'minute' | 'day' | 'rows'
 
-/** The portion of a quota that a process asks for. */
+/** A request of a process for a portion of a quota. */
 export interface PortionRequest {
   readonly kind: QuotaKind
   readonly limit: number
-  /** The window of the portion that the process has, or null. */
+  /** The window of the current portion of the process, or null. */
   readonly window: string | null
-  /** The number that was used beyond that portion; negative: the number that is given back. */
+  /** The number used beyond the current portion. Negative for a number that is returned. */
   readonly adjustment: number
   readonly wanted: number
 }
@@ -22,7 +22,7 @@ export interface Portion {
   readonly remaining: number
   readonly window: string
   readonly millisecondsLeft: number
-  /** Processes that take from quotas. */
+  /** Number of processes that take from quotas. */
   readonly processes: number
 }
 
@@ -48,7 +48,7 @@ from "admin"."take_quotas"($1, $2, $3, $4, $5, $6, $7)`,
   })
 }
 
-/** Records that this process takes from quotas, and returns the number of such processes. */
+/** Registers this process as one that takes from quotas, and returns their number. */
 export async function countLimitProcesses(
   database: Pick<Database, 'queryControl'>,
   processId: string,
@@ -60,7 +60,7 @@ export async function countLimitProcesses(
   return row?.count ?? 1
 }
 
-/** Removes a process that takes from quotas no longer. */
+/** Removes a process that no longer takes from quotas. */
 export async function removeLimitProcess(
   database: Pick<Database, 'queryControl'>,
   processId: string,

@@ -6,11 +6,11 @@ export interface NewSigningKey {
   readonly id: string
   readonly publicJwk: object
   readonly encryptedPrivateKey: string
-  /** Seconds until it signs. */
+  /** Seconds until the key signs. */
   readonly signsInSeconds: number
 }
 
-/** A signing key of the list of an operator. */
+/** A signing key as operators see it. */
 export interface SigningKeyRow {
   readonly KeyId: string
   readonly CreationTimestamp: string
@@ -18,13 +18,13 @@ export interface SigningKeyRow {
   readonly WithdrawnTimestamp: string | null
 }
 
-/** The existing key that makes a new one unnecessary. */
+/** The kind of existing key that makes a new one unnecessary. */
 export type ExistingKey =
-  /** One that is none of these. */
+  /** A valid key other than these. */
   | { readonly kind: 'usable'; readonly except: readonly string[] }
-  /** One that does not sign yet. */
+  /** A key that does not sign yet. */
   | { readonly kind: 'pending' }
-  /** None. All other keys are withdrawn. */
+  /** No key prevents the new one, and all others are withdrawn. */
   | { readonly kind: 'none' }
 
 const SELECT_EXISTING = {
@@ -33,7 +33,7 @@ const SELECT_EXISTING = {
   none: 'select limit 0',
 } as const
 
-/** Adds a signing key unless there is one. Returns false if there is. */
+/** Adds a signing key unless such a key exists. Returns false if it does. */
 export function insertSigningKey(
   database: Pick<Database, 'withClient'>,
   key: NewSigningKey,
@@ -43,7 +43,7 @@ export function insertSigningKey(
   return database.withClient(async connection => {
     await connection.query('begin')
     try {
-      // Processes that add a key at the same moment do so one after the other.
+      // Serializes processes that add a key at the same time.
       await connection.query('select from "admin"."State" for update')
       const { rows } = await connection.query(
         SELECT_EXISTING[existing.kind],
@@ -80,7 +80,7 @@ async function writeSigningKey(
     )
 }
 
-/** Returns the keys by the time from which they sign. */
+/** Returns the keys in the order of the time from which they sign. */
 export const readSigningKeys = (
   database: Pick<Database, 'queryControl'>,
 ): Promise<readonly SigningKeyRow[]> =>

@@ -22,7 +22,7 @@ export interface EmbeddedDatabase {
 /** A `service` runs the database itself. A `command` connects to a running one if possible. */
 export type ProcessKind = 'service' | 'command'
 
-/** Another process uses the folder. */
+/** Thrown if another process uses the folder. */
 export class FolderInUseError extends Error {
   constructor(folder: string) {
     super(

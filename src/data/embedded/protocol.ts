@@ -1,5 +1,5 @@
 // The frontend/backend protocol of PostgreSQL, version 3 (PostgreSQL documentation, chapter "Frontend/Backend
-// Protocol"), as far as a server for PGlite needs it.
+// Protocol"), restricted to the messages that a server for PGlite needs.
 
 const SSL_REQUEST = 80877103
 const GSS_REQUEST = 80877104

@@ -24,10 +24,10 @@ export interface FeedRow {
   readonly ComputedTimestamp: string | null
 }
 
-/** Columns of a feed that an operator sets. */
+/** Columns of a feed that operators set. */
 export type FeedColumns = Partial<Omit<FeedRow, 'FeedId' | 'FilterSql' | `${string}Timestamp`>>
 
-/** A feed with the number of its listings and the clients that use it. */
+/** A feed with the number of its listings and its clients. */
 export interface FeedDetails extends FeedRow {
   readonly Listings: number
   readonly Clients: readonly string[]
@@ -39,12 +39,12 @@ const SELECT_DETAILS = `select to_jsonb(f) - 'Version' - 'LogFloor' || jsonb_bui
       where c."FeedName" = f."FeedName" and c."RemovedTimestamp" is null), '[]')
   ) as details from "admin"."Feed" f where "RemovedTimestamp" is null`
 
-/** Listings of one transaction when a feed is computed. */
+/** Maximum number of listings that one transaction computes. */
 const LISTINGS_PER_BATCH = 1000
 
 /** Changes feeds on one connection, within a transaction. */
 export class FeedTransaction extends AdminTransaction {
-  /** Returns a feed and locks it until the commit. One change of feeds runs at a time. */
+  /** Returns a feed and locks it until the commit. Changes of feeds are serialized. */
   async lock(name: string): Promise<FeedDetails | undefined> {
     await this.connection.query('lock table "admin"."Feed" in share row exclusive mode')
     return readDetails(this.connection, 'and "FeedName" = $1', [name]).then(([found]) => found)
@@ -66,7 +66,7 @@ export class FeedTransaction extends AdminTransaction {
     })
   }
 
-  /** Refuses positions in the change log from before now. The end of the log is a position that is not refused. */
+  /** Invalidates all positions in the change log before its current end. */
   async raiseFloor(id: number): Promise<void> {
     await this.connection.query(
       `update "admin"."Feed" set "LogFloor" = "admin".mark_log('feed:' || $1::int || ':public') where "FeedId" = $1`,
@@ -74,12 +74,12 @@ export class FeedTransaction extends AdminTransaction {
     )
   }
 
-  /** Writes the filters of all feeds into the function that the triggers call. */
+  /** Compiles the filters of all feeds into the function that the triggers call. */
   async compile(): Promise<void> {
     await this.connection.query('select "admin".compile_feeds()')
   }
 
-  /** Hides the listings that a changed filter leaves out, before their events are written. */
+  /** Hides the listings that a changed filter no longer selects, before their events are written. */
   async hideLeavers(id: number): Promise<void> {
     await this.connection.query('select "admin".hide_leavers($1)', [id])
   }
@@ -97,7 +97,7 @@ export const changeFeeds = <T>(
   work: (transaction: FeedTransaction) => Promise<T>,
 ): Promise<T> => runInConnection(database, connection => work(new FeedTransaction(connection)))
 
-/** Returns the feeds in the order of their names, or the one with a name. */
+/** Returns the feeds in the order of their names, or only the feed `name`. */
 export const readFeeds = (database: Connections, name?: string): Promise<readonly FeedDetails[]> =>
   database.withClient(connection =>
     name === undefined
@@ -105,15 +105,15 @@ export const readFeeds = (database: Connections, name?: string): Promise<readonl
       : readDetails(connection, 'and "FeedName" = $1', [name]),
   )
 
-/** Numbers of listings that entered a feed and left it. */
+/** The numbers of listings that entered and left a feed. */
 export interface FeedChange {
   readonly entered: number
   readonly left: number
 }
 
 /**
- * Computes the listings of a feed in batches, each in a transaction of its own.
- * @param writesEvents tells the readers of the feed which listings enter or leave
+ * Computes the listings of a feed in batches, each in its own transaction. @param writesEvents writes an
+ * event for each listing that enters or leaves
  */
 export function computeListings(
   database: Connections,
@@ -138,7 +138,7 @@ export function computeListings(
   })
 }
 
-/** Computes the listings after a key. Listings before the first key of the next batch are done. */
+/** Computes one batch of listings after a key, and returns the key at which the next one begins. */
 async function computeBatch(connection: Connection, values: readonly unknown[]): Promise<BatchRow> {
   const { rows } = await connection.query<BatchRow>(
     'select key, entered, gone from "admin".compute_feed($1, $2, $3, $4)',

@@ -1,8 +1,8 @@
 import type { RecordChanges, RowChange } from './find-changes.js'
 
 /**
- * Writes the audit entries of one transaction of an import. `$1` their resources and values, `$2` who imports. Empty:
- * the user of the database.
+ * Writes the audit entries of one transaction of an import. `$1` is a list of resources and values, `$2` the
+ * author. An empty author means the user of the database.
  */
 export const INSERT_IMPORT_ENTRIES = `select "admin".write_audit_entry(lower(entry.resource) || '.import', entry.resource, '', null, null, entry.after)
 from (select set_config('listing.writer', $2, true) as name) writer, json_to_recordset($1::json) entry(resource text, after text) where writer.name is not null`

@@ -26,7 +26,7 @@ export interface ImportOptions {
   readonly isStrict?: boolean
   /** Maximum number of faults that are described. The others are counted. */
   readonly maxFaults?: number
-  /** Names who imports, for the audit log. Without it that is the user of the database. */
+  /** The author of the import, for the audit log. Defaults to the user of the database. */
   readonly actor?: string
   /** Called for a top-level member that is not an importable entity set, with a message. */
   readonly onSkipped?: (member: string, reason: string) => void

@@ -32,7 +32,7 @@ export interface LoadOptions {
   /** True if all keys are new, so that no comparison is needed. */
   readonly areNew?: boolean
   readonly isListed?: IsListed
-  /** Names who loads, for the audit log. Without it that is the user of the database. */
+  /** The author of the import, for the audit log. Defaults to the user of the database. */
   readonly actor?: string
   /** Called once per batch with the rows of an entity that are committed or unchanged. */
   readonly onLoaded?: (entity: string, counts: RowCounts) => void

@@ -92,7 +92,7 @@ async function* scanFile({ path, encoding, onBytes }: FileSource): AsyncGenerato
   const stream = createReadStream(path, { highWaterMark: CHUNK_BYTES })
   let isFirst = true
   for await (const piece of stream) {
-    let chunk = piece as Buffer // no encoding was asked for
+    let chunk = piece as Buffer // no encoding is set
     if (isFirst) {
       const foreign = detectForeignEncoding(chunk, encoding)
       if (foreign)

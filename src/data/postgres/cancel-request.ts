@@ -20,14 +20,15 @@ interface PgCancelConnection extends EventEmitter {
   cancel(processId: number, secretKey: number): void
 }
 
-/** The longest time that a cancel request may take, in ms. */
+/** Maximum duration of a cancel request, in ms. */
 const CANCEL_TIMEOUT_MS = 2000
 
 /**
  * Asks the server to end the statement that runs on a connection (PostgreSQL documentation, "Canceling
- * Requests in Progress"). The server reads the request on a connection of its own, and closes that one after
- * it has signaled the session: only then may another statement be sent on the canceled connection.
- * @returns false if the request failed. The signal may still come, so the connection must not be used again.
+ * Requests in Progress"). The request has its own connection, which the server closes after it has signaled
+ * the session. Only then may another statement be sent on the canceled connection.
+ * @returns false if the request failed. The signal may still arrive, so the connection must not be used
+ * again.
  */
 export function sendCancelRequest(target: ClientBase, config: ClientConfig): Promise<boolean> {
   const { processID, secretKey } = target as unknown as PgBackendKey // as its source has it

@@ -19,7 +19,8 @@ const INVALID_VALUE: Problem = { kind: 'ImpossibleValue' }
 const TOO_COMPLEX: Problem = { kind: 'BadRequest', reason: REASONS.tooComplexForDatabase }
 
 /**
- * Beginnings of SQLSTATE (PostgreSQL documentation, appendix A), the longest first where one begins another.
+ * Prefixes of SQLSTATE (PostgreSQL documentation, appendix A). A longer prefix precedes a shorter one that it
+ * extends.
  */
 const PROBLEMS_BY_SQLSTATE_PREFIX: readonly (readonly [string, Problem])[] = [
   ['57014', toUnavailableProblem('timeout', 'statement')],
@@ -37,8 +38,9 @@ const PROBLEMS_BY_SQLSTATE_PREFIX: readonly (readonly [string, Problem])[] = [
 ]
 
 /**
- * Codes of Prisma and of Node. P2028 has two meanings, and its text tells them apart. Codes that Prisma's driver
- * adapter never reports (P1002, P2024), or only for errors with a SQLSTATE (P2020, P2034), are not listed.
+ * Codes of Prisma and of Node. P2028 has two meanings, which its text distinguishes. Codes that Prisma's
+ * driver adapter never reports (P1002, P2024), or only for errors with a SQLSTATE (P2020, P2034), are not
+ * listed.
  */
 const PROBLEMS_BY_ERROR_CODE: ReadonlyMap<string, Problem> = new Map([
   ...[
@@ -89,7 +91,7 @@ export function toProblem(error: unknown): Problem | undefined {
   )
 }
 
-/** Reads from the database, and maps its errors to the problems that clients receive. */
+/** Runs a read, and maps errors of the database to the problems that clients receive. */
 export async function toProblemOnError<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read()
@@ -105,7 +107,7 @@ export async function toProblemOnError<T>(read: () => Promise<T>): Promise<T> {
  */
 export const isRetryable = (error: unknown): boolean => toProblem(error) === CONFLICT
 
-/** The SQLSTATE of the error, if PostgreSQL itself refused: five characters, in errors of pg the code. */
+/** Returns the SQLSTATE of an error that PostgreSQL reported. In errors of pg it is the code. */
 export function sqlStateOf(error: DriverErrorFields): string | undefined {
   const sqlState = error.meta?.driverAdapterError?.cause?.originalCode
   return (

@@ -11,16 +11,13 @@ import { toProblemOnError } from './errors.js'
 import type { FairPool } from './fair-pool.js'
 import { createTransactionRunner, type ScopedTransactionRunner } from './transaction.js'
 
-/**
- * Connections to the database by how statements are planned on them. Where there are few, all of them plan
- * each time.
- */
+/** The pools of connections by plan cache mode. A small pool size has no generic pool. */
 export interface FairPools {
   readonly custom: FairPool
   readonly generic?: FairPool
 }
 
-/** Makes the executors of one request. */
+/** Creates the executors of one request. */
 export type ExecutorFactory = (scope: RequestScope) => StatementExecutors
 
 /** Options of `createExecutorFactory`. */
@@ -28,11 +25,11 @@ interface ExecutorFactoryOptions {
   readonly pools: FairPools
   /** Time limit of all statements of one transaction together. */
   readonly transactionTimeoutMs: number
-  /** Reads plans by Prisma. Undefined: every plan is read by a statement. */
+  /** Reads plans by Prisma. Undefined for the SQL engine. */
   readonly finder: RequestFinder | undefined
 }
 
-/** Makes the finder of one request. */
+/** Creates the finder of one request. */
 interface RequestFinder {
   forRequest(scope: RequestScope): RecordFinder
 }
@@ -54,7 +51,7 @@ interface StatementRunners {
   readonly runTransaction: ScopedTransactionRunner
 }
 
-/** The executors of one request. There is one for each request, so none is made before it is asked for. */
+/** The executors of one request. Each is created at its first use. */
 class ScopedExecutors implements StatementExecutors {
   constructor(
     private readonly scope: RequestScope,
@@ -87,7 +84,9 @@ class ScopedExecutor implements StatementExecutor {
   }
 }
 
-/** The executors for what the service does for itself: each statement and transaction counts alone. */
+/**
+ * Creates executors for the service's own work, in which each statement and transaction has its own scope.
+ */
 export function createServiceExecutors(
   executorsFor: ExecutorFactory,
   finder: RecordFinder | undefined,
@@ -110,9 +109,10 @@ type StatementRunner = <T>(
 ) => Promise<readonly T[]>
 
 /**
- * Creates the runner of single statements. They bypass Prisma, which would pass finished JSON on at 0.68 to
+ * Creates the runner of single statements. They bypass Prisma, which would return the same JSON at 0.68 to
  * 0.94 of the rate. A short wait for a connection with generic plans is cheaper than planning. When many
- * requests wait, the other pool is used. Errors are those that clients receive: nothing repeats a single read.
+ * requests wait, the custom pool is used. Errors are mapped to problems here, since single reads are never
+ * retried.
  */
 function createReadRunner({ custom, generic }: FairPools): StatementRunner {
   const isWorthWaiting = (pool: FairPool, { clientId }: RequestScope) =>
@@ -132,9 +132,9 @@ function createReadRunner({ custom, generic }: FairPools): StatementRunner {
 const GENERIC_POOL_WAIT_MS = 25
 
 /**
- * The same for writes, which may wait for the locks of others: they never hold all connections that plan
- * once, so that readers wait for none of them. They are serial in the database anyway, so they wait for their
- * turn here, where it costs nothing, and go elsewhere only if those before them are held up.
+ * Creates the runner of single writes. Writes may wait for locks, so they never use more than half of the
+ * generic pool, and readers need not wait for them. The database serializes writes anyway, so they wait here
+ * first, where waiting costs nothing, and use the custom pool only if the writes before them are blocked.
  */
 function createWriteRunner({ custom, generic }: FairPools): StatementRunner {
   const semaphore = new Semaphore(generic ? Math.ceil(generic.size / 2) : 0)

@@ -14,18 +14,18 @@ import { acquireStatementPermit } from './statement-permit.js'
 
 export interface FairPoolOptions extends ConnectionOptions {
   readonly pool: Pool
-  /** The number of requests that use the pool at a time. */
+  /** Maximum number of requests that use the pool at the same time. */
   readonly size: number
-  /** The longest time that a request may wait, in ms. */
+  /** Maximum wait of a request, in ms. */
   readonly maxWaitMs: number
 }
 
 const NO_CONNECTION: Problem = { kind: 'Unavailable', reason: 'busy', wait: 'connection' }
 
-/** A quarter of the connections is for clients that hold none. */
+/** A quarter of the connections is reserved for clients that hold none. */
 const reservedOf = (size: number): number => (size > 1 ? Math.max(1, Math.round(size / 4)) : 0)
 
-/** Connections that requests share fairly: a client that asks for much leaves some to the others. */
+/** A pool that shares its connections fairly: a client with many requests cannot occupy all of them. */
 export class FairPool {
   readonly #options: FairPoolOptions
   readonly #semaphore: FairSemaphore
@@ -68,7 +68,7 @@ export class FairPool {
 
   /**
    * Runs one statement on a connection.
-   * @throws ProblemError Unavailable 'busy' if there is none in time, 'canceled' if nobody wants the answer.
+   * @throws ProblemError Unavailable 'busy' if none is free in time, 'canceled' if the request was aborted.
    */
   async query<T>(statement: Statement, scope: RequestScope): Promise<readonly T[]> {
     const connection = await this.acquire(scope)
@@ -81,7 +81,7 @@ export class FairPool {
     }
   }
 
-  /** Lends a connection for as long as the work takes. */
+  /** Runs work on a connection, which is released afterwards. */
   async withConnection<T>(
     scope: RequestScope,
     callback: (connection: PooledConnection) => Promise<T>,
@@ -103,7 +103,7 @@ export class FairPool {
     return permits ? this.#acquireLimited(scope, permits) : this.#acquireShared(scope)
   }
 
-  /** Acquires a connection for a client that may use only some at a time. */
+  /** Acquires a connection for a client with a limit of running statements. */
   async #acquireLimited(scope: RequestScope, permits: StatementPermits): Promise<PooledConnection> {
     await acquireStatementPermit(scope, permits, this.#options.maxWaitMs)
     try {
@@ -120,7 +120,7 @@ export class FairPool {
       : this.#waitForPermit(scope).then(() => this.#connect(scope, permits))
   }
 
-  /** Gives a connection back. No statement may be running. */
+  /** Releases a connection. No statement may be running. */
   release(connection: PooledConnection): void {
     this.#used -= 1
     connection.release()
@@ -161,7 +161,7 @@ export class FairPool {
   }
 }
 
-/** An error from the socket knows nothing of its caller. */
+/** Adds the caller's stack to an error of the socket, which has none. */
 function withCallerStack(error: unknown): unknown {
   if (error instanceof Error && !(error instanceof ProblemError)) Error.captureStackTrace(error)
   return error

@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto'
 import type { RequestDescription } from '../../domain/request-scope.js'
 
-/** A statement of a request after it has ended. */
+/** A completed statement of a request. */
 export interface FinishedStatement {
-  /** The SQL text, which holds no values. */
+  /** The SQL text, without values. */
   readonly text: string
   readonly ms: number
-  /** The part of the time for which it waited for a lock, as far as that was seen. */
+  /**
+   * The part of the duration that was spent waiting for locks, as far as the lock monitor has observed it.
+   */
   readonly lockWaitMs: number
-  /** All waits of the request so far. */
+  /** Total wait of the request so far. */
   readonly waitedMs: number
   /** The rows of the result. Empty after an error. */
   readonly rows: readonly object[]
@@ -19,5 +21,5 @@ export interface FinishedStatement {
 /** Called for each statement of a request. */
 export type StatementListener = (statement: FinishedStatement) => void
 
-/** Returns the hash of a statement. It is also the name under which a connection prepares the statement. */
+/** Returns the hash of a statement, which is also the name of the prepared statement. */
 export const statementHash = (text: string): string => createHash('sha1').update(text).digest('base64url')

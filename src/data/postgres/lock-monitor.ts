@@ -2,16 +2,16 @@ import type { RequestScope } from '../../domain/request-scope.js'
 import type { BlockingSession, BlockingSessionListener } from '../blocking-session.js'
 import type { Statement } from '../sql/statement.js'
 
-/** A statement while it runs on a connection. */
+/** A statement that is running on a connection. */
 export interface RunningStatement {
   readonly pid: number
   readonly scope: RequestScope
   readonly startedAt: number
-  /** The session that it waits for; undefined while it waits for no lock. */
+  /** The session that blocks it. Undefined while it does not wait for a lock. */
   blockedBy: BlockingSession | undefined
-  /** When the present wait for a lock began. */
+  /** Start of the current wait for a lock. */
   blockedSince: number
-  /** Time of the waits for locks that have ended, in ms. */
+  /** Total duration of earlier waits for locks, in ms. */
   lockWaitMs: number
   /** Ends the statement because it has waited too long. */
   cancelWait(): void
@@ -23,14 +23,14 @@ interface LockWaitRow extends BlockingSession {
   readonly waitedMs: number
 }
 
-/** Interval at which running statements are checked, and the age from which they are, in ms. */
+/** Interval of the checks, and minimum age of a checked statement, in ms. */
 const INTERVAL_MS = 250
-/** A shorter wait for another session is nothing to report. */
+/** Minimum wait for a lock that is reported. */
 const REPORT_AFTER_MS = 1000
-/** A session is reported again after this time, if it still blocks. */
+/** Minimum time between two reports of the same session. */
 const REPORT_INTERVAL_MS = 60_000
 
-/** Sessions that wait for a lock, each with every session that blocks it. */
+/** Selects the sessions that wait for a lock, with each session that blocks them. */
 const SELECT_LOCK_WAITS = `select w.pid as "waitingPid", coalesce(extract(epoch from clock_timestamp() - w.waitstart) * 1000, 0)::float8 as "waitedMs",
   b.pid, coalesce(b.application_name, '') as application, b.state,
   (extract(epoch from clock_timestamp() - b.xact_start) * 1000)::float8 as "transactionMs"
@@ -40,14 +40,14 @@ where not w.granted and w.pid = any($1::int[])`
 export interface LockMonitorOptions {
   /** Runs a statement on a connection that is never busy. */
   readonly query: (statement: Statement) => Promise<readonly LockWaitRow[]>
-  /** The longest time that a request may wait, in ms. */
+  /** Maximum total wait of a request, in ms. */
   readonly maxWaitMs: number
   readonly onBlocked: BlockingSessionListener
 }
 
 /**
- * Watches the statements of the service for lock waits. It adds them to the waits of their requests, ends
- * those of requests that have waited too long, and reports the sessions that block others.
+ * Watches the statements of the service for lock waits. Adds the waits to those of their requests, cancels
+ * statements of requests that have waited too long, and reports sessions that block others.
  */
 export class LockMonitor {
   readonly #options: LockMonitorOptions
@@ -73,7 +73,7 @@ export class LockMonitor {
     const startedBefore = performance.now() - INTERVAL_MS
     const slow = [...this.#running.values()].filter(s => s.startedAt <= startedBefore)
     const pids = slow.map(s => s.pid)
-    // Without an answer nothing is known: lock_timeout still ends each wait.
+    // If the query fails, nothing is canceled here, but lock_timeout still ends each wait.
     const rows =
       pids.length === 0
         ? []
@@ -88,7 +88,8 @@ export class LockMonitor {
   #update(statement: RunningStatement, rows: readonly LockWaitRow[]): void {
     const waits = rows.filter(row => row.waitingPid === statement.pid)
     const waitingPids = new Set(rows.map(row => row.waitingPid))
-    // The queue of a lock is of no interest: the session at its head is, which waits for nobody.
+    // Sessions in the queue of a lock also block those after them. The cause is the session that does not
+    // wait itself.
     const blocker = waits.find(row => !waitingPids.has(row.pid)) ?? waits[0]
     setBlockingSession(statement, blocker, blocker?.waitedMs)
     if (blocker && statement.scope.waitedMs > this.#options.maxWaitMs) statement.cancelWait()
@@ -107,7 +108,7 @@ export class LockMonitor {
   }
 }
 
-/** Notes that a statement waits for a session, or for none any more, and counts the wait. */
+/** Sets or clears the session that blocks a statement, and measures the wait. */
 function setBlockingSession(
   statement: RunningStatement,
   session: BlockingSession | undefined,

@@ -1,18 +1,18 @@
-/** The use of a pool since the start, and now. */
+/** The current use of a pool, and counters since the start. */
 export interface PoolStatistics {
   readonly size: number
   /** Open connections. */
   readonly open: number
   /** Connections that requests hold. */
   readonly used: number
-  /** Statements that run. */
+  /** Running statements. */
   readonly running: number
-  /** Requests that wait for a connection. */
+  /** Requests that are waiting for a connection. */
   readonly waiting: number
-  /** Requests that had to wait. */
+  /** Requests that had to wait since the start. */
   readonly waits: number
-  /** The time of all waits. */
+  /** Total duration of these waits, in ms. */
   readonly waitedMs: number
-  /** Requests that got no connection in time. */
+  /** Requests that did not get a connection in time. */
   readonly refusals: number
 }

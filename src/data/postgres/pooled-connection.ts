@@ -11,15 +11,15 @@ import { submitStatement } from './query-submittable.js'
 
 /** Dependencies of the connections of a pool. */
 export interface ConnectionOptions {
-  /** Where the server answers, for cancel requests. */
+  /** Address of the server, for cancel requests. */
   readonly clientConfig: ClientConfig
   readonly statementNameOf: (text: string) => string
-  /** Absent where no statement waits for the locks of another. */
+  /** Undefined if statements cannot block each other. */
   readonly lockMonitor: LockMonitor | undefined
   readonly onStatement?: StatementListener | undefined
 }
 
-/** The statements of a pool that run. */
+/** The number of running statements of a pool. */
 export interface StatementCount {
   running: number
 }
@@ -31,8 +31,8 @@ const QUERY_CANCELED = '57014'
 const LOCK_NOT_AVAILABLE = '55P03'
 
 /**
- * A statement whose request is aborted gets this time to end without a cancel request, in ms: the server
- * starts a process for each of those.
+ * Delay of the cancel request for an aborted statement, in ms. Many statements end before, and the server
+ * starts a process for each cancel request.
  */
 const CANCEL_DELAY_MS = 100
 
@@ -45,7 +45,7 @@ export class PooledConnection implements RunningStatement, AbortListener {
   lockWaitMs = 0
   readonly #client: PoolClient
   readonly #options: ConnectionOptions
-  /** Why the statement that runs is canceled. */
+  /** The reason for which the running statement is canceled. */
   #cancelReason: ProblemError | undefined
   #cancelTimer: NodeJS.Timeout | undefined
   #pendingCancel: Promise<boolean> | undefined
@@ -76,7 +76,7 @@ export class PooledConnection implements RunningStatement, AbortListener {
     )
   }
 
-  /** Runs a statement of Prisma as `query` does. Its rows are arrays, with the types that the config names. */
+  /** Runs a statement of Prisma like `query`. Its rows are arrays with the types of the config. */
   queryArrays(config: QueryArrayConfig): Promise<QueryArrayResult> {
     return this.#run<QueryArrayResult>(
       config.text,
@@ -128,19 +128,19 @@ export class PooledConnection implements RunningStatement, AbortListener {
     this.#cancel(withCause(LOCKED, new Error(`waited ${Math.round(this.scope.waitedMs)} ms, at last${wait}`)))
   }
 
-  /** Gives the connection back. No statement may be running. */
+  /** Releases the connection. No statement may be running. */
   release(): void {
     this.#client.release(this.#isUnusable)
   }
 
-  /** Ends a transaction without its changes, if the connection is not lost: then the server has done so. */
+  /** Rolls back the transaction. If the connection is lost, the server has already done so. */
   async rollback(): Promise<void> {
     await this.#client.query('rollback').catch(() => {
       this.#isUnusable = true
     })
   }
 
-  /** Ends the statement that runs, unless it ends at once. */
+  /** Cancels the running statement after a short delay. */
   abort(): void {
     this.#cancelTimer = setTimeout(() => this.#cancel(new ProblemError(CANCELED)), CANCEL_DELAY_MS)
   }
@@ -151,7 +151,10 @@ export class PooledConnection implements RunningStatement, AbortListener {
     this.#pendingCancel = sendCancelRequest(this.#client, this.#options.clientConfig)
   }
 
-  /** Ends a statement. If it was canceled, nothing more is sent before the signal is known to have come. */
+  /**
+   * Finishes a statement. After a cancel request, waits until its signal has arrived, so that it cannot hit
+   * the next statement.
+   */
   #finish(): Promise<void> | undefined {
     this.statements.running -= 1
     this.scope.delete(this)
@@ -168,7 +171,7 @@ export class PooledConnection implements RunningStatement, AbortListener {
 
   #toFailure(error: Error): Error {
     const sqlState = sqlStateOf(error)
-    // After anything but an error of the statement itself, the connection may be lost.
+    // After any error that is not one of the statement, the connection may be lost.
     if (!isStatementError(error)) this.#isUnusable = true
     if (this.#cancelReason && (sqlState === QUERY_CANCELED || this.#isUnusable)) return this.#cancelReason
     if (sqlState === QUERY_CANCELED && this.blockedBy)
@@ -182,5 +185,5 @@ export class PooledConnection implements RunningStatement, AbortListener {
   }
 }
 
-/** Returns true for an error after which PostgreSQL takes the next statement; the others end the session. */
+/** Returns true for an error after which the session continues. Errors of other severities end it. */
 const isStatementError = (error: Error): boolean => 'severity' in error && error.severity === 'ERROR'

@@ -1,27 +1,27 @@
 import { type ClientConfig, Pool, type PoolConfig } from 'pg'
 import type { PlanCacheMode } from '../sql/statement.js'
 
-/** The connections of one process, by what they are for. */
+/** The connection pools of one process, by purpose. */
 export interface Pools {
-  /** Connections on which PostgreSQL plans each statement for its values: those of requests, and of Prisma. */
+  /** Connections of requests and Prisma with custom plans: PostgreSQL plans each statement for its values. */
   readonly custom: Pool
-  /** Connections of requests on which PostgreSQL plans a statement once. Where there are few, there are none. */
+  /** Connections of requests with generic plans, which PostgreSQL reuses. Undefined for a small pool size. */
   readonly generic?: Pool
-  /** One connection that is never busy for long: for readiness, and to look at the other sessions. */
+  /** One connection that is never busy for long, for the readiness check and the lock monitor. */
   readonly control: Pool
 }
 
 export interface DatabaseSettings {
-  /** A connection string of a PostgreSQL server; unset: the embedded database in `dataDir`. */
+  /** Connection string of a PostgreSQL server. Undefined for the embedded database in `dataDir`. */
   readonly databaseUrl?: string | undefined
   readonly dataDir: string
-  /** Connections at most. */
+  /** Maximum number of connections. */
   readonly poolSize: number
   /** Maximum wait of a request for a connection, in ms. */
   readonly poolWaitMs: number
   /** Maximum duration of a statement, in ms. */
   readonly statementTimeoutMs: number
-  /** Reads plans. Absent: the SQL engine. */
+  /** The engine that reads plans. Defaults to `sql`. */
   readonly readEngine?: 'sql' | 'prisma'
 }
 
@@ -31,8 +31,8 @@ export const APPLICATION_NAME = 'listing-service'
 const CONTROL_TIMEOUT_MS = 2000
 
 /**
- * Half of the connections plan once: most of what is read and written in one statement. Transactions need the
- * others.
+ * Opens the pools of a server. Half of the connections have generic plans, for single statements by key;
+ * transactions and other statements use the rest.
  */
 export function openServerPools(databaseUrl: string, settings: DatabaseSettings): Pools {
   const genericPoolSize = Math.floor(settings.poolSize / 2)
@@ -45,7 +45,10 @@ export function openServerPools(databaseUrl: string, settings: DatabaseSettings)
   }
 }
 
-/** One connection for requests: the embedded database runs one statement at a time. */
+/**
+ * Opens the pools of the embedded database. Requests have one connection, because the database runs one
+ * statement at a time.
+ */
 export const openEmbeddedPools = (clientConfig: ClientConfig, settings: DatabaseSettings): Pools => ({
   custom: openPool(clientConfig, settings, 1),
   control: openControlPool(clientConfig, settings),
@@ -66,7 +69,7 @@ const ignoreError = (): void => undefined
 
 function openPool(clientConfig: ClientConfig, settings: DatabaseSettings, max: number): Pool {
   const pool = new Pool({ ...toPoolConfig(clientConfig, settings), max })
-  // A lost connection is replaced at its next use. Without these listeners its loss would end the process.
+  // A lost connection is replaced at its next use. Without these listeners, its error would end the process.
   pool.on('error', ignoreError)
   pool.on('connect', client => client.on('error', ignoreError))
   return pool
@@ -79,17 +82,17 @@ export const toEmbeddedClientConfig = (host: string): ClientConfig => ({
   database: 'postgres',
 })
 
-/** PostgreSQL's names for both kinds of planning. */
+/** PostgreSQL's names of the plan cache modes. */
 const PLAN_CACHE_MODE = {
   custom: 'force_custom_plan',
   generic: 'force_generic_plan',
 } as const satisfies Record<PlanCacheMode, string>
 
 /**
- * Session settings go with the connection string, so that they hold from the first statement on: UTC, since
- * timestamps are written from text; how statements are planned; and no compilation (JIT), which for the large
- * statements of nested expansions takes minutes, and which neither statement_timeout nor pg_terminate_backend
- * interrupts.
+ * Adds session settings to the connection string, so that they apply from the first statement: UTC, because
+ * timestamps are written as text; the plan cache mode; and no JIT, which takes minutes for the large
+ * statements of nested expansions and is interrupted neither by statement_timeout nor by
+ * pg_terminate_backend.
  */
 export function toClientConfig(databaseUrl: string, planCacheMode: PlanCacheMode = 'custom'): ClientConfig {
   const url = new URL(databaseUrl)
@@ -105,8 +108,8 @@ export function toClientConfig(databaseUrl: string, planCacheMode: PlanCacheMode
 
 /**
  * Time after which an idle connection is closed. A new connection has no cached statements, plans or catalog
- * entries, so its first reads take two to ten times as long. The default of pg is ten seconds, after which
- * every pause would slow a service down.
+ * entries, so its first reads take two to ten times as long. The default of pg is ten seconds, so reads would
+ * be slow after every pause.
  */
 const IDLE_TIMEOUT_MS = 600_000
 

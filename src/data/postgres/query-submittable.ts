@@ -52,13 +52,13 @@ type QueryCallback = (error: unknown, rows?: readonly unknown[]) => void
  * fifth of a small read in Node.
  */
 export class CachedQuery implements Submittable {
-  /** Set by pg: who waits for the end. */
+  /** Set by pg, and called at the end. */
   callback: QueryCallback | undefined
   readonly #rows: unknown[] = []
   #columns: ColumnParsers = []
   #columnCache: Map<string, ColumnParsers> | undefined
 
-  /** @param name under which the connection keeps the statement; empty: not at all. */
+  /** @param name of the prepared statement, or empty for an unnamed one */
   constructor(
     readonly text: string,
     readonly name: string,
@@ -110,13 +110,13 @@ export class CachedQuery implements Submittable {
     this.callback?.(error)
   }
 
-  /** Nothing depends on how many rows there were. */
+  /** The row count is not used. */
   handleCommandComplete(): void {}
 
   handleEmptyQuery(): void {}
 }
 
-/** A value as PostgreSQL reads it from text. */
+/** Returns a value in the text format of PostgreSQL. */
 function toParameterText(value: unknown): string | null {
   if (value === null || value === undefined) return null
   return Array.isArray(value) ? `{${value.map(toArrayElement).join(',')}}` : String(value)
@@ -125,15 +125,12 @@ function toParameterText(value: unknown): string | null {
 const toArrayElement = (item: unknown): string =>
   item === null ? 'NULL' : `"${String(item).replaceAll(/["\\]/g, String.raw`\$&`)}"`
 
-/**
- * The form of `query` with which pg takes a submittable and reports its end; its types have only the one that
- * returns what it was given.
- */
+/** The overload of `query` that accepts a submittable and a callback, which pg's types lack. */
 interface SubmittableClient<T> {
   query(submittable: CachedQuery, callback: (error: Error | null, rows: readonly T[]) => void): void
 }
 
-/** Runs a statement on a connection, under its name if it has one. */
+/** Runs a statement on a connection, prepared if `name` is not empty. */
 export function submitStatement<T>(
   client: ClientBase,
   { text, values }: Statement,

@@ -13,8 +13,8 @@ const BEGIN: Statement = { text: 'begin', values: [] }
 const COMMIT: Statement = { text: 'commit', values: [] }
 
 /**
- * @param timeoutMs of all statements of one transaction together: after it none is begun, since others wait
- * for its locks.
+ * Creates the runner of transactions. @param timeoutMs time from the start of a transaction after which no
+ * statement is begun, because other transactions wait for its locks
  */
 export const createTransactionRunner =
   (pool: FairPool, timeoutMs: number): ScopedTransactionRunner =>

@@ -5,14 +5,13 @@ import { createServiceScope, type RequestScope } from '../../domain/request-scop
 import type { FairPool } from '../postgres/fair-pool.js'
 import type { PooledConnection } from '../postgres/pooled-connection.js'
 
-// Prisma's own adapter converts values, types and errors. It runs on the connections of the SQL engine: Prisma's
-// statements wait their turn among all clients, are canceled with their request, and count for the same pool.
+// Prisma's own adapter converts values, types and errors, but runs on the connections of the SQL engine.
+// Prisma's statements therefore share the pool fairly, and are canceled with their request.
 
 const REQUEST_SCOPES = new AsyncLocalStorage<RequestScope>()
 
 /**
- * Runs work of which all Prisma statements belong to a request. Without it each statement and each transaction
- * belongs to the service itself.
+ * Runs work whose Prisma statements all belong to a request. Statements outside of it belong to the service.
  */
 export const withRequestScope = <T>(scope: RequestScope, callback: () => Promise<T>): Promise<T> =>
   REQUEST_SCOPES.run(scope, callback)
@@ -21,7 +20,7 @@ const currentScope = (): RequestScope => REQUEST_SCOPES.getStore() ?? createServ
 
 /** Creates the driver adapter of a `PrismaClient` that runs its statements on the connections of a pool. */
 export function createDriverAdapter(pool: FairPool, statementNameOf: (text: string) => string): PrismaPg {
-  // The adapter accepts instances of pg's Pool only. It calls these two methods of it.
+  // The adapter accepts only instances of pg's Pool, and calls these two methods.
   const adapterPool = Object.assign(new Pool(), {
     query: (config: QueryArrayConfig) =>
       pool.withConnection(currentScope(), connection => connection.queryArrays(config)),
@@ -56,7 +55,10 @@ class TransactionClient {
     return result
   }
 
-  /** Returns the connection to the pool. Ends a transaction that is open, such as one whose request is aborted. */
+  /**
+   * Returns the connection to the pool. Rolls back an open transaction, such as one whose request was
+   * aborted.
+   */
   release(): void {
     void this.#last
       .then(() => (this.#isOpen ? this.#connection.rollback() : undefined))

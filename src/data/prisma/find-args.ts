@@ -33,7 +33,7 @@ export interface FindOptions {
   readonly representation: Representation
   /** The values of the request, in place of the plan's parameters. */
   readonly parameters: ParameterValues
-  /** Records to read; undefined: all. */
+  /** Maximum number of records, or undefined for all. */
   readonly limit: number | undefined
   readonly fieldReferences: FieldReferences
 }
@@ -59,7 +59,8 @@ export function toFindArgs(plan: Plan, options: FindOptions): FindArgs {
 }
 
 /**
- * Returns the `where` of a page: the filter, and the positions that bound the page. Undefined: all records.
+ * Returns the `where` of a page: the filter, and the positions that bound the page. Undefined if it has
+ * neither.
  */
 function toPageWhere(plan: Plan, options: FindOptions): PrismaWhere | undefined {
   const { parameters } = options
@@ -104,7 +105,7 @@ function toSelect(plan: Plan, options: FindOptions): PrismaSelect {
 
 type CountArgs = Readonly<Record<string, true | { readonly where: PrismaWhere }>>
 
-/** The counts that the records show, and those that they are sorted by. */
+/** Returns the counts of related records that the response or the order needs. */
 function toCounts(plan: Plan, counted: readonly Expansion[], options: FindOptions): CountArgs {
   const sorted = plan.orderBy.flatMap(({ expr }) => countedNavigationOf(expr) ?? [])
   const shown = counted.map(({ navigation, plan: inner }) => {
@@ -130,7 +131,7 @@ function toExpansionArgs(
   return { select: toSelect(plan, options) }
 }
 
-/** The expression with the values of the request in place of its parameters. */
+/** Returns the expression with the values of the request in place of its parameters. */
 function withParameters(expr: Expr, parameters: ParameterValues): Expr {
   if (parameters.length === 0) return expr
   if (expr.kind === 'parameter')

@@ -35,13 +35,13 @@ function failWithoutDelegate(name: string): never {
   throw new Error(`Prisma has no model ${name}`)
 }
 
-/** Counts of the plans that Prisma read and did not read, by entity and reason. */
+/** Numbers of plans that Prisma did and did not read, by entity and reason. */
 export type ReadStatistics = ReadonlyMap<string, number>
 
 /**
- * The read engine of `READ_ENGINE=prisma`. Plans that Prisma has arguments for are read by `findMany` and
- * `count`, the others by SQL. Related records are read in the same repeatable-read transaction, so that a
- * page shows one moment.
+ * The read engine of `READ_ENGINE=prisma`. Plans that Prisma can express are read by `findMany` and `count`,
+ * the others by SQL. Related records are read in the same repeatable-read transaction, so that a page is one
+ * snapshot.
  */
 export class PrismaRecordFinder implements RecordFinder {
   readonly #client: PrismaClient
@@ -57,7 +57,7 @@ export class PrismaRecordFinder implements RecordFinder {
     return this.#statistics
   }
 
-  /** The finder of one request: its statements wait in turn, and end when the request is aborted. */
+  /** Returns the finder of one request, whose statements end when the request is aborted. */
   forRequest(scope: RequestScope): RecordFinder {
     return {
       findRecords: (plan, representation, parameters, limit) =>

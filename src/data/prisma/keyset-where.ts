@@ -5,8 +5,8 @@ import { notExpressible } from './not-expressible.js'
 import { columnOfTerm } from './order-by.js'
 
 /**
- * The records after a position in an order: those beyond it in the first term, or equal in the first and
- * beyond it in the next.
+ * Returns the `where` of the records after a position in an order: those beyond it in the first term, or
+ * equal in the first and beyond it in the next, and so forth.
  */
 export function toKeysetWhere(orderBy: readonly OrderByTerm[], position: KeysetPosition): PrismaWhere {
   const terms = orderBy.map(({ expr, descending }, i) => {
@@ -28,7 +28,7 @@ interface KeysetTerm {
   readonly value: unknown
 }
 
-/** Null is below every value: nothing is beyond it in a descending order, and every value in an ascending one. */
+/** Null sorts below every value: in ascending order all values are beyond it, in descending order none. */
 function toBeyondWhere({ scalar: { name, type, nullable }, descending, value }: KeysetTerm): PrismaWhere {
   if (value === null) return descending ? MATCH_NONE : { [name]: { not: null } }
   // Prisma has no `lt` and `gt` for Booleans. False is below true.
@@ -40,7 +40,7 @@ function toBeyondWhere({ scalar: { name, type, nullable }, descending, value }: 
   return nullable ? anyWhere({ [name]: { lt: value } }, { [name]: null }) : { [name]: { lt: value } }
 }
 
-/** The value of an order term, from PostgreSQL's text of it. */
+/** Converts the text format of PostgreSQL to the value of an order term. */
 function toKeysetValue({ type }: Scalar, text: string): unknown {
   switch (type) {
     case 'Int32':

@@ -46,7 +46,7 @@ export function withoutOuterConditions(expr: Expr): Expr {
   }
 }
 
-/** Puts the inner column of the relation's join in place of the outer one, which is equal. */
+/** Replaces the outer column of the relation's join by the inner one, which has the same value. */
 function withInnerJoin({ over, row, body = TRUE }: LambdaExpr): Expr {
   if (over.kind !== 'records' || over.source.kind !== 'row') return body
   const { navigation, source } = over
@@ -65,7 +65,7 @@ function mapColumns(expr: Expr, map: (column: Expr & { kind: 'column' }) => Expr
   return expr.kind === 'lambda' && expr.body ? { ...expr, body: mapColumns(expr.body, map) } : expr
 }
 
-/** Makes a lambda for each value that its first outer condition can have. */
+/** Creates a lambda for each possible value of its first outer condition. */
 function moveConditions(lambda: LambdaExpr, moved: number): Expr {
   const { body = TRUE, row, quantifier } = lambda
   const outer = findOuterCondition(body, new Set([row]))
@@ -86,7 +86,7 @@ function moveConditions(lambda: LambdaExpr, moved: number): Expr {
   return anyOf(whenTrue, whenFalse, allOf(predicate('eq', outer, unknown), withValue(unknown)))
 }
 
-/** Returns the first condition in an expression that uses rows, and none of those that are bound in it. */
+/** Returns the first condition that uses rows, but none that the expression binds. */
 function findOuterCondition(expr: Expr, bound: ReadonlySet<RowName>): Expr | undefined {
   if (expr.type !== 'Boolean' || expr.kind === 'literal') return undefined
   const rows = rowsOf(expr)

@@ -178,7 +178,7 @@ function toPointText({ Longitude, Latitude }: PrismaRecord): string {
   return `{"type": "Point", "coordinates": [${longitude}, ${latitude}]}`
 }
 
-/** Returns the cursor of a record: a JSON array of the order values in PostgreSQL's text format. */
+/** Returns the cursor of a record: a JSON array of its order values in the text format of PostgreSQL. */
 export const toCursorText = (orderBy: readonly OrderByTerm[], record: PrismaRecord): string =>
   JSON.stringify(orderBy.map(({ expr }) => toCursorValue(expr, record)))
 

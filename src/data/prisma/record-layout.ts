@@ -33,8 +33,8 @@ function onlyFields(select: readonly SelectItem[]): readonly FieldItem[] | undef
 }
 
 /**
- * Returns the names of the fields that the JSON of a record needs: its own, the key, and those of its
- * conditions.
+ * Returns the names of the fields that the JSON of a record depends on: its members, the key, and the fields
+ * of read permissions.
  */
 export function recordFieldsOf({ plan: { entity }, fields, storedFields }: RecordLayout): readonly string[] {
   const items = [...fields, ...storedFields]

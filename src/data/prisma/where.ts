@@ -95,7 +95,7 @@ function junctionWhere(
   return allWhere(anyWhere(...open.map(arg => where(arg, null))), ...undecided)
 }
 
-/** Distinguishes the records that hide a value from the reader: there it is null. */
+/** Returns the `where` of a value that is null in the records that hide it from the reader. */
 function maskedWhere(
   call: CallExpr,
   masked: Expr & { readonly kind: 'nullUnless' },
@@ -244,7 +244,9 @@ function recordsWhere(lambda: LambdaExpr, truth: boolean, scope: WhereScope): Pr
   return needsRecord ? found : anyWhere(withoutSource(source, scope), found)
 }
 
-/** Returns the `where` of the records for which a condition is true, or is not. Without condition it is true. */
+/**
+ * Returns the `where` of the records for which a condition is true, or not true. A missing condition is true.
+ */
 function bodyWhere(body: Expr | undefined, isTrue: boolean, scope: WhereScope): PrismaWhere {
   if (!body) return isTrue ? MATCH_ALL : MATCH_NONE
   return isTrue ? whereOf(body, true, scope) : notTrueWhere(body, scope)

@@ -5,13 +5,13 @@ import { quoteIdentifier } from '../sql/columns.js'
 import { toFromWhere } from '../sql/from.js'
 import type { StatementExecutor } from '../sql/statement.js'
 
-/** The keys from `from` up to and without `to`, by code point. Without `to` it ends with the last key. */
+/** The keys from `from` inclusive to `to` exclusive, by code point. Without `to`, there is no upper bound. */
 export interface KeyRange {
   readonly from: string
   readonly to: string | undefined
 }
 
-/** Records that follow each other in the order of their keys. */
+/** Consecutive records in the order of their keys. */
 export interface DigestBucket {
   /** The key of the first record. */
   readonly first: string
@@ -25,9 +25,9 @@ export interface DigestRange extends KeyRange {
   readonly buckets: readonly DigestBucket[]
 }
 
-/** The digest of one moment. */
+/** A digest from one snapshot. */
 export interface Digest {
-  /** The sequence number of the newest event at that moment. */
+  /** The sequence number of the newest event in the snapshot. */
   readonly position: string
   readonly ranges: readonly DigestRange[]
 }

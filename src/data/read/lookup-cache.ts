@@ -1,6 +1,6 @@
 import type { PrismaClient } from '../prisma/client/client.js'
 
-/** The values of each lookup that has values, by name. */
+/** The values of each non-empty lookup, by name. */
 export type LookupValues = ReadonlyMap<string, ReadonlySet<string>>
 
 /** Caches the rows of Lookup for a minute. They seldom change, and every write needs them. */

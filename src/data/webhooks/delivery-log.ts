@@ -10,7 +10,7 @@ export interface DeliveryAttempt {
   /** 1 for the first attempt of a batch. */
   readonly attempt: number
   readonly isDelivered: boolean
-  /** HTTP status of the answer. Undefined: there was none. */
+  /** HTTP status of the response, or undefined if there was none. */
   readonly status: number | undefined
   readonly reason: string | undefined
   readonly durationMs: number
@@ -30,9 +30,12 @@ export interface DeliveryRow {
   readonly DurationMs: number
 }
 
-/** Rows of one subscription that are left, however new they are. */
+/** Maximum number of rows of one subscription, regardless of their age. */
 const MAX_ROWS_PER_WEBHOOK = 10_000
-/** Keys outside of the filter that are remembered for one subscription. Of others, one more event is sent. */
+/**
+ * Maximum number of keys outside of the filter that are stored for one subscription. A key beyond it causes
+ * one additional event.
+ */
 const MAX_OUTSIDE_KEYS = 10_000
 
 const INSERT = `insert into "admin"."WebhookDelivery" ("WebhookId", "MessageId", "FirstEvent", "LastEvent", "Events", "Attempt", "IsDelivered", "Status", "Reason", "DurationMs")

@@ -1,10 +1,13 @@
 import type { WebhookTarget } from '../../domain/webhooks/webhook.js'
 import type { StatementExecutor } from '../sql/statement.js'
 
-/** Seconds after which another process takes over from one that has ended. Holders renew their leases in time. */
+/** Duration of a lease in seconds. Holders renew it in time; after it, another process can take over. */
 export const LEASE_SECONDS = 15
 
-/** A lease of a subscription. Its number fences: every write names it, and a newer one makes the write fail. */
+/**
+ * A lease of a subscription. Its number is a fencing token: every write contains it, and fails if there is a
+ * newer one.
+ */
 export interface WebhookLease {
   readonly webhookId: string
   readonly number: string
@@ -13,7 +16,7 @@ export interface WebhookLease {
 /** A batch that was chosen for sending. Later attempts send the same events. */
 export interface StoredBatch {
   readonly sequences: readonly string[]
-  /** The number up to which the events were chosen. */
+  /** Number of the last event that was considered for the batch. */
   readonly position: string
   /** Keys of records that are outside of the filter. */
   readonly outsideKeys: readonly string[]
@@ -21,7 +24,7 @@ export interface StoredBatch {
   readonly rights: string
 }
 
-/** A subscription that this process works on. */
+/** A subscription that this process serves. */
 export interface LeasedWebhook extends WebhookTarget {
   readonly lease: WebhookLease
   readonly clientId: string
@@ -32,7 +35,7 @@ export interface LeasedWebhook extends WebhookTarget {
   readonly failedAttempts: number
 }
 
-/** The process that takes subscriptions, and how many it takes. */
+/** The process that takes subscriptions, and their maximum numbers. */
 export interface LeaseRequest {
   readonly owner: string
   /** Subscriptions whose last attempt succeeded. */
@@ -41,16 +44,16 @@ export interface LeaseRequest {
   readonly failing: number
 }
 
-/** The subscriptions that a process has taken, and when there will be further work. */
+/** The subscriptions that a process has taken, and the time until there is more work. */
 export interface LeaseResult {
   readonly leased: readonly LeasedWebhook[]
   /** Number of subscriptions in the state `active`. */
   readonly active: number
-  /** ms until the next subscription is due. Undefined: none waits for a time. */
+  /** Time until the next subscription is due, in ms. Undefined if none has a due time. */
   readonly dueInMs: number | undefined
 }
 
-/** A subscription whose client may receive: the first condition for all work. */
+/** Condition of all work: the subscription is active, and its client may receive events. */
 const IS_ACTIVE = `w."State" = 'active' and w."RemovedTimestamp" is null and c."DisabledTimestamp" is null and c."RemovedTimestamp" is null
   and (c."ExpirationTimestamp" is null or c."ExpirationTimestamp" > clock_timestamp()) and 'listings:read' = any(c."Scopes")`
 const HAS_WORK = `(w."BatchEvents" is not null or w."Position" <> e.position or w."LogId" <> e.id)`
@@ -61,7 +64,9 @@ const dueWebhooks = (condition: string, limit: string): string =>
   `select w."WebhookId" from "admin"."Webhook" w join "admin"."Client" c on c."ClientId" = w."ClientId", e
   where ${IS_ACTIVE} and ${HAS_WORK} and ${IS_DUE} and ${condition} order by w."NextAttemptTimestamp" nulls first limit ${limit}::int for update of w skip locked`
 
-/** Each statement sees the rows as they were when it began, so the leases that it takes are not among those that are due. */
+/**
+ * All parts of the statement see the same snapshot, so the subscriptions that it takes do not count as due.
+ */
 const LEASE = `with e as materialized (${END_OF_LOG}), healthy as (${dueWebhooks('w."FailedAttempts" = 0', '$3')}), failing as (${dueWebhooks('w."FailedAttempts" > 0', '$4')}),
 leased as (
   update "admin"."Webhook" w set "LeaseNumber" = w."LeaseNumber" + 1, "LeaseOwner" = $1, "LeaseTimestamp" = clock_timestamp() + make_interval(secs => $2::float8)
@@ -110,7 +115,7 @@ where ${IS_HELD} returning "State" as state`
 
 const STOP = `update "admin"."Webhook" set "State" = $3, "StateReason" = $4, "StateTimestamp" = clock_timestamp(), "LastFailure" = $4, "LeaseOwner" = null, "LeaseTimestamp" = null where ${IS_HELD}`
 
-/** A batch that no attempt was made for is chosen again. */
+/** A batch without an attempt was not stored, so its events are chosen again. */
 const RELEASE = `update "admin"."Webhook" set "LeaseOwner" = null, "LeaseTimestamp" = null, "Position" = coalesce($3::bigint, "Position"),
   "NextAttemptTimestamp" = clock_timestamp() + make_interval(secs => $4::float8) where ${IS_HELD}`
 
@@ -118,11 +123,11 @@ const DROP_BATCH = `update "admin"."Webhook" set "Position" = $3::bigint, ${NO_B
 
 const KNOWN_OUTSIDE = `select "Key" as key from "admin"."WebhookOutsideKey" where "WebhookId" = $1 and "Key" = any($2::text[])`
 
-/** The beginning of an attempt: the time of the database, and the secrets that sign. */
+/** The start of an attempt: the time of the database, and the signing secrets. */
 export interface AttemptStart {
   /** Seconds since 1970. */
   readonly now: number
-  /** Encrypted, the newest first. */
+  /** Encrypted secrets, the newest first. */
   readonly secrets: readonly string[]
 }
 
@@ -133,13 +138,13 @@ interface LeaseRow {
 }
 
 /**
- * The statements by which processes share the subscriptions. Only the clock of the database counts. A process that was
- * paused writes nothing: the number of its lease is no longer the newest.
+ * The statements by which processes share the subscriptions. They use only the clock of the database. A
+ * process that was paused cannot write, because the number of its lease is no longer the newest.
  */
 export class LeaseStore {
   constructor(private readonly writer: StatementExecutor) {}
 
-  /** Takes subscriptions that have work and that no process holds. */
+  /** Takes leases of subscriptions that have work and no holder. */
   async lease({ owner, healthy, failing }: LeaseRequest): Promise<LeaseResult> {
     const [row] = await this.#query<LeaseRow>(LEASE, [owner, LEASE_SECONDS, healthy, failing])
     if (!row) throw new Error('The lease statement returned no row')
@@ -147,13 +152,16 @@ export class LeaseStore {
     return { leased, active: row.active, dueInMs: row.dueInMs ?? undefined }
   }
 
-  /** Renews leases. Returns the ids of those that this process still holds. */
+  /** Renews leases. Returns the ids of the subscriptions that this process still holds. */
   async renew(leases: readonly WebhookLease[]): Promise<ReadonlySet<string>> {
     const values = [leases.map(lease => lease.webhookId), leases.map(lease => lease.number), LEASE_SECONDS]
     return new Set((await this.#query<{ readonly id: string }>(RENEW, values)).map(({ id }) => id))
   }
 
-  /** Stores the batch and renews the lease. Returns undefined if the lease was lost, or the client may not receive. */
+  /**
+   * Stores the batch and renews the lease. Returns undefined if the lease was lost, or if the client may not
+   * receive events.
+   */
   async startAttempt(lease: WebhookLease, batch: StoredBatch): Promise<AttemptStart | undefined> {
     const values = [LEASE_SECONDS, batch.sequences, batch.position, batch.outsideKeys, batch.rights]
     const [row] = await this.#query<{ readonly now: number; readonly secrets: readonly string[] | null }>(
@@ -163,12 +171,15 @@ export class LeaseStore {
     return row && { now: row.now, secrets: row.secrets ?? [] }
   }
 
-  /** Moves the position past a batch that was delivered. Returns false if the lease was lost. */
+  /** Advances the position past a delivered batch. Returns false if the lease was lost. */
   acknowledge(lease: WebhookLease, batch: StoredBatch, insideKeys: readonly string[]): Promise<boolean> {
     return this.#write(ACKNOWLEDGE, lease, batch.position, batch.outsideKeys, insideKeys)
   }
 
-  /** Moves the position past a stored batch of which the client may receive no event. Returns false if the lease was lost. */
+  /**
+   * Advances the position past a stored batch without events that the client may receive. Returns false if
+   * the lease was lost.
+   */
   dropBatch(lease: WebhookLease, position: string): Promise<boolean> {
     return this.#write(DROP_BATCH, lease, position)
   }
@@ -190,17 +201,17 @@ export class LeaseStore {
     return rows[0]?.state
   }
 
-  /** Ends the subscription until a command takes it up again. */
+  /** Stops the subscription until a command resumes it. */
   async stop(lease: WebhookLease, state: 'ended' | 'failed' | 'lost', reason: string): Promise<void> {
     await this.#write(STOP, lease, state, reason)
   }
 
-  /** Ends the lease. `position` is the number up to which no event is for the receiver. */
+  /** Ends the lease. No event up to `position` is for the receiver. */
   async release(lease: WebhookLease, position: string | undefined, delayMs: number): Promise<void> {
     await this.#write(RELEASE, lease, position ?? null, delayMs / 1000)
   }
 
-  /** Returns those of the keys that the receiver knows to be outside of the filter. */
+  /** Returns the keys of which the receiver already has an event from outside of the filter. */
   async knownOutside(webhookId: string, keys: readonly string[]): Promise<ReadonlySet<string>> {
     const rows = await this.#query<{ readonly key: string }>(KNOWN_OUTSIDE, [webhookId, keys])
     return new Set(rows.map(({ key }) => key))

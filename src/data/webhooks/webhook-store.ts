@@ -3,7 +3,7 @@ import type { WebhookState } from '../../domain/webhooks/webhook.js'
 import { AdminTransaction, runInConnection } from '../clients/admin-transaction.js'
 import type { Database } from '../database.js'
 
-/** A subscription as operators see it. No member is secret but the query of the URL. */
+/** A subscription as operators see it. Only the query of the URL may be secret. */
 export interface WebhookDetails {
   readonly WebhookId: string
   readonly ClientId: string
@@ -20,7 +20,7 @@ export interface WebhookDetails {
   readonly StateTimestamp: string
   readonly LogId: string
   readonly Position: number
-  /** Events of the log after the position, of all resources and readers. */
+  /** Number of events after the position, of all resources and readers. */
   readonly Lag: number
   readonly BatchEvents: readonly number[] | null
   readonly BatchPosition: number | null
@@ -72,7 +72,7 @@ const SELECT_DETAILS = `select to_jsonb(w) - 'EncryptedToken' - 'BatchOutsideKey
       from "admin"."WebhookSecret" s where s."WebhookId" = w."WebhookId" and ("ExpirationTimestamp" is null or "ExpirationTimestamp" > clock_timestamp())), '[]')
   ) as details from "admin"."Webhook" w join "admin"."Client" c on c."ClientId" = w."ClientId"`
 
-/** The identity and range of the change log, as a subscription begins in it. */
+/** The identity and the range of the change log, for the start of a subscription. */
 export interface LogRange {
   readonly id: string
   readonly floor: string
@@ -81,8 +81,8 @@ export interface LogRange {
 }
 
 /**
- * Changes subscriptions on one connection, within a transaction. Each change takes the next lease number, so that a
- * process that is just sending writes nothing after it.
+ * Changes subscriptions on one connection, within a transaction. Each change increments the lease number, so
+ * that a process that is sending at the same time cannot write afterwards.
  */
 export class WebhookTransaction extends AdminTransaction {
   /** Returns a subscription and locks it until the commit. */
@@ -111,7 +111,9 @@ export class WebhookTransaction extends AdminTransaction {
     )
   }
 
-  /** Lets all secrets expire but the newest one, in a number of seconds from now. Expired ones are deleted. */
+  /**
+   * Sets the expiration of all secrets except the newest one, in seconds from now. Deletes expired secrets.
+   */
   async expireSecrets(id: string, seconds: number): Promise<void> {
     await this.connection.query(
       'update "admin"."WebhookSecret" set "ExpirationTimestamp" = least("ExpirationTimestamp", clock_timestamp() + make_interval(secs => $2::float8)) where "WebhookId" = $1 and "SecretId" < (select max("SecretId") from "admin"."WebhookSecret" where "WebhookId" = $1)',
@@ -123,7 +125,9 @@ export class WebhookTransaction extends AdminTransaction {
     )
   }
 
-  /** Forgets what the receiver knows to be outside of the filter, and deletes all secrets of a removed subscription. */
+  /**
+   * Deletes the stored keys outside of the filter, and with `secrets` also the secrets, of a subscription.
+   */
   async clear(id: string, parts: { readonly secrets: boolean }): Promise<void> {
     await this.connection.query('delete from "admin"."WebhookOutsideKey" where "WebhookId" = $1', [id])
     if (parts.secrets)
@@ -145,7 +149,7 @@ export const changeWebhooks = <T>(
   work: (transaction: WebhookTransaction) => Promise<T>,
 ): Promise<T> => runInConnection(database, connection => work(new WebhookTransaction(connection)))
 
-/** Returns the subscriptions in the order of their creation, of one client or of all. */
+/** Returns the subscriptions of one client, or of all, in the order of their creation. */
 export const readWebhooks = (
   database: Pick<Database, 'withClient'>,
   clientId?: string,
@@ -179,7 +183,7 @@ async function readDetails(
   return rows.map(row => row.details)
 }
 
-/** Lags that are read for the metrics. */
+/** Maximum number of lags that the metrics read. */
 const MAX_LAGS = 100
 
 /** Returns the number of subscriptions by state, and the largest lags of active ones. */

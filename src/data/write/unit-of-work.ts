@@ -22,8 +22,8 @@ const MAX_TRANSACTION_ATTEMPTS = 4
 const RETRY_DELAY_MS = 20
 
 /**
- * The rules refused a write and then allowed it, since the record changed in between. The write is tried
- * again.
+ * Thrown if the rules refused a write and then allowed it, because the record changed in between. The write
+ * is then repeated.
  */
 export class RecordChangedError extends Error {}
 
@@ -50,9 +50,9 @@ export async function runOptimistically<T>(
 
 /**
  * Runs writes in one transaction: all of them are committed, or none. The transaction takes the lock of the
- * change log before it locks a row, as every statement that writes does, so writers cannot deadlock. A session
- * of another program may lock rows first; then PostgreSQL ends one of the two, and the callback runs again. So
- * the callback must have no effects besides its statements.
+ * change log before it locks a row, like every writing statement, so writers cannot deadlock. If a session of
+ * another program locks rows first, PostgreSQL may abort the transaction, and the callback runs again. It
+ * must therefore have no effects besides its statements.
  * @throws ProblemError, also for errors of the database.
  */
 export async function runInTransaction<T>(
@@ -128,7 +128,7 @@ export class UnitOfWork {
     return row && recordJsonOf(row)
   }
 
-  /** Every statement of a write finds its record by key, so one plan is good for all values. */
+  /** Every statement of a write finds its record by key, so a generic plan is good for all values. */
   #query<T>(statement: Statement): Promise<readonly T[]> {
     return this.executor.query<T>(statement, 'generic')
   }

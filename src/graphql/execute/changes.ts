@@ -45,7 +45,7 @@ async function readChanges(
     : deltas.latestPage(of, request, context.actor)
 }
 
-/** The parts of a page of changes that an operation selects. */
+/** The selected parts of a page of changes. */
 interface ChangesSelection {
   /** The query for the fields of the records. */
   readonly query: Query

@@ -181,7 +181,7 @@ export function coerceVariableValues(
  */
 const MAX_VARIABLE_MESSAGE_LENGTH = 1000
 
-/** Cuts the middle of a message. The beginning names the variable, and the end describes the fault. */
+/** Removes the middle of a message. The beginning names the variable, and the end describes the fault. */
 const truncateMiddle = (message: string): string =>
   message.length > MAX_VARIABLE_MESSAGE_LENGTH
     ? `${message.slice(0, MAX_VARIABLE_MESSAGE_LENGTH / 2)} ... ${message.slice(-MAX_VARIABLE_MESSAGE_LENGTH / 2)}`

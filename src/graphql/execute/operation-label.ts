@@ -2,7 +2,7 @@ import { Kind, type OperationDefinitionNode } from 'graphql'
 import { toLoggedName } from '../../http/log.js'
 
 /**
- * Returns the name of an operation in the log. One without a name is named by its type and the fields at its root:
+ * Returns the name of an operation in the log. An anonymous operation is named by its type and root fields:
  *   `query Homes { properties { totalCount } }` → `Homes`; `{ properties { totalCount } }` → `query {properties}`
  */
 export function toOperationLabel({ name, operation, selectionSet }: OperationDefinitionNode): string {

@@ -7,7 +7,7 @@ import {
 } from './collect-fields.js'
 import { renderRawList, renderRawObject } from './raw-json.js'
 
-/** Renders the selected fields of a value that the service has made. Its members have the names of the fields. */
+/** Renders the selected fields of a value of the service, whose members have the names of the fields. */
 export function renderSelection(
   selectionContext: SelectionContext,
   type: GraphQLOutputType,

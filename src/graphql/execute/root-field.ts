@@ -22,7 +22,7 @@ export interface ServicePort {
   readonly limits: ParseLimits
 }
 
-/** A selected field of Query or Mutation, with everything that its result depends on. */
+/** A selected field of Query or Mutation, with the inputs of its result. */
 export interface RootFieldInfo {
   readonly port: ServicePort
   /** The context for reading its selection. */

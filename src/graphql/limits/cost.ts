@@ -45,7 +45,10 @@ const ASSUMED_LIST_SIZE = 10
  */
 const DIGEST_COST = 5000
 
-/** The records that a copy of a part of the schema counts for. Introspection without aliases is free. */
+/**
+ * The number of records that each repetition of an introspection field counts as. Introspection without
+ * aliases is free.
+ */
 const INTROSPECTION_COPY_COST = 1000
 
 /** Fields of the root types that `getFields` does not have. */
@@ -53,7 +56,7 @@ const INTROSPECTION_FIELDS: ReadonlyMap<string, GraphQLField<unknown, unknown>> 
   [SchemaMetaFieldDef, TypeMetaFieldDef].map(field => [field.name, field]),
 )
 
-/** The result for an operation that has passed. */
+/** The cached result for an operation that has passed. */
 interface CostCheckEntry {
   /** The variables that its cost depends on. */
   readonly slicingVariables: readonly string[]
@@ -63,9 +66,10 @@ interface CostCheckEntry {
 
 /**
  * Creates the check that refuses an operation that is expected to read more than MAX_COST records: the page
- * size times the sizes of the collections in its records. An object that has a field under several names counts
- * once for each, so that aliases do not multiply the response. A field counts even if @skip could omit it.
- * `checkDocumentLimits` has limited the size of the traversal, which is not repeated for the same sizes.
+ * size times the sizes of the collections in its records. An object that has a field under several names
+ * counts once for each, so that aliases do not multiply the response. A field counts even if @skip could omit
+ * it. `checkDocumentLimits` has limited the size of the traversal, which is not repeated for the same values
+ * of the variables.
  * @throws ProblemError QueryTooComplex, from the returned function
  */
 export function createCostCheck(schema: GraphQLSchema, limits: CostLimits): (args: CostCheckArgs) => void {
@@ -195,8 +199,8 @@ class CostCalculator {
   }
 
   /**
-   * Returns the number of records that a field counts for. The parts of a connection count for records that
-   * are counted already.
+   * Returns the number of records that a field counts as. The records of a connection are counted once, not
+   * again for its parts.
    */
   #listSizeOf(field: GraphQLField<unknown, unknown>, node: FieldNode): number {
     if (!field.args.some(argument => argument.name === 'first')) return 1

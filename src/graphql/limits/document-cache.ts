@@ -8,7 +8,7 @@ const DOCUMENT_LEVEL: PlanCacheLevel<DocumentNode> = {
   sizeOf: (_, { loc }) => 4 + (loc?.source.body.length ?? 0) / 10,
 }
 
-/** The valid documents of all transports. A document that is found has passed all checks. */
+/** The valid documents of all transports. A cached document has passed all checks. */
 export class DocumentCache {
   constructor(private readonly plans: PlanCache) {}
 

@@ -1,6 +1,6 @@
 /**
- * Counts under how many names the fields of each object in a response are selected. Each alias adds a copy of
- * a field to the response without reading anything more.
+ * Counts the names under which the fields of each object in a response are selected. Each alias adds a copy
+ * of a field to the response without reading more records.
  */
 export class FieldRepetition {
   /** Response names by object and field. */
@@ -9,8 +9,8 @@ export class FieldRepetition {
   readonly #maxima = new Map<string, number>()
 
   /**
-   * Adds a field of the object at `path` of the response. Returns true if the object now has one copy more of
-   * its fields, where all of them together count as one copy.
+   * Adds a field of the object at `path` of the response. Returns true if the maximum number of names of a
+   * field of this object has increased.
    */
   add(path: string, fieldName: string, responseName: string): boolean {
     const key = `${path} ${fieldName}`

@@ -1,6 +1,8 @@
 import type { FunctionName } from '../../query/functions.js'
 
-/** Functions that no filter has a field for: the inputs have their own words, or there is no first value. */
+/**
+ * Functions without a field in any filter: the inputs express them otherwise, or they have no first argument.
+ */
 type UnlistedFunctionName = 'and' | 'or' | 'not' | 'now' | 'mindatetime' | 'maxdatetime'
 
 /** Descriptions of the fields that the functions of the language add to a filter. */
@@ -55,7 +57,7 @@ const FUNCTION_DESCRIPTIONS = {
 export const describeFunction = (fn: FunctionName): string =>
   (FUNCTION_DESCRIPTIONS as Readonly<Record<string, string>>)[fn] ?? ''
 
-/** Descriptions of arguments, by name. One without a row is the `value` of the function. */
+/** Descriptions of arguments, by name. Other arguments are the `value` of the function. */
 const ARGUMENT_DESCRIPTIONS: ReadonlyMap<string, string> = new Map([
   ['start', 'First character, from 0. A negative number counts from the end.'],
   ['length', 'Number of characters. Without it, all that follow.'],

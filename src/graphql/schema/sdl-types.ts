@@ -83,7 +83,7 @@ function toObjectType(of: Entity): TypeDefinition {
   }
 }
 
-/** Returns true for a field with a value in every record for every reader. */
+/** Returns true for a field that is never null for any reader. */
 const isNonNull = ({ nullable, readableBy, address }: Scalar) =>
   !nullable && readableBy === 'everyone' && !address
 

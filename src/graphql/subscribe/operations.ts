@@ -108,7 +108,7 @@ export class StreamingOperations {
       return fail({ kind: 'BadRequest', reason: REASONS.operationNameNotString })
     if (!isOptional(variables, 'object') || Array.isArray(variables))
       return fail({ kind: 'BadRequest', reason: REASONS.variablesNotObject })
-    // An operation that is found replaces the name.
+    // The name of the operation replaces the requested one.
     if (typeof operationName === 'string') scope.description.operation = toLoggedName(operationName)
     const document = this.#dependencies.documents.get(query) ?? this.#parseAndValidate(query)
     if (!('definitions' in document)) return document

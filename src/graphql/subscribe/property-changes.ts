@@ -81,7 +81,7 @@ function readChangeSelection(
   }
 }
 
-/** Everything that a subscription needs to read its changes. */
+/** Dependencies and inputs of a subscription. */
 export interface PropertyChangeSubscriptionDependencies {
   readonly port: SubscriptionPort
   readonly selectionContext: SelectionContext

@@ -110,7 +110,7 @@ export function serveGraphQL({
     const scope = openRequestScope(res, token)
     const context = createContext({ report, serviceRoot }, token.actor, scope, req)
     const { operationName } = (apolloRequest.body ?? {}) as { readonly operationName?: unknown } // not checked yet
-    // An operation that is found replaces the name.
+    // The name of the operation replaces it.
     if (typeof operationName === 'string') scope.description.operation = toLoggedName(operationName)
     const documentText = documentTextOf(apolloRequest)
     if (documentText !== undefined) checkDocumentLimits(documentText)

@@ -22,7 +22,9 @@ export class SocketOperation {
     this.#errorCode ??= errors?.[0]?.extensions['code']
   }
 
-  /** Returns the line of the log: who ran what, for how long, with how many results and which first error. */
+  /**
+   * Returns the log line: the caller, the operation, the duration, the number of results and the first error.
+   */
   toLogEntry(): LoggedPart & { readonly results: number } {
     const ms = Math.round((performance.now() - this.#startedAt) * 10) / 10
     const code = this.#errorCode

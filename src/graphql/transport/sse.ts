@@ -115,7 +115,7 @@ class EventStream {
   }
 
   /**
-   * JSON has line breaks only between tokens. A line break ends a line of an event, so line breaks are
+   * A line break would end a line of the event. JSON has line breaks only between tokens, so they are
    * removed.
    */
   #writeNext(result: RawExecutionResult): boolean {

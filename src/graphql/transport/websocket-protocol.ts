@@ -156,7 +156,7 @@ async function prepareOperation(
   const allowance = client && limits.allowanceOf(client)
   const context = session.createContextFor(createOperationScope(extra.req, session.token, allowance))
   extra.running.set(id, new SocketOperation(context.scope))
-  // This subscription is already counted. Others may begin while the limits are asked for.
+  // This subscription is already counted. Others may begin while the limits are checked.
   const isFull = Object.keys(peer.subscriptions).length > config.maxSocketOperations
   const refusal = await takeRequest(session.token, meter, allowance)
   const prepared = operations.prepare(() => {
@@ -235,9 +235,9 @@ export function toCloseReason(error: unknown, report: (error: unknown) => string
 }
 
 /**
- * Results in messages that a package writes with JSON.stringify, which would round numbers of more than 53
- * bits. The package writes a placeholder, which is then replaced by the result. Placeholders are random, so
- * that a client cannot forge one.
+ * Inserts results into messages that a package writes with JSON.stringify, which would round numbers of more
+ * than 53 bits. The package writes a placeholder, which is then replaced by the result. Placeholders are
+ * random, so that a client cannot forge one.
  */
 export class ResultPlaceholders {
   readonly #marker = randomUUID()

@@ -95,7 +95,7 @@ export class ServiceMetrics {
     })
     this.#statements = new Histogram({
       name: 'listing_statement_duration_seconds',
-      help: 'Time of SQL statements, with their waits for locks.',
+      help: 'Duration of SQL statements, including waits for locks.',
       buckets: DURATION_BUCKETS,
       registers,
     })
@@ -106,7 +106,7 @@ export class ServiceMetrics {
     })
     this.#timeouts = new Counter({
       name: 'listing_timeouts_total',
-      help: 'Requests that waited too long, by the wait.',
+      help: 'Requests that waited too long, by kind of wait.',
       labelNames: ['wait'],
       registers,
     })
@@ -157,14 +157,22 @@ export class ServiceMetrics {
       this.#addGauge(`listing_pool_${name}`, help, 'pool', () => pools().map(use => [use.pool, read(use)]))
     const counter = (name: string, help: string, read: (use: PoolUse) => number) =>
       this.#addCounter(`listing_pool_${name}`, help, 'pool', () => pools().map(use => [use.pool, read(use)]))
-    gauge('size_connections', 'Connections at most.', use => use.size)
+    gauge('size_connections', 'Maximum number of connections.', use => use.size)
     gauge('open_connections', 'Open connections.', use => use.open)
-    gauge('used_connections', 'Connections that requests hold.', use => use.used)
-    gauge('running_statements', 'Statements that run now.', use => use.running)
-    gauge('waiting_requests', 'Requests that wait for a connection.', use => use.waiting)
+    gauge('used_connections', 'Connections in use by requests.', use => use.used)
+    gauge('running_statements', 'Running statements.', use => use.running)
+    gauge('waiting_requests', 'Requests that are waiting for a connection.', use => use.waiting)
     counter('waits_total', 'Requests that had to wait for a connection.', use => use.waits)
-    counter('wait_seconds_total', 'Time of all waits for a connection.', use => use.waitedMs / 1000)
-    counter('refusals_total', 'Requests that got no connection within POOL_WAIT_MS.', use => use.refusals)
+    counter(
+      'wait_seconds_total',
+      'Total time that requests waited for a connection.',
+      use => use.waitedMs / 1000,
+    )
+    counter(
+      'refusals_total',
+      'Requests that did not get a connection within POOL_WAIT_MS.',
+      use => use.refusals,
+    )
   }
 
   #addPlanCacheMetrics(planCache: MetricSources['planCache']): void {
@@ -185,7 +193,7 @@ export class ServiceMetrics {
     const registers = [this.registry]
     const behind = new Gauge({
       name: 'listing_subscriptions_behind',
-      help: 'Open subscriptions that lack at least this many events of the change log.',
+      help: 'Open subscriptions with a lag of at least this number of events.',
       labelNames: ['events'],
       registers,
     })

@@ -27,7 +27,7 @@ export function addWebhookMetrics(
   const registers = [registry]
   const lag = new Gauge({
     name: 'listing_webhook_lag_events',
-    help: 'Events of the change log after the position of a webhook: the 100 largest.',
+    help: 'Number of events after the position of a webhook, for the 100 largest.',
     labelNames: ['webhook'],
     aggregator: 'max',
     registers,
@@ -58,7 +58,7 @@ function createAttemptObserver(registers: Registry[]): WebhookAttemptObserver {
   })
   const duration = new Histogram({
     name: 'listing_webhook_attempt_duration_seconds',
-    help: 'Time from the resolution of the name to the answer of the receiver.',
+    help: 'Time from name resolution to the response of the receiver.',
     buckets: DURATION_BUCKETS,
     registers,
   })

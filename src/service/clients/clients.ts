@@ -94,7 +94,7 @@ export class ClientService {
     const client = await this.#change('client.rotate', id, async (transaction, { Secrets }) => {
       if (Secrets.length >= MAX_SECRETS)
         throw new ClientChangeError(
-          `The client '${id}' has ${MAX_SECRETS} secrets already. End the rotation first, when the older one is no longer used.`,
+          `The client '${id}' already has ${MAX_SECRETS} secrets. End the rotation first, when the older one is no longer used.`,
         )
       await transaction.addSecret(id, secret.stored)
     })

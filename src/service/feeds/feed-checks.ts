@@ -26,7 +26,7 @@ export function checkFeedColumns(columns: FeedColumns, limits: FeedLimits): void
   checkFields(HiddenFields)
   if (OnlyFields) checkFields(OnlyFields)
   if (OnlyFields && HiddenFields.length > 0)
-    refuse('A feed has hidden fields or the only fields that it shows, not both.')
+    refuse('A feed has either a list of hidden fields or a list of shown fields, not both.')
   const always = HiddenFields.find(name => ALWAYS_SHOWN.includes(name))
   if (always !== undefined) refuse(`The field ${always} cannot be hidden: replication needs it.`)
   if (delay !== undefined && delay !== null && !isIntegerUpTo(delay, MAX_DELAY_DAYS))
@@ -39,7 +39,7 @@ function checkFields(names: readonly string[]): void {
     if (names.indexOf(name) !== i) refuse(`The field ${name} is named twice.`)
     const field = PROPERTY.fields.get(name)
     if (field?.kind === 'navigation')
-      refuse(`${name} leads to other records; --media, --openhouse and --members hide these.`)
+      refuse(`${name} is a navigation. Use --media, --openhouse or --members to hide related records.`)
     if (!field) {
       const suggestion = suggestName(
         name,

@@ -39,7 +39,7 @@ export function compileFeedFilter(text: string): string {
 /** A stored filter has no query with parameter aliases. */
 class NoAliases extends Map<string, string> {
   override get(name: string): never {
-    throw new FeedError(`The filter names the alias '@${name}', which has no value in a feed.`)
+    throw new FeedError(`The filter uses the parameter alias '@${name}', which has no value in a feed.`)
   }
 }
 
@@ -58,7 +58,7 @@ function bindFilter(text: string): Expr {
 function checkOwnFields(expr: Expr): void {
   if (expr.kind === 'column') checkColumn(expr.scalar.name, expr.source)
   if (expr.kind === 'call' && expr.fn === 'now')
-    refuse('uses now(): the time alone would move listings in and out of the feed')
+    refuse('uses now(), so listings would enter and leave the feed without a change')
   if (expr.kind === 'lambda' || expr.kind === 'count') checkCollection(expr.over)
   for (const part of partsOf(expr)) checkOwnFields(part)
 }
@@ -95,5 +95,5 @@ function checkCollection(over: Collection): void {
 }
 
 function refuse(reason: string): never {
-  throw new FeedError(`The filter of a feed uses the fields of the listing alone; this one ${reason}.`)
+  throw new FeedError(`The filter of a feed may use only fields of the listing; this one ${reason}.`)
 }

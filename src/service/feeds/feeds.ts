@@ -54,7 +54,7 @@ export class FeedService {
     const FilterSql = compileFeedFilter(values.Filter)
     const { FeedName } = values
     const { FeedId } = await changeFeeds(this.database, async transaction => {
-      if (await transaction.lock(FeedName)) refuse(`There is a feed '${FeedName}' already.`)
+      if (await transaction.lock(FeedName)) refuse(`The feed '${FeedName}' already exists.`)
       await transaction.checkFilter(FilterSql)
       await transaction.insert({ ...values, FilterSql })
       const added = await this.#audit(transaction, 'feed.add', FeedName, undefined)

@@ -102,9 +102,12 @@ export class EventReader {
 
   #findLoss(position: string, { id, floor, end }: LogEnd): NextBatch | undefined {
     if (id !== this.webhook.logId)
-      return { kind: 'lost', reason: `The change log is another one than that of position ${position}.` }
+      return { kind: 'lost', reason: `Position ${position} belongs to a different change log.` }
     if (isPositionOpen(BigInt(position), { id, floor, last: BigInt(end) })) return undefined
-    return { kind: 'lost', reason: `The change log does not have all events after position ${position}.` }
+    return {
+      kind: 'lost',
+      reason: `Events after position ${position} have been dropped from the change log.`,
+    }
   }
 
   /** A batch without remaining events is dropped. */

@@ -26,10 +26,10 @@ export async function checkPosition(
 ): Promise<void> {
   const { id, end, floor } = await transaction.logRange()
   const number = BigInt(position)
-  if (id !== logId) refuse(`The change log is another one than that of position ${position}. ${COPY_AGAIN}`)
+  if (id !== logId) refuse(`Position ${position} belongs to a different change log. ${COPY_AGAIN}`)
   if (number > BigInt(end)) refuse(`The change log ends at ${end}, before ${position}.`)
   if (number > 0n && number < BigInt(floor) - 1n)
-    refuse(`The change log does not have all events after ${position}. ${COPY_AGAIN}`)
+    refuse(`Events after ${position} have been dropped from the change log. ${COPY_AGAIN}`)
 }
 
 const COPY_AGAIN = 'Use --from now, and tell the receiver to copy all data again.'

@@ -51,7 +51,7 @@ export async function postToReceiver(request: ReceiverRequest): Promise<Receiver
     const reason = deadline.aborted
       ? `no answer within ${request.timeoutMs / 1000} s`
       : request.signal.aborted
-        ? 'broken off by the service'
+        ? 'aborted by the service'
         : describeFailure(error)
     return { status: undefined, reason }
   }
@@ -106,7 +106,7 @@ function drain(response: IncomingMessage): Promise<void> {
 /** Thrown for an address that requests must not be sent to. */
 class AddressRefusedError extends Error {
   constructor(address: string, reason: string) {
-    super(`${address} is a ${reason} address, which is not called`)
+    super(`${address} is a ${reason} address, which is not allowed`)
   }
 }
 

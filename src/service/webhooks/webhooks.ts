@@ -135,7 +135,7 @@ export class WebhookService {
   resume(id: string, from?: string): Promise<WebhookDetails> {
     return this.#change('webhook.resume', id, async (transaction, { State, Position, LogId }) => {
       if (State === 'failed' && from === undefined)
-        refuse(`The webhook '${id}' has a batch that was given up. Use resend or skip.`)
+        refuse(`The webhook '${id}' has an undelivered batch. Use resend or skip.`)
       if (State === 'lost' && from === undefined)
         refuse(
           `The webhook '${id}' has lost its position. Use --from now, and tell the receiver to copy all data again.`,
@@ -180,7 +180,7 @@ export class WebhookService {
     const webhook = await this.#change('webhook.rotate', id, async (transaction, { Secrets }) => {
       if (Secrets.length >= MAX_SECRETS && overlapHours > 0)
         refuse(
-          `The webhook '${id}' has ${MAX_SECRETS} secrets already. End the rotation first, or use --overlap 0.`,
+          `The webhook '${id}' already has ${MAX_SECRETS} secrets. End the rotation first, or use --overlap 0.`,
         )
       await transaction.addSecret(id, encryptedSecret)
       await transaction.expireSecrets(id, overlapHours * 3600)
@@ -266,7 +266,7 @@ const toState = (state: 'active' | 'paused', reason: string | null): WebhookColu
 
 /** Returns the position after the pending batch. */
 const checkBatch = ({ WebhookId, BatchPosition }: WebhookDetails): number =>
-  BatchPosition ?? refuse(`The webhook '${WebhookId}' has no batch that waits.`)
+  BatchPosition ?? refuse(`The webhook '${WebhookId}' has no pending batch.`)
 
 const refuse = (reason: string): never => {
   throw new WebhookChangeError(reason)

@@ -80,7 +80,7 @@ describe.each(DATABASE_KINDS)('connections: %s', kind => {
       }
     })
 
-    test('each place between two records is bounded from both sides', async () => {
+    test('pages between any two cursors are right in both directions', async () => {
       const { edges } = await pageOf('first: 100', order)
       const whole = edges.map(e => e.node.ListingKey)
       for (const [from, to] of [
@@ -175,7 +175,7 @@ describe.each(DATABASE_KINDS)('connections: %s', kind => {
     ])
   })
 
-  test('nodes and edges ask for different fields of the same records, any number of times', async () => {
+  test('nodes and edges can select different fields of the same records, any number of times', async () => {
     const query = `{ properties(filter: { City: { eq: "Vail" } }, first: 2, orderBy: [{ ListingKey: ASC }]) {
       nodes { City } other: nodes { ListPrice Media { MediaKey } }
       edges { node { ListingKey } again: node { __typename } kind: __typename }
@@ -216,7 +216,7 @@ describe.each(DATABASE_KINDS)('connections: %s', kind => {
     ]).toEqual([count, count])
   })
 
-  test('sizes and cursors that cannot be are refused', async () => {
+  test('invalid sizes and cursors are refused', async () => {
     const { pageInfo } = await pageOf('first: 2')
     for (const args of [
       'first: -1',

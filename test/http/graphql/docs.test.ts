@@ -65,7 +65,7 @@ test('the table of transitions is that of the code', () => {
   expect(page).toContain(rows.join('\n'))
 })
 
-test('the code of the page of clients is the code that tests run', () => {
+test('the code in docs/graphql-clients.md is the code that tests run', () => {
   const code = ['apollo', 'urql', 'socket', 'event-stream']
     .map(name => readFileSync(new URL(`clients/${name}.ts`, import.meta.url), 'utf8').replace(/\s+/g, ' '))
     .join()

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 describe('the files of the page', () => {
-  test('need no token, and their policy forbids everything that they do not need', async () => {
+  test('need no token, and their content security policy allows only what they need', async () => {
     const page = await app.send('/graphiql', { headers: { Authorization: null } })
     expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
     expect(page.headers['content-security-policy']).toMatch(/default-src 'none'; script-src 'self';/)
@@ -77,7 +77,7 @@ describe.skipIf(BROWSER_PATH === undefined)('the page in Chromium', () => {
     return (await page.textContent('.result-window')) ?? ''
   }
 
-  test('runs a query with a token, knows the schema, and speaks to no one else', {
+  test('runs a query with a token, knows the schema, and sends no request to other hosts', {
     timeout: 60_000,
   }, async () => {
     const { page, hosts, complaints } = await open(`${app.base}/graphiql`)

@@ -53,7 +53,7 @@ describe('the media type of an answer', () => {
     }
   })
 
-  test('a media type that is not offered', async () => {
+  test('an unsupported media type', async () => {
     const answer = await post(HELLO, accepting('text/html'))
     expect([answer.status, codeOf(answer), answer.headers['content-type']]).toEqual([
       406,
@@ -74,7 +74,7 @@ describe('the status', () => {
     ['an unknown operation',      { query: 'query A { __typename } query B { __typename }', operationName: 'C' }, 'OPERATION_RESOLUTION_FAILURE'],
     ['no operation named',        { query: 'query A { __typename } query B { __typename }' }, 'OPERATION_RESOLUTION_FAILURE'],
     ['too much',                  { query: '{ properties(first: 100000) { totalCount } }' }, 'BAD_USER_INPUT'],
-  ])('%s: what is well-formed and refused is 400, and 200 under the old media type', async (_, body, code) => {
+  ])('%s: a well-formed request that is refused is 400, and 200 with the older media type', async (_, body, code) => {
     const [modern, old] = [await post(body, accepting(NEW)), await post(body, accepting(OLD))]
     expect([modern.status, codeOf(modern), old.status, codeOf(old)]).toEqual([400, code, 200, code])
     for (const { json } of [modern, old]) expect(json).not.toHaveProperty('data')
@@ -93,14 +93,14 @@ describe('the status', () => {
     ['a member twice',   { rawBody: '{"query":"{a}","query":"{b}"}', headers: { 'Content-Type': OLD } }],
     ['a wrong hash',     { body: { ...HELLO, extensions: { persistedQuery: { version: 1, sha256Hash: 'x' } } } }],
     ['an odd hash',      { body: { extensions: { persistedQuery: { version: 2, sha256Hash: {} } } } }],
-  ])('%s: a malformed request is 400 under both', async (_, parts) => {
+  ])('%s: a malformed request is 400 with both', async (_, parts) => {
     for (const type of [NEW, OLD]) {
       const answer = await app.send('/graphql', { method: 'POST', ...parts, headers: { ...parts.headers, Accept: type } })
       expect([answer.status, codeOf(answer), answer.headers['content-type']]).toEqual([400, 'BAD_REQUEST', `${type}; charset=utf-8`])
     }
   })
 
-  test('errors of fields leave it alone', async () => {
+  test('errors of fields do not change it', async () => {
     const answer = await post({ query: '{ properties(where: "City eq") { totalCount } }' }, accepting(NEW))
     expect([answer.status, codeOf(answer)]).toEqual([200, 'BAD_USER_INPUT'])
     expect(errorsOf(answer)[0]).toMatchObject({
@@ -118,7 +118,7 @@ describe('the status', () => {
 })
 
 describe('tokens', () => {
-  test('without a token no request gets data', async () => {
+  test('a request without a token gets no data', async () => {
     for (const [method, target] of [['POST', '/graphql'], ['GET', '/graphql?query={__typename}'], ['DELETE', '/graphql'], ['GET', '/graphql/schema.graphql'], ['GET', '/graphql/nothing']] as const) {
       const answer = await app.send(target, { method, headers: { Authorization: null, Accept: NEW } })
       expect([answer.status, codeOf(answer), answer.headers['www-authenticate']]).toEqual([401, 'UNAUTHENTICATED', 'Bearer realm="listings", Basic realm="listings", charset="UTF-8"'])
@@ -126,7 +126,7 @@ describe('tokens', () => {
     }
   }) // biome-ignore format: one table
 
-  test('an expired one', async () => {
+  test('an expired token', async () => {
     const answer = await post(HELLO, {
       headers: { Authorization: `Bearer ${app.tokenFor({ expiresIn: -600 })}` },
     })
@@ -138,7 +138,7 @@ describe('tokens', () => {
   })
 })
 
-describe('what HTTP may carry', () => {
+describe('HTTP requests', () => {
   test('methods', async () => {
     for (const method of ['PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
       const answer = await app.send('/graphql', { method })
@@ -237,7 +237,7 @@ describe('persisted queries', () => {
     persistedQuery: { version: 1, sha256Hash: createHash('sha256').update(query).digest('hex') },
   }
 
-  test('are asked for once, then known by their hash', async () => {
+  test('are requested once, then found by their hash', async () => {
     const unknown = await post({ extensions }, accepting(NEW))
     expect([unknown.status, codeOf(unknown)]).toEqual([200, 'PERSISTED_QUERY_NOT_FOUND'])
     expect((await post({ query, extensions })).json).toEqual(HELLO_DATA)
@@ -292,7 +292,7 @@ describe('the schema', () => {
       for (const location of locations) expect(DIRECTIVE_LOCATIONS, name).toContain(location)
   })
 
-  test('is not there where introspection is off, and the front page does not name it', async () => {
+  test('is absent without introspection, and the front page does not list it', async () => {
     const app = await startTestApp({ env: { INTROSPECTION: 'off', GRAPHIQL: 'off', FRONT_PAGE: 'on' } })
     const answer = await app.send('/graphql/schema.graphql')
     expect([answer.status, codeOf(answer)]).toEqual([404, 'NOT_FOUND'])

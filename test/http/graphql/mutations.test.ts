@@ -140,7 +140,7 @@ describe.each(DATABASE_KINDS)('mutations: %s', kind => {
     expect((await stored(key))['ListPrice']).toBe(3)
   })
 
-  test('a variable that is not given leaves its field out of the input', async () => {
+  test('a variable without a value omits its field from the input', async () => {
     const create = `mutation ($price: Decimal, $city: String, $street: String) { createDraft(input: {
       ListAgentKey: "M1", ListOfficeKey: "M4", PropertyType: "Residential", StreetNumber: "1",
       StreetName: $street, City: $city, ListPrice: $price
@@ -229,7 +229,7 @@ describe.each(DATABASE_KINDS)('mutations: %s', kind => {
     expect(byNumber['ListPrice']).toBe(2_400_000_000)
   })
 
-  test('faults of the body come all at once, with the codes of OData', async () => {
+  test('faults of the body are reported together, with the codes of OData', async () => {
     const fault = await queryError(app, UPDATE, {
       key: 'P01',
       input: { StandardStatus: 'Bogus', ListPrice: -1, ChangedByMemberKey: 'M1' },
@@ -247,7 +247,7 @@ describe.each(DATABASE_KINDS)('mutations: %s', kind => {
     expect(fault.extensions.details).toEqual((body['error'] as Row)['details'])
   })
 
-  test("a key that is not there, another one's listing, no scope", async () => {
+  test("a missing key, another agent's listing, no scope", async () => {
     const update = (key: string, parts = {}) =>
       postQuery(app, UPDATE, { key, input: { ChangedByMemberKey: 'M1' } }, parts)
     expect((await update('nobody')).errors).toMatchObject([

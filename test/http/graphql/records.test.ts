@@ -220,7 +220,7 @@ describe.each(DATABASE_KINDS)('records by GraphQL: %s', kind => {
     return { status, ...(json as Omit<GraphQLTestResponse<Row>, 'status'>) }
   }
 
-  test('GQL-03: null and absence never mean everything', async () => {
+  test('GQL-03: null and absent conditions never select all records', async () => {
     const count = async (filter: string, variables = {}, declared = '') =>
       postQuery<{ properties: { totalCount: number } }>(
         app,
@@ -367,7 +367,7 @@ describe.each(DATABASE_KINDS)('records by GraphQL: %s', kind => {
     ])
   })
 
-  test('filter, where and search narrow together', async () => {
+  test('filter, where and search apply together', async () => {
     const query = `{ properties(filter: { City: { eq: "Vail" } }, where: "ListPrice ne null", orderBy: [{ ListPrice: ASC }, { ListingKey: DESC }]) { nodes { ListingKey } } }`
     expect(await queryData(app, query)).toEqual({
       properties: { nodes: [{ ListingKey: 'P22' }, { ListingKey: 'P21' }] },
@@ -385,7 +385,7 @@ describe.each(DATABASE_KINDS)('records by GraphQL: %s', kind => {
     })
   })
 
-  test('a name that PostgreSQL would cut is refused', async () => {
+  test('a name that PostgreSQL would truncate is refused', async () => {
     expect(
       (await queryError(app, `{ property(ListingKey: "P01") { ${'a'.repeat(64)}: City } }`)).extensions.code,
     ).toBe('BAD_USER_INPUT')

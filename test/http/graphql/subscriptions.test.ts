@@ -112,7 +112,7 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
     watching.dispose()
   })
 
-  test('a filter: a listing that enters it arrives with its fields, one that leaves it once without', async () => {
+  test('a filter: a listing that enters it is sent with its fields, and one that leaves it once without', async () => {
     const watching = watchFrom(await newest(), {
       variables: { filter: { ListPrice: { ge: 100 } }, where: "City eq 'Testville'" },
     })
@@ -189,7 +189,7 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
     watching.dispose()
   })
 
-  test('a reader that comes back continues where it was, with no change lost or repeated', async () => {
+  test('a reader that reconnects continues without a lost or repeated change', async () => {
     const start = await newest()
     let isWriting = true
     const writing = Promise.all(
@@ -259,7 +259,7 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
       { since: 'x' },
       { code: 'BAD_USER_INPUT' },
     ],
-  ])('%s is an error of the first answer, and the last', async (_name, field, variables, expected) => {
+  ])('%s is an error in the first and only result', async (_name, field, variables, expected) => {
     const name = Object.keys(variables)[0]
     const declared = name === undefined ? '' : `($${name}: ${name === 'since' ? 'Long' : 'String'})`
     const watching = startSubscription(app, `subscription ${declared} { ${field} { ListingKey } }`, {

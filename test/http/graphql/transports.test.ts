@@ -70,14 +70,14 @@ const init = (app: TestApp, name = 'Authorization') => ({
 const subscribe = (id: string, query = SUBSCRIPTION) => ({ type: 'subscribe', id, payload: { query } })
 
 describe('a WebSocket', () => {
-  test.each(['Authorization', 'authorization'])('takes the token as %s of connection_init', async name => {
+  test.each(['Authorization', 'authorization'])('accepts the token as %s of connection_init', async name => {
     const app = await start()
     const raw = new RawSocket(app)
     await raw.send(init(app, name))
     expect(await raw.message()).toEqual({ type: 'connection_ack' })
   })
 
-  test('takes the token of the request', async () => {
+  test('accepts the token of the request', async () => {
     const app = await start()
     const raw = new RawSocket(app, { headers: { Authorization: `Bearer ${app.tokenFor()}` } })
     await raw.send({ type: 'connection_init' })
@@ -130,7 +130,7 @@ describe('a WebSocket', () => {
     { type: 'next', id: '1', payload: {} },
     { type: 'error', id: '1', payload: [{ message: 'x' }] },
     { type: 'connection_ack' },
-  ])('a message that only a server sends ends it, and is no fault of the service: $type', async message => {
+  ])('a message that only a server may send ends it, and is not an internal error: $type', async message => {
     const lines: string[] = []
     const app = await start({ LOG_LEVEL: 'error' }, line => lines.push(line))
     const raw = new RawSocket(app, { headers: { Authorization: `Bearer ${app.tokenFor()}` } })
@@ -144,7 +144,7 @@ describe('a WebSocket', () => {
   test.each([
     ['two members of the payload', {}, { authorization: 'Bearer x', Authorization: '' }],
     ['two headers', { authorization: ['', 'Bearer x'] }, undefined],
-  ])('takes no token from %s', async (_name, headers, payload) => {
+  ])('refuses several tokens: %s', async (_name, headers, payload) => {
     const app = await start()
     const token = `Bearer ${app.tokenFor()}`
     const fill = (parts: object) => JSON.parse(JSON.stringify(parts).replaceAll('""', JSON.stringify(token)))
@@ -153,7 +153,7 @@ describe('a WebSocket', () => {
     expect(await raw.closed).toEqual({ code: 4403, reason: expect.stringMatching(/more than one/) })
   })
 
-  test('another protocol, another path, no WebSocket', async () => {
+  test('another subprotocol or path is refused, and other upgrades are answered by HTTP', async () => {
     const app = await start()
     const [refusal] = await once(new WebSocket(socketUrl(app.base), ['graphql-ws']), 'error')
     expect(String(refusal)).toContain('no subprotocol')
@@ -170,7 +170,7 @@ describe('a WebSocket', () => {
     expect(plain).toMatchObject({ status: 200, json: { data: { __typename: 'Query' } } })
   })
 
-  test('more sockets than MAX_SOCKETS are refused, and one that closes frees a place', async () => {
+  test('sockets above MAX_SOCKETS are refused until one closes', async () => {
     const app = await start({ MAX_SOCKETS: '1' })
     const first = new RawSocket(app)
     await first.send(init(app))
@@ -185,7 +185,7 @@ describe('a WebSocket', () => {
     expect(await third.message()).toEqual({ type: 'connection_ack' })
   })
 
-  test('more operations than MAX_SOCKET_OPERATIONS are refused, and one that ends frees a place', async () => {
+  test('operations above MAX_SOCKET_OPERATIONS are refused until one ends', async () => {
     const app = await start({ MAX_SOCKET_OPERATIONS: '1' })
     const raw = new RawSocket(app)
     await raw.send(init(app))
@@ -213,7 +213,7 @@ describe('a WebSocket', () => {
     })
   })
 
-  test('a client that does not answer a ping is cut, one that does is not', async () => {
+  test('a client that does not answer a ping is disconnected, one that does is not', async () => {
     const app = await start({ KEEP_ALIVE_MS: '100' })
     const lively = new RawSocket(app)
     await lively.send(init(app))
@@ -228,7 +228,7 @@ describe('a WebSocket', () => {
 })
 
 describe.each(TRANSPORTS)('%s', transport => {
-  test('more subscriptions than MAX_SUBSCRIPTIONS are refused, and one that ends frees a place', async () => {
+  test('subscriptions above MAX_SUBSCRIPTIONS are refused until one ends', async () => {
     const app = await start({ MAX_SUBSCRIPTIONS: '1' })
     const first = startSubscription(app, SUBSCRIPTION, { transport })
     const follow = vi.spyOn(ChangeService.prototype, 'subscribe')
@@ -243,7 +243,7 @@ describe.each(TRANSPORTS)('%s', transport => {
     await expect.poll(codeNow).toBe('FORBIDDEN')
   })
 
-  test('it ends when the token does', async () => {
+  test('it ends when the token expires', async () => {
     const app = await start()
     // A clock may differ by 30 s: so long a token is taken after its end.
     const token = app.tokenFor({ expiresIn: -28 })
@@ -261,7 +261,7 @@ describe.each(TRANSPORTS)('%s', transport => {
       })
   })
 
-  test('the service stops at once despite subscriptions, and no stream completes', async () => {
+  test('the service stops immediately despite subscriptions, and no stream completes', async () => {
     const app = await start({ SHUTDOWN_TIMEOUT_MS: '600000' })
     const follow = vi.spyOn(ChangeService.prototype, 'subscribe')
     const end = startSubscription(app, SUBSCRIPTION, { transport }).next()

@@ -84,7 +84,7 @@ describe.each(DATABASE_KINDS)('on the database %s', kind => {
   })
   afterAll(() => app.close())
 
-  describe('groups and aggregates are those of a plain computation', () => {
+  describe('groups and aggregates equal those computed in JavaScript', () => {
     test.each(['City', 'TaxYear', 'StandardStatus', 'OriginatingSystemName'])('by %s', async name => {
       const expected = groupsOf(properties(), row => [row[name]]).map(([[value], members]) => ({
         [name]: value,
@@ -309,7 +309,7 @@ describe.each(DATABASE_KINDS)('on the database %s', kind => {
       expect(Object.keys(rowsOf(answer)[0] ?? {})).toEqual(['StandardStatus', 'ListAgent', 'N', 'M'])
     })
 
-    test('is exact, and shows numbers as texts to who asks', async () => {
+    test('is exact, and has numbers as texts for clients that request them', async () => {
       const large =
         'aggregate(9007199254740993 with max as Large,ListPrice mul 0 add 0.1 with sum as Tenths,$count as N)'
       const priced = numbers(properties(), 'ListPrice').length
@@ -361,7 +361,7 @@ describe.each(DATABASE_KINDS)('on the database %s', kind => {
       )
     })
 
-    test('private remarks count only for their own agent', async () => {
+    test('private remarks are counted only for their own agent', async () => {
       const asked = '$apply=groupby((PrivateRemarks),aggregate($count as N))'
       expect(await rows(asked, READER)).toEqual([])
       const own = PUBLISHED().filter(row => row.ListAgentKey === 'M1' || row.ListOfficeKey === 'M1')
@@ -384,12 +384,12 @@ describe.each(DATABASE_KINDS)('on the database %s', kind => {
       'aggregate(BuyerAgent/MemberKey with max as X)',
       'aggregate(case(BuyerAgent ne null:1) with max as X)',
       'groupby((SoldPrice))/aggregate(SoldPrice with max as X)',
-    ])('%s tells a reader nothing', async apply => {
+    ])('%s reveals nothing to a reader', async apply => {
       expect(await rows(`$apply=${apply}`, READER)).toEqual([{ X: null }])
       expect(await rows(`$apply=${apply}`)).not.toEqual([{ X: null }])
     })
 
-    test('an order by a field that the reader may not see selects nothing by it', async () => {
+    test('an order by a hidden field does not reveal it', async () => {
       expect(await rows('$apply=orderby(SoldPrice desc)/top(1)/groupby((ListingKey))', READER)).toEqual([])
       expect(await rows('$apply=filter(not (SoldPrice gt 1))/aggregate($count as N)', READER)).toEqual([
         { N: 0 },

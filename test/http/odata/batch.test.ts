@@ -48,7 +48,7 @@ describe.each(DATABASE_KINDS)('a batch on the database %s', kind => {
   const get = (id: string, url: string, more = {}) => ({ id, method: 'get', url, ...more })
   const GO_ON = { Prefer: 'continue-on-error' }
 
-  test('without content it is a batch of no requests', async () => {
+  test('without content it is an empty batch', async () => {
     for (const headers of [{}, { 'Content-Type': 'application/json' }, { 'Content-Type': 'text/plain' }]) {
       const answer = await app.send('/odata/$batch', { method: 'POST', headers })
       expect([answer.status, answer.json]).toEqual([200, { responses: [] }])
@@ -66,7 +66,7 @@ describe.each(DATABASE_KINDS)('a batch on the database %s', kind => {
   })
 
   describe('in JSON', () => {
-    test('answers each request as if it had come alone', async () => {
+    test('answers each request like a single one', async () => {
       const [record, count, metadata, none] = await run([
         get('r', "Property('P01')?$select=City"),
         get('c', 'Property/$count'),
@@ -100,7 +100,7 @@ describe.each(DATABASE_KINDS)('a batch on the database %s', kind => {
       expect(JSON.stringify(await run([get('1', url)]))).toContain('"ListingKey":"P01"')
     })
 
-    test('writes links that lead out of the batch', async () => {
+    test('writes links that are valid outside of the batch', async () => {
       const [page] = await run([get('1', '/odata/Property?$top=2&$select=ListingKey')])
       expect(page?.body['@odata.context']).toBe(`${app.base}/odata/$metadata#Property(ListingKey)`)
       expect((await app.send(page?.body['@odata.nextLink'])).status).toBe(200)
@@ -147,7 +147,7 @@ describe.each(DATABASE_KINDS)('a batch on the database %s', kind => {
       ])
     })
 
-    test('writes a group as one', async () => {
+    test('writes an atomicity group in one transaction', async () => {
       const [a, b] = await createDrafts(app, 'Groupton', [{ ListPrice: 5 }, { ListPrice: 6 }])
       const group = { atomicityGroup: 'g' }
       const replies = await run([
@@ -173,7 +173,7 @@ describe.each(DATABASE_KINDS)('a batch on the database %s', kind => {
       ['a URL that is none', { method: 'DELETE', url: 'Property(' }, 400],
       ['a reference to nothing', { method: 'DELETE', url: '$nothing' }, 400],
       ['a token that is none', { method: 'DELETE', url: "Property('P19')", headers: { Authorization: 'Bearer x' } }, 401],
-    ])('takes a group back for %s', async (_, fault, status) => {
+    ])('rolls back a group after %s', async (_, fault, status) => {
       const [key] = await createDrafts(app, 'Backton', [{ ListPrice: 5 }])
       const count = (await app.send('/odata/Property/$count')).text
       const group = { atomicityGroup: 'g' }
@@ -269,7 +269,7 @@ describe.each(DATABASE_KINDS)('a batch on the database %s', kind => {
       expect(reply).toMatchObject({ status: 200, body: { '@odata.count': 3 } })
     })
 
-    test('groups that write the same records in different orders do not stop each other', async () => {
+    test('groups that write the same records in different orders do not deadlock', async () => {
       const keys = await createDrafts(app, 'Circle', [{}, {}, {}, {}])
       const groupOf = (order: readonly string[], ListPrice: number) =>
         order.map((key, i) => patch(`${i}`, key, { ListPrice }, { atomicityGroup: 'g' }))
@@ -364,7 +364,7 @@ describe.each(DATABASE_KINDS)('a batch on the database %s', kind => {
       expect(found(await post(body, { Prefer: 'odata.continue-on-error' }))).toEqual([200, 404, 200])
     })
 
-    test('writes a change set as one, and answers it as one', async () => {
+    test('writes a change set in one transaction, and answers it in one part', async () => {
       const created = writeTo('POST', 'Property', { ...DRAFT, City: 'Zürich' }, '1')
       const changed = writeTo('PATCH', '$1', { ListPrice: 5, ChangedByMemberKey: 'M1' }, '2')
       const answer = await post(

@@ -88,7 +88,7 @@ describe.each(DATABASE_KINDS)('odata.metadata=full on the %s database', kind => 
     expect(await linksOf('$expand=Rooms')).toHaveLength(PROPERTY.navigations.length)
   })
 
-  test('expanded records have their own', async () => {
+  test('expanded records have their own links', async () => {
     const [row] = rowsOf(
       await get('Property?$filter=Media/any()&$top=1&$expand=Media,ListAgent($select=MemberKey)'),
     )
@@ -184,7 +184,7 @@ describe.each(DATABASE_KINDS)('odata.metadata=full on the %s database', kind => 
     },
   )
 
-  test('minimal and none have none of the annotations', async () => {
+  test('minimal and none have no annotations', async () => {
     for (const metadata of ['minimal', 'none']) {
       const { text } = await app.send("/odata/Property('P01')?$expand=Media", {
         headers: { Accept: `application/json;odata.metadata=${metadata}` },

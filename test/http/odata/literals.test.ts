@@ -105,7 +105,7 @@ describe.each(DATABASE_KINDS)('literals on the %s database', kind => {
     })
   })
 
-  test('the holes of a polygon, whose border belongs to the polygon', async () => {
+  test('the border of a hole belongs to the polygon', async () => {
     const points = [
       [0.5, 0.5],
       [2, 2],

@@ -25,12 +25,12 @@ describe('messages', () => {
     ['/odata/$metdata', "Did you mean '$metadata'?"],
     ["/odata/Property('K')/Medias", "Did you mean 'Media'?"],
     ["/odata/Property('K')/ListprIce", "Did you mean 'ListPrice'?"],
-  ])('a resource that is nearly one: %s', async (target, suggestion) => {
+  ])('a misspelled resource: %s', async (target, suggestion) => {
     const { status, message } = await errorOf(target)
     expect([status, message]).toEqual([404, expect.stringContaining(suggestion)])
   })
 
-  test('a name that is similar to no other has no suggestion', async () => {
+  test('a name without a similar one has no suggestion', async () => {
     expect((await errorOf('/odata/Zzz')).message).toBe("There is no resource 'Zzz'.")
   })
 
@@ -68,7 +68,7 @@ describe('messages', () => {
     ['$apply', 'aggregate(ListPrice with median as M)', 'the method median'],
     ['$apply', 'aggregate(ListPrice with custom.mode as M)', 'the method custom.mode'],
     ['$apply', 'topcount(3,ListPrice)', 'topcount'],
-  ])('what is not built has its name in the message: %s=%s', async (option, text, feature) => {
+  ])('the message names an unsupported feature: %s=%s', async (option, text, feature) => {
     const { status, code, message } = await errorOf(query(option, text))
     expect([status, code, message]).toEqual([
       501,

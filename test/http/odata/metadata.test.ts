@@ -47,7 +47,7 @@ test('the JSON is valid against the schema of OASIS', () => {
   expect(validate.errors).toBeNull()
 })
 
-test('XML and JSON say the same, as the converter of OASIS reads the XML', () => {
+test('XML and JSON are equal by the converter of OASIS', () => {
   const converted = JSON.stringify(xml2json(xml, { strict: true, lineNumbers: false }))
     // The converter writes the SRID as a number; csdl.schema.json wants a string.
     .replaceAll('"$SRID":4326', '"$SRID":"4326"')
@@ -61,14 +61,11 @@ test('there is one schema: client programs of the RESO family read no second one
   expect(xml).toMatch(/<edmx:Edmx Version="4\.0"/)
 })
 
-test.each(entities)(
-  '$name: every field is declared, what is hidden is not',
-  ({ typeName, fields, hidden }) => {
-    const declared = Object.keys(typeOf(typeName)).filter(name => /^[A-Za-z]/.test(name))
-    expect(declared).toEqual([...fields.keys()])
-    for (const name of hidden.keys()) expect(declared).not.toContain(name)
-  },
-)
+test.each(entities)('$name: every field is declared, except hidden ones', ({ typeName, fields, hidden }) => {
+  const declared = Object.keys(typeOf(typeName)).filter(name => /^[A-Za-z]/.test(name))
+  expect(declared).toEqual([...fields.keys()])
+  for (const name of hidden.keys()) expect(declared).not.toContain(name)
+})
 
 test.each(entities)(
   '$name: the key is never null, every navigation leads to a set',
@@ -87,7 +84,7 @@ const scalars = (test: (s: Scalar) => boolean) =>
     e.scalars.filter(test).map(s => ({ ...typeOf(e.typeName)[s.name], at: `${e.name}.${s.name}` })),
   )
 
-test('strict readers find the facets they ask for', () => {
+test('the facets that strict readers require are present', () => {
   for (const decimal of scalars(s => s.type === 'Decimal'))
     expect(decimal, decimal.at).toMatchObject({ $Precision: expect.any(Number), $Scale: expect.any(Number) })
   for (const timestamp of scalars(s => s.type === 'DateTimeOffset'))
@@ -105,7 +102,7 @@ test('a field that is never shown is declared, and annotated accordingly', () =>
   })
 })
 
-test('a partner leads back, and only a foreign key is a constraint', () => {
+test('a partner is the inverse navigation, and only a foreign key is a constraint', () => {
   expect(typeOf('Property')['Rooms']).toMatchObject({
     $Type: 'org.reso.metadata.PropertyRooms',
     $Collection: true,

@@ -88,7 +88,7 @@ function readOddHeaders(size: number): void {
   }
 }
 
-describe('the form of the model', () => {
+describe('the format of $metadata', () => {
   // biome-ignore format: table
   test.each([
     [undefined,                            undefined,          'xml'],
@@ -112,12 +112,12 @@ describe('the form of the model', () => {
 
 describe('plain text', () => {
   test.each([[undefined], ['text/plain'], ['*/*'], ['application/json'], [DEVEXTREME]])(
-    'goes to who accepts %s',
+    'is sent for Accept: %s',
     accept => {
       expect(kindOf(() => checkAcceptsText({ accept, format: undefined }))).toBeUndefined()
     },
   )
-  test('does not go to who wants pictures', () => {
+  test('is not sent to a client that accepts only images', () => {
     expect(kindOf(() => checkAcceptsText({ accept: 'image/png', format: undefined }))).toBe('NotAcceptable')
   })
 })
@@ -180,7 +180,7 @@ describe('entity tags', () => {
     expect(kindOf(() => readEntityTags('If-Match', text))).toEqual(expected)
   })
 
-  test('name a version, or any', () => {
+  test('match a version or any', () => {
     expect([
       matchesETag('*', null),
       matchesETag('*', '5'),

@@ -44,7 +44,7 @@ describe('the document of OpenAPI', () => {
     expect(document).toEqual(JSON.parse(JSON.stringify(toOpenApi(app.base))))
   })
 
-  test('is JSON for readers with a token', async () => {
+  test('is JSON and needs a token', async () => {
     const { status, headers } = await app.send('/odata/openapi.json')
     expect([status, headers['content-type']]).toEqual([200, 'application/json'])
     expect((await app.send('/odata/openapi.json', { headers: { Authorization: null } })).status).toBe(401)

@@ -15,7 +15,7 @@ const keys = async (url: string) => keysOf((await walk(url)).flat())
 const values = (rows: readonly Row[], name: string) => rows.map(row => row[name])
 
 describe('pages by next links', () => {
-  test('the link can be put together by the client: the options as they were, and the token', async () => {
+  test('a client can build the link from the options and the token', async () => {
     const all = await keys('/odata/Property?$orderby=ListPrice desc')
     const token = new URL(
       nextLinkOf(await app.send('/odata/Property?$orderby=ListPrice desc&$top=2')) ?? '',
@@ -25,7 +25,7 @@ describe('pages by next links', () => {
     )
   })
 
-  test('a preferred page size holds below the limit, and not beside $top', async () => {
+  test('a preferred page size applies below the limit and without $top', async () => {
     const page = await app.send('/odata/Property', { headers: { Prefer: 'odata.maxpagesize=7' } })
     expect([rowsOf(page).length, page.headers['preference-applied']]).toEqual([7, 'odata.maxpagesize=7'])
     const sized = await app.send('/odata/Property?$top=3', { headers: { Prefer: 'maxpagesize=7' } })

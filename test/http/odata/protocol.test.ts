@@ -70,7 +70,7 @@ describe('methods by path', () => {
     expect((await app.send(url, { method: 'LOCK' })).headers['allow']).toBe(allow)
   })
 
-  test('a method in a header is not one', async () => {
+  test('a method override in a header is ignored', async () => {
     const answer = await app.send("/odata/Property('P01')", {
       method: 'POST',
       headers: { 'X-HTTP-Method': 'DELETE', 'X-HTTP-Method-Override': 'DELETE' },
@@ -155,7 +155,7 @@ describe('paths', () => {
     if (status >= 400) expect(answer.headers['content-type']).toBe('application/json')
   })
 
-  test('filters in the path hold beside that of the options', async () => {
+  test('filters in the path apply in addition to $filter', async () => {
     const answer = await app.send(
       "/odata/Property/$filter(City eq 'Vail')?$filter=ListPrice gt 1&$count=true",
     )
@@ -169,7 +169,7 @@ describe('paths', () => {
 })
 
 describe('the form of data', () => {
-  test('numbers as text where the client asks for it', async () => {
+  test('numbers are texts if the client requests it', async () => {
     const answer = await app.send(
       "/odata/Property?$filter=ListingKey eq 'P01'&$count=true&$expand=Rooms/$count",
       {

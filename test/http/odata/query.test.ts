@@ -18,7 +18,7 @@ const keysIn = (body: Readonly<Record<string, unknown>>) =>
   (body['value'] as { readonly ListingKey: string }[]).map(record => record.ListingKey)
 
 describe('a query in a body', () => {
-  test('is that of a GET', async () => {
+  test('is answered like a GET', async () => {
     const query =
       "$filter=City%20eq%20'Vail'%20and%20contains(StreetName,'%20')&$orderby=ListPrice%20desc&$select=ListingKey&$count=true"
     const [posted, got] = [await post('Property/$query', query), await app.send(`/odata/Property?${query}`)]
@@ -69,7 +69,7 @@ describe('a query in a body', () => {
     expect((await post(target, rawBody, headers)).status).toBe(status)
   })
 
-  test.each([['GET'], ['PUT'], ['DELETE']])('is not for %s', async method => {
+  test.each([['GET'], ['PUT'], ['DELETE']])('is not available for %s', async method => {
     const answer = await app.send('/odata/Property/$query', { method })
     expect([answer.status, answer.headers['allow']]).toEqual([405, 'POST, OPTIONS'])
   })

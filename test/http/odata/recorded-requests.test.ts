@@ -113,7 +113,7 @@ async function prepare(client: string): Promise<Known> {
   return { TAG, KEY, MKEY: 'M1', TOKEN: '', ETAG: 'W/"0"', STALE: 'W/"0"', STAMP: '' }
 }
 
-test.each(Object.keys(CLIENTS))('%s gets what it asks for', async client => {
+test.each(Object.keys(CLIENTS))('%s gets the expected responses', async client => {
   let known = await prepare(client)
   for (const wanted of CLIENTS[client] ?? []) {
     const { method, url, headers, body, status, answer: shape } = wanted

@@ -121,7 +121,7 @@ describe('a change', () => {
     expect((await app.send(url)).headers['etag']).toBe(answer.headers['etag'])
   })
 
-  test('holds to its conditions', async () => {
+  test('respects its preconditions', async () => {
     const [key] = await createDrafts(app, 'Before', [{}])
     const etag = (await app.send(`/odata/Property('${key}')`)).headers['etag'] ?? ''
     const status = async (headers: Record<string, string>) => (await change(key, headers)).status
@@ -135,7 +135,7 @@ describe('a change', () => {
     expect(await status({ 'If-Match': etag })).toBe(412)
   })
 
-  test('may carry the key and control information', async () => {
+  test('may contain the key and control information', async () => {
     const [key] = await createDrafts(app, 'Before', [{}])
     const body = {
       '@odata.etag': 'W/"1"',
@@ -165,7 +165,7 @@ describe('a change', () => {
 })
 
 describe('a removal', () => {
-  test.each([[undefined], ['null'], ['{"a":'], ['[]']])('does not look at a body %j', async rawBody => {
+  test.each([[undefined], ['null'], ['{"a":'], ['[]']])('ignores a body %j', async rawBody => {
     const [key] = await createDrafts(app, 'Removed', [{}])
     const remove = () =>
       app.send(`/odata/Property('${key}')`, {
@@ -178,7 +178,7 @@ describe('a removal', () => {
     expect((await remove()).status).toBe(404)
   })
 
-  test('holds to its conditions', async () => {
+  test('respects its preconditions', async () => {
     const [key] = await createDrafts(app, 'Removed', [{}])
     expect(
       (await app.send(`/odata/Property('${key}')`, { method: 'DELETE', headers: { 'If-Match': '"0"' } }))
@@ -191,7 +191,7 @@ describe('a removal', () => {
   })
 })
 
-describe('who may not write', () => {
+describe('write permissions', () => {
   test.each([
     ['POST', '/odata/Property'],
     ['PATCH', "/odata/Property('P01')"],

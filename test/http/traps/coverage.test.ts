@@ -33,7 +33,7 @@ function readTitles(): string {
 /** Lines of traps-replication.jsonl whose feature is not built yet. */
 const REPLICATION_TRAPS_NOT_BUILT: ReadonlySet<string> = new Set('REP2-07 REP2-15 REP2-16'.split(' '))
 
-test('every trap of replication that a feature answers has a test that is named by it', () => {
+test('every implemented trap of replication has a test with its id', () => {
   const titles = readTitles()
   const ids = readTraps('traps-replication.jsonl')
     .filter(({ kind }) => ['replication-log', 'replication-delta', 'replicate-client'].includes(kind))
@@ -41,7 +41,7 @@ test('every trap of replication that a feature answers has a test that is named 
   expect(ids.filter(id => !new RegExp(`\\b${id}\\b`).test(titles))).toEqual([...REPLICATION_TRAPS_NOT_BUILT])
 })
 
-test('every trap of digests and of Field has a test that is named by it', () => {
+test('every trap of digests and of Field has a test with its id', () => {
   const titles = readTitles()
   const ids = readTraps('traps-replication.jsonl')
     .filter(({ kind }) => kind === 'digest' || kind === 'field-resource')
@@ -50,7 +50,7 @@ test('every trap of digests and of Field has a test that is named by it', () => 
   expect(ids.filter(id => !new RegExp(`\\b${id}\\b`).test(titles))).toEqual([])
 })
 
-test('every trap of exports, omit-values and key sweeps has a test that is named by it', () => {
+test('every trap of exports, omit-values and key sweeps has a test with its id', () => {
   const titles = readTitles()
   const ids = readTraps('traps-replication.jsonl')
     .filter(({ kind }) => ['export', 'omit-nulls', 'key-sweep'].includes(kind))
@@ -59,7 +59,7 @@ test('every trap of exports, omit-values and key sweeps has a test that is named
   expect(ids.filter(id => !new RegExp(`\\b${id}\\b`).test(titles))).toEqual([])
 })
 
-test('every trap has a test that is named by it', () => {
+test('every trap has a test with its id', () => {
   const titles = readTitles()
   const wanted = readTraps('traps.jsonl').filter(({ kind }) => KINDS.has(kind))
   expect(wanted.length).toBeGreaterThan(100)

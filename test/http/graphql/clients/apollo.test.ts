@@ -83,7 +83,7 @@ describe('Apollo Client', () => {
     end()
   })
 
-  test('pages are put together, from the start again after a refetch', async () => {
+  test('pages are merged, and start again after a refetch', async () => {
     const { client, sent } = open()
     const { query, shown, end } = watch(client, { first: 7 })
     await eventually(() => shown.length).toBe(1)
@@ -104,7 +104,7 @@ describe('Apollo Client', () => {
     end()
   })
 
-  test('another filter gives another list', async () => {
+  test('each filter has its own list', async () => {
     const { client } = open()
     const [vail, golden] = [watch(client, inCity('Vail', 2)), watch(client, inCity('Golden', 2))]
     await eventually(() => [vail.shown.length, golden.shown.length]).toEqual([1, 1])

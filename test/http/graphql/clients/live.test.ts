@@ -107,7 +107,7 @@ describe('live updates', () => {
     return events.map(event => Number(event.EntityEventSequence))
   }
 
-  test('Apollo Client shows a change, and reads lists again when a listing is gone', async () => {
+  test('Apollo Client shows a change, and reads lists again after a listing was removed', async () => {
     const [first = '', second = ''] = await createDrafts(app, 'Apollolive', [
       { ListPrice: 1 },
       { ListPrice: 2 },
@@ -135,7 +135,7 @@ describe('live updates', () => {
     await socket.dispose()
   })
 
-  test('urql shows a change, and reads lists again when a listing is gone', async () => {
+  test('urql shows a change, and reads lists again after a listing was removed', async () => {
     const [first = '', second = ''] = await createDrafts(app, 'Urqllive', [
       { ListPrice: 1 },
       { ListPrice: 2 },
@@ -204,7 +204,7 @@ describe('live updates', () => {
   })
 
   test.each(['WebSocket', 'event stream'])(
-    'a %s that is cut continues after the last change',
+    'a disconnected %s continues after the last change',
     async transport => {
       const relay = await startRelay(app.base)
       const seen: number[] = []

@@ -59,7 +59,7 @@ describe('Relay', () => {
     return compiled.params.text
   }
 
-  test('a connection is read page by page with the queries that the compiler has made', async () => {
+  test('a connection is read page by page with the queries of the compiler', async () => {
     const pages: List[] = [await queryData<List>(app, textOf('listingsQuery'), { count: 7 })]
     for (
       let info = pages[0]?.properties.pageInfo;

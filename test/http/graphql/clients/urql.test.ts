@@ -74,7 +74,7 @@ describe('urql', () => {
     end()
   })
 
-  test('pages are put together', async () => {
+  test('pages are merged', async () => {
     const { client } = open()
     const page = async (after: string | null) =>
       (await client.query<Listings>(LISTINGS, { first: 7, after }).toPromise()).data

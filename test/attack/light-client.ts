@@ -99,6 +99,8 @@ export interface LightResult {
   readonly responses: readonly LightResponse[]
   /** Changes of its own listing that its subscription showed. */
   readonly changeCount: number
+  /** Why the subscription ended before the client did; undefined if it did not. */
+  readonly subscriptionEnd?: string
 }
 
 /** Reads, writes and subscribes at a low rate. */
@@ -108,14 +110,20 @@ export async function runLightClient(light: LightClient, isOver: () => boolean):
     variables: { since: await readLastSequence(base, token) },
   })
   let changeCount = 0
+  let subscriptionEnd: string | undefined
   const receiving = (async () => {
-    for (let result = await subscription.next(); result; result = await subscription.next())
+    for (let result = await subscription.next(); result; result = await subscription.next()) {
       if (result.data?.propertyChanged['ListingKey'] === LISTING_KEY) changeCount += 1
-  })().catch(() => undefined)
+      if (result.errors) subscriptionEnd = JSON.stringify(result.errors)
+    }
+    if (!isOver()) subscriptionEnd ??= 'completed by the service'
+  })().catch((error: unknown) => {
+    if (!isOver()) subscriptionEnd ??= String(error instanceof Error ? error.message : JSON.stringify(error))
+  })
   const responses = await sendLightRequests(light, isOver)
   // Changes are announced at the latest with the next look at the log.
   await wait(6000)
   subscription.dispose()
   await receiving
-  return { responses, changeCount }
+  return { responses, changeCount, ...(subscriptionEnd !== undefined && { subscriptionEnd }) }
 }

@@ -73,7 +73,7 @@ async function attack(setting: Setting, { seconds, names }: Options): Promise<re
   keyServer.fail()
   const keyReads = keyServer.requestCount()
   const held: HeldTransaction[] = []
-  const [{ outcomes }, { responses, changeCount }, memory, readiness] = await Promise.all([
+  const [{ outcomes }, { responses, changeCount, subscriptionEnd }, memory, readiness] = await Promise.all([
     askAttacker<ResultMessage>(attacker, { target, seconds, names }),
     runLightClient(light, isOver),
     sampleMemory(service.child.pid ?? 0, isOver),
@@ -96,6 +96,10 @@ async function attack(setting: Setting, { seconds, names }: Options): Promise<re
       min: patchCount,
       max: patchCount,
     }),
+    report.checkNone(
+      'light client, ends of its subscription',
+      subscriptionEnd === undefined ? [] : [subscriptionEnd],
+    ),
     report.checkReadiness(readiness),
     report.checkMemory(memory),
     report.checkCount('log, status 500', serverErrors, { max: 0 }),

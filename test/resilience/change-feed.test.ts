@@ -1,3 +1,4 @@
+import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openDatabase } from '../../src/data/database.js'
 import { bodyOf } from '../support/assertions.js'
@@ -72,6 +73,36 @@ describe.runIf(DATABASE_KINDS.includes('server'))('live updates of two services 
       watching.dispose()
     },
   )
+
+  test('a read that exceeds the statement limit is repeated, and the change is shown', {
+    timeout: 60_000,
+  }, async () => {
+    const env = { STATEMENT_TIMEOUT_MS: '2000', POOL_WAIT_MS: '20000', SLOW_QUERY_MS: '500' }
+    const slow = await startService(serverEnvironment(cluster.url('postgres')), env)
+    const key = await create(services[0])
+    const watching = startSubscription<{ readonly property: { readonly City: string } }>(
+      { base: slow.base, tokenFor: () => FULL_ACCESS_TOKEN },
+      `subscription { propertyChanged(since: 0, filter: { ListingKey: { eq: "${key}" } }) { property { City Media { MediaKey } } } }`,
+    )
+    expect((await watching.nextChange()).property).not.toBeNull()
+    const blocker = new Client({ connectionString: cluster.url('postgres') })
+    await blocker.connect()
+    await blocker.query('begin; lock table "Media" in access exclusive mode')
+    const patched = await services[0]?.send(`/odata/Property('${key}')`, {
+      method: 'PATCH',
+      body: { City: 'Waco', ChangedByMemberKey: 'M1' },
+    })
+    expect(patched?.status, patched?.text).toBe(200)
+    const timeouts = () =>
+      slow.process.output.out.split('\n').filter(line => line.includes('"failed":true')).length
+    await expect.poll(timeouts, { timeout: 20_000 }).toBeGreaterThan(0)
+    await blocker.query('commit')
+    await blocker.end()
+    const isShown = async () => (await watching.nextChange()).property.City === 'Waco'
+    while (!(await isShown()));
+    watching.dispose()
+    await slow.stop('SIGTERM')
+  })
 
   test('it listens on its own connection, and only while there are subscribers', {
     timeout: 60_000,

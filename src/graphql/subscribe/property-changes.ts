@@ -39,6 +39,8 @@ const CHANGE_TYPE_NAME = 'PropertyChange'
 const EVENT_PAGE_SIZE = 100
 /** Wait before the next attempt while the database is unavailable or busy, in ms. */
 const RETRY_MS = 2000
+/** Reads in a row that may exceed the statement limit, as they do on a busy machine, before the stream ends. */
+const MAX_TIMEOUTS = 5
 /** Maximum number of listings remembered as outside the filter. */
 const MAX_EXCLUDED_LISTINGS = 10_000
 
@@ -98,6 +100,7 @@ export class PropertyChangeSubscription {
   readonly #changes: ChangeService
   readonly #selection: ChangeSelection
   readonly #hasFilter: boolean
+  #timeoutCount = 0
 
   /** @throws ProblemError for invalid arguments or an invalid selection */
   constructor(private readonly dependencies: PropertyChangeSubscriptionDependencies) {
@@ -154,7 +157,7 @@ export class PropertyChangeSubscription {
     }
   }
 
-  /** Returns undefined while the database is unavailable or busy. */
+  /** Returns undefined while the database is unavailable, busy or too slow. */
   async #readPage(
     last: string,
   ): Promise<
@@ -166,11 +169,24 @@ export class PropertyChangeSubscription {
         EVENT_PAGE_SIZE,
         this.dependencies.context.actor,
       )
-      return { changes: await this.#renderChanges(events), ...position }
+      const changes = await this.#renderChanges(events)
+      this.#timeoutCount = 0
+      return { changes, ...position }
     } catch (error) {
-      if (isTransient(error)) return undefined
+      if (this.#mayRetry(error)) return undefined
       throw error
     }
+  }
+
+  /** Returns true if the same read can succeed later. Counts the timeouts in a row. */
+  #mayRetry(error: unknown): boolean {
+    const reason = unavailableReasonOf(error)
+    if (reason === 'timeout') this.#timeoutCount += 1
+    return (
+      reason === 'database' ||
+      reason === 'busy' ||
+      (reason === 'timeout' && this.#timeoutCount < MAX_TIMEOUTS)
+    )
   }
 
   async #renderChanges(events: readonly ListingEvent[]): Promise<readonly string[]> {
@@ -208,6 +224,7 @@ export class PropertyChangeSubscription {
   }
 }
 
-const isTransient = (error: unknown): boolean =>
-  error instanceof ProblemError &&
-  error.problems.some(p => p.kind === 'Unavailable' && (p.reason === 'database' || p.reason === 'busy'))
+function unavailableReasonOf(error: unknown): string | undefined {
+  if (!(error instanceof ProblemError)) return undefined
+  return error.problems.flatMap(problem => (problem.kind === 'Unavailable' ? [problem.reason] : [])).at(0)
+}

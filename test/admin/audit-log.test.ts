@@ -8,7 +8,7 @@ import { basic, type PartnerApp, startPartnerApp } from '../support/partners.js'
 const ADDRESS = '203.0.113.7'
 const WRITER = { Scopes: ['listings:read', 'listings:write:any'], AudienceClass: 'staff' } as const
 
-/** Entries of the test of retention: more than one batch. */
+/** Number of entries in the test of retention, more than one batch. */
 const OLD_ENTRIES = 2500
 
 describe.each(DATABASE_KINDS)('the audit log of the market on the %s database', kind => {

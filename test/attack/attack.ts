@@ -17,7 +17,7 @@ export interface Target {
 /** Something that an attacker does until the time is over. */
 export interface Attack {
   readonly name: string
-  /** Outcomes that must occur. Without them the attack did not reach what it attacks. */
+  /** Outcomes that must occur. Without them the attack did not reach its target. */
   readonly expected: readonly string[]
   /** Matches every outcome that is allowed. */
   readonly allowed: RegExp
@@ -28,7 +28,7 @@ export interface Attack {
 export interface AttackContext {
   readonly target: Target
   readonly isOver: () => boolean
-  /** Counts an outcome: a status, or what became of a connection. */
+  /** Counts an outcome: a status, or the end of a connection. */
   readonly count: (outcome: string | number | undefined) => void
 }
 

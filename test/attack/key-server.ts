@@ -2,7 +2,7 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A key server that is in order for a while, then silent, then endless, then closes every connection. */
+/** A key server that works for a while, then is silent, then endless, then closes every connection. */
 export interface KeyServer {
   readonly url: string
   readonly keyId: string

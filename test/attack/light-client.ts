@@ -121,7 +121,7 @@ export async function runLightClient(light: LightClient, isOver: () => boolean):
     if (!isOver()) subscriptionEnd ??= String(error instanceof Error ? error.message : JSON.stringify(error))
   })
   const responses = await sendLightRequests(light, isOver)
-  // Changes are announced at the latest with the next look at the log.
+  // Changes are announced at the latest by the next poll of the log.
   await wait(6000)
   subscription.dispose()
   await receiving

@@ -4,7 +4,7 @@ import type { Attack, Outcomes } from './attack.js'
 import { type LightResponse, PATCH } from './light-client.js'
 import type { MemorySample } from './observation.js'
 
-/** A row of the table. `isMet` is undefined where nothing is demanded. */
+/** A row of the table. `isMet` is undefined if there is no demand. */
 export interface Check {
   readonly name: string
   readonly measured: string
@@ -41,7 +41,7 @@ export function checkRefusals(responses: readonly LightResponse[]): Check {
   }
 }
 
-/** A write beside a transaction of another program waits for its end, at most. */
+/** A write waits at most for the end of the transaction of another program. */
 export function checkHeldWrites(responses: readonly LightResponse[], maxMs: number): Check {
   const slowest = Math.round(Math.max(0, ...responses.map(({ ms }) => ms)))
   return {
@@ -77,7 +77,7 @@ export function checkReadiness(statuses: readonly number[]): Check {
   }
 }
 
-/** A row for what one attack did: it must have reached what it attacks, and seen nothing unexpected. */
+/** Returns the row of an attack, which must have reached its target and had no unexpected outcome. */
 export function checkAttack({ name, expected, allowed }: Attack, outcomes: Outcomes): Check {
   const entries = Object.entries(outcomes).sort(([a], [b]) => (a < b ? -1 : 1))
   return {
@@ -101,7 +101,7 @@ export const checkCount = (
   isMet: count >= min && count <= max,
 })
 
-/** The process that was started must still run. */
+/** The process must not have been restarted. */
 export const checkRunning = ({ exitCode, signalCode, pid }: ChildProcess): Check => ({
   name: 'restarts',
   measured:
@@ -110,7 +110,7 @@ export const checkRunning = ({ exitCode, signalCode, pid }: ChildProcess): Check
   isMet: exitCode === null && signalCode === null,
 })
 
-/** A machine that is too busy to run the light client on time shows here. */
+/** Shows a machine that is too busy to run the light client on time. */
 export const showDelay = (milliseconds: number): Check => ({
   name: 'delay of the light client itself, p99',
   measured: `${Math.round(milliseconds)} ms`,

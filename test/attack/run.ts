@@ -21,12 +21,12 @@ import {
   startSetting,
 } from './setting.js'
 
-// npm run test:attack: one client with weak tokens attacks the service by all means at once, beside a light client
-// with another token. Prints a table, and exits with 1 if a demand is not met.
+// npm run test:attack: one client with weak tokens runs all attacks at the same time, while a light client
+// has another token. Prints a table, and exits with 1 if a demand is not met.
 
 const USAGE = 'usage: npm run test:attack [-- --minutes N --only PART_OF_NAME]'
 const DEFAULT_MINUTES = '2'
-/** Machines of CI are shared and differ: there a failure shall not depend on their speed. */
+/** Machines of CI are shared and differ, so a failure must not depend on their speed. */
 const MAX_P99_MS = process.env['CI'] === undefined ? 1000 : 3000
 const QUIET_MS = 5000
 const MAX_SLOWDOWN = 8

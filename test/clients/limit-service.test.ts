@@ -7,7 +7,7 @@ import { ProblemError } from '../../src/errors/problem.js'
 import { LimitService } from '../../src/service/limits/limit-service.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 
-// The limits of clients without HTTP: each LimitService is what a process has.
+// The limits of clients without HTTP. Each LimitService represents a process.
 
 let clientCount = 0
 const clientOf = (limits: ClientLimits): Client => {
@@ -164,7 +164,7 @@ describe.each(DATABASE_KINDS)('limits of clients on the %s database', kind => {
   test('an idle process returns its reserve for bursts', async () => {
     const client = clientOf({ requestsPerDay: 100 })
     const process = open()
-    // 5 % of the limit stay with the process.
+    // The process retains 5 % of the limit.
     await Promise.all(Array.from({ length: 30 }, () => take(process, client)))
     await expect.poll(() => takenOf(client, 'day'), { timeout: 15_000 }).toBe(35)
   }, 30_000)

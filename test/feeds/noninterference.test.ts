@@ -2,15 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DATABASE_KINDS } from '../support/database.js'
 import { type FeedApp, type FeedReader, startFeedApp } from './market.js'
 
-// Hidden values must not show in any answer. The answers of a reader are taken twice: before and after a change of
-// values that it may not see, which leaves no trace in the log, as if there were two databases that differ in these
-// values alone.
+// Hidden values must not affect any response. The responses to a reader are compared before and after a
+// change of values that it may not see. The change is not logged, as if there were two databases that differ
+// only in these values.
 
-/** Feeds in a run. NONINTERFERENCE_FEEDS makes more. */
+/** Number of feeds in a run. NONINTERFERENCE_FEEDS changes it. */
 const FEEDS = Number(process.env['NONINTERFERENCE_FEEDS'] ?? 3)
 const LISTINGS = 60
 
-/** A small generator of equal numbers in each run (mulberry32). */
+/** A deterministic random number generator (mulberry32). */
 function createRandom(seed: number): (below: number) => number {
   let state = seed
   return below => {
@@ -45,10 +45,10 @@ const CHILDREN = [
   `insert into "Media" ("MediaKey", "ResourceName", "ResourceRecordKey", "MediaCategory") select 'NP' || "ListingKey", 'Property', "ListingKey", 'Photo' from "Property" where "ListingKey" like 'N%'`,
   `insert into "Rooms" ("RoomKey", "ListingKey", "RoomType") select 'NR' || "ListingKey", "ListingKey", 'Kitchen' from "Property" where "ListingKey" like 'N%'`,
 ]
-/** The triggers that leave a trace of an edit in the log and in the record. */
+/** The triggers that record an edit in the log and in the row. */
 const TRACES = ['lock_change_log_first', 'stamp_record', 'log_change', 'hide_children', 'show_children']
 
-/** A question about fields that the feed may hide, through each channel. */
+/** Requests that use fields which the feed may hide, through each channel. */
 const QUESTIONS = [
   'Property?$top=20', 'Property?$filter=ListPrice gt 130&$count=true&$select=ListingKey', 'Property?$filter=not (ListPrice gt 130)&$select=ListingKey', 'Property/$count?$filter=YearBuilt lt 1980',
   'Property?$orderby=ListPrice desc&$select=ListingKey&$top=9', 'Property?$orderby=YearBuilt,BathroomsTotalInteger desc&$select=ListingKey&$top=9', 'Property?$search=lake&$select=ListingKey',

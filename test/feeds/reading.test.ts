@@ -101,7 +101,7 @@ describe.each(DATABASE_KINDS)('reading through a feed, on the %s database', kind
     const fleeting = await app.addFeed({ FeedName: 'fleeting' })
     const state = () => fleeting.status('Property')
     expect(await state()).toBe(200)
-    // An upgrade could leave a filter that does not compile to what the database computes.
+    // After an upgrade, a filter may compile to other SQL than that in the database.
     await app.run(`update "admin"."Feed" set "Filter" = 'NoSuchField eq 1' where "FeedName" = 'fleeting'`)
     await expect.poll(state, DEADLINE).toBe(401)
     await app.feeds.change('fleeting', { Filter: "City eq 'Vail'" })

@@ -1,4 +1,4 @@
-/** The queries that may read more than their bound, and why. The list allows eight. */
+/** The queries that may read more than their bound, with reasons. The list allows eight. */
 export const EXCUSED: ReadonlyMap<number, string> = new Map([
   [
     15,

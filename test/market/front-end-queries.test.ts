@@ -10,9 +10,9 @@ import { FRONT_END_QUERIES, type FrontEndQuery } from './queries.js'
 import { toGraphQLQuery, toODataUrl } from './requests.js'
 import { addCosts, explainStatement, type ObservedStatement, type ScanCost } from './scan-cost.js'
 
-// The forty queries of front-end-queries.md on a market of 200,000 listings: what PostgreSQL reads for the
-// statements that the service runs, held against the bound of the list. It needs PostgreSQL and takes two
-// minutes, so it is a step of its own in .ci/run and no part of `npm test`.
+// The forty queries of front-end-queries.md on a market of 200,000 listings: the rows and buffers that
+// PostgreSQL reads for the statements of the service, compared with the bound of the list. It needs
+// PostgreSQL and takes two minutes, so it is a separate step in .ci/run and not part of `npm test`.
 
 const read = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8')
 const NUMBERS = [...read('front-end-queries.md').matchAll(/^\| (\d+) \|/gm)].map(([, number]) =>
@@ -135,7 +135,7 @@ async function sendGraphQL(query: string, authorization: string): Promise<number
 /** 20 rows for each that is asked for and 1,000 more; five buffers for each of these. */
 const boundOf = (rows: number): ScanCost => ({ rows: 20 * rows + 1000, buffers: 5 * (20 * rows + 1000) })
 
-/** A query as one reader asks it, in one of its forms. */
+/** A query in one of its notations, for one reader. */
 interface Request {
   readonly name: string
   readonly send: () => Promise<number>

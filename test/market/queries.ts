@@ -11,9 +11,9 @@ export interface FrontEndQuery {
   /** Few fields in place of whole records. */
   readonly few?: boolean
   readonly expand?: readonly string[]
-  /** A path or options that OData alone has. */
+  /** A path or options that only OData has. */
   readonly odata?: string
-  /** Orders by an expression, which GraphQL has not. */
+  /** Orders by an expression, which GraphQL does not support. */
   readonly isODataOnly?: boolean
 }
 
@@ -33,7 +33,7 @@ const BOXES = [
 const POLYGON =
   "geo.intersects(GeoLocation,geography'SRID=4326;POLYGON((-119.24 27.76,-119.16 27.76,-119.16 27.84,-119.24 27.84,-119.24 27.76))')"
 const keys = Array.from({ length: 100 }, (_, i) => `'L${String(i * 1999 + 7).padStart(9, '0')}'`).join()
-/** Where a copy of the market is at its beginning, in its middle and near its end. */
+/** Positions at the beginning, in the middle and near the end of a copy. */
 const COPIES = ['2016-12-01T00:00:00Z', '2022-12-29T00:00:00Z', '2026-10-29T19:00:00Z']
 const LATELY = '2026-10-31T12:00:00Z'
 const after = (time: string, key: string, last: string) =>

@@ -7,13 +7,13 @@ import { REPLICATED_SETS } from '../support/clients/replicated-sets.js'
 import type { QueryGenerator } from '../support/oracle/random-queries.js'
 import { HIDDEN_KEYS } from './hidden-changes.js'
 
-/** A request whose answer must not depend on what its reader cannot see. */
+/** A request whose response must not depend on records that its reader cannot see. */
 export interface Probe {
   readonly target: string
   readonly options?: RequestOptions
 }
 
-/** Everything that a reader can read with: positions and links that it was given before. */
+/** The positions and links that a reader has received before. */
 export interface ReaderState {
   readonly reader: LogReader
   /** Number of an event that the reader has read. */
@@ -43,7 +43,7 @@ const graphql = (query: string): Probe => ({
 const quote = (text: string) => `'${text.replaceAll("'", "''")}'`
 const whereOf = (filter: string) => (filter === '' ? '' : `, where: ${JSON.stringify(filter)}`)
 
-/** Begins to follow the changes after the present. */
+/** Starts following changes from now on. */
 export async function renewState(state: ReaderState): Promise<void> {
   const { reader } = state
   await reader.skipToEnd()
@@ -143,8 +143,8 @@ export interface Answer {
 
 const MAX_PAGES = 6
 /**
- * Tokens of deltas and the positions of digests and exports are the end of the log: that there are hidden events may be
- * inferred from its number, and nothing else.
+ * Delta tokens and the positions of digests and exports are the end of the log. Its number may reveal that
+ * there are hidden events, and nothing else.
  */
 const END_OF_LOG =
   /(?<=\$(?:delta|skip)token=)[^"&]+|(?<="token":")[^"]+|(?<="LastEventSequence":)\d+(?=,"Ranges")|(?<="@org\.reso\.metadata\.LastEventSequence":)\d+/g

@@ -14,7 +14,7 @@ const HIDDEN = [...DRAFTS, ...CONCEALED]
 /** Keys of records that not every reader can see. */
 export const HIDDEN_KEYS = [...HIDDEN, ...HIDDEN.flatMap(key => [`${key}-P`, `${key}-R`, `${key}-O`])]
 
-/** Neither class nor key of these readers shows a draft of M8 and M9. */
+/** Neither the class nor the keys of these readers allow reading a draft of M8 or M9. */
 const EVERYBODY = ['public', 'member', 'agent', 'office']
 /** Members see a listing that is not displayed on the internet. */
 const NO_MEMBER = ['public', 'agent']

@@ -17,9 +17,10 @@ import {
 } from './channels.js'
 import { createHiddenChanges, type HiddenChange } from './hidden-changes.js'
 
-// Noninterference: a change of records that a reader cannot see changes no answer to it. Each pair is a random request
-// through one of the channels, answered before and after such a change. A visible change must change answers of every
-// channel, so that the test can fail. NONINTERFERENCE_PAIRS and NONINTERFERENCE_SEED extend the run.
+// Noninterference: a change of records that a reader cannot see does not change any response to it. Each pair
+// is a random request through one of the channels, answered before and after such a change. A visible change
+// must change answers of every channel, so that the test can fail. NONINTERFERENCE_PAIRS and
+// NONINTERFERENCE_SEED extend the run.
 
 const PAIRS = Number(process.env['NONINTERFERENCE_PAIRS'] ?? 160)
 const SEED = Number(process.env['NONINTERFERENCE_SEED'] ?? 7)

@@ -38,7 +38,7 @@ async function comparePostgres(url: string): Promise<readonly [CopyComparison, (
   return [compare, () => client.end()]
 }
 
-/** Opens DuckDB file for one piece of work. */
+/** Opens a DuckDB file for the duration of a callback. */
 export async function queryDuckDB(path: string, ...statements: readonly string[]): Promise<unknown[][]> {
   const instance = await DuckDBInstance.create(path)
   const connection = await instance.connect()

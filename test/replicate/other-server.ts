@@ -1,10 +1,10 @@
 import { createServer } from 'node:http'
 
-/** A RESO server without log, positions, links and NDJSON, as many are. */
+/** A typical RESO server, without log, positions, links and NDJSON. */
 export interface OtherServer {
   readonly base: string
   readonly records: Map<string, { time: string; city: string }>
-  /** Records of a page, below what clients ask for. */
+  /** Page size, smaller than the one that clients request. */
   cap: number
   isUnordered: boolean
   readonly requests: string[]

@@ -31,7 +31,7 @@ async function createTarget(kind: string): Promise<string> {
   return url.href
 }
 
-/** Changes a copy past the client: removes, adds and alters listings. */
+/** Changes a copy without the client: removes, adds and alters listings. */
 async function damage(kind: string, to: string): Promise<void> {
   const statements = (schema: string) => [
     `delete from ${schema}"Property" where "ListingKey" in ('L001', 'L002', 'L003')`,

@@ -18,7 +18,7 @@ export const EXISTS = '(exists)'
  */
 const LATE_MS = 15_000
 
-/** Everything that was acknowledged, and everything that may have been done without an answer. */
+/** Acknowledged writes, and writes without a response, which may have been executed. */
 export class Ledger {
   readonly #records = new Map<string, Map<string, LedgerEntry>>()
   /** Acknowledged writes of a record of Property, each of which must have its event. */
@@ -75,7 +75,7 @@ export class Ledger {
   }
 }
 
-/** A field that nobody has acknowledged may be as it was before. */
+/** A field without an acknowledged write may have its initial value. */
 function isPossible({ acknowledged, unanswered }: LedgerEntry, value: unknown): boolean {
   const text = JSON.stringify(value)
   return (

@@ -77,7 +77,7 @@ class ListingWriter {
     }
   }
 
-  /** A listing is left alone after a write without an answer. */
+  /** A listing is not changed again after a write without a response. */
   async #runLife(): Promise<void> {
     const key = await this.#create()
     if (key === undefined) return

@@ -43,7 +43,7 @@ class RestartableService {
     this.isRunning = true
   }
 
-  /** Answers with status 500 are faults, and so is an end that nobody asked for. */
+  /** Responses with status 500 and unexpected exits are failures. */
   #watch(started: ServiceProcess): void {
     started.child.stdout?.on('data', () => {
       const lines = started.output.out.split('\n')
@@ -88,7 +88,7 @@ export class ServiceGroup {
     return this.#services.map(({ base }) => base)
   }
 
-  /** Returns the address of a running process, each in its turn, and waits if there is none. */
+  /** Returns the addresses of running processes in turn, and waits if there is none. */
   async pick(): Promise<string> {
     for (;;) {
       const running = this.#services.filter(({ isRunning }) => isRunning)

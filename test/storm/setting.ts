@@ -13,7 +13,7 @@ import type { Storm } from './storm.js'
 const SHARED_LISTINGS = 60
 const COMMON_ENV = { NODE_ENV: 'production', POOL_SIZE: '6', MAX_COST: '1000000' }
 
-/** A storm that has not begun, and what it does to its database. */
+/** A storm before its start, with the functions that crash its processes. */
 export interface StormSetting {
   readonly storm: Storm
   /** Ends the database server without a checkpoint and starts it again. Undefined for the embedded database. */

@@ -6,10 +6,10 @@ import { createRandom, type Storm } from './storm.js'
 
 const PAUSE_MS = 60
 const RECONNECT_MS = 500
-/** Time for which a transaction stays open: nobody else can write meanwhile. */
+/** Time for which a transaction stays open, which blocks all other writers. */
 const HOLD_MS = { server: 1200, embedded: 200 }
 
-/** A session of psql, with what the commit of its transaction makes. */
+/** A session of psql, with the effects of its transaction. */
 class SqlTransaction {
   readonly writes: LedgerWrite[] = []
 
@@ -30,7 +30,7 @@ const INSERT_MEDIA = `insert into "Media" ("MediaKey", "ResourceName", "Resource
 const INSERT_LISTING = `insert into "Property" ("ListingKey", "StandardStatus", "MlsStatus", "ContractStatus", "City", "ListAgentKey", "StreetName")
   values ($1, 'Active', 'Active', 'Available', 'Vail', $2, 'By SQL')`
 
-/** Changes records past the service: photos, visibility, agents, keys, many rows at once. */
+/** Changes records by SQL: photos, visibility, agents, keys, many rows in one statement. */
 class SqlWriter {
   readonly #random: (below: number) => number
   readonly #media: string[] = []
@@ -44,7 +44,7 @@ class SqlWriter {
     this.#random = createRandom(100 + number)
   }
 
-  /** Connects again when the database was away. */
+  /** Reconnects after an outage of the database. */
   async run(): Promise<void> {
     while (!this.storm.isOver()) {
       const database = await this.storm.connect().catch(() => undefined)
@@ -82,14 +82,14 @@ class SqlWriter {
       await client.query('commit')
       for (const write of transaction.writes) this.storm.ledger.record(write, true)
     } catch (error) {
-      // A statement that was refused can be repeated; without a connection the commit may have happened.
+      // A refused statement can be repeated. If the connection was lost, the commit may have succeeded.
       if (isCommitting) for (const write of transaction.writes) this.storm.ledger.record(write, false)
       this.#noteFault(error)
       await client.query('rollback')
     }
   }
 
-  /** Errors that no restart explains: a statement that the database refuses. */
+  /** Errors that are not caused by a restart, such as an invalid statement. */
   #noteFault(error: unknown): void {
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
     if (/^(22|23|42)/.test(code)) this.storm.faults.push(`SQL: ${code} ${String(error)}`)
@@ -180,7 +180,7 @@ class SqlWriter {
     for (const key of keys) t.expect('Property', key, { [field]: to })
   }
 
-  /** Photos that come in a transaction of their own, before their listing. */
+  /** Photos that are added in a separate transaction, before their listing. */
   readonly #addListing: SqlAction = async t => {
     const key = this.#newKey('S')
     await t.run(INSERT_MEDIA, `${key}-P`, key, 1)

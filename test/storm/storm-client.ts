@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { ServiceGroup } from './services.js'
 import type { StormRow } from './storm.js'
 
-/** Outcome of a write. Without an answer, or with 503, it is not known if the write was made. */
+/** Outcome of a write. Without a response, or with 503, it is unknown if the write was executed. */
 export type WriteOutcome =
   | { readonly kind: 'acknowledged'; readonly body: StormRow }
   | { readonly kind: 'unknown' }
@@ -25,7 +25,7 @@ export class StormClient {
     return fetch(`${await this.services.pick()}${pathname}${search}`, { ...init, headers, signal })
   }
 
-  /** Reads, again and again until there is a complete answer. Refusals are errors. */
+  /** Repeats a read until there is a complete response. Refusals are errors. */
   async read(target: string, init: RequestInit = {}): Promise<{ text: string; headers: Headers }> {
     for (;;) {
       const answer = await this.#tryRead(target, init)

@@ -2,17 +2,17 @@ import type { Database } from '../../src/data/database.js'
 import type { Ledger } from './ledger.js'
 import type { ServiceGroup } from './services.js'
 
-/** A record as JSON has it. */
+/** A record in JSON. */
 export type StormRow = Readonly<Record<string, unknown>>
 
-/** Everything that the parts of a storm share. */
+/** The shared context of a storm. */
 export interface Storm {
   readonly kind: Database['kind']
   readonly services: ServiceGroup
   readonly ledger: Ledger
-  /** Errors of the service that no fault of the storm explains. */
+  /** Errors of the service that the storm did not cause. */
   readonly faults: string[]
-  /** Listings that all writers change, and nobody deletes. */
+  /** Listings that all writers change and none deletes. */
   readonly sharedKeys: readonly string[]
   /** Member and office of the agent that writes and reads. */
   readonly agent: { readonly memberKey: string; readonly officeKey: string }

@@ -20,21 +20,21 @@ export interface TestResponse {
 
 export interface RequestOptions {
   readonly method?: string | undefined
-  /** A header that is null is not sent, the Authorization that is there by default too. */
+  /** A header that is null is not sent, including the default Authorization. */
   readonly headers?: Readonly<Record<string, string | null>> | undefined
-  /** Sent as JSON; `rawBody` as it is. */
+  /** Sent as JSON. `rawBody` is sent unchanged. */
   readonly body?: unknown
   readonly rawBody?: string | undefined
 }
 
-/** The service as clients meet it: real HTTP on a port of its own, a real database. */
+/** A service with real HTTP on its own port and a real database. */
 export interface TestApp {
   readonly base: string
   readonly config: Config
   readonly database: TestDatabase
   /**
-   * Sends a request with the token of `grant`. The target is sent as it is written, but for blanks and
-   * letters beyond ASCII, which are encoded.
+   * Sends a request with the token of `grant`. The target is sent unchanged, except that blanks and non-ASCII
+   * characters are encoded.
    */
   send(target: string, parts?: RequestOptions): Promise<TestResponse>
   tokenFor(grant?: Partial<Grant>): string
@@ -43,12 +43,12 @@ export interface TestApp {
 
 export interface TestAppSettings {
   readonly kind?: DatabaseKind
-  /** Environment variables above the defaults of the tests. */
+  /** Environment variables, which override the defaults of tests. */
   readonly env?: Readonly<Record<string, string>>
   /** A file of records to import, in test/cases. */
   readonly fixture?: 'fixture.json' | 'fixture-large.json'
   readonly grant?: Partial<Grant>
-  /** Takes the lines of the log in place of standard output. */
+  /** Receives the lines of the log instead of standard output. */
   readonly onLogLine?: (line: string) => void
 }
 
@@ -100,7 +100,7 @@ export async function startTestApp({
   return { base, config, database, send: createSender(base, authorization), tokenFor, close }
 }
 
-/** Sends requests to a service, with this Authorization header unless another is given. */
+/** Creates a function that sends requests to a service, with this Authorization header by default. */
 export const createSender =
   (base: string, authorization: string): TestApp['send'] =>
   (target, parts) =>
@@ -121,7 +121,7 @@ function withDefaults(
   }
 }
 
-/** `node:http` and not fetch: that one rewrites URLs. Links of the service are followed as they are. */
+/** `node:http` instead of fetch, which rewrites URLs. Links of the service must be followed unchanged. */
 function sendRequest(
   base: string,
   target: string,

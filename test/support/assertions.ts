@@ -11,7 +11,7 @@ type Names = readonly string[]
 /** Expected properties of a response. Each member is one check. Names are those of the shared cases. */
 export interface Expectation {
   readonly status: number | readonly number[]
-  /** An error body; `any`: whatever the content. */
+  /** An error body. `any` accepts any content. */
   readonly error?: true | 'any'
   readonly errorStrict?: true
   readonly errorTargetIfPresent?: string
@@ -47,7 +47,7 @@ export interface Expectation {
   readonly linkKeeps?: Names
   readonly linkAdds?: Names
   readonly linkAbsolute?: true
-  /** The keys are those of other requests, put together. */
+  /** The keys of other requests, concatenated. */
   readonly relation?: {
     readonly op: 'union' | 'intersection' | 'complement' | 'difference'
     readonly of: Names
@@ -65,17 +65,17 @@ interface PagingExpectation {
   readonly eachHas?: Names
 }
 
-/** An answer, with the requests that can follow it. */
+/** A response, with the requests that can follow it. */
 export interface ExpectationContext {
   readonly url: string
   readonly answer: TestResponse
-  /** This page and all that come after it, by their links. */
+  /** This page and all following ones, by their links. */
   readonly pages: () => Promise<readonly TestResponse[]>
   /** The keys of all pages of another request. */
   readonly keysAt: (url: string) => Promise<readonly string[]>
 }
 
-/** The content of an answer that must be a JSON object. */
+/** Returns the content of a response that must be a JSON object. */
 export const bodyOf = ({ json }: TestResponse): Row => {
   expect(json).toBeTypeOf('object')
   return json as Row // an object of JSON, as just seen
@@ -196,7 +196,7 @@ const CHECKS: { readonly [K in keyof Required<Expectation>]: ExpectationCheck<K>
   },
 }
 
-/** Makes every check of an expectation. */
+/** Runs every check of an expectation. */
 export async function checkExpectation(wanted: Expectation, context: ExpectationContext): Promise<void> {
   for (const name of Object.keys(wanted) as (keyof Expectation)[]) await runCheck(name, wanted, context) // a name without a check fails there
 }
@@ -255,7 +255,7 @@ function checkReferences(count: number, rows: readonly Row[]): void {
   )
 }
 
-/** Also checks every link: it is absolute and contains a token, and an empty or short page has none. */
+/** Also checks links: they are absolute and contain a token, and an empty or short page has none. */
 async function checkPaging(wanted: PagingExpectation, context: ExpectationContext): Promise<void> {
   const pages = await context.pages()
   const rows = pages.flatMap(rowsOf)
@@ -277,7 +277,7 @@ function checkPage(page: TestResponse, { maxPage, count }: PagingExpectation, ur
     expect(link).toBeUndefined()
 }
 
-/** The surroundings of the first character in which two answers differ. */
+/** Returns the text around the first difference of two responses. */
 export function firstDifference(found: unknown, expected: unknown): readonly string[] | undefined {
   const texts = [found, expected].map(value => JSON.stringify(value, null, 1))
   const [a = '', b = ''] = texts

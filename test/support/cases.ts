@@ -10,7 +10,7 @@ import {
   rowsOf,
 } from './assertions.js'
 
-/** A request and what it must be answered with. `url` is sent byte by byte; `text` is the same for people. */
+/** A request and its expected response. `url` is sent byte by byte, and `text` is its readable form. */
 export interface TestCase extends RequestOptions {
   readonly id: string
   readonly group: string
@@ -31,7 +31,7 @@ export const readCaseFile = (file: string): string =>
 
 const MAX_PAGES = 500
 
-/** Sends the request of a case and checks the answer; of several expectations one must hold. */
+/** Sends the request of a case and checks the response. If there are several expectations, one must hold. */
 export async function runCase(
   app: TestApp,
   { url, expect: wanted, ...parts }: TestCase,

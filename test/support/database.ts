@@ -10,7 +10,7 @@ import { DATABASE_LIMITS, TEMPLATE_DATABASE } from './setup.js'
 
 export type DatabaseKind = Database['kind']
 
-/** The kinds of databases that are tested: `server` only where PostgreSQL is on the machine. */
+/** The tested kinds of databases. `server` requires PostgreSQL on the machine. */
 export const DATABASE_KINDS: readonly DatabaseKind[] =
   inject('serverUrl') === null
     ? ['embedded']
@@ -21,7 +21,7 @@ export const DATABASE_KINDS: readonly DatabaseKind[] =
 /** `TEST_READ_ENGINE=prisma` reads by Prisma what it can express, in every test. */
 const READ_ENGINE = process.env['TEST_READ_ENGINE'] === 'prisma' ? { readEngine: 'prisma' as const } : {}
 
-/** A migrated, empty database of its own, that closes without leaving anything. */
+/** A separate migrated, empty database, which is deleted when it closes. */
 export interface TestDatabase extends Database {
   readonly settings: DatabaseSettings
 }

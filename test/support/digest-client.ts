@@ -59,7 +59,7 @@ export async function findDifferences(copy: Copy, readDigest: DigestReader): Pro
   return { ...found, requests }
 }
 
-/** The part of the ranges that the limit of records left out of an answer. */
+/** Returns the part of the ranges that a response omits because of the limit of records. */
 function toUnread(asked: readonly KeyRange[], answered: DigestAnswer['Ranges']): KeyRange[] {
   const last = answered.at(-1)
   const cut = asked[answered.length - 1]

@@ -12,7 +12,7 @@ export const DRAFT = {
   City: 'Testville',
 }
 
-/** Creates drafts in one city, one after the other, and gives their keys. */
+/** Creates drafts in one city, one after the other, and returns their keys. */
 export async function createDrafts(
   app: TestApp,
   city: string,

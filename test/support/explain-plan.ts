@@ -12,7 +12,7 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[]
 }
 
-/** Work that PostgreSQL did for an answer. */
+/** The work of PostgreSQL for a response. */
 export interface ExplainSummary {
   readonly indexes: readonly string[]
   /** Kinds of steps: `Seq Scan`, `Sort` and so on. */
@@ -34,7 +34,7 @@ const rowsReadBy = (step: PlanNode): number =>
         (step['Rows Removed by Filter'] ?? 0) +
         (step['Rows Removed by Index Recheck'] ?? 0))
 
-/** Runs what reads, and each of its statements once more to see what PostgreSQL does for it. */
+/** Runs a read, and explains each of its statements. */
 export async function explainQueries(
   connection: StatementExecutor,
   read: (explaining: StatementExecutor) => Promise<unknown>,

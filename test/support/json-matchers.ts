@@ -1,4 +1,4 @@
-/** A JSON value as tests look at it. */
+/** A JSON value in tests. */
 export type Json =
   | string
   | number
@@ -59,7 +59,9 @@ const MATCHERS: Readonly<Record<string, Matcher>> = {
     ),
 }
 
-/** In what a value differs from what is wanted; of objects only the wanted members count. */
+/**
+ * Describes the difference of a value from the expected one. Of objects, only expected members are compared.
+ */
 export function differences(wanted: Json, found: Json, path = ''): readonly string[] {
   if (isList(wanted)) {
     if (!isList(found) || found.length !== wanted.length)

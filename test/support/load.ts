@@ -6,11 +6,11 @@ export interface TimedResponse {
   readonly ms: number
 }
 
-/** A request that can be given up. */
+/** A request that can be aborted. */
 export interface PendingRequest {
-  /** The status; undefined if it was given up. */
+  /** The status, or undefined if the request was aborted. */
   readonly status: Promise<number | undefined>
-  /** Closes the connection without waiting for the answer. */
+  /** Closes the connection without waiting for the response. */
   abort(): void
 }
 
@@ -19,7 +19,7 @@ interface LoadRequest {
   readonly body?: unknown
 }
 
-/** A client that sends many requests at a time. Each client has one token. */
+/** A client that sends many concurrent requests with one token. */
 export class LoadClient {
   readonly #base: string
   readonly #token: string
@@ -57,8 +57,8 @@ export class LoadClient {
   }
 
   /**
-   * Sends the same request on many connections, again whenever it is answered.
-   * @returns what gives all of them up.
+   * Sends the same request on many connections, repeated after each response. @returns a function that aborts
+   * all of them
    */
   flood(connections: number, target: string): () => Promise<void> {
     let isStopped = false
@@ -79,7 +79,7 @@ export class LoadClient {
     }
   }
 
-  /** Sends requests one after the other for some time, each target in its turn. */
+  /** Sends requests to the targets in turn, one after the other, for some time. */
   async run(
     ms: number,
     requests: readonly (() => Promise<TimedResponse>)[],
@@ -97,7 +97,7 @@ export class LoadClient {
   }
 }
 
-/** The value below which this part of the times lies. */
+/** Returns a quantile of the times. */
 export function percentile(responses: readonly TimedResponse[], part: number): number {
   const sorted = responses.map(({ ms }) => ms).sort((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] ?? 0

@@ -34,7 +34,7 @@ export const basic = ({ id, secret }: TestClient): string =>
 export const clientServiceOf = (database: Pick<Database, 'withClient'>): ClientService =>
   new ClientService(database, 'test')
 
-/** An address of its own for each request, so that failures of one test do not count for another. */
+/** A separate address for each request, so that failures of one test are not counted for another. */
 export const randomAddress = () => `10.${randomInt(256)}.${randomInt(256)}.${randomInt(256)}`
 
 /** Returns a port that nobody listens on. */

@@ -8,11 +8,11 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
 
-/** A PostgreSQL server of our own, for one run of the tests. */
+/** A PostgreSQL server for one run of the tests. */
 export interface Cluster {
   /** The connection string of one of its databases. */
   url(database: string): string
-  /** Ends the server without waiting for its clients, as an outage would. */
+  /** Stops the server without waiting for its clients. */
   shutdownFast(): Promise<void>
   /** Ends it as `pg_ctl -m immediate` does: without a checkpoint, so that the restart recovers from the log. */
   crash(): Promise<void>
@@ -24,10 +24,7 @@ export interface Cluster {
 const DEBIAN_FOLDER = '/usr/lib/postgresql'
 const run = promisify(execFile)
 
-/**
- * The folder with the programs of PostgreSQL, the newest version first; undefined if they are not on the
- * machine.
- */
+/** Returns the folder with the programs of the newest PostgreSQL on the machine, or undefined. */
 function findServerBinaries(): string | undefined {
   const versions = existsSync(DEBIAN_FOLDER)
     ? readdirSync(DEBIAN_FOLDER).sort((a, b) => Number(b) - Number(a))
@@ -39,7 +36,7 @@ function findServerBinaries(): string | undefined {
   return folders.find(folder => ['initdb', 'postgres'].every(program => existsSync(join(folder, program))))
 }
 
-/** PostgreSQL refuses to run as root: then another user does. */
+/** PostgreSQL refuses to run as root, so another user runs it. */
 function findUnprivilegedUser(): { readonly uid: number; readonly gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined
   for (const name of ['postgres', 'nobody']) {
@@ -87,7 +84,7 @@ export async function startCluster(): Promise<Cluster | undefined> {
       stdio: 'ignore',
     })
   let server = start()
-  // A run that is cut short has no time to wait for it.
+  // An interrupted run has no time to wait.
   process.prependOnceListener('exit', () => server.kill('SIGQUIT'))
   const restart = async () => {
     server = start()
@@ -120,7 +117,7 @@ async function waitUntilReady(url: string): Promise<void> {
   }
 }
 
-/** SIGINT does not wait for clients, and SIGQUIT for nothing. */
+/** SIGINT does not wait for clients, and SIGQUIT does not wait at all. */
 async function stopServer(server: ChildProcess, signal: 'SIGINT' | 'SIGQUIT'): Promise<void> {
   const gone = once(server, 'exit')
   if (server.exitCode === null && server.kill(signal)) await gone

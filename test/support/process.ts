@@ -11,12 +11,12 @@ import { copyDataDir, type DatabaseKind } from './database.js'
 import { type ServiceProcess, type SpawnOptions, spawnService } from './service-process.js'
 import { DATABASE_LIMITS, TEMPLATE_DATABASE } from './setup.js'
 
-/** An environment in which services run one after the other: a database of its own, and their settings. */
+/** An environment in which services run one after the other: their database and settings. */
 export interface TestEnvironment {
   readonly env: Readonly<Record<string, string>>
   /**
-   * A connection beside the service; close it before the place is left. The embedded database must be running
-   * for it.
+   * Opens a connection without the service. It must be closed before the environment. The embedded database
+   * must be running.
    */
   connect(): Promise<Database>
   remove(): Promise<void>
@@ -40,7 +40,7 @@ export async function createTestEnvironment(kind: DatabaseKind, create?: string)
   await executeOnServer(`create database ${name} ${create ?? `template ${TEMPLATE_DATABASE}`}`)
   const databaseUrl = databaseUrlOf(name)
   const connect = () => openDatabase({ ...DATABASE_LIMITS, databaseUrl, dataDir: '' }, 'command')
-  // A folder without anything: the service may not need one.
+  // An empty folder, which the service may not need.
   const dataDir = await mkdtemp(join(tmpdir(), 'listing-none-'))
   const remove = async () => {
     await executeOnServer(`drop database ${name} with (force)`)
@@ -66,7 +66,7 @@ export async function executeOnServer(sql: string): Promise<void> {
   await client.query(sql).finally(() => client.end())
 }
 
-/** A running service, and how to talk to it. */
+/** A running service and its clients. */
 export interface StartedService extends Pick<TestApp, 'base' | 'send'> {
   readonly process: ServiceProcess
   /** Sends the signal and waits for the end. */
@@ -77,7 +77,7 @@ export interface StartedService extends Pick<TestApp, 'base' | 'send'> {
 export const signTokenFor = (grant: Grant): string =>
   signToken(grant, createSecretKey(SECRET, 'utf8'), { jwtIssuer: undefined, jwtAudience: undefined })
 
-/** A token for everything. */
+/** A token with all rights. */
 export const FULL_ACCESS_TOKEN = signTokenFor(FULL_GRANT)
 
 /** Starts a service in a place and waits until it listens. */

@@ -9,7 +9,7 @@ interface ScenarioStep {
   readonly body?: unknown
   readonly expect: Expectation
   /**
-   * Values to keep for later steps: members of the body, or `header:name`; with `?` at the end they may be
+   * Values to save for later steps: members of the body, or `header:name`. With `?` at the end they may be
    * missing.
    */
   readonly save?: Readonly<Record<string, string>>

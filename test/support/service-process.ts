@@ -5,21 +5,21 @@ import { once } from 'node:events'
 export interface ServiceProcess {
   readonly child: ChildProcess
   readonly port: Promise<number>
-  /** All that it has printed so far. */
+  /** The output so far. */
   readonly output: { out: string; err: string }
   /** The exit code, when it has ended. */
   readonly exit: Promise<number | null>
-  /** Waits for an output that fits, and gives its first group. */
+  /** Waits for output that matches, and returns the first group. */
   waitForOutput(pattern: RegExp): Promise<string>
 }
 
 /** Options of the start of a service. */
 export interface SpawnOptions {
-  /** In a process group of its own, as a shell starts a program. */
+  /** Runs it in its own process group, as a shell does. */
   readonly detached?: boolean
 }
 
-/** Starts the program; nothing of the environment is handed on but PATH. */
+/** Starts the program. Only PATH is passed on from the environment. */
 export function spawnService(
   env: Readonly<Record<string, string>>,
   options: SpawnOptions = {},

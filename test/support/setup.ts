@@ -36,10 +36,10 @@ async function migrateDatabase(databaseUrl: string | undefined, dataDir = ''): P
   await database.close()
 }
 
-/** A folder for all that the tests write, gone with the run however it ends, by Ctrl-C too. */
+/** The folder for all files of the tests. It is deleted at the end of the run, also after Ctrl-C. */
 export function createRunFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'listing-test-'))
-  // The user that runs PostgreSQL has to pass through.
+  // The user that runs PostgreSQL needs access to its subfolders.
   chmodSync(folder, 0o711)
   process.env['TMPDIR'] = folder
   process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
@@ -48,8 +48,8 @@ export function createRunFolder(): string {
 }
 
 /**
- * Makes one migrated database of each kind before the tests, and takes them away afterwards.
- * TEST_DATABASES=embedded or server leaves the other out, where a test has the choice.
+ * Creates one migrated database of each kind before the tests, and deletes them afterwards.
+ * TEST_DATABASES=embedded or server omits the other kind in tests that run on both.
  */
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const embeddedTemplate = join(createRunFolder(), 'template')

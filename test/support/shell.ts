@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
-/** Written after each answer. It is blank, since commands may parse an answer as JSON. */
+/** Written after each response. It is blank, since commands may parse the response as JSON. */
 const SEPARATOR = '\t\t\t\n'
 
 /** `curl` fails if the HTTP status is 400 or above, and ends a stream (`-N`) after six seconds. */

@@ -17,7 +17,7 @@ export interface ServiceUnderTest extends Pick<TestApp, 'base' | 'send'> {
   readonly database: Database
 }
 
-/** A service with records of one test at a time. Queries are those of Property. */
+/** A service for a file of tests, with the records of one test at a time. Queries read Property. */
 export interface TestService extends ServiceUnderTest {
   /**
    * Empties the collections and imports these listings, with the keys L001, L002, ... unless they have
@@ -35,9 +35,9 @@ export interface TestService extends ServiceUnderTest {
   post(body: unknown): Promise<TestResponse>
   patch(key: string, body: Fields): Promise<TestResponse>
   remove(key: string): Promise<TestResponse>
-  /** Creates a draft and gives it as the answer shows it. */
+  /** Creates a draft and returns the record of the response. */
   draft(fields?: Fields): Promise<Row>
-  /** Every query must be refused as a fault of the client. */
+  /** Checks that every query is refused with a client error. */
   refused(...queries: readonly string[]): Promise<void>
 }
 
@@ -50,7 +50,7 @@ const LISTING_DEFAULTS = {
   ContractStatus: 'Available',
 }
 const BASE_TIME = Date.parse('2024-05-01T00:00:00Z')
-/** Words that tell how the service is made. */
+/** Options of the service. */
 const IMPLEMENTATION_DETAILS =
   /prisma|postgres|pglite|\bselect\b.*\bfrom\b|node_modules|\bat \S+ \(|\.(?:ts|js):\d|\$queryRaw|ECONN|localhost:\d/i
 
@@ -60,10 +60,7 @@ export async function startTestService(settings: TestAppSettings): Promise<TestS
   return { ...app, ...testServiceOf(app), database: app.database }
 }
 
-/**
- * The words of tests for a service. Each refusal that passes here is looked at: its form, and that it shows
- * nothing of the inside.
- */
+/** The operations of tests on a service. Each refusal is checked for its format and for internal details. */
 export function testServiceOf(app: ServiceUnderTest): TestService {
   const send: TestApp['send'] = async (target, parts) => {
     const answer = await app.send(target, parts)
@@ -120,7 +117,7 @@ async function replaceRecords(
   await rm(path)
 }
 
-/** The form of every refusal (trap ERR-08), and that it tells nothing of the inside (ERR-02). */
+/** Checks the format of a refusal (trap ERR-08), and that it discloses no internal details (ERR-02). */
 export function expectErrorResponse(answer: TestResponse): void {
   const { error, ...rest } = bodyOf(answer)
   expect(rest).toEqual({})

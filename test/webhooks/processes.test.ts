@@ -11,7 +11,7 @@ import { addWebhook, changeListing, eventsAfter, type TestWebhook, webhookServic
 const FIXTURE = fileURLToPath(new URL('../cases/fixture.json', import.meta.url))
 const CHANGES = 300
 
-/** Fails every seventh request, and takes some time, so that a kill meets attempts that run. */
+/** Fails every seventh request, and responds slowly, so that a kill interrupts running attempts. */
 const failSeventh: Answer = async (_, res, i) => {
   await new Promise(resolve => setTimeout(resolve, 20 * (i % 5)))
   const status = i % 7 === 3 ? 503 : 200
@@ -65,7 +65,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('two processes on PostgreSQL',
       await expect.poll(last, { timeout: 60_000, interval: 100 }).toBe(expected.at(-1))
       expectOrder(webhook.receiver, expected)
     }
-    // A stop ends the leases at once: another process need not wait for their end.
+    // A stop ends the leases immediately, so that another process need not wait for them to expire.
     second.child.kill('SIGTERM')
     expect(await second.exit).toBe(0)
     for (const { LeaseOwner } of await webhookServiceOf(database).list()) expect(LeaseOwner).toBeNull()

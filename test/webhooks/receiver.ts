@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { Webhook } from 'standardwebhooks'
 
-/** An event as a receiver gets it. */
+/** An event as received. */
 export interface ReceivedEvent {
   readonly EntityEventSequence: number
   readonly ResourceName: string
@@ -33,9 +33,9 @@ export interface Receiver {
   readonly deliveries: Delivery[]
   /** Answers the requests from now on. */
   answer: Answer
-  /** The most requests that were open at the same moment. */
+  /** Maximum number of concurrent requests. */
   maxOpen: number
-  /** The events of all deliveries with a status from 200 to 299, in their order. */
+  /** The events of all accepted deliveries (status 200 to 299), in order. */
   acknowledged(): readonly ReceivedEvent[]
   close(): Promise<void>
 }

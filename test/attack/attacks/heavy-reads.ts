@@ -2,7 +2,7 @@ import { LoadClient } from '../../support/load.js'
 import { type Attack, type AttackContext, baseOf, repeat } from '../attack.js'
 
 const CONNECTIONS = 50
-/** As many as one filter may have. */
+/** The maximum of one filter. */
 const PATTERNS = 24
 
 const anyNumber = (): number => Math.floor(Math.random() * 1_000_000)
@@ -48,7 +48,7 @@ export const heavyReads: Attack = {
     await repeat(context, CONNECTIONS, async loop => {
       const [target, body] = heavyRequests[loop % heavyRequests.length]?.() ?? ['/odata']
       const sent = client.start(target, body === undefined ? {} : { method: 'POST', body })
-      // A read that still runs at the end is given up.
+      // A read that is still running at the end is aborted.
       const watch = setInterval(() => context.isOver() && sent.abort(), 200)
       const status = await sent.status
       clearInterval(watch)

@@ -9,7 +9,7 @@ const QUERY = 'subscription { propertyChanged { ListingKey } }'
 /** Holds sockets whose tokens depend on the key server, and reads with such tokens. */
 export const keyServerOutage: Attack = {
   name: 'key server down or endless',
-  // 401 while the key server answers, 503 while it does not: the key may exist.
+  // 401 while the key server answers. 503 while it does not, since the key may exist.
   expected: ['200', 'unknown key: 401', 'unknown key: 503'],
   allowed: /^(200|503|unknown key: (401|503))$/,
   async run(context: AttackContext) {

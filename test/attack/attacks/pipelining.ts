@@ -10,7 +10,7 @@ const LARGE_HEADER = `X-A: ${'x'.repeat(60_000)}`
 const RECONNECT_MS = 1000
 /** A service that reads nothing for this time has paused the connection. */
 const PAUSE_MS = 2000
-/** Longer than a heavy read takes. */
+/** Longer than the duration of a heavy read. */
 const MAX_WAIT_MS = 60_000
 const SUBSCRIPTION = JSON.stringify({ query: 'subscription { propertyChanged { ListingKey } }' })
 
@@ -45,7 +45,7 @@ export const pipelineAfterEventStream: Attack = {
       const request = message(['GET /odata HTTP/1.1', ...commonLines(context), LARGE_HEADER])
       let isRead = true
       for (let i = 0; i < REQUESTS && isRead; i++) isRead = await connection.write(request, PAUSE_MS)
-      // It is closed when the stream has begun, and not read before that.
+      // It is closed once the stream has begun, and not read before.
       context.count(isRead ? 'read to the end' : 'stopped')
       connection.destroy()
       await wait(RECONNECT_MS)

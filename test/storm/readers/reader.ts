@@ -4,9 +4,9 @@ import type { Market } from '../market.js'
 export interface StormReader {
   /** Method and token, such as `log, public`. */
   readonly name: string
-  /** Makes the first copy and follows the changes until the storm is over. */
+  /** Makes a full copy and follows the changes until the storm is over. */
   run(isOver: () => boolean): Promise<void>
-  /** Reads what is left after the last write. */
+  /** Reads the remaining changes after the last write. */
   finish(): Promise<Market>
   /** Number of changes that were followed after the first copy. */
   readonly changes: number

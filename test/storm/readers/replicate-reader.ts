@@ -40,7 +40,7 @@ export class ReplicateStormReader implements StormReader {
       client.child.kill('SIGKILL')
       await client.exit
       for (const [, count] of client.output().matchAll(/(\d+) changes/g)) this.changes += Number(count)
-      // An end that nobody asked for is a fault, which the run at the end shows.
+      // An unexpected exit is a failure, which the run at the end reports.
     }
   }
 
@@ -53,7 +53,7 @@ export class ReplicateStormReader implements StormReader {
     }
     const [code, output] = await replicateOnce(args)
     if (code !== 0) throw new Error(`${this.name} ended with ${code}: ${output.slice(-1000)}`)
-    // On a slow machine no run before was up to date.
+    // On a slow machine, no earlier run may have completed.
     this.changes += Number(output.includes('Up to date'))
     const market = createMarket()
     for (const set of Object.keys(REPLICATED_SETS)) {

@@ -12,9 +12,7 @@ const isExecutable = (path: string): boolean => {
   }
 }
 
-/**
- * The browser of this machine; undefined where there is none: tests that need it are left out, and say so.
- */
+/** The browser of this machine, or undefined. Without it, its tests are skipped. */
 export const BROWSER_PATH = (process.env['PATH'] ?? '')
   .split(delimiter)
   .flatMap(folder => NAMES.map(name => join(folder, name)))

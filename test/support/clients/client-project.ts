@@ -13,7 +13,7 @@ export interface RecordedRequest {
   readonly body: string
 }
 
-/** A `fetch` for clients that keeps what it sends. */
+/** A `fetch` for clients that records requests. */
 export function recordRequests(): { readonly fetch: typeof fetch; readonly sent: RecordedRequest[] } {
   const sent: RecordedRequest[] = []
   const recorded: typeof fetch = (url, init = {}) => {
@@ -29,11 +29,11 @@ export function recordRequests(): { readonly fetch: typeof fetch; readonly sent:
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 
-/** A folder of the program of a client, outside the tree; our packages are there. */
+/** Creates a folder for a client program outside of the project, with access to its packages. */
 export interface ClientProject {
   readonly path: string
   write(name: string, text: string): void
-  /** Runs a script of Node there, and gives what it has printed. */
+  /** Runs a Node script there, and returns its output. */
   run(script: string, args?: readonly string[], env?: Readonly<Record<string, string>>): Promise<string>
   remove(): void
 }
@@ -64,5 +64,5 @@ export function createClientProject(): ClientProject {
 /** The schema as it is published. */
 export const readPublishedSchema = (): string => readFileSync(join(ROOT, 'schema/listing.graphql'), 'utf8')
 
-/** Waits until it is so; clients tell of what they show in their own time. */
+/** Waits for a condition, since clients update asynchronously. */
 export const eventually = <T>(read: () => T) => expect.poll(read, { timeout: 20_000 })

@@ -12,7 +12,7 @@ interface ListingState {
   readonly row: Row | null
   /** Writes that were acknowledged. */
   readonly acknowledgedWrites: number
-  /** A write was sent that nobody has answered. */
+  /** A write was sent and has no response. */
   readonly isPending: boolean
 }
 
@@ -24,8 +24,7 @@ const LIFECYCLE_STEPS = [
 ]
 
 /**
- * Clients that take listings through their lives until the service is gone, and remember what it has
- * acknowledged.
+ * Clients that take listings through their life cycle until the service ends, and record acknowledged writes.
  */
 export class ConcurrentWriters {
   acknowledged = 0
@@ -41,7 +40,7 @@ export class ConcurrentWriters {
     for (let turn = writer; ; turn++) if (!(await this.#runLifecycle(service, turn % 3 === 0))) return
   }
 
-  /** One life; every third one ends with a removal. False when the service is gone. */
+  /** Runs one life cycle. Every third one ends with a removal. Returns false if the service has ended. */
   async #runLifecycle(service: StartedService, isRemoved: boolean): Promise<boolean> {
     const created = await tryRequest(service, '/odata/Property', 'POST', DRAFT)
     if (!created) {
@@ -72,7 +71,7 @@ export class ConcurrentWriters {
     })
   }
 
-  /** Every listing is as the last answer showed it, or as the open write made it. */
+  /** Checks that every listing has the state of the last response, or that of the pending write. */
   async checkListings(service: StartedService): Promise<void> {
     for (const [key, { row, isPending }] of this.#listings) {
       const answer = await service.send(`/odata/Property('${key}')`)
@@ -82,7 +81,7 @@ export class ConcurrentWriters {
     }
   }
 
-  /** Each write has its event, and no write has left a part of itself. */
+  /** Checks that each write has its event and no write is partial. */
   async checkLog({ prisma }: Database): Promise<void> {
     const listings = new Map((await prisma.property.findMany()).map(listing => [listing.ListingKey, listing]))
     for (const { StandardStatus, MlsStatus, ContractStatus } of listings.values())
@@ -114,7 +113,7 @@ export class ConcurrentWriters {
 const withoutControl = (row: Row) =>
   Object.fromEntries(Object.entries(row).filter(([name]) => !name.startsWith('@odata.context')))
 
-/** The content of the answer; undefined when the service went away before it answered. */
+/** Returns the content of the response, or undefined if the service ended before it. */
 async function tryRequest(
   { send }: StartedService,
   target: string,

@@ -13,7 +13,7 @@ export interface GraphQLErrorBody {
   }
 }
 
-/** A GraphQL answer. Tests say by a type what data they asked for. */
+/** A GraphQL response. The type parameter is the type of the data. */
 export interface GraphQLTestResponse<T> {
   readonly status: number
   readonly data?: T | null
@@ -22,7 +22,7 @@ export interface GraphQLTestResponse<T> {
 
 const RESPONSE_MEDIA_TYPE = 'application/graphql-response+json'
 
-/** Asks over HTTP, as clients do. */
+/** Sends an operation over HTTP. */
 export async function postQuery<T>(
   app: TestApp,
   query: string,
@@ -38,7 +38,7 @@ export async function postQuery<T>(
   return { status, ...(json as Omit<GraphQLTestResponse<T>, 'status'>) } // what the specification says of answers
 }
 
-/** The data of an answer without errors. */
+/** Returns the data of a response without errors. */
 export async function queryData<T>(
   app: TestApp,
   query: string,
@@ -52,7 +52,7 @@ export async function queryData<T>(
   return data
 }
 
-/** The first error of an answer that has some. */
+/** Returns the first error of a response. */
 export async function queryError(
   app: TestApp,
   query: string,

@@ -13,7 +13,7 @@ export const READERS: Readonly<Record<string, Partial<Grant>>> = {
   office: { scopes: ['listings:read', 'listings:write'], audience: 'member', officeKey: 'O2' },
 }
 
-/** A client with a token of its own. */
+/** A client with its own token. */
 export class LogReader {
   readonly #authorization: string
   /** The number of the last event that was read. */
@@ -63,7 +63,7 @@ const toMarket = (copies: Copies) =>
     ]),
   )
 
-/** Everything that a reader can see, by set and key. */
+/** Reads all visible records, by set and key. */
 export async function readMarket(reader: LogReader): Promise<Readonly<Record<string, readonly Row[]>>> {
   const copies = emptyCopies()
   for (const [set, key] of Object.entries(REPLICATED_SETS))

@@ -9,7 +9,7 @@ import type { GraphQLErrorBody } from './graphql-client.js'
 export const TRANSPORTS = ['WebSocket', 'event stream'] as const
 export type Transport = (typeof TRANSPORTS)[number]
 
-/** A result as a client gets it. */
+/** A result as a client receives it. */
 export interface SubscriptionResult<T = Readonly<Record<string, unknown>>> {
   readonly data?: { readonly propertyChanged: T } | null
   readonly errors?: readonly GraphQLErrorBody[]
@@ -17,9 +17,9 @@ export interface SubscriptionResult<T = Readonly<Record<string, unknown>>> {
 
 /** A subscription of a client. */
 export interface TestSubscription<T> {
-  /** The next result; undefined when it has ended. */
+  /** Returns the next result, or undefined at the end. */
   next(): Promise<SubscriptionResult<T> | undefined>
-  /** The next result without errors. */
+  /** Returns the next result, which must have no errors. */
   nextChange(): Promise<T>
   dispose(): void
 }

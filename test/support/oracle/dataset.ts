@@ -6,7 +6,7 @@ interface Delegate {
   findMany(): Promise<readonly OracleRecord[]>
 }
 
-/** Every record of the database, as Prisma gives it. */
+/** Reads every record of the database by Prisma. */
 export async function readDataset({ prisma }: Database): Promise<Dataset> {
   const delegates = prisma as unknown as Readonly<Record<string, Delegate>> // Prisma names a delegate after its model, in lower camel case
   const entries: [string, readonly OracleRecord[]][] = []

@@ -4,14 +4,14 @@ import type { ExprType, ValueType } from '../../../src/query/functions.js'
 import type { Collection, ColumnSource, Expansion, Expr, Plan, RowName } from '../../../src/query/plan.js'
 import { castValue, compareValues, ExactDecimal, type OracleValue, SEMANTICS } from './reference-semantics.js'
 
-/** A record as the tests know it: columns by name. */
+/** A record: columns by name. */
 export type OracleRecord = Readonly<Record<string, unknown>>
 /** Every record of every entity. */
 export type Dataset = ReadonlyMap<string, readonly OracleRecord[]>
 
 type RowBindings = Readonly<Record<RowName, OracleRecord | OracleValue | undefined>>
 
-/** The records a plan selects, in its order. */
+/** Returns the records that a plan selects, in its order. */
 export const selectRecords = (plan: Plan, world: Dataset): readonly OracleRecord[] =>
   evaluatePlan(plan, world.get(plan.entity.name) ?? [], {}, world)
 

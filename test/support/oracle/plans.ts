@@ -7,7 +7,7 @@ import { bind } from '../../../src/query/bind/bind.js'
 import type { Plan } from '../../../src/query/plan.js'
 
 const LIMITS = { pageSize: 100, pageSizeMax: 1000, expandPageMax: 100, topIsTotal: false, expandDepth: 8 }
-/** Records with little beside their fields. */
+/** The representation of records, with minimal control information. */
 export const ODATA_REPRESENTATION = {
   reference: '@odata.id',
   countSuffix: '@odata.count',
@@ -22,6 +22,6 @@ export const toPlan = (text: string, of = 'Property'): Plan =>
     LIMITS,
   )
 
-/** The same with what the reader may see. */
+/** The same with the permissions of the reader. */
 export const toAuthorizedPlan = (reader: Actor, text: string, of = 'Property'): Plan =>
   authorize(toPlan(text, of), reader, { nonDisclosure: false })

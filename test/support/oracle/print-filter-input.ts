@@ -2,7 +2,7 @@ import type { ExprType, FunctionName } from '../../../src/query/functions.js'
 import type { Collection, ColumnSource, Expr } from '../../../src/query/plan.js'
 import { printDuration } from './print-expression.js'
 
-/** A value as a document of GraphQL writes it, and as JSON has it. */
+/** A value as a GraphQL literal and as JSON. */
 class InputLeaf {
   constructor(
     readonly literal: string,
@@ -82,7 +82,7 @@ function toInputObject(expr: Expr, nested: boolean): InputObject {
     : negate(terms()[0] ?? {}, nested)
 }
 
-/** A function that is true or false of a value. */
+/** Prints a Boolean function of a value. */
 function predicateToInput({ fn, args }: Expr & { kind: 'call' }): InputObject {
   const [value, second] = args
   if (!value || !second) throw new Error(`${fn} without arguments`)
@@ -110,7 +110,7 @@ function negate(term: InputObject, nested: boolean): InputObject {
   return name === undefined ? { not: term } : { [name]: negate(term[name] as InputObject, nested) } // names of the model lead to objects
 }
 
-/** Wraps a condition on a value into a condition on the record of that value. */
+/** Wraps a condition on a value in a condition on its record. */
 function wrapValue(value: Expr, said: InputObject): InputObject {
   switch (value.kind) {
     case 'column':

@@ -17,7 +17,7 @@ import {
   type RowName,
 } from '../../../src/query/plan.js'
 
-/** A record in reach of an expression. */
+/** A record that an expression can use. */
 interface ReachableRecord {
   readonly of: Entity
   readonly source: ColumnSource

@@ -17,7 +17,7 @@ import {
 } from '../../../src/query/plan.js'
 import { LITERALS } from './random-expressions.js'
 
-/** A record that a condition speaks of, and the row that the next lambda or count brings. */
+/** The record of a condition, and the row of the next lambda or count. */
 interface RecordContext {
   readonly of: Entity
   readonly source: ColumnSource
@@ -66,14 +66,11 @@ function valuesOf(fn: FunctionName, type: ValueType): readonly (string | number 
   if (fn === 'matchespattern') return PATTERNS
   if (type === 'GeographyPoint') return POINTS
   if (type === 'GeographyPolygon') return POLYGONS
-  // GraphQL writes neither infinities nor what is no number.
+  // GraphQL has no notation for infinities and NaN.
   return (LITERALS[type] ?? []).filter(v => type !== 'Double' || Number.isFinite(Number(v)))
 }
 
-/**
- * Something that must be true of a value: a test, or a function and something that must be true of what it
- * makes.
- */
+/** Generates a condition on a value: a comparison, or a function with a condition on its result. */
 function valueCondition(value: Expr, fuel: number): fc.Arbitrary<Expr> {
   const calls = CALLS.filter(c => c.args[0] === value.type)
   const tests = calls.filter(c => c.returns === 'Boolean')
@@ -102,7 +99,7 @@ function combinedCondition(make: (fuel: number) => fc.Arbitrary<Expr>, fuel: num
   ])
 }
 
-/** Something that must be true of a record, over all that the typed form of filters can say. */
+/** Generates a condition on a record from everything that typed filters can express. */
 function recordCondition(place: RecordContext, fuel: number): fc.Arbitrary<Expr> {
   const { of, source, next } = place
   const readable = of.scalars.filter(s => s.readableBy !== 'nobody')
@@ -166,6 +163,6 @@ function collectionCondition(over: Collection, next: number, fuel: number): fc.A
   return oneOfBranches([...common, () => has, () => valueCondition(column, fuel - 1)])
 }
 
-/** Any condition on a record of a request that both notations can say. */
+/** Generates a condition on a record of a request that both notations can express. */
 export const arbitraryCondition = (of: Entity, fuel: number): fc.Arbitrary<Expr> =>
   recordCondition({ of, source: { kind: 'row', row: 'r0' }, next: 1 }, fuel)

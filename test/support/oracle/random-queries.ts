@@ -38,12 +38,12 @@ const literal = (value: string | number | boolean | null, type: ValueType): Expr
   value,
   type,
 })
-/** Chooses first and builds then: all branches together would be millions. */
+/** Chooses a branch before building it, since all branches together would be millions. */
 const chosen = <T>(...branches: readonly (() => fc.Arbitrary<T>)[]): fc.Arbitrary<T> =>
   fc.constantFrom(...branches).chain(build => build())
 const maybe = (text: Text, freq = 2): Text => fc.option(text, { freq }).map(found => found ?? '')
 
-/** Makes random queries over the records of a dataset. */
+/** Generates random queries over the records of a dataset. */
 export class QueryGenerator {
   readonly #values = new Map<Scalar, readonly (string | number | boolean)[]>()
 

@@ -17,7 +17,7 @@ const quoteKeys = keys =>
     .join()
 
 /**
- * Requests of all workloads in OData below a service root. `own` contains those that a server needs in
+ * Requests of all workloads in OData below a service root. `own` contains requests that a server needs in
  * another form.
  */
 export function toODataForms(root, own = {}) {

@@ -55,7 +55,7 @@ async function writeFor(service, authorization, seconds) {
   return count / ((performance.now() - start) / 1000)
 }
 
-/** Sends writes that are refused: 404, 403, 400 for what is stored, and 400 for the body alone. */
+/** Sends writes that are refused: 404, 403, 400 because of the stored record, and 400 because of the body. */
 function refuse(service, stranger, staff) {
   const by = { ChangedByMemberKey: memberKey(0) }
   const kinds = [

@@ -89,7 +89,7 @@ function isRunning() {
 /** Creates the cluster if it does not exist, and starts it if it is not running. */
 export function startCluster() {
   if (!existsSync(DATA)) create()
-  // The server inherits the output of pg_ctl, so that must not be a pipe that somebody reads to its end.
+  // The server inherits the output of pg_ctl, so it must not be a pipe that is read to its end.
   if (!isRunning())
     asOwner(program('pg_ctl'), ['-D', DATA, '-w', '-t', '60', '-l', join(FOLDER, 'log'), 'start'], {
       stdio: ['ignore', 'ignore', 'ignore'],

@@ -77,7 +77,7 @@ const QUIET = `${names.map(table => `ALTER TABLE ${quote(table)} DISABLE TRIGGER
   END $$`
 const LOUD = names.map(table => `ALTER TABLE ${quote(table)} ENABLE TRIGGER ALL`).join('; ')
 
-/** Records of the change log: the key, the listing that decides who sees it, and who does. */
+/** Records of the change log: the key, the listing that determines the visibility, and the audiences. */
 const LISTING_AUDIENCES =
   'listing_audiences(p."StandardStatus", p."InternetEntireListingDisplayYN", p."ListAgentKey", p."ListOfficeKey")'
 const LOGGED = [
@@ -88,7 +88,7 @@ const LOGGED = [
   ['Rooms', 'r."RoomKey"', 'r."ListingKey"', LISTING_AUDIENCES, 'JOIN "Property" p USING ("ListingKey")'],
 ] // biome-ignore format: one table a line
 
-/** Rows take numbers of events while they are copied. Copies of `multiply` have none. */
+/** Rows get the numbers of their events while they are copied. Copies of `multiply` have none. */
 const setNumbers = initial =>
   psql(
     LOGGED.map(([table]) => `ALTER TABLE "${table}" ALTER "LastEventSequence" SET DEFAULT ${initial}`).join(

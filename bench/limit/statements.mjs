@@ -15,7 +15,7 @@ const all = rows => `SELECT coalesce(json_agg(row_to_json(t)),'[]')::text AS jso
  * more.
  */
 const each = rows => `SELECT row_to_json(t)::text AS json FROM (${rows}) t`
-/** Which listings a reader sees who may not see all of them. The member is the one of the service's token. */
+/** Visibility of listings for readers with restrictions. The member is that of the service's token. */
 const VISIBLE = {
   public: `(p."StandardStatus" IS DISTINCT FROM 'Incomplete' AND p."InternetEntireListingDisplayYN" IS DISTINCT FROM false)`,
   member: `(p."ListAgentKey"='M00001' OR p."ListOfficeKey" IN ('M00001','O0001') OR p."StandardStatus" IS DISTINCT FROM 'Incomplete')`,

@@ -17,7 +17,7 @@ const ROOT = '/odata/Property'
 const LIST = `$top=20&$select=${NARROW}`
 const encode = text => encodeURIComponent(text).replaceAll("'", '%27')
 
-/** Requests that the rivals have no form for. */
+/** Requests that the other servers do not support. */
 const OWN_FORMS = {
   'radius-by-distance': ({ latitude, longitude }) => {
     const distance = `geo.distance(GeoLocation,geography'SRID=4326;POINT(${longitude} ${latitude})')`
@@ -33,7 +33,7 @@ const OWN_FORMS = {
 const WIDE_WALK = toODataForms('/odata').walk
 const PAGE_OF_DELTA = { Prefer: 'maxpagesize=1000' }
 
-/** The pages of all fields with other headers. */
+/** Pages with all fields, with other headers. */
 const walkWith = headers => {
   const withHeaders = request => request && { ...request, headers }
   return {

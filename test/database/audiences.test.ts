@@ -10,8 +10,8 @@ import { BARE_REPRESENTATION } from '../../src/query/representation.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 import { explainQueries } from '../support/explain-plan.js'
 
-// The audiences of records, which the triggers write to the change log, are the rules of visibility in another form:
-// an actor can see a record if it belongs to one of the record's audiences.
+// The audiences of records, which the triggers write to the change log, must agree with the rules of
+// visibility: an actor can see a record if and only if it belongs to one of its audiences.
 
 const LIMITS = { pageSize: 100, pageSizeMax: 1000, expandPageMax: 100, topIsTotal: false, expandDepth: 8 }
 const POLICY = { nonDisclosure: false }
@@ -148,7 +148,8 @@ describe.each(DATABASE_KINDS)('audiences on the %s database', kind => {
             expect([name, next === undefined]).toEqual([name, !descending])
           })
           expect([name, nodes.includes('Seq Scan')]).toEqual([name, false])
-          // Keys and records are read one after the other, of each of the reader's audiences at most one too many.
+          // Keys and records are read one after the other, with at most one extra for each audience of the
+          // reader.
           expect([name, rowsRead]).toEqual([name, expect.any(Number)])
           expect(rowsRead).toBeLessThan(1500)
         }

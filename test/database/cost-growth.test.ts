@@ -60,8 +60,8 @@ const REPLICATION_PAGES: readonly (readonly [of: string, options: string])[] = [
 ]
 
 /**
- * Of records that belong to a listing each page looks at the listing too; some of what it looks at is not for
- * the reader.
+ * A page of records that belong to listings reads the listings too, including some that the reader may not
+ * see.
  */
 const PAGES: readonly (readonly [of: string, options: string])[] = [
   ['Property', ''],
@@ -87,13 +87,13 @@ const PAGES: readonly (readonly [of: string, options: string])[] = [
   ...REPLICATION_PAGES,
 ]
 const ROWS_OF_A_PAGE = 3.5 * 100
-/** Of the log a page is read for each audience of the reader, and sorted; an agent has five. */
+/** A page of the log is read for each audience of the reader, then sorted. An agent has five audiences. */
 const ROWS_OF_A_LOG_PAGE = 6 * 101
 const rowsOfPage = (of: string) => (of === 'EntityEvent' ? ROWS_OF_A_LOG_PAGE : ROWS_OF_A_PAGE)
 
 /**
- * Counts are exact and grow with what they count, but no record is read for them: the index knows what
- * decides who may see a listing.
+ * Counts are exact and grow with the number of records, but read only the index, which has the columns that
+ * determine visibility.
  */
 const COUNTED = [
   '',
@@ -102,7 +102,7 @@ const COUNTED = [
   "$filter=City eq 'City 3' and StandardStatus eq 'Active' and ListPrice ge 500000",
 ]
 
-/** Of some values there are many records, of others none. */
+/** Some values have many records, others none. */
 const CHOICES = [
   "$filter=StandardStatus in ('Active','Hold')&$orderby=ModificationTimestamp",
   "$filter=StandardStatus eq 'Hold' or StandardStatus eq 'Active'&$orderby=ModificationTimestamp desc",
@@ -142,7 +142,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on a table of 6,000 listings'
         const { page, rowsRead, nodes: nodeTypes } = await read(plan)
         expect(nodeTypes).not.toContain('Seq Scan')
         expect(rowsRead).toBeLessThanOrEqual(2 * ROWS_OF_A_PAGE)
-        // A condition more, which all records meet, and nobody knows that but the test.
+        // An additional condition that all records satisfy.
         const { filter } = toAuthorizedPlan(reader, '$filter=length(ListingKey) gt 0')
         const plain = await read(withFilter(plan, filter ?? TRUE))
         expect(plain.page.records.list).toEqual(page.records.list)

@@ -8,13 +8,13 @@ import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/
 import { explainQueries } from '../support/explain-plan.js'
 import { ODATA_REPRESENTATION, toAuthorizedPlan } from '../support/oracle/plans.js'
 
-// Pages in the order of a distance are read ring by ring around the point. They must be the pages of a sort of
-// all records: by the same distance, which the order does not recognize as one when something is added to it.
+// Pages in the order of a distance are read ring by ring around the point. They must equal the pages of a
+// sort of all records by the same distance plus a constant, which is not recognized as a distance.
 
 const STAFF: Actor = { scopes: new Set(['listings:read', 'listings:write', 'listings:write:any']), audience: 'staff' } // biome-ignore format: one row
 const PUBLIC: Actor = { scopes: new Set(['listings:read']), audience: 'public' }
 
-/** Around the point: dense near it, ever thinner to the other side of the earth; some without a position. */
+/** Positions are dense near the point and sparse on the other side of the earth. Some are missing. */
 const FILL = sql`
   insert into "Property" ("ListingKey", "StandardStatus", "Longitude", "Latitude", "InternetAddressDisplayYN", "City")
   select 'K' || lpad(n::text, 4, '0'), case when n % 3 = 0 then 'Sold' else 'Active' end,
@@ -47,7 +47,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
     return toAuthorizedPlan(reader, text.replaceAll('POINT)', `geography'SRID=4326;POINT(${center})')`))
   }
 
-  /** The records of all pages, to the last one: each begins after the record before it. */
+  /** Returns the records of all pages, each of which begins after the last record before it. */
   async function readAll(plan: Plan): Promise<readonly string[]> {
     const found: string[] = []
     let page = await readPage(database.reader, plan, ODATA_REPRESENTATION)

@@ -8,7 +8,8 @@ import type { Plan } from '../../src/query/plan.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 import { ODATA_REPRESENTATION, toPlan } from '../support/oracle/plans.js'
 
-// Plans of frequent queries on a large table: the index that serves each. No row is sorted or read in vain.
+// Plans of frequent queries on a large table: the index that serves each. No row is sorted or read
+// unnecessarily.
 
 const LISTINGS = 40_000
 const PROPERTY = getEntity('Property')
@@ -131,7 +132,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('on a table of 40,000 listings
       if (order === 'ordered') expect(used.map(n => n['Node Type'])).not.toContain('Sort')
     })
 
-  // A column that no index carries keeps the filter from being one that an index answers.
+  // The filter uses a column without an index, so no index can answer it alone.
   test.each([
     "contains(tolower(StreetName),'7')",
     "endswith(StreetName,'7') and ListPrice gt 500000",

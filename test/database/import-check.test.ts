@@ -187,7 +187,7 @@ describe.each(DATABASE_KINDS)('the check of a file before an import, on the %s d
       expect(time).toBeGreaterThanOrEqual(start)
       expect(time).toBeLessThan(Date.now() + 10_000)
     }
-    // Digits beyond milliseconds are cut, not rounded.
+    // Digits beyond milliseconds are truncated, not rounded.
     expect(earlier?.ModificationTimestamp.toISOString()).toBe('2020-01-01T00:00:00.999Z')
   })
 
@@ -226,7 +226,7 @@ describe.each(DATABASE_KINDS)('the check of a file before an import, on the %s d
     ])
   })
 
-  /** More words than the text of a search can hold: nothing that the check knows of. */
+  /** More words than a search text can contain, which the check does not detect. */
   const words = Array.from({ length: 100_000 }, (_, i) => `word${i}`).join(' ')
   const refused = {
     Property: [

@@ -37,7 +37,7 @@ function toContent(
   return content
 }
 
-/** Files that say the same of the same records. */
+/** Files with the same records. */
 const withoutTimes = (_: string, { ModificationTimestamp: __, ...row }: TableRow) => row
 const inFuture = (_: string, row: TableRow) => ({ ...row, ModificationTimestamp: '2199-01-01T00:00:00Z' })
 
@@ -48,7 +48,7 @@ describe.each(DATABASE_KINDS)('importing stored records again, on the %s databas
   })
   afterAll(() => database?.close())
 
-  /** Every row of the database with the place and transaction of its last write, and what counts writes. */
+  /** Every row of the database with its ctid and xmin, and the counters of writes. */
   const fingerprint = (): Promise<readonly unknown[]> =>
     database.withClient(async client => {
       const rows: unknown[] = []

@@ -17,7 +17,7 @@ import { printFilter } from '../support/oracle/print-expression.js'
 import { printFilterInput } from '../support/oracle/print-filter-input.js'
 import { arbitraryCondition } from '../support/oracle/random-filters.js'
 
-// A question is asked in every representation: as `$filter` of OData, as `where`, and as the typed `filter` of
+// A condition is written in every notation: as `$filter` of OData, as `where`, and as the typed `filter` of
 // GraphQL, in a document and in a variable. All of them must have the same plan, and find the same records.
 // PARITY_RUNS and PARITY_SEED make a longer run.
 
@@ -71,7 +71,7 @@ function notationsOf({ of, asked, inside }: Question): Readonly<Record<string, (
   }
 }
 
-/** The keys that a plan finds; `undefined` where a value grows out of what columns hold. */
+/** Returns the keys that a plan selects, or `undefined` if a value exceeds the range of columns. */
 async function keysOf({ reader }: TestDatabase, plan: Plan): Promise<readonly string[] | undefined> {
   try {
     return (await readPage(reader, plan, REPRESENTATION)).records.list.map(r => r.json)

@@ -7,7 +7,7 @@ import type { Plan } from '../../src/query/plan.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 import { ODATA_REPRESENTATION, toAuthorizedPlan } from '../support/oracle/plans.js'
 
-// Which plans PostgreSQL may keep for all values, and that an index serves each of them whole.
+// Statements with generic plans, and the index that serves each of them completely.
 
 const PUBLIC = { scopes: new Set(['listings:read']), audience: 'public' } as const
 const AGENT = {

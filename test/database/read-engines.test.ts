@@ -17,7 +17,7 @@ import { firstDifference } from '../support/assertions.js'
 import { readCases } from '../support/cases.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 
-// READ_ENGINE=prisma answers what READ_ENGINE=sql answers, byte for byte.
+// READ_ENGINE=prisma returns the same bytes as READ_ENGINE=sql.
 
 const FIXTURE = fileURLToPath(new URL('../cases/fixture.json', import.meta.url))
 const LIMITS = { pageSize: 7, pageSizeMax: 1000, expandPageMax: 100, topIsTotal: false, expandDepth: 8 }

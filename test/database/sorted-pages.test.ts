@@ -40,7 +40,7 @@ interface Node {
 
 const nodes = (node: Node): readonly Node[] => [node, ...(node.Plans ?? []).flatMap(nodes)]
 
-/** The columns that each sort of a plan carries, but for those that nobody needs: they are null. */
+/** Returns the columns of each sort of a plan, except unused ones, which are null. */
 const sortOutputs = (plan: Node): readonly (readonly string[])[] =>
   nodes(plan)
     .filter(node => node['Node Type'].endsWith('Sort'))
@@ -85,7 +85,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
     expect(outputs.length).toBeGreaterThan(0)
     for (const columns of outputs) {
       expect(columns.join()).not.toMatch(/Document|listing_document|r0\.\*/)
-      // The key, order values, and what they are made of.
+      // The key, the order values, and their inputs.
       expect(columns.length, columns.join()).toBeLessThanOrEqual(6)
     }
   })

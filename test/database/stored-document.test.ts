@@ -19,7 +19,7 @@ const REPRESENTATION = {
   numbersAsText: false,
 }
 const ALL: Plan = bind({ top: 1000 }, PROPERTY, LIMITS)
-/** The same fields, one of them under another name: that the text does not serve. */
+/** The same fields with an alias, which the stored text cannot provide. */
 const BUILT: Plan = {
   ...ALL,
   select: ALL.select.map(s => (s.kind === 'field' && s.scalar.name === 'City' ? { ...s, as: 'Town' } : s)),

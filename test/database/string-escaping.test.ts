@@ -7,8 +7,8 @@ import { loadSampleIfEmpty } from '../../src/sample/fill.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 import { ODATA_REPRESENTATION, toPlan } from '../support/oracle/plans.js'
 
-// The JSON of a page is joined from its parts, with texts as they are where none of them needs an escape. It
-// must be the JSON that PostgreSQL makes of each record.
+// The JSON of a page is concatenated, with unescaped texts if none of them needs an escape. It must equal the
+// JSON that PostgreSQL builds for each record.
 
 const ODD = [
   'a "b" c',
@@ -42,7 +42,7 @@ const QUERIES = [
 describe.each(DATABASE_KINDS)('%s', kind => {
   let database: TestDatabase
   let asked = 0
-  /** Counts what is asked of the database. */
+  /** Counts the statements. */
   const reader: StatementExecutor = {
     query: (...of) => {
       asked += 1

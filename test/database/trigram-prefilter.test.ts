@@ -4,8 +4,8 @@ import { TRIGRAM_INDEXES } from '../../src/data/sql/indexes.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 import { ODATA_REPRESENTATION, toPlan } from '../support/oracle/plans.js'
 
-// A search of a text in its own case goes through the index of texts in lower case: it must lose no record,
-// whatever the letters.
+// A search of a text in its own case goes through the index of texts in lower case: it must not miss a
+// record, whatever the letters.
 
 const ADDRESSES = [
   '12 Pine Street', '12 PINE STREET', '12 pine street', '7 Pinecone Way', '100% Pine_Road', '100 Pine Road', String.raw`5\6 Pine \% Road`,
@@ -15,7 +15,7 @@ const ADDRESSES = [
 
 const quote = (text: string) => `'${text.replaceAll("'", "''")}'`
 
-/** Parts of the addresses: the whole text, each word, and stretches that begin and end within words. */
+/** Parts of the addresses: the whole text, each word, and substrings that begin and end within words. */
 const partsOf = (address: string): readonly string[] => {
   const characters = Array.from(address)
   return [address, ...address.split(' '), characters.slice(1, 5).join(''), characters.slice(-4).join(''), characters.slice(2, 4).join('')]

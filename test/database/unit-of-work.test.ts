@@ -28,7 +28,7 @@ function writeCity(unit: UnitOfWork, key: string, version: string, City: string)
 // The embedded database runs one transaction at a time, so no two of them wait for each other.
 describe.runIf(DATABASE_KINDS.includes('server'))('a unit of work', () => {
   let database: TestDatabase
-  // Longer than the second after which PostgreSQL looks for deadlocks.
+  // Longer than deadlock_timeout, which is a second.
   beforeAll(async () => {
     database = await openTestDatabase('server', { poolWaitMs: 3000 })
     for (const ListingKey of ['A', 'B']) await database.prisma.property.create({ data: { ListingKey } })
@@ -104,7 +104,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a unit of work', () => {
       find(unit, 'B').then(({ RecordVersion }) => writeCity(unit, 'B', RecordVersion, String(wasFaster)))
     const written = await runOptimistically(database, async unit => {
       const { RecordVersion } = await find(unit, 'B')
-      // Under the lock no other write gets ahead.
+      // With the lock, no other write can be first.
       const isFaster = await runInTransaction(database, overtake).then(
         () => true,
         () => false,

@@ -62,7 +62,7 @@ async function insertRecords(client: Client): Promise<void> {
       insert into "OpenHouse" ("OpenHouseKey", "ListingKey") values ('${key}', '${key}')`)
 }
 
-/** Takes the constraints away, as in a database of an earlier version, and writes bad values into all columns. */
+/** Drops the constraints, as in a database of an earlier version, and writes bad values to all columns. */
 async function storeBadValues(client: Client): Promise<void> {
   const { rows } = await client.query<{ readonly statement: string }>(
     `select format('alter table %s drop constraint %I', conrelid::regclass, conname) as statement from pg_constraint where contype = 'c' and connamespace = 'public'::regnamespace`,
@@ -76,7 +76,7 @@ async function storeBadValues(client: Client): Promise<void> {
       const assignments = columnsOf(table).map(({ name, bad }) => `"${name}" = '${bad[i]}'`)
       const condition =
         table === 'EntityEvent' ? `"ResourceRecordKey" = '${record}'` : `"${key.name}" = '${record}'`
-      // Only an import brings its own ModificationTimestamp.
+      // Only an import sets its own ModificationTimestamp.
       await client.query(`begin; set local listing.import = 'on'`)
       await client.query(`update "${table}" set ${assignments.join(', ')} where ${condition}`)
       await client.query('commit')
@@ -229,7 +229,7 @@ describe.each(DATABASE_KINDS)('an older %s database with values that clients can
     },
   )
 
-  /** There is a line for each value, but for those that a change of another column replaced. */
+  /** There is a line for each value, except those that a change of another column replaced. */
   function expectWarnings(lines: readonly string[]): void {
     const expected = COLUMNS.filter(({ name }) => !STAMPED.includes(name)).flatMap(({ table, name }) =>
       KEYS.map(key => `${table} '${key}': ${name} was `),

@@ -4,7 +4,7 @@ import { DATABASE_KINDS } from '../support/database.js'
 
 type Annotations = Readonly<Record<string, Readonly<Record<string, unknown>> & readonly string[]>>
 
-/** Refusals of what the service does not do. */
+/** Responses to unsupported requests. */
 const REFUSED = [400, 404, 405, 501]
 
 describe.each(DATABASE_KINDS)('the capabilities of $metadata on the %s database', kind => {

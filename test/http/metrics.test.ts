@@ -92,7 +92,7 @@ describe.each(DATABASE_KINDS)('metrics on the %s database', kind => {
       body: { query: '{ properties(first: 2) { nodes { ListingKey } } }' },
     })
     await send('/health/live')
-    // A request is observed when its connection has taken the response.
+    // A request is observed once its response has been written to the connection.
     const graphql = 'adapter="graphql",entity="",route="operation",status="200"'
     await expect.poll(async () => countOf(seriesOf(await scrapeText(server.metricsPort)), graphql)).toBe(1)
     const series = seriesOf(await scrapeText(server.metricsPort))
@@ -212,7 +212,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('metrics of WORKERS', () => {
 })
 
 interface RunningPrometheus {
-  /** Number of series in the answer of a query; -1 for an error. */
+  /** Returns the number of series of a query result, or -1 for an error. */
   resultsOf(query: string): Promise<number>
   stop(): Promise<void>
 }

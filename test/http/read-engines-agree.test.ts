@@ -14,8 +14,8 @@ import { DATABASE_KINDS } from '../support/database.js'
 import { readDataset } from '../support/oracle/dataset.js'
 import { QueryGenerator } from '../support/oracle/random-queries.js'
 
-// Random requests, answered by two services on one database: one reads by SQL, the other by Prisma where it can.
-// Every page has the same bytes, to the last nextLink. ENGINE_RUNS and ENGINE_SEED extend the run.
+// Random requests to two services on one database: one reads by SQL, the other by Prisma where possible. All
+// pages must have the same bytes, including nextLinks. ENGINE_RUNS and ENGINE_SEED extend the run.
 
 const RUNS = Number(process.env['ENGINE_RUNS'] ?? 100)
 const SEED = Number(process.env['ENGINE_SEED'] ?? 20261129)
@@ -120,7 +120,7 @@ async function startPrismaService({ database, config, tokenFor }: TestApp) {
   return { database: opened, send, close: () => server.close().then(() => opened.close()) }
 }
 
-/** The parts of an answer that both engines must share. */
+/** The parts of a response that must be equal for both engines. */
 function contentOf({ status, headers, text }: TestResponse) {
   const { date: _date, 'x-request-id': _id, connection: _connection, 'keep-alive': _alive, ...rest } = headers
   return { status, headers: rest, text }

@@ -11,7 +11,7 @@ import {
   type TestClient,
 } from '../support/partners.js'
 
-// OBS-12: who asked for what, on every line. OBS-02: no secret on any.
+// OBS-12: every line names the caller and the operation. OBS-02: no line contains a secret.
 
 type LogLine = Readonly<Record<string, unknown>>
 
@@ -28,7 +28,9 @@ beforeAll(async () => {
 })
 afterAll(() => app?.close())
 
-/** Does something and returns the lines with these messages that it wrote, after waiting for the last one. */
+/**
+ * Runs a callback and returns the lines with these messages that it wrote, after waiting for the last one.
+ */
 async function linesOf(send: () => Promise<unknown>, count: number, ...messages: string[]) {
   lines.length = 0
   await send()

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestApp, type TestApp } from '../support/app.js'
 import { DRAFT } from '../support/drafts.js'
 
-// OBS-11: Server-Timing for those who ask, by stage for staff only.
+// OBS-11: Server-Timing on request, by stage only for staff.
 
 let app: TestApp
 beforeAll(async () => {

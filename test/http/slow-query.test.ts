@@ -9,7 +9,7 @@ import { createTestEnvironment, FULL_ACCESS_TOKEN, type TestEnvironment } from '
 
 type LogLine = Readonly<Record<string, unknown>>
 
-// Another session holds a lock or makes a statement sleep: the times do not depend on the machine.
+// Another session holds a lock or makes a statement sleep, so the times do not depend on the machine.
 describe.runIf(DATABASE_KINDS.includes('server'))('slow statements and waits that are too long', () => {
   const lines: LogLine[] = []
   let place: TestEnvironment

@@ -79,7 +79,7 @@ describe('the first start', () => {
       expect.objectContaining({ ListingKey: expect.stringMatching(/^Draft/), City: 'Boise' }),
       { data: { properties: { totalCount: 230, nodes: expect.objectContaining({ length: 3 }) } } },
     ])
-    // A request that is running when the signal comes is answered still.
+    // A request that is running at the signal is still answered.
     const last = fetch(`${base}/odata/Property?$top=500`, {
       headers: { Authorization: `Bearer ${token}` },
     })

@@ -21,11 +21,11 @@ async function findPort(): Promise<number> {
 interface RunningStudio {
   readonly url: string
   readonly child: ChildProcess
-  /** Runs a statement as the page does; gives the SQLSTATE of its error. */
+  /** Runs a statement like the page, and returns the SQLSTATE of its error. */
   run(sql: string, ...parameters: readonly unknown[]): Promise<string | undefined>
 }
 
-/** The status of the page; undefined while nobody listens. */
+/** Returns the status of the page, or undefined while the port is closed. */
 const statusOf = (url: string): Promise<number | undefined> =>
   fetch(url).then(
     response => response.status,

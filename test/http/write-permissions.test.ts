@@ -257,7 +257,7 @@ describe.each(DATABASE_KINDS)('permissions of writes on the %s database', kind =
       const body = { City: 'Waco', ChangedByMemberKey: 'M1', TaxAnnualAmount: null, OriginalListPrice: 1 }
       const changed = await send(L001, { method: 'PATCH', body })
       expect(changed.status, changed.text).toBe(200)
-      // The service sets OriginalListPrice: its value is not of the client.
+      // OriginalListPrice is set by the service, not by the client.
       expect(namesOf(bodyOf(changed))).toEqual([...SIX, 'City', 'TaxAnnualAmount'].sort())
       const replaced = await send(L001, { method: 'PUT', body: { ...DRAFT, ChangedByMemberKey: 'M1' } })
       expect(namesOf(bodyOf(replaced))).toEqual([...SIX, ...Object.keys(DRAFT)].sort())
@@ -307,7 +307,8 @@ describe.each(DATABASE_KINDS)('permissions of writes on the %s database', kind =
     expect(await put(M1)).toEqual(none)
     // SoldPrice is not disclosed to the public class.
     expect(await put({ ...M1, audience: 'public' })).toEqual({ ...none, SoldPrice: 7 })
-    // Of a listing of others it cannot read what only its agent may, and an address that is not displayed.
+    // It cannot read the fields of other listings that only their agents may read, and addresses that are not
+    // displayed.
     expect(await put(any)).toEqual({ ...none, SoldPrice: 7, PrivateRemarks: 'secret', UnitNumber: '7' })
     expect(await put(WRITE_ONLY)).toEqual({ PrivateRemarks: 'secret', SoldPrice: 7, ListPrice: 5, TaxYear: 2020, UnitNumber: '7' })
   }) // biome-ignore format: one row a case

@@ -7,7 +7,7 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => app?.close())
 
-/** The value that `$compute` gives, and the integers that it was made of, for each record that has them. */
+/** Returns the value of `$compute` and its integer operands, for each record that has them. */
 async function compute(
   expression: string,
 ): Promise<readonly Readonly<Record<'X' | 'TaxYear' | 'DaysOnMarket', number>>[]> {
@@ -19,8 +19,8 @@ async function compute(
   return value
 }
 
-// The functions take decimals, and an integer is one; PostgreSQL has functions of its own for integers, with
-// other results.
+// The functions accept decimals, including integers. PostgreSQL has other functions for integers, with other
+// results.
 describe('integers where the language takes decimals', () => {
   test('divby of two integer fields has a fraction', async () => {
     const records = await compute('DaysOnMarket divby TaxYear')

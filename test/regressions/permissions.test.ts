@@ -14,7 +14,7 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => app?.close())
 
-// BuyerAgentKey is not for the public here, and following it would disclose the agent.
+// BuyerAgentKey is hidden from the public, and following it would disclose the agent.
 test.each([
   "BuyerAgent/MemberKey eq 'M1'",
   'BuyerAgent ne null',

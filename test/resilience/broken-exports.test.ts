@@ -11,8 +11,8 @@ import {
 } from '../support/process.js'
 
 /**
- * 600 listings that are found at once, 1,000 with 27,000 combinations of media each, and 10 MB of listings, more
- * than the buffers of a connection hold.
+ * 600 listings that are found quickly, 1,000 with 27,000 combinations of media each, and 10 MB of listings,
+ * more than the buffers of a connection hold.
  */
 const FILL = [
   `set session_replication_role = replica`,
@@ -97,7 +97,7 @@ class Download {
   }
 }
 
-/** Checks that no client takes the response for complete. */
+/** Checks that no client mistakes the response for a complete one. */
 function checkBrokenOff({ head, body, error }: RawResponse, accept: string, http: HttpForm): void {
   const text = body.toString('latin1')
   expect(head).toMatch(/^HTTP\/1\.1 200 /)
@@ -188,7 +188,7 @@ describe.each(DATABASE_KINDS)('an export that cannot be finished on the %s datab
     const download = new Download(service, SLOW, accept, http)
     await download.begin()
     const database = await place.connect()
-    // Once only: a backend that has just become idle would fail the next request.
+    // Runs only once: a backend that has just become idle would fail the next request.
     const terminate = async () =>
       (
         await database.prisma.$queryRaw<object[]>`
@@ -241,7 +241,7 @@ describe.each(DATABASE_KINDS)('an export that cannot be finished on the %s datab
     await Promise.all([chunked.pause(), plain.pause()])
     await service.stop('SIGKILL')
     checkBrokenOff(await chunked.finish(), CSV, {})
-    // Only the closing line tells a client of HTTP/1.0 that it has all.
+    // A client of HTTP/1.0 recognizes a complete export only by the closing line.
     expect((await plain.finish()).body.toString('latin1')).not.toContain('@odata.count')
     await start()
   })

@@ -35,7 +35,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('live updates of two services 
     await cluster.stop()
   })
 
-  /** The key of a draft that one of the services has made. */
+  /** Creates a draft on one of the services and returns its key. */
   async function create(service: StartedService | undefined): Promise<string> {
     if (!service) throw new Error('No service')
     const answer = await service.send('/odata/Property', { method: 'POST', body: DRAFT })

@@ -19,7 +19,7 @@ describe.each(DATABASE_KINDS)('many clients at once on the %s database', kind =>
   })
   afterAll(() => market.close())
 
-  /** Sends a change until the service has time for it, as Retry-After asks for. */
+  /** Sends a change, and repeats it after Retry-After while the service is busy. */
   const persist = async (body: Row): Promise<TestResponse> => {
     for (;;) {
       const answer = await patch('L001', body)
@@ -30,7 +30,7 @@ describe.each(DATABASE_KINDS)('many clients at once on the %s database', kind =>
 
   test('of changes of one record at the same time none is lost', { timeout: 60_000 }, async () => {
     await given([{}])
-    // A field each, and one that all of them change.
+    // One field for each, and one that all of them change.
     const names = [
       'StreetDirPrefix',
       'StreetSuffix',
@@ -86,7 +86,7 @@ describe.each(DATABASE_KINDS)('many clients at once on the %s database', kind =>
     await Promise.all([byTime.poll(), byLog.poll()])
     const collection = await rows('$select=ListingKey,City,ModificationTimestamp')
     expect(byLog.records()).toEqual(collection)
-    // Time alone tells of no deletions.
+    // Polling by time does not find deletions.
     expect(byTime.records().filter(row => !removed.has(String(row['ListingKey'])))).toEqual(collection)
     const times = collection.map(row => String(row['ModificationTimestamp']))
     expect(new Set(times).size).toBe(times.length)

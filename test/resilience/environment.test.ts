@@ -10,8 +10,8 @@ import {
 } from '../support/process.js'
 import { type TestService, testServiceOf } from '../support/test-service.js'
 
-// A host in New York and, where it is a server, a database in Tokyo that was made for English text: the
-// answers are those of every other place.
+// A host in New York and, for a server, a database in Tokyo with an English collation must give the same
+// responses.
 
 describe.each(DATABASE_KINDS)('other time zones and collations on the %s database', kind => {
   let place: TestEnvironment

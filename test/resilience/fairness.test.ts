@@ -12,7 +12,10 @@ import {
   type TestEnvironment,
 } from '../support/process.js'
 
-/** Listings and media for reads that take seconds; no trigger runs, so nothing but their lambdas sees them. */
+/**
+ * Listings and media for reads that take seconds. No trigger runs, so only the lambdas of these reads find
+ * them.
+ */
 const FILL = [
   `set session_replication_role = replica`,
   `insert into "Property" ("ListingKey", "StandardStatus", "City", "ModificationTimestamp", "OriginatingSystemName") select 'H' || n, 'Active', 'Heavy', now(), 'x' from generate_series(1, 4000) n`,
@@ -21,7 +24,7 @@ const FILL = [
   `reset session_replication_role`,
   `analyze`,
 ]
-/** It looks at 1,000 combinations of media for each listing, and no index can help. */
+/** It evaluates 1,000 combinations of media for each listing, without an index. */
 const HEAVY =
   '/odata/Property?$filter=Media/any(a:Media/any(b:Media/any(c:a/Order add b/Order add c/Order gt 1000)))'
 const HEAVY_CONNECTIONS = 50
@@ -89,13 +92,13 @@ describe.runIf(DATABASE_KINDS.includes('server'))('one client that sends heavy r
         probes.push(await light.start('/health/ready').status)
     }
     const [responses] = await Promise.all([light.run(FLOOD_MS, lightRequests()), probe()])
-    // The flood lasted: between two of its statements fewer run for a moment.
+    // The flood must have lasted. Fewer statements run for a moment between two of them.
     await expect.poll(countRunning, { timeout: 10_000 }).toBeGreaterThan(2)
     expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]))
     expect(new Set(probes)).toEqual(new Set([200]))
     expect(percentile(responses, 0.99)).toBeLessThan(Math.max(MAX_P99_MS, 4 * percentile(quiet, 0.99)))
     await stopFlood()
-    // Nobody waits for them any more.
+    // Their clients have disconnected.
     await expect.poll(countRunning, { timeout: 5000 }).toBe(0)
   })
 })

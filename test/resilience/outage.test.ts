@@ -39,7 +39,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('an unreachable or busy databa
     await cluster.stop()
   })
 
-  /** The status; a refusal must come in time, say when to try again, and nothing of the inside. */
+  /** Returns the status. A refusal must arrive in time, have Retry-After and no internal details. */
   async function ask(target: string, parts: RequestOptions = {}): Promise<number> {
     const started = performance.now()
     const answer: TestResponse = await service.send(target, parts)
@@ -83,7 +83,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('an unreachable or busy databa
     expect(await service.send('/graphql', { method: 'POST', body: asked })).toMatchObject({
       text: expect.stringContaining('5003'),
     })
-    // The log says why, whatever was asked.
+    // The log has the cause for every kind of request.
     const refused = () => linesOf('/odata').filter(line => line.status === 503)
     await expect.poll(() => refused().length).toBe(2 * HEALTHY.length)
     await expect.poll(() => linesOf('/graphql').length).toBe(1)

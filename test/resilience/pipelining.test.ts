@@ -61,7 +61,7 @@ test('requests that wait after event streams do not fill the memory', { timeout:
   const sockets = Array.from({ length: CONNECTIONS }, () => connect(port, '127.0.0.1').resume())
   for (const socket of sockets) socket.on('error', () => undefined)
   await Promise.all(sockets.map(sendPipeline))
-  // A process that ends writes its last words first.
+  // A process that ends writes its remaining output first.
   await new Promise(resolve => setTimeout(resolve, 1000))
   expect(service.process.output.err).not.toContain('out of memory')
   expect(await service.send('/odata/Property?$top=1')).toMatchObject({ status: 200 })

@@ -47,7 +47,7 @@ function createRandom(seed: number): (below: number) => number {
   }
 }
 
-/** The second client, and what it has done. */
+/** The second client, and its changes. */
 class Disturber {
   readonly changed = new Set<string>()
   readonly deleted = new Set<string>()
@@ -161,7 +161,7 @@ function expectFlat({ times }: Walked): void {
   if (IS_FULL) expect(median(times.slice(-20))).toBeLessThan(3 * median(times.slice(0, 20)))
 }
 
-/** For the full run: what it cost. The memory of the process is known on Linux. */
+/** Prints the cost of the full run. The memory of the process is known on Linux. */
 function report(order: readonly string[], { rows, times }: Walked, pid: number): void {
   if (!IS_FULL) return
   const total = times.reduce((sum, time) => sum + time, 0)

@@ -98,7 +98,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))(
     })
     afterAll(() => place.remove())
 
-    /** A request that is being served, as long as its content is not sent. */
+    /** Starts a request that is in progress until its content is sent. */
     async function startRequest(service: StartedService) {
       const filter = '$filter=ListPrice gt 1'
       const req = request(`${service.base}/odata/Property/$query`, {
@@ -129,7 +129,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))(
       const service = await startService(place, { WORKERS: workers }, { detached: true })
       const { pid = 0 } = service.process.child
       const { status, finish } = await startRequest(service)
-      // The first process is the last to hear of it, as on a busy machine.
+      // The first process is notified last, as can happen on a busy machine.
       if (workers !== '1') process.kill(pid, 'SIGSTOP')
       process.kill(-pid, 'SIGINT')
       await stopping(service)

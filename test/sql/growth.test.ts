@@ -12,7 +12,7 @@ import {
 import { columnOf, type Expr, rowSource } from '../../src/query/plan.js'
 
 // A rendering that names an operand twice doubles the statement with each level of nesting, up to the depth
-// that a query may have: a short filter would become megabytes of SQL.
+// that a query may have: a short filter would produce megabytes of SQL.
 
 const PROPERTY = getEntity('Property')
 const column = (type: ExprType): Expr | undefined => {

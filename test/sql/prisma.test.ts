@@ -31,7 +31,7 @@ afterAll(async () => {
   await database?.close()
 })
 
-/** Returns the arguments of a request, and the statements that Prisma makes of them. */
+/** Returns the arguments of a request, and the statements that Prisma executes for them. */
 async function observe(options: string): Promise<{ readonly args: string; readonly sql: string }> {
   const plan = toAuthorizedPlan(PUBLIC, options)
   const limit = (plan.top ?? 0) + 1

@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-/** The audits send no token, and without one nothing is answered. */
+/** The audits send no token, and requests without a token are refused. */
 const fetchFn: typeof fetch = (url, init) =>
   fetch(url, { ...init, headers: { ...init?.headers, Authorization: `Bearer ${app.tokenFor()}` } })
 

@@ -38,7 +38,7 @@ const WAYS: { readonly [way in 'forward' | 'backward']: Way } = {
   backward: { size: 'last',  from: 'before', isAhead: i => i.hasPreviousPage, isBehind: i => i.hasNextPage,     end: i => i.startCursor, join: (found, rest) => [...rest, ...found] },
 }
 
-/** Nulls, and ties that only the key parts. */
+/** Nulls, and ties that only the key resolves. */
 const PRICES = [2, null, 30, 2, null, 7, 30]
 
 describe.each(DATABASE_KINDS)('connections: %s', kind => {

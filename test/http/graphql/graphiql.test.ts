@@ -51,7 +51,7 @@ describe.skipIf(BROWSER_PATH === undefined)('the page in Chromium', () => {
   })
   afterAll(() => browser.close())
 
-  /** A tab that notes every address it asks for and every complaint of the browser. */
+  /** Opens a tab that records every requested address and every console error. */
   async function open(url: string) {
     const page = await browser.newPage({ viewport: { width: 1200, height: 700 } })
     const [hosts, complaints]: [Set<string>, string[]] = [new Set(), []]

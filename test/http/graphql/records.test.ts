@@ -89,7 +89,7 @@ describe.each(DATABASE_KINDS)('records by GraphQL: %s', kind => {
       expect(other).not.toHaveProperty('properties')
       expect(other.property['Media']?.every(m => !('MediaType' in m))).toBe(true)
       expect((await of({ key: 'P01', with: true, type: 'image/jpeg' })).property['Rooms']).toHaveLength(3)
-      // The only condition of a filter may be null, and may not be left out.
+      // The only condition of a filter may be null, but must not be absent.
       expect((await postQuery(app, query, { key: 'P01', with: true })).errors?.[0]?.extensions.code).toBe(
         'BAD_USER_INPUT',
       )
@@ -244,7 +244,7 @@ describe.each(DATABASE_KINDS)('records by GraphQL: %s', kind => {
       expect((await count(filter ?? '', {}, declared)).errors?.[0]?.extensions.code, filter).toBe(
         'BAD_USER_INPUT',
       )
-    // A condition that is left without its value is dropped from the others.
+    // A condition without its value is dropped from the others.
     const inVail = (await count('{ City: { eq: "Vail" } }')).data?.properties.totalCount
     expect(inVail).toBeLessThan(whole ?? 0)
     for (const [filter, declared] of [

@@ -54,8 +54,8 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
     startSubscription<Change>(app, SINCE, { transport, ...parts, variables: { since, ...parts.variables } })
 
   /**
-   * The change that was made last. Each tells the listing as it is when it is read, so those before may show
-   * the same.
+   * Returns the last change. Each change has the listing as it is when it is read, so earlier ones may be
+   * equal.
    */
   const lastChange = async (watching: TestSubscription<Change>): Promise<Change> => {
     const [sequence, change] = [await newest(), await watching.nextChange()]
@@ -100,7 +100,7 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
     )
     const first = watching.nextChange()
     const keys = new Set<string>()
-    // Nothing tells a client that its subscription is active.
+    // Clients receive no confirmation that a subscription is active.
     let isTold = false
     void first.then(() => {
       isTold = true
@@ -137,7 +137,7 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
     await remove(hidden)
     const key = await draft()
     await publish(key)
-    // Once it is published, its beginnings are the past of a listing that everybody may see.
+    // Once it is published, its earlier events belong to a listing that everybody may see.
     expect(await lastChange(watching)).toMatchObject({
       ListingKey: key,
       property: { StandardStatus: 'Active' },
@@ -312,7 +312,7 @@ describe.each(CASES)('live updates: $kind, $transport', ({ kind, transport }) =>
   })
 })
 
-/** The code of the error that a subscription begins with: of a result, or that which the client throws. */
+/** Returns the code of the first error of a subscription, from a result or thrown by the client. */
 async function codeOf(
   app: TestApp,
   query: string,

@@ -31,7 +31,7 @@ async function start(
 
 const SUBSCRIPTION = 'subscription { propertyChanged { ListingKey } }'
 
-/** A socket without a client package: what is sent and what comes, as it is. */
+/** A socket without a client package, with unchanged messages. */
 class RawSocket {
   readonly socket: WebSocket
   readonly closed: Promise<{ readonly code: number; readonly reason: string }>
@@ -56,7 +56,7 @@ class RawSocket {
       this.socket.send(typeof message === 'string' ? message : JSON.stringify(message))
   }
 
-  /** The next message, or the one that is there. */
+  /** Returns the next message. */
   async message(count = 1): Promise<Readonly<Record<string, unknown>>> {
     while (this.messages.length < count) await once(this.socket, 'message')
     return this.messages[count - 1] ?? {}
@@ -234,7 +234,7 @@ describe.each(TRANSPORTS)('%s', transport => {
     const follow = vi.spyOn(ChangeService.prototype, 'subscribe')
     void first.next()
     await expect.poll(() => follow.mock.calls.length).toBe(1)
-    // The place is asked for before the scope.
+    // The limit is checked before the scope.
     const codeNow = async () =>
       (await startSubscription(app, SUBSCRIPTION, { transport, grant: { scopes: [] } }).next())?.errors?.[0]
         ?.extensions.code
@@ -245,7 +245,7 @@ describe.each(TRANSPORTS)('%s', transport => {
 
   test('it ends when the token expires', async () => {
     const app = await start()
-    // A clock may differ by 30 s: so long a token is taken after its end.
+    // Clocks may differ by 30 s, so a token is accepted for that time after its expiration.
     const token = app.tokenFor({ expiresIn: -28 })
     const end = startSubscription(app, SUBSCRIPTION, { transport, token }).next()
     if (transport === 'event stream')
@@ -317,7 +317,7 @@ const endOfLog = async (app: TestApp) =>
 
 const SEQUENCE = /"EntityEventSequence":(\d+)/g
 
-/** A client that reads nothing until it is asked. */
+/** A client that reads only on demand. */
 async function openSlow(
   app: TestApp,
   transport: Transport,

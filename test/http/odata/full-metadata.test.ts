@@ -6,7 +6,7 @@ import { DATABASE_KINDS } from '../../support/database.js'
 import { DRAFT } from '../../support/drafts.js'
 
 // odata.metadata=full (OData JSON 4.01, 3.1.2 and 4.6): every record with its type, id and links, every value
-// with its type unless JSON tells it.
+// with its type unless JSON implies it.
 
 const FULL = 'application/json;odata.metadata=full'
 const PROPERTY = getEntity('Property')

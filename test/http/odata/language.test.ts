@@ -5,7 +5,7 @@ import { SPECIAL_FUNCTIONS } from '../../../src/query/special-functions.js'
 import { startTestApp, type TestApp } from '../../support/app.js'
 import { DATABASE_KINDS } from '../../support/database.js'
 
-// docs/language.md shows each function with an example. Here they are run, and none may be missing.
+// docs/language.md has an example of each function. This test runs them and finds missing ones.
 
 const PAGE = readFileSync(new URL('../../../docs/language.md', import.meta.url), 'utf8')
 const EXAMPLES = [...PAGE.matchAll(/^\| (.+?) \| `(.+)` \| (\d+) \|$/gm)].map(

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestApp, type TestApp } from '../../support/app.js'
 
-// Messages that must tell the reader what to write instead, or what is not implemented.
+// Messages that must suggest a correction or name the unsupported feature.
 
 describe('messages', () => {
   let app: TestApp

@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => plain.close())
 
 async function start(settings: TestAppSettings): Promise<TestApp> {
-  // None of these settings has to do with the database: the one that starts sooner will do.
+  // These settings do not depend on the database, so the one that starts faster is used.
   const app = await startTestApp({
     kind: DATABASE_KINDS.at(-1) ?? 'embedded',
     fixture: 'fixture.json',

@@ -15,7 +15,7 @@ interface Recorded {
   readonly body?: string
   readonly status: number
   readonly answer: Shape
-  /** Of a page: how many records it holds, how many there are, whether more follow. */
+  /** The number of records of a page, the total count, and if there is a nextLink. */
   readonly rows?: number
   readonly count?: number
   readonly link?: boolean
@@ -135,6 +135,6 @@ test.each(Object.keys(CLIENTS))('%s gets the expected responses', async client =
   }
 })
 
-/** The headers that are there by default are replaced, whatever the letters of their names. */
+/** Default headers are replaced, whatever the case of their names. */
 const toDefaultCase = ({ authorization, ...headers }: Readonly<Record<string, string | null>>) =>
   authorization === undefined ? headers : { ...headers, Authorization: authorization }

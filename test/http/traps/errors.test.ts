@@ -4,8 +4,8 @@ import { DATABASE_KINDS } from '../../support/database.js'
 import { errorSummaryOf } from '../../support/error-summary.js'
 import { startTestService, type TestService } from '../../support/test-service.js'
 
-// The form of every refusal (ERR-08) and that it shows nothing of the inside (ERR-02) is checked in all files
-// of traps, by support/market.ts.
+// The format of every refusal (ERR-08) and the absence of internal details (ERR-02) are checked in all files
+// of traps, by support/test-service.ts.
 
 describe.each(DATABASE_KINDS)('traps of errors on the %s database', kind => {
   let market: Awaited<ReturnType<typeof startTestService>>
@@ -90,8 +90,7 @@ describe.each(DATABASE_KINDS)('traps of errors on the %s database', kind => {
       [413, '/odata/Property', { method: 'POST', headers: json, rawBody: `"${'x'.repeat(1_100_000)}"` }],
       [414, `/odata/Property?$filter=City eq '${'x'.repeat(20_000)}'`, {}],
       [415, '/odata/Property', { method: 'POST', headers: { 'Content-Type': 'text/plain' }, rawBody: '{}' }],
-    ] // biome-ignore format: table
-    // `send` of the market looks at the body and the headers of each.
+    ] // biome-ignore format: table `send` checks the body and the headers of each.
     for (const [status, target, parts] of asked)
       expect([target.slice(0, 60), (await send(target, parts)).status]).toEqual([target.slice(0, 60), status])
     const head = await send("/odata/Property('nope')", { method: 'HEAD' })

@@ -11,7 +11,7 @@ import { startCluster } from '../../support/postgres.js'
 import { serverEnvironment, startService } from '../../support/process.js'
 
 const PRODUCTION = { NODE_ENV: 'production', DATABASE_URL: 'postgresql://not/used' }
-/** Words that tell how the service is made. */
+/** Options of the service. */
 const INNER =
   /stack|exception|prisma|postgres|pglite|\bselect\b.*\bfrom\b|node_modules|\bat \S+ \(|\.(?:ts|js):\d|ECONN/i
 

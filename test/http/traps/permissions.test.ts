@@ -14,8 +14,8 @@ describe.each(DATABASE_KINDS)('traps of permissions on the %s database', kind =>
   afterAll(() => market.close())
 
   /**
-   * The service as an agent of the public class meets it: prices paid are not for him, but his listings are
-   * his to write.
+   * The service as an agent of the public class uses it: sold prices are hidden, but the agent can write its
+   * own listings.
    */
   const asPublic = () => {
     const token = market.tokenFor({
@@ -45,7 +45,7 @@ describe.each(DATABASE_KINDS)('traps of permissions on the %s database', kind =>
       const filters = ['SoldPrice gt 500', 'SoldPrice le 500', 'not (SoldPrice gt 500)', 'SoldPrice ne null', "SoldPrice gt 500 or City eq 'Austin'"]
       answers.push(await Promise.all(filters.map(filter => reader.keys(`$filter=${filter}`))))
     }
-    // The same whatever the hidden values are, and nothing is learnt by turning the condition round.
+    // The result does not depend on hidden values, and neither does that of the negated condition.
     expect(answers[1]).toEqual(answers[0])
     expect(answers[2]).toEqual(answers[0])
     expect(answers[0]).toEqual([[], [], [], [], []])

@@ -43,7 +43,7 @@ describe.each(DATABASE_KINDS)('traps of delta links on the %s database', kind =>
   const track = (query: string, reader: Pick<LogReader, 'send'> = market) =>
     reader.send(`/odata/${query}`, { headers: TRACK_CHANGES })
 
-  /** The link that the first and only page of a query has. */
+  /** Returns the link of the first and only page of a query. */
   async function linkOf(query: string, reader: Pick<LogReader, 'send'> = market): Promise<string> {
     const answer = await track(query, reader)
     expect([query, answer.status], answer.text.slice(0, 300)).toEqual([query, 200])
@@ -224,7 +224,7 @@ describe.each(DATABASE_KINDS)('traps of delta links on the %s database', kind =>
     expect(summary(await follow(link, readerOf('public')))).toEqual(['L001', 'L003'])
   })
 
-  /** The answer to the preference: what was applied, and the delta link. */
+  /** Returns the applied preferences and the delta link. */
   async function appliedOf(query: string): Promise<readonly (string | undefined)[]> {
     const answer = await track(query)
     expect([query, answer.status], answer.text.slice(0, 300)).toEqual([query, 200])

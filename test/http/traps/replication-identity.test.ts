@@ -172,7 +172,7 @@ describe.each(DATABASE_KINDS)('identity and retention of the change log on the %
   })
 
   const compact = () => sql(`select compact_log(now() + interval '1 day', 100000, '', '')`)
-  /** Returns the listings of which a subscription tells that begins at an event. `L009` is the last one. */
+  /** Returns the listings in a subscription that begins at an event. `L009` is the last one. */
   async function listingsAfter(name: string, since: number): Promise<readonly string[]> {
     const query = `subscription { propertyChanged(since: ${since}) { ListingKey } }`
     const token = market.tokenFor(READERS[name])

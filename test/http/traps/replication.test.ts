@@ -25,7 +25,7 @@ describe.each(DATABASE_KINDS)('traps of replication on the %s database', kind =>
     const polling = (async () => {
       while (!isQuiet) await poller.poll()
     })()
-    // A is changed first and committed last, as far as the database lets others pass.
+    // A is changed first and committed last, if the database allows that.
     const late = market.database.withClient(async client => {
       await client.query('begin')
       await client.query(`update "Property" set "City" = 'Late' where "ListingKey" = 'L001'`)
@@ -49,7 +49,7 @@ describe.each(DATABASE_KINDS)('traps of replication on the %s database', kind =>
     const times: string[] = []
     for (let n = 0; n < 100; n++) {
       times.push(timeOf(bodyOf(await patch('L001', { StreetNumber: String(n) }))))
-      // To a database that has given a time of the next second the clock was set back.
+      // A database that has assigned a time in the next second behaves as if its clock was set back.
       if (n === 50)
         await market.database.prisma
           .$executeRaw`select setval('change_clock', (extract(epoch from clock_timestamp()) * 1000)::bigint + 1000)`

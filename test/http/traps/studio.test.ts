@@ -39,12 +39,12 @@ test('DBX-06 Prisma Studio is not open to the world', { timeout: 120_000 }, asyn
   await expect
     .poll(() => answerOf(`http://127.0.0.1:${port}/`), { timeout: 90_000, interval: 500 })
     .toMatchObject({ status: 200 })
-  // Another host would come by an address that is not that of the loopback.
+  // Another host would connect to an address other than loopback.
   const outside = Object.values(networkInterfaces()).flatMap(found =>
     (found ?? []).filter(({ internal, family }) => !internal && family === 'IPv4'),
   )
   for (const { address } of outside) expect(await answerOf(`http://${address}:${port}/`)).toBeUndefined()
-  // A page from elsewhere may not read what it gets.
+  // A page of another origin may not read the response.
   const foreign = await answerOf(`http://127.0.0.1:${port}/`, { Origin: 'https://evil.example' })
   expect(['*', 'https://evil.example']).not.toContain(foreign?.allowed)
   studio.kill('SIGTERM')

@@ -12,7 +12,7 @@ const SECRET = 'a secret of the tests, long enough for HS256'
 const now = () => Math.floor(Date.now() / 1000)
 const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
 
-/** A token as no library would build it. */
+/** Builds a token that libraries refuse to build. */
 function forge(header: object, claims: object, secret?: string): string {
   const signed = `${encode(header)}.${encode({ scope: 'listings:read', ...claims })}`
   return `${signed}.${secret === undefined ? '' : createHmac('sha256', secret).update(signed).digest('base64url')}`

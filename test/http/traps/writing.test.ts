@@ -19,7 +19,7 @@ describe.each(DATABASE_KINDS)('traps of writing on the %s database', kind => {
   afterAll(() => market.close())
 
   const countAll = async () => (await send('/odata/Property/$count')).text
-  /** A refused write, after which there are as many records as before. */
+  /** Sends a write that must be refused and leave the number of records unchanged. */
   const refusedPost = async (body: unknown): Promise<ErrorSummary> => {
     const before = await countAll()
     const refusal = errorSummaryOf(await post(body))

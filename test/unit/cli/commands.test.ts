@@ -10,7 +10,7 @@ interface Ended {
   readonly err: string
 }
 
-/** A port of this machine where nobody listens. */
+/** A free port of this machine. */
 const NOWHERE = 'postgresql://nobody@127.0.0.1:1/nothing'
 
 /**

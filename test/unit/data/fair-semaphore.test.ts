@@ -15,7 +15,7 @@ function startRequests(semaphore: FairSemaphore) {
     void outcome.then(result => result === 'acquired' && served.push(client))
     return { scope, outcome }
   }
-  /** Lets a client give back a permit, and those that are served then note it. */
+  /** Releases a permit of a client, and records the requests that are served then. */
   const release = async (client: string) => {
     semaphore.release(client)
     await new Promise(setImmediate)

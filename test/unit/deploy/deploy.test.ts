@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { SETTINGS } from '../../../src/config/settings.js'
 
-// The files of deploy/ against each other and against the service.
+// The files of deploy/ must be consistent with each other and with the service.
 
 const read = (name: string): string =>
   readFileSync(new URL(`../../../deploy/${name}`, import.meta.url), 'utf8')

@@ -6,7 +6,7 @@ import { getEntity, getScalar, type Scalar } from '../../../src/model/model.js'
 
 const PROPERTY = getEntity('Property')
 
-/** A value as JSON text, or the code of the fault it is. */
+/** Returns a value as JSON text, or the code of its fault. */
 function read(field: string | Scalar, json: string): unknown {
   const outcome = readFieldValue(
     typeof field === 'string' ? getScalar(PROPERTY, field) : field,
@@ -97,7 +97,7 @@ describe('values of fields', () => {
   it.each([
     ['"2024-05-01T12:00:00.1+02:00"', '2024-05-01T10:00:00.100Z'],
     ['"2024-05-01T12:00Z"', '2024-05-01T12:00:00.000Z'],
-    // Digits beyond the third are cut, not rounded.
+    // Digits beyond the third are truncated, not rounded.
     ['"2024-05-01T12:00:59.9996Z"', '2024-05-01T12:00:59.999Z'],
     ['"2024-05-01T12:00:00.0009999999Z"', '2024-05-01T12:00:00.000Z'],
     ['"2024-05-01T12:00:00.123456789012+02:00"', '2024-05-01T10:00:00.123Z'],
@@ -105,7 +105,7 @@ describe('values of fields', () => {
     ['"2024-05-01T12:00:00"', 'BadValue'],
     ['"2024-02-30T12:00:00Z"', 'BadValue'],
     ['"2024-05-01"', 'BadValue'],
-    // The years are those of UTC.
+    // Years are in UTC.
     ['"9999-12-31T23:59:59.9999Z"', '9999-12-31T23:59:59.999Z'],
     ['"9999-12-31T23:59:59+00:01"', '9999-12-31T23:58:59.000Z'],
     ['"9999-12-31T23:59:59-05:00"', 'BadValue'],

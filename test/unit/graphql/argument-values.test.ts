@@ -12,7 +12,7 @@ import { coerceArgumentValues } from '../../../src/graphql/execute/argument-valu
 import type { InputValues } from '../../../src/graphql/execute/collect-fields.js'
 import { SCHEMA } from '../../support/oracle/filter-arguments.js'
 
-/** The first field of an operation, and all that its arguments rest on. */
+/** The first field of an operation, and the inputs of its arguments. */
 function open(schema: GraphQLSchema, text: string, sent: InputValues) {
   const [operation] = parse(text).definitions
   if (operation?.kind !== Kind.OPERATION_DEFINITION) throw new Error('No operation')
@@ -124,7 +124,7 @@ describe('what the schema of the service has nothing of', () => {
     expect(own).toStrictEqual(measure)
   })
 
-  // Validation lets none of them come to be executed.
+  // Validation refuses all of them.
   test.each<[text: string, sent: InputValues]>([
     ['{ field }', {}],
     ['{ field(must: null) }', {}],

@@ -14,13 +14,13 @@ const ENV = { DATABASE_URL: 'postgresql://db/listings', JWT_SECRET: 's'.repeat(3
 
 type Asked = readonly [query: string, variables: Readonly<Record<string, unknown>>]
 
-/** Everything that is asked of the database, which is not there. */
+/** Records the calls of the database, which does not exist. */
 const asked: string[] = []
 afterEach(() => {
   asked.splice(0)
 })
 
-/** Half of a port that only notes what it is asked. */
+/** A fake dependency that only records its calls. */
 function noting<T extends object>(): T {
   const note = (_: object, name: string | symbol) =>
     name === 'forRequest'
@@ -33,7 +33,7 @@ function noting<T extends object>(): T {
   return port
 }
 
-/** The adapter alone, on a port. */
+/** Starts only the adapter, on a port. */
 async function start(env: Readonly<Record<string, string>> = {}) {
   const config = readConfig({ ...ENV, ...env })
   const verifier = {

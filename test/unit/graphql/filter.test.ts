@@ -101,10 +101,7 @@ const TO = {
   TimeOfDay: ['TimeOfDay', 'TimeOfDay', '"08:30:00"', '08:30:00'],
 } as const
 
-/**
- * Every field of every filter input, but those that are fields of the model, with the text of OData that
- * means the same.
- */
+/** Every field of every filter input, except fields of the model, with the equivalent OData expression. */
 // biome-ignore format: table
 const ROWS: Readonly<Record<SubjectName, readonly Row[]>> = {
   Boolean: [
@@ -341,7 +338,7 @@ const literalOf = (filter: InputValues) => {
   return literal?.kind === 'literal' ? [literal.type, literal.value] : undefined
 }
 
-// The types and values that the parser of OData gives the same numbers.
+// The types and values of the same numbers by the OData parser.
 test.each([
   ['5', 'Int32', 5],
   ['-2147483648', 'Int32', -2147483648],

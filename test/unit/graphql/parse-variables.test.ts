@@ -6,12 +6,12 @@ const LEVELS = 3
 
 // biome-ignore format: table
 test.each<[text: string, value: unknown]>([
-  // As JavaScript writes it.
+  // JSON as JavaScript writes it.
   ['{"query":"{a}","variables":{"n":[1,-2.5,true,null,"é\\n"]}}', { query: '{a}', variables: { n: [1, -2.5, true, null, 'é\n'] } }],
   ['null', null],
   ['"text"', 'text'],
   ['1e+21', 1e21],
-  // As others write it.
+  // JSON as other languages write it.
   [' { "a" : [ 1 , 2 ] } ', { a: [1, 2] }],
   ['"\\u00e9\\/"', 'é/'],
   ['{"2":"b","1":"a"}', { 1: 'a', 2: 'b' }],

@@ -31,7 +31,7 @@ const hs256 = (claims: JWTPayload, secret: string | KeyObject = SECRET): Promise
     .setProtectedHeader({ alg: 'HS256' })
     .sign(typeof secret === 'string' ? createSecretKey(secret, 'utf8') : secret)
 
-/** A token as nobody's library would build it. */
+/** Builds a token that libraries refuse to build. */
 const forge = (header: object, claims: object, secret?: string | Buffer): string => {
   const signed = [header, claims]
     .map(part => Buffer.from(JSON.stringify(part)).toString('base64url'))
@@ -368,7 +368,7 @@ describe('JWKS_URL', () => {
     const verifier = verifierOf()
     expect(await outcome(verifier, await sign(signer))).toBe('Unavailable: keys')
     state = 'up'
-    // The response of a key server has no type. This is a possible mistake.
+    // The response of a key server has no static type.
     published = 'no list' as unknown as readonly JWK[]
     expect(await outcome(verifier, await sign(signer))).toBe('Unavailable: keys')
     await publish(signer)

@@ -6,7 +6,7 @@ import { ProblemError } from '../../../src/errors/problem.js'
 import { readJsonObject } from '../../../src/http/body.js'
 import { readAnswer, request, sendRaw, serve } from './exchange.js'
 
-/** A server that answers what reading the body gave: the member names, or the problem. */
+/** A server that responds with the member names of the body, or with the problem. */
 const reader = async (limit = 1000) => {
   const outcomes: unknown[] = []
   const { port } = await serve(async (req, res) => {

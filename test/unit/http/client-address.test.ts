@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
 import { clientAddress, clientNetwork } from '../../../src/http/auth/client-address.js'
 
-// OBS-07: which address asked.
+// OBS-07: the address of a request.
 
 const requestFrom = (remoteAddress: string, forwarded?: string) =>
   ({

@@ -37,7 +37,7 @@ export async function serve(
   return { server, port: (await server.listen()).port }
 }
 
-/** Sends bytes as they are and gives all that comes back until the connection ends. */
+/** Sends bytes unchanged and returns everything received until the connection ends. */
 export function sendRaw(port: number, ...parts: readonly (string | Buffer)[]): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1')
@@ -51,7 +51,7 @@ export function sendRaw(port: number, ...parts: readonly (string | Buffer)[]): P
   })
 }
 
-/** The first answer in what came back. */
+/** Returns the first response in the received bytes. */
 export function readAnswer(text: string): Answer {
   const [head = '', ...rest] = text.split('\r\n\r\n')
   const [line = '', ...fields] = head.split('\r\n')
@@ -75,7 +75,7 @@ function joinChunks(text: string): string {
   return length === 0 ? '' : text.slice(start, start + length) + joinChunks(text.slice(start + length + 2))
 }
 
-/** One request in plain bytes: the connection closes after it. */
+/** Renders one request, after which the connection closes. */
 export async function request(
   port: number,
   method: string,

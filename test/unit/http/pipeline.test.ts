@@ -32,7 +32,7 @@ async function serveOnDemand() {
 
 const openConnection = (port: number) => connect(port, '127.0.0.1').on('error', () => undefined)
 
-/** All that a connection receives. */
+/** Everything that a connection receives. */
 function collect(socket: Socket): { text: string } {
   const received = { text: '' }
   socket.setEncoding('latin1').on('data', text => {

@@ -120,7 +120,7 @@ describe('what Node itself refuses is answered as JSON', () => {
       const rude = connect(port, '127.0.0.1')
       rude.on('error', () => {}).write(bytes, () => rude.resetAndDestroy())
       await pause(1300)
-      // The first writing meets a connection that is gone, the second one learns of it.
+      // The first write goes to a closed connection, and the second one fails.
       halfOpen.write('more')
       await pause(50)
       halfOpen.write('more')

@@ -101,14 +101,14 @@ function outcome(rule: string, text: string): Problem['kind'] | 'read' {
   }
 }
 
-/** Valid by the grammar, and refused for what it says. */
+/** Valid by the grammar, but refused because of its meaning. */
 const REFUSED: ReadonlyMap<string, Problem['kind']> = new Map<string, Problem['kind']>([
   ['2024-02-30', 'BadLiteral'],
   ['$schemaversion=2.0', 'NotFound'],
   ["Property('P01')/$value", 'BadRequest'],
 ])
 
-/** Outside the grammar, and accepted by decision. */
+/** Not in the grammar, but accepted intentionally. */
 const LENIENT: ReadonlyMap<string, string> = new Map([
   ['$orderby=City, ListPrice', 'blanks after commas'],
   ['$orderby=City+desc', 'a plus is a blank if there is no %20'],

@@ -149,7 +149,7 @@ describe('what is refused', () => {
 
 describe('large paths', () => {
   test('the slashes of a filter are joined in linear time', () => {
-    // One million parts. A reader that looks at all earlier parts again for each one does not end.
+    // One million parts. A parser with quadratic time would not finish.
     const raw = `Property/$filter(${`'/`.repeat(1_000_000)}x)`
     expect(problem(() => read(raw)).kind).toBe('Syntax')
     expect(read("Property/$filter(City%20eq%20'(//('%20and%20Media/any())/$count")).toContain('count')

@@ -9,7 +9,7 @@ import type { Expr } from '../../../src/query/plan.js'
 import { printFilter } from '../../support/oracle/print-expression.js'
 import { arbitraryExpression, generatorScope } from '../../support/oracle/random-expressions.js'
 
-// Plan, text, plan: what is bound from a text, printed and bound again is the same.
+// Plan, text, plan: an expression that is bound, printed and bound again must be the same.
 
 const RUNS = Number(process.env.PARITY_RUNS ?? 300) * 5
 const PROPERTY = getEntity('Property')

@@ -28,7 +28,7 @@ const visible = listings.filter(row => row.StandardStatus !== 'Incomplete')
 const scalarsOf = (name: string): readonly Scalar[] =>
   getEntity(name).scalars.filter(field => !field.generated)
 
-/** Columns that nothing in a sample can say. */
+/** Columns that the sample cannot have. */
 const NEVER_FILLED = new Set(['ChangedByMemberKey', 'MemberAddress2', 'MediaHTML'])
 
 describe('the sample market', () => {

@@ -1,5 +1,5 @@
 const cds = require('@sap/cds')
-// What the interface asks of a create: a key and the draft states.
+// Sets the fields that the interface requires of a create: a key and the draft status.
 module.exports = class extends cds.ApplicationService {
   init() {
     this.before('CREATE', 'Property', req => {

@@ -45,7 +45,7 @@ interface Deleted {
   readonly deleteProperty: { readonly id: string } | null
 }
 
-/** The cache does not know that a record is gone: it is taken out by its id. */
+/** The cache does not detect deletions, so the record is evicted by its id. */
 export const deleteListing = (client: ApolloClient, key: string) =>
   client.mutate<Deleted>({
     mutation: DELETE,
@@ -57,10 +57,7 @@ export const deleteListing = (client: ApolloClient, key: string) =>
     },
   })
 
-/**
- * A query goes out as the hash of its text, by GET; the text follows once, if the service does not know it
- * yet.
- */
+/** A query is sent by GET as the hash of its text. The text follows once if the service does not know it. */
 export const createPersistedLink = (link: ApolloLink): ApolloLink =>
   new PersistedQueryLink({ sha256, useGETForHashedQueries: true }).concat(link)
 
@@ -77,7 +74,7 @@ export interface Changed {
   }
 }
 
-/** Subscriptions go over the WebSocket, all else over HTTP. */
+/** Subscriptions use the WebSocket, all other operations HTTP. */
 export const createLiveLink = (link: ApolloLink, socket: Socket): ApolloLink =>
   ApolloLink.split(
     ({ operationType }) => operationType === OperationTypeNode.SUBSCRIPTION,
@@ -93,7 +90,7 @@ export const CHANGES = gql`
   }
 `
 
-/** The cache takes the changed record by its id. Lists are read again when a listing leaves them. */
+/** The cache updates the changed record by its id. Lists are read again when a listing leaves them. */
 export const followChanges = (client: ApolloClient, since: number, onError: (error: unknown) => void) =>
   client.subscribe<Changed>({ query: CHANGES, variables: { since } }).subscribe(({ data, error }) => {
     if (error) onError(error)

@@ -24,7 +24,7 @@ interface Listings {
 const pricesOf = (data: Listings | undefined) =>
   data && Object.fromEntries(data.properties.edges.map(({ node }) => [node.ListingKey, node.ListPrice]))
 
-/** Passes connections on to the service, and cuts them when it is asked to. */
+/** A proxy to the service that can cut its connections. */
 async function startRelay(base: string) {
   const sockets = new Set<Socket>()
   let connectionCount = 0
@@ -91,7 +91,7 @@ describe('live updates', () => {
   const remove = (key: string) => app.send(`/odata/Property('${key}')`, { method: 'DELETE' })
   const inCity = (city: string) => ({ filter: { City: { eq: city } }, first: 10 })
 
-  /** Changes a listing for longer than a token lives; gives the numbers of the changes. */
+  /** Changes a listing for longer than a token is valid. Returns the numbers of the changes. */
   async function changeRepeatedly(city: string): Promise<readonly number[]> {
     const start = await newest()
     const [key = ''] = await createDrafts(app, city, [{}])

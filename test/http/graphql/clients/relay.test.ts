@@ -51,7 +51,7 @@ describe('Relay', () => {
     await app.close()
   })
 
-  /** The text that Relay sends for an operation: with the fields that the compiler has put in. */
+  /** The text that Relay sends for an operation, with the fields that the compiler has added. */
   const textOf = (name: string): string => {
     const compiled = require(join(program.path, `artifacts/${name}.graphql.js`)) as {
       readonly params: { readonly text: string }

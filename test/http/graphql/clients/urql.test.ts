@@ -27,7 +27,7 @@ describe('urql', () => {
   })
   afterAll(() => app.close())
 
-  // The cache says on the console what does not fit to the schema.
+  // The cache reports on the console what does not match the schema.
   const warn = vi.spyOn(console, 'warn')
   const error = vi.spyOn(console, 'error')
   afterEach(() => {

@@ -6,7 +6,7 @@ import type { Sink, Client as Socket } from 'graphql-ws'
 
 // The code for urql in docs/graphql-clients.md.
 
-/** The schema in the form that the cache takes. A program for browsers does this when it is built. */
+/** The schema in the form that the cache needs. A program for browsers does this at build time. */
 export async function readSchema(url: string, token: string): Promise<IntrospectionQuery> {
   const answer = await fetch(`${url}/graphql/schema.graphql`, {
     headers: { authorization: `Bearer ${token}` },
@@ -34,7 +34,7 @@ export const createClient = (
         keys: { PropertyChange: () => null },
         updates: {
           Subscription: {
-            // A listing that leaves a list comes without its fields: lists are read again.
+            // A listing that leaves a list is sent without fields, so lists are read again.
             propertyChanged({ propertyChanged: change }: Changed, _args, cache) {
               if (change.property) return
               for (const { fieldName, fieldKey } of cache.inspectFields('Query'))
@@ -42,7 +42,7 @@ export const createClient = (
             },
           },
           Mutation: {
-            // The cache does not know that a record is gone: lists that hold it are read again.
+            // The cache does not detect deletions, so lists with the record are read again.
             deleteProperty({ deleteProperty: deleted }: Deleted, _args, cache) {
               if (deleted) cache.invalidate({ __typename: 'Property', id: deleted.id })
             },
@@ -76,7 +76,7 @@ export const DELETE = gql`
   }
 `
 
-/** Subscriptions go over the WebSocket. */
+/** Subscriptions use the WebSocket. */
 export const createLiveExchange = (socket: Socket): Exchange =>
   subscriptionExchange({
     forwardSubscription: ({ query = '', variables }) => ({

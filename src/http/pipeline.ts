@@ -17,7 +17,7 @@ const REQUEST_OVERHEAD_BYTES = 4096
  * Destroys the connection of a response that cannot be completed. A response without chunks (HTTP/1.0)
  * regularly ends with the connection, so this connection is reset instead.
  */
-export function breakOff({ socket, headersSent, chunkedEncoding }: ServerResponse): void {
+export function abortResponse({ socket, headersSent, chunkedEncoding }: ServerResponse): void {
   if (headersSent && !chunkedEncoding) socket?.resetAndDestroy()
   else socket?.destroy()
 }

@@ -16,7 +16,7 @@ import { REASONS } from '../errors/reasons.js'
 import { rawHeaderValues } from './auth/header-values.js'
 import { renderFailure } from './errors.js'
 import type { RequestResponseClasses } from './express-prototypes.js'
-import { breakOff, type QueuedBytes, RequestPipeline, requestSize } from './pipeline.js'
+import { abortResponse, type QueuedBytes, RequestPipeline, requestSize } from './pipeline.js'
 
 /** Timeouts of the HTTP server, in ms. */
 const TIMEOUTS = {
@@ -144,7 +144,7 @@ export class HttpServer {
 
   /** Destroys all connections, so that no client mistakes a truncated response for a complete one. */
   #destroyConnections(): void {
-    for (const { current } of this.#connections) if (current) breakOff(current)
+    for (const { current } of this.#connections) if (current) abortResponse(current)
     this.#server.closeAllConnections()
   }
 

@@ -1,6 +1,7 @@
+import type { GraphQLObjectType } from 'graphql'
 import { COMPLEXITY_UNITS } from '../../errors/phrases.js'
 import { fail } from '../../errors/problem.js'
-import { type Entity, getEntity } from '../../model/model.js'
+import { type Entity, getEntity, type Navigation } from '../../model/model.js'
 import type { ControlInformation, ExpandAst, Query, SelectAst } from '../../query/ast.js'
 import { MAX_NAME_BYTES } from '../../query/limits.js'
 import type { Representation } from '../../query/representation.js'
@@ -45,32 +46,34 @@ export function readSelection(
     const field = of.fields.get(name)
     if (kind) controlInformation.push({ kind, as })
     else if (field?.kind === 'navigation') {
-      const target = getEntity(field.target)
-      const definition = type.getFields()[name]
-      const nestedQuery = definition
-        ? readNestedQueryArguments(
-            parseOptions,
-            target,
-            coerceArgumentValues(selectionContext, collected, definition),
-          )
-        : {}
-      expand.push({
-        name,
-        as,
-        form: 'records',
-        at,
-        query: {
-          ...nestedQuery,
-          ...readSelection(selectionContext, parseOptions, target, collected.fieldNodes),
-        },
-      })
+      const query = readNestedSelection(selectionContext, parseOptions, field, collected, type)
+      expand.push({ name, as, form: 'records', at, query })
     } else select.push({ name, as, at })
   }
+  const memberOrder = fields.map(({ responseName }) => prefix + responseName)
+  return { select, expand, controlInformation, memberOrder }
+}
+
+/** Converts a navigation with its arguments and selection to a query. */
+function readNestedSelection(
+  selectionContext: SelectionContext,
+  parseOptions: FilterParseOptions,
+  { name, target }: Navigation,
+  collected: CollectedField,
+  type: GraphQLObjectType,
+): Query {
+  const entity = getEntity(target)
+  const definition = type.getFields()[name]
+  const nestedArguments = definition
+    ? readNestedQueryArguments(
+        parseOptions,
+        entity,
+        coerceArgumentValues(selectionContext, collected, definition),
+      )
+    : {}
   return {
-    select,
-    expand,
-    controlInformation,
-    memberOrder: fields.map(({ responseName }) => prefix + responseName),
+    ...nestedArguments,
+    ...readSelection(selectionContext, parseOptions, entity, collected.fieldNodes),
   }
 }
 

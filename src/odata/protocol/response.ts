@@ -4,7 +4,7 @@ import { toFailure } from '../../errors/catalog.js'
 import { problemsOf } from '../../errors/problem.js'
 import { failureHeaders, renderErrorBody } from '../../http/errors.js'
 import { toETag } from '../../http/etag.js'
-import { breakOff } from '../../http/pipeline.js'
+import { abortResponse } from '../../http/pipeline.js'
 import type { JsonFormat } from './negotiate.js'
 import type { ODataVersion } from './version.js'
 
@@ -86,7 +86,7 @@ async function* endWithClient(res: ServerResponse, chunks: AsyncIterable<string>
     yield* chunks
   } catch (error) {
     if (res.destroyed) return
-    breakOff(res)
+    abortResponse(res)
     throw error
   }
 }

@@ -96,7 +96,7 @@ export class WebhookSender {
   start(): void {
     if (this.#running) return
     this.#running = this.#look()
-    void this.#keepLeases()
+    void this.#renewLeases()
   }
 
   /** Stops taking subscriptions. Running attempts may finish. */
@@ -153,7 +153,7 @@ export class WebhookSender {
     await directory.ready()
     if (this.#unfollow || this.#stopping.signal.aborted) return
     const stopFeed = feed.subscribe(() => this.#signal.notify())
-    const stopDirectory = directory.subscribe(() => this.#breakOffRefused())
+    const stopDirectory = directory.subscribe(() => this.#abortRefused())
     this.#unfollow = () => {
       stopFeed()
       stopDirectory()
@@ -221,13 +221,13 @@ export class WebhookSender {
   }
 
   /** Aborts the attempts of clients that may no longer receive events. */
-  #breakOffRefused(): void {
+  #abortRefused(): void {
     for (const { webhook, controller } of this.#turns.values())
       if (!this.#findActor(webhook.clientId)) controller.abort()
   }
 
   /** Renews the leases of running turns, and aborts turns whose lease was lost or may have ended. */
-  async #keepLeases(): Promise<void> {
+  async #renewLeases(): Promise<void> {
     while (await wait(RENEW_MS, true, { ref: false, signal: this.#closed.signal }).catch(() => false)) {
       const startedAt = performance.now()
       const turns = [...this.#turns.values()]

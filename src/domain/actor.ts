@@ -18,14 +18,14 @@ export const AUDIENCES: readonly Audience[] = ['public', 'member', 'staff']
 
 /** The identity and permissions of a verified token. */
 export interface Actor {
-  /** Narrows what the actor reads. */
+  /** Restricts what the actor can read. */
   readonly feed?: import('./feeds/feed.js').Feed
   /** Scopes of the token. Unknown scopes are stored and have no effect. */
   readonly scopes: ReadonlySet<string>
   readonly memberKey?: string
   readonly officeKey?: string
   readonly audience: Audience
-  /** The client of the database that the token was issued to. */
+  /** The registered client that the token was issued to. */
   readonly client?: string
   /** The subject of the token: the claim `sub`, else `client_id`. */
   readonly subject?: string
@@ -40,7 +40,7 @@ export interface Writer {
   readonly address?: string | undefined
 }
 
-/** Returns who makes the changes of a request. */
+/** Returns the author of the changes of a request. */
 export const writerOf = ({ client, subject, memberKey }: Actor, address?: string): Writer => ({
   actor: client !== undefined ? `client ${client}` : subject !== undefined ? `subject ${subject}` : 'token',
   client,

@@ -31,7 +31,8 @@ export function evaluate(expr: Expr, context: EvaluationContext): FieldValue {
       return evaluateCall(expr, context)
     case 'list':
       return expr.items.map(item => String(evaluate(item, context)))
-    // A write does not know the feeds of a listing. Listings of others that a feed shows are not found by a write.
+    // The feeds of a listing are unknown to a write, so it does not find listings of others that only a feed
+    // shows.
     case 'inFeed':
       return false
     default:

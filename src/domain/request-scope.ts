@@ -12,16 +12,16 @@ export interface StatementPermits {
 
 /** The limits of the client of a request. */
 export interface ScopeAllowance {
-  /** Undefined: any number of statements may run. */
+  /** Undefined if the number of statements is not limited. */
   readonly statements: StatementPermits | undefined
   /**
-   * Checks that rows may be read. An answer may have more rows than are left, so that no answer is cut.
+   * Checks that rows may be read. A response may exceed the remaining rows, so that no response is truncated.
    * @throws ProblemError TooManyRequests, Unavailable 'clients'
    */
   checkRows(): void | Promise<void>
-  /** Counts rows that were read for answers. */
+  /** Counts the rows of responses. */
   addRows(count: number): void
-  /** Refuses a statement that has waited too long for another one of the client to end. */
+  /** Refuses a statement that has waited too long for other statements of the client. */
   refuseStatement(): never
 }
 
@@ -48,22 +48,21 @@ export interface StageListener {
 /** Options of a scope. */
 export interface RequestScopeOptions {
   readonly description?: RequestDescription | undefined
-  /** Undefined: the stages are not measured. */
+  /** Undefined if the stages are not measured. */
   readonly stages?: StageListener | undefined
-  /** The limits of the client. Undefined: the token belongs to no client of the database. */
+  /** The limits of the client. Undefined if the token does not belong to a registered client. */
   readonly allowance?: ScopeAllowance | undefined
 }
 
-/** The state that all parts of one request share: if it was aborted, and the work to stop then. */
+/** The state that all parts of one request share: the abort flag, and the work to stop. */
 class Cancellation {
   isAborted = false
   readonly dependents = new Set<AbortListener>()
 }
 
 /**
- * A request that is being served: its client, if it was aborted, and the time that it has waited for
- * connections and locks. AbortController is not used, because it costs 8 µs a request where this class costs
- * 0.2 µs.
+ * A request in progress: its client, its abort state, and its total wait for connections and locks.
+ * AbortController is not used, because it costs 8 µs a request where this class costs 0.2 µs.
  */
 export class RequestScope implements AbortListener {
   readonly #cancellation: Cancellation
@@ -132,10 +131,7 @@ export class RequestScope implements AbortListener {
     this.#cancellation.dependents.delete(dependent)
   }
 
-  /**
-   * Begins a wait, now or some time ago. Waits at the same time count once: a request that waits for two
-   * connections has waited as long as for one.
-   */
+  /** Begins a wait, now or at an earlier time. Concurrent waits count once. */
   startWait(since = performance.now()): void {
     this.#waitingSince = this.#waiters === 0 ? since : Math.min(since, this.#waitingSince)
     this.#waiters += 1

@@ -107,7 +107,7 @@ export function parameterIndex(name: string): number {
 
 /**
  * Returns the values of the parameters of a write.
- * @param writer who writes, for the audit log: a JSON object. Empty: the user of the database.
+ * @param writer the author for the audit log, as a JSON object. Empty for the user of the database
  */
 export function toParameters(request: WriteRequest, key: string, now: Date, writer = ''): readonly unknown[] {
   const { ifMatch, ifNoneMatch } = request.precondition

@@ -68,7 +68,8 @@ function createODataHandler(options: ODataHandlerOptions): ODataHandler {
     try {
       await sendResponse(res, await handleRequestOrError(req, res, options), negotiateVersion(req.headers))
     } catch (error) {
-      // A failed response closes the connection, so that a partial response is not taken for a complete one.
+      // A failed response closes the connection, so that a partial response is not mistaken for a complete
+      // one.
       options.report(error, req)
       res.destroy()
     }
@@ -130,8 +131,8 @@ async function handleRequest(
 }
 
 /**
- * Returns the function that identifies the client of each request of a batch. The first request of the client
- * of the batch is counted already, as the batch.
+ * Returns the function that identifies the client of each request of a batch. The batch itself has already
+ * been counted as the first request of its client.
  */
 function createBatchIdentifier(
   req: Request,
@@ -161,7 +162,9 @@ function createBatchIdentifier(
   }
 }
 
-/** The services as one request uses them: in its turn among all clients, until it is aborted. */
+/**
+ * Creates the services of one request, whose statements share connections fairly and end when it is aborted.
+ */
 class ScopedServices implements ODataServices {
   /** @param verifyToken fails when the token is no longer accepted. Undefined in a batch, which has no exports. */
   constructor(

@@ -137,7 +137,7 @@ const toWhere = ({ condition }: WritePlan): Sql =>
   sql`r0."ListingKey" = ${new ParameterRef(parameterIndex('key'))}${isTrue(condition) ? empty : sql` and ${toCondition(condition)}`} and ${NAME_WRITER}`
 
 /**
- * Names who writes for the audit log, whose trigger runs after the row is written. The setting ends with the
+ * Sets the author for the audit log, whose trigger runs after the row is written. The setting ends with the
  * transaction. It is a condition, since a statement of its own would be another round trip.
  */
 const NAME_WRITER: Sql = sql`set_config('listing.writer', ${new ParameterRef(parameterIndex('writer'))}, true) is not null`

@@ -5,7 +5,7 @@ export interface ClientLimits {
   readonly requestsPerMinute?: number
   readonly requestsPerDay?: number
   readonly rowsPerDay?: number
-  /** SQL statements that run at the same time. */
+  /** Maximum number of concurrent SQL statements. */
   readonly runningStatements?: number
 }
 
@@ -23,11 +23,11 @@ export interface ClientRights {
   readonly audience: Audience
   readonly memberKey?: string
   readonly officeKey?: string
-  /** Name of the feed that narrows what the client reads. */
+  /** Name of the feed that restricts what the client can read. */
   readonly feed?: string
 }
 
-/** A client as it is in the database. Objects are immutable: a change of the client creates a new object. */
+/** A registered client. Objects are immutable: a change of the client creates a new object. */
 export interface Client extends ClientRights {
   readonly id: string
   readonly name: string

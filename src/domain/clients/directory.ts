@@ -14,12 +14,12 @@ export interface SigningKey {
 }
 
 /**
- * The clients, feeds, signing keys and revoked tokens of the database, as this process knows them. A change in the
- * database reaches every process within two seconds.
+ * A copy of the clients, feeds, signing keys and revoked tokens of the database in this process. A change in
+ * the database reaches every process within two seconds.
  */
 export interface ClientDirectory {
   /**
-   * Resolves when the directory can be used.
+   * Resolves when the directory has been read.
    * @throws ProblemError Unavailable 'clients' while the database has never been read
    */
   ready(): Promise<void>
@@ -29,7 +29,7 @@ export interface ClientDirectory {
    */
   find(id: string): Client | undefined
   /**
-   * Returns a feed that can be used, or undefined. A changed feed is another object.
+   * Returns a usable feed, or undefined. A changed feed is another object.
    * @throws ProblemError Unavailable 'clients' if the database could not be read for 30 s
    */
   findFeed(name: string): Feed | undefined

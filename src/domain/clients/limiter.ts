@@ -4,7 +4,7 @@ import type { Client } from './client.js'
 /** The limit on requests that ends first, as the RateLimit headers show it. */
 export interface RequestQuotaState {
   readonly limit: number
-  /** Requests that will be served in this window. There may be more. */
+  /** Number of requests that will be served in this window, at least. */
   readonly remaining: number
   /** Seconds until the window ends. */
   readonly resetSeconds: number
@@ -12,15 +12,15 @@ export interface RequestQuotaState {
   readonly policy: string
 }
 
-/** The limits of a client of the database. All its requests in a process share them. */
+/** The limits of a registered client. All its requests in a process share them. */
 export interface ClientAllowance extends ScopeAllowance {
   /**
-   * Counts requests, all or none. Returns a promise if the process has to ask the database, and undefined if requests
-   * have no limit.
+   * Counts requests, all or none. Returns a promise if a statement is needed, and undefined if requests have
+   * no limit.
    * @throws ProblemError TooManyRequests, Unavailable 'clients'
    */
   takeRequests(count: number): RequestQuotaState | undefined | Promise<RequestQuotaState | undefined>
-  /** Counts a request that RATE_LIMIT has refused, for the usage. */
+  /** Counts a request that RATE_LIMIT has refused in the usage. */
   countRefusal(): void
 }
 

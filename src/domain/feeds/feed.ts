@@ -2,24 +2,24 @@ import { getEntity, getScalar, type Scalar } from '../../model/model.js'
 import { memoize } from '../../query/memoize.js'
 import type { Actor } from '../actor.js'
 
-/** The content of a feed, which narrows what its readers could read without it. */
+/** The content of a feed, which restricts what its readers can read. */
 export interface FeedContent {
   /** Fields of Property that are hidden. */
   readonly hiddenFields: readonly string[]
-  /** The only fields of Property that are shown. Undefined: all but the hidden ones. */
+  /** The only fields of Property that are shown. Undefined for all except the hidden ones. */
   readonly onlyFields?: readonly string[]
-  /** Days after CloseDate at which sold prices show. */
+  /** Days after CloseDate before sold prices are shown. */
   readonly soldPriceDelayDays?: number
   readonly showsMedia: boolean
   readonly showsOpenHouses: boolean
   readonly showsMembers: boolean
 }
 
-/** A feed as the database has it. Objects are immutable: a change of the feed makes a new one. */
+/** A stored feed. Objects are immutable: a change of the feed creates a new one. */
 export interface Feed extends FeedContent {
   readonly id: number
   readonly name: string
-  /** Page settings of its readers. Undefined: as the service is set. */
+  /** Page settings of its readers. Undefined for those of the service. */
   readonly topIsTotal?: boolean
   readonly pageSize?: number
   readonly pageSizeMax?: number
@@ -29,16 +29,16 @@ const PROPERTY = getEntity('Property')
 
 export const SOLD_PRICE_FIELDS: readonly string[] = ['SoldPrice', 'ClosePrice']
 
-/** Fields that tell the same: hidden is all of a group, or none. */
+/** Groups of fields with the same information, which are hidden together. */
 const FIELD_GROUPS: readonly (readonly string[])[] = [
   SOLD_PRICE_FIELDS,
   ['GeoLocation', 'Latitude', 'Longitude'],
 ]
 
-/** Fields that tell how many photos there are, hidden in feeds without media. */
+/** Fields with the number of photos, which are hidden in feeds without media. */
 const MEDIA_FIELDS: readonly string[] = ['PhotosCount', 'PhotosChangeTimestamp', 'MediaChangeTimestamp']
 
-/** Fields that every feed shows: replication needs them. */
+/** Fields that every feed shows, because replication needs them. */
 export const ALWAYS_SHOWN: readonly string[] = [
   PROPERTY.key.name,
   'ModificationTimestamp',
@@ -84,12 +84,15 @@ export const hiddenResources = (feed: FeedContent | undefined): ReadonlySet<stri
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** The fields whose text `$search` finds, as the trigger of PropertyText has them. */
+/** The fields that `$search` searches, as in the trigger of PropertyText. */
 export const SEARCHED_FIELDS: readonly Scalar[] = [
   'PublicRemarks', 'City', 'CityRegion', 'SubdivisionName', 'CountyOrParish', 'PostalCode', 'MLSAreaMajor', 'PropertyType', 'PropertySubType',
   'ListingId', 'ListAgentFullName', 'ListOfficeName', 'ElementarySchool', 'MiddleOrJuniorSchool', 'HighSchool', 'HighSchoolDistrict',
 ].map(name => getScalar(PROPERTY, name)) // biome-ignore format: one list
 
-/** Returns the feed that narrows what an actor reads. A token that may write every listing sees every listing. */
+/**
+ * Returns the feed that restricts an actor, or undefined for a token that may write, and therefore see, every
+ * listing.
+ */
 export const narrowingFeedOf = ({ feed, scopes }: Actor): Feed | undefined =>
   scopes.has('listings:write:any') ? undefined : feed

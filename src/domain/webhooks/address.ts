@@ -3,19 +3,22 @@ import ipaddr from 'ipaddr.js'
 
 /** Ranges of addresses that WEBHOOK_PRIVATE_ADDRESSES allows. */
 const PRIVATE_RANGES: readonly string[] = ['loopback', 'private', 'uniqueLocal', 'carrierGradeNat']
-/** Addresses outside of the link-local ranges at which clouds serve credentials. They are never called. */
+/**
+ * Addresses outside of the link-local ranges at which clouds serve credentials. Requests are never sent to
+ * them.
+ */
 const METADATA_ADDRESSES: readonly string[] = ['fd00:ec2::254', '100.100.100.200', '168.63.129.16']
 /** The range of IPv6 addresses that are assigned for use in public. */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3')
 const MAX_URL_LENGTH = 2000
 
-/** Why an address is not called. */
+/** The reason for which an address is not allowed. */
 export type AddressRefusal = 'private' | 'reserved'
 
 /**
- * Returns the reason for which an IP address is not called, or undefined for one that is. Link-local addresses, those of
- * metadata services, multicast and reserved ones are never called, and nor are IPv6 forms that carry an IPv4 address for
- * a gateway. An IPv4-mapped address counts as its IPv4 address.
+ * Returns the reason for which an IP address is not allowed, or undefined for an allowed one. Link-local
+ * addresses, those of metadata services, multicast and reserved addresses, and IPv6 addresses that embed an
+ * IPv4 address for a gateway are never allowed. An IPv4-mapped address counts as its IPv4 address.
  */
 export function refusalOfAddress(text: string, allowsPrivate: boolean): AddressRefusal | undefined {
   const address = ipaddr.process(text)
@@ -35,10 +38,7 @@ export interface AddressRules {
   readonly publicUrl: string | undefined
 }
 
-/**
- * Returns the URL of a receiver in its normal form.
- * @throws Error with a sentence for the operator
- */
+/** Returns the normalized URL of a receiver. @throws Error with a message for the operator */
 export function readWebhookUrl(text: string, { allowsPrivate, publicUrl }: AddressRules): string {
   const url =
     URL.canParse(text) && text.length <= MAX_URL_LENGTH
@@ -67,7 +67,7 @@ export const hostOf = ({ hostname }: Pick<URL, 'hostname'>): string => hostname.
 
 const isLocalName = (host: string): boolean => /(^|\.)localhost\.?$/i.test(host)
 
-/** Returns a URL for people and logs: its query may hold a secret. */
+/** Returns a URL for output and logs, without its query, which may contain a secret. */
 export const maskUrl = (url: string): string => url.replace(/\?.*$/s, '?…')
 
 const refuse = (reason: string): never => {

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { Webhook as Signer } from 'standardwebhooks'
 import type { WebhookEvent } from './webhook.js'
 
-/** Bytes of a body above which no event is added. Standard Webhooks advises at most 20 KB. */
+/** Size of a body from which no event is added, in bytes. Standard Webhooks advises at most 20 KB. */
 const MAX_BODY_BYTES = 20_000
-/** Bytes of a body beside its events. */
+/** Size of a body without its events, in bytes. */
 const ENVELOPE_BYTES = 200
 
 /** A message that is sent. One id always has the same body. */
@@ -18,8 +18,8 @@ const eventJson = ({ sequence, resource, key }: WebhookEvent): string =>
 
 /**
  * Creates the message with these events: the list of RESO RCP-028, with the members `type` and `timestamp` of
- * Standard Webhooks. The id is a hash of subscription, log and body, so another body has another id, and every process
- * gives the same body the same one.
+ * Standard Webhooks. The id is a hash of subscription, log and body, so a different body has a different id,
+ * and every process computes the same id for the same body.
  */
 export function createMessage(
   { webhookId, logId }: { readonly webhookId: string; readonly logId: string },
@@ -33,7 +33,7 @@ export function createMessage(
 const messageIdOf = (parts: readonly string[]): string =>
   `msg_${createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 32)}`
 
-/** Returns the first events, as many as a body may have. At least one is returned. */
+/** Returns the first events up to the maximum size of a body, at least one. */
 export function takeBodySize<T extends WebhookEvent>(events: readonly T[]): readonly T[] {
   let size = ENVELOPE_BYTES
   const end = events.findIndex((event, i) => {

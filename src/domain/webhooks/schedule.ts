@@ -1,6 +1,6 @@
 const FIRST_DELAY_MS = 5000
 const MAX_DELAY_MS = 3_600_000
-/** A receiver cannot delay its next attempt for longer by `Retry-After`. */
+/** Maximum delay that a receiver can request by `Retry-After`. */
 const MAX_RETRY_AFTER_MS = 3_600_000
 const MIN_RETRY_AFTER_MS = 1000
 
@@ -23,8 +23,8 @@ export function delayAfterFailure(
 }
 
 /**
- * Parses `Retry-After`: seconds, or a date (RFC 9110, 10.2.3), which the `Date` of the answer is subtracted from.
- * Returns undefined for anything else.
+ * Parses `Retry-After`: seconds, or a date (RFC 9110, 10.2.3), from which the `Date` of the response is
+ * subtracted. Returns undefined for anything else.
  */
 export function parseRetryAfter(
   value: string | undefined,

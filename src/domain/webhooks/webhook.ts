@@ -1,4 +1,4 @@
-/** The state of a subscription. Events are sent in the state `active` only. */
+/** The state of a subscription. Events are sent only in the state `active`. */
 export type WebhookState =
   | 'active'
   /** Paused by command. */
@@ -13,7 +13,7 @@ export type WebhookState =
 /** The target of a subscription and the events that it selects. */
 export interface WebhookTarget {
   readonly url: string
-  /** Undefined: all resources. */
+  /** Undefined for all resources. */
   readonly resourceName?: string
   /** An OData filter on the resource. */
   readonly filter?: string
@@ -21,7 +21,7 @@ export interface WebhookTarget {
   readonly source?: string
 }
 
-/** An event of the change log as a receiver gets it (RESO RCP-028). */
+/** An event of the change log in a message (RESO RCP-028). */
 export interface WebhookEvent {
   readonly sequence: string
   readonly resource: string

@@ -27,7 +27,7 @@ export interface BatchContext {
    */
   readonly servicesFor: () => ODataServices
   readonly config: DispatchConfig
-  /** Returns who sends a request of the batch. Without a header of its own it is the client of the batch. */
+  /** Returns the identity for a request of the batch: that of its own header, or that of the batch. */
   readonly identify: (authorization: string | undefined) => BatchIdentity | Promise<BatchIdentity>
   readonly report: (error: unknown) => string
   /** Called for each request that was executed. */
@@ -48,7 +48,7 @@ export interface BatchIdentity {
 /** The request that contains the batch. */
 type EnclosingRequest = Pick<ODataRequest, 'service' | 'root' | 'headers' | 'scope' | 'plans'>
 
-/** A request of a batch, with everything that it inherits from the batch request. */
+/** A request of a batch, with the headers and identity that it inherits from the batch request. */
 interface AuthenticatedBatchRequest {
   readonly request: BatchRequest
   readonly headers: ODataRequest['headers']

@@ -14,7 +14,7 @@ export interface ExecutedRequest {
   /** Time of the request, or of its whole group. */
   readonly ms: number
   readonly operation: string | undefined
-  /** Undefined: the request has a token of its own, which was refused, or it was not executed. */
+  /** Undefined if the request has its own token, which was refused, or if it was not executed. */
   readonly caller: Caller | undefined
 }
 
@@ -23,7 +23,7 @@ interface RequestFacts {
   operation?: string
 }
 
-/** Collects what is known of the requests of one batch, and reports each with its status. */
+/** Collects the properties of the requests of one batch, and reports each with its status. */
 export class BatchLog {
   readonly #report: (request: ExecutedRequest) => void
   readonly #facts = new Map<BatchRequest, RequestFacts>()

@@ -19,7 +19,7 @@ export type BatchConfig = DispatchConfig & Pick<Config, 'maxBatchBytes' | 'maxBa
 /** Dependencies of a batch. */
 export interface BatchHandlerContext extends BatchContext {
   readonly config: BatchConfig
-  /** Is called with the number of requests before the response begins. */
+  /** Called with the number of requests before the response begins. */
   readonly onParsed: (count: number) => void
 }
 

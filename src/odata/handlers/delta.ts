@@ -89,8 +89,8 @@ function checkVersion({ query, version }: TrackedRequest): void {
 }
 
 /**
- * Returns the tracking that a client asks for, or undefined where no delta is offered: for related records, for
- * a result that begins later, and where the delta could not be written in the client's version.
+ * Returns the tracking that a client requests, or undefined if there is no delta: for related records, for a
+ * result that begins later, and if the client's version cannot represent the delta.
  */
 export const toTrackingRequest = (
   { version, rawQuery, maxQueryLength }: ODataRequest,
@@ -101,7 +101,7 @@ export const toTrackingRequest = (
     ? undefined
     : { maxTokenLength: maxQueryLength - toTrackedQuery(rawQuery, '').length }
 
-/** The address of the query itself. */
+/** Returns the address of the query. */
 export const toDefiningUrl = (request: ODataRequest): string => {
   const options = toTrackedQuery(request.rawQuery)
   return toUrl(request) + (options === '' ? '' : `?${options}`)
@@ -127,7 +127,7 @@ function renderDelta(request: TrackedRequest, { changes, nextToken, deltaToken }
   ])
 }
 
-/** A changed record names itself: by its key, or by its id if the selection has no key. */
+/** A changed record is identified by its key, or by its id if the key is not selected. */
 function renderChange(request: TrackedRequest, change: Change): string {
   if (change.kind === 'removed') return renderRemoval(request, change)
   const { root, query, path, format } = request

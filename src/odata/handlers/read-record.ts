@@ -50,7 +50,7 @@ export async function getRecord(
     representation: toRecordRepresentation(format, request),
   })
   if (!found) return path.key === undefined ? noContent() : failRecordNotFound(path, path.key)
-  // The version covers the record alone, not its expanded records.
+  // The version covers only the record, not its expanded records.
   const unchanged = isNotModified(request, found) && !query.expand
   if (unchanged) return { status: 304, headers: etagHeader(found.version) }
   const url = `${request.root}$metadata#${path.entity.name}${toSelectList(query, path.entity, request.version)}/$entity`

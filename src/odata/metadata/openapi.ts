@@ -39,8 +39,8 @@ const ADMIN_SECURITY_DESCRIPTION = 'A JSON Web Token with the scope admin.'
 const SECURITY_DESCRIPTION = 'A JSON Web Token with the scope listings:read, and listings:write for writes.'
 
 /**
- * Describes the OData adapter in OpenAPI 3.1: paths, options, records and errors. Forms of URLs that OpenAPI
- * has no words for (keys as segments, `/$ref`, single values) are left out.
+ * Describes the OData adapter in OpenAPI 3.1: paths, options, records and errors. URL forms that OpenAPI
+ * cannot describe (keys as segments, `/$ref`, single values) are omitted.
  * @param address the URL of the service: the service root without its path.
  */
 export function toOpenApi(address = '', service: ODataService = LISTING_SERVICE): OpenApiObject {
@@ -74,7 +74,7 @@ export function toOpenApi(address = '', service: ODataService = LISTING_SERVICE)
   }
 }
 
-/** Returns the schemes of clients in the database (docs/partners.md). */
+/** Returns the security schemes of registered clients (docs/partners.md). */
 const toClientSchemes = (address: string): OpenApiObject => ({
   oauth2: {
     type: 'oauth2',

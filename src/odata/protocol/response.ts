@@ -78,7 +78,7 @@ async function sendChunks(res: ServerResponse, chunks: AsyncIterable<string>): P
 }
 
 /**
- * Ends when the client has disconnected, which also makes the generation fail. Another failure breaks off the
+ * Ends when the client has disconnected, which also makes the generation fail. Any other failure aborts the
  * response.
  */
 async function* endWithClient(res: ServerResponse, chunks: AsyncIterable<string>): AsyncGenerator<string> {

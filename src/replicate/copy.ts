@@ -1,6 +1,6 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { checkDeletions } from './deletions.js'
-import { InterruptedResponseError } from './failure.js'
+import { failSource, InterruptedResponseError } from './failure.js'
+import { pause } from './pause.js'
 import { BATCH_RECORDS, keyOfLine, literalOf, queryOf, type Replication } from './replication.js'
 import type { SourceSet } from './source-model.js'
 import type { ReplicaState } from './state.js'
@@ -21,7 +21,7 @@ export type SourceRow = Readonly<Record<string, unknown>>
 /** Returns the records of a page. */
 export function rowsOf(page: unknown): readonly SourceRow[] {
   const value = typeof page === 'object' && page && 'value' in page ? page.value : undefined
-  if (!Array.isArray(value)) throw new Error('The answer of the source is not a collection')
+  if (!Array.isArray(value)) return failSource('the response is not a collection.')
   return value as readonly SourceRow[] // collections hold objects
 }
 
@@ -36,24 +36,36 @@ export async function beginCopy(replication: Replication, state: ReplicaState): 
     copied: {},
     times: {},
     sweptAt: undefined,
+    deletions: undefined,
   }
   await replication.target.beginCopy(replication.sets, replication.state)
 }
 
 /** Copies all sets by NDJSON exports in the order of the key, and continues after the last stored record. */
 export async function copyByExport(replication: Replication): Promise<void> {
-  for (const set of replication.sets)
-    while (replication.state.copied[set.name]?.isDone !== true) {
-      try {
-        await copySet(replication, set)
-      } catch (error) {
-        if (!(error instanceof InterruptedResponseError)) throw error
-        replication.signal.throwIfAborted()
-        replication.log(`${set.name}: ${error.message}; continuing after the last record`)
-        await wait(RETRY_MS, undefined, { signal: replication.signal })
-      }
-    }
+  for (const set of replication.sets) await copyWholeSet(replication, set)
   await finishCopy(replication)
+}
+
+/** Repeats an export that breaks off, as long as each part of the time that the client waits brings a record. */
+async function copyWholeSet(replication: Replication, set: SourceSet): Promise<void> {
+  const progressOf = () => replication.state.copied[set.name]
+  let [lastKey, reachedAt] = [progressOf()?.lastKey, Date.now()]
+  while (progressOf()?.isDone !== true) {
+    try {
+      await copySet(replication, set)
+    } catch (error) {
+      if (!(error instanceof InterruptedResponseError)) throw error
+      replication.signal.throwIfAborted()
+      if (progressOf()?.lastKey !== lastKey) [lastKey, reachedAt] = [progressOf()?.lastKey, Date.now()]
+      if (Date.now() - reachedAt >= replication.options.maxWaitMs)
+        failSource(
+          `the export of ${set.name} breaks off each time (${error.message}). Run the command again.`,
+        )
+      replication.log(`${set.name}: ${error.message}; continuing after the last record`)
+      await pause(RETRY_MS, replication.signal)
+    }
+  }
 }
 
 async function copySet(replication: Replication, set: SourceSet): Promise<void> {
@@ -81,10 +93,16 @@ async function copySet(replication: Replication, set: SourceSet): Promise<void> 
     lines = []
     bytes = 0
   }
-  for await (const line of source.streamExport(queryOf(replication, set, after))) {
-    lines.push(line)
-    bytes += line.length
-    if (lines.length >= BATCH_RECORDS || bytes > MAX_BATCH_BYTES) await flush(false)
+  try {
+    for await (const line of source.streamExport(queryOf(replication, set, after))) {
+      lines.push(line)
+      bytes += line.length
+      if (lines.length >= BATCH_RECORDS || bytes > MAX_BATCH_BYTES) await flush(false)
+    }
+  } catch (error) {
+    // The lines before the end of a broken export are complete.
+    if (error instanceof InterruptedResponseError && lines.length > 0) await flush(false)
+    throw error
   }
   await flush(true)
 }

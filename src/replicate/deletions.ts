@@ -1,32 +1,36 @@
 import { failFlag } from './failure.js'
 import type { Replication } from './replication.js'
 import type { SourceSet } from './source-model.js'
+import type { DeletionCount } from './state.js'
 
 /** Share of a set. More deletions require --allow-deletions. */
 const MAX_SHARE = 0.2
 /** Number of deletions that any set may have, also a small one. */
 const MIN_RECORDS = 20
 
-/** Counts the deletions since the copy was last up to date. */
+/**
+ * Counts the deletions since the copy was last up to date. The counts are stored with the position,
+ * since a supervisor can start the client again and again.
+ */
 export class DeletionGuard {
-  readonly #totals = new Map<string, number>()
-  readonly #deleted = new Map<string, number>()
+  #counts: Readonly<Record<string, DeletionCount>>
 
-  constructor(private readonly replication: Replication) {}
+  constructor(private readonly replication: Replication) {
+    this.#counts = replication.state.deletions ?? {}
+  }
+
+  get counts(): Readonly<Record<string, DeletionCount>> {
+    return this.#counts
+  }
 
   /** @throws ReplicationError if the deletions together are too many */
   async check(set: SourceSet, count: number): Promise<void> {
     if (count === 0 || this.replication.options.allowDeletions) return
-    const total = this.#totals.get(set.name) ?? (await this.replication.target.count(set, 0)).total
-    this.#totals.set(set.name, total)
-    const deleted = (this.#deleted.get(set.name) ?? 0) + count
-    this.#deleted.set(set.name, deleted)
+    const before = this.#counts[set.name]
+    const total = before?.total ?? (await this.replication.target.count(set, 0)).total
+    const deleted = (before?.deleted ?? 0) + count
+    this.#counts = { ...this.#counts, [set.name]: { deleted, total } }
     checkDeletions(set, deleted, total)
-  }
-
-  reset(): void {
-    this.#totals.clear()
-    this.#deleted.clear()
   }
 }
 

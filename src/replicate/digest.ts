@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { failSource } from './failure.js'
 import { literalOf, type Replication } from './replication.js'
 import type { SourceSet } from './source-model.js'
 
@@ -93,7 +94,7 @@ export class DigestComparison {
       const answered = await this.#request(some, buckets)
       yield* answered
       const [asked, last] = [some[answered.length - 1], answered.at(-1)]
-      if (!asked || !last) throw new Error('The digest of the source has no ranges')
+      if (!asked || !last) return failSource('the digest has no ranges.')
       const rest = last.To !== null && last.To !== asked.to ? [{ from: last.To, to: asked.to }] : []
       waiting = [...rest, ...waiting.slice(answered.length)]
     }

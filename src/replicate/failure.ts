@@ -1,5 +1,6 @@
 /** Exit codes of the command (docs/replication.md). */
 export const REPLICATION_EXIT = {
+  usage: 1,
   differences: 2,
   source: 3,
   token: 4,
@@ -18,6 +19,9 @@ export class ReplicationError extends Error {
   }
 }
 
+export const failUsage = (message: string): never => {
+  throw new ReplicationError(message, REPLICATION_EXIT.usage)
+}
 export const failSource = (message: string): never => {
   throw new ReplicationError(`Source: ${message}`, REPLICATION_EXIT.source)
 }

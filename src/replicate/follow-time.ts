@@ -1,11 +1,16 @@
 import { rowsOf, type SourceRow } from './copy.js'
-import { DeletionGuard } from './deletions.js'
+import { checkDeletions } from './deletions.js'
 import { failSource } from './failure.js'
-import { literalOf, queryOf, type Replication } from './replication.js'
+import { literalOf, queryOf, type Replication, toKeyLists } from './replication.js'
 import type { SourceSet } from './source-model.js'
+import type { TimePosition } from './state.js'
 
 const PAGE = 1000
 const TIME = 'ModificationTimestamp'
+/** Before every record. Records without a time do not match, wherever the source sorts them. */
+const START: TimePosition = { time: '1900-01-01T00:00:00Z', key: '' }
+/** Keys of one request. Some servers accept few conditions. */
+const KEYS = 40
 
 /** True if polling can find the changes of a set. */
 export const hasTime = ({ fields }: SourceSet): boolean => fields.some(({ name }) => name === TIME)
@@ -28,26 +33,23 @@ export async function followTime(replication: Replication): Promise<number> {
 }
 
 async function readPage(replication: Replication, set: SourceSet): Promise<readonly SourceRow[]> {
-  const last = replication.state.times[set.name]
-  const after = last
-    ? [`(${TIME} gt ${last.time} or (${TIME} eq ${last.time} and ${set.key} gt ${literalOf(last.key)}))`]
-    : []
+  const { time, key } = replication.state.times[set.name] ?? START
+  const after = [`(${TIME} gt ${time} or (${TIME} eq ${time} and ${set.key} gt ${literalOf(key)}))`]
   const order = [`$orderby=${TIME},${set.key}`, `$top=${PAGE}`]
   const rows = rowsOf(await replication.source.readJson(queryOf(replication, set, after, order)))
-  checkOrder(set, rows, last?.time)
+  checkOrder(set, rows, time)
   // A server that truncates timestamps in responses returns the last record again.
-  const isRepeated =
-    rows.length > 0 &&
-    rows.every(row => row[TIME] === last?.time && String(row[set.key]) <= (last?.key ?? ''))
+  const isRepeated = rows.length > 0 && rows.every(row => row[TIME] === time && String(row[set.key]) <= key)
   return isRepeated ? [] : rows
 }
 
 /** A server that ignores $orderby would make the copy incomplete. */
-function checkOrder(set: SourceSet, rows: readonly SourceRow[], start: string | undefined): void {
-  let before = start === undefined ? Number.NEGATIVE_INFINITY : Date.parse(start)
+function checkOrder(set: SourceSet, rows: readonly SourceRow[], start: string): void {
+  let before = Date.parse(start)
   for (const row of rows) {
-    const time = row[TIME] === null ? Number.NEGATIVE_INFINITY : Date.parse(String(row[TIME]))
-    if (time < before) failSource(`${set.name} does not come in the order of $orderby=${TIME},${set.key}.`)
+    const time = Date.parse(String(row[TIME]))
+    if (!(time >= before))
+      failSource(`${set.name} does not come in the order of $orderby=${TIME},${set.key}.`)
     before = time
   }
 }
@@ -58,36 +60,65 @@ async function storePage(
   rows: readonly SourceRow[],
 ): Promise<void> {
   const last = rows.at(-1)
-  const times =
-    last && last[TIME] !== null
-      ? { ...replication.state.times, [set.name]: { time: String(last[TIME]), key: String(last[set.key]) } }
-      : replication.state.times
+  const position = last && { time: String(last[TIME]), key: String(last[set.key]) }
+  const times = { ...replication.state.times, ...(position && { [set.name]: position }) }
   const state = { ...replication.state, times }
-  await replication.target.write([{ set, lines: rows.map(row => JSON.stringify(row)), removed: [] }], state)
+  await replication.target.write([{ set, lines: toLines(set, rows), removed: [] }], state)
   replication.state = state
 }
 
-/** Reads all keys of the source, and removes the records that it no longer has. Returns their number. */
-export async function sweepKeys(replication: Replication): Promise<number> {
-  const guard = new DeletionGuard(replication)
-  let count = 0
+/** Returns a line for each key: a server can repeat a record on a page. */
+const toLines = (set: SourceSet, rows: readonly SourceRow[]): readonly string[] => [
+  ...new Map(rows.map(row => [String(row[set.key]), JSON.stringify(row)])).values(),
+]
+
+/** Numbers of records that a sweep found. */
+interface SweepResult {
+  readonly added: number
+  readonly removed: number
+}
+
+/**
+ * Compares the keys, reads the records that the copy does not have, and removes those that a complete sweep has not
+ * shown. The end of a new copy removes them itself.
+ */
+export async function sweepKeys(replication: Replication): Promise<SweepResult> {
+  const { target, options, state: start } = replication
+  const generation = start.phase === 'copy' ? start.generation : undefined
+  let [added, removed] = [0, 0]
   for (const set of replication.sets) {
-    const keys = await readSourceKeys(replication, set)
-    const removed = [...(await replication.target.readKeys(set, undefined)).keys()].filter(
-      key => !keys.has(key),
-    )
-    await guard.check(set, removed.length)
-    if (removed.length > 0) await replication.target.write([{ set, lines: [], removed }], replication.state)
-    count += removed.length
+    const missing = await readSourceKeys(replication, set)
+    const gone: string[] = []
+    const own = await target.readKeys(set, undefined, generation)
+    for (const key of own.keys()) if (!missing.delete(key) && generation === undefined) gone.push(key)
+    if (!options.allowDeletions) checkDeletions(set, gone.length, own.size)
+    const lines = await readByKeys(replication, set, [...missing])
+    if (lines.length + gone.length > 0) await target.write([{ set, lines, removed: gone }], replication.state)
+    added += lines.length
+    removed += gone.length
   }
   const state = { ...replication.state, sweptAt: new Date().toISOString() }
-  await replication.target.write([], state)
+  await target.write([], state)
   replication.state = state
-  return count
+  return { added, removed }
+}
+
+async function readByKeys(
+  replication: Replication,
+  set: SourceSet,
+  keys: readonly string[],
+): Promise<readonly string[]> {
+  const lines: string[] = []
+  for (const list of toKeyLists(keys, KEYS)) {
+    const condition = list.map(key => `${set.key} eq ${literalOf(key)}`).join(' or ')
+    const page = await replication.source.readJson(queryOf(replication, set, [`(${condition})`]))
+    lines.push(...toLines(set, rowsOf(page)))
+  }
+  return lines
 }
 
 /** Reads all keys in their order, until a page is empty. */
-async function readSourceKeys(replication: Replication, set: SourceSet): Promise<ReadonlySet<string>> {
+async function readSourceKeys(replication: Replication, set: SourceSet): Promise<Set<string>> {
   const keys = new Set<string>()
   for (let last: string | undefined; ; ) {
     const after: readonly string[] = last === undefined ? [] : [`${set.key} gt ${literalOf(last)}`]

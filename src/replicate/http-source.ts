@@ -1,11 +1,12 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import {
+  failFlag,
   failSource,
   InterruptedResponseError,
   PositionGoneError,
   REPLICATION_EXIT,
   ReplicationError,
 } from './failure.js'
+import { MAX_TIMER_MS, pause } from './pause.js'
 
 const MAX_REDIRECTS = 5
 const MAX_BACKOFF_MS = 60_000
@@ -39,16 +40,15 @@ export class HttpSource {
 
   /** Returns the claims of the token that determine what it can read. Empty if the token is not a JWT. */
   async readRights(): Promise<string> {
-    this.#token ??= await this.options.readToken()
+    this.#token ??= await this.#readToken()
+    return rightsOf(this.#token)
+  }
+
+  async #readToken(): Promise<string> {
     try {
-      const claims: unknown = JSON.parse(
-        Buffer.from(this.#token.split('.')[1] ?? '', 'base64url').toString('utf8'),
-      )
-      if (typeof claims !== 'object' || claims === null) return ''
-      const lasting = Object.entries(claims).filter(([name]) => !['iat', 'exp', 'nbf', 'jti'].includes(name))
-      return JSON.stringify(lasting.sort(([a], [b]) => (a < b ? -1 : 1)))
-    } catch {
-      return ''
+      return await this.options.readToken()
+    } catch (error) {
+      return failToken(`the token cannot be read: ${describeError(error)}.`)
     }
   }
 
@@ -88,7 +88,7 @@ export class HttpSource {
         failSource(`${outcome.reason}. Nothing was lost: run the command again.`)
       if (delayMs >= 1000 || tries > 2)
         this.options.log(`${outcome.reason}; next try at ${new Date(Date.now() + delayMs).toISOString()}`)
-      await wait(delayMs, undefined, { signal: this.options.signal })
+      await pause(delayMs, this.options.signal)
     }
   }
 
@@ -116,15 +116,17 @@ export class HttpSource {
 
   /** Sends a request. After 401, the token is read again once. */
   async #send(url: URL, accept: string): Promise<Response> {
-    this.#token ??= await this.options.readToken()
+    this.#token ??= await this.#readToken()
     const response = await this.#follow(url, accept)
     if (response.status !== 401) return response
     await response.body?.cancel()
-    const token = await this.options.readToken()
-    if (token === this.#token) failToken()
+    const token = await this.#readToken()
+    if (token === this.#token) failToken(REFUSED)
+    if (rightsOf(token) !== rightsOf(this.#token))
+      failFlag('The new token has other rights than that of the copy. Run again with --accept-change.')
     this.#token = token
     const second = await this.#follow(url, accept)
-    return second.status === 401 ? failToken() : second
+    return second.status === 401 ? failToken(REFUSED) : second
   }
 
   async #follow(start: URL, accept: string): Promise<Response> {
@@ -142,11 +144,25 @@ export class HttpSource {
   }
 }
 
-function failToken(): never {
+const REFUSED = 'the token was refused (401), and there is no newer one where it was given.'
+
+function failToken(reason: string): never {
   throw new ReplicationError(
-    'Source: the token was refused (401), and there is no newer one where it was given. The position is stored: run the command again with a valid token.',
+    `Source: ${reason} The position is stored: run the command again with a valid token.`,
     REPLICATION_EXIT.token,
   )
+}
+
+/** Returns the claims of a token that say what it may see. Empty for a token that is no JWT. */
+function rightsOf(token: string): string {
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'))
+    if (typeof claims !== 'object' || claims === null) return ''
+    const lasting = Object.entries(claims).filter(([name]) => !['iat', 'exp', 'nbf', 'jti'].includes(name))
+    return JSON.stringify(lasting.sort(([a], [b]) => (a < b ? -1 : 1)))
+  } catch {
+    return ''
+  }
 }
 
 /** Retry-After in seconds or as a date. */
@@ -154,7 +170,7 @@ function readRetryAfter(response: Response): number | undefined {
   const text = response.headers.get('retry-after')
   if (text === null) return undefined
   const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now()
-  return Number.isFinite(ms) ? Math.max(ms, 200) : undefined
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 200), MAX_TIMER_MS)
 }
 
 function describeError(error: unknown): string {

@@ -12,6 +12,8 @@ export interface ReplicationOptions {
   readonly allowDeletions: boolean
   readonly intervalMs: number
   readonly sweepIntervalMs: number
+  /** Time after which the client no longer waits for a source that refuses or does not answer. */
+  readonly maxWaitMs: number
 }
 
 /** Shows the progress of a step. `total` is undefined if it is not known. */
@@ -62,13 +64,13 @@ export const readsOtherValues = (filter: string): boolean =>
   /\/|\bnow\s*\(/.test(filter.replaceAll(/'(?:[^']|'')*'/g, "''"))
 
 /** Splits keys into lists that a URL can hold. */
-export function toKeyLists(keys: readonly string[]): readonly (readonly string[])[] {
+export function toKeyLists(keys: readonly string[], maxKeys = MAX_LIST_KEYS): readonly (readonly string[])[] {
   const lists: string[][] = []
   let bytes = Number.POSITIVE_INFINITY
   for (const key of keys) {
     const length = encodeURIComponent(literalOf(key)).length + 3
     const last = lists.at(-1)
-    if (!last || last.length >= MAX_LIST_KEYS || bytes + length > MAX_LIST_BYTES) {
+    if (!last || last.length >= maxKeys || bytes + length > MAX_LIST_BYTES) {
       lists.push([key])
       bytes = length
     } else {

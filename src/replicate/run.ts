@@ -1,8 +1,8 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { beginCopy, copyByExport, finishCopy } from './copy.js'
 import { failFlag, failSource, failTarget, PositionGoneError } from './failure.js'
 import { followLog } from './follow-log.js'
 import { followTime, hasTime, sweepKeys } from './follow-time.js'
+import { pause } from './pause.js'
 import { type Replication, readsOtherValues } from './replication.js'
 import type { SourceSet } from './source-model.js'
 import { type ReplicaState, TARGET_LAYOUT_VERSION } from './state.js'
@@ -32,6 +32,8 @@ export async function runReplication(
   stored: ReplicaState | undefined,
   steps: VerifyOptions,
 ): Promise<void> {
+  if (steps.verify && replication.state.method === 'time')
+    failSource('--verify needs LastEventSequence, which this source does not have.')
   warnOfFilters(replication)
   await prepare(replication, stored)
   for (let isFirst = true; ; isFirst = false) {
@@ -41,9 +43,9 @@ export async function runReplication(
         `Up to date${replication.state.method === 'log' ? ` at event ${replication.state.position}` : ''}.`,
       )
     else if (count > 0) replication.log(`${count} changes`)
-    if (isFirst && steps.verify) await runVerify(replication, steps)
+    if (isFirst && steps.verify) await verify(replication, steps.repair)
     if (replication.options.once) return
-    await wait(replication.options.intervalMs, undefined, { signal: replication.signal })
+    await pause(replication.options.intervalMs, replication.signal)
   }
 }
 
@@ -53,12 +55,6 @@ function warnOfFilters({ mark, log }: Replication): void {
       log(
         `The filter of ${set} reads related records or the clock. Use --verify --repair to find records that these add or remove.`,
       )
-}
-
-async function runVerify(replication: Replication, { repair }: VerifyOptions): Promise<void> {
-  if (replication.state.method === 'time')
-    failSource('--verify needs LastEventSequence, which this source does not have.')
-  await verify(replication, repair)
 }
 
 /** Decides whether the stored copy is continued, started again or refused. */
@@ -72,19 +68,19 @@ async function prepare(replication: Replication, stored: ReplicaState | undefine
     failTarget(
       `the copy has the layout ${stored.layout}; this client writes ${TARGET_LAYOUT_VERSION}. Choose another target.`,
     )
-  await target.resume(sets, stored)
-  replication.state = stored
   const changed = changesOfMark(stored.mark, mark)
   if (changed !== undefined && !options.acceptChange)
     failFlag(
       `The target holds a copy with ${changed}. Use --accept-change to copy again with the new options.`,
     )
+  const reason = changesOfModel(stored.model, state.model)
+  await target.resume(sets, stored)
+  replication.state = stored
   const next = { ...stored, mark, model: state.model, method: state.method }
   if (changed !== undefined || options.recopy) {
     log(`Making a new copy beside the old one: ${changed ?? '--recopy'}.`)
     return beginCopy(replication, next)
   }
-  const reason = changesOfModel(stored.model, state.model)
   if (reason !== undefined || stored.method !== state.method) {
     log(
       `The model of the source has changed (${reason ?? 'another method'}): making a new copy beside the old one.`,
@@ -93,10 +89,14 @@ async function prepare(replication: Replication, stored: ReplicaState | undefine
   }
 }
 
+/** A target can store the members in another order. */
+const toSortedText = (filters: ReplicaState['mark']['filters']): string =>
+  JSON.stringify(Object.entries(filters).sort(([a], [b]) => (a < b ? -1 : 1)))
+
 function changesOfMark(a: ReplicaState['mark'], b: ReplicaState['mark']): string | undefined {
   if (a.source !== b.source) return `another source (${a.source})`
   if (a.rights !== b.rights) return 'other rights of the token'
-  if (JSON.stringify(a.filters) !== JSON.stringify(b.filters)) return 'other filters'
+  if (toSortedText(a.filters) !== toSortedText(b.filters)) return 'other filters'
   return JSON.stringify(a.sets) === JSON.stringify(b.sets) ? undefined : `other sets (${a.sets.join(', ')})`
 }
 
@@ -141,16 +141,24 @@ async function catchUp(replication: Replication): Promise<number> {
 }
 
 async function catchUpByTime(replication: Replication): Promise<number> {
-  const { sets, options, log } = replication
+  const { sets, target } = replication
   const without = sets.filter(set => !hasTime(set)).map(({ name }) => name)
   if (without.length > 0)
     failSource(`${without.join(', ')} have no ModificationTimestamp. Leave them out with --sets.`)
   const count = await followTime(replication)
+  const swept = await sweepIfDue(replication)
   if (replication.state.phase === 'copy') await finishCopy(replication)
-  const { sweptAt } = replication.state
-  const isDue = sweptAt === undefined || Date.now() - Date.parse(sweptAt) >= options.sweepIntervalMs
-  if (!isDue && !options.once) return count
-  const removed = await sweepKeys(replication)
-  log(`Sweep of all keys: ${removed} records removed. Deletions are found by sweeps only.`)
-  return count + removed
+  await target.settle(replication.state)
+  return count + swept
+}
+
+async function sweepIfDue(replication: Replication): Promise<number> {
+  const { options, log } = replication
+  const { phase, sweptAt } = replication.state
+  const isDue =
+    phase === 'copy' || sweptAt === undefined || Date.now() - Date.parse(sweptAt) >= options.sweepIntervalMs
+  if (!isDue && !options.once) return 0
+  const { added, removed } = await sweepKeys(replication)
+  log(`Sweep of all keys: ${removed} records removed, ${added} added. Deletions are found by sweeps only.`)
+  return added + removed
 }

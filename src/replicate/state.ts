@@ -26,6 +26,12 @@ export interface TimePosition {
   readonly key: string
 }
 
+/** Records of a set that were deleted since the copy was last up to date, of the number that it had then. */
+export interface DeletionCount {
+  readonly deleted: number
+  readonly total: number
+}
+
 /** Everything that a client needs to continue. It is stored in one transaction with the records. */
 export interface ReplicaState {
   readonly layout: number
@@ -40,6 +46,8 @@ export interface ReplicaState {
   readonly copied: Readonly<Record<string, SetProgress>>
   readonly times: Readonly<Record<string, TimePosition>>
   readonly sweptAt: string | undefined
+  /** By set. Absent when the copy is up to date. */
+  readonly deletions?: Readonly<Record<string, DeletionCount>> | undefined
 }
 
 export const typesOf = (sets: readonly SourceSet[]): ReplicaState['model'] =>

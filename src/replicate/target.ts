@@ -24,8 +24,12 @@ export interface ReplicaTarget {
   count(set: SourceSet, generation: number): Promise<{ readonly total: number; readonly stale: number }>
   /** Removes the records that the copy has not seen, and stores the state. */
   finishCopy(sets: readonly SourceSet[], state: ReplicaState): Promise<void>
-  /** Returns the key of each record with the value of a field, or null. */
-  readKeys(set: SourceSet, field: string | undefined): Promise<ReadonlyMap<string, string | null>>
+  /** Returns the key of each record with the value of a field, or null. A generation selects the records that its copy has seen. */
+  readKeys(
+    set: SourceSet,
+    field: string | undefined,
+    generation?: number,
+  ): Promise<ReadonlyMap<string, string | null>>
   /** Called when the copy is up to date. */
   settle(state: ReplicaState): Promise<void>
   close(): Promise<void>

@@ -1,7 +1,8 @@
+import { checkDeletions } from './deletions.js'
 import { DigestComparison, isInRange, rangeCondition, splitByBytes } from './digest.js'
 import { REPLICATION_EXIT, ReplicationError } from './failure.js'
-import { fetchRecords, followLog, readWholeExport } from './follow-log.js'
-import { queryOf, type Replication } from './replication.js'
+import { fetchRecords, followLog } from './follow-log.js'
+import { BATCH_RECORDS, queryOf, type Replication } from './replication.js'
 import type { SourceSet } from './source-model.js'
 
 const VERSION = 'LastEventSequence'
@@ -12,6 +13,8 @@ interface Difference {
   readonly set: SourceSet
   readonly key: string
   readonly kind: 'missing' | 'not in the source' | 'another version'
+  /** Of the source, or of the copy if the source does not have the record. */
+  readonly version: string | null
 }
 
 /**
@@ -33,13 +36,23 @@ export async function verify(replication: Replication, isRepairing: boolean): Pr
       `${differences.length} records differ. --repair reads them again.`,
       REPLICATION_EXIT.differences,
     )
-  for (const set of replication.sets) {
-    const keys = differences.filter(difference => difference.set === set).map(({ key }) => key)
-    if (keys.length > 0)
-      await replication.target.write([await fetchRecords(replication, set, keys)], replication.state)
-  }
+  await repair(replication, differences)
   replication.log(`Repaired: ${differences.length} records.`)
   await verify(replication, false)
+}
+
+/** Reads the records again. They keep what --allow-deletions protects. */
+async function repair(replication: Replication, differences: readonly Difference[]): Promise<void> {
+  const { target, sets, options } = replication
+  for (const set of sets) {
+    const own = differences.filter(difference => difference.set === set)
+    const removed = own.filter(({ kind }) => kind === 'not in the source').length
+    if (!options.allowDeletions) checkDeletions(set, removed, (await target.count(set, 0)).total)
+    for (let i = 0; i < own.length; i += BATCH_RECORDS) {
+      const keys = own.slice(i, i + BATCH_RECORDS).map(({ key }) => key)
+      await target.write([await fetchRecords(replication, set, keys)], replication.state)
+    }
+  }
 }
 
 async function findDifferences(replication: Replication): Promise<readonly Difference[]> {
@@ -47,13 +60,16 @@ async function findDifferences(replication: Replication): Promise<readonly Diffe
   const candidates: Difference[] = []
   for (const set of replication.sets) candidates.push(...(await compareSet(replication, set)))
   if (candidates.length === 0) return []
-  // Records that changed during the comparison are compared again.
+  // Records that changed during the comparison are compared again. One with another version now is still changing: that is lag.
   await followLog(replication)
   const confirmed: Difference[] = []
   for (const set of replication.sets) {
-    const keys = new Set(candidates.filter(candidate => candidate.set === set).map(({ key }) => key))
-    if (keys.size > 0)
-      confirmed.push(...(await compareSet(replication, set)).filter(({ key }) => keys.has(key)))
+    const first = candidates.filter(candidate => candidate.set === set)
+    const versions = new Map(first.map(({ key, version }) => [key, version]))
+    if (first.length > 0)
+      confirmed.push(
+        ...(await compareSet(replication, set)).filter(({ key, version }) => versions.get(key) === version),
+      )
   }
   return confirmed
 }
@@ -83,16 +99,16 @@ async function compareVersions(
 ): Promise<readonly Difference[]> {
   const differences: Difference[] = []
   const target = queryOf(replication, set, conditions, [`$select=${set.key},${VERSION}`])
-  for (const line of await readWholeExport(replication, target)) {
+  for (const line of await replication.source.readExport(target)) {
     const record = JSON.parse(line) as Readonly<Record<string, unknown>> // a line of an export
     const key = String(record[set.key])
-    const version = copied.get(key)
-    if (version === undefined) differences.push({ set, key, kind: 'missing' })
-    else if (version !== String(record[VERSION])) differences.push({ set, key, kind: 'another version' })
+    const [own, version] = [copied.get(key), String(record[VERSION])]
+    if (own === undefined) differences.push({ set, key, kind: 'missing', version })
+    else if (own !== version) differences.push({ set, key, kind: 'another version', version })
     copied.delete(key)
   }
   return [
     ...differences,
-    ...[...copied.keys()].map(key => ({ set, key, kind: 'not in the source' as const })),
+    ...[...copied].map(([key, version]) => ({ set, key, kind: 'not in the source' as const, version })),
   ]
 }

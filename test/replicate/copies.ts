@@ -121,3 +121,16 @@ export async function compareCopy(
   }
   return differences
 }
+
+/** Counts the records of a set in a copy. */
+export async function countCopied(to: string, set: string): Promise<number> {
+  if (to.endsWith('.duckdb')) return Number((await queryDuckDB(to, `select count(*) from "${set}"`))[0]?.[0])
+  if (!to.startsWith('postgres')) return (await readFolder(to, set).catch(() => new Map())).size
+  const client = new Client({ connectionString: to })
+  await client.connect()
+  const { rows } = await client.query<{ count: number }>(
+    `select count(*)::int as count from replica."${set}"`,
+  )
+  await client.end()
+  return rows[0]?.count ?? -1
+}

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 
 /** Answers a request in place of the service. Returns false to pass it on. */
-export type Interception = (req: IncomingMessage, res: ServerResponse) => boolean
+export type Interception = (req: IncomingMessage, res: ServerResponse) => boolean | Promise<boolean>
 
 /** A proxy before a service, or a server of its own, that can refuse and drop requests. */
 export interface TestProxy {
@@ -18,10 +18,10 @@ export async function startProxy(
   serviceBase: string,
   intercept: Interception = () => false,
 ): Promise<TestProxy> {
-  const server = createServer((req, res) => {
+  const server = createServer(async (req, res) => {
     proxy.requests.push(req.url ?? '')
     proxy.authorizations.add(req.headers.authorization ?? '')
-    if (proxy.intercept(req, res)) return
+    if (await proxy.intercept(req, res)) return
     const { method = 'GET', url = '', headers } = req
     const passed = request(serviceBase + url, { method, headers, agent: false }, answer => {
       res.writeHead(answer.statusCode ?? 0, answer.headers)

@@ -175,14 +175,29 @@ export class DuckDBTarget implements ReplicaTarget {
         await this.connection.run(
           `delete from ${quote(set.name)} where ${quote(GENERATION)} < ${state.generation}`,
         )
+      for (const name of await this.#otherTables(sets))
+        await this.connection.run(`delete from ${quote(name)}`)
       await this.#writeState(state)
     })
     await this.connection.run('checkpoint')
   }
 
-  async readKeys(set: SourceSet, field: string | undefined): Promise<ReadonlyMap<string, string | null>> {
+  /** Returns the tables of sets that earlier copies had. */
+  async #otherTables(sets: readonly SourceSet[]): Promise<readonly string[]> {
     const rows = await this.#rows(
-      `select ${quote(set.key)}, ${field === undefined ? 'null' : `${quote(field)}::varchar`} from ${quote(set.name)}`,
+      `select c.table_name from information_schema.columns c join information_schema.tables t using (table_schema, table_name)
+       where c.column_name = ${literal(GENERATION)} and t.table_type = 'BASE TABLE'`,
+    )
+    return rows.map(([name]) => String(name)).filter(name => !sets.some(set => set.name === name))
+  }
+
+  async readKeys(
+    set: SourceSet,
+    field: string | undefined,
+    generation = 0,
+  ): Promise<ReadonlyMap<string, string | null>> {
+    const rows = await this.#rows(
+      `select ${quote(set.key)}, ${field === undefined ? 'null' : `${quote(field)}::varchar`} from ${quote(set.name)} where coalesce(${quote(GENERATION)}, 0) >= ${generation}`,
     )
     return new Map(rows.map(([key, value]) => [String(key), value === null ? null : String(value)]))
   }

@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { connect, createServer, type Server } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { REPLICATION_EXIT, ReplicationError } from '../failure.js'
 
 /** Returns the process that listens on a socket, or undefined if there is none. */
@@ -24,14 +22,19 @@ const listen = (path: string): Promise<Server | undefined> =>
     server.listen(path, () => resolve(server.unref()))
   })
 
+/** Returns the address of a socket, the same for all processes of the machine, whatever their TMPDIR is. */
+function addressOf(folder: string): string {
+  const name = `replica-${createHash('sha256').update(folder).digest('hex').slice(0, 16)}`
+  if (process.platform === 'linux') return `\0${name}` // a name without a file, which ends with its process
+  return process.platform === 'win32' ? `\\\\.\\pipe\\${name}` : `/tmp/${name}.sock`
+}
+
 /**
  * Locks a folder for this process with a socket. The lock ends with the process, also after kill -9.
  * @throws ReplicationError if another process has it
  */
 export async function lockFolder(folder: string): Promise<() => void> {
-  const name = createHash('sha256').update(folder).digest('hex').slice(0, 16)
-  const path =
-    process.platform === 'win32' ? `\\\\.\\pipe\\replica-${name}` : join(tmpdir(), `replica-${name}.sock`)
+  const path = addressOf(folder)
   const server = (await listen(path)) ?? (await takeOver(path))
   // Two processes may have found the same stale socket.
   const holder = await askHolder(path)
@@ -44,7 +47,7 @@ export async function lockFolder(folder: string): Promise<() => void> {
 
 /** Replaces a socket on which no process listens. */
 async function takeOver(path: string): Promise<Server | undefined> {
-  if ((await askHolder(path)) !== undefined) return undefined
+  if (!path.startsWith('/') || (await askHolder(path)) !== undefined) return undefined
   rmSync(path, { force: true })
   return listen(path)
 }

@@ -67,7 +67,10 @@ class SetFile {
   /** Appends lines and syncs the file. They become valid when the state is stored. */
   async append(lines: readonly string[], key: string): Promise<void> {
     if (lines.length === 0) return
-    await this.handle.write(`${lines.join('\n')}\n`, this.bytes)
+    const text = Buffer.from(`${lines.join('\n')}\n`)
+    // A full disk takes a part of a write, and refuses the next one.
+    for (let at = 0; at < text.length; )
+      at += (await this.handle.write(text, at, text.length - at, this.bytes + at)).bytesWritten
     await this.handle.datasync()
     for (const line of lines) this.#index(line, key)
   }
@@ -85,6 +88,8 @@ export class FolderTarget implements ReplicaTarget {
   #state: FolderState | undefined
   #files = new Map<string, SetFile>()
   #next: Map<string, SetFile> | undefined
+  /** Files of sets that the next copy leaves out. */
+  #others: Readonly<Record<string, DataFile>> = {}
   readonly #keys = new Map<string, string>()
 
   private constructor(
@@ -122,7 +127,9 @@ export class FolderTarget implements ReplicaTarget {
   }
 
   async resume(sets: readonly SourceSet[]): Promise<void> {
-    this.#files = await this.#openFiles(sets, this.#state?.files ?? {})
+    const files = this.#state?.files ?? {}
+    this.#files = await this.#openFiles(sets, files)
+    this.#others = Object.fromEntries(Object.entries(files).filter(([name]) => !this.#files.has(name)))
     this.#next = this.#state?.next && (await this.#openFiles(sets, this.#state.next))
     await this.#removeOthers()
   }
@@ -139,7 +146,8 @@ export class FolderTarget implements ReplicaTarget {
 
   /** Removes files that the state does not name: those of an interrupted copy or rewrite. */
   async #removeOthers(): Promise<void> {
-    const known = [...this.#files.values(), ...(this.#next?.values() ?? [])].map(({ name }) => name)
+    const files = [...this.#files.values(), ...(this.#next?.values() ?? []), ...Object.values(this.#others)]
+    const known = files.map(({ name }) => name)
     for (const name of await readdir(this.folder))
       if (name.endsWith('.ndjson') && !known.includes(name)) await rm(join(this.folder, name))
   }
@@ -148,7 +156,8 @@ export class FolderTarget implements ReplicaTarget {
   async #store(state: ReplicaState): Promise<void> {
     const toRecord = (files: Map<string, SetFile>) =>
       Object.fromEntries([...files].map(([set, { file }]) => [set, file]))
-    this.#state = { state, files: toRecord(this.#files), next: this.#next && toRecord(this.#next) }
+    const files = { ...this.#others, ...toRecord(this.#files) }
+    this.#state = { state, files, next: this.#next && toRecord(this.#next) }
     const path = join(this.folder, STATE_FILE)
     const handle = await open(`${path}.new`, 'w')
     await handle.writeFile(JSON.stringify(this.#state))
@@ -179,18 +188,24 @@ export class FolderTarget implements ReplicaTarget {
     const old = this.#files
     this.#files = this.#next ?? old
     this.#next = undefined
+    this.#others = {}
     await this.#store(state)
     if (old !== this.#files) await closeFiles(old)
     await this.#removeOthers()
   }
 
-  async readKeys(set: SourceSet, field: string | undefined): Promise<ReadonlyMap<string, string | null>> {
-    const file = this.#files.get(set.name)
+  async readKeys(
+    set: SourceSet,
+    field: string | undefined,
+    generation?: number,
+  ): Promise<ReadonlyMap<string, string | null>> {
+    const file = (generation === undefined ? this.#files : (this.#next ?? this.#files)).get(set.name)
     const keys = new Map<string, string | null>()
     if (!file) return keys
+    if (field === undefined) return new Map([...file.places.keys()].map(key => [key, null]))
     for await (const line of this.#readLines(file)) {
       const record = JSON.parse(line) as Readonly<Record<string, unknown>> // a record of the source
-      const value = field === undefined ? null : record[field]
+      const value = record[field]
       keys.set(String(record[set.key]), value === null || value === undefined ? null : String(value))
     }
     return keys

@@ -191,14 +191,31 @@ export class PostgresTarget implements ReplicaTarget {
         await this.client.query(`delete from ${this.#tableOf(set)} where ${quote(GENERATION)} < $1`, [
           state.generation,
         ])
+      for (const name of await this.#otherTables(sets))
+        await this.client.query(`delete from ${this.#schema}.${quote(name)}`)
       await this.#writeState(state)
     })
     for (const set of sets) await this.client.query(`analyze ${this.#tableOf(set)}`)
   }
 
-  async readKeys(set: SourceSet, field: string | undefined): Promise<ReadonlyMap<string, string | null>> {
+  /** Returns the tables of sets that earlier copies had. */
+  async #otherTables(sets: readonly SourceSet[]): Promise<readonly string[]> {
+    const { rows } = await this.client.query<{ name: string }>(
+      `select relname as name from pg_class join pg_attribute on attrelid = pg_class.oid
+       where relnamespace = to_regnamespace($1) and relkind = 'r' and attname = $2 and relname <> all ($3::text[])`,
+      [this.#schema, GENERATION, sets.map(({ name }) => name)],
+    )
+    return rows.map(({ name }) => name)
+  }
+
+  async readKeys(
+    set: SourceSet,
+    field: string | undefined,
+    generation = 0,
+  ): Promise<ReadonlyMap<string, string | null>> {
     const { rows } = await this.client.query<{ key: string; value: string | null }>(
-      `select ${quote(set.key)} as key, ${field === undefined ? 'null' : `${quote(field)}::text`} as value from ${this.#tableOf(set)}`,
+      `select ${quote(set.key)} as key, ${field === undefined ? 'null' : `${quote(field)}::text`} as value from ${this.#tableOf(set)} where ${quote(GENERATION)} >= $1`,
+      [generation],
     )
     return new Map(rows.map(({ key, value }) => [key, value]))
   }

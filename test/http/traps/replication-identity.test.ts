@@ -214,6 +214,37 @@ describe.each(DATABASE_KINDS)('identity and retention of the change log on the %
     },
   )
 
+  test('REP2-16 a time from the future does not stop a poller by time', async () => {
+    const ModificationTimestamp = new Date(Date.now() + 3_600_000).toISOString()
+    await given(
+      [
+        { ListingKey: 'K1', ModificationTimestamp, ...OWNERS },
+        { ListingKey: 'K2', ...OWNERS },
+      ],
+      {
+        Media: [{ MediaKey: 'P1', ResourceName: 'Property', ResourceRecordKey: 'K1', ModificationTimestamp }],
+        Rooms: [{ RoomKey: 'R1', ListingKey: 'K1', ModificationTimestamp }],
+        OpenHouse: [{ OpenHouseKey: 'H1', ListingKey: 'K1', ModificationTimestamp }],
+        Office: [{ OfficeKey: 'O9', ModificationTimestamp }],
+        Member: [{ MemberKey: 'M9', ModificationTimestamp }],
+      },
+    )
+    const late = `?$filter=ModificationTimestamp gt ${new Date(Date.now() + 600_000).toISOString()}`
+    for (const set of ['Property', 'Media', 'Rooms', 'OpenHouse', 'Office', 'Member'])
+      expect([set, rowsOf(await market.send(`/odata/${set}${late}`))]).toEqual([set, []])
+    for (const field of ['ModificationTimestamp', 'LastEventSequence']) {
+      const poll = async (position: unknown) =>
+        market.rows(`$filter=${field} gt ${position}&$orderby=${field}&$select=ListingKey,${field}`)
+      let position = (await poll(field === 'LastEventSequence' ? 0 : '1900-01-01T00:00:00Z')).at(-1)?.[field]
+      for (const key of ['K2', 'K1']) {
+        expect((await patch(key, { City: `Changed ${field}` })).status).toBe(200)
+        const found = await poll(position)
+        expect(found.map(row => row['ListingKey'])).toEqual([key])
+        position = found.at(-1)?.[field]
+      }
+    }
+  })
+
   test('REP2-20 TRUNCATE of few records is logged, children first; of many begins a new log', async () => {
     await given([{}, {}], { Media: [{ MediaKey: 'P', ResourceName: 'Property', ResourceRecordKey: 'L001' }] })
     const reader = await readerAtEnd('public')

@@ -110,6 +110,34 @@ export class TimestampKeyReplica {
   }
 }
 
+/** A copy maintained by position (docs/replication.md). It does not detect deletions. */
+export class PositionReplica {
+  readonly #records = new Map<string, Row>()
+  #position = '0'
+
+  constructor(
+    private readonly service: Sender,
+    private readonly select: string,
+  ) {}
+
+  async poll(): Promise<void> {
+    for (let rows = await this.#readPage(); rows.length > 0; rows = await this.#readPage()) {
+      for (const row of rows) this.#records.set(String(row['ListingKey']), row)
+      this.#position = String(rows.at(-1)?.['LastEventSequence'])
+    }
+  }
+
+  async #readPage(): Promise<readonly Row[]> {
+    const order = '$orderby=LastEventSequence&$top=50'
+    const filter = `$filter=LastEventSequence gt ${this.#position}`
+    return rowsOf(await this.service.send(`/odata/Property?${filter}&${order}&$select=${this.select}`))
+  }
+
+  records(): readonly Row[] {
+    return sortedByKey(this.#records)
+  }
+}
+
 /** A copy of any set that is compared with the service by key and ETag (docs/replication.md). */
 export class SweepReplica {
   readonly #records = new Map<string, Row>()

@@ -5,12 +5,13 @@ import { deltaLinkOf, TRACK_CHANGES } from '../support/clients/delta-replica.js'
 import type { LogReader } from '../support/clients/log-reader.js'
 import { REPLICATED_SETS } from '../support/clients/replicated-sets.js'
 import type { QueryGenerator } from '../support/oracle/random-queries.js'
-import { HIDDEN_KEYS } from './hidden-changes.js'
 
 /** A request whose response must not depend on records that its reader cannot see. */
 export interface Probe {
   readonly target: string
   readonly options?: RequestOptions
+  /** Reads the answer of a channel that is no HTTP request. */
+  readonly read?: () => Promise<Answer>
 }
 
 /** The positions and links that a reader has received before. */
@@ -22,10 +23,10 @@ export interface ReaderState {
   changesToken: string
 }
 
-type Pick = <T>(list: readonly T[]) => T
-export type Channel = (state: ReaderState, pick: Pick) => Probe
+export type Choose = <T>(list: readonly T[]) => T
+export type Channel = (state: ReaderState, pick: Choose) => Probe
 
-const TRACKED = [
+export const TRACKED = [
   'Property', `Property?$filter=City eq 'Austin'&$expand=Media,Rooms`, `Property?$filter=Rooms/any(r:r/RoomType eq 'Attic')`,
   `Property?$filter=not(ListAgentKey eq 'M9')`, 'Property?$search=pool&$expand=OpenHouses,ListAgent', 'Media', 'Media?$filter=Order lt 4',
   'Rooms?$expand=Listing', 'OpenHouse', 'Member?$expand=Office',
@@ -36,7 +37,7 @@ const FILTERS = [
 ] // biome-ignore format: a list of filters
 const SETS = Object.keys(REPLICATED_SETS)
 
-const graphql = (query: string): Probe => ({
+export const graphql = (query: string): Probe => ({
   target: '/graphql',
   options: { method: 'POST', body: { query } },
 })
@@ -44,12 +45,12 @@ const quote = (text: string) => `'${text.replaceAll("'", "''")}'`
 const whereOf = (filter: string) => (filter === '' ? '' : `, where: ${JSON.stringify(filter)}`)
 
 /** Starts following changes from now on. */
-export async function renewState(state: ReaderState): Promise<void> {
+export async function renewState(state: ReaderState, tracked: readonly string[] = TRACKED): Promise<void> {
   const { reader } = state
   await reader.skipToEnd()
   state.position = reader.position
   state.deltaLinks = await Promise.all(
-    TRACKED.map(async query => {
+    tracked.map(async query => {
       const target = `/odata/${query}${query.includes('?') ? '&' : '?'}$deltatoken=latest`
       return deltaLinkOf(await reader.send(target)) ?? ''
     }),
@@ -58,11 +59,19 @@ export async function renewState(state: ReaderState): Promise<void> {
   state.changesToken = (data as { propertyChanges: { token: string } }).propertyChanges.token // as asked for
 }
 
-/** Channels by name. `events` are the numbers of events that not every reader may see. */
+/** What not every reader may see. */
+export interface HiddenNames {
+  /** Keys of listings, and of records of listings. */
+  readonly keys: () => readonly string[]
+  /** Numbers of events. */
+  readonly events: () => readonly number[]
+}
+
+/** Channels by name. */
 export function createChannels(
   generator: QueryGenerator,
   seed: number,
-  events: () => readonly number[],
+  { keys, events }: HiddenNames,
 ): Readonly<Record<string, Channel>> {
   const urls = fc.sample(generator.arbitraryUrl(), { numRuns: 500, seed })
   const log = (filter: string, more = '') => ({ target: `/odata/EntityEvent?$filter=${filter}${more}` })
@@ -70,7 +79,7 @@ export function createChannels(
   return {
     query: (_, pick) => ({ target: pick(urls) }),
     'known keys': (_, pick) => {
-      const [set, key] = [pick(SETS), pick(HIDDEN_KEYS)]
+      const [set, key] = [pick(SETS), pick(keys())]
       return pick([
         { target: `/odata/${set}('${key}')` },
         { target: `/odata/Property('${key}')/Media` },
@@ -87,7 +96,7 @@ export function createChannels(
         log(`EntityEventSequence gt ${position}`, '&$orderby=EntityEventSequence&$top=5'),
         log(`EntityEventSequence gt ${number}`, `&$orderby=EntityEventSequence&$top=4&$count=true`),
         log(`EntityEventSequence ge ${position} and ResourceName eq '${pick(SETS)}'`),
-        log(`ResourceRecordKey in ('${pick(HIDDEN_KEYS)}','P01','P03')`, '&$count=true'),
+        log(`ResourceRecordKey in ('${pick(keys())}','P01','P03')`, '&$count=true'),
         { target: `/odata/EntityEvent(${number})` },
         { target: '/odata/EntityEvent?$orderby=EntityEventSequence desc&$top=5' },
         { target: '/odata/EntityEvent?$apply=groupby((ResourceName),aggregate($count as n,EventTimestamp with max as t))' },
@@ -119,7 +128,7 @@ export function createChannels(
     },
     digest: (_, pick) => {
       const [set, filter, buckets] = [pick(SETS), pick(FILTERS), pick([1, 3, 20])]
-      const ranges = JSON.stringify([{ From: 'A', To: pick(HIDDEN_KEYS) }, { From: 'H5' }])
+      const ranges = JSON.stringify([{ From: 'A', To: pick(keys()) }, { From: 'H5' }])
       return pick([
         { target: `/odata/Digest(ResourceName='${set}',Buckets=${buckets})` },
         { target: `/odata/Digest(ResourceName='${set}',Ranges=@r,Buckets=${buckets})?@r=${encodeURIComponent(ranges)}` },
@@ -150,7 +159,11 @@ const END_OF_LOG =
   /(?<=\$(?:delta|skip)token=)[^"&]+|(?<="token":")[^"]+|(?<="LastEventSequence":)\d+(?=,"Ranges")|(?<="@org\.reso\.metadata\.LastEventSequence":)\d+/g
 
 /** Sends a request and follows its nextLinks. */
-export async function readAnswer({ reader }: ReaderState, { target, options }: Probe): Promise<Answer> {
+export async function readAnswer(
+  { reader }: Pick<ReaderState, 'reader'>,
+  { target, options, read }: Probe,
+): Promise<Answer> {
+  if (read) return read()
   const pages: Page[] = []
   let hasData = false
   for (let link: string | undefined = target; link !== undefined && pages.length < MAX_PAGES; ) {

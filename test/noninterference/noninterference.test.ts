@@ -15,7 +15,8 @@ import {
   readAnswer,
   renewState,
 } from './channels.js'
-import { createHiddenChanges, type HiddenChange } from './hidden-changes.js'
+import { createHiddenChanges, HIDDEN_KEYS, type HiddenChange } from './hidden-changes.js'
+import { createRandom } from './random.js'
 
 // Noninterference: a change of records that a reader cannot see does not change any response to it. Each pair
 // is a random request through one of the channels, answered before and after such a change. A visible change
@@ -26,15 +27,6 @@ const PAIRS = Number(process.env['NONINTERFERENCE_PAIRS'] ?? 160)
 const SEED = Number(process.env['NONINTERFERENCE_SEED'] ?? 7)
 const PROBES = 5
 const ROUNDS_PER_STATE = 8
-
-/** A different number at every call, the same in every run. */
-function createRandom(seed: number): (below: number) => number {
-  let state = seed
-  return below => {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff
-    return Math.floor((state / 0x80000000) * below)
-  }
-}
 
 describe.each(DATABASE_KINDS)('noninterference on the %s database', kind => {
   const random = createRandom(SEED)
@@ -50,7 +42,10 @@ describe.each(DATABASE_KINDS)('noninterference on the %s database', kind => {
     app = await startTestApp({ kind, env: { PAGE_SIZE: '15', NON_DISCLOSURE: 'on', RATE_LIMIT: '0' } })
     await loadSampleIfEmpty(app.database, 12)
     changes = await createHiddenChanges(app, random)
-    channels = createChannels(new QueryGenerator(await readDataset(app.database)), SEED, () => hiddenEvents)
+    channels = createChannels(new QueryGenerator(await readDataset(app.database)), SEED, {
+      keys: () => HIDDEN_KEYS,
+      events: () => hiddenEvents,
+    })
     for (const name of ['public', 'member', 'agent', 'office']) {
       const reader = new LogReader(app, name)
       states.set(name, { reader, position: 0, deltaLinks: [], changesToken: '' })

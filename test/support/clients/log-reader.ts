@@ -22,8 +22,9 @@ export class LogReader {
   constructor(
     private readonly app: Pick<TestApp, 'send' | 'tokenFor'>,
     readonly name: string,
+    token = app.tokenFor(READERS[name]),
   ) {
-    this.#authorization = `Bearer ${app.tokenFor(READERS[name])}`
+    this.#authorization = `Bearer ${token}`
   }
 
   readonly send: TestApp['send'] = (target, parts): Promise<TestResponse> =>

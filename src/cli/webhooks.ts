@@ -11,6 +11,7 @@ import { DEFAULT_PARSE_LIMITS } from '../language/parse-limits.js'
 import { parseExpression } from '../language/parser.js'
 import { ClientService } from '../service/clients/clients.js'
 import { createSelectionParts } from '../service/webhooks/selection.js'
+import { sendTestMessage } from '../service/webhooks/test-message.js'
 import {
   DEFAULT_OVERLAP_HOURS,
   WebhookService,
@@ -22,7 +23,7 @@ import { checkAction, exitWithUsage, parseCommandLine, runCommand } from './comm
 // npm run webhooks: manages subscriptions to the change log (docs/webhooks.md). A secret is printed only
 // once, when it is created.
 
-const USAGE = `usage: npm run webhooks -- add CLIENT --url URL [--entity NAME [--filter FILTER]] [--from now|NUMBER] [--source TEXT] [--token-file FILE] | list [--client CLIENT] | show WEBHOOK | change WEBHOOK [--url URL] [--source TEXT] [--token-file FILE] | rotate WEBHOOK [--overlap HOURS | --end] | pause WEBHOOK | resume WEBHOOK [--from now|NUMBER] | resend WEBHOOK | skip WEBHOOK | log WEBHOOK [--limit N] | remove WEBHOOK
+const USAGE = `usage: npm run webhooks -- add CLIENT --url URL [--entity NAME [--filter FILTER]] [--from now|NUMBER] [--source TEXT] [--token-file FILE] | list [--client CLIENT] | show WEBHOOK | change WEBHOOK [--url URL] [--source TEXT] [--token-file FILE] | rotate WEBHOOK [--overlap HOURS | --end] | pause WEBHOOK | resume WEBHOOK [--from now|NUMBER] | resend WEBHOOK | skip WEBHOOK | test WEBHOOK | log WEBHOOK [--limit N] | remove WEBHOOK
 
   CLIENT        id or name of a client (npm run clients)
   --url         https address that events are posted to
@@ -33,7 +34,9 @@ const USAGE = `usage: npm run webhooks -- add CLIENT --url URL [--entity NAME [-
   --token-file  file with a bearer token that the receiver demands; none clears it
   --overlap     hours for which the old secret still signs, ${DEFAULT_OVERLAP_HOURS} by default
   --end         the old secret no longer signs
-  --limit       attempts of the delivery log, 20 by default`
+  --limit       attempts of the delivery log, 20 by default
+
+test sends a signed message without events, of the type test. It fails unless the receiver accepts it.`
 
 const OPTIONS = {
   url: { type: 'string' },
@@ -59,6 +62,7 @@ const ALLOWED_OPTIONS: Readonly<Record<string, readonly string[]>> = {
   resume: ['from'],
   resend: [],
   skip: [],
+  test: [],
   log: ['limit'],
   remove: [],
 }
@@ -91,7 +95,7 @@ function readNumber(option: 'overlap' | 'limit', text: string | undefined, fallb
 const print = (text: string): void => void process.stdout.write(text)
 const printJson = (value: unknown): void => print(`${JSON.stringify(value, undefined, 2)}\n`)
 
-/** The query of a URL may contain a secret. */
+/** The path and the query of a URL may contain a secret. */
 const toShown = (webhook: WebhookDetails) => ({ ...webhook, Url: maskUrl(webhook.Url) })
 
 function printWithSecret({ webhook, secret }: WebhookWithSecret): void {
@@ -140,6 +144,15 @@ function toValues({ url, source, 'token-file': tokenFile }: WebhookArguments): W
     source: source === 'none' ? null : source,
     token: tokenFile === undefined ? undefined : readToken(tokenFile),
   }
+}
+
+/** Sends a test message. Fails if it is not accepted. */
+async function sendTest(config: Config, database: Database, id: string): Promise<void> {
+  const { webhookEncryption: encryptionKey, webhookPrivateAddresses, webhookTimeoutMs: timeoutMs } = config
+  const settings = { allowsPrivate: webhookPrivateAddresses, timeoutMs }
+  const result = await sendTestMessage({ database, encryptionKey, settings }, id)
+  printJson(result)
+  if (!result.isDelivered) throw new Error(`The test message was not accepted: ${result.reason}.`)
 }
 
 async function runAction(
@@ -220,7 +233,10 @@ async function main(): Promise<void> {
   try {
     const actor = `command ${userInfo().username}`
     const clients = new ClientService(database, actor)
-    await runAction(createService(config, database, clients, actor), clients, database, positionals, values)
+    const [action, name = ''] = positionals
+    if (action === 'test') await sendTest(config, database, name)
+    else
+      await runAction(createService(config, database, clients, actor), clients, database, positionals, values)
   } catch (error) {
     throw withMessage(error)
   } finally {

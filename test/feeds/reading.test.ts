@@ -74,9 +74,13 @@ describe.each(DATABASE_KINDS)('reading through a feed, on the %s database', kind
       '$apply=aggregate(ListPrice with max as m)', '$apply=groupby((ListPrice))', '$compute=ListPrice add 0 as x&$select=x',
     ]) // biome-ignore format: one list
       expect((await priceless.read(`Property?${query}`)).text).not.toMatch(/[23]00/)
+    await app.run(`update "Property" set "Latitude" = 39.5, "Longitude" = -106.4 where "ListingKey" = 'B'`)
+    expect(await all.record("Property('B')")).toMatchObject({
+      Latitude: 39.5, Longitude: -106.4, GeoLocation: { type: 'Point' }, ClosePrice: 190,
+    }) // biome-ignore format: one record
     const record = await priceless.record("Property('B')")
     expect(record).toMatchObject({
-      City: 'Vail', ListPrice: null, SoldPrice: null, ClosePrice: null, PublicRemarks: null, GeoLocation: null,
+      City: 'Vail', ListPrice: null, SoldPrice: null, ClosePrice: null, PublicRemarks: null, GeoLocation: null, Latitude: null, Longitude: null,
     }) // biome-ignore format: one record
     expect(Object.entries(record).find(([name]) => /^ListPrice@.*Permissions$/.test(name))?.[1]).toBe('None')
     expect(await priceless.keys('Property?$search=cabin')).toEqual([])
@@ -107,8 +111,11 @@ describe.each(DATABASE_KINDS)('reading through a feed, on the %s database', kind
     await app.feeds.change('fleeting', { Filter: "City eq 'Vail'" })
     await expect.poll(state, DEADLINE).toBe(200)
     const { FeedId } = await app.feeds.find('fleeting')
+    const fleetingClaim = withClaim('fleeting')
+    expect(await fleetingClaim.status('Property')).toBe(200)
     await app.clients.remove(fleeting.clientId)
     await app.feeds.remove('fleeting')
+    await expect.poll(() => fleetingClaim.status('Property'), DEADLINE).toBe(401)
     expect(await app.run('select from "admin"."FeedListing" where "FeedId" = $1', [FeedId])).toEqual([])
     await expect(app.feeds.find('fleeting')).rejects.toThrow(/no feed/)
   })

@@ -108,7 +108,9 @@ describe.each(DATABASE_KINDS)('noninterference of feeds on the %s database', kin
   }
 
   function readsWebhook(client: string, from: number, hiddenFields: readonly string[]): Probe {
-    const filter = pick([undefined, "City ne 'Boise'", `${pick([...hiddenFields, 'ListPrice'])} ne null`])
+    // No filter may name a field that nobody reads.
+    const names = [...hiddenFields.filter(name => name !== 'ChangedByMemberKey'), 'ListPrice']
+    const filter = pick([undefined, "City ne 'Boise'", `${pick(names)} ne null`])
     const values = { client, from, ...(filter !== undefined && { resourceName: 'Property', filter }) }
     return {
       target: `webhook ${JSON.stringify(values)}`,

@@ -28,12 +28,12 @@ export async function readWebhook(
       text: 'select coalesce(max("EntityEventSequence"), 0)::text as end from "EntityEvent"',
       values: [],
     })
-    const isDone = async () => {
-      const { Position, State, StateReason } = await service.find(webhook.WebhookId)
+    // The embedded database may be busy for longer than a statement waits for it.
+    const find = () => service.find(webhook.WebhookId).catch(() => undefined)
+    for (const until = Date.now() + DEADLINE_MS; ; ) {
+      const { Position = 0, State = 'active', StateReason = null } = (await find()) ?? {}
       if (State !== 'active') throw new Error(`The webhook is ${State}: ${StateReason}`)
-      return Position >= Number(row?.end)
-    }
-    for (const until = Date.now() + DEADLINE_MS; !(await isDone()); ) {
+      if (Position >= Number(row?.end)) break
       if (Date.now() > until) throw new Error('The webhook does not reach the end of the log')
       await new Promise(resolve => setTimeout(resolve, 20))
     }

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
+import type { TestDatabase } from './database.js'
 
 /** Written after each response. It is blank, since commands may parse the response as JSON. */
 const SEPARATOR = '\t\t\t\n'
@@ -26,4 +27,30 @@ export async function runShell(
     .split(SEPARATOR)
     .map(body => body.trim())
     .filter(body => body !== '')
+}
+
+/** The end of a command. */
+export interface CommandResult {
+  readonly code: unknown
+  readonly out: string
+  readonly err: string
+}
+
+/** Runs a program of src/cli on the database of a test, with no other settings than `env`. */
+export function runProgram(
+  { settings }: Pick<TestDatabase, 'settings'>,
+  program: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<CommandResult> {
+  const { dataDir, databaseUrl = '' } = settings
+  const variables = { PATH: process.env['PATH'], DATA_DIR: dataDir, DATABASE_URL: databaseUrl, ...env }
+  return new Promise(resolve => {
+    execFile(
+      process.execPath,
+      ['--import', './src/typescript.mjs', `src/cli/${program}`, ...args],
+      { env: variables },
+      (error, out, err) => resolve({ code: error?.code ?? 0, out, err }),
+    )
+  })
 }

@@ -11,19 +11,23 @@ export interface LogState {
 }
 
 const SELECT_END = sql`select "LogId" as id, "Floor"::text as floor, greatest("Floor" - 1, (select coalesce(max("EntityEventSequence"), 0) from "EntityEvent"))::text as end from "ChangeLog"`
+const SELECT_END_OF_FEED = `select "LogId" as id, greatest("Floor", (select "LogFloor" + 1 from "admin"."Feed" where "FeedId" = $1))::text as floor,
+  greatest("Floor" - 1, (select coalesce(max("EntityEventSequence"), 0) from "EntityEvent"))::text as end from "ChangeLog"`
 const SELECT_STATE = sql`select "LogId" as id, "Floor"::text as floor, last_value::text as last from "ChangeLog", entity_event_sequence`
 const SELECT_STATE_OF_FEED = `select "LogId" as id, greatest("Floor", (select "LogFloor" + 1 from "admin"."Feed" where "FeedId" = $1))::text as floor, last_value::text as last
   from "ChangeLog", entity_event_sequence`
 
 /**
  * Reads the position of a reader that has all committed events. Events that are not committed yet have higher
- * numbers. If the last events have been dropped, the floor is the end.
+ * numbers. If the last events have been dropped, the floor is the end. The log of the readers of a feed can
+ * begin later.
  */
 export async function readLogEnd(
   executor: StatementExecutor,
+  feed?: number,
 ): Promise<Pick<LogState, 'id' | 'floor'> & { readonly end: string }> {
   const [row] = await executor.query<{ readonly id: string; readonly floor: string; readonly end: string }>(
-    { text: SELECT_END.text, values: [] },
+    feed === undefined ? { text: SELECT_END.text, values: [] } : { text: SELECT_END_OF_FEED, values: [feed] },
     'generic',
   )
   if (!row) throw new Error('The table ChangeLog has no row')

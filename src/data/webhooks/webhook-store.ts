@@ -2,8 +2,9 @@ import type { Client as Connection } from 'pg'
 import type { WebhookState } from '../../domain/webhooks/webhook.js'
 import { AdminTransaction, runInConnection } from '../clients/admin-transaction.js'
 import type { Database } from '../database.js'
+import type { AttemptStart } from './lease-store.js'
 
-/** A subscription as operators see it. Only the query of the URL may be secret. */
+/** A subscription as operators see it. Only the path and the query of the URL may be secret. */
 export interface WebhookDetails {
   readonly WebhookId: string
   readonly ClientId: string
@@ -63,6 +64,9 @@ export interface WebhookColumns {
 }
 
 const END_OF_LOG = `greatest("Floor" - 1, (select coalesce(max("EntityEventSequence"), 0) from "EntityEvent"))`
+/** A change of the fields of a feed raises its floor. A feed does not narrow a client that may write every listing. */
+const FLOOR_OF_CLIENT = `select f."LogFloor" + 1 from "admin"."Feed" f join "admin"."Client" c on c."FeedName" = f."FeedName"
+  where c."ClientId" = $1 and f."RemovedTimestamp" is null and 'listings:write:any' <> all (c."Scopes")`
 const SELECT_DETAILS = `select to_jsonb(w) - 'EncryptedToken' - 'BatchOutsideKeys' - 'BatchRights' - 'LeaseNumber' - 'LeaseTimestamp' || jsonb_build_object(
     'ClientName', c."Name", 'HasToken', w."EncryptedToken" is not null,
     'IsClientActive', c."DisabledTimestamp" is null and c."RemovedTimestamp" is null and 'listings:read' = any(c."Scopes")
@@ -134,9 +138,11 @@ export class WebhookTransaction extends AdminTransaction {
       await this.connection.query('delete from "admin"."WebhookSecret" where "WebhookId" = $1', [id])
   }
 
-  async logRange(): Promise<LogRange> {
+  /** Returns the range of the log that a client can read. */
+  async logRange(clientId: string): Promise<LogRange> {
     const { rows } = await this.connection.query<LogRange>(
-      `select "LogId" as id, "Floor"::text as floor, ${END_OF_LOG}::text as end from "ChangeLog"`,
+      `select "LogId" as id, greatest("Floor", (${FLOOR_OF_CLIENT}))::text as floor, ${END_OF_LOG}::text as end from "ChangeLog"`,
+      [clientId],
     )
     if (!rows[0]) throw new Error('The table ChangeLog has no row')
     return rows[0]
@@ -170,6 +176,31 @@ export const findWebhook = (
   database.withClient(connection =>
     readDetails(connection, 'where w."WebhookId" = $1', [id]).then(([found]) => found),
   )
+
+/** What a message of a subscription is signed with now, and its bearer token, encrypted. */
+export interface WebhookSignature extends AttemptStart {
+  readonly encryptedToken: string | undefined
+}
+
+const SELECT_SIGNATURE = `select extract(epoch from clock_timestamp())::float8 as now, "EncryptedToken" as token,
+  coalesce((select json_agg("EncryptedSecret" order by "SecretId" desc) from "admin"."WebhookSecret" s
+    where s."WebhookId" = w."WebhookId" and ("ExpirationTimestamp" is null or "ExpirationTimestamp" > clock_timestamp())), '[]') as secrets
+  from "admin"."Webhook" w where "WebhookId" = $1`
+
+/** Returns the secrets of a subscription and the time of the database. */
+export const readSignature = (
+  database: Pick<Database, 'withClient'>,
+  id: string,
+): Promise<WebhookSignature | undefined> =>
+  database.withClient(async connection => {
+    const { rows } = await connection.query<AttemptStart & { readonly token: string | null }>(
+      SELECT_SIGNATURE,
+      [id],
+    )
+    return (
+      rows[0] && { now: rows[0].now, secrets: rows[0].secrets, encryptedToken: rows[0].token ?? undefined }
+    )
+  })
 
 async function readDetails(
   connection: Connection,

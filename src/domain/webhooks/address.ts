@@ -67,8 +67,14 @@ export const hostOf = ({ hostname }: Pick<URL, 'hostname'>): string => hostname.
 
 const isLocalName = (host: string): boolean => /(^|\.)localhost\.?$/i.test(host)
 
-/** Returns a URL for output and logs, without its query, which may contain a secret. */
-export const maskUrl = (url: string): string => url.replace(/\?.*$/s, '?…')
+/**
+ * Returns a URL for output and logs, without its path and query, which may contain a secret.
+ *   `https://acme.example/hook/abc?token=def` → `https://acme.example/…`
+ */
+export function maskUrl(url: string): string {
+  const { origin, pathname, search } = new URL(url)
+  return pathname === '/' && search === '' ? url : `${origin}/…`
+}
 
 const refuse = (reason: string): never => {
   throw new Error(reason)

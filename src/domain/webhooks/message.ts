@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { Webhook as Signer } from 'standardwebhooks'
 import type { WebhookEvent } from './webhook.js'
 
@@ -25,10 +25,18 @@ export function createMessage(
   { webhookId, logId }: { readonly webhookId: string; readonly logId: string },
   events: readonly WebhookEvent[],
 ): WebhookMessage {
-  const timestamp = JSON.stringify(events.at(-1)?.timestamp)
-  const body = `{"@reso.context":"urn:reso:metadata:2.0:resource:entityevent","type":"entityevent","timestamp":${timestamp},"value":[${events.map(eventJson).join(',')}]}`
+  const body = toBody('entityevent', events.at(-1)?.timestamp, events)
   return { id: messageIdOf([webhookId, logId, body]), body }
 }
+
+/** Creates a message that tests a receiver. It has no events. */
+export const createTestMessage = (timestamp: string): WebhookMessage => ({
+  id: `msg_${randomBytes(24).toString('base64url')}`,
+  body: toBody('test', timestamp, []),
+})
+
+const toBody = (type: string, timestamp: string | undefined, events: readonly WebhookEvent[]): string =>
+  `{"@reso.context":"urn:reso:metadata:2.0:resource:entityevent","type":"${type}","timestamp":${JSON.stringify(timestamp)},"value":[${events.map(eventJson).join(',')}]}`
 
 const messageIdOf = (parts: readonly string[]): string =>
   `msg_${createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 32)}`

@@ -5,6 +5,7 @@ import type { StatementExecutor } from '../../data/sql/statement.js'
 import type { LeasedWebhook, LeaseStore, StoredBatch } from '../../data/webhooks/lease-store.js'
 import type { Actor } from '../../domain/actor.js'
 import { authorize } from '../../domain/authorize.js'
+import { narrowingFeedOf } from '../../domain/feeds/feed.js'
 import type { DisclosurePolicy } from '../../domain/visibility.js'
 import { takeBodySize } from '../../domain/webhooks/message.js'
 import type { WebhookEvent } from '../../domain/webhooks/webhook.js'
@@ -90,14 +91,15 @@ export class EventReader {
    * meanwhile.
    */
   async next(position: string, stored: StoredBatch | undefined, actor: Actor): Promise<NextBatch> {
-    const log = await readLogEnd(this.reader)
+    const feed = narrowingFeedOf(actor)?.id
+    const log = await readLogEnd(this.reader, feed)
     const rights = rightsOf({ actor, policy: this.parts.policy })
     const next =
       this.#findLoss(position, log) ??
       (stored?.rights === rights
         ? await this.#readStored(stored, actor)
         : await this.#choose({ position, end: log.end, rights }, actor))
-    return this.#findLoss(position, await readLogEnd(this.reader)) ?? next
+    return this.#findLoss(position, await readLogEnd(this.reader, feed)) ?? next
   }
 
   #findLoss(position: string, { id, floor, end }: LogEnd): NextBatch | undefined {
@@ -106,7 +108,7 @@ export class EventReader {
     if (isPositionOpen(BigInt(position), { id, floor, last: BigInt(end) })) return undefined
     return {
       kind: 'lost',
-      reason: `Events after position ${position} have been dropped from the change log.`,
+      reason: `Events after position ${position} have been dropped from the change log, or the fields of the feed have changed.`,
     }
   }
 

@@ -9,27 +9,30 @@ export class WebhookChangeError extends Error {}
  */
 export async function findStart(
   transaction: WebhookTransaction,
+  clientId: string,
   from: string | undefined,
 ): Promise<{ readonly LogId: string; readonly Position: string }> {
-  const { id, end } = await transaction.logRange()
+  const { id, end } = await transaction.logRange(clientId)
   if (from === undefined || from === 'now') return { LogId: id, Position: end }
   if (!/^\d{1,18}$/.test(from)) return refuse(`--from is '${from}'; expected now or the number of an event.`)
-  await checkPosition(transaction, from, id)
+  await checkPosition(transaction, clientId, { position: from, logId: id })
   return { LogId: id, Position: from }
 }
 
-/** Refuses a position after which events have been dropped from the log. */
+/** Refuses a position after which events have been dropped from the log of a client. */
 export async function checkPosition(
   transaction: WebhookTransaction,
-  position: string,
-  logId: string,
+  clientId: string,
+  { position, logId }: { readonly position: string; readonly logId: string },
 ): Promise<void> {
-  const { id, end, floor } = await transaction.logRange()
+  const { id, end, floor } = await transaction.logRange(clientId)
   const number = BigInt(position)
   if (id !== logId) refuse(`Position ${position} belongs to a different change log. ${COPY_AGAIN}`)
   if (number > BigInt(end)) refuse(`The change log ends at ${end}, before ${position}.`)
   if (number > 0n && number < BigInt(floor) - 1n)
-    refuse(`Events after ${position} have been dropped from the change log. ${COPY_AGAIN}`)
+    refuse(
+      `Events after ${position} have been dropped from the change log, or the fields of the feed have changed. ${COPY_AGAIN}`,
+    )
 }
 
 const COPY_AGAIN = 'Use --from now, and tell the receiver to copy all data again.'

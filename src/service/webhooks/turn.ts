@@ -3,9 +3,10 @@ import type { StatementExecutor } from '../../data/sql/statement.js'
 import { logDelivery } from '../../data/webhooks/delivery-log.js'
 import type { LeasedWebhook, LeaseStore } from '../../data/webhooks/lease-store.js'
 import type { Actor } from '../../domain/actor.js'
-import { createMessage, signMessage, type WebhookMessage } from '../../domain/webhooks/message.js'
+import { createMessage, type WebhookMessage } from '../../domain/webhooks/message.js'
 import { delayAfterFailure } from '../../domain/webhooks/schedule.js'
 import type { EventBatch, EventReader } from './event-reader.js'
+import { createHeaders, SECRET_UNREADABLE } from './headers.js'
 import { postToReceiver, type ReceiverAnswer } from './post.js'
 
 /** The result of an attempt, for the log and the metrics. */
@@ -66,8 +67,6 @@ const REFUSED_MS = 1000
 const RECORD_ATTEMPTS = 10
 const RECORD_WAIT_MS = 1000
 const NOT_RECORDED = 'not recorded: another process or a command had taken over'
-const SECRET_UNREADABLE =
-  'The secret cannot be decrypted: TOKEN_KEY or JWT_SECRET has changed. Rotate the secret.'
 
 /** Sends the events of one subscription, message by message, until there are no more or an attempt fails. */
 export class WebhookTurn {
@@ -129,7 +128,7 @@ export class WebhookTurn {
     const start = await store.startAttempt(this.#lease, batch)
     if (!start) return false
     this.#batch = batch
-    const headers = await this.#createHeaders(message, start)
+    const headers = await createHeaders(message, { ...this.#webhook, ...start }, this.#parts.decrypt)
     if (!headers) {
       await store.stop(this.#lease, 'failed', SECRET_UNREADABLE)
       return false
@@ -149,23 +148,6 @@ export class WebhookTurn {
     // An attempt that the service itself has aborted does not count as a failure of the receiver.
     await this.#report(attempt, { isDelivered: false, state: 'active', reason: answer.reason })
     return true
-  }
-
-  async #createHeaders(
-    message: WebhookMessage,
-    { now, secrets }: { readonly now: number; readonly secrets: readonly string[] },
-  ): Promise<Readonly<Record<string, string>> | undefined> {
-    const { encryptedToken, source } = this.#webhook
-    const texts = await Promise.all(secrets.map(secret => this.#parts.decrypt(secret)))
-    const known = texts.filter(text => text !== undefined)
-    const token = encryptedToken === undefined ? undefined : await this.#parts.decrypt(encryptedToken)
-    if (known.length === 0 || (encryptedToken !== undefined && token === undefined)) return undefined
-    return {
-      ...signMessage(message, Math.floor(now), known),
-      'User-Agent': 'listing-service-webhooks',
-      ...(token !== undefined && { Authorization: `Bearer ${token}` }),
-      ...(source !== undefined && { EntityEventSource: source }),
-    }
   }
 
   async #record(attempt: Attempt): Promise<boolean> {
@@ -246,7 +228,8 @@ interface Attempt {
   readonly durationMs: number
 }
 
-function describeAnswer(answer: ReceiverAnswer): string {
+/** Returns the reason for which an answer is no success. */
+export function describeAnswer(answer: ReceiverAnswer): string {
   if (answer.status === undefined) return answer.reason
   if (answer.status >= 300 && answer.status < 400)
     return `answered ${answer.status}: redirects are not followed, change the URL`

@@ -103,7 +103,7 @@ export class WebhookService {
     const encryptedSecret = await encryptText(secret, encryptionKey)
     const id = createWebhookId()
     const webhook = await changeWebhooks(database, async transaction => {
-      const position = await findStart(transaction, values.from)
+      const position = await findStart(transaction, client.ClientId, values.from)
       const selection = { ResourceName: resourceName ?? null, Filter: filter ?? null }
       await transaction.insert(id, { ClientId: client.ClientId, ...selection, ...columns, ...position })
       await transaction.addSecret(id, encryptedSecret)
@@ -133,15 +133,15 @@ export class WebhookService {
    * another number, or at the end of the log (`now`).
    */
   resume(id: string, from?: string): Promise<WebhookDetails> {
-    return this.#change('webhook.resume', id, async (transaction, { State, Position, LogId }) => {
+    return this.#change('webhook.resume', id, async (transaction, { ClientId, State, Position, LogId }) => {
       if (State === 'failed' && from === undefined)
         refuse(`The webhook '${id}' has an undelivered batch. Use resend or skip.`)
       if (State === 'lost' && from === undefined)
         refuse(
           `The webhook '${id}' has lost its position. Use --from now, and tell the receiver to copy all data again.`,
         )
-      const begin = from === undefined ? undefined : await findStart(transaction, from)
-      if (!begin) await checkPosition(transaction, String(Position), LogId)
+      const begin = from === undefined ? undefined : await findStart(transaction, ClientId, from)
+      if (!begin) await checkPosition(transaction, ClientId, { position: String(Position), logId: LogId })
       await transaction.update(id, {
         ...(begin && { ...begin, ...NO_BATCH }),
         ...NO_FAILURE,

@@ -39,7 +39,9 @@ describe('WHK-12: the address of a receiver', () => {
       'https://acme.example/#x',
     ])
       expect(() => readWebhookUrl(url, rules)).toThrow(/--url: expected/)
-    expect(maskUrl('https://acme.example/hook?token=abc')).toBe('https://acme.example/hook?…')
+    for (const path of ['/hook?token=abc', '/?token=abc', '/services/T0/abc', '/abc/'])
+      expect(maskUrl(`https://acme.example:8443${path}`)).toBe('https://acme.example:8443/…')
+    expect(maskUrl('https://acme.example/')).toBe('https://acme.example/')
   })
 })
 

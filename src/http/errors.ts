@@ -73,6 +73,7 @@ export function renderFailure(problem: Problem): FailureResponse {
   const body = renderErrorBody(failure)
   const headers = {
     ...failureHeaders(problem),
+    'Cache-Control': 'no-store',
     'Content-Type': 'application/json',
     'Content-Length': String(Buffer.byteLength(body)),
     'OData-Version': '4.01',

@@ -59,7 +59,7 @@ export async function renewState(state: ReaderState, tracked: readonly string[] 
   state.changesToken = (data as { propertyChanges: { token: string } }).propertyChanges.token // as asked for
 }
 
-/** What not every reader may see. */
+/** Keys and events that not every reader may see. */
 export interface HiddenNames {
   /** Keys of listings, and of records of listings. */
   readonly keys: () => readonly string[]

@@ -203,7 +203,7 @@ describe.each(DATABASE_KINDS)('noninterference of feeds on the %s database', kin
     return Number(last?.['EntityEventSequence'] ?? 0)
   }
 
-  /** The next change that a subscription is told is the next one that its reader can see. */
+  /** Checks that the next change of a subscription is the next one that its reader can see. */
   async function checkSubscription(
     subscription: ReturnType<typeof subscribeAfter>,
     state: FeedState,

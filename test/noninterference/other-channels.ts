@@ -45,9 +45,9 @@ export async function readWebhook(
   }
 }
 
-/** A subscription that must not be told of hidden changes. */
+/** A subscription that must not receive hidden changes. */
 export interface QuietSubscription {
-  /** Makes a visible change of a listing, and returns what the subscription was told until then. */
+  /** Makes a visible change of a listing, and returns the keys that the subscription received until then. */
   readUntil(key: string, change: () => Promise<unknown>): Promise<readonly string[]>
   close(): void
 }

@@ -87,7 +87,7 @@ describe.each(DATABASE_KINDS)(
       await expect.poll(eventsOfNextAttempt, { ...SOON, interval: 500 }).toBe(1)
       webhook.receiver.answer = answering(204)
       await service().resend(webhook.id)
-      // A message that is under way while a command runs can come twice.
+      // A message that is being sent while a command runs can come twice.
       await expect.poll(() => [...new Set(acceptedBy(webhook))], SOON).toEqual(['Property A'])
       const ids = new Map(webhook.receiver.deliveries.map(({ id, body }) => [id, body]))
       expect(ids.size).toBeGreaterThan(1)

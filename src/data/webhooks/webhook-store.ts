@@ -177,7 +177,7 @@ export const findWebhook = (
     readDetails(connection, 'where w."WebhookId" = $1', [id]).then(([found]) => found),
   )
 
-/** What a message of a subscription is signed with now, and its bearer token, encrypted. */
+/** The keys that a message of a subscription is signed with now, and its bearer token, all encrypted. */
 export interface WebhookSignature extends AttemptStart {
   readonly encryptedToken: string | undefined
 }

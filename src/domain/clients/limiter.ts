@@ -8,12 +8,12 @@ export interface RequestQuotaState {
   readonly remaining: number
   /** Seconds until the window ends. */
   readonly resetSeconds: number
-  /** All limits on requests, such as `60;w=60, 1000;w=86400`. */
-  readonly policy: string
 }
 
 /** The limits of a registered client. All its requests in a process share them. */
 export interface ClientAllowance extends ScopeAllowance {
+  /** All limits on requests, such as `60;w=60, 1000;w=86400`. Empty: there is none. */
+  readonly policy: string
   /**
    * Counts requests, all or none. Returns a promise if a statement is needed, and undefined if requests have
    * no limit.

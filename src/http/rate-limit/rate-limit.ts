@@ -12,6 +12,7 @@ import { setAllowance } from './request-allowance.js'
 const LIMIT_HEADER = 'RateLimit-Limit'
 const REMAINING_HEADER = 'RateLimit-Remaining'
 const RESET_HEADER = 'RateLimit-Reset'
+const POLICY_HEADER = 'RateLimit-Policy'
 const WINDOW_MS = 60_000
 const MAX_COUNTED_TOKENS = 100_000
 
@@ -129,6 +130,7 @@ function countRequest(
   if (tokenState) setRateLimitHeaders(res, tokenState)
   const allowance = client && limits?.allowanceOf(client)
   if (allowance) setAllowance(req, allowance)
+  if (allowance?.policy) res.setHeader(POLICY_HEADER, allowance.policy)
   if (tokenState?.isExceeded) {
     allowance?.countRefusal()
     next(new ProblemError({ kind: 'TooManyRequests', retryAfter: tokenState.resetSeconds }))
@@ -154,7 +156,6 @@ function setClientHeaders(
   tokenState: RateLimitState | undefined,
 ): void {
   if (!tokenState || state.remaining < tokenState.remaining) setRateLimitHeaders(res, state)
-  res.setHeader('RateLimit-Policy', state.policy)
 }
 
 function setRateLimitHeaders(

@@ -73,6 +73,10 @@ export class ClientLimitState implements ClientAllowance {
     return this.#client.limits.runningStatements === undefined ? undefined : this.#permits
   }
 
+  get policy(): string {
+    return this.#policy
+  }
+
   /** Returns true if the client has a limit. */
   get isLimited(): boolean {
     return Object.keys(this.#client.limits).length > 0
@@ -207,7 +211,6 @@ export class ClientLimitState implements ClientAllowance {
           limit: quota.limit.value,
           remaining,
           resetSeconds: quota.resetSeconds(now),
-          policy: this.#policy,
         }
     }
     return found

@@ -1,3 +1,4 @@
+import { userInfo } from 'node:os'
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { messageOf } from '../errors/problem.js'
 
@@ -65,3 +66,15 @@ export function runCommand(command: () => Promise<void>): void {
     process.exitCode = 1
   })
 }
+
+/** Returns the name of the operating-system user, or the number of a user without a name, as in a container. */
+export function operatingSystemUser(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return `uid ${process.getuid?.() ?? 'unknown'}`
+  }
+}
+
+/** Returns the actor of a command in the audit log. */
+export const commandActor = (): string => `command ${operatingSystemUser()}`

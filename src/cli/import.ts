@@ -1,5 +1,4 @@
 import { stat } from 'node:fs/promises'
-import { userInfo } from 'node:os'
 import { readSettings } from '../config/config.js'
 import { type Database, openDatabase } from '../data/database.js'
 import { FILE_ENCODINGS, type FileEncoding } from '../data/import/decode-text.js'
@@ -13,7 +12,7 @@ import {
 import type { RowCounts } from '../data/import/load-records.js'
 import { loadLookups } from '../data/import/lookup-seed.js'
 import { migrate } from '../data/migrate.js'
-import { exitWithUsage, parseCommandLine, printWarning, runCommand } from './command.js'
+import { commandActor, exitWithUsage, parseCommandLine, printWarning, runCommand } from './command.js'
 import { startProgressBar } from './progress.js'
 
 // npm run import: loads a JSON file of entity sets.
@@ -131,7 +130,7 @@ async function runImport(database: Database, { path, size, options }: ImportArgu
   try {
     const result = await importFile(database, path, {
       ...options,
-      actor: `command ${userInfo().username}`,
+      actor: commandActor(),
       onSkipped: (_member, reason) => skipped.push(reason),
       onPass: pass => {
         if (pass === 'load') progress.restart('Loading')

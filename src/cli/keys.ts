@@ -1,9 +1,8 @@
-import { userInfo } from 'node:os'
 import { readConfig } from '../config/config.js'
 import { readSigningKeys } from '../data/clients/signing-key-store.js'
 import { openDatabase } from '../data/database.js'
 import { rotateSigningKey } from '../service/clients/signing-keys.js'
-import { exitWithUsage, parseCommandLine, runCommand } from './command.js'
+import { commandActor, exitWithUsage, parseCommandLine, runCommand } from './command.js'
 
 // npm run keys: lists and rotates the keys that sign access tokens (docs/partners.md).
 
@@ -23,7 +22,7 @@ async function main(): Promise<void> {
   const database = await openDatabase(config, 'command')
   try {
     if (action === 'rotate') {
-      const actor = `command ${userInfo().username}`
+      const actor = commandActor()
       const isAdded = await rotateSigningKey(database, config.signingKeyEncryption, {
         actor,
         isUrgent: values.now,

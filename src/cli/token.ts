@@ -1,12 +1,12 @@
 import { type Config, readConfig } from '../config/config.js'
 import { AUDIENCES, SCOPES } from '../domain/actor.js'
 import { type Grant, signToken } from '../http/auth/token.js'
-import { exitWithUsage, parseCommandLine, printWarning, runCommand } from './command.js'
+import { exitWithUsage, operatingSystemUser, parseCommandLine, printWarning, runCommand } from './command.js'
 
 // npm run -s token: prints a token, and nothing else, on standard output. A key that is not in the database
 // causes a warning on standard error.
 
-const USAGE = `usage: npm run -s token -- [--scope "${SCOPES.slice(0, 2).join(' ')}"] [--member KEY] [--office KEY] [--class ${AUDIENCES.join('|')}] [--expires 8h]
+const USAGE = `usage: npm run -s token -- [--scope "${SCOPES.slice(0, 2).join(' ')}"] [--member KEY] [--office KEY] [--class ${AUDIENCES.join('|')}] [--subject NAME] [--expires 8h]
 
 Prints a token, signed with JWT_SECRET or with the secret in DATA_DIR, and nothing else.
 
@@ -14,6 +14,7 @@ Prints a token, signed with JWT_SECRET or with the secret in DATA_DIR, and nothi
   --class NAME     the audience: ${AUDIENCES.join(', ')}; default public
   --member KEY     the member that the token acts for
   --office KEY     the office that the token acts for
+  --subject NAME   who has the token, for the log (the claim sub); default the user of the operating system
   --expires TIME   time until it expires, such as 30m, 8h or 7d; default 1h`
 
 const OPTIONS = {
@@ -21,6 +22,7 @@ const OPTIONS = {
   member: { type: 'string' },
   office: { type: 'string' },
   class: { type: 'string', default: 'public' },
+  subject: { type: 'string' },
   expires: { type: 'string', default: '1h' },
 } as const
 
@@ -29,7 +31,7 @@ const SECONDS_PER_UNIT: Readonly<Record<string, number>> = { s: 1, m: 60, h: 360
 const readOptions = () => parseCommandLine(USAGE, { options: OPTIONS }).values
 
 function toGrant(
-  { scope, member, office, class: audienceClass, expires }: ReturnType<typeof readOptions>,
+  { scope, member, office, class: audienceClass, subject, expires }: ReturnType<typeof readOptions>,
   maxDays: number,
 ): Grant {
   const scopes = scope.split(/\s+/).filter(name => name !== '')
@@ -40,10 +42,12 @@ function toGrant(
   if (audience === undefined)
     exitWithUsage(USAGE, `--class is '${audienceClass}'; expected one of ${AUDIENCES.join(', ')}.`)
   if (member === '' || office === '') exitWithUsage(USAGE, '--member and --office require a non-empty key.')
+  if (subject === '') exitWithUsage(USAGE, '--subject requires a non-empty name.')
   const expiresIn = readDurationSeconds(expires, maxDays)
   return {
     scopes,
     audience,
+    subject: subject ?? operatingSystemUser(),
     expiresIn,
     ...(member !== undefined && { memberKey: member }),
     ...(office !== undefined && { officeKey: office }),

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { userInfo } from 'node:os'
 import { type Config, readConfig } from '../config/config.js'
 import { type Database, openDatabase } from '../data/database.js'
 import { readDeliveries } from '../data/webhooks/delivery-log.js'
@@ -18,7 +17,7 @@ import {
   type WebhookValues,
   type WebhookWithSecret,
 } from '../service/webhooks/webhooks.js'
-import { checkAction, exitWithUsage, parseCommandLine, runCommand } from './command.js'
+import { checkAction, commandActor, exitWithUsage, parseCommandLine, runCommand } from './command.js'
 
 // npm run webhooks: manages subscriptions to the change log (docs/webhooks.md). A secret is printed only
 // once, when it is created.
@@ -231,7 +230,7 @@ async function main(): Promise<void> {
   const config = readConfig(process.env)
   const database = await openDatabase(config, 'command')
   try {
-    const actor = `command ${userInfo().username}`
+    const actor = commandActor()
     const clients = new ClientService(database, actor)
     const [action, name = ''] = positionals
     if (action === 'test') await sendTest(config, database, name)

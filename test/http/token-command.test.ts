@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
+import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DATABASE_KINDS } from '../support/database.js'
 import {
@@ -55,6 +56,19 @@ describe.each(DATABASE_KINDS)(
         "warning: No member has the key 'NOPE'. The token works, but no listing belongs to that member.\n" +
           "warning: No office has the key 'NONE'. The token works, but no listing belongs to that office.\n",
       )
+    })
+
+    test('a token carries sub: the user who runs the command, or --subject', async () => {
+      for (const [args, sub] of [
+        [[], userInfo().username],
+        [['--subject', 'Ann'], 'Ann'],
+      ] as const) {
+        const { out } = await runToken(environment.env, ...args)
+        expect(decodeJwt(out.trim()).sub).toBe(sub)
+        const headers = { Authorization: `Bearer ${out.trim()}` }
+        expect((await service.send('/odata/Property?$top=1', { headers })).status).toBe(200)
+        await service.process.waitForOutput(new RegExp(`"subject":"${sub}"`))
+      }
     })
 
     test('keys that are known, and a token without keys, are printed without a warning', async () => {

@@ -17,6 +17,8 @@ export interface ServiceProcess {
 export interface SpawnOptions {
   /** Runs it in its own process group, as a shell does. */
   readonly detached?: boolean
+  /** Under another user of the operating system. */
+  readonly uid?: number
 }
 
 /** Starts the program. Only PATH is passed on from the environment. */

@@ -1,10 +1,9 @@
-import { userInfo } from 'node:os'
 import { readSettings } from '../../config/config.js'
 import { openDatabase } from '../../data/database.js'
 import type { FeedColumns, FeedDetails } from '../../data/feeds/feed-store.js'
 import { FeedService } from '../../service/feeds/feeds.js'
 import { FEED_PRESETS } from '../../service/feeds/presets.js'
-import { checkAction, exitWithUsage, parseCommandLine, runCommand } from '../command.js'
+import { checkAction, commandActor, exitWithUsage, parseCommandLine, runCommand } from '../command.js'
 import { FEED_OPTIONS, FEED_OPTIONS_USAGE, readFeedColumns } from './feed-options.js'
 
 // npm run feeds: manages the feeds of the service (docs/partners.md).
@@ -76,11 +75,7 @@ async function main(): Promise<void> {
   const settings = readSettings(process.env)
   const database = await openDatabase(settings, 'command')
   try {
-    await runAction(
-      new FeedService(database, `command ${userInfo().username}`, settings),
-      positionals,
-      columns,
-    )
+    await runAction(new FeedService(database, commandActor(), settings), positionals, columns)
   } finally {
     await database.close()
   }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { decodeJwt, jwtVerify } from 'jose'
 import { describe, expect, test } from 'vitest'
@@ -31,6 +31,7 @@ describe('npm run token', () => {
     expect(claims).toEqual({
       scope: 'listings:read',
       audience_class: 'public',
+      sub: userInfo().username,
       iat: expect.any(Number),
       exp: (claims.iat ?? 0) + 3600,
     })
@@ -46,6 +47,8 @@ describe('npm run token', () => {
       'O1',
       '--class',
       'staff',
+      '--subject',
+      'Ann',
       '--expires',
       '8h',
     ]
@@ -57,6 +60,7 @@ describe('npm run token', () => {
       member_key: 'M1',
       office_key: 'O1',
       audience_class: 'staff',
+      sub: 'Ann',
       iss: 'https://id.example',
       aud: 'listings',
     })
@@ -72,6 +76,7 @@ describe('npm run token', () => {
     ['a time beyond the limit', ['--expires', '401d'], ENV, 'at most 400 days'],
     ['a flag without its value', ['--member'], ENV, '--member'],
     ['an empty key', ['--member', ''], ENV, 'non-empty key'],
+    ['an empty subject', ['--subject', ''], ENV, 'non-empty name'],
     ['settings that are wrong', [], { ...ENV, PORT: 'x' }, "PORT is 'x'"],
     [
       'no JWT_SECRET',

@@ -1,0 +1,51 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { DATABASE_KINDS } from '../support/database.js'
+import {
+  createTestEnvironment,
+  type StartedService,
+  startService,
+  type TestEnvironment,
+} from '../support/process.js'
+
+// The service and its commands as a container runs them: a user without a name and a home, whose only writable folder is
+// DATA_DIR. Only root can start processes of another user.
+
+const UID = 12_345
+const HOMELESS = { HOME: '/nonexistent', TMPDIR: '/nonexistent' }
+
+describe.runIf(process.getuid?.() === 0).each(DATABASE_KINDS)(
+  'PKG-06 a user without a name on the %s database',
+  kind => {
+    let place: TestEnvironment
+    let service: StartedService
+    beforeAll(async () => {
+      place = await createTestEnvironment(kind)
+      await promisify(execFile)('chown', ['-R', String(UID), place.env['DATA_DIR'] ?? ''])
+      service = await startService(place, HOMELESS, { uid: UID })
+    }, 120_000)
+    afterAll(async () => {
+      await service?.stop('SIGTERM')
+      await place?.remove()
+    })
+
+    const run = async (file: string, ...args: readonly string[]) => {
+      const env = { PATH: process.env['PATH'], ...place.env, ...HOMELESS }
+      const program = ['--import', './src/typescript.mjs', `src/cli/${file}.ts`, ...args]
+      return (await promisify(execFile)(process.execPath, program, { env, uid: UID })).stdout
+    }
+
+    test('the service answers, and the commands work', async () => {
+      expect((await service.send('/odata/Property?$top=1')).status).toBe(200)
+      expect(await run('migrate')).toBeDefined()
+      expect(await run('token')).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/)
+      expect(await run('feeds/feeds', 'add', 'all', '--filter', 'true')).toContain('"FeedName": "all"')
+      expect(await run('clients', 'add', 'Acme', '--feed', 'all')).toMatch(/^client secret: /m)
+      const [shown] = [JSON.parse(await run('clients', 'show', 'Acme'))]
+      expect(shown).toMatchObject({ Audit: [{ Action: 'client.add', Actor: `command uid ${UID}` }] })
+      expect(await run('import', 'test/cases/fixture.json')).toBeDefined()
+      expect(await run('usage')).toMatch(/^day\tclient/)
+    }, 180_000)
+  },
+)

@@ -77,6 +77,27 @@ describe.each(DATABASE_KINDS)(
       expect(everything).not.toContain('scrypt')
     })
 
+    test('limits are set at the start, changed one by one and removed', async () => {
+      const { id } = await make(
+        'add', 'Limited', '--requests-per-minute', '600', '--requests-per-day', '100000',
+        '--rows-per-day', '2000000', '--running-statements', '4',
+      ) // biome-ignore format: one command
+      const limits = {
+        RequestsPerMinute: 600,
+        RequestsPerDay: 100_000,
+        RowsPerDay: 2_000_000,
+        RunningStatements: 4,
+      }
+      expect(await show('show', id)).toMatchObject(limits)
+      const changed = await show('change', id, '--rows-per-day', 'none', '--running-statements', '2')
+      expect(changed).toMatchObject({ ...limits, RowsPerDay: null, RunningStatements: 2 })
+      expect(await run('change', id, '--requests-per-day', '0')).toEqual({
+        code: 1,
+        out: '',
+        err: "--requests-per-day is '0'; expected a number from 1 to 2147483647, or none.\n",
+      })
+    })
+
     test('an unknown client is refused with a message', async () => {
       expect(await run('show', 'nobody')).toEqual({
         code: 1,

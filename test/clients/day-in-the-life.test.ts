@@ -5,6 +5,7 @@ import { get } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { createClient } from 'graphql-ws'
+import { decodeProtectedHeader } from 'jose'
 import * as oauth4webapi from 'oauth4webapi'
 import * as openidClient from 'openid-client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -95,7 +96,10 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a day in the life', { timeout
   })
 
   /** Runs a command of package.json, and returns what it prints. */
-  const run = async (name: 'clients' | 'feeds' | 'usage', ...args: readonly string[]): Promise<string> => {
+  const run = async (
+    name: 'clients' | 'feeds' | 'keys' | 'usage',
+    ...args: readonly string[]
+  ): Promise<string> => {
     const [, ...program] = (scripts[name] ?? '').split(' ')
     const env = { PATH: process.env['PATH'], ...place.env }
     return (await promisify(execFile)(process.execPath, [...program, ...args], { env })).stdout
@@ -233,6 +237,34 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a day in the life', { timeout
     await expect.poll(() => statusesOf(basic(old)), DEADLINE).toEqual([401, 401, 401, 401])
     expect(await statusesOf(basic(acme))).toEqual([200, 200, 200, 200])
     // Tokens that were issued before do not depend on the secret.
+    for (const token of tokens) expect(await statusesOf(bearer(token))).toEqual([200, 200, 200, 200])
+  })
+
+  test('14:00 the signing keys are rotated, in both processes and without a restart (OAU-13)', async () => {
+    const ofBoth = <T>(ask: () => Promise<T>) => Promise.all(Array.from({ length: 6 }, ask))
+    const keysOf = async () =>
+      (bodyOf(await service.send('/oauth/jwks'))['keys'] as readonly Row[]).map(({ kid }) => kid)
+    const [[old] = []] = await ofBoth(keysOf)
+    await run('keys', 'rotate')
+    await expect
+      .poll(async () => (await ofBoth(keysOf)).map(keys => keys.length), DEADLINE)
+      .toEqual(Array(6).fill(2))
+    for (const token of tokens) expect(await statusesOf(bearer(token))).toEqual([200, 200, 200, 200])
+    // A key that may be known to others ends at once, and its tokens with it.
+    await run('keys', 'rotate', '--now')
+    await expect.poll(() => statusesOf(bearer(tokens[0] ?? '')), DEADLINE).toEqual([401, 401, 401, 401])
+    const form = () =>
+      new URLSearchParams({
+        grant_type: 'client_credentials',
+        client_id: acme.id,
+        client_secret: acme.secret,
+      })
+    const answers = await ofBoth(async () =>
+      (await fetch(`${issuer}/oauth/token`, { method: 'POST', body: form() })).json(),
+    )
+    tokens.splice(0, tokens.length, ...answers.map(answer => String((answer as Row)['access_token'])))
+    expect(new Set(tokens.map(token => decodeProtectedHeader(token).kid)).size).toBe(1)
+    expect(tokens.map(token => decodeProtectedHeader(token).kid)).not.toContain(old)
     for (const token of tokens) expect(await statusesOf(bearer(token))).toEqual([200, 200, 200, 200])
   })
 

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { readUsage } from '../../src/data/clients/client-usage.js'
 import type { TestResponse } from '../support/app.js'
+import { CSV, checkBrokenOff, Download, NDJSON } from '../support/clients/download.js'
 import { socketUrl } from '../support/clients/subscriber.js'
 import { DATABASE_KINDS } from '../support/database.js'
 import {
@@ -42,6 +43,15 @@ describe.each(DATABASE_KINDS)('limits of clients over HTTP on the %s database', 
       r => r.status,
     )
 
+  /** Listings of the city Export, of which an export reads 500 at a time. */
+  const insertListings = (count: number) =>
+    app.database.withClient(connection =>
+      connection.query(
+        `insert into "Property" ("ListingKey", "StandardStatus", "City") select 'L' || 10000 + n, 'Active', 'Export'
+           from generate_series(1, ${count}) n on conflict do nothing`,
+      ),
+    )
+
   test('LIM-03 headers of each response describe the limit that ends first, and refusals have the format of the adapter', async () => {
     // The helper has used one request.
     const client = await app.addClient({ RequestsPerMinute: 100, RequestsPerDay: 5 })
@@ -70,6 +80,7 @@ describe.each(DATABASE_KINDS)('limits of clients over HTTP on the %s database', 
       'ratelimit-limit': '5',
       'ratelimit-remaining': '0',
       'ratelimit-reset': String(retryAfter),
+      'ratelimit-policy': '100;w=60, 5;w=86400',
     })
     const graphql = await post(client, '/graphql', { query: QUERY })
     expect(graphql.status).toBe(429)
@@ -127,6 +138,29 @@ describe.each(DATABASE_KINDS)('limits of clients over HTTP on the %s database', 
     const graphql = await post(client, '/graphql', { query: QUERY })
     expect(graphql.json).toMatchObject({ errors: [{ extensions: { serviceCode: '4029' } }] })
   })
+
+  test.each([
+    [NDJSON, {}],
+    [NDJSON, { encoding: 'gzip' }],
+    [CSV, {}],
+    [CSV, { version: '1.0' }],
+  ] as const)(
+    'LIM-11 an export of %s %o that the rows of the day end is broken off, and never looks complete',
+    async (accept, http) => {
+      const rowsPerDay = 700
+      await insertListings(1200)
+      const client = await app.addClient({ RowsPerDay: rowsPerDay })
+      const options = { authorization: basic(client), accept, ...http }
+      const response = await new Download(
+        app.base,
+        "/odata/Property?$select=ListingKey,City&$filter=City eq 'Export'",
+        options,
+      ).finish()
+      checkBrokenOff(response, accept, http)
+      expect((await read(client)).status).toBe(429)
+    },
+    60_000,
+  )
 
   test('LIM-11 an operation over the limit gets an error, and its WebSocket stays open', async () => {
     const client = await app.addClient({ RequestsPerDay: 2 })

@@ -97,6 +97,19 @@ describe.each(DATABASE_KINDS)(
       await expect.poll(refusals, DEADLINE).toEqual([200, 200, 200, 200, 200, 200])
     })
 
+    test('OAU-11: a token that is revoked takes its sockets and streams along, and no other token of the client', async () => {
+      const client = await app.addClient()
+      const [token, other] = [await app.tokenOf(client), await app.tokenOf(client)]
+      const [revoked, open] = [await subscribe(`Bearer ${token}`), await subscribe(`Bearer ${other}`)]
+      const stream = openEventStream(`Bearer ${token}`)
+      const answer = await app.post('revoke', { token }, { Authorization: basic(client) })
+      expect(answer.status).toBe(200)
+      expect(await revoked.closed).toMatchObject({ code: 4403 })
+      expect(await stream).toMatch(/"errors"/)
+      expect(await Promise.all([read(`Bearer ${token}`), read(`Bearer ${other}`)])).toEqual([401, 200])
+      expect(open.socket.readyState).toBe(WebSocket.OPEN)
+    })
+
     test('CLI-03: the check before each chunk of an export fails once its client is disabled', async () => {
       const { verifySameRights } = await import('../../src/http/auth/token-expiry.js')
       const client = await app.addClient()

@@ -277,6 +277,10 @@ describe.each(DATABASE_KINDS)(
       expect(await send(await signer.sign({ ...claims(), aud: `${app.issuer}/oauth/token` }))).toBe(200)
       const twice = await signer.sign(claims())
       expect([await send(twice), await send(twice)]).toEqual([200, 401])
+      // One insert decides, also for requests at the same time.
+      const often = await signer.sign(claims())
+      const statuses = await Promise.all(Array.from({ length: 6 }, () => send(often)))
+      expect(statuses.toSorted()).toEqual([200, 401, 401, 401, 401, 401])
       const { jti: _jti, ...withoutId } = claims()
       const { exp: _exp, ...endless } = claims()
       for (const wrong of [

@@ -75,18 +75,23 @@ describe.each(DATABASE_KINDS)('the usage of clients on the %s database', kind =>
     expect(await usageOf(client.ClientId)).toMatchObject([{ requests: 2, refused: 2 }])
   })
 
-  test('counts stay in memory while the database is unavailable', async () => {
+  test('CLI-08 a thousand requests are one statement, and stay in memory while the database is unavailable', async () => {
     const { client } = await app.clients.add({ Name: 'Outage', AudienceClass: 'public' })
     let isAway = true
+    let statements = 0
     const recorder = new UsageRecorder({
-      queryControl: statement =>
-        isAway ? Promise.reject(new Error('connection refused')) : app.database.queryControl(statement),
+      queryControl: statement => {
+        if (isAway) return Promise.reject(new Error('connection refused'))
+        statements += 1
+        return app.database.queryControl(statement)
+      },
     })
-    recorder.add(client.ClientId, { requests: 1 })
+    for (let i = 0; i < 1000; i++) recorder.add(client.ClientId, { requests: 1 })
     await recorder.close()
     isAway = false
     recorder.add(client.ClientId, { requests: 1 })
     await recorder.close()
-    expect(await usageOf(client.ClientId)).toMatchObject([{ requests: 2 }])
+    expect(await usageOf(client.ClientId)).toMatchObject([{ requests: 1001 }])
+    expect(statements).toBe(1)
   })
 })

@@ -47,11 +47,12 @@ describe.each(DATABASE_KINDS)(
       await Promise.all(receivers.splice(0).map(receiver => receiver.close()))
     })
 
-    test('WHK-01, WHK-24, WHK-27: exactly the events above the position, signed, as the list of RCP-028', async () => {
-      const { id, secret, webhook, receiver } = await add({
-        resourceName: 'Property',
-        source: 'IDX Feed 123',
-      })
+    test('WHK-01, WHK-24, WHK-27, LIM-11: exactly the events above the position, signed, as the list of RCP-028', async () => {
+      const { id, secret, webhook, receiver } = await add(
+        { resourceName: 'Property', source: 'IDX Feed 123' },
+        // No limit delays what is delivered.
+        { RequestsPerDay: 1, RowsPerDay: 1 },
+      )
       for (const key of ['P01', 'P02', 'P01']) await changeListing(database, key)
       const expected = await eventsAfter(database, webhook.Position)
       expect(expected).toHaveLength(3)

@@ -55,6 +55,7 @@ const STEPS = [
     count: numberIn(/(\d+) modules/),
   },
   { name: 'engines', command: ['node', '.ci/check-engines.mjs'], count: numberIn(/(\d+) packages/) },
+  { name: 'packages', command: ['node', '.ci/check-packages.mjs'], count: numberIn(/(\d+) packages/) },
   { name: 'names', command: ['node', '.ci/check-names.mjs'], count: numberIn(/(\d+) files/) },
   { name: 'wording', command: ['node', '.ci/check-wording.mjs'], count: numberIn(/(\d+) files/) },
   { name: 'docs', command: ['node', '.ci/check-docs.mjs'], count: numberIn(/(\d+) pages/) },

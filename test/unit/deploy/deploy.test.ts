@@ -1,4 +1,8 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { SETTINGS } from '../../../src/config/settings.js'
@@ -133,6 +137,37 @@ test('PKG-03 the image runs the service itself, as an ordinary user', () => {
   expect(JSON.parse(command)).toEqual(['node', '--import', './src/typescript.mjs', 'src/main.ts'])
   expect(dockerfile).toMatch(/^USER node$/m)
 })
+
+test('PKG-02 the health check of the image asks the configured port for liveness, and gives up in time', async () => {
+  const [, timeout = '', json = '[]'] =
+    /^HEALTHCHECK .*--timeout=(\d+)s .*\\\n +CMD (\[.*\])$/m.exec(dockerfile) ?? []
+  const [program, ...args] = JSON.parse(json) as readonly string[]
+  expect(program).toBe('node')
+  let isHanging = false
+  const paths: (string | undefined)[] = []
+  const server = createServer((req, res) => {
+    paths.push(req.url)
+    if (!isHanging) res.end()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const check = async () => {
+    const [code] = await once(spawn(process.execPath, args, { env: { PORT: String(port) } }), 'exit')
+    return code
+  }
+  // A process of Node may take seconds to start on a busy machine.
+  await expect.poll(check, { timeout: 60_000 }).toBe(0)
+  expect(new Set(paths)).toEqual(new Set(['/health/live']))
+  isHanging = true
+  expect(await check()).toBe(1)
+  server.closeAllConnections()
+  server.close()
+  await once(server, 'close')
+  expect(await check()).toBe(1)
+  // Its own limit ends before that of Docker.
+  const [, own = ''] = /AbortSignal\.timeout\((\d+)\)/.exec(json) ?? []
+  expect(Number(own)).toBeLessThan(Number(timeout) * 1000)
+}, 120_000)
 
 test('PKG-11 only named files of the project reach the image', () => {
   const lines = read('Dockerfile.dockerignore')

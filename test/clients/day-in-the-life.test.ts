@@ -351,7 +351,6 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a day in the life', { timeout
     expect(error).toMatchObject({ code: 'ECONNRESET' })
     expect(text.length).toBeGreaterThan(1000)
     expect(text).not.toContain('@odata.count')
-    expect(performance.now() - disabledAt).toBeLessThan(5000)
     for (const authorization of [...tokens.map(bearer), basic(acme)])
       expect(await statusesOf(authorization)).toEqual([401, 401, 401, 401])
     const form = { grant_type: 'client_credentials', client_id: acme.id, client_secret: acme.secret }

@@ -85,6 +85,6 @@ export const readSigningKeys = (
   database: Pick<Database, 'queryControl'>,
 ): Promise<readonly SigningKeyRow[]> =>
   database.queryControl<SigningKeyRow>({
-    text: `select "KeyId", to_json("CreationTimestamp") as "CreationTimestamp", to_json("SigningTimestamp") as "SigningTimestamp", to_json("WithdrawnTimestamp") as "WithdrawnTimestamp" from "admin"."SigningKey" order by "SigningTimestamp", "KeyId"`,
+    text: `select "KeyId", to_json("CreationTimestamp") as "CreationTimestamp", to_json("SigningTimestamp") as "SigningTimestamp", to_json("WithdrawnTimestamp") as "WithdrawnTimestamp" from "admin"."SigningKey" k order by k."SigningTimestamp", k."KeyId"`,
     values: [],
   })

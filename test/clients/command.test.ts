@@ -115,7 +115,7 @@ describe.each(DATABASE_KINDS)(
       )
       expect((await run('list')).out).toMatch(/^beta-homes-\w+ .* 2 secrets$/m)
       const third = await run('rotate', first.id)
-      expect(third).toEqual({ code: 1, out: '', err: expect.stringMatching(/has 2 secrets already/) })
+      expect(third).toEqual({ code: 1, out: '', err: expect.stringMatching(/already has 2 secrets/) })
       const after = await show('rotate', first.id, '--end')
       expect(after.Secrets.map(secret => secret.SecretId)).toEqual([second.secret.split('_')[0]])
       expect((await make('rotate', first.id)).secret).toBeTruthy()

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 import { feedServiceOf } from './market.js'
 
-// What a change of a price does in PostgreSQL, without feeds and with them. Counts of calls, not times.
+// The work of PostgreSQL for a change of a price, without feeds and with them. Counts of calls, not times.
 
 const CHANGE = `update "Property" set "ListPrice" = "ListPrice" + 1 where "ListingKey" = 'A'`
 

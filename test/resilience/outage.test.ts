@@ -95,6 +95,33 @@ describe.runIf(DATABASE_KINDS.includes('server'))('an unreachable or busy databa
     expect(await askAll()).toEqual(HEALTHY)
   })
 
+  test('CHA-02 a server that has become read-only: writes are 503 and leave its connections, reads work', {
+    timeout: 60_000,
+  }, async () => {
+    const database = await openDatabase({ ...DATABASE_LIMITS, databaseUrl: url(), dataDir: '' }, 'command')
+    const query = (sql: string) =>
+      database.withClient(async client => (await client.query<{ pid: number }>(sql)).rows)
+    const sessions = async () =>
+      (
+        await query(`select pid from pg_stat_activity where backend_type = 'client backend'
+          and pid <> pg_backend_pid() order by pid`)
+      ).map(({ pid }) => pid)
+    const write = () => ask('/odata/Property', { method: 'POST', body: DRAFT })
+    expect(await write()).toBe(201)
+    await query('alter system set default_transaction_read_only = on')
+    await query('select pg_reload_conf()')
+    await expect.poll(write, { timeout: 10_000 }).toBe(503)
+    const before = await sessions()
+    // The pool has two connections.
+    for (let i = 0; i < 3; i++) expect(await write()).toBe(503)
+    expect(await sessions()).not.toEqual(before)
+    expect(await ask('/odata/Property?$top=1')).toBe(200)
+    await query('alter system reset default_transaction_read_only')
+    await query('select pg_reload_conf()')
+    await expect.poll(write, { timeout: 10_000 }).toBe(201)
+    await database.close()
+  })
+
   test('DBX-03 the pool runs out: 503 in bounded time, and it recovers without a restart', {
     timeout: 60_000,
   }, async () => {

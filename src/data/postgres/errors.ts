@@ -24,6 +24,8 @@ const TOO_COMPLEX: Problem = { kind: 'BadRequest', reason: REASONS.tooComplexFor
  */
 const PROBLEMS_BY_SQLSTATE_PREFIX: readonly (readonly [string, Problem])[] = [
   ['57014', toUnavailableProblem('timeout', 'statement')],
+  // The server has become a standby.
+  ['25006', toUnavailableProblem('database')],
   ['25P03', toUnavailableProblem('timeout', 'transaction')],
   ['55P03', toUnavailableProblem('busy', 'lock')],
   ['53100', toUnavailableProblem('database')],

@@ -28,6 +28,8 @@ export const CANCELED: Problem = { kind: 'Unavailable', reason: 'canceled' }
 const LOCKED: Problem = { kind: 'Unavailable', reason: 'busy', wait: 'lock' }
 const TIMED_OUT_FOR_LOCK: Problem = { kind: 'Unavailable', reason: 'timeout', wait: 'lock' }
 const QUERY_CANCELED = '57014'
+/** A write on a standby. */
+const READ_ONLY = '25006'
 const LOCK_NOT_AVAILABLE = '55P03'
 
 /**
@@ -172,7 +174,7 @@ export class PooledConnection implements RunningStatement, AbortListener {
   #toFailure(error: Error): Error {
     const sqlState = sqlStateOf(error)
     // After any error that is not one of the statement, the connection may be lost.
-    if (!isStatementError(error)) this.#isUnusable = true
+    if (!isStatementError(error) || sqlState === READ_ONLY) this.#isUnusable = true
     if (this.#cancelReason && (sqlState === QUERY_CANCELED || this.#isUnusable)) return this.#cancelReason
     if (sqlState === QUERY_CANCELED && this.blockedBy)
       return withCause(

@@ -11,13 +11,14 @@ import {
   validate,
 } from 'graphql'
 import type { Config } from '../../config/config.js'
+import type { RequestScope } from '../../domain/request-scope.js'
 import { fail } from '../../errors/problem.js'
 import { REASONS } from '../../errors/reasons.js'
 import { toLoggedName } from '../../http/log.js'
 import type { GraphQLContext } from '../context.js'
 import { BAD_REQUEST, toGraphQLError, withoutSuggestions } from '../errors.js'
 import type { InputValues } from '../execute/collect-fields.js'
-import type { Executor, RawExecutionResult } from '../execute/executor.js'
+import type { ExecutionRequest, Executor, RawExecutionResult } from '../execute/executor.js'
 import { toOperationLabel } from '../execute/operation-label.js'
 import { type CostLimits, createCostCheck } from '../limits/cost.js'
 import type { DocumentCache } from '../limits/document-cache.js'
@@ -56,7 +57,8 @@ export class StreamingOperations {
   readonly #dependencies: StreamingOperationsDependencies
   readonly #checkCost: ReturnType<typeof createCostCheck>
   readonly #activeStreams = new Set<ResponseStream>()
-  #reservedSlots = 0
+  /** The requests whose streams are being opened. */
+  readonly #openingScopes = new Set<RequestScope>()
   #isClosed = false
 
   constructor(dependencies: StreamingOperationsDependencies) {
@@ -81,21 +83,21 @@ export class StreamingOperations {
     { document, operation, variables }: ExecutableOperation,
     context: GraphQLContext,
   ): Promise<RawExecutionResult | ResponseStream> {
-    const { schema, port, executor } = this.#dependencies
     const execution = { document, operation, variables, context }
     try {
       if (operation.operation !== OperationTypeNode.SUBSCRIPTION)
-        return toResultWithoutHttpStatus(await executor(execution))
-      const stream = await this.#withSlot(() => subscribe(schema, port, execution))
+        return toResultWithoutHttpStatus(await this.#dependencies.executor(execution))
+      const stream = await this.#openStream(execution)
       return 'next' in stream ? stream : toResultWithoutHttpStatus(stream)
     } catch (error) {
       return { errors: [withoutHttpStatus(toGraphQLError(error, context))] }
     }
   }
 
-  /** Ends all streams and rejects new operations. */
+  /** Ends all streams, also those that are being opened. New ones end at once. */
   close(): void {
     this.#isClosed = true
+    for (const scope of this.#openingScopes) scope.abort()
     for (const stream of this.#activeStreams) void stream.return?.()
   }
 
@@ -145,23 +147,24 @@ export class StreamingOperations {
     return document
   }
 
-  /** Reserves a slot for a stream, from before it opens until it has ended. */
-  async #withSlot(
-    open: () => Promise<RawExecutionResult | ResponseStream>,
-  ): Promise<RawExecutionResult | ResponseStream> {
-    if (
-      this.#isClosed ||
-      this.#activeStreams.size + this.#reservedSlots >= this.#dependencies.config.maxSubscriptions
-    )
+  /**
+   * Opens a stream and reserves a slot for it, from before it opens until it has ended. When the service
+   * stops, the result is an ended stream, not an error: the client is to connect again.
+   */
+  async #openStream(execution: ExecutionRequest): Promise<RawExecutionResult | ResponseStream> {
+    const { schema, port, config } = this.#dependencies
+    const { scope } = execution.context
+    if (this.#isClosed) return endedStream()
+    if (this.#activeStreams.size + this.#openingScopes.size >= config.maxSubscriptions)
       fail({ kind: 'Unavailable', reason: 'busy' })
-    this.#reservedSlots += 1
+    this.#openingScopes.add(scope)
     try {
-      const result = await open()
-      if (!('next' in result)) return result
-      if (this.#isClosed) await result.return?.()
-      return this.#trackStream(result)
+      const result = await subscribe(schema, port, execution)
+      if (!this.#isClosed) return 'next' in result ? this.#trackStream(result) : result
+      if ('next' in result) await result.return?.()
+      return endedStream()
     } finally {
-      this.#reservedSlots -= 1
+      this.#openingScopes.delete(scope)
     }
   }
 
@@ -181,6 +184,15 @@ export class StreamingOperations {
     this.#activeStreams.add(tracked)
     return tracked
   }
+}
+
+/** A stream without a result. */
+function endedStream(): ResponseStream {
+  const stream: ResponseStream = {
+    next: async () => ({ done: true, value: undefined }),
+    [Symbol.asyncIterator]: () => stream,
+  }
+  return stream
 }
 
 const isOptional = <K extends 'string' | 'object'>(

@@ -67,7 +67,7 @@ export async function subscribe(
 
 /**
  * Converts source events to results. An internal error, or an error of the filter on a record, is the last
- * result.
+ * result. A stream that `return` ends has no last result: its own end cancels the statement that runs.
  */
 function toResponseStream(
   createSourceStream: SourceStreamFactory,
@@ -80,6 +80,7 @@ function toResponseStream(
       for await (const json of createSourceStream(controller.signal))
         yield { data: new RawJson(renderRawObject([[responseName, json]])) }
     } catch (error) {
+      if (controller.signal.aborted) return
       yield { data: null, errors: [toGraphQLError(error, context, [responseName], fieldNodes)] }
     }
   }

@@ -66,13 +66,16 @@ function changedValues(before: object | undefined, after: object): Pick<AuditEnt
 
 const toJson = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value))
 
-/** Runs work in one transaction on its own connection. */
+/**
+ * Runs work in one transaction on its own connection. The role's default isolation may be stricter: a
+ * snapshot from before a lock would not contain what its holder has committed.
+ */
 export function runInConnection<T>(
   database: Pick<Database, 'withClient'>,
   work: (connection: Connection) => Promise<T>,
 ): Promise<T> {
   return database.withClient(async connection => {
-    await connection.query('begin')
+    await connection.query('begin isolation level read committed')
     try {
       const result = await work(connection)
       await connection.query('commit')

@@ -84,7 +84,9 @@ export class FeedTransaction extends AdminTransaction {
     await this.connection.query('select "admin".hide_leavers($1)', [id])
   }
 
+  /** Takes the lock of the change log first: writers hold it when they lock the same rows. */
   async deleteListings(id: number): Promise<void> {
+    await this.connection.query('select lock_change_log()')
     await this.connection.query('delete from "admin"."FeedListing" where "FeedId" = $1', [id])
   }
 }

@@ -12,6 +12,8 @@ export default defineConfig({
     // An embedded database takes 0.5 GB of memory and a core: two files at a time.
     maxWorkers: 2,
     testTimeout: 30_000,
+    // By default a poll ends after a second, in which a loaded machine may not get to it.
+    expect: { poll: { timeout: 20_000 } },
     hookTimeout: 60_000,
   },
 })

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Client } from 'pg'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { toUpdateStatement } from '../../src/data/sql/write-statements.js'
 import {
   RecordChangedError,
@@ -25,14 +26,26 @@ function writeCity(unit: UnitOfWork, key: string, version: string, City: string)
   )
 }
 
+/** Waits until a session of the database waits for a lock. */
+const untilBlocked = (client: Client) =>
+  expect
+    .poll(async () => {
+      const { rowCount } = await client.query(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      )
+      return rowCount
+    })
+    .toBe(1)
+
 // The embedded database runs one transaction at a time, so no two of them wait for each other.
 describe.runIf(DATABASE_KINDS.includes('server'))('a unit of work', () => {
   let database: TestDatabase
   // Longer than deadlock_timeout, which is a second.
   beforeAll(async () => {
-    database = await openTestDatabase('server', { poolWaitMs: 3000 })
+    database = await openTestDatabase('server', { poolWaitMs: 5000 })
     for (const ListingKey of ['A', 'B']) await database.prisma.property.create({ data: { ListingKey } })
   })
+  afterEach(() => vi.restoreAllMocks())
   afterAll(() => database.close())
 
   const cityOf = async (ListingKey: string) =>
@@ -62,7 +75,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a unit of work', () => {
         await find(unit, 'B')
         await writeCity(unit, 'A', RecordVersion, 'ours')
       })
-      await sleep(200)
+      await untilBlocked(other)
       await other.query(`update "Property" set "City" = 'theirs'`)
       await other.query('commit')
       await written
@@ -74,7 +87,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a unit of work', () => {
     await database.withClient(async other => {
       await other.query(`begin; select lock_change_log()`)
       const waiting = database.prisma.property.update({ where: { ListingKey: 'A' }, data: { City: 'last' } })
-      await sleep(200)
+      await untilBlocked(other)
       // If the update held the record while it waits, this would be a deadlock.
       await other.query(`update "Property" set "City" = 'first' where "ListingKey" = 'A'`)
       await other.query('commit')
@@ -96,6 +109,27 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a unit of work', () => {
     await expect(runInTransaction(database, () => Promise.reject(new TypeError('ours')))).rejects.toThrow(
       new TypeError('ours'),
     )
+  })
+
+  it('is not tried again when its attempts have taken long', async () => {
+    const conflict = Object.assign(new Error('conflict'), { code: '40001' })
+    const countRuns = async (runner: typeof runInTransaction, attemptMs: number) => {
+      let runs = 0
+      const { now } = performance
+      vi.spyOn(performance, 'now').mockImplementation(() => now.call(performance) + runs * attemptMs)
+      const attempt = () => {
+        runs++
+        return Promise.reject(conflict)
+      }
+      await expect(runner(database, attempt)).rejects.toThrow(ProblemError)
+      vi.restoreAllMocks()
+      return runs
+    }
+    expect([await countRuns(runInTransaction, 0), await countRuns(runOptimistically, 0)]).toEqual([4, 6])
+    // One attempt without a lock, and one with it.
+    expect([await countRuns(runInTransaction, 15_000), await countRuns(runOptimistically, 15_000)]).toEqual([
+      1, 2,
+    ])
   })
 
   it('whose rules hold after a refusal is tried again, the third time under the lock of the record', async () => {

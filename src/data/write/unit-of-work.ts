@@ -20,6 +20,8 @@ type WriteCallback<T> = (unit: UnitOfWork) => Promise<T>
 const MAX_UNLOCKED_ATTEMPTS = 2
 const MAX_TRANSACTION_ATTEMPTS = 4
 const RETRY_DELAY_MS = 20
+/** No attempt begins later after the first one, in ms: each may take as long as its statements may. */
+const RETRY_WINDOW_MS = 10_000
 
 /**
  * Thrown if the rules refused a write and then allowed it, because the record changed in between. The write
@@ -38,15 +40,18 @@ export async function runOptimistically<T>(
   database: Pick<StatementExecutors, 'writer' | 'transaction'>,
   callback: WriteCallback<T>,
 ): Promise<T> {
-  for (let attempt = 1; attempt <= MAX_UNLOCKED_ATTEMPTS; attempt++) {
+  const startedAt = performance.now()
+  for (let attempt = 1; attempt <= MAX_UNLOCKED_ATTEMPTS && !isLate(startedAt); attempt++) {
     try {
       return await callback(new UnitOfWork(database.writer, false))
     } catch (error) {
       if (!canRetry(error)) throw translateDatabaseError(error)
     }
   }
-  return runInTransaction(database, callback)
+  return runInTransaction(database, callback, startedAt)
 }
+
+const isLate = (startedAt: number): boolean => performance.now() - startedAt > RETRY_WINDOW_MS
 
 /**
  * Runs writes in one transaction: all of them are committed, or none. The transaction takes the lock of the
@@ -58,6 +63,7 @@ export async function runOptimistically<T>(
 export async function runInTransaction<T>(
   executors: Pick<StatementExecutors, 'transaction'>,
   callback: WriteCallback<T>,
+  startedAt = performance.now(),
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -66,7 +72,8 @@ export async function runInTransaction<T>(
         return callback(new UnitOfWork(executor, true))
       })
     } catch (error) {
-      if (attempt === MAX_TRANSACTION_ATTEMPTS || !canRetry(error)) throw translateDatabaseError(error)
+      const isLast = attempt === MAX_TRANSACTION_ATTEMPTS || isLate(startedAt)
+      if (isLast || !canRetry(error)) throw translateDatabaseError(error)
       await sleep(RETRY_DELAY_MS * attempt * (1 + Math.random()))
     }
   }

@@ -2,6 +2,7 @@ import { Client, type ClientConfig, type Pool, type QueryResultRow } from 'pg'
 import { messageOf } from '../errors/problem.js'
 import type { BlockingSessionListener } from './blocking-session.js'
 import { openEmbeddedDatabase, type ProcessKind } from './embedded/embedded.js'
+import { endClient } from './postgres/connection-end.js'
 import { toProblemOnError } from './postgres/errors.js'
 import {
   createExecutorFactory,
@@ -17,6 +18,7 @@ import {
   APPLICATION_NAME,
   type DatabaseSettings,
   endPools,
+  KEEP_ALIVE,
   openEmbeddedPools,
   openServerPools,
   type Pools,
@@ -77,6 +79,8 @@ function toUnreachableError(cause: unknown): DatabaseSetupError {
 }
 
 const MIN_SERVER_VERSION = 15
+/** Maximum time to open a connection for a command or a migration, in ms. */
+const CONNECT_TIMEOUT_MS = 15_000
 /** Maximum number of prepared statements of a connection. */
 const MAX_NAMED_STATEMENTS = 256
 
@@ -154,8 +158,7 @@ async function connectWithPools(parts: DatabaseResources): Promise<Database> {
     transactionOptions: toTransactionOptions(settings),
   })
   const close = async (): Promise<void> => {
-    await prisma.$disconnect()
-    await endPools(pools)
+    await endPools(pools, settings, () => prisma.$disconnect())
     await parts.closeEmbedded()
   }
   try {
@@ -244,13 +247,18 @@ async function withClient<T>(
   clientConfig: ClientConfig,
   callback: (client: Client) => Promise<T>,
 ): Promise<T> {
-  const client = new Client({ ...clientConfig, application_name: APPLICATION_NAME })
+  const client = new Client({
+    ...clientConfig,
+    ...KEEP_ALIVE,
+    application_name: APPLICATION_NAME,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  })
   // The query of the caller reports the loss of the connection.
   client.on('error', () => undefined)
   await client.connect()
   try {
     return await callback(client)
   } finally {
-    await client.end()
+    await endClient(client)
   }
 }

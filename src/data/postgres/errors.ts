@@ -66,7 +66,7 @@ const PROBLEMS_BY_MESSAGE: readonly (readonly [RegExp, Problem])[] = [
     toUnavailableProblem('busy', 'connection'),
   ],
   [
-    /Connection terminated|Can't reach database server|Connection ended|after calling end on the pool|not queryable/i,
+    /Connection terminated|timeout expired|Query read timeout|Can't reach database server|Connection ended|after calling end on the pool|not queryable/i,
     toUnavailableProblem('database'),
   ],
 ]

@@ -1,5 +1,6 @@
 import { type ClientConfig, Pool, type PoolConfig } from 'pg'
 import type { PlanCacheMode } from '../sql/statement.js'
+import { endWithin, PoolConnections } from './connection-end.js'
 
 /** The connection pools of one process, by purpose. */
 export interface Pools {
@@ -26,6 +27,11 @@ export interface DatabaseSettings {
 }
 
 export const APPLICATION_NAME = 'listing-service'
+
+/** Time beyond its limits after which a statement without a response has failed, in ms. */
+const RESPONSE_GRACE_MS = 10_000
+/** Time beyond the statement timeout in which all connections end when the database is closed, in ms. */
+const CLOSE_GRACE_MS = 5000
 
 /** Time limit of a statement on the control connection, and of connecting, in ms. */
 const CONTROL_TIMEOUT_MS = 2000
@@ -61,9 +67,26 @@ const openControlPool = (clientConfig: ClientConfig, settings: DatabaseSettings)
     1,
   )
 
-export const endPools = async ({ custom, generic, control }: Pools): Promise<void> => {
-  await Promise.all([custom, generic, control].map(pool => pool?.end()))
+/**
+ * Ends the pools after other work of closing. Statements have the time of their timeout to end. Then their
+ * connections are cut.
+ */
+export function endPools(
+  { custom, generic, control }: Pools,
+  settings: DatabaseSettings,
+  closeOthers: () => Promise<void>,
+): Promise<void> {
+  const pools = [custom, control, ...(generic ? [generic] : [])]
+  const end = async () => {
+    await closeOthers()
+    await Promise.all(pools.map(pool => pool.end()))
+  }
+  return endWithin(end(), settings.statementTimeoutMs + CLOSE_GRACE_MS, () => {
+    for (const pool of pools) POOL_CONNECTIONS.get(pool)?.destroy()
+  })
 }
+
+const POOL_CONNECTIONS = new WeakMap<Pool, PoolConnections>()
 
 const ignoreError = (): void => undefined
 
@@ -72,6 +95,7 @@ function openPool(clientConfig: ClientConfig, settings: DatabaseSettings, max: n
   // A lost connection is replaced at its next use. Without these listeners, its error would end the process.
   pool.on('error', ignoreError)
   pool.on('connect', client => client.on('error', ignoreError))
+  POOL_CONNECTIONS.set(pool, new PoolConnections(pool))
   return pool
 }
 
@@ -119,14 +143,18 @@ const IDLE_TIMEOUT_MS = 600_000
  */
 const KEEP_ALIVE_DELAY_MS = 60_000
 
+/** TCP keep-alive of a connection, which detects a server that has vanished. */
+export const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS } as const
+
 const toPoolConfig = (clientConfig: ClientConfig, settings: DatabaseSettings): PoolConfig => ({
   ...clientConfig,
   idleTimeoutMillis: IDLE_TIMEOUT_MS,
-  keepAlive: true,
-  keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
+  ...KEEP_ALIVE,
   application_name: APPLICATION_NAME,
   connectionTimeoutMillis: settings.poolWaitMs,
   statement_timeout: settings.statementTimeoutMs,
   lock_timeout: settings.poolWaitMs,
   idle_in_transaction_session_timeout: 2 * settings.statementTimeoutMs,
+  // The server ends statements itself. This limit is for one that no longer answers.
+  query_timeout: settings.statementTimeoutMs + settings.poolWaitMs + RESPONSE_GRACE_MS,
 })

@@ -5,6 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { importFile } from '../../src/data/import/import.js'
 import { EXISTS } from './ledger.js'
 import { createRandom, type Storm, type StormRow } from './storm.js'
+import type { NoteStep } from './watchdog.js'
 
 const LISTINGS = 60
 const PAUSE_MS = 1500
@@ -33,7 +34,7 @@ function toFile(
 }
 
 /** Imports files, one after the other, beside all other writers. Returns the number of complete imports. */
-export async function runImports(storm: Storm): Promise<number> {
+export async function runImports(storm: Storm, note: NoteStep): Promise<number> {
   const path = join(tmpdir(), `storm-${storm.kind}.json`)
   const random = createRandom(999)
   let count = 0
@@ -41,7 +42,7 @@ export async function runImports(storm: Storm): Promise<number> {
     const text = `import ${n}`
     const listings = toFile(random, text, storm.agent)
     await writeFile(path, JSON.stringify({ Property: listings }))
-    const isComplete = await importOnce(storm, path)
+    const isComplete = await importOnce(storm, path, note)
     if (isComplete) count++
     for (const { ListingKey } of listings)
       storm.ledger.record(
@@ -55,15 +56,19 @@ export async function runImports(storm: Storm): Promise<number> {
 }
 
 /** Returns false if the database went away. */
-async function importOnce(storm: Storm, path: string): Promise<boolean> {
+async function importOnce(storm: Storm, path: string, note: NoteStep): Promise<boolean> {
+  note('opens the database')
   const database = await storm.connect().catch(() => undefined)
   if (!database) return false
   try {
+    note('imports')
     const { faultCount } = await importFile(database, path)
     return faultCount === 0
   } catch {
     return false
   } finally {
+    note('closes the database')
     await database.close().catch(() => undefined)
+    note('waits')
   }
 }

@@ -25,6 +25,7 @@ import { MARKER_KEY, type StormSetting, startSetting } from './setting.js'
 import { createSqlWriters } from './sql-writers.js'
 import type { Storm } from './storm.js'
 import { StormClient } from './storm-client.js'
+import { type NoteStep, Watchdog } from './watchdog.js'
 
 // npm run test:storm: writers by OData, GraphQL, SQL and import change one market while processes and the database are
 // killed. Readers of four kinds of tokens maintain copies by every method. At the end each copy must equal the market
@@ -34,6 +35,8 @@ const USAGE = 'usage: npm run test:storm [-- --minutes N --database server|embed
 /** The embedded database runs for a shorter time: it has one process, and one statement at a time. */
 const EMBEDDED_SHARE = 0.4
 const FAULT_INTERVAL_MS = 12_000
+/** Time in which the processes and the server of a storm end, in ms. */
+const CLOSE_TIMEOUT_MS = 60_000
 
 interface StormOptions {
   readonly seconds: number
@@ -112,13 +115,15 @@ function createReaders(storm: Storm, lastSequence: () => Promise<number>): reado
 }
 
 /** Kills a process or crashes the database server, in turn, until the storm is over. Returns the number. */
-async function runFaults({ storm, crashServer, killService }: StormSetting): Promise<number> {
+async function runFaults({ storm, crashServer, killService }: StormSetting, note: NoteStep): Promise<number> {
   let count = 0
   for (;;) {
+    note('waits')
     for (const end = performance.now() + FAULT_INTERVAL_MS; performance.now() < end; await wait(100))
       if (storm.isOver()) return count
-    if (crashServer && count % 3 === 1) await crashServer()
-    else await killService()
+    const isCrash = crashServer !== undefined && count % 3 === 1
+    note(isCrash ? 'crashes the server and starts it' : 'kills a service and starts it')
+    await (isCrash ? crashServer() : killService())
     count++
   }
 }
@@ -144,7 +149,11 @@ const note = (text: string): void => {
   process.stderr.write(`${Math.round(performance.now() / 1000)} s: ${text}\n`)
 }
 
-async function runStorm(setting: StormSetting, seconds: number): Promise<readonly Check[]> {
+async function runStorm(
+  setting: StormSetting,
+  seconds: number,
+  watchdog: Watchdog,
+): Promise<readonly Check[]> {
   const { storm } = setting
   let marker: Promise<number> | undefined
   const lastSequence = () => {
@@ -154,20 +163,23 @@ async function runStorm(setting: StormSetting, seconds: number): Promise<readonl
   const tasks = createReaders(storm, lastSequence)
   const timer = setTimeout(setting.end, seconds * 1000)
   const [faultCount, imports] = await Promise.all([
-    runFaults(setting),
-    runImports(storm),
-    ...createListingWriters(storm).map(writer => writer.run()),
-    ...createSqlWriters(storm, 2).map(writer => writer.run()),
-    ...tasks.map(({ reader }) => reader.run(storm.isOver)),
+    watchdog.run('faults', step => runFaults(setting, step)),
+    watchdog.run('imports', step => runImports(storm, step)),
+    ...createListingWriters(storm).map((writer, i) => watchdog.run(`writer ${i}`, () => writer.run())),
+    ...createSqlWriters(storm, 2).map((writer, i) =>
+      watchdog.run(`writer by SQL ${i}`, step => writer.run(step)),
+    ),
+    ...tasks.map(({ reader }) => watchdog.run(reader.name, () => reader.run(storm.isOver))),
   ])
   clearTimeout(timer)
-  await lastSequence()
+  await watchdog.run('marker', lastSequence)
   note('all writers have ended')
   const copies: Check[] = []
-  for (const task of tasks) copies.push(await checkCopy(storm, task))
+  for (const task of tasks)
+    copies.push(await watchdog.run(`check of ${task.reader.name}`, () => checkCopy(storm, task)))
   return [
     ...copies,
-    ...(await checkTables(storm)),
+    ...(await watchdog.run('check of the tables', () => checkTables(storm))),
     checkNone('errors that nothing explains', storm.faults),
     checkAtLeast('acknowledged writes', storm.ledger.acknowledged, seconds),
     { name: 'writes without an answer', measured: String(storm.ledger.unanswered), demanded: '' },
@@ -229,15 +241,19 @@ async function main(): Promise<void> {
     const setting = await startSetting(kind)
     if (!setting) continue
     note(`the ${kind} database has its market`)
+    const watchdog = new Watchdog()
     try {
-      const results = await runStorm(setting, kind === 'server' ? seconds : seconds * EMBEDDED_SHARE)
+      const results = await Promise.race([
+        runStorm(setting, kind === 'server' ? seconds : seconds * EMBEDDED_SHARE, watchdog),
+        watchdog.watch(setting.storm.isOver),
+      ])
       checks.push(...results.map(check => ({ ...check, name: `${kind}: ${check.name}` })))
     } catch (error) {
       // The log of the service says why.
       await wait(1000)
       throw new Error([messageOf(error), ...setting.storm.faults].join('\n'))
     } finally {
-      await setting.close()
+      await Promise.race([setting.close(), wait(CLOSE_TIMEOUT_MS, undefined, { ref: false })])
     }
   }
   const failed = checks.filter(({ isMet }) => isMet === false).length

@@ -3,6 +3,7 @@ import type { Client } from 'pg'
 import type { Database } from '../../src/data/database.js'
 import { EXISTS, type LedgerWrite } from './ledger.js'
 import { createRandom, type Storm } from './storm.js'
+import type { NoteStep } from './watchdog.js'
 
 const PAUSE_MS = 60
 const RECONNECT_MS = 500
@@ -45,23 +46,29 @@ class SqlWriter {
   }
 
   /** Reconnects after an outage of the database. */
-  async run(): Promise<void> {
+  async run(note: NoteStep): Promise<void> {
     while (!this.storm.isOver()) {
+      note('opens the database')
       const database = await this.storm.connect().catch(() => undefined)
-      if (database) await this.#runSession(database).catch(() => undefined)
+      if (database) await this.#runSession(database, note).catch(() => undefined)
+      note('waits')
       await wait(RECONNECT_MS)
     }
   }
 
-  async #runSession(database: Database): Promise<void> {
+  async #runSession(database: Database, note: NoteStep): Promise<void> {
     try {
+      note('connects')
       await database.withClient(async client => {
         while (!this.storm.isOver()) {
+          note('runs a transaction')
           await this.#runTransaction(client)
           await wait(PAUSE_MS)
         }
+        note('ends its connection')
       })
     } finally {
+      note('closes the database')
       await database.close().catch(() => undefined)
     }
   }
@@ -223,5 +230,8 @@ class SqlWriter {
 }
 
 /** Creates the writers by SQL. */
-export const createSqlWriters = (storm: Storm, count: number): readonly { run(): Promise<void> }[] =>
+export const createSqlWriters = (
+  storm: Storm,
+  count: number,
+): readonly { run(note: NoteStep): Promise<void> }[] =>
   Array.from({ length: count }, (_, number) => new SqlWriter(storm, number))

@@ -86,7 +86,10 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a unit of work', () => {
   it('of one statement locks the log before its records', async () => {
     await database.withClient(async other => {
       await other.query(`begin; select lock_change_log()`)
-      const waiting = database.prisma.property.update({ where: { ListingKey: 'A' }, data: { City: 'last' } })
+      // Prisma sends a statement when its promise is used.
+      const waiting = database.prisma.property
+        .update({ where: { ListingKey: 'A' }, data: { City: 'last' } })
+        .then(() => undefined)
       await untilBlocked(other)
       // If the update held the record while it waits, this would be a deadlock.
       await other.query(`update "Property" set "City" = 'first' where "ListingKey" = 'A'`)

@@ -71,7 +71,8 @@ describe('limits', () => {
     for (const filter of ['('.repeat(5000), 'not '.repeat(5000), `${lambdas}true${')'.repeat(150)}`]) {
       const started = performance.now()
       expect((await app.send(`/odata/Property?$filter=${filter}`)).status).toBe(400)
-      expect(performance.now() - started).toBeLessThan(3000)
+      // Exponential work would take minutes.
+      expect(performance.now() - started).toBeLessThan(20_000)
     }
     expect(
       (

@@ -157,14 +157,14 @@ describe.each(DATABASE_KINDS)('traps of paging on the %s database', kind => {
     const started = performance.now()
     await refused(
       ...[
-        'ListPrice desc;select pg_sleep(5)',
+        'ListPrice desc;select pg_sleep(60)',
         '(select 1)',
         'ListPrice,(case when 1=1 then 1 else 2 end)',
         '"ListPrice"',
         "ListPrice' desc --",
       ].map(text => `$orderby=${text}`),
     )
-    expect(performance.now() - started).toBeLessThan(4500)
+    expect(performance.now() - started).toBeLessThan(25_000)
     // A number is an expression, the same for all, and not the number of a column.
     await given([{ City: 'B' }, { City: 'A' }])
     expect(await keys('$orderby=2')).toEqual(['L001', 'L002'])

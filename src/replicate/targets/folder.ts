@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createReadStream, createWriteStream, existsSync } from 'node:fs'
-import { type FileHandle, mkdir, open, readdir, readFile, realpath, rename, rm } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { finished } from 'node:stream/promises'
@@ -11,6 +11,10 @@ import type { ReplicaTarget, SetChange } from '../target.js'
 import { lockFolder } from './folder-lock.js'
 
 const STATE_FILE = 'state.json'
+/** The next state, before it replaces the current one. */
+const NEW_STATE_FILE = `${STATE_FILE}.new`
+/** Name of a file of lines of a first copy. */
+const FIRST_FILE = /^[A-Za-z]+\.1\.0\.ndjson$/
 /**
  * Minimum number of old lines for a rewrite. A file is rewritten when it has more old lines than valid ones.
  */
@@ -109,11 +113,27 @@ export class FolderTarget implements ReplicaTarget {
 
   async readState(): Promise<ReplicaState | undefined> {
     const names = await readdir(this.folder)
-    if (names.length === 0) return undefined
-    if (!names.includes(STATE_FILE))
-      failTarget(`the folder holds other files: ${names.slice(0, 5).join(', ')}.`)
+    if (!names.includes(STATE_FILE)) {
+      const others = await this.#findOthers(names)
+      if (others.length > 0) failTarget(`the folder holds other files: ${others.slice(0, 5).join(', ')}.`)
+      return undefined
+    }
     this.#state = JSON.parse(await readFile(join(this.folder, STATE_FILE), 'utf8')) as FolderState // written below
     return this.#state.state
+  }
+
+  /**
+   * Returns the files that a first copy cannot have left when it ended before its first state: it creates empty
+   * files of lines, then the state under another name.
+   */
+  async #findOthers(names: readonly string[]): Promise<readonly string[]> {
+    const others: string[] = []
+    for (const name of names) {
+      const isOwn =
+        name === NEW_STATE_FILE || (FIRST_FILE.test(name) && (await stat(join(this.folder, name))).size === 0)
+      if (!isOwn) others.push(name)
+    }
+    return others
   }
 
   async #openFiles(sets: readonly SourceSet[], files: FolderState['files']): Promise<Map<string, SetFile>> {
@@ -158,12 +178,12 @@ export class FolderTarget implements ReplicaTarget {
       Object.fromEntries([...files].map(([set, { file }]) => [set, file]))
     const files = { ...this.#others, ...toRecord(this.#files) }
     this.#state = { state, files, next: this.#next && toRecord(this.#next) }
-    const path = join(this.folder, STATE_FILE)
-    const handle = await open(`${path}.new`, 'w')
+    const path = join(this.folder, NEW_STATE_FILE)
+    const handle = await open(path, 'w')
     await handle.writeFile(JSON.stringify(this.#state))
     await handle.datasync()
     await handle.close()
-    await rename(`${path}.new`, path)
+    await rename(path, join(this.folder, STATE_FILE))
   }
 
   async write(changes: readonly SetChange[], state: ReplicaState): Promise<void> {

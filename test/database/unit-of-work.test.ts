@@ -116,7 +116,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a unit of work', () => {
 
   it('is not tried again when its attempts have taken long', async () => {
     const conflict = Object.assign(new Error('conflict'), { code: '40001' })
-    const countRuns = async (runner: typeof runInTransaction, attemptMs: number) => {
+    const countRuns = async (run: (work: () => Promise<never>) => Promise<unknown>, attemptMs: number) => {
       let runs = 0
       const { now } = performance
       vi.spyOn(performance, 'now').mockImplementation(() => now.call(performance) + runs * attemptMs)
@@ -124,15 +124,15 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a unit of work', () => {
         runs++
         return Promise.reject(conflict)
       }
-      await expect(runner(database, attempt)).rejects.toThrow(ProblemError)
+      await expect(run(attempt)).rejects.toThrow(ProblemError)
       vi.restoreAllMocks()
       return runs
     }
-    expect([await countRuns(runInTransaction, 0), await countRuns(runOptimistically, 0)]).toEqual([4, 6])
+    const locked = (work: () => Promise<never>) => runInTransaction(database, work)
+    const unlocked = (work: () => Promise<never>) => runOptimistically(database, work)
+    expect([await countRuns(locked, 0), await countRuns(unlocked, 0)]).toEqual([4, 6])
     // One attempt without a lock, and one with it.
-    expect([await countRuns(runInTransaction, 15_000), await countRuns(runOptimistically, 15_000)]).toEqual([
-      1, 2,
-    ])
+    expect([await countRuns(locked, 15_000), await countRuns(unlocked, 15_000)]).toEqual([1, 2])
   })
 
   it('whose rules hold after a refusal is tried again, the third time under the lock of the record', async () => {

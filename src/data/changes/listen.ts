@@ -1,7 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { Client } from 'pg'
 import type { Database } from '../database.js'
-import { endClient } from '../postgres/connection-end.js'
 
 /** Delays before a lost connection is reopened, doubled each time, in ms. */
 const MIN_RECONNECT_DELAY_MS = 100
@@ -61,6 +60,6 @@ async function listenUntilDisconnected(
     return false
   } finally {
     signal.removeEventListener('abort', resolveDisconnected)
-    void endClient(client).catch(() => undefined)
+    void client.end().catch(() => undefined)
   }
 }

@@ -6,7 +6,7 @@ interface PgSocketClient {
   readonly connection: { readonly stream: { destroy(): void } }
 }
 
-/** Time that a server has to close a connection after it was told to, in ms. */
+/** Time that a server has to close a connection after the message that ends it, in ms. */
 const END_TIMEOUT_MS = 5000
 
 /** Closes the socket of a connection at once. A statement that runs on it fails. */

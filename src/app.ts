@@ -235,7 +235,7 @@ function createServices(
   readonly changes: ChangeService
   readonly feed: ChangeFeed
 } {
-  const { pageSize, pageSizeMax, expandPageMax, topIsTotal, nonDisclosure, poolSize } = config
+  const { pageSize, pageSizeMax, expandPageMax, topIsTotal, nonDisclosure, poolSize, poolWaitMs } = config
   const limits = { pageSize, pageSizeMax, expandPageMax, topIsTotal, expandDepth: MAX_EXPAND_DEPTH }
   const plans = new PlanCache()
   const dependencies = {
@@ -248,7 +248,7 @@ function createServices(
   }
   const reading = new ReadService(dependencies)
   const feed = createChangeFeed(database)
-  const changes = new ChangeService({ ...dependencies, feed, poolSize })
+  const changes = new ChangeService({ ...dependencies, feed, poolSize, poolWaitMs })
   metrics?.observe(createMetricSources(database, plans, changes))
   return {
     plans,

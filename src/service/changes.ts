@@ -1,15 +1,16 @@
 import type { ChangeFeed } from '../data/changes/change-feed.js'
 import { readLatestSequence } from '../data/changes/latest-sequence.js'
 import { readLogState } from '../data/changes/log-state.js'
+import { FairSemaphore } from '../data/fair-semaphore.js'
 import { readPage } from '../data/read/read.js'
-import { Semaphore } from '../data/semaphore.js'
 import { parseCursor, type RecordWithCursor } from '../data/sql/json/records.js'
 import type { StatementExecutor } from '../data/sql/statement.js'
 import { type Actor, requireScope } from '../domain/actor.js'
 import { isEventVisible } from '../domain/audiences.js'
 import { authorize } from '../domain/authorize.js'
 import { narrowingFeedOf } from '../domain/feeds/feed.js'
-import type { RequestScope } from '../domain/request-scope.js'
+import { createServiceScope, type RequestScope } from '../domain/request-scope.js'
+import { fail } from '../errors/problem.js'
 import { getEntity, getScalar } from '../model/model.js'
 import { bind } from '../query/bind/bind.js'
 import {
@@ -27,13 +28,16 @@ import type { ServiceDependencies } from './dependencies.js'
 import { failGone, isPositionOpen } from './log-position.js'
 import type { ReadRequest } from './reading.js'
 
-/**
- * Dependencies of the change service. `poolSize` is the number of connections to the database. Subscriptions
- * use at most a quarter of them, so that requests need not wait.
- */
+/** Dependencies of the change service. */
 export interface ChangeServiceDependencies extends Omit<ServiceDependencies, 'plans'> {
   readonly feed: ChangeFeed
+  /**
+   * The number of connections to the database. Subscriptions use at most a quarter of them, so that requests
+   * need not wait.
+   */
   readonly poolSize: number
+  /** Maximum wait of a read for its turn among the subscriptions, in ms. */
+  readonly poolWaitMs: number
 }
 
 /** An event of the change log with its listing. */
@@ -79,8 +83,8 @@ const LOG_PLAN: Plan = {
 /** Changes of listings, in the order in which they became visible. */
 export class ChangeService {
   readonly #dependencies: ChangeServiceDependencies
-  readonly #semaphore: Semaphore
-
+  /** Serves the clients round robin. A subscription whose client has gone leaves the queue. */
+  readonly #semaphore: FairSemaphore
   readonly #scope: RequestScope | undefined
   /** The cursors of all subscriptions. */
   readonly #cursors: Set<SubscriptionCursor>
@@ -88,7 +92,10 @@ export class ChangeService {
 
   constructor(
     dependencies: ChangeServiceDependencies,
-    semaphore = new Semaphore(Math.max(1, Math.floor(dependencies.poolSize / 4))),
+    semaphore = new FairSemaphore({
+      permits: Math.max(1, Math.floor(dependencies.poolSize / 4)),
+      reserved: 0,
+    }),
     scope?: RequestScope,
     cursors = new Set<SubscriptionCursor>(),
   ) {
@@ -126,7 +133,7 @@ export class ChangeService {
   /** Returns the sequence number of the newest event, or `0` if the log is empty. */
   async latestSequence(actor: Actor): Promise<string> {
     requireScope(actor, 'listings:read')
-    return this.#semaphore.run(() => readLatestSequence(this.#reader()))
+    return this.#read(reader => readLatestSequence(reader))
   }
 
   /**
@@ -154,7 +161,7 @@ export class ChangeService {
   /** Returns true if a reader can continue after the event with this number. */
   async isOpen(sequence: string, actor: Actor): Promise<boolean> {
     const feed = narrowingFeedOf(actor)?.id
-    const state = await this.#semaphore.run(() => readLogState(this.#reader(), feed))
+    const state = await this.#read(reader => readLogState(reader, feed))
     return isPositionOpen(BigInt(sequence), state)
   }
 
@@ -170,8 +177,8 @@ export class ChangeService {
     requireScope(actor, 'listings:read')
     const { limits, policy } = this.#dependencies
     const plan = { ...withFilter(bind(query, LISTING, limits), keyIsIn(keys)), top: keys.length }
-    const { records } = await this.#semaphore.run(() =>
-      readPage(this.#reader(), authorize(plan, actor, policy), representation),
+    const { records } = await this.#read(reader =>
+      readPage(reader, authorize(plan, actor, policy), representation),
     )
     // Pushed listings are counted, but no limit ends a subscription.
     this.#scope?.allowance?.addRows(records.length)
@@ -179,13 +186,28 @@ export class ChangeService {
   }
 
   async #readLog(plan: Plan): Promise<readonly EventLogRow[]> {
-    const { records } = await this.#semaphore.run(() => readPage(this.#reader(), plan, NUMBERS_AS_TEXT))
+    const { records } = await this.#read(reader => readPage(reader, plan, NUMBERS_AS_TEXT))
     return records.list.map(({ json }) => JSON.parse(json) as EventLogRow) // the fields that the plan selects
   }
 
-  #reader(): StatementExecutor {
-    const { database } = this.#dependencies
-    return this.#scope ? database.executorsFor(this.#scope.part()).reader : database.reader
+  /**
+   * Reads in turn with the other subscriptions.
+   * @throws ProblemError Unavailable: `busy` after the maximum wait, `canceled` if the client has gone
+   */
+  async #read<T>(read: (reader: StatementExecutor) => Promise<T>): Promise<T> {
+    const { database, poolWaitMs } = this.#dependencies
+    const scope = this.#scope?.part() ?? createServiceScope()
+    if (scope.isAborted) fail({ kind: 'Unavailable', reason: 'canceled' })
+    if (!this.#semaphore.tryAcquire(scope.clientId)) {
+      const outcome = await this.#semaphore.acquire(scope, poolWaitMs)
+      if (outcome === 'timeout') fail({ kind: 'Unavailable', reason: 'busy', wait: 'connection' })
+      if (outcome === 'aborted') fail({ kind: 'Unavailable', reason: 'canceled' })
+    }
+    try {
+      return await read(this.#scope ? database.executorsFor(scope).reader : database.reader)
+    } finally {
+      this.#semaphore.release(scope.clientId)
+    }
   }
 }
 

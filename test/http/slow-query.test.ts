@@ -109,7 +109,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('slow statements and waits tha
   })
 
   test('so does a wait for a connection', async () => {
-    const send = await start({ POOL_WAIT_MS: '500', POOL_SIZE: '1', STATEMENT_TIMEOUT_MS: '20000' })
+    const send = await start({ POOL_WAIT_MS: '1500', POOL_SIZE: '1', STATEMENT_TIMEOUT_MS: '20000' })
     await lock()
     const answers = await Promise.all([1, 2, 3, 4, 5, 6].map(() => send('/odata/Property?$top=1')))
     await unlock()
@@ -121,7 +121,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('slow statements and waits tha
   })
 
   test('so does a statement that runs too long, by both adapters', async () => {
-    const send = await start({ STATEMENT_TIMEOUT_MS: '500', SLOW_QUERY_MS: '400' })
+    const send = await start({ STATEMENT_TIMEOUT_MS: '2000', SLOW_QUERY_MS: '1500' })
     await other.query(`insert into "Member" ("MemberKey") values ('M1');
       insert into "Property" ("ListingKey", "StandardStatus", "ListAgentKey") values ('S2', 'Active', 'M1');
       create function sleep_on_update() returns trigger language plpgsql as $$ begin perform pg_sleep(20); return new; end $$;

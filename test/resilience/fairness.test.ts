@@ -82,10 +82,10 @@ describe.runIf(DATABASE_KINDS.includes('server'))('one client that sends heavy r
     return row?.n ?? 0
   }
 
-  test('a light client is served at once, and the service stays ready', { timeout: 120_000 }, async () => {
+  test('a light client is served at once, and the service stays ready', { timeout: 240_000 }, async () => {
     const quiet = await light.run(2000, lightRequests())
     const stopFlood = heavy.flood(HEAVY_CONNECTIONS, HEAVY)
-    await expect.poll(countRunning, { timeout: 10_000 }).toBeGreaterThan(2)
+    await expect.poll(countRunning, { timeout: 60_000 }).toBeGreaterThan(2)
     const probes: (number | undefined)[] = []
     const probe = async () => {
       for (const end = performance.now() + FLOOD_MS; performance.now() < end; await wait(100))
@@ -93,12 +93,12 @@ describe.runIf(DATABASE_KINDS.includes('server'))('one client that sends heavy r
     }
     const [responses] = await Promise.all([light.run(FLOOD_MS, lightRequests()), probe()])
     // The flood must have lasted. Fewer statements run for a moment between two of them.
-    await expect.poll(countRunning, { timeout: 10_000 }).toBeGreaterThan(2)
+    await expect.poll(countRunning, { timeout: 60_000 }).toBeGreaterThan(2)
     expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]))
     expect(new Set(probes)).toEqual(new Set([200]))
     expect(percentile(responses, 0.99)).toBeLessThan(Math.max(MAX_P99_MS, 4 * percentile(quiet, 0.99)))
     await stopFlood()
     // Their clients have disconnected.
-    await expect.poll(countRunning, { timeout: 5000 }).toBe(0)
+    await expect.poll(countRunning, { timeout: 60_000 }).toBe(0)
   })
 })

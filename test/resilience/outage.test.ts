@@ -13,8 +13,8 @@ import { DATABASE_LIMITS } from '../support/setup.js'
 import { expectErrorResponse } from '../support/test-service.js'
 
 /** The wait that the service is configured with, and the time within which every refusal must arrive. */
-const WAIT_MS = 1000
-const BOUND_MS = 6000
+const WAIT_MS = 3000
+const BOUND_MS = 20_000
 
 describe.runIf(DATABASE_KINDS.includes('server'))('an unreachable or busy database', () => {
   let cluster: Cluster
@@ -74,7 +74,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('an unreachable or busy databa
       .map(line => JSON.parse(line) as { readonly status: number })
 
   test('ERR-02 stopped while the service runs: 503 within seconds, also for the log, exports, delta links and digests, and it recovers without a restart', {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async () => {
     expect(await askAll()).toEqual(HEALTHY)
     await cluster.shutdownFast()
@@ -91,7 +91,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('an unreachable or busy databa
       expect(line).toMatchObject({ reason: expect.stringMatching(/connect|terminat/i) })
     expect([await ask('/health/ready'), await ask('/health/live')]).toEqual([503, 200])
     await cluster.restart()
-    await expect.poll(() => ask('/health/ready'), { timeout: 10_000 }).toBe(200)
+    await expect.poll(() => ask('/health/ready'), { timeout: 60_000 }).toBe(200)
     expect(await askAll()).toEqual(HEALTHY)
   })
 
@@ -129,7 +129,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('an unreachable or busy databa
   })
 
   test('DBX-03 the pool runs out: 503 in bounded time, and it recovers without a restart', {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async () => {
     const database = await openDatabase({ ...DATABASE_LIMITS, databaseUrl: url(), dataDir: '' }, 'command')
     await database.withClient(async client => {
@@ -146,7 +146,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('an unreachable or busy databa
       await client.query('rollback')
     })
     await database.close()
-    await expect.poll(() => ask('/health/ready'), { timeout: 10_000 }).toBe(200)
+    await expect.poll(() => ask('/health/ready'), { timeout: 60_000 }).toBe(200)
     expect(await askAll()).toEqual(HEALTHY)
   })
 

@@ -82,12 +82,17 @@ export class FeedChanges {
     if (keys.length === 0) return false
     const [key, other] = [this.pick(keys), this.pick(keys)]
     const touched = `any(array['${key}', '${other}', 'X${key}'])`
+    const isTouchedSeen = async (): Promise<boolean> => {
+      const { rowCount } = await client.query(
+        `select from "Property" p where "ListingKey" = ${touched} and (${seen}) is true`,
+      )
+      return rowCount !== 0
+    }
+    // An earlier change may have created the listing `X…`, and the reader may see that one.
+    if (await isTouchedSeen()) return false
     for (const statement of this.pick(OUTSIDE_CHANGES)(key, other, this.#assignments()))
       await client.query(statement)
-    const left = await client.query(
-      `select from "Property" p where "ListingKey" = ${touched} and (${seen}) is true`,
-    )
-    return left.rowCount === 0
+    return !(await isTouchedSeen())
   }
 
   /** Returns values of frequent fields, of which some decide who sees the listing. */

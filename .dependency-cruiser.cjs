@@ -56,7 +56,15 @@ const LAYERS = {
 
 /** Layers that are files at the top of src/, not folders. */
 const LAYER_FILES = {
-  app: ['app', 'authorization', 'webhooks', 'front-page-links', 'observability', 'prepare-database'],
+  app: [
+    'app',
+    'authorization',
+    'services',
+    'webhooks',
+    'front-page-links',
+    'observability',
+    'prepare-database',
+  ],
   main: ['main', 'cluster', 'typescript', 'typescript-hooks'],
 }
 

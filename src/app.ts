@@ -1,10 +1,15 @@
 import type { IncomingMessage, RequestListener } from 'node:http'
-import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express'
+import express, {
+  type ErrorRequestHandler,
+  type Express,
+  type Request,
+  type RequestHandler,
+  type Response,
+} from 'express'
 import type { Logger } from 'pino'
 import { type Authorization, createAuthorization } from './authorization.js'
 import type { Config } from './config/config.js'
-import { type ChangeFeed, createChangeFeed } from './data/changes/change-feed.js'
-import { type Database, openDatabase } from './data/database.js'
+import { type Database, databaseNameOf, openDatabase } from './data/database.js'
 import { RESOURCES } from './errors/phrases.js'
 import { type Problem, problemsOf } from './errors/problem.js'
 import { frontPageLinks } from './front-page-links.js'
@@ -24,22 +29,15 @@ import { createRateLimiter, limitRate } from './http/rate-limit/rate-limit.js'
 import { closeWithProblem, createHttpServer, type LongLivedConnections } from './http/server.js'
 import type { ReportStep } from './http/start-progress.js'
 import { offerServerTiming } from './http/timing/server-timing.js'
-import { ENTITIES } from './model/model.js'
+import { openTracing, type Tracing } from './http/tracing/tracing.js'
+import { ADMIN_MODEL, LISTING_MODEL } from './model/model.js'
 import { createDatabaseListeners, createErrorReporter, createHealthHandler } from './observability.js'
 import { ODATA_PATH } from './odata/protocol/request.js'
 import { negotiateVersion } from './odata/protocol/version.js'
 import { createODataHandlers } from './odata/router.js'
 import { prepareDatabase } from './prepare-database.js'
-import { createCursorSeal } from './query/cursor.js'
-import { PlanCache } from './query/plan-cache.js'
-import { ChangeService } from './service/changes.js'
-import { DeltaService } from './service/deltas.js'
-import { DigestService } from './service/digest.js'
-import { ExportService } from './service/export.js'
-import { createMetricSources } from './service/metric-sources.js'
-import { ReadService } from './service/reading.js'
 import type { WebhookSender } from './service/webhooks/sender.js'
-import { WriteService } from './service/writing.js'
+import { createServices } from './services.js'
 import { createWebhookSender } from './webhooks.js'
 
 /** Dependencies of the application. */
@@ -50,6 +48,8 @@ export interface AppDependencies {
   readonly isDraining: () => boolean
   /** Observes requests, if METRICS_PORT is set. */
   readonly metrics?: ServiceMetrics | undefined
+  /** Traces requests, if the variables of OpenTelemetry ask for it. */
+  readonly tracing?: Tracing | undefined
   /** Executes GraphQL with graphql-js in place of our executor, for tests that compare both. */
   readonly useReferenceExecutor?: boolean
 }
@@ -63,8 +63,11 @@ export interface RunningServer {
   close(): Promise<void>
 }
 
-/** Maximum nesting of $expand. No path of the model is longer unless it returns to an entity. */
-const MAX_EXPAND_DEPTH = 8
+/** The entity sets that metrics and traces name. */
+const ENTITY_SETS = {
+  listings: [...LISTING_MODEL.entities.keys()],
+  administration: [...ADMIN_MODEL.entities.keys()],
+}
 
 /**
  * Opens and migrates the database, then starts to listen. If a step fails, everything opened so far is
@@ -79,9 +82,23 @@ export async function startServer(
   const metrics = config.metricsPort === undefined ? undefined : new ServiceMetrics()
   const database = await openDatabase(config, 'service', createDatabaseListeners(config, logger, metrics))
   let metricsServer: MetricsServer | undefined
+  let tracing: Tracing | undefined
   try {
     await prepareDatabase(database, config, logger, reportStep)
-    const app = createApp({ config, database, logger, metrics, isDraining: () => server.isDraining() })
+    tracing = await openTracing(process.env, {
+      databaseName: databaseNameOf(database),
+      entitySets: ENTITY_SETS,
+      https: config.https,
+      logger,
+    })
+    const app = createApp({
+      config,
+      database,
+      logger,
+      metrics,
+      tracing,
+      isDraining: () => server.isDraining(),
+    })
     metricsServer = metrics && (await serveMetrics(metrics.registry, config))
     const server = createHttpServer(app.requestListener, config, app)
     const { port } = await server.listen()
@@ -90,11 +107,13 @@ export async function startServer(
       await server.close()
       metricsServer?.close()
       await app.finish()
+      await tracing?.close()
       await database.close()
     }
     return { port, metricsPort: metricsServer?.port, close }
   } catch (error) {
     metricsServer?.close()
+    await tracing?.close()
     await database.close()
     throw error
   }
@@ -105,6 +124,7 @@ interface LifecycleParts extends Pick<Authorization, 'directory' | 'close'> {
   readonly logger: Logger
   readonly longLived: LongLivedConnections
   readonly webhooks: WebhookSender
+  readonly tracing: Tracing | undefined
 }
 
 /** An application and its server options. */
@@ -121,19 +141,13 @@ export interface Application {
  * Creates the application. The order of `use` calls is the order in which handlers are tried. Express only
  * connects them: each adapter routes its own paths.
  */
-export function createApp({
-  config,
-  database,
-  logger,
-  isDraining,
-  metrics,
-  useReferenceExecutor = false,
-}: AppDependencies): Application {
+export function createApp(dependencies: AppDependencies): Application {
+  const { config, database, logger, isDraining, metrics, tracing } = dependencies
   const reportError = createErrorReporter(logger, metrics)
   const authorization = createAuthorization(config, database, logger, reportError, metrics?.countRefusal)
   const app = express().disable('x-powered-by').enable('case sensitive routing')
   app.use(
-    logRequests(logger, config, metrics?.createRequestObserver(ENTITIES.keys())),
+    ...createRequestObservers(dependencies),
     allowOrigins(config),
     compressResponses(config),
     offerServerTiming,
@@ -151,9 +165,13 @@ export function createApp({
   }
   const meter = createRateLimiter(config)
   const rateLimiter = limitRate(config, authorization, meter)
-  const engine = createGraphQLEngine({ ...services, config, usesGraphQLJs: useReferenceExecutor })
+  const engine = createGraphQLEngine({
+    ...services,
+    config,
+    usesGraphQLJs: dependencies.useReferenceExecutor ?? false,
+  })
   const longLived = serveStreaming({ ...adapterDependencies, engine, meter, rejectUpgrade: closeWithProblem })
-  const webhooks = createWebhookSender({ ...authorization, ...services, config, database, logger, metrics })
+  const webhooks = createWebhookSender({ ...authorization, ...services, ...dependencies })
   for (const [path, handler] of createODataHandlers(adapterDependencies)) app.use(path, rateLimiter, handler)
   app.use(
     GRAPHQL_PATH,
@@ -165,9 +183,20 @@ export function createApp({
   return {
     requestListener: app,
     messages: createRequestResponseClasses(app),
-    ...createLifecycle({ ...authorization, config, logger, longLived, webhooks }),
+    ...createLifecycle({ ...authorization, config, logger, longLived, webhooks, tracing }),
   }
 }
+
+/** Creates the handlers that log, measure and trace requests, and pass them on. */
+const createRequestObservers = ({
+  logger,
+  config,
+  metrics,
+  tracing,
+}: AppDependencies): readonly RequestHandler[] => [
+  logRequests(logger, config, metrics?.createRequestObserver(ENTITY_SETS)),
+  ...(tracing ? [tracing.traceRequest] : []),
+]
 
 /** Creates the functions that start and end an application. */
 function createLifecycle({
@@ -175,6 +204,7 @@ function createLifecycle({
   logger,
   longLived,
   webhooks,
+  tracing,
   directory,
   close,
 }: LifecycleParts): Pick<Application, 'longLived' | 'webhooks' | 'finish'> {
@@ -185,7 +215,7 @@ function createLifecycle({
         webhooks.stop()
         directory.close()
       },
-      upgrade: createUpgradeHandler(logger, config, longLived),
+      upgrade: createUpgradeHandler(logger, config, longLived, tracing),
     },
     webhooks,
     finish: async () => {
@@ -212,55 +242,15 @@ const createUpgradeHandler =
     logger: Logger,
     config: Config,
     { upgrade }: Pick<LongLivedConnections, 'upgrade'>,
+    tracing: Tracing | undefined,
   ): LongLivedConnections['upgrade'] =>
   (req, socket, head) => {
     const [path = ''] = (req.url ?? '').split('?')
     logUpgrade(logger, req, config)
+    tracing?.traceConnection(req)
     if (path === GRAPHQL_PATH) upgrade(req, socket, head)
     else closeWithProblem(socket, { kind: 'NotFound', what: RESOURCES.resource(path) })
   }
-
-/** Creates the services that both adapters use. They share one database and one set of limits. */
-function createServices(
-  config: Config,
-  database: Database,
-  metrics: ServiceMetrics | undefined,
-): {
-  readonly plans: PlanCache
-  readonly reading: ReadService
-  readonly deltas: DeltaService
-  readonly exports: ExportService
-  readonly digests: DigestService
-  readonly writing: WriteService
-  readonly changes: ChangeService
-  readonly feed: ChangeFeed
-} {
-  const { pageSize, pageSizeMax, expandPageMax, topIsTotal, nonDisclosure, poolSize, poolWaitMs } = config
-  const limits = { pageSize, pageSizeMax, expandPageMax, topIsTotal, expandDepth: MAX_EXPAND_DEPTH }
-  const plans = new PlanCache()
-  const dependencies = {
-    database,
-    plans,
-    limits,
-    policy: { nonDisclosure },
-    seal: createCursorSeal(config.tokenKey),
-    onRows: metrics && ((entity: string, count: number) => metrics.addRows(entity, count)),
-  }
-  const reading = new ReadService(dependencies)
-  const feed = createChangeFeed(database)
-  const changes = new ChangeService({ ...dependencies, feed, poolSize, poolWaitMs })
-  metrics?.observe(createMetricSources(database, plans, changes))
-  return {
-    plans,
-    reading,
-    deltas: new DeltaService(dependencies),
-    exports: new ExportService(dependencies),
-    digests: new DigestService(dependencies),
-    writing: new WriteService({ database, plans, reading, config }),
-    changes,
-    feed,
-  }
-}
 
 /**
  * Answers requests that no adapter has handled. Every response has OData-Version, because OData clients read

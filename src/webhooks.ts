@@ -9,6 +9,7 @@ import type { ClientDirectory } from './domain/clients/directory.js'
 import { hostOf } from './domain/webhooks/address.js'
 import { toClientActor } from './http/auth/access-token.js'
 import { addWebhookMetrics } from './http/metrics/webhook-metrics.js'
+import type { Tracing } from './http/tracing/tracing.js'
 import { DEFAULT_PARSE_LIMITS } from './language/parse-limits.js'
 import { parseExpression } from './language/parser.js'
 import { createSelectionParts } from './service/webhooks/selection.js'
@@ -23,7 +24,8 @@ export interface WebhookSenderDependencies {
   readonly directory: ClientDirectory
   readonly feed: ChangeFeed
   /** The metrics of METRICS_PORT. */
-  readonly metrics: { readonly registry: Registry } | undefined
+  readonly metrics?: { readonly registry: Registry } | undefined
+  readonly tracing?: Tracing | undefined
 }
 
 /** Creates the sender of webhooks of this process. */
@@ -34,6 +36,7 @@ export function createWebhookSender({
   directory,
   feed,
   metrics,
+  tracing,
 }: WebhookSenderDependencies): WebhookSender {
   const observeAttempt = metrics && addWebhookMetrics(metrics.registry, () => readWebhookUse(database))
   const context = { limits: DEFAULT_PARSE_LIMITS, aliases: new Map<string, string>() }
@@ -53,7 +56,7 @@ export function createWebhookSender({
     },
     logDays: config.webhookLogDays,
     onAttempt: report => {
-      logAttempt(logger, report)
+      logAttempt(logger, report, tracing && traceAttempt(tracing, report))
       observeAttempt?.(report.isDelivered, report.durationMs)
     },
     onFault: (error, webhook) => {
@@ -64,11 +67,16 @@ export function createWebhookSender({
 }
 
 /** Logs an attempt. The address is named by its host: its path and query may hold a secret. */
-function logAttempt(logger: Logger, { webhook, durationMs, reason, state, ...rest }: AttemptReport): void {
+function logAttempt(
+  logger: Logger,
+  { webhook, durationMs, reason, state, ...rest }: AttemptReport,
+  traceId: string | undefined,
+): void {
   const line = {
     webhook: webhook.lease.webhookId,
     client: webhook.clientId,
     host: hostOf(new URL(webhook.url)),
+    ...(traceId !== undefined && { trace_id: traceId }),
     ...rest,
     ms: Math.round(durationMs),
     ...(reason !== undefined && { reason }),
@@ -77,3 +85,12 @@ function logAttempt(logger: Logger, { webhook, durationMs, reason, state, ...res
   if (rest.isDelivered) logger.info(line, 'webhook')
   else logger.warn(line, 'webhook failed')
 }
+
+/** Adds the trace of an attempt. Returns its id. */
+const traceAttempt = (tracing: Tracing, { webhook, ...attempt }: AttemptReport): string =>
+  tracing.addDelivery({
+    ...attempt,
+    webhookId: webhook.lease.webhookId,
+    clientId: webhook.clientId,
+    host: hostOf(new URL(webhook.url)),
+  })

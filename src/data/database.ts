@@ -59,6 +59,10 @@ export interface DatabaseListeners {
   readonly onStatement?: StatementListener
 }
 
+/** Returns the name of the database in PostgreSQL, as the driver reads it from the address. */
+export const databaseNameOf = ({ clientConfig }: Pick<Database, 'clientConfig'>): string | undefined =>
+  new Client(clientConfig).database
+
 /** Thrown if the server cannot be used. The message is for the operator. */
 export class DatabaseSetupError extends Error {}
 

@@ -34,15 +34,27 @@ export interface RequestDescription {
   feed?: string | undefined
   operation?: string | undefined
   address?: string | undefined
+  /** The trace that OpenTelemetry exports for the request, by the name of its convention for logs. */
+  trace_id?: string | undefined
 }
 
 /** A measured stage of a request. */
 export type RequestStage = 'parse' | 'bind' | 'connection' | 'lock' | 'statement'
 
+/** The statement of a stage `statement`. */
+export interface MeasuredStatement {
+  readonly text: string
+  /** SQLSTATE, or the code of a network error. Undefined: the statement has succeeded. */
+  readonly errorCode: string | undefined
+}
+
 /** Receives the stages of a request. Times are those of `performance.now()`. */
 export interface StageListener {
-  /** @param statement the SQL text, for the stage `statement` */
-  onStage(stage: RequestStage, startedAt: number, endedAt: number, statement?: string): void
+  onStage(stage: RequestStage, startedAt: number, endedAt: number, statement?: MeasuredStatement): void
+  /** Called when the GraphQL operation of the request is known. */
+  onOperation?(type: string, name: string | undefined): void
+  /** Called at the end of an operation on a WebSocket. Requests end with their response. */
+  onEnd?(errorCode: string | undefined): void
 }
 
 /** Options of a scope. */

@@ -105,7 +105,7 @@ export function logRequests(
     // Express rewrites `url` below a mount point, so the URL is read here.
     const { path, queryLength } = splitTarget(req.url ?? '')
     res.on('close', () => {
-      const aborted = !res.writableFinished && !isEventStream(res)
+      const aborted = isAborted(res)
       const line = {
         id,
         method: req.method,
@@ -148,6 +148,9 @@ export const createPartLoggers = (logger: Logger): PartLoggers => ({
   logBatchRequest: request => logger.info(request, 'batch request'),
   logOperation: operation => logger.info(operation, 'operation'),
 })
+
+/** Returns true if the client of a closed response has not received all of it. */
+export const isAborted = (res: ServerResponse): boolean => !res.writableFinished && !isEventStream(res)
 
 /** Returns true for an event stream. It normally ends when its client disconnects. */
 const isEventStream = (res: ServerResponse): boolean =>

@@ -4,7 +4,7 @@ import type { VerifiedToken } from './auth/bearer.js'
 import { callerOf } from './auth/caller.js'
 import { descriptionOf } from './log.js'
 import { allowanceOf } from './rate-limit/request-allowance.js'
-import { stageTimesOf } from './timing/server-timing.js'
+import { createOperationListener, stageListenerOf } from './timing/stage-listeners.js'
 
 /** Creates the scope of an operation that shares the connection of a request with others. */
 export function createOperationScope(
@@ -13,9 +13,11 @@ export function createOperationScope(
   allowance: ScopeAllowance | undefined,
 ): RequestScope {
   const { id, address } = descriptionOf(req)
+  const description = { id, ...callerOf(token), address }
   return new RequestScope(token.clientId, {
-    description: { id, ...callerOf(token), address },
+    description,
     allowance,
+    stages: createOperationListener(req, description),
   })
 }
 
@@ -27,7 +29,7 @@ export function openRequestScope(res: ServerResponse, { clientId }: VerifiedToke
   const scope = new RequestScope(clientId, {
     description: descriptionOf(res.req),
     allowance: allowanceOf(res.req),
-    stages: stageTimesOf(res.req),
+    stages: stageListenerOf(res.req),
   })
   if (res.destroyed) scope.abort()
   else res.on('close', () => scope.abort())

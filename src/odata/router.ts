@@ -124,8 +124,14 @@ async function handleRequest(
     servicesFor: () => new ScopedServices(scope.part(), options),
     report: error => options.report(error, req),
     onRequest: ({ caller = callerOf(token), ...request }) => {
-      const { id, address } = scope.description
-      options.logBatchRequest({ id, ...caller, address, ...request })
+      const { id, address, trace_id } = scope.description
+      options.logBatchRequest({
+        id,
+        ...caller,
+        address,
+        ...(trace_id !== undefined && { trace_id }),
+        ...request,
+      })
     },
   })
 }

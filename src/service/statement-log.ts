@@ -33,7 +33,7 @@ export const createSlowQueryListener =
   (slowQueryMs: number, onSlowQuery: (query: SlowQuery) => void): ((statement: FinishedStatement) => void) =>
   ({ text, ms, lockWaitMs, waitedMs, rows, hasFailed, request }) => {
     if (ms < slowQueryMs) return
-    const { id, client, subject, feed, operation, address } = request
+    const { id, client, subject, feed, operation, address, trace_id } = request
     onSlowQuery({
       id,
       client,
@@ -41,6 +41,7 @@ export const createSlowQueryListener =
       feed,
       operation,
       address,
+      ...(trace_id !== undefined && { trace_id }),
       ms: Math.round(ms),
       lockWaitMs: Math.round(lockWaitMs),
       waitedMs: Math.round(waitedMs),

@@ -33,6 +33,7 @@ const PROBLEMS_BY_SQLSTATE_PREFIX: readonly (readonly [string, Problem])[] = [
   ['53', toUnavailableProblem('busy')],
   ['57', toUnavailableProblem('database')],
   ['08', toUnavailableProblem('database')],
+  ['3D', toUnavailableProblem('database')],
   ['40', CONFLICT],
   ['22', INVALID_VALUE],
   ['23514', INVALID_VALUE],

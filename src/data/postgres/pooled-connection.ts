@@ -102,7 +102,7 @@ export class PooledConnection implements RunningStatement, AbortListener {
       submit((error, result) => {
         const failure = error ? this.#toFailure(error) : undefined
         const pendingCancel = this.#finish()
-        this.#report(text, error ? undefined : rowsOf(result))
+        this.#report(text, error ?? undefined, error ? undefined : rowsOf(result))
         if (pendingCancel) void pendingCancel.then(() => (failure ? reject(failure) : resolve(result)))
         else if (failure) reject(failure)
         else resolve(result)
@@ -110,10 +110,13 @@ export class PooledConnection implements RunningStatement, AbortListener {
     })
   }
 
-  #report(text: string, rows: readonly object[] | undefined): void {
+  #report(text: string, error: Error | undefined, rows: readonly object[] | undefined): void {
     const { startedAt, lockWaitMs, scope } = this
     const endedAt = performance.now()
-    scope.stages?.onStage('statement', startedAt, endedAt, text)
+    scope.stages?.onStage('statement', startedAt, endedAt, {
+      text,
+      errorCode: error && (sqlStateOf(error) ?? error.name),
+    })
     this.#options.onStatement?.({
       text,
       ms: endedAt - startedAt,

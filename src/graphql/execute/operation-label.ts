@@ -1,4 +1,5 @@
 import { Kind, type OperationDefinitionNode } from 'graphql'
+import type { RequestScope } from '../../domain/request-scope.js'
 import { toLoggedName } from '../../http/log.js'
 
 /**
@@ -11,4 +12,10 @@ export function toOperationLabel({ name, operation, selectionSet }: OperationDef
     selection.kind === Kind.FIELD ? selection.name.value : '…',
   )
   return toLoggedName(`${operation} {${[...new Set(fields)].join(' ')}}`)
+}
+
+/** Sets the operation of a request, for its log line and its trace. */
+export function describeOperation(scope: RequestScope, operation: OperationDefinitionNode): void {
+  scope.description.operation = toOperationLabel(operation)
+  scope.stages?.onOperation?.(operation.operation, operation.name && toLoggedName(operation.name.value))
 }

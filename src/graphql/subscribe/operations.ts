@@ -19,7 +19,7 @@ import type { GraphQLContext } from '../context.js'
 import { BAD_REQUEST, toGraphQLError, withoutSuggestions } from '../errors.js'
 import type { InputValues } from '../execute/collect-fields.js'
 import type { ExecutionRequest, Executor, RawExecutionResult } from '../execute/executor.js'
-import { toOperationLabel } from '../execute/operation-label.js'
+import { describeOperation } from '../execute/operation-label.js'
 import { type CostLimits, createCostCheck } from '../limits/cost.js'
 import type { DocumentCache } from '../limits/document-cache.js'
 import type { SubscriptionPort } from './property-changes.js'
@@ -112,7 +112,8 @@ export class StreamingOperations {
       return fail({ kind: 'BadRequest', reason: REASONS.variablesNotObject })
     // The name of the operation replaces the requested one.
     if (typeof operationName === 'string') scope.description.operation = toLoggedName(operationName)
-    const document = this.#dependencies.documents.get(query) ?? this.#parseAndValidate(query)
+    const document =
+      this.#dependencies.documents.get(query) ?? scope.measure('parse', () => this.#parseAndValidate(query))
     if (!('definitions' in document)) return document
     const operation = getOperationAST(document, operationName)
     if (!operation)
@@ -122,7 +123,7 @@ export class StreamingOperations {
           'OPERATION_RESOLUTION_FAILURE',
         ),
       ]
-    scope.description.operation = toOperationLabel(operation)
+    describeOperation(scope, operation)
     const prepared = { document, operation, variables: { ...variables } }
     this.#checkCost(prepared)
     return prepared

@@ -20,7 +20,7 @@ import { REASONS } from '../../errors/reasons.js'
 import type { GraphQLContext } from '../context.js'
 import { BAD_REQUEST, toGraphQLError, withoutSuggestions } from '../errors.js'
 import type { Executor } from '../execute/executor.js'
-import { toOperationLabel } from '../execute/operation-label.js'
+import { describeOperation } from '../execute/operation-label.js'
 import { renderResult } from '../execute/raw-json.js'
 import { type CostLimits, createCostCheck } from '../limits/cost.js'
 import type { DocumentCache } from '../limits/document-cache.js'
@@ -113,7 +113,7 @@ function createOperationChecksPlugin(
   const checkCost = createCostCheck(schema, limits)
   const listener: GraphQLRequestListener<GraphQLContext> = {
     async didResolveOperation({ document, operation, request, contextValue }) {
-      if (operation) contextValue.scope.description.operation = toOperationLabel(operation)
+      if (operation) describeOperation(contextValue.scope, operation)
       try {
         if (operation?.operation === 'subscription')
           fail({ kind: 'BadRequest', reason: REASONS.subscriptionNeedsStream })

@@ -23,16 +23,18 @@ export class SocketOperation {
   }
 
   /**
-   * Returns the log line: the caller, the operation, the duration, the number of results and the first error.
+   * Ends the operation. Returns the log line: the caller, the operation, the duration, the number of results and the
+   * first error.
    */
-  toLogEntry(): LoggedPart & { readonly results: number } {
+  end(): LoggedPart & { readonly results: number } {
     const ms = Math.round((performance.now() - this.#startedAt) * 10) / 10
-    const code = this.#errorCode
+    const error = typeof this.#errorCode === 'string' ? this.#errorCode : undefined
+    this.scope.stages?.onEnd?.(error)
     return {
       ...this.scope.description,
       ms,
       results: this.#resultCount,
-      ...(typeof code === 'string' && { error: code }),
+      ...(error !== undefined && { error }),
     }
   }
 }

@@ -194,7 +194,7 @@ function finishOperation(
   const operation = running.get(id)
   if (!running.delete(id) || !operation) return
   operation.setErrors(errors)
-  logOperation(operation.toLogEntry())
+  logOperation(operation.end())
 }
 
 /** Counts an operation as one request. Returns the error if a limit refuses it. */

@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Problem, Wait } from '../../errors/problem.js'
 import type { CompletedRequest } from '../log.js'
-import { createRouteReader } from './route.js'
+import { createRouteReader, type EntitySetNames } from './route.js'
 
 /** The use of a pool of database connections. */
 interface PoolUse {
@@ -116,7 +116,7 @@ export class ServiceMetrics {
   }
 
   /** Creates the observer of completed requests. Probes are left out. */
-  createRequestObserver(entitySets: Iterable<string>): (request: CompletedRequest) => void {
+  createRequestObserver(entitySets: EntitySetNames): (request: CompletedRequest) => void {
     const readRoute = createRouteReader(entitySets)
     return ({ path, status, ms, bytes }) => {
       if (path.startsWith('/health/')) return

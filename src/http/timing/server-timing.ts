@@ -3,6 +3,7 @@ import onHeaders from 'on-headers'
 import type { Audience } from '../../domain/actor.js'
 import type { RequestStage, StageListener } from '../../domain/request-scope.js'
 import { verifiedTokenOf } from '../auth/verified-token.js'
+import { addStageListener } from './stage-listeners.js'
 
 /** The preference of a client that asks for Server-Timing (RFC 7240). */
 const PREFERENCE = /(?:^|,)\s*server-timing\s*(?:[;,]|$)/i
@@ -27,31 +28,19 @@ class StageTimes implements StageListener {
   }
 }
 
-const TIMES = Symbol('times')
-interface TimedRequest {
-  [TIMES]?: StageTimes
-}
-
-/** Returns the listener of the stages of a request, if its client asked for Server-Timing. */
-export const stageTimesOf = (req: IncomingMessage & TimedRequest): StageListener | undefined => req[TIMES]
-
 /**
  * Adds Server-Timing to the response of a request that asks for it and has a valid token. Pages of other origins may
  * read it if CORS_ORIGINS names them.
  */
-export function offerServerTiming(
-  req: IncomingMessage & TimedRequest,
-  res: ServerResponse,
-  next: () => void,
-): void {
+export function offerServerTiming(req: IncomingMessage, res: ServerResponse, next: () => void): void {
   const { prefer } = req.headers
   if (prefer !== undefined && PREFERENCE.test(String(prefer))) startTiming(req, res)
   next()
 }
 
-function startTiming(req: IncomingMessage & TimedRequest, res: ServerResponse): void {
+function startTiming(req: IncomingMessage, res: ServerResponse): void {
   const times = new StageTimes()
-  req[TIMES] = times
+  addStageListener(req, times)
   onHeaders(res, () => {
     const token = verifiedTokenOf(req)
     if (!token) return

@@ -104,6 +104,7 @@ function toEntity(model: DMMF.Model, models: readonly DMMF.Model[]): object {
     description,
     key: keyFieldOf(models, model.name),
     writable: tags.writable === true,
+    ...(tags.immutable && { immutable: true }),
     fields: [...model.fields.map(f => toField(model, f, models)), ...freeReferences],
   }
 }

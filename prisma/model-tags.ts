@@ -4,6 +4,8 @@ import type { EdmType, ReadAccess } from '../src/model/model.js'
 export interface ModelTags {
   /** Entity: clients may create, change and delete records. */
   readonly writable?: true
+  /** Entity: records are created and deleted, and never changed. */
+  readonly immutable?: true
   /** Entity: name of the entity type, if it differs from the name of the set. */
   readonly type?: string
   /** Entity: a second path of the entity set. */
@@ -57,6 +59,7 @@ const integer = (text: string | undefined) =>
 /** All tags. An unknown tag stops the build. */
 const TAGS: Readonly<Record<string, TagReader>> = {
   writable: flagTag({ writable: true }),
+  immutable: flagTag({ immutable: true }),
   service: flagTag({ service: true }),
   required: flagTag({ required: true }),
   address: flagTag({ address: true }),

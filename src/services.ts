@@ -4,6 +4,7 @@ import type { Database } from './data/database.js'
 import type { ServiceMetrics } from './http/metrics/service-metrics.js'
 import { createCursorSeal } from './query/cursor.js'
 import { PlanCache } from './query/plan-cache.js'
+import { AdminService } from './service/admin/administration.js'
 import { ChangeService } from './service/changes.js'
 import { DeltaService } from './service/deltas.js'
 import { DigestService } from './service/digest.js'
@@ -27,6 +28,7 @@ export function createServices(
   readonly exports: ExportService
   readonly digests: DigestService
   readonly writing: WriteService
+  readonly administration: AdminService
   readonly changes: ChangeService
   readonly feed: ChangeFeed
 } {
@@ -52,6 +54,7 @@ export function createServices(
     exports: new ExportService(dependencies),
     digests: new DigestService(dependencies),
     writing: new WriteService({ database, plans, reading, config }),
+    administration: new AdminService({ database, reading, feedLimits: { pageSizeMax } }),
     changes,
     feed,
   }

@@ -1,5 +1,6 @@
 import type { ClientColumns } from '../data/clients/client-store.js'
 import { AUDIENCES, SCOPES } from '../domain/actor.js'
+import { type PublicKeys, readPublicKeys } from '../domain/clients/public-keys.js'
 
 /** Options that set values of a client. `none` clears an optional value. */
 export const CLIENT_OPTIONS = {
@@ -98,24 +99,11 @@ function readTime(text: string, now: number): string {
 const parseDate = (text: string): number =>
   /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(text) ? Date.parse(text) : Number.NaN
 
-/** Members of a JSON Web Key that are secret (RFC 7518, 6). */
-const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'k']
-
-function readKeys(path: string, json: unknown): { readonly keys: readonly object[] } {
-  const keys: unknown = typeof json === 'object' && json !== null && 'keys' in json ? json.keys : [json]
-  if (!Array.isArray(keys) || keys.length === 0 || !keys.every(isPublicKey))
-    return refuse(
-      `--keys: ${path} is not a key set of public RSA or EC P-256 keys. Private keys must stay with the partner.`,
-    )
-  return { keys }
-}
-
-const isPublicKey = (key: unknown): boolean =>
-  typeof key === 'object' &&
-  key !== null &&
-  'kty' in key &&
-  (key.kty === 'RSA' || (key.kty === 'EC' && 'crv' in key && key.crv === 'P-256')) &&
-  !PRIVATE_MEMBERS.some(member => member in key)
+const readKeys = (path: string, json: unknown): PublicKeys =>
+  readPublicKeys(json) ??
+  refuse(
+    `--keys: ${path} is not a key set of public RSA or EC P-256 keys. Private keys must stay with the partner.`,
+  )
 
 const refuse = (reason: string): never => {
   throw new Error(reason)

@@ -5,7 +5,7 @@ import { openDatabase } from '../data/database.js'
 import { messageOf } from '../errors/problem.js'
 import { ClientService, type ClientWithSecret } from '../service/clients/clients.js'
 import { CLIENT_OPTIONS, CLIENT_OPTIONS_USAGE, readClientColumns } from './client-options.js'
-import { checkAction, commandActor, exitWithUsage, parseCommandLine, runCommand } from './command.js'
+import { checkAction, commandWriter, exitWithUsage, parseCommandLine, runCommand } from './command.js'
 
 // npm run clients: manages the clients of the service (docs/partners.md). A secret is printed only once, when
 // it is created.
@@ -141,7 +141,7 @@ async function main(): Promise<void> {
   const columns = toColumns(values)
   const database = await openDatabase(readSettings(process.env), 'command')
   try {
-    const service = new ClientService(database, commandActor())
+    const service = new ClientService(database, commandWriter())
     await runAction(service, database, positionals, values, columns)
   } finally {
     await database.close()

@@ -1,5 +1,6 @@
-import { userInfo } from 'node:os'
+import { hostname, userInfo } from 'node:os'
 import { type ParseArgsConfig, parseArgs } from 'node:util'
+import type { Writer } from '../domain/actor.js'
 import { messageOf } from '../errors/problem.js'
 
 /**
@@ -76,5 +77,5 @@ export function operatingSystemUser(): string {
   }
 }
 
-/** Returns the actor of a command in the audit log. */
-export const commandActor = (): string => `command ${operatingSystemUser()}`
+/** Returns the author of the changes of a command, with the name of the machine, for the audit log. */
+export const commandWriter = (): Writer => ({ actor: `command ${operatingSystemUser()}`, address: hostname() })

@@ -12,7 +12,7 @@ import {
 import type { RowCounts } from '../data/import/load-records.js'
 import { loadLookups } from '../data/import/lookup-seed.js'
 import { migrate } from '../data/migrate.js'
-import { commandActor, exitWithUsage, parseCommandLine, printWarning, runCommand } from './command.js'
+import { commandWriter, exitWithUsage, parseCommandLine, printWarning, runCommand } from './command.js'
 import { startProgressBar } from './progress.js'
 
 // npm run import: loads a JSON file of entity sets.
@@ -130,7 +130,7 @@ async function runImport(database: Database, { path, size, options }: ImportArgu
   try {
     const result = await importFile(database, path, {
       ...options,
-      actor: commandActor(),
+      actor: commandWriter(),
       onSkipped: (_member, reason) => skipped.push(reason),
       onPass: pass => {
         if (pass === 'load') progress.restart('Loading')

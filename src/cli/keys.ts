@@ -2,7 +2,7 @@ import { readConfig } from '../config/config.js'
 import { readSigningKeys } from '../data/clients/signing-key-store.js'
 import { openDatabase } from '../data/database.js'
 import { rotateSigningKey } from '../service/clients/signing-keys.js'
-import { commandActor, exitWithUsage, parseCommandLine, runCommand } from './command.js'
+import { commandWriter, exitWithUsage, parseCommandLine, runCommand } from './command.js'
 
 // npm run keys: lists and rotates the keys that sign access tokens (docs/partners.md).
 
@@ -22,9 +22,8 @@ async function main(): Promise<void> {
   const database = await openDatabase(config, 'command')
   try {
     if (action === 'rotate') {
-      const actor = commandActor()
       const isAdded = await rotateSigningKey(database, config.signingKeyEncryption, {
-        actor,
+        actor: commandWriter(),
         isUrgent: values.now,
       })
       if (!isAdded) process.stderr.write('A new key is already pending. No key was added.\n')

@@ -3,6 +3,7 @@ import { type Config, readConfig } from '../config/config.js'
 import { type Database, openDatabase } from '../data/database.js'
 import { readDeliveries } from '../data/webhooks/delivery-log.js'
 import type { WebhookDetails } from '../data/webhooks/webhook-store.js'
+import type { Author } from '../domain/actor.js'
 import { maskUrl } from '../domain/webhooks/address.js'
 import { toFailure } from '../errors/catalog.js'
 import { ProblemError } from '../errors/problem.js'
@@ -17,7 +18,7 @@ import {
   type WebhookValues,
   type WebhookWithSecret,
 } from '../service/webhooks/webhooks.js'
-import { checkAction, commandActor, exitWithUsage, parseCommandLine, runCommand } from './command.js'
+import { checkAction, commandWriter, exitWithUsage, parseCommandLine, runCommand } from './command.js'
 
 // npm run webhooks: manages subscriptions to the change log (docs/webhooks.md). A secret is printed only
 // once, when it is created.
@@ -206,7 +207,7 @@ function createService(
   config: Config,
   database: Database,
   clients: ClientService,
-  actor: string,
+  actor: Author,
 ): WebhookService {
   const context = { limits: DEFAULT_PARSE_LIMITS, aliases: new Map<string, string>() }
   return new WebhookService({
@@ -230,7 +231,7 @@ async function main(): Promise<void> {
   const config = readConfig(process.env)
   const database = await openDatabase(config, 'command')
   try {
-    const actor = commandActor()
+    const actor = commandWriter()
     const clients = new ClientService(database, actor)
     const [action, name = ''] = positionals
     if (action === 'test') await sendTest(config, database, name)

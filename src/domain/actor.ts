@@ -40,6 +40,9 @@ export interface Writer {
   readonly address?: string | undefined
 }
 
+/** The author of a change: of a request, or the name of an actor such as `command root`. */
+export type Author = Writer | string
+
 /** Returns the author of the changes of a request. */
 export const writerOf = ({ client, subject, memberKey }: Actor, address?: string): Writer => ({
   actor: client !== undefined ? `client ${client}` : subject !== undefined ? `subject ${subject}` : 'token',
@@ -58,7 +61,8 @@ export function requireScope(actor: Actor, scope: TokenScope): void {
 export const requireReadScope = (actor: Actor, of: Pick<Entity, 'table'>): void =>
   requireScope(actor, isAdminEntity(of) ? 'admin' : 'listings:read')
 
-/** Refuses the request (403, ScopeMissing) unless the token has a scope for writing listings. */
-export function requireWriteScope(actor: Actor): void {
-  if (!actor.scopes.has('listings:write:any')) requireScope(actor, 'listings:write')
+/** Refuses the request (403, ScopeMissing) unless the token has a scope for writing records of the entity. */
+export function requireWriteScope(actor: Actor, of: Pick<Entity, 'table'> = {}): void {
+  if (isAdminEntity(of)) requireScope(actor, 'admin')
+  else if (!actor.scopes.has('listings:write:any')) requireScope(actor, 'listings:write')
 }

@@ -1,3 +1,4 @@
+import { fail } from '../errors/problem.js'
 import { getEntity, getScalar } from '../model/model.js'
 import { objectId } from '../query/memoize.js'
 import { columnOf, type Expr, nullLiteral, parameter, rowSource } from '../query/plan.js'
@@ -88,6 +89,17 @@ function stateOf(value: FieldValue | undefined): ValueState {
 const VERSION = /^(?:0|[1-9]\d{0,17})$/
 const possibleVersions = (condition: VersionCondition | undefined): VersionCondition | undefined =>
   typeof condition === 'string' ? condition : condition?.filter(v => VERSION.test(v))
+
+/**
+ * Fails unless the version of a record satisfies a precondition (RFC 9110, 13.1). Null: the record has no version.
+ * @throws ProblemError PreconditionFailed
+ */
+export function checkPrecondition(version: string | null, { ifMatch, ifNoneMatch }: Precondition): void {
+  const includes = (condition: VersionCondition) =>
+    condition === '*' || (version !== null && condition.includes(version))
+  if (ifMatch && !includes(ifMatch)) fail({ kind: 'PreconditionFailed', header: 'If-Match' })
+  if (ifNoneMatch && includes(ifNoneMatch)) fail({ kind: 'PreconditionFailed', header: 'If-None-Match' })
+}
 
 function patternOf(condition: VersionCondition | undefined): VersionPattern {
   const versions = possibleVersions(condition)

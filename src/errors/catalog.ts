@@ -90,6 +90,7 @@ export const CATALOG: { readonly [K in ProblemKind]: CatalogEntry<K> } = {
   NotWritable:          { status: 400, code: '1106', detail: true, target: field, message: p => `${truncate(p.field)} cannot be written.` },
   NoSuchReference:      { status: 400, code: '1107', detail: true, target: field, message: p => `${p.field}: no ${p.target} has the key '${truncate(p.value)}'.` },
   TransitionNotAllowed: { status: 400, code: '1108', detail: true, target: () => 'StandardStatus', message: transitionText },
+  ValueRefused:         { status: 400, code: '1103', detail: true, target: field, message: p => p.reason },
 
   TokenMissing:         { status: 401, code: '3001', message: () => 'The request has no bearer token. Send one as Authorization: Bearer TOKEN.' },
   TokenRefused:         { status: 401, code: '3002', message: p => `The token was rejected: ${p.reason}.` },
@@ -100,6 +101,7 @@ export const CATALOG: { readonly [K in ProblemKind]: CatalogEntry<K> } = {
   MethodNotAllowed:     { status: 405, code: '4005', message: p => `${p.method} is not allowed here. Allowed: ${p.allow.join(', ')}.` },
   NotAcceptable:        { status: 406, code: '4006', target: p => p.wish, message: p => `The response is available only as ${p.offered}.` },
   Conflict:             { status: 409, code: '4009', message: () => 'Another request changed the same data at the same time. Try again.' },
+  ChangeRefused:        { status: 409, code: '4009', message: p => p.reason },
   PositionGone:         { status: 410, code: '4010', target: option, message: () => 'The change log no longer contains the changes after this position, or it is the log of another database. Copy all data again.' },
   PreconditionFailed:   { status: 412, code: '4012', target: p => p.header, message: p => `The version of the record does not satisfy ${p.header}. The record may have changed since it was read: read it again.` },
   IsolationNotOffered:  { status: 412, code: '4012', target: () => 'Isolation', message: p => `The isolation level '${truncate(p.found)}' is not supported. Omit the header Isolation.` },

@@ -46,5 +46,6 @@ export const FEATURES = definePhrases({
   coordinateSystem: (srid: number) => `the coordinate system ${srid}`,
   collectionItem: 'single items of a collection',
   expandInCsv: '$expand in CSV',
+  batchGroupOfAdministration: 'groups of a batch that change administration; send each change alone',
   batchIf: "'if' of a request in a batch",
 })

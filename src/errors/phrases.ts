@@ -128,6 +128,7 @@ export const EXPECTED_VALUE = definePhrases({
   boolean: 'true or false',
   present: 'followed by a value',
   recordId: 'the id of a record',
+  withSecret: 'absent or include Secret, which cannot be read later',
   etag: 'the etag of a record',
   order: 'ASC or DESC for one field in each object',
   specified: 'specified, or null for no value',
@@ -154,6 +155,11 @@ export const EXPECTED_FIELD_VALUE = definePhrases({
   arrayOf: (item: string) => `an array in which each item is ${item}`,
   storableString: 'a string without NUL characters and unpaired surrogates',
   memberOfToken: 'the member that the token names',
+  oneOf: (values: readonly string[]) => `one of ${values.join(', ')}`,
+  eachOneOf: (values: readonly string[]) => `an array in which each item is one of ${values.join(', ')}`,
+  future: 'a time in the future',
+  publicKeys: 'the text of a JSON Web Key Set of public RSA or EC P-256 keys',
+  otherText: 'another text',
   samePointAs: (field: string) => `a point that matches ${field} in the body`,
 })
 

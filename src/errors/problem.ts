@@ -119,6 +119,8 @@ export type Problem =
       /** The statuses that are possible instead. */
       readonly allowed: readonly string[]
     }
+  /** A value of administration that is refused for a reason of its own, such as a filter that cannot be compiled. */
+  | { readonly kind: 'ValueRefused'; readonly field: string; readonly reason: string }
   // Authentication, permissions and the protocol.
   | { readonly kind: 'TokenMissing' }
   | { readonly kind: 'TokenRefused'; readonly reason: Phrase }
@@ -130,6 +132,8 @@ export type Problem =
   | { readonly kind: 'NotAcceptable'; readonly offered: string; readonly wish: 'Accept' | '$format' }
   | { readonly kind: 'UnsupportedMediaType'; readonly expected: Phrase }
   | { readonly kind: 'Conflict' }
+  /** A change of administration that the state of the record does not allow. */
+  | { readonly kind: 'ChangeRefused'; readonly reason: string }
   /** `location` is the address at which the client starts again. */
   | { readonly kind: 'PositionGone'; readonly option: string; readonly location?: string }
   | { readonly kind: 'PreconditionFailed'; readonly header: 'If-Match' | 'If-None-Match' }

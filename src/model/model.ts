@@ -69,6 +69,8 @@ export interface Entity {
   readonly description: string
   readonly key: Scalar
   readonly writable: boolean
+  /** Records are created and deleted, and never changed. */
+  readonly immutable?: boolean
   /** Fields that clients can name, in the order of the model. */
   readonly fields: ReadonlyMap<string, Field>
   readonly scalars: readonly Scalar[]
@@ -85,7 +87,7 @@ export interface TableName {
 
 /** An entity as it is generated from a Prisma schema. */
 export interface RawEntity
-  extends Pick<Entity, 'name' | 'typeName' | 'alias' | 'table' | 'description' | 'writable'> {
+  extends Pick<Entity, 'name' | 'typeName' | 'alias' | 'table' | 'description' | 'writable' | 'immutable'> {
   readonly key: string
   readonly fields: readonly Field[]
 }

@@ -15,7 +15,10 @@ import type { LoggedPart } from '../http/log.js'
 import { lowerRemaining } from '../http/rate-limit/rate-limit.js'
 import { allowanceOf } from '../http/rate-limit/request-allowance.js'
 import { openRequestScope } from '../http/request-scope.js'
+import { type Entity, isAdminEntity } from '../model/model.js'
 import type { PlanCache } from '../query/plan-cache.js'
+import type { AdminService } from '../service/admin/administration.js'
+import type { RecordWriter } from '../service/admin/record-writer.js'
 import type { DeltaService } from '../service/deltas.js'
 import type { DigestService } from '../service/digest.js'
 import type { ExportService } from '../service/export.js'
@@ -41,8 +44,13 @@ import {
 import { negotiateVersion } from './protocol/version.js'
 import { operationOf } from './url/operation.js'
 
+/** The services that all requests share. */
+interface SharedServices extends Omit<ODataServices, 'writerOf'> {
+  readonly administration: AdminService
+}
+
 /** Dependencies of the adapter. */
-export interface ODataHandlerOptions extends ODataServices {
+export interface ODataHandlerOptions extends SharedServices {
   readonly config: BatchConfig & Pick<Config, 'publicUrl' | 'trustProxy' | 'maxBodyBytes'>
   readonly service: ODataService
   readonly verifier: TokenVerifier
@@ -175,7 +183,7 @@ class ScopedServices implements ODataServices {
   /** @param verifyToken fails when the token is no longer accepted. Undefined in a batch, which has no exports. */
   constructor(
     private readonly scope: RequestScope,
-    private readonly services: ODataServices,
+    private readonly services: SharedServices,
     private readonly verifyToken?: () => Promise<unknown>,
   ) {}
 
@@ -197,6 +205,10 @@ class ScopedServices implements ODataServices {
 
   get writing(): WriteService {
     return this.services.writing.forRequest(this.scope)
+  }
+
+  writerOf(of: Entity): RecordWriter {
+    return isAdminEntity(of) ? this.services.administration.forRequest(this.scope).writerOf(of) : this.writing
   }
 }
 

@@ -89,6 +89,10 @@ const RECORD_ROUTES: { readonly [F in RecordPath['form']]: ResourceRoutes<Record
   reference: { GET: getRecordReference },
   query: { POST: withOptionsInBody(getRecord) },
 }
+const DELETABLE_RECORD_ROUTES: ResourceRoutes<RecordPath> = {
+  ...RECORD_ROUTES.record,
+  DELETE: deleteRecord,
+}
 const WRITABLE_RECORD_ROUTES: ResourceRoutes<RecordPath> = {
   ...RECORD_ROUTES.record,
   PATCH: patchRecord,
@@ -105,8 +109,10 @@ const collectionRoutes = (path: CollectionPath): ResourceRoutes<CollectionPath> 
     ? WRITABLE_COLLECTION_ROUTES
     : COLLECTION_ROUTES[path.form]
 
-const recordRoutes = (path: RecordPath): ResourceRoutes<RecordPath> =>
-  path.form === 'record' && isWritable(path) ? WRITABLE_RECORD_ROUTES : RECORD_ROUTES[path.form]
+const recordRoutes = (path: RecordPath): ResourceRoutes<RecordPath> => {
+  if (path.form !== 'record' || !isWritable(path)) return RECORD_ROUTES[path.form]
+  return path.entity.immutable ? DELETABLE_RECORD_ROUTES : WRITABLE_RECORD_ROUTES
+}
 
 /**
  * Reads with options in a text/plain body, percent-encoded like a query string (Part 2, 4.17). They are

@@ -40,7 +40,7 @@ const loadSample = (
 ): Promise<void> =>
   loadRecords(database, generateSampleBatches(sample), {
     areNew: true,
-    actor: 'sample market',
+    actor: { actor: 'sample market' },
     onLoaded: (entity, { loaded }) => {
       if (entity === 'Property') onLoaded(loaded)
     },

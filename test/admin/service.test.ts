@@ -3,7 +3,7 @@ import { bodyOf, rowsOf } from '../support/assertions.js'
 import { DATABASE_KINDS } from '../support/database.js'
 import { type PartnerApp, startPartnerApp, type TestClient } from '../support/partners.js'
 
-const ADMIN_SETS = ['AuditEntry', 'Client', 'ClientSecret', 'ClientUsage']
+const ADMIN_SETS = ['AuditEntry', 'Client', 'ClientSecret', 'ClientUsage', 'Feed']
 
 describe.each(DATABASE_KINDS)('administration at /admin on the %s database', kind => {
   let app: PartnerApp
@@ -15,7 +15,7 @@ describe.each(DATABASE_KINDS)('administration at /admin on the %s database', kin
     client = await app.addClient({ Name: 'Acme IDX', Contact: 'it@acme.example' })
     admin = { Authorization: `Bearer ${app.tokenFor({ scopes: ['admin'] })}` }
     staff = { Authorization: `Bearer ${app.tokenFor()}` }
-  })
+  }, 180_000)
   afterAll(() => app.close())
 
   const read = (path: string, headers = admin) => app.send(`/admin/odata/${path}`, { headers })

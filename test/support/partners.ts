@@ -92,7 +92,7 @@ export async function startPartnerApp({ env = {}, ...settings }: TestAppSettings
 
 /** A new client is known to the service after two seconds at most. */
 async function waitUntilKnown(app: TestApp, client: TestClient): Promise<void> {
-  const until = Date.now() + 5000
+  const until = Date.now() + 30_000
   while (Date.now() < until) {
     const headers = { Authorization: basic(client), 'X-Forwarded-For': randomAddress() }
     if ((await app.send('/odata/', { headers })).status !== 401) return

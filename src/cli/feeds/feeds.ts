@@ -3,7 +3,7 @@ import { openDatabase } from '../../data/database.js'
 import type { FeedColumns, FeedDetails } from '../../data/feeds/feed-store.js'
 import { FeedService } from '../../service/feeds/feeds.js'
 import { FEED_PRESETS } from '../../service/feeds/presets.js'
-import { checkAction, commandActor, exitWithUsage, parseCommandLine, runCommand } from '../command.js'
+import { checkAction, commandWriter, exitWithUsage, parseCommandLine, runCommand } from '../command.js'
 import { FEED_OPTIONS, FEED_OPTIONS_USAGE, readFeedColumns } from './feed-options.js'
 
 // npm run feeds: manages the feeds of the service (docs/partners.md).
@@ -75,7 +75,7 @@ async function main(): Promise<void> {
   const settings = readSettings(process.env)
   const database = await openDatabase(settings, 'command')
   try {
-    await runAction(new FeedService(database, commandActor(), settings), positionals, columns)
+    await runAction(new FeedService(database, commandWriter(), settings), positionals, columns)
   } finally {
     await database.close()
   }

@@ -1,10 +1,11 @@
 import type { Client as Connection } from 'pg'
+import type { Author } from '../../domain/actor.js'
+import { checkPrecondition, type Precondition } from '../../domain/write-shape.js'
 import type { Database } from '../database.js'
 
 /** An entry of the audit log, without secrets. */
 export interface AuditEntry {
-  /** For instance `command root`. */
-  readonly actor: string
+  readonly actor: Author
   /** For instance `client.disable`. */
   readonly action: string
   readonly resource: string
@@ -31,6 +32,7 @@ export class AdminTransaction {
 
   protected async updateRow(table: string, key: string, value: unknown, columns: Columns): Promise<void> {
     const entries = Object.entries(columns)
+    if (entries.length === 0) return
     const assignments = entries.map(([name], i) => `"${name}" = $${i + 2}`).join(', ')
     await this.connection.query(`update "admin"."${table}" set ${assignments} where "${key}" = $1`, [
       value,
@@ -38,10 +40,28 @@ export class AdminTransaction {
     ])
   }
 
+  /** Fails unless the version of a row, which is locked, satisfies the precondition of its change. */
+  protected async checkRow(
+    table: string,
+    key: string,
+    value: unknown,
+    condition: Precondition,
+  ): Promise<void> {
+    if (!condition.ifMatch && !condition.ifNoneMatch) return
+    const { rows } = await this.connection.query<{ readonly version: string }>(
+      `select "Version"::text as version from "admin"."${table}" where "${key}" = $1`,
+      [value],
+    )
+    checkPrecondition(rows[0]?.version ?? null, condition)
+  }
+
   async audit({ actor, action, resource, key, before, after }: AuditEntry): Promise<void> {
+    const writer = typeof actor === 'string' ? { actor } : actor
     await this.connection.query(
-      'insert into "admin"."AuditEntry" ("Actor", "Action", "ResourceName", "ResourceKey", "Before", "After") values ($1, $2, $3, $4, $5, $6)',
-      [actor, action, resource, key, toJson(before), toJson(after)],
+      'insert into "admin"."AuditEntry" ("Actor", "ClientId", "Subject", "ChangedByMemberKey", "Address", "Action", "ResourceName", "ResourceKey", "Before", "After") values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)',
+      [
+        writer.actor, writer.client, writer.subject, writer.member, writer.address, action, resource, key, toJson(before), toJson(after),
+      ], // biome-ignore format: in the order of the columns
     )
   }
 
@@ -66,6 +86,9 @@ function changedValues(before: object | undefined, after: object): Pick<AuditEnt
 
 const toJson = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value))
 
+/** The limit of the wait for the lock of another session, such as a transaction in psql. */
+const LOCK_TIMEOUT = '10s'
+
 /**
  * Runs work in one transaction on its own connection. The role's default isolation may be stricter: a
  * snapshot from before a lock would not contain what its holder has committed.
@@ -77,6 +100,7 @@ export function runInConnection<T>(
   return database.withClient(async connection => {
     await connection.query('begin isolation level read committed')
     try {
+      await connection.query(`set local lock_timeout = '${LOCK_TIMEOUT}'`)
       const result = await work(connection)
       await connection.query('commit')
       return result

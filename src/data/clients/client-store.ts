@@ -1,5 +1,6 @@
 import type { Client as Connection } from 'pg'
 import type { Client, ClientSecret } from '../../domain/clients/client.js'
+import type { Precondition } from '../../domain/write-shape.js'
 import type { Database } from '../database.js'
 import { AdminTransaction, runInConnection } from './admin-transaction.js'
 
@@ -85,6 +86,20 @@ export class ClientTransaction extends AdminTransaction {
       'delete from "admin"."ClientSecret" where "ClientId" = $1 and "SecretId" = any($2)',
       [clientId, ids],
     )
+  }
+
+  /** Fails unless the version of a client, which is locked, satisfies the precondition of its change. */
+  check(id: string, condition: Precondition): Promise<void> {
+    return this.checkRow('Client', 'ClientId', id, condition)
+  }
+
+  /** Returns the client of a secret. */
+  async clientOf(secretId: string): Promise<string | undefined> {
+    const { rows } = await this.connection.query<{ readonly id: string }>(
+      'select "ClientId" as id from "admin"."ClientSecret" where "SecretId" = $1',
+      [secretId],
+    )
+    return rows[0]?.id
   }
 
   /** Returns true if a feed with the name exists, and locks it against removal until the commit. */

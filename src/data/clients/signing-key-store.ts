@@ -1,5 +1,7 @@
 import type { Client } from 'pg'
+import type { Author } from '../../domain/actor.js'
 import type { Database } from '../database.js'
+import { AdminTransaction } from './admin-transaction.js'
 
 /** A new signing key. */
 export interface NewSigningKey {
@@ -38,7 +40,7 @@ export function insertSigningKey(
   database: Pick<Database, 'withClient'>,
   key: NewSigningKey,
   existing: ExistingKey,
-  audit?: { readonly actor: string; readonly action: string },
+  audit?: { readonly actor: Author; readonly action: string },
 ): Promise<boolean> {
   return database.withClient(async connection => {
     await connection.query('begin')
@@ -63,7 +65,7 @@ async function writeSigningKey(
   connection: Client,
   { id, publicJwk, encryptedPrivateKey, signsInSeconds }: NewSigningKey,
   withdrawsOthers: boolean,
-  audit?: { readonly actor: string; readonly action: string },
+  audit?: { readonly actor: Author; readonly action: string },
 ): Promise<void> {
   if (withdrawsOthers)
     await connection.query(
@@ -73,11 +75,7 @@ async function writeSigningKey(
     `insert into "admin"."SigningKey" ("KeyId", "PublicKey", "EncryptedPrivateKey", "SigningTimestamp") values ($1, $2, $3, clock_timestamp() + make_interval(secs => $4))`,
     [id, JSON.stringify(publicJwk), encryptedPrivateKey, signsInSeconds],
   )
-  if (audit)
-    await connection.query(
-      `insert into "admin"."AuditEntry" ("Actor", "Action", "ResourceName", "ResourceKey") values ($1, $2, 'SigningKey', $3)`,
-      [audit.actor, audit.action, id],
-    )
+  if (audit) await new AdminTransaction(connection).audit({ ...audit, resource: 'SigningKey', key: id })
 }
 
 /** Returns the keys in the order of the time from which they sign. */

@@ -1,4 +1,5 @@
 import type { Client as Connection } from 'pg'
+import type { Precondition } from '../../domain/write-shape.js'
 import { AdminTransaction, runInConnection } from '../clients/admin-transaction.js'
 import type { Database } from '../database.js'
 
@@ -48,6 +49,11 @@ export class FeedTransaction extends AdminTransaction {
   async lock(name: string): Promise<FeedDetails | undefined> {
     await this.connection.query('lock table "admin"."Feed" in share row exclusive mode')
     return readDetails(this.connection, 'and "FeedName" = $1', [name]).then(([found]) => found)
+  }
+
+  /** Fails unless the version of a feed, which is locked, satisfies the precondition of its change. */
+  check(id: number, condition: Precondition): Promise<void> {
+    return this.checkRow('Feed', 'FeedId', id, condition)
   }
 
   /** Fails unless PostgreSQL accepts the SQL of a filter. */

@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises'
+import type { Writer } from '../../domain/actor.js'
 import type { Phrase } from '../../errors/phrase.js'
 import { ENTITIES } from '../../model/model.js'
 import type { Database } from '../database.js'
@@ -27,7 +28,7 @@ export interface ImportOptions {
   /** Maximum number of faults that are described. The others are counted. */
   readonly maxFaults?: number
   /** The author of the import, for the audit log. Defaults to the user of the database. */
-  readonly actor?: string
+  readonly actor?: Writer
   /** Called for a top-level member that is not an importable entity set, with a message. */
   readonly onSkipped?: (member: string, reason: string) => void
   /** Called with the number of bytes read in the current pass over the file. */

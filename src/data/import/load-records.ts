@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from 'pg'
+import type { Writer } from '../../domain/actor.js'
 import { IMPORT_FAULTS } from '../../errors/import-faults.js'
 import type { Phrase } from '../../errors/phrase.js'
 import { messageOf } from '../../errors/problem.js'
@@ -33,7 +34,7 @@ export interface LoadOptions {
   readonly areNew?: boolean
   readonly isListed?: IsListed
   /** The author of the import, for the audit log. Defaults to the user of the database. */
-  readonly actor?: string
+  readonly actor?: Writer
   /** Called once per batch with the rows of an entity that are committed or unchanged. */
   readonly onLoaded?: (entity: string, counts: RowCounts) => void
   /** Called for a record that the database rejects. Without it, loading fails with RecordRefusedError. */
@@ -204,7 +205,7 @@ export class RecordLoader {
     }
     const { actor } = this.options
     const entries = toImportEntries(rows, removals)
-    const writer = actor === undefined ? '' : JSON.stringify({ actor })
+    const writer = actor === undefined ? '' : JSON.stringify(actor)
     if (entries.length > 0)
       await this.#run('audit import', INSERT_IMPORT_ENTRIES, [JSON.stringify(entries), writer])
   }

@@ -9,6 +9,7 @@ import { type ODataResponse, toODataErrorResponse } from '../protocol/response.j
 import { negotiateVersion } from '../protocol/version.js'
 import { BatchLog, type ExecutedRequest } from './batch-log.js'
 import type { BatchRequest, BatchStep, BatchStepResult } from './batch-request.js'
+import { toGroupServices } from './group-services.js'
 import {
   checkDependencies,
   type RequestReferences,
@@ -136,17 +137,7 @@ export class BatchExecutor {
         const attemptReferences = new Map(this.#references)
         return {
           answers: await each(authenticated, one =>
-            this.#executeRequest(
-              one,
-              {
-                reading: services.reading,
-                deltas: services.deltas,
-                digests: services.digests,
-                writing,
-                exports: undefined,
-              },
-              attemptReferences,
-            ),
+            this.#executeRequest(one, toGroupServices(services, writing), attemptReferences),
           ),
           known: attemptReferences,
         }

@@ -1,8 +1,8 @@
 import { requireWriteScope } from '../../domain/actor.js'
 import type { Precondition } from '../../domain/write-shape.js'
 import { readEntityTags } from '../../http/etag.js'
+import type { WrittenRecord } from '../../service/admin/record-writer.js'
 import type { ReturnRequest } from '../../service/write-answer.js'
-import type { WriteResult } from '../../service/writing.js'
 import { contextMember, prependMembers, stringMember, toRecordRepresentation } from '../protocol/json-body.js'
 import { type JsonFormat, negotiateJsonFormat } from '../protocol/negotiate.js'
 import { type Preferences, readPreferences } from '../protocol/prefer.js'
@@ -23,11 +23,12 @@ interface WriteResponseOptions {
 export async function createRecord(
   request: ODataRequest,
   path: CollectionPath,
-  { writing }: ODataServices,
+  service: ODataServices,
 ): Promise<ODataResponse> {
-  requireWriteScope(request.actor)
+  requireWriteScope(request.actor, path.entity)
   const responseOptions = readWriteResponseOptions(request)
-  const written = await writing.create(request.readBody, request.actor, responseOptions.returnRequest)
+  const writer = service.writerOf(path.entity)
+  const written = await writer.create(request.readBody, request.actor, responseOptions.returnRequest)
   return toWriteResponse(request, path, responseOptions, written, 201)
 }
 
@@ -48,19 +49,15 @@ export const replaceRecord = (
 async function updateRecord(
   request: ODataRequest,
   path: RecordPath,
-  { writing }: ODataServices,
+  service: ODataServices,
   mode: 'update' | 'replace',
 ): Promise<ODataResponse> {
-  requireWriteScope(request.actor)
+  requireWriteScope(request.actor, path.entity)
   const responseOptions = readWriteResponseOptions(request)
   const condition = readPrecondition(request)
-  const written = await writing[mode](
-    keyOfPath(path),
-    request.readBody,
-    request.actor,
-    condition,
-    responseOptions.returnRequest,
-  )
+  const written = await service
+    .writerOf(path.entity)
+    [mode](keyOfPath(path), request.readBody, request.actor, condition, responseOptions.returnRequest)
   return toWriteResponse(request, path, responseOptions, written, 200)
 }
 
@@ -68,11 +65,12 @@ async function updateRecord(
 export async function deleteRecord(
   request: ODataRequest,
   path: RecordPath,
-  { writing }: ODataServices,
+  service: ODataServices,
 ): Promise<ODataResponse> {
-  requireWriteScope(request.actor)
+  requireWriteScope(request.actor, path.entity)
   checkAllowedOptions(request.options, 'reference')
-  await writing.remove(keyOfPath(path), request.actor, readPrecondition(request))
+  const writer = service.writerOf(path.entity)
+  await writer.remove(keyOfPath(path), request.actor, readPrecondition(request))
   return noContent()
 }
 
@@ -101,19 +99,31 @@ function readPrecondition({ headers }: ODataRequest): Precondition {
   return { ...(ifMatch && { ifMatch }), ...(ifNoneMatch && { ifNoneMatch }) }
 }
 
+/** A cache must not store a secret. */
+const cachingOf = ({ hasSecret }: WrittenRecord): ODataResponse['headers'] =>
+  hasSecret ? { 'Cache-Control': 'no-store' } : {}
+
 function toWriteResponse(
   request: ODataRequest,
   { entity }: CollectionPath | RecordPath,
-  { format, returnPreference }: WriteResponseOptions,
-  written: WriteResult,
+  { format, returnPreference: preference }: WriteResponseOptions,
+  written: WrittenRecord,
   status: 200 | 201,
 ): ODataResponse {
   const { root, version } = request
+  // A secret is sent whatever the client prefers.
+  const returnPreference = written.hasSecret && preference === 'minimal' ? undefined : preference
   const url = root + toCanonicalUrl(entity, written.key)
   const applied: ODataResponse['headers'] = returnPreference
     ? { 'Preference-Applied': `return=${returnPreference}` }
     : {}
-  const headers = { Location: url, 'OData-EntityId': url, ...etagHeader(written.version), ...applied }
+  const headers = {
+    Location: url,
+    'OData-EntityId': url,
+    ...etagHeader(written.version),
+    ...applied,
+    ...cachingOf(written),
+  }
   // RESO's certification reads the id from a header without prefix.
   if (returnPreference === 'minimal') return noContent({ ...headers, EntityId: url })
   const fragment = `$metadata#${entity.name}${toSelectList(written.query, entity, version)}/$entity`

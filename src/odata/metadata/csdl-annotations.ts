@@ -99,7 +99,7 @@ const annotateIf = (holds: boolean, annotation: Annotation): readonly Annotation
  * clients to send If-Match (Part 1, 11.4.1.1), which is optional here.
  */
 export function entitySetAnnotations(entity: Entity): readonly Annotation[] {
-  const { name, writable, scalars } = entity
+  const { name, writable, immutable = false, scalars } = entity
   const unreadable = scalars.filter(s => !isReadable(s))
   const required = scalars.filter(s => s.required)
   return [
@@ -109,7 +109,7 @@ export function entitySetAnnotations(entity: Entity): readonly Annotation[] {
     ],
     [
       'Capabilities.UpdateRestrictions',
-      record({ Updatable: writable, Upsertable: false, DeltaUpdateSupported: false }),
+      record({ Updatable: writable && !immutable, Upsertable: false, DeltaUpdateSupported: false }),
     ],
     ['Capabilities.DeleteRestrictions', record({ Deletable: writable })],
     ['Capabilities.CountRestrictions', record({ Countable: true })],

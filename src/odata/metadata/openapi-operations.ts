@@ -1,4 +1,4 @@
-import { type Entity, getEntity, type Navigation } from '../../model/model.js'
+import { type Entity, getEntity, isAdminEntity, type Navigation } from '../../model/model.js'
 import { SEARCHABLE_ENTITIES } from '../../query/limits.js'
 import type { OpenApiParameterName } from './openapi-parameters.js'
 import {
@@ -113,15 +113,31 @@ export function navigationOperation(
   return { ...operation, ...(collection && { summary: texts.summary }), tags: [of.name] }
 }
 
+/** Descriptions of the writes of an entity. */
+const textsOf = (of: Entity) => (isAdminEntity(of) ? ADMIN_TEXTS : LISTING_TEXTS)
+
+const LISTING_TEXTS = {
+  noun: 'draft',
+  create: 'The service makes the key and sets the status. All faults of the body are reported at once.',
+  change:
+    'Changes the fields of the body and leaves the others. StandardStatus moves along the published transitions.',
+  replace: 'Replaces all fields that clients write. StandardStatus stays if the body omits it.',
+  delete: 'Deletes the record and the records that belong to it.',
+} as const
+const ADMIN_TEXTS = {
+  noun: 'record',
+  create:
+    'Only this response has the secret of the record, if it has one. All faults of the body are reported at once.',
+  change: 'Changes the fields of the body and leaves the others.',
+  replace: 'Replaces all fields that clients write.',
+  delete: 'Deletes the record.',
+} as const
+
 export function createOperation(of: Entity): OpenApiObject {
-  const texts = {
-    id: `create${of.name}`,
-    summary: `Create a draft of ${of.name}`,
-    description:
-      'The service makes the key and sets the status. All faults of the body are reported at once.',
-  }
+  const { noun, create: description } = textsOf(of)
+  const texts = { id: `create${of.name}`, summary: `Create a ${noun} of ${of.name}`, description }
   const responses = {
-    201: jsonContent('The new draft.', toComponentRef('schemas', of.typeName), [
+    201: jsonContent(`The new ${noun}.`, toComponentRef('schemas', of.typeName), [
       'Location',
       'OData-EntityId',
       'ETag',
@@ -137,38 +153,35 @@ export function createOperation(of: Entity): OpenApiObject {
   return {
     ...toOperation('create', texts, responses, of),
     parameters: toParameterRefs(['preferReturn']),
-    requestBody: toRequestBody('The fields of the draft.', `${of.typeName}Create`),
+    requestBody: toRequestBody(`The fields of the ${noun}.`, `${of.typeName}Create`),
   }
 }
 
-export function toWriteOperations(of: Entity): OpenApiObject {
-  return {
+export const toWriteOperations = (of: Entity): OpenApiObject => ({
+  ...(!of.immutable && {
     patch: updateOperation(of, `${of.typeName}Update`, {
       id: `change${of.name}`,
       summary: `Change fields of ${of.name}`,
-      description:
-        'Changes the fields of the body and leaves the others. StandardStatus moves along the published transitions.',
+      description: textsOf(of).change,
     }),
     put: updateOperation(of, `${of.typeName}Replace`, {
       id: `replace${of.name}`,
       summary: `Replace ${of.name}`,
-      description: 'Replaces all fields that clients write. StandardStatus stays if the body omits it.',
+      description: textsOf(of).replace,
     }),
-    delete: {
-      ...toOperation(
-        'remove',
-        {
-          id: `delete${of.name}`,
-          summary: `Delete ${of.name}`,
-          description: 'Deletes the record and the records that belong to it.',
-        },
-        { 204: noContentResponse('Deleted.') },
-        of,
-      ),
-      parameters: toParameterRefs(['ifMatch', 'ifNoneMatch']),
-    },
-  }
-}
+  }),
+  delete: deleteOperation(of),
+})
+
+const deleteOperation = (of: Entity): OpenApiObject => ({
+  ...toOperation(
+    'remove',
+    { id: `delete${of.name}`, summary: `Delete ${of.name}`, description: textsOf(of).delete },
+    { 204: noContentResponse('Deleted.') },
+    of,
+  ),
+  parameters: toParameterRefs(['ifMatch', 'ifNoneMatch']),
+})
 
 function updateOperation(of: Entity, schema: string, texts: OperationTexts): OpenApiObject {
   const headers = ['ETag', 'Location', 'OData-EntityId', 'Preference-Applied'] as const

@@ -169,9 +169,10 @@ const toKeyParameter = ({ key }: Entity): OpenApiObject => ({
 const toSchemas = (of: Entity): OpenApiObject => ({
   [of.typeName]: toRecordSchema(of),
   [`${of.typeName}Page`]: toPageSchema(of),
-  ...(of.writable && {
-    [`${of.typeName}Create`]: toWriteSchema(of, 'create'),
-    [`${of.typeName}Replace`]: toWriteSchema(of, 'replace'),
-    [`${of.typeName}Update`]: toWriteSchema(of, 'update'),
-  }),
+  ...(of.writable && { [`${of.typeName}Create`]: toWriteSchema(of, 'create') }),
+  ...(of.writable &&
+    !of.immutable && {
+      [`${of.typeName}Replace`]: toWriteSchema(of, 'replace'),
+      [`${of.typeName}Update`]: toWriteSchema(of, 'update'),
+    }),
 })

@@ -3,8 +3,9 @@ import type { Actor, TokenScope } from '../../domain/actor.js'
 import type { JsonObject } from '../../domain/json.js'
 import type { RequestScope } from '../../domain/request-scope.js'
 import type { ParseLimits } from '../../language/parse-limits.js'
-import { ADMIN_MODEL, type EntityModel, LISTING_MODEL } from '../../model/model.js'
+import { ADMIN_MODEL, type Entity, type EntityModel, LISTING_MODEL } from '../../model/model.js'
 import type { PlanCache } from '../../query/plan-cache.js'
+import type { RecordWriter } from '../../service/admin/record-writer.js'
 import type { DeltaService } from '../../service/deltas.js'
 import type { DigestService } from '../../service/digest.js'
 import type { ExportService } from '../../service/export.js'
@@ -32,7 +33,10 @@ export const ADMIN_SERVICE: ODataService = { path: '/admin/odata', model: ADMIN_
 /** The services that requests use. */
 export interface ODataServices {
   readonly reading: ReadService
+  /** Writes listings, also several in one transaction. */
   readonly writing: WriteService
+  /** Returns the writer of an entity. */
+  writerOf(of: Entity): RecordWriter
   readonly digests: DigestService
   readonly deltas: DeltaService
   /** Undefined in a batch, whose responses are pages. */

@@ -8,10 +8,12 @@ import {
   readClients,
 } from '../../data/clients/client-store.js'
 import type { Database } from '../../data/database.js'
+import type { Author } from '../../domain/actor.js'
 import { generateSecret } from '../../domain/clients/secrets.js'
-
-/** A change that is refused. The message is for the operator. */
-export class ClientChangeError extends Error {}
+import type { Precondition } from '../../domain/write-shape.js'
+import type { ChangeError } from '../../errors/change-error.js'
+import { RESOURCES } from '../../errors/phrases.js'
+import { ClientChangeError, checkClientValues } from './client-checks.js'
 
 /** A client and its new secret, which cannot be read again. */
 export interface ClientWithSecret {
@@ -19,8 +21,13 @@ export interface ClientWithSecret {
   readonly secret: string
 }
 
+/** Values that a change sets. The time at which a client was disabled is the service's own. */
+export interface ClientValues extends Omit<ClientColumns, 'DisabledTimestamp' | 'RemovedTimestamp'> {
+  readonly DisabledYN?: boolean
+}
+
 /** Values of a new client. */
-export interface NewClient extends ClientColumns {
+export interface NewClient extends ClientValues {
   readonly Name: string
 }
 
@@ -36,10 +43,10 @@ const MAX_SLUG_LENGTH = 40
  */
 export class ClientService {
   readonly #database: Pick<Database, 'withClient'>
-  readonly #actor: string
+  readonly #actor: Author
 
   /** @param actor the author of the changes, for the audit log */
-  constructor(database: Pick<Database, 'withClient'>, actor: string) {
+  constructor(database: Pick<Database, 'withClient'>, actor: Author) {
     this.#database = database
     this.#actor = actor
   }
@@ -66,11 +73,12 @@ export class ClientService {
 
   /** Adds a client with one secret. */
   async add(values: NewClient): Promise<ClientWithSecret> {
+    checkClientValues(values, undefined)
     const secret = await generateSecret()
     const id = createClientId(values.Name)
     const client = await changeClients(this.#database, async transaction => {
       await checkFeed(transaction, values)
-      await transaction.insert(id, values)
+      await transaction.insert(id, toColumns(values, null))
       await transaction.addSecret(id, secret.stored)
       return this.#audit(transaction, 'client.add', id, undefined)
     })
@@ -78,11 +86,13 @@ export class ClientService {
   }
 
   /** Changes values of a client. */
-  change(id: string, columns: ClientColumns): Promise<ClientDetails> {
-    return this.#change('client.change', id, async transaction => {
-      await checkFeed(transaction, columns)
-      await transaction.update(id, columns)
-    })
+  change(id: string, values: ClientValues, condition?: Precondition): Promise<ClientDetails> {
+    const work: ClientChange = async (transaction, client) => {
+      checkClientValues(values, client)
+      await checkFeed(transaction, values)
+      await transaction.update(id, toColumns(values, client.DisabledTimestamp))
+    }
+    return this.#change(actionOf(values), id, work, condition)
   }
 
   /**
@@ -111,38 +121,57 @@ export class ClientService {
     )
   }
 
+  /**
+   * Deletes one secret of a client. With the older one a rotation ends.
+   * @throws ClientChangeError for the last secret of a client without public keys, which could not authenticate
+   */
+  async removeSecret(secretId: string): Promise<void> {
+    const id = await changeClients(this.#database, transaction => transaction.clientOf(secretId))
+    const missing = `There is no secret '${secretId}'.`
+    if (id === undefined) throw toMissing(missing, 'ClientSecret', secretId)
+    await this.#change('client.remove-secret', id, async (transaction, { Secrets, PublicKeys }) => {
+      if (!Secrets.some(secret => secret.SecretId === secretId))
+        throw toMissing(missing, 'ClientSecret', secretId)
+      if (Secrets.length === 1 && PublicKeys === null)
+        refuse(
+          `The client '${id}' has no other secret and no public key. Add a secret first, or disable the client.`,
+        )
+      await transaction.deleteSecrets(id, [secretId])
+    })
+  }
+
   /** Disables the client: its requests are refused until it is enabled again. */
   disable(id: string): Promise<ClientDetails> {
-    return this.#change('client.disable', id, (transaction, client) =>
-      transaction.update(id, { DisabledTimestamp: client.DisabledTimestamp ?? new Date().toISOString() }),
-    )
+    return this.change(id, { DisabledYN: true })
   }
 
   enable(id: string): Promise<ClientDetails> {
-    return this.#change('client.enable', id, transaction =>
-      transaction.update(id, { DisabledTimestamp: null }),
-    )
+    return this.change(id, { DisabledYN: false })
   }
 
   /** Removes a client and its secrets permanently. Its usage and audit entries remain. */
-  remove(id: string): Promise<ClientDetails> {
-    return this.#change('client.remove', id, async (transaction, { Secrets }) => {
+  remove(id: string, condition?: Precondition): Promise<ClientDetails> {
+    const work: ClientChange = async (transaction, { Secrets }) => {
       await transaction.deleteSecrets(
         id,
         Secrets.map(secret => secret.SecretId),
       )
       await transaction.update(id, { RemovedTimestamp: new Date().toISOString(), PublicKeys: null })
-    })
+    }
+    return this.#change('client.remove', id, work, condition)
   }
 
   async #change(
     action: string,
     id: string,
-    work: (transaction: ClientTransaction, client: ClientDetails) => Promise<void>,
+    work: ClientChange,
+    condition: Precondition = {},
   ): Promise<ClientDetails> {
     return changeClients(this.#database, async transaction => {
-      const before = (await transaction.lock(id)) ?? refuse(`There is no client '${id}'.`)
-      if (before.RemovedTimestamp !== null) refuse(`The client '${id}' was removed.`)
+      const before = await transaction.lock(id)
+      if (!before) throw toMissing(`There is no client '${id}'.`, 'Client', id)
+      if (before.RemovedTimestamp !== null) throw toMissing(`The client '${id}' was removed.`, 'Client', id)
+      await transaction.check(id, condition)
       await work(transaction, before)
       return this.#audit(transaction, action, id, before)
     })
@@ -162,13 +191,38 @@ export class ClientService {
   }
 }
 
+type ClientChange = (transaction: ClientTransaction, client: ClientDetails) => Promise<void>
+
 const refuse = (reason: string): never => {
   throw new ClientChangeError(reason)
 }
 
+const toMissing = (message: string, entity: string, key: string): ChangeError =>
+  new ClientChangeError(message, { kind: 'NotFound', what: RESOURCES.recordOf(entity, key) })
+
+/** A change of DisabledYN alone has its own name in the audit log. */
+const actionOf = ({ DisabledYN, ...others }: ClientValues): string => {
+  if (DisabledYN === undefined || Object.keys(others).length > 0) return 'client.change'
+  return DisabledYN ? 'client.disable' : 'client.enable'
+}
+
+/** @param disabled the time at which the client was disabled, which it keeps while it stays disabled. */
+const toColumns = ({ DisabledYN, ...columns }: ClientValues, disabled: string | null): ClientColumns => ({
+  ...columns,
+  ...(DisabledYN !== undefined && {
+    DisabledTimestamp: DisabledYN ? (disabled ?? new Date().toISOString()) : null,
+  }),
+})
+
 /** @throws ClientChangeError for the name of a feed that does not exist */
-async function checkFeed(transaction: ClientTransaction, { FeedName }: ClientColumns): Promise<void> {
-  if (FeedName && !(await transaction.hasFeed(FeedName))) refuse(`There is no feed '${FeedName}'.`)
+async function checkFeed(transaction: ClientTransaction, { FeedName }: ClientValues): Promise<void> {
+  if (FeedName && !(await transaction.hasFeed(FeedName)))
+    throw new ClientChangeError(`There is no feed '${FeedName}'.`, {
+      kind: 'NoSuchReference',
+      field: 'FeedName',
+      value: FeedName,
+      target: 'Feed',
+    })
 }
 
 /** Returns a readable id: the letters and digits of the client's name, and a random suffix. */

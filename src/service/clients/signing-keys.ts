@@ -11,6 +11,7 @@ import {
 } from 'jose'
 import { insertSigningKey } from '../../data/clients/signing-key-store.js'
 import type { Database } from '../../data/database.js'
+import type { Author } from '../../domain/actor.js'
 import type { ClientDirectory, SigningKey } from '../../domain/clients/directory.js'
 
 /** Algorithm of the keys. */
@@ -111,7 +112,7 @@ export class SigningKeyService {
 export async function rotateSigningKey(
   database: Pick<Database, 'withClient'>,
   encryptionKey: KeyObject,
-  { actor, isUrgent }: { readonly actor: string; readonly isUrgent: boolean },
+  { actor, isUrgent }: { readonly actor: Author; readonly isUrgent: boolean },
 ): Promise<boolean> {
   return insertSigningKey(
     database,

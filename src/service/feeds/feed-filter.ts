@@ -1,5 +1,6 @@
 import { toFilterSql } from '../../data/feeds/filter-sql.js'
 import { toFailure } from '../../errors/catalog.js'
+import { ChangeError } from '../../errors/change-error.js'
 import { messageOf, ProblemError } from '../../errors/problem.js'
 import { DEFAULT_PARSE_LIMITS } from '../../language/parse-limits.js'
 import { parseExpression } from '../../language/parser.js'
@@ -10,7 +11,13 @@ import { checkEvaluations } from '../../query/complexity.js'
 import type { Collection, ColumnSource, Expr } from '../../query/plan.js'
 
 /** An invalid value of a feed. The message is for the operator. */
-export class FeedError extends Error {}
+export class FeedError extends ChangeError {}
+
+/** Returns the error for a value of a field. */
+export const feedValueError = (field: string, reason: string): FeedError =>
+  new FeedError(reason, { kind: 'ValueRefused', field, reason })
+
+const filterError = (reason: string): FeedError => feedValueError('Filter', reason)
 
 const PROPERTY = getEntity('Property')
 const SOURCE = 'the filter'
@@ -28,9 +35,9 @@ const MAX_FILTER_LENGTH = 10_000
  * @throws FeedError with the position of the fault
  */
 export function compileFeedFilter(text: string): string {
-  if (text.trim() === '') throw new FeedError("The filter is empty. 'true' shows all listings.")
+  if (text.trim() === '') throw filterError("The filter is empty. 'true' shows all listings.")
   if (text.length > MAX_FILTER_LENGTH)
-    throw new FeedError(`The filter has more than ${MAX_FILTER_LENGTH} characters.`)
+    throw filterError(`The filter has more than ${MAX_FILTER_LENGTH} characters.`)
   const filter = bindFilter(text)
   checkOwnFields(filter)
   return toFilterSql(filter)
@@ -39,7 +46,7 @@ export function compileFeedFilter(text: string): string {
 /** A stored filter has no query with parameter aliases. */
 class NoAliases extends Map<string, string> {
   override get(name: string): never {
-    throw new FeedError(`The filter uses the parameter alias '@${name}', which has no value in a feed.`)
+    throw filterError(`The filter uses the parameter alias '@${name}', which has no value in a feed.`)
   }
 }
 
@@ -50,8 +57,8 @@ function bindFilter(text: string): Expr {
     checkEvaluations({ filter, orderBy: [], select: [] }, ast.at)
     return filter
   } catch (error) {
-    if (error instanceof ProblemError) throw new FeedError(toFailure(error.problems).message)
-    throw new FeedError(messageOf(error))
+    if (error instanceof ProblemError) throw filterError(toFailure(error.problems).message)
+    throw filterError(messageOf(error))
   }
 }
 
@@ -95,5 +102,5 @@ function checkCollection(over: Collection): void {
 }
 
 function refuse(reason: string): never {
-  throw new FeedError(`The filter of a feed may use only fields of the listing; this one ${reason}.`)
+  throw filterError(`The filter of a feed may use only fields of the listing; this one ${reason}.`)
 }

@@ -7,6 +7,9 @@ import {
   type FeedTransaction,
   readFeeds,
 } from '../../data/feeds/feed-store.js'
+import type { Author } from '../../domain/actor.js'
+import type { Precondition } from '../../domain/write-shape.js'
+import { RESOURCES } from '../../errors/phrases.js'
 import { checkFeedColumns, type FeedLimits } from './feed-checks.js'
 import { compileFeedFilter, FeedError } from './feed-filter.js'
 
@@ -34,7 +37,7 @@ export class FeedService {
   /** @param actor the author of the changes, for the audit log */
   constructor(
     private readonly database: Pick<Database, 'withClient'>,
-    private readonly actor: string,
+    private readonly actor: Author,
     private readonly limits: FeedLimits,
   ) {}
 
@@ -45,7 +48,7 @@ export class FeedService {
   /** @throws FeedError if there is no such feed */
   async find(name: string): Promise<FeedDetails> {
     const [found] = await readFeeds(this.database, name)
-    return found ?? refuse(`There is no feed '${name}'.`)
+    return found ?? refuseMissing(name)
   }
 
   /** Adds a feed and computes its listings. */
@@ -70,10 +73,11 @@ export class FeedService {
    * Changes a feed. Listings that its filter leaves out are hidden at once. The events of those that leave or enter
    * are written afterwards.
    */
-  async change(name: string, columns: FeedColumns): Promise<FeedDetails> {
-    const FilterSql = columns.Filter === undefined ? undefined : compileFeedFilter(columns.Filter)
+  async change(name: string, columns: FeedColumns, condition: Precondition = {}): Promise<FeedDetails> {
     const { FeedId } = await changeFeeds(this.database, async transaction => {
-      const before = (await transaction.lock(name)) ?? refuse(`There is no feed '${name}'.`)
+      const before = (await transaction.lock(name)) ?? refuseMissing(name)
+      await transaction.check(before.FeedId, condition)
+      const FilterSql = columns.Filter === undefined ? undefined : compileFeedFilter(columns.Filter)
       checkFeedColumns({ ...before, ...columns }, this.limits)
       if (FilterSql !== undefined) await transaction.checkFilter(FilterSql)
       const needsListings = FilterSql !== undefined || columns.SoldPriceDelayDays !== undefined
@@ -97,9 +101,10 @@ export class FeedService {
   }
 
   /** @throws FeedError while clients use the feed */
-  async remove(name: string): Promise<FeedDetails> {
+  async remove(name: string, condition: Precondition = {}): Promise<FeedDetails> {
     return changeFeeds(this.database, async transaction => {
-      const before = (await transaction.lock(name)) ?? refuse(`There is no feed '${name}'.`)
+      const before = (await transaction.lock(name)) ?? refuseMissing(name)
+      await transaction.check(before.FeedId, condition)
       if (before.Clients.length > 0)
         refuse(`Clients use the feed '${name}': ${before.Clients.join(', ')}. Give them another feed first.`)
       await transaction.audit({
@@ -146,6 +151,13 @@ function auditedColumns(feed: FeedDetails): Readonly<Record<string, unknown>> {
     ...columns
   } = feed
   return columns
+}
+
+const refuseMissing = (name: string): never => {
+  throw new FeedError(`There is no feed '${name}'.`, {
+    kind: 'NotFound',
+    what: RESOURCES.recordOf('Feed', name),
+  })
 }
 
 const refuse = (reason: string): never => {

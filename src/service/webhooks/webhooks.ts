@@ -8,6 +8,7 @@ import {
   type WebhookDetails,
   type WebhookTransaction,
 } from '../../data/webhooks/webhook-store.js'
+import type { Author } from '../../domain/actor.js'
 import { type AddressRules, maskUrl, readWebhookUrl } from '../../domain/webhooks/address.js'
 import type { ClientService } from '../clients/clients.js'
 import { checkPosition, findStart, WebhookChangeError } from './position.js'
@@ -47,7 +48,7 @@ export interface WebhookServiceParts extends SelectionParts {
   readonly encryptionKey: KeyObject
   readonly rules: AddressRules
   /** The author of the changes, for the audit log. */
-  readonly actor: string
+  readonly actor: Author
 }
 
 /** Default time for which the older secret still signs after a rotation, in hours. */

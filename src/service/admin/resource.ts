@@ -1,0 +1,30 @@
+import type { Database } from '../../data/database.js'
+import type { Writer } from '../../domain/actor.js'
+import type { Values } from '../../domain/values.js'
+import type { Precondition } from '../../domain/write-shape.js'
+import type { FeedLimits } from '../feeds/feed-checks.js'
+
+/** The request that makes a change. */
+export interface AdminChange {
+  readonly database: Pick<Database, 'withClient'>
+  readonly writer: Writer
+  readonly precondition: Precondition
+  readonly feedLimits: FeedLimits
+}
+
+/** A new record. */
+export interface CreatedRecord {
+  readonly key: string
+  /** The secret that was made. It cannot be read again. */
+  readonly secret?: string
+}
+
+/**
+ * The writes of one entity of administration, by the service that the commands use. Values are named like the fields of
+ * the model. An absent write is not allowed.
+ */
+export interface AdminResource {
+  readonly create?: (values: Values, change: AdminChange) => Promise<CreatedRecord>
+  readonly update?: (key: string, values: Values, change: AdminChange) => Promise<unknown>
+  readonly remove?: (key: string, change: AdminChange) => Promise<unknown>
+}

@@ -78,4 +78,7 @@ export function operatingSystemUser(): string {
 }
 
 /** Returns the author of the changes of a command, with the name of the machine, for the audit log. */
-export const commandWriter = (): Writer => ({ actor: `command ${operatingSystemUser()}`, address: hostname() })
+export const commandWriter = (): Writer => ({
+  actor: `command ${operatingSystemUser()}`,
+  address: hostname(),
+})

@@ -33,7 +33,7 @@ const LISTING_INFO = {
 const ADMIN_INFO = {
   title: 'Administration of the Listing Service',
   version: '1',
-  description: 'Clients, their usage and the audit log over OData 4.01.',
+  description: 'Clients, feeds, usage and the audit log over OData 4.01.',
 }
 const ADMIN_SECURITY_DESCRIPTION = 'A JSON Web Token with the scope admin.'
 const SECURITY_DESCRIPTION = 'A JSON Web Token with the scope listings:read, and listings:write for writes.'

@@ -19,7 +19,6 @@ const FILL = [
 const SLOW = `/odata/Property?$filter=${encodeURIComponent(
   'Media/any(a:Media/any(b:Media/any(c:a/Order add b/Order add c/Order gt 1000)))',
 )}`
-const POOL_WAIT_MS = 500
 const QUICK = '/odata/Property?$top=1&$select=ListingKey'
 const GRAPHQL = { query: '{ properties(first: 1) { nodes { ListingKey } } }' }
 const BATCH = { requests: ['1', '2', '3'].map(id => ({ id, method: 'GET', url: 'Property?$top=1' })) }
@@ -28,7 +27,7 @@ const POLL = { timeout: 30_000, interval: 50 }
 describe.runIf(DATABASE_KINDS.includes('server'))('running statements of a client on PostgreSQL', () => {
   let app: PartnerApp
   beforeAll(async () => {
-    app = await startPartnerApp({ kind: 'server', env: { POOL_WAIT_MS: String(POOL_WAIT_MS) } })
+    app = await startPartnerApp({ kind: 'server', env: { POOL_WAIT_MS: '2000' } })
     await app.database.withClient(async connection => {
       for (const sql of FILL) await connection.query(sql)
     })

@@ -74,10 +74,10 @@ export async function startTestApp({
   grant,
   onLogLine,
 }: TestAppSettings = {}): Promise<TestApp> {
-  const database = await openTestDatabase(kind)
+  const config = readConfig({ ...DEFAULT_ENV, ...env })
+  const database = await openTestDatabase(kind, env['POOL_WAIT_MS'] ? { poolWaitMs: config.poolWaitMs } : {})
   await loadLookups(database)
   if (fixture) await importFile(database, fileURLToPath(new URL(fixture, CASES)))
-  const config = readConfig({ ...DEFAULT_ENV, ...env })
   const app = createApp({
     config,
     database,

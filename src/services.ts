@@ -32,7 +32,7 @@ export function createServices(
   readonly changes: ChangeService
   readonly feed: ChangeFeed
 } {
-  const { pageSize, pageSizeMax, expandPageMax, topIsTotal, nonDisclosure, poolSize, poolWaitMs } = config
+  const { pageSize, pageSizeMax, expandPageMax, topIsTotal, nonDisclosure, poolSize } = config
   const limits = { pageSize, pageSizeMax, expandPageMax, topIsTotal, expandDepth: MAX_EXPAND_DEPTH }
   const plans = new PlanCache()
   const dependencies = {
@@ -45,7 +45,7 @@ export function createServices(
   }
   const reading = new ReadService(dependencies)
   const feed = createChangeFeed(database)
-  const changes = new ChangeService({ ...dependencies, feed, poolSize, poolWaitMs })
+  const changes = new ChangeService({ ...dependencies, feed, poolSize })
   metrics?.observe(createMetricSources(database, plans, changes))
   return {
     plans,

@@ -36,8 +36,6 @@ export interface ChangeServiceDependencies extends Omit<ServiceDependencies, 'pl
    * need not wait.
    */
   readonly poolSize: number
-  /** Maximum wait of a read for its turn among the subscriptions, in ms. */
-  readonly poolWaitMs: number
 }
 
 /** An event of the change log with its listing. */
@@ -64,6 +62,8 @@ export interface ListingEventPage {
   readonly isFull: boolean
 }
 
+/** The longest time of a timer of Node.js. */
+const NO_LIMIT_MS = 2 ** 31 - 1
 const EVENT = getEntity('EntityEvent')
 const LISTING = getEntity('Property')
 const ROW = 'r0'
@@ -191,22 +191,22 @@ export class ChangeService {
   }
 
   /**
-   * Reads in turn with the other subscriptions.
-   * @throws ProblemError Unavailable: `busy` after the maximum wait, `canceled` if the client has gone
+   * Reads in turn with the other subscriptions. The wait for the turn has no limit but the client's patience,
+   * and does not count as a wait of the read.
+   * @throws ProblemError Unavailable `canceled` if the client has gone
    */
   async #read<T>(read: (reader: StatementExecutor) => Promise<T>): Promise<T> {
-    const { database, poolWaitMs } = this.#dependencies
-    const scope = this.#scope?.part() ?? createServiceScope()
-    if (scope.isAborted) fail({ kind: 'Unavailable', reason: 'canceled' })
-    if (!this.#semaphore.tryAcquire(scope.clientId)) {
-      const outcome = await this.#semaphore.acquire(scope, poolWaitMs)
-      if (outcome === 'timeout') fail({ kind: 'Unavailable', reason: 'busy', wait: 'connection' })
+    const { database } = this.#dependencies
+    const turn = this.#scope?.part() ?? createServiceScope()
+    if (turn.isAborted) fail({ kind: 'Unavailable', reason: 'canceled' })
+    if (!this.#semaphore.tryAcquire(turn.clientId)) {
+      const outcome = await this.#semaphore.acquire(turn, NO_LIMIT_MS)
       if (outcome === 'aborted') fail({ kind: 'Unavailable', reason: 'canceled' })
     }
     try {
-      return await read(this.#scope ? database.executorsFor(scope).reader : database.reader)
+      return await read(this.#scope ? database.executorsFor(this.#scope.part()).reader : database.reader)
     } finally {
-      this.#semaphore.release(scope.clientId)
+      this.#semaphore.release(turn.clientId)
     }
   }
 }

@@ -49,7 +49,6 @@ describe.each(DATABASE_KINDS)('4,000 edits of a hidden listing on %s', kind => {
       seal: createCursorSeal('a key of the tests'),
       feed: createChangeFeed(database),
       poolSize: 4,
-      poolWaitMs: 10_000,
     })
 
   test('a subscriber reads a bounded number of rows, and advances past events of others', async () => {

@@ -43,7 +43,6 @@ describe.each(DATABASE_KINDS)('reads of subscriptions on %s', kind => {
       seal: createCursorSeal('a key of the tests'),
       feed: createChangeFeed(database),
       poolSize: 4,
-      poolWaitMs: 60_000,
     })
     const order: string[] = []
     const read = async (name: string, scope: RequestScope) => {

@@ -24,8 +24,8 @@ class Waiter implements AbortListener {
     private readonly leave: (waiter: Waiter, outcome: AcquireOutcome) => void,
   ) {}
 
-  start(timeoutMs: number): Promise<AcquireOutcome> {
-    this.#timer = setTimeout(this.leave, timeoutMs, this, 'timeout')
+  start(timeoutMs: number | undefined): Promise<AcquireOutcome> {
+    if (timeoutMs !== undefined) this.#timer = setTimeout(this.leave, timeoutMs, this, 'timeout')
     this.scope.startWait()
     this.scope.add(this)
     return new Promise(resolve => {
@@ -101,8 +101,9 @@ export class FairSemaphore {
     this.#serveQueue()
   }
 
-  /** Waits for a permit for at most `timeoutMs`, or until the request is aborted. */
-  acquire(scope: RequestScope, timeoutMs: number): Promise<AcquireOutcome> {
+  /** Waits for a permit until the request is aborted, and for at most `timeoutMs` if it is set. */
+  acquire(scope: RequestScope, timeoutMs?: number): Promise<AcquireOutcome> {
+    if (scope.isAborted) return Promise.resolve('aborted')
     const client = this.#clientOf(scope.clientId)
     const waiter = new Waiter(client, scope, this.#leave)
     this.#waitingCount += 1

@@ -1,7 +1,7 @@
 import { EXPECTED_FIELD_VALUE } from '../errors/phrases.js'
 import type { Problem } from '../errors/problem.js'
 import { suggestName } from '../errors/suggest.js'
-import { type Field, getEntity, getScalar, type Scalar } from '../model/model.js'
+import { type Entity, type Field, getEntity, getScalar, type Scalar } from '../model/model.js'
 import { type Expr, isFalse, isTrue } from '../query/plan.js'
 import type { Actor } from './actor.js'
 import { pointConflict, readPosition } from './geo-point.js'
@@ -98,7 +98,10 @@ class BodyReader {
     if (annotation === undefined) this.#readField(name, field, json)
     // OData JSON 4.01, 8.5: `Navigation@bind`, in 4.0 `Navigation@odata.bind`.
     else if (target !== '' && /^(odata\.)?bind$/.test(annotation))
-      this.#addFault(name, field ? { kind: 'NotWritable', field: target } : unknownFieldProblem(target))
+      this.#addFault(
+        name,
+        field ? { kind: 'NotWritable', field: target } : unknownFieldProblem(PROPERTY, target),
+      )
   }
 
   finish(): ListingChanges {
@@ -114,7 +117,7 @@ class BodyReader {
   }
 
   #readField(name: string, field: Field | undefined, json: JsonValue): void {
-    if (!field) this.#addFault(name, unknownFieldProblem(name))
+    if (!field) this.#addFault(name, unknownFieldProblem(PROPERTY, name))
     else if (field.kind === 'navigation') this.#addFault(name, { kind: 'NotWritable', field: name })
     else if (field === STATUS) this.#readStatus(json)
     else if (field.type === 'GeographyPoint')
@@ -200,11 +203,12 @@ class BodyReader {
   }
 }
 
-function unknownFieldProblem(field: string): Problem {
-  const suggestion = suggestName(field, PROPERTY.fields.keys())
+/** Returns the problem of a body with a field that the entity does not have. */
+export function unknownFieldProblem(of: Entity, field: string): Problem {
+  const suggestion = suggestName(field, of.fields.keys())
   return {
     kind: 'UnknownBodyField',
-    entity: PROPERTY.name,
+    entity: of.name,
     field,
     ...(suggestion !== undefined && { suggestion }),
   }

@@ -62,8 +62,6 @@ export interface ListingEventPage {
   readonly isFull: boolean
 }
 
-/** The longest time of a timer of Node.js. */
-const NO_LIMIT_MS = 2 ** 31 - 1
 const EVENT = getEntity('EntityEvent')
 const LISTING = getEntity('Property')
 const ROW = 'r0'
@@ -191,18 +189,16 @@ export class ChangeService {
   }
 
   /**
-   * Reads in turn with the other subscriptions. The wait for the turn has no limit but the client's patience,
-   * and does not count as a wait of the read.
+   * Reads in turn with the other subscriptions. The wait for the turn ends when the client disconnects, and does
+   * not count as a wait of the read.
    * @throws ProblemError Unavailable `canceled` if the client has gone
    */
   async #read<T>(read: (reader: StatementExecutor) => Promise<T>): Promise<T> {
     const { database } = this.#dependencies
     const turn = this.#scope?.part() ?? createServiceScope()
-    if (turn.isAborted) fail({ kind: 'Unavailable', reason: 'canceled' })
-    if (!this.#semaphore.tryAcquire(turn.clientId)) {
-      const outcome = await this.#semaphore.acquire(turn, NO_LIMIT_MS)
-      if (outcome === 'aborted') fail({ kind: 'Unavailable', reason: 'canceled' })
-    }
+    const isAcquired =
+      this.#semaphore.tryAcquire(turn.clientId) || (await this.#semaphore.acquire(turn)) === 'acquired'
+    if (!isAcquired) fail({ kind: 'Unavailable', reason: 'canceled' })
     try {
       return await read(this.#scope ? database.executorsFor(this.#scope.part()).reader : database.reader)
     } finally {

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openDatabase } from '../../src/data/database.js'
@@ -202,7 +203,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('an unreachable or busy databa
       .poll(
         async () => {
           const before = count()
-          await new Promise(resolve => setTimeout(resolve, 200))
+          await wait(200)
           return count() - before
         },
         { timeout: 10_000 },

@@ -1,4 +1,3 @@
-import sql from 'sql-template-tag'
 import type { StatementExecutor } from '../sql/statement.js'
 
 /** The identity and the range of the change log. */
@@ -10,12 +9,16 @@ export interface LogState {
   readonly last: bigint
 }
 
-const SELECT_END = sql`select "LogId" as id, "Floor"::text as floor, greatest("Floor" - 1, (select coalesce(max("EntityEventSequence"), 0) from "EntityEvent"))::text as end from "ChangeLog"`
-const SELECT_END_OF_FEED = `select "LogId" as id, greatest("Floor", (select "LogFloor" + 1 from "admin"."Feed" where "FeedId" = $1))::text as floor,
-  greatest("Floor" - 1, (select coalesce(max("EntityEventSequence"), 0) from "EntityEvent"))::text as end from "ChangeLog"`
-const SELECT_STATE = sql`select "LogId" as id, "Floor"::text as floor, last_value::text as last from "ChangeLog", entity_event_sequence`
-const SELECT_STATE_OF_FEED = `select "LogId" as id, greatest("Floor", (select "LogFloor" + 1 from "admin"."Feed" where "FeedId" = $1))::text as floor, last_value::text as last
-  from "ChangeLog", entity_event_sequence`
+/** The floor of the readers of a feed, whose id is the parameter. */
+const FLOOR_OF_FEED = `greatest("Floor", (select "LogFloor" + 1 from "admin"."Feed" where "FeedId" = $1))`
+const selectEnd = (floor: string) =>
+  `select "LogId" as id, ${floor}::text as floor, greatest("Floor" - 1, (select coalesce(max("EntityEventSequence"), 0) from "EntityEvent"))::text as end from "ChangeLog"`
+const selectState = (floor: string) =>
+  `select "LogId" as id, ${floor}::text as floor, last_value::text as last from "ChangeLog", entity_event_sequence`
+const SELECT_END = selectEnd('"Floor"')
+const SELECT_END_OF_FEED = selectEnd(FLOOR_OF_FEED)
+const SELECT_STATE = selectState('"Floor"')
+const SELECT_STATE_OF_FEED = selectState(FLOOR_OF_FEED)
 
 /**
  * Reads the position of a reader that has all committed events. Events that are not committed yet have higher
@@ -27,7 +30,7 @@ export async function readLogEnd(
   feed?: number,
 ): Promise<Pick<LogState, 'id' | 'floor'> & { readonly end: string }> {
   const [row] = await executor.query<{ readonly id: string; readonly floor: string; readonly end: string }>(
-    feed === undefined ? { text: SELECT_END.text, values: [] } : { text: SELECT_END_OF_FEED, values: [feed] },
+    feed === undefined ? { text: SELECT_END, values: [] } : { text: SELECT_END_OF_FEED, values: [feed] },
     'generic',
   )
   if (!row) throw new Error('The table ChangeLog has no row')
@@ -37,9 +40,7 @@ export async function readLogEnd(
 /** Reads the state of the log, or of its part for the readers of a feed, which can begin later. */
 export async function readLogState(executor: StatementExecutor, feed?: number): Promise<LogState> {
   const [row] = await executor.query<{ readonly id: string; readonly floor: string; readonly last: string }>(
-    feed === undefined
-      ? { text: SELECT_STATE.text, values: [] }
-      : { text: SELECT_STATE_OF_FEED, values: [feed] },
+    feed === undefined ? { text: SELECT_STATE, values: [] } : { text: SELECT_STATE_OF_FEED, values: [feed] },
     'generic',
   )
   if (!row) throw new Error('The table ChangeLog has no row')

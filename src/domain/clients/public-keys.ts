@@ -6,7 +6,10 @@ export interface PublicKeys {
 /** Members of a JSON Web Key that are secret (RFC 7518, 6). */
 const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'k']
 
-/** Returns the key set of a JSON value, which may be a single key, or undefined unless all keys are public RSA or EC P-256 keys. */
+/**
+ * Returns the key set of a JSON value, which may be a single key. Returns undefined unless all keys are public
+ * RSA or EC P-256 keys.
+ */
 export function readPublicKeys(json: unknown): PublicKeys | undefined {
   const keys: unknown = typeof json === 'object' && json !== null && 'keys' in json ? json.keys : [json]
   return Array.isArray(keys) && keys.length > 0 && keys.every(isPublicKey) ? { keys } : undefined

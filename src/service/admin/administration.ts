@@ -37,8 +37,8 @@ const RESOURCES_BY_ENTITY: ReadonlyMap<string, AdminResource> = new Map([
 ])
 
 /**
- * Writes records of administration, for both adapters, by the services that the commands use. The order of refusals is that of
- * writes of listings: missing scope (403), not found (404), precondition (412), all faults of the body together (400).
+ * Writes records of administration through the services that the commands use. The order of refusals is that of
+ * writes of listings: missing scope (403), not found (404), precondition (412), all faults of the body (400).
  */
 export class AdminService {
   constructor(
@@ -47,7 +47,7 @@ export class AdminService {
     private readonly semaphore = new Semaphore(MAX_CONCURRENT_CHANGES),
   ) {}
 
-  /** The service as one request uses it. */
+  /** Returns the service for one request. */
   forRequest(scope: RequestScope): AdminService {
     return new AdminService(this.dependencies, scope, this.semaphore)
   }
@@ -150,7 +150,7 @@ class AdminWriter implements RecordWriter {
     return this.#answer(key, returnRequest, actor)
   }
 
-  /** Reads the body of a write. A body that is not JSON is a fault like others. */
+  /** Reads the body of a write. A body that is not JSON is reported like other faults. */
   async #readBody(readBody: BodySource, mode: AdminWriteMode): Promise<AdminBody> {
     try {
       return readAdminBody(this.entityType, await readBody(), mode)

@@ -1,7 +1,7 @@
+import { unknownFieldProblem } from '../../domain/changes.js'
 import type { JsonObject, JsonValue } from '../../domain/json.js'
 import { type FieldValue, type ReadResult, readFieldValue, type Values } from '../../domain/values.js'
 import type { Problem } from '../../errors/problem.js'
-import { suggestName } from '../../errors/suggest.js'
 import type { Entity, Field, Scalar } from '../../model/model.js'
 
 /** The mode of a write. `replace` clears the fields that the body omits. */
@@ -17,9 +17,8 @@ export interface AdminBody {
 const MAX_FAULTS = 200
 
 /**
- * Reads the body of a write of administration against the model. Control information and fields that the service sets are
- * ignored, as in writes of listings. The secret of a client is refused, since it would be stored in no form that the
- * client could use.
+ * Reads the body of a write of administration against the model. Control information and fields that the
+ * service sets are ignored, as in writes of listings. A secret is refused: the service creates secrets itself.
  */
 export function readAdminBody(of: Entity, body: JsonObject, mode: AdminWriteMode): AdminBody {
   const values: Record<string, FieldValue> = {}
@@ -50,7 +49,7 @@ function readMember(of: Entity, name: string, json: JsonValue, mode: AdminWriteM
   const field = of.fields.get(target)
   if (annotation !== undefined)
     return target !== '' && /^(odata\.)?bind$/.test(annotation) ? toBindFault(of, target, field) : undefined
-  if (!field) return { problem: toUnknownField(of, name) }
+  if (!field) return { problem: unknownFieldProblem(of, name) }
   if (field.kind === 'navigation') return { problem: { kind: 'NotWritable', field: name } }
   if (isClientField(field)) return readValue(field, json, mode)
   return field.name === SECRET && json !== null
@@ -62,7 +61,7 @@ function readMember(of: Entity, name: string, json: JsonValue, mode: AdminWriteM
 export const SECRET = 'Secret'
 
 const toBindFault = (of: Entity, target: string, field: Field | undefined): ReadResult => ({
-  problem: field ? { kind: 'NotWritable', field: target } : toUnknownField(of, target),
+  problem: field ? { kind: 'NotWritable', field: target } : unknownFieldProblem(of, target),
 })
 
 /** Blank text empties a field. A field with a default value, which is never null, is not emptied. */
@@ -78,13 +77,3 @@ function readValue(field: Scalar, json: JsonValue, mode: AdminWriteMode): ReadRe
 
 /** Returns the value that clears a field. Collections are never null. */
 const emptyValue = (field: Scalar): FieldValue => (field.collection ? [] : null)
-
-function toUnknownField(of: Entity, field: string): Problem {
-  const suggestion = suggestName(field, of.fields.keys())
-  return {
-    kind: 'UnknownBodyField',
-    entity: of.name,
-    field,
-    ...(suggestion !== undefined && { suggestion }),
-  }
-}

@@ -20,8 +20,8 @@ export interface CreatedRecord {
 }
 
 /**
- * The writes of one entity of administration, by the service that the commands use. Values are named like the fields of
- * the model. An absent write is not allowed.
+ * The writes of one entity of administration, by the service that the commands use. Values are named like the
+ * fields of the model. An absent write is not allowed.
  */
 export interface AdminResource {
   readonly create?: (values: Values, change: AdminChange) => Promise<CreatedRecord>

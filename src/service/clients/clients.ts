@@ -21,7 +21,7 @@ export interface ClientWithSecret {
   readonly secret: string
 }
 
-/** Values that a change sets. The time at which a client was disabled is the service's own. */
+/** Values that a change sets. The service sets the time at which a client was disabled. */
 export interface ClientValues extends Omit<ClientColumns, 'DisabledTimestamp' | 'RemovedTimestamp'> {
   readonly DisabledYN?: boolean
 }

@@ -128,4 +128,14 @@ describe('RequestScope', () => {
     scope.abort()
     expect([aborted, part.isAborted]).toEqual([1, true])
   })
+
+  test('a request that was aborted before does not wait', async () => {
+    const semaphore = new FairSemaphore({ permits: 1, reserved: 0 })
+    const { request } = startRequests(semaphore)
+    request('client')
+    const scope = new RequestScope('client')
+    scope.abort()
+    expect(await semaphore.acquire(scope)).toBe('aborted')
+    expect(semaphore.waitingCount).toBe(0)
+  })
 })

@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { exitWithUsage, parseCommandLine } from '../../src/cli/command.js'
 import { messageOf } from '../../src/errors/problem.js'
-import { percentile } from '../support/load.js'
+import { LoadClient, percentile } from '../support/load.js'
 import { ATTACKS, type ResultMessage } from './attackers.js'
 import { type HeldTransaction, HOLD_MS, holdTransactions } from './held-transactions.js'
 import {
@@ -61,10 +61,19 @@ async function measureLimit(light: LightClient): Promise<number> {
   return Math.max(MAX_P99_MS, MAX_SLOWDOWN * Math.round(percentile(responses, 0.99)))
 }
 
+/** Sends a request whose token needs the key set, which the service then has before the outages start. */
+async function readKeySet({ light, target }: Setting): Promise<void> {
+  const client = new LoadClient(light.base, target.keyServerToken)
+  const { status } = await client.time('/odata/Office?$top=1')
+  client.close()
+  if (status !== 200) throw new Error(`The token of the key server was refused with ${status}`)
+}
+
 /** Attacks the service for some time and returns a row for each demand. */
 async function attack(setting: Setting, { seconds, names }: Options): Promise<readonly report.Check[]> {
   const { service, target, keyServer, databaseUrl, attacker, light } = setting
   const maxP99Ms = await measureLimit(light)
+  await readKeySet(setting)
   const end = performance.now() + seconds * 1000
   const isOver = () => performance.now() >= end || service.child.exitCode !== null
   const readLog = watchLog(service)

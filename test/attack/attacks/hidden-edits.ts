@@ -1,48 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { openSocketClient } from '../../support/clients/subscriber.js'
 import { LoadClient } from '../../support/load.js'
 import { type Attack, type AttackContext, baseOf, repeat } from '../attack.js'
+import { openSubscriptions } from '../subscriptions.js'
 
-const SUBSCRIPTIONS = 20
 const WRITERS = 2
-const RETRY_MS = 1000
 const DRAFT = { PropertyType: 'Land', StreetNumber: '1', StreetName: 'Elm', City: 'Waco', ListPrice: 1 }
-const QUERY = 'subscription { propertyChanged { EntityEventSequence ListingKey } }'
-
-/** Subscriptions of readers who may not see the listings that change. */
-function openSubscriptions(context: AttackContext): () => void {
-  const { target } = context
-  const clients = Array.from({ length: SUBSCRIPTIONS }, () => {
-    const client = openSocketClient(baseOf(target), target.readToken)
-    subscribe(client, context)
-    return client
-  })
-  return () => {
-    for (const client of clients) void client.dispose()
-  }
-}
-
-/** Opens a subscription. The service refuses it while the other requests of this client use its connections. */
-function subscribe(client: ReturnType<typeof openSocketClient>, context: AttackContext): void {
-  const { isOver, count } = context
-  let isRefused = false
-  const end = () => {
-    if (isOver()) return
-    if (isRefused) setTimeout(() => isOver() || subscribe(client, context), RETRY_MS)
-    else count('subscription ended')
-  }
-  client.subscribe(
-    { query: QUERY },
-    {
-      next: ({ errors }) => {
-        isRefused = errors?.[0]?.extensions?.['code'] === 'UNAVAILABLE'
-        if (isRefused) count(503)
-      },
-      error: end,
-      complete: end,
-    },
-  )
-}
 
 /** Creates a draft. The service refuses it while the other requests of this client use its connections. */
 async function createDraft(context: AttackContext): Promise<string> {
@@ -67,7 +29,7 @@ export const hiddenEdits: Attack = {
   // A write waits for the transactions of other programs, and may be refused then.
   allowed: /^(200|503)$/,
   async run(context) {
-    const closeSubscriptions = openSubscriptions(context)
+    const closeSubscriptions = openSubscriptions(context, context.target.readToken)
     const client = new LoadClient(baseOf(context.target), context.target.writeToken)
     const keys = await Promise.all(Array.from({ length: WRITERS }, () => createDraft(context)))
     let price = 1

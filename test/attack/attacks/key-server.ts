@@ -1,10 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { openSocketClient } from '../../support/clients/subscriber.js'
 import { LoadClient } from '../../support/load.js'
 import { type Attack, type AttackContext, baseOf, repeat } from '../attack.js'
-
-const SOCKETS = 20
-const QUERY = 'subscription { propertyChanged { ListingKey } }'
+import { openSubscriptions } from '../subscriptions.js'
 
 /** Holds sockets whose tokens depend on the key server, and reads with such tokens. */
 export const keyServerOutage: Attack = {
@@ -13,13 +10,8 @@ export const keyServerOutage: Attack = {
   expected: ['200', 'unknown key: 401', 'unknown key: 503'],
   allowed: /^(200|503|unknown key: (401|503))$/,
   async run(context: AttackContext) {
-    const { target, count, isOver } = context
-    const fail = () => void (isOver() || count('socket closed'))
-    const sockets = Array.from({ length: SOCKETS }, () => {
-      const socket = openSocketClient(baseOf(target), target.keyServerToken)
-      socket.subscribe({ query: QUERY }, { next: () => undefined, error: fail, complete: fail })
-      return socket
-    })
+    const { target, count } = context
+    const closeSubscriptions = openSubscriptions(context, target.keyServerToken)
     const [known, unknown] = [target.keyServerToken, target.unknownKeyToken].map(
       token => new LoadClient(baseOf(target), token),
     )
@@ -30,6 +22,6 @@ export const keyServerOutage: Attack = {
     })
     known?.close()
     unknown?.close()
-    for (const socket of sockets) void socket.dispose()
+    closeSubscriptions()
   },
 }

@@ -119,7 +119,7 @@ export async function startServer(
   }
 }
 
-interface LifecycleParts extends Pick<Authorization, 'directory' | 'close'> {
+interface LifecycleDependencies extends Pick<Authorization, 'directory' | 'close'> {
   readonly config: Config
   readonly logger: Logger
   readonly longLived: LongLivedConnections
@@ -207,7 +207,7 @@ function createLifecycle({
   tracing,
   directory,
   close,
-}: LifecycleParts): Pick<Application, 'longLived' | 'webhooks' | 'finish'> {
+}: LifecycleDependencies): Pick<Application, 'longLived' | 'webhooks' | 'finish'> {
   return {
     longLived: {
       close: () => {

@@ -119,7 +119,7 @@ function readString(field: Scalar, json: JsonValue): ReadResult {
 
 function readTimestamp(field: Scalar, json: JsonValue): ReadResult {
   return typeof json === 'string' && isTimestamp(json)
-    ? { value: new Date(cutToMilliseconds(json)).toISOString() }
+    ? { value: new Date(truncateToMilliseconds(json)).toISOString() }
     : wrongType(field, json)
 }
 
@@ -172,7 +172,7 @@ const [FIRST_TIME, LAST_TIME] = ['0001-01-01T00:00:00Z', '9999-12-31T23:59:59.99
  */
 export function isTimestamp(text: string): boolean {
   if (!isDate(TIMESTAMP.exec(text)?.[1] ?? '')) return false
-  const time = Date.parse(cutToMilliseconds(text))
+  const time = Date.parse(truncateToMilliseconds(text))
   return time >= Number(FIRST_TIME) && time <= Number(LAST_TIME)
 }
 
@@ -180,7 +180,7 @@ export function isTimestamp(text: string): boolean {
  * The text of a timestamp without the digits of a second that no column holds. `Date` and PostgreSQL round
  * them, and `Date` reads ten digits wrong.
  */
-export const cutToMilliseconds = (timestamp: string): string => timestamp.replace(/(\.\d{3})\d+/, '$1')
+export const truncateToMilliseconds = (timestamp: string): string => timestamp.replace(/(\.\d{3})\d+/, '$1')
 
 /** Returns true for a name of WGS 84, the coordinate system of GeoJSON, in a `crs` member of GeoJSON 2008. */
 export const isWgs84 = (crs: string): boolean =>

@@ -16,7 +16,7 @@ export interface Tracking {
   readonly log: string
   /** The reader has received all events up to this number. */
   readonly since: string
-  /** The last event of the current run. Undefined between two runs. */
+  /** The last event to read. Undefined if the reader is up to date. */
   readonly until?: string
   /**
    * A page that ended between the records that refer to a changed record. The reader has received everything

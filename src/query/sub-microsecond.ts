@@ -3,14 +3,14 @@ import { memoize } from './memoize.js'
 import { type CallExpr, type Expr, isNull, type LiteralExpr, predicate } from './plan.js'
 
 // Columns hold instants in milliseconds and PostgreSQL computes with microseconds. Literals have up to twelve
-// digits of a second; they are compared with all of them.
+// digits of a second, and all of these digits are compared.
 
 const SUB_MICROSECOND_DIGITS = /\.\d{7}/
 
 /** Returns true for the types of points in time, which PostgreSQL rounds to microseconds. */
 export const isPointInTime = (type: ExprType): boolean => type === 'DateTimeOffset' || type === 'TimeOfDay'
 
-/** True if a value may have digits below a microsecond. */
+/** Returns true if a value may have digits below a microsecond. */
 export function isSubMicrosecond(expr: Expr): boolean {
   switch (expr.kind) {
     case 'literal':
@@ -46,49 +46,57 @@ const isWholeNumber = (expr: Expr): boolean =>
   expr.type === 'Decimal' ? expr.kind === 'literal' && /^-?\d+$/.test(String(expr.value)) : true
 
 /** `2024-06-15T10:00:00.0009999Z` -> `2024-06-15T10:00:00.000999Z`. */
-export const cutToMicroseconds = (text: string): string =>
+export const truncateToMicroseconds = (text: string): string =>
   text.replace(/\.(\d{6})\d+/, (_, digits: string) => `.${digits}`.replace(/\.?0+$/, ''))
 
-/** The operator with which a value of microseconds is compared with a literal that was cut to microseconds. */
-const OPERATORS_AFTER_CUT: { readonly [fn in FunctionName]?: FunctionName } = {
+/** The operator of a comparison after its literal was truncated to microseconds. */
+const TRUNCATED_OPERATORS: { readonly [fn in FunctionName]?: FunctionName } = {
   gt: 'gt',
   ge: 'gt',
   lt: 'le',
   le: 'le',
 }
-const COMMUTED: { readonly [fn in FunctionName]?: FunctionName } = { gt: 'lt', ge: 'le', lt: 'gt', le: 'ge' }
+const COMMUTED_OPERATORS: { readonly [fn in FunctionName]?: FunctionName } = {
+  gt: 'lt',
+  ge: 'le',
+  lt: 'gt',
+  le: 'ge',
+}
 
 /**
  * Rewrites a comparison of a value in microseconds with a more precise literal. The result is an equivalent
  * comparison with a literal in microseconds, which an index serves: `x gt 10:00:00.0009999` -> `x gt
- * 10:00:00.000999`, `x lt …` -> `x le …`, `x eq …` -> `x in ()`. The value stays part of it, since
- * permissions ask which fields a filter names. Other calls are returned as they are.
+ * 10:00:00.000999`, `x lt …` -> `x le …`, `x eq …` -> `x in ()`. The value remains in the result, since
+ * permissions depend on the fields that a filter names. Other calls are returned as they are.
  */
 export function compareInMicroseconds(call: CallExpr): Expr {
   const [left, right] = call.args
   if (!left || !right || !isPointInTime(left.type) || isNull(left) || isNull(right)) return call
-  if (call.fn === 'in') return isSubMicrosecond(left) ? call : withoutFinerItems(call, left, right)
-  if (isFineLiteral(left) && !isSubMicrosecond(right))
-    return compareWithCut({ ...call, fn: COMMUTED[call.fn] ?? call.fn }, right, left)
-  return isFineLiteral(right) && !isSubMicrosecond(left) ? compareWithCut(call, left, right) : call
+  if (call.fn === 'in') return isSubMicrosecond(left) ? call : withoutSubMicrosecondItems(call, left, right)
+  if (isSubMicrosecondLiteral(left) && !isSubMicrosecond(right))
+    return compareWithTruncated({ ...call, fn: COMMUTED_OPERATORS[call.fn] ?? call.fn }, right, left)
+  return isSubMicrosecondLiteral(right) && !isSubMicrosecond(left)
+    ? compareWithTruncated(call, left, right)
+    : call
 }
 
-const isFineLiteral = (expr: Expr): expr is LiteralExpr => expr.kind === 'literal' && isSubMicrosecond(expr)
+const isSubMicrosecondLiteral = (expr: Expr): expr is LiteralExpr =>
+  expr.kind === 'literal' && isSubMicrosecond(expr)
 
-function compareWithCut(call: CallExpr, value: Expr, literal: LiteralExpr): Expr {
+function compareWithTruncated(call: CallExpr, value: Expr, literal: LiteralExpr): Expr {
   if (call.fn === 'eq' || call.fn === 'ne') {
     const isEqual = predicate('in', value, { kind: 'list', items: [], type: `Collection(${literal.type})` })
     return call.fn === 'eq' ? isEqual : predicate('not', isEqual)
   }
-  const fn = OPERATORS_AFTER_CUT[call.fn]
+  const fn = TRUNCATED_OPERATORS[call.fn]
   return fn
-    ? { ...call, fn, args: [value, { ...literal, value: cutToMicroseconds(String(literal.value)) }] }
+    ? { ...call, fn, args: [value, { ...literal, value: truncateToMicroseconds(String(literal.value)) }] }
     : call
 }
 
 /** No value in microseconds equals a more precise literal. */
-function withoutFinerItems(call: CallExpr, left: Expr, list: Expr): Expr {
-  return list.kind === 'list' && list.items.some(isFineLiteral)
-    ? { ...call, args: [left, { ...list, items: list.items.filter(i => !isFineLiteral(i)) }] }
+function withoutSubMicrosecondItems(call: CallExpr, left: Expr, list: Expr): Expr {
+  return list.kind === 'list' && list.items.some(isSubMicrosecondLiteral)
+    ? { ...call, args: [left, { ...list, items: list.items.filter(i => !isSubMicrosecondLiteral(i)) }] }
     : call
 }

@@ -25,7 +25,7 @@ export async function followLog(replication: Replication): Promise<number> {
     if (end > start) replication.onProgress('Following', Math.min(reached, end) - start, end - start)
   }
   await forgetDeletions(replication)
-  await replication.target.settle(replication.state)
+  await replication.target.compact(replication.state)
   return count
 }
 

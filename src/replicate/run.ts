@@ -148,7 +148,7 @@ async function catchUpByTime(replication: Replication): Promise<number> {
   const count = await followTime(replication)
   const swept = await sweepIfDue(replication)
   if (replication.state.phase === 'copy') await finishCopy(replication)
-  await target.settle(replication.state)
+  await target.compact(replication.state)
   return count + swept
 }
 

@@ -30,7 +30,7 @@ export interface ReplicaTarget {
     field: string | undefined,
     generation?: number,
   ): Promise<ReadonlyMap<string, string | null>>
-  /** Called when the copy is up to date. */
-  settle(state: ReplicaState): Promise<void>
+  /** Removes what later writes have superseded. Called when the copy is up to date. */
+  compact(state: ReplicaState): Promise<void>
   close(): Promise<void>
 }

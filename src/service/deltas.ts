@@ -10,7 +10,7 @@ import { bind, withPreferredPageSize } from '../query/bind/bind.js'
 import type { Tracking } from '../query/cursor.js'
 import type { Plan } from '../query/plan.js'
 import { checkChangeCount } from './connection-arguments.js'
-import { type Change, DeltaRun } from './delta-run.js'
+import { type Change, DeltaReader } from './delta-reader.js'
 import type { ServiceDependencies } from './dependencies.js'
 import { limitsOf } from './feeds/limits.js'
 import type { ReadRequest } from './reading.js'
@@ -24,7 +24,7 @@ import {
   type TrackingContext,
 } from './tracking.js'
 
-/** A page of changes, with the token of the next page or, at the end of the run, of the next run. */
+/** A page of changes. `nextToken` reads the next page at once; `deltaToken` reads later changes. */
 export interface DeltaPage {
   readonly changes: readonly Change[]
   readonly nextToken?: string
@@ -48,8 +48,8 @@ export interface DeltaRequest extends Pick<ReadRequest, 'query' | 'representatio
 
 /**
  * Reads the changes of a query from the change log: the current state of the records that have visible events
- * after a position. A run ends at the event that was the last one when it began. Each page reads a bounded
- * number of events by an index, also if the reader can see few of them.
+ * after a position. The pages end at the event that was the last one when the first page was read. Each page
+ * reads a bounded number of events by an index, even if the reader can see few of them.
  */
 export class DeltaService {
   constructor(
@@ -105,8 +105,8 @@ export class DeltaService {
     const tracking = openTracking(context.seal, plan, token, option, anyView)
     checkRights(tracking, context, option, location)
     const end = await this.#checkOpen(tracking, option, location)
-    const run = new DeltaRun(this.reader, plan, sources, request.representation, context)
-    const { changes, next } = await run.readPage({ ...tracking, until: tracking.until ?? end })
+    const reader = new DeltaReader(this.reader, plan, sources, request.representation, context)
+    const { changes, next } = await reader.readPage({ ...tracking, until: tracking.until ?? end })
     await this.#checkOpen(tracking, option, location)
     this.allowance?.addRows(changes.filter(({ kind }) => kind === 'changed').length)
     const nextToken = sealTracking(context.seal, plan, next)

@@ -9,7 +9,7 @@ import {
 import { RecordChangedError, type UnitOfWork } from '../data/write/unit-of-work.js'
 import { type Actor, requireWriteScope, writerOf } from '../domain/actor.js'
 import { type ListingChanges, NO_CHANGES, readChanges, type WriteMode } from '../domain/changes.js'
-import { assignedValues, draftFields } from '../domain/derived.js'
+import { assignedValues, draftFields } from '../domain/field-assignments.js'
 import type { JsonObject } from '../domain/json.js'
 import type { RequestScope } from '../domain/request-scope.js'
 import {
@@ -28,7 +28,6 @@ import { failIfAny, ProblemError } from '../errors/problem.js'
 import { getEntity } from '../model/model.js'
 import type { Plan } from '../query/plan.js'
 import type { PlanCacheLevel } from '../query/plan-cache.js'
-import { keysOf, limitResponse, needsSeparateRead, type ReturnRequest } from './write-answer.js'
 import {
   createWriteResources,
   createWriteRunners,
@@ -37,6 +36,7 @@ import {
   type WriteRunner,
   type WriteServiceDependencies,
 } from './write-resources.js'
+import { keysOf, limitResponse, needsSeparateRead, type ReturnRequest } from './write-response.js'
 
 /** A written record: its JSON in the requested representation, and the version for its ETag. */
 export interface WriteResult {

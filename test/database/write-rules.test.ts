@@ -4,7 +4,7 @@ import { toDeleteStatement, toUpdateStatement } from '../../src/data/sql/write-s
 import { runOptimistically, type UnitOfWork } from '../../src/data/write/unit-of-work.js'
 import type { Actor } from '../../src/domain/actor.js'
 import { NO_CHANGES } from '../../src/domain/changes.js'
-import { assignedValues } from '../../src/domain/derived.js'
+import { assignedValues } from '../../src/domain/field-assignments.js'
 import { STATUSES } from '../../src/domain/lifecycle.js'
 import type { StoredListing } from '../../src/domain/listing.js'
 import type { FieldValue, Values } from '../../src/domain/values.js'

@@ -86,7 +86,7 @@ export class FeedTransaction extends AdminTransaction {
   }
 
   /** Hides the listings that a changed filter no longer selects, before their events are written. */
-  async hideLeavers(id: number): Promise<void> {
+  async hideLeavingListings(id: number): Promise<void> {
     await this.connection.query('select "admin".hide_leavers($1)', [id])
   }
 

@@ -1,5 +1,5 @@
 import { isList, isObject, JsonNumber, type JsonValue } from '../../domain/json.js'
-import { cutToMilliseconds, isDate, isStorable, isTimestamp, isWgs84 } from '../../domain/values.js'
+import { isDate, isStorable, isTimestamp, isWgs84, truncateToMilliseconds } from '../../domain/values.js'
 import { EXPECTED_COLUMN_VALUE } from '../../errors/import-faults.js'
 import type { Phrase } from '../../errors/phrase.js'
 import type { EdmType, Scalar } from '../../model/model.js'
@@ -38,7 +38,7 @@ const VALUE_READERS: Readonly<Record<EdmType, ColumnValueReader>> = {
   String: json => (isStorableText(json) ? json : undefined),
   Date: json => (typeof json === 'string' && isDate(json) ? json : undefined),
   DateTimeOffset: json =>
-    typeof json === 'string' && isTimestamp(json) ? cutToMilliseconds(json) : undefined,
+    typeof json === 'string' && isTimestamp(json) ? truncateToMilliseconds(json) : undefined,
   // Read by `readPointCoordinates`.
   GeographyPoint: () => undefined,
 }

@@ -37,7 +37,7 @@ const nullUnlessInYears = (n: Sql) =>
 const toDoubleOrNull = (a: Sql) =>
   sql`(case when ${a} ~ ${NUMBER} then (case when (${a})::numeric = 0 or abs((${a})::numeric) between '4.95e-324' and '1.7976931348623157e308' then (${a})::numeric::double precision end) end)`
 /** The text of a point in time with microseconds: PostgreSQL would round further digits. */
-const cutFraction = (a: Sql) => sql`regexp_replace(${a}, '(\\.\\d{6})\\d+', '\\1')`
+const truncateFraction = (a: Sql) => sql`regexp_replace(${a}, '(\\.\\d{6})\\d+', '\\1')`
 /** A date that exists. to_date would accept 31 April as 1 May. */
 const toDateOrNull = (a: Sql) =>
   sql`(case when substr(${a}, 9, 2)::int <= extract(day from (substr(${a}, 1, 7) || '-01')::date + interval '1 month - 1 day') then substr(${a}, 1, 10)::date end)`
@@ -75,13 +75,13 @@ const CASTS_FROM_STRING: { readonly [to in ValueType]?: (a: Sql) => Sql } = {
   Double: a =>
     sql`(case ${a} when 'INF' then 'Infinity' when '-INF' then '-Infinity' when 'NaN' then 'NaN' else ${toDoubleOrNull(a)} end)`,
   Date: a => ifMatches(a, `${DATE}$`, toDateOrNull(a)),
-  TimeOfDay: a => ifMatches(a, `^${TIME_OF_DAY}$`, sql`(${cutFraction(a)})::time`),
+  TimeOfDay: a => ifMatches(a, `^${TIME_OF_DAY}$`, sql`(${truncateFraction(a)})::time`),
   DateTimeOffset: a =>
     ifMatches(
       a,
       `${DATE}T${TIME_OF_DAY}(Z|[+-]([01]\\d|2[0-3]):[0-5]\\d)$`,
       nullUnlessInYears(
-        sql`(case when ${toDateOrNull(a)} is not null then (${cutFraction(a)})::timestamptz end)`,
+        sql`(case when ${toDateOrNull(a)} is not null then (${truncateFraction(a)})::timestamptz end)`,
       ),
     ),
 }

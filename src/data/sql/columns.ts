@@ -9,7 +9,7 @@ import {
   ParameterRef,
   type RowName,
 } from '../../query/plan.js'
-import { cutToMicroseconds, isPointInTime } from '../../query/sub-microsecond.js'
+import { isPointInTime, truncateToMicroseconds } from '../../query/sub-microsecond.js'
 
 const PG_TYPE: Readonly<Record<ValueType, string>> = {
   Boolean: 'boolean', Int32: 'int', Int64: 'bigint', Decimal: 'numeric', Double: 'double precision', String: 'text',
@@ -66,7 +66,7 @@ export const toParameterSql = (index: number, type: ValueType): Sql =>
 
 /** A value as a parameter. PostgreSQL would round a point in time to microseconds. */
 export const toParameter = (value: Value, type: ExprType): Value =>
-  isPointInTime(type) && typeof value === 'string' ? cutToMicroseconds(value) : value
+  isPointInTime(type) && typeof value === 'string' ? truncateToMicroseconds(value) : value
 
 /**
  * Renders a point. `value` is "longitude latitude", as the parser returns it. `-106.37 39.64` →

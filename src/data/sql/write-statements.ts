@@ -1,5 +1,5 @@
 import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
-import type { Assignment } from '../../domain/derived.js'
+import type { Assignment } from '../../domain/field-assignments.js'
 import { NO_LISTING, type StoredListing } from '../../domain/listing.js'
 import type { Values } from '../../domain/values.js'
 import type { WritePlan } from '../../domain/write-plan.js'

@@ -1,7 +1,7 @@
 import type { Entity } from '../../model/model.js'
 import type { Query } from '../../query/ast.js'
 import { memoize } from '../../query/memoize.js'
-import type { Change } from '../../service/delta-run.js'
+import type { Change } from '../../service/delta-reader.js'
 import type { DeltaPage } from '../../service/deltas.js'
 import { toGlobalId } from '../schema/global-id.js'
 import { deltaTypeNameOf } from '../schema/names.js'

@@ -3,7 +3,7 @@ import { OPTION_CONTEXTS } from '../../errors/phrases.js'
 import { fail } from '../../errors/problem.js'
 import type { Entity } from '../../model/model.js'
 import type { Query } from '../../query/ast.js'
-import type { Change } from '../../service/delta-run.js'
+import type { Change } from '../../service/delta-reader.js'
 import type { DeltaPage, DeltaService } from '../../service/deltas.js'
 import type { TrackingRequest } from '../../service/tracking.js'
 import {

@@ -202,7 +202,7 @@ export class DuckDBTarget implements ReplicaTarget {
     return new Map(rows.map(([key, value]) => [String(key), value === null ? null : String(value)]))
   }
 
-  async settle(): Promise<void> {
+  async compact(): Promise<void> {
     // Nothing to do: each change is already in the file or its WAL.
   }
 

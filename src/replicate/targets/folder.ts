@@ -240,7 +240,7 @@ export class FolderTarget implements ReplicaTarget {
   }
 
   /** Rewrites files with many old lines, so that each key has one line. */
-  async settle(state: ReplicaState): Promise<void> {
+  async compact(state: ReplicaState): Promise<void> {
     for (const [set, file] of this.#files) {
       const old = file.lines - file.places.size
       if (old > Math.max(MIN_OLD_LINES, file.places.size)) await this.#rewrite(set, file, state)

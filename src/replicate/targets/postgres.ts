@@ -220,7 +220,7 @@ export class PostgresTarget implements ReplicaTarget {
     return new Map(rows.map(({ key, value }) => [key, value]))
   }
 
-  async settle(): Promise<void> {
+  async compact(): Promise<void> {
     // Nothing to do: each change is already visible.
   }
 

@@ -112,7 +112,7 @@ export class DatabaseClientDirectory implements ClientDirectory {
     const { signal } = this.#closing
     void this.#poll(signal)
     if (this.#database.kind === 'server')
-      void listenForNotifications(this.#database, CHANNEL, () => this.#readSoon(), signal)
+      void listenForNotifications(this.#database, CHANNEL, () => this.#scheduleRead(), signal)
   }
 
   async #poll(signal: AbortSignal): Promise<void> {
@@ -125,7 +125,7 @@ export class DatabaseClientDirectory implements ClientDirectory {
   }
 
   /** Reads after a notification. Notifications during a read cause one more read. */
-  #readSoon(): void {
+  #scheduleRead(): void {
     if (this.#isReadWanted) return
     this.#isReadWanted = true
     const finish = () => {

@@ -119,7 +119,7 @@ export class FeedService {
 
   async #recompile(transaction: FeedTransaction, id: number): Promise<void> {
     await transaction.compile()
-    await transaction.hideLeavers(id)
+    await transaction.hideLeavingListings(id)
   }
 
   /** Writes the entry of a change, with the values that differ, and returns the feed after it. */

@@ -126,7 +126,7 @@ export class ClientLimitState implements ClientAllowance {
     }
     return new Promise((resolve, reject) => {
       this.#waiting.push({ count, resolve, reject })
-      this.#source.takeSoon(now)
+      this.#source.scheduleTake(now)
     })
   }
 
@@ -142,7 +142,7 @@ export class ClientLimitState implements ClientAllowance {
     }
     return new Promise((resolve, reject) => {
       this.#waitingForRows.push({ count: 1, resolve, reject })
-      this.#source.takeSoon(now)
+      this.#source.scheduleTake(now)
     })
   }
 
@@ -169,12 +169,12 @@ export class ClientLimitState implements ClientAllowance {
   }
 
   /** Returns the reserves of an idle client. */
-  giveBackIfIdle(now: number): void {
+  returnUnusedIfIdle(now: number): void {
     if (now - this.#usedAt < IDLE_MS || !this.#source.isFree(now)) return
     const excessive = this.#quotas.filter(quota => quota.isExcessive(now))
     if (excessive.length === 0) return
-    for (const quota of excessive) quota.giveBack()
-    this.#source.takeSoon(now)
+    for (const quota of excessive) quota.returnUnused()
+    this.#source.scheduleTake(now)
   }
 
   close(): Promise<void> {
@@ -198,7 +198,7 @@ export class ClientLimitState implements ClientAllowance {
 
   /** Requests a new portion before the current one is used up, if a statement is allowed now. */
   #takeIfDue(quota: Quota, now: number): void {
-    if (quota.isDue(now) && this.#source.isFree(now)) this.#source.takeSoon(now)
+    if (quota.isDue(now) && this.#source.isFree(now)) this.#source.scheduleTake(now)
   }
 
   /** Returns the state of the quota that ends first. */
@@ -258,7 +258,7 @@ export class ClientLimitState implements ClientAllowance {
       if (outcome instanceof ProblemError) reject(outcome)
       else resolve(outcome)
     }
-    if (this.#waiting.length > 0 || this.#waitingForRows.length > 0) this.#source.takeSoon(now)
+    if (this.#waiting.length > 0 || this.#waitingForRows.length > 0) this.#source.scheduleTake(now)
   }
 
   #tryTake(count: number, now: number): RequestQuotaState | undefined | ProblemError | 'wait' {

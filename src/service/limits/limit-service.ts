@@ -81,7 +81,7 @@ export class LimitService implements ClientLimiter {
 
   #tick(): void {
     const now = performance.now()
-    for (const state of this.#clients.values()) state.giveBackIfIdle(now)
+    for (const state of this.#clients.values()) state.returnUnusedIfIdle(now)
     this.#ticks += 1
     if (now - this.#usedAt > MAX_IDLE_MS) {
       clearInterval(this.#timer)

@@ -36,8 +36,8 @@ export class PortionSource {
     return !this.#isRunning && now - this.#sentAt >= STATEMENT_INTERVAL_MS
   }
 
-  /** Takes portions as soon as a statement is allowed. */
-  takeSoon(now: number): void {
+  /** Takes portions now, or as soon as a statement is allowed. */
+  scheduleTake(now: number): void {
     if (this.#isRunning || this.#timer) return
     const delay = this.#sentAt + STATEMENT_INTERVAL_MS - now
     if (delay <= 0) void this.#take()
@@ -54,7 +54,7 @@ export class PortionSource {
    */
   async close(): Promise<void> {
     clearTimeout(this.#timer)
-    for (const quota of this.#quotas) quota.giveBack(0)
+    for (const quota of this.#quotas) quota.returnUnused(0)
     const now = performance.now()
     const requests = this.#quotas.map(quota => ({ ...quota.createRequest(0, now), wanted: 0 }))
     if (requests.some(({ window, adjustment }) => window !== null && adjustment !== 0))

@@ -3,7 +3,10 @@ import type { ReachedLimit } from '../../errors/problem.js'
 
 /** Share of a limit that all processes together hold in reserve. */
 const RESERVED_PART = 0.05
-/** With one more than a request needs, a process need not report that the quota is exhausted. */
+/**
+ * A process takes one unit more than its requests need: `canTake` uses the last unit only if no process can
+ * take another.
+ */
 const MIN_RESERVE = 1
 /** A process takes enough for this time at the current rate, in seconds. */
 const RESERVE_SECONDS = 2
@@ -49,7 +52,7 @@ export class Quota {
   setLimit(limit: ReachedLimit): void {
     if (limit.value === this.#limit.value) return
     this.#limit = limit
-    this.giveBack(0)
+    this.returnUnused(0)
     this.#endsAt = Number.NEGATIVE_INFINITY
   }
 
@@ -105,8 +108,8 @@ export class Quota {
     return now < this.#endsAt && this.#portion > this.#minReserve()
   }
 
-  /** Returns the portion except `retained` with the next statement. */
-  giveBack(retained = this.#minReserve()): void {
+  /** Returns the portion to the database with the next statement, except for `retained`. */
+  returnUnused(retained = this.#minReserve()): void {
     const excess = Math.max(0, this.#portion - retained)
     this.#portion -= excess
     this.#returned += excess
@@ -145,7 +148,7 @@ export class Quota {
     if (limit === this.#limit.value) {
       this.#untaken = remaining
       this.#endsAt = now + millisecondsLeft
-    } else this.giveBack(0)
+    } else this.returnUnused(0)
   }
 
   /**

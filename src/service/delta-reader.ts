@@ -41,17 +41,17 @@ const MAX_EVENTS = 10_000
  */
 const MAX_BATCHES = 50
 
-/** A position in a run that ends at the event `until`. */
-type RunPosition = Tracking & Required<Pick<Tracking, 'until'>>
+/** A position before the event `until`, which is the last one to read. */
+type BoundedPosition = Tracking & Required<Pick<Tracking, 'until'>>
 
-/** Changes and the position after them. A position without `until` begins the next run. */
+/** Changes and the position after them. A position without `until` is up to date. */
 interface ChangeBatch {
   readonly changes: readonly Change[]
   readonly next: Tracking
 }
 
-/** One page of a run. */
-export class DeltaRun {
+/** Reads a page of the changes of a query since a position. */
+export class DeltaReader {
   readonly #resources: readonly string[]
   readonly #audiences: readonly string[]
   readonly #size: number
@@ -72,18 +72,18 @@ export class DeltaRun {
   }
 
   /** Reads the next changes, skipping events that change nothing for the reader. */
-  async readPage(start: RunPosition): Promise<ChangeBatch> {
+  async readPage(start: BoundedPosition): Promise<ChangeBatch> {
     let position = start
     for (let batches = 1; ; batches++) {
       const { changes, next } = await this.#readBatch(position)
       const isLast = next.until === undefined
       if (changes.length > 0 || isLast) return { changes, next }
-      if (batches === MAX_BATCHES) return { changes, next: endRun(next, next.since) }
+      if (batches === MAX_BATCHES) return { changes, next: withoutEnd(next, next.since) }
       position = { ...next, until: start.until }
     }
   }
 
-  async #readBatch(position: RunPosition): Promise<ChangeBatch> {
+  async #readBatch(position: BoundedPosition): Promise<ChangeBatch> {
     const { since, until, within } = position
     const events = await readRecordChanges(this.reader, {
       resources: this.#resources,
@@ -103,7 +103,7 @@ export class DeltaRun {
     const [lastKey] = referring.next ?? []
     if (typeof lastKey === 'string')
       return { changes, next: { ...position, within: { through, key: lastKey } } }
-    return { changes, next: through === until ? endRun(rest, until) : { ...rest, since: through } }
+    return { changes, next: through === until ? withoutEnd(rest, until) : { ...rest, since: through } }
   }
 
   /** Returns one change for each record of the entity that has an event, in the order of their last events. */
@@ -179,8 +179,8 @@ export class DeltaRun {
 
 const NO_RECORDS: Pick<Page, 'records' | 'next'> = { records: RecordPage.EMPTY }
 
-/** The position of the next run. */
-function endRun(position: Tracking, since: string): Tracking {
+/** Returns the position of a reader that is up to date. */
+function withoutEnd(position: Tracking, since: string): Tracking {
   const { until: _, within: __, ...rest } = position
   return { ...rest, since }
 }

@@ -5,42 +5,42 @@ import { type Collection, type Expr, MODEL_MEMBERS, type Plan } from './plan.js'
 
 type ExpressionMembers = readonly (readonly [name: string, part: unknown])[]
 
-/** Weighs a part of a plan by the weight of the parts in it. */
-type ComplexityFunction = (part: Partial<Expr>, weightOfParts: number) => number
+/** Returns the count of a part of a plan, given the sum of the counts of the parts in it. */
+type CountFunction = (part: Partial<Expr>, countOfParts: number) => number
 
 /**
- * Returns a function that weighs a value from its innermost parts outwards. Objects of the model are not
- * counted. Shared parts are weighed once and counted each time.
+ * Returns a function that counts something in a value and all parts of it. Objects of the model are not
+ * counted. The count of a shared part is computed once and added at each use.
  */
-function createScale(weigh: ComplexityFunction): (part: unknown) => number {
-  const weights = new WeakMap<object, number>()
-  const weightOf = (part: unknown): number => {
+function createCounter(count: CountFunction): (part: unknown) => number {
+  const counts = new WeakMap<object, number>()
+  const countOf = (part: unknown): number => {
     if (typeof part !== 'object' || part === null) return 0
-    const known = weights.get(part)
+    const known = counts.get(part)
     if (known !== undefined) return known
     const parts: ExpressionMembers = Object.entries(part)
-    const weight = weigh(
+    const result = count(
       part,
-      parts.reduce((sum, [name, inner]) => (MODEL_MEMBERS.has(name) ? sum : sum + weightOf(inner)), 0),
+      parts.reduce((sum, [name, inner]) => (MODEL_MEMBERS.has(name) ? sum : sum + countOf(inner)), 0),
     )
-    weights.set(part, weight)
-    return weight
+    counts.set(part, result)
+    return result
   }
-  return weightOf
+  return countOf
 }
 
 /** The number of parts of a value, where a shared part counts at each use. */
-const countParts = createScale((_, parts) => parts + 1)
+const countParts = createCounter((_, parts) => parts + 1)
 
 /** The number of patterns in a value. */
-const countPatterns = createScale((part, patterns) => patterns + (isPattern(part) ? 1 : 0))
+const countPatterns = createCounter((part, patterns) => patterns + (isPattern(part) ? 1 : 0))
 
 /**
  * The number of functions and operators that PostgreSQL evaluates for one record. A lambda evaluates its body
  * for each item of its collection, so lambdas within each other multiply: `Media/any(a:Media/any(b:a/Order gt
  * b/Order))` is 10 * (1 + 10 * (1 + 1)).
  */
-const countEvaluations = createScale((part, evaluations) => {
+const countEvaluations = createCounter((part, evaluations) => {
   if (part.kind === 'lambda' || part.kind === 'count') return itemCountOf(part.over) * (1 + evaluations)
   if (isPattern(part)) return evaluations + EVALUATIONS_OF_PATTERN
   return part.kind === 'call' ? evaluations + 1 : evaluations

@@ -114,8 +114,8 @@ export type FunctionName = keyof typeof FUNCTIONS
 export const isFunction = (name: string): name is FunctionName => Object.hasOwn(FUNCTIONS, name)
 
 /**
- * Standard functions that the service does not implement. They get 501 instead of an unknown function. No
- * field contains a line.
+ * Standard functions that the service does not implement. They are refused with 501, not as unknown functions.
+ * `geo.length` applies to lines, which no field contains.
  */
 export const UNSUPPORTED_FUNCTIONS: ReadonlySet<string> = new Set(['geo.length'])
 

@@ -55,7 +55,7 @@ function toSeconds(literal: Value): Value {
 
 /**
  * A call whose operands have digits below a microsecond, computed with all of them; undefined if the call does
- * not need it. A point in time that results from it is cut to microseconds.
+ * not need it. A resulting point in time is truncated to microseconds.
  */
 export function toExactTimeSql(call: CallExpr, toSql: ToSql): Sql | undefined {
   const { fn, args, type } = call

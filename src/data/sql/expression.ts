@@ -127,7 +127,7 @@ function toCountSubquery({ over, row, filter }: Expr & { kind: 'count' }): Sql {
 /**
  * The expected number of rows that a condition is evaluated for. `few` makes a condition on a single related
  * record a scalar subquery, which looks up one record per row. An EXISTS lets PostgreSQL scan the related
- * table once, which suits `all` rows. For a page it read two million listings to return a hundred photos.
+ * table once, which suits `all` rows. With EXISTS, a page of a hundred photos read two million listings.
  */
 export type RowEstimate = 'few' | 'all'
 

@@ -31,8 +31,8 @@ export const maxPageSize = ({ expand }: Query, limits: QueryLimits): number =>
   expand?.length ? Math.min(limits.expandPageMax, limits.pageSizeMax) : limits.pageSizeMax
 
 /**
- * Returns the limits for the page size that the client prefers, if it prefers one. A page that selects only the key and the position
- * in the log can be larger, for clients that compare their keys with those of the service.
+ * Returns the limits for the page size that the client prefers, if any. A page that selects only the key and
+ * the position in the log can be larger, for clients that compare their keys with those of the service.
  */
 export const withPreferredPageSize = (
   limits: QueryLimits,

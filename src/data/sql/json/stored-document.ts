@@ -80,8 +80,8 @@ export function toStoredDocumentPlan(
 const SECOND_MEMBER = `,${JSON.stringify(STORED_FIELDS[1]?.name)}:`
 
 /**
- * Merges the two parts of a record's JSON. Control information and the key are in the first, and the key is
- * cut off the second.
+ * Merges the two parts of a record's JSON. The first has the control information and the key. The key is
+ * removed from the second.
  *   `{"ListingKey":"K","ListPrice":1}`, `{"ListingKey":"K","ListingId":"5"}` →
  *   `{"ListingKey":"K","ListPrice":1,"ListingId":"5"}`
  */

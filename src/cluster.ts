@@ -49,7 +49,7 @@ class WorkerPool {
 
   /**
    * Stops the workers with SIGTERM. A terminal has already sent them SIGINT, and a second SIGINT would end
-   * them at once.
+   * them immediately.
    */
   stop(): void {
     this.#isStopping = true

@@ -4,7 +4,7 @@ import type { Values } from './values.js'
 type ReferenceTarget = 'Member' | 'Office'
 
 /**
- * An office field can refer to a Member, which the interface asks for, or to an Office.
+ * An office field can refer to a Member, as the interface requires, or to an Office.
  */
 const targetsOf = (field: string): readonly ReferenceTarget[] =>
   field.endsWith('OfficeKey') ? ['Member', 'Office'] : ['Member']

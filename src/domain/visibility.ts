@@ -167,8 +167,8 @@ export function isRecordVisible(
 const RESTRICTED: readonly ReadAccess[] = ['member', 'disclosed', 'own']
 
 /**
- * The description of a field is visible unless the actor can read the field of no record. Fields that nobody reads
- * are described, since clients write them.
+ * The description of a field is visible if the actor can read the field in some record. Fields that no client can
+ * read are described too, since clients write them.
  */
 function isDescriptionVisible(source: ColumnSource, actor: Actor, policy: DisclosurePolicy): Expr {
   const readableBy = columnOf(getScalar(FIELD, 'ReadableBy'), source)

@@ -47,7 +47,7 @@ export async function copyByExport(replication: Replication): Promise<void> {
   await finishCopy(replication)
 }
 
-/** Repeats an export that breaks off, as long as each part of the time that the client waits brings a record. */
+/** Continues an export that was interrupted, unless no record has arrived during the maximum wait. */
 async function copyWholeSet(replication: Replication, set: SourceSet): Promise<void> {
   const progressOf = () => replication.state.copied[set.name]
   let [lastKey, reachedAt] = [progressOf()?.lastKey, Date.now()]

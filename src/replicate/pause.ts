@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** Longest time of a timer of Node.js. A longer one would end at once. */
+/** Maximum duration of a timer in Node.js. A longer timer would fire immediately. */
 export const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** Waits for a time, at most 24 days, or until the signal ends the wait. */

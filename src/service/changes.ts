@@ -81,7 +81,7 @@ const LOG_PLAN: Plan = {
 /** Changes of listings, in the order in which they became visible. */
 export class ChangeService {
   readonly #dependencies: ChangeServiceDependencies
-  /** Serves the clients round robin. A subscription whose client has gone leaves the queue. */
+  /** Serves the clients round robin. A subscription leaves the queue when its client disconnects. */
   readonly #semaphore: FairSemaphore
   readonly #scope: RequestScope | undefined
   /** The cursors of all subscriptions. */
@@ -191,7 +191,7 @@ export class ChangeService {
   /**
    * Reads in turn with the other subscriptions. The wait for the turn ends when the client disconnects, and does
    * not count as a wait of the read.
-   * @throws ProblemError Unavailable `canceled` if the client has gone
+   * @throws ProblemError Unavailable `canceled` if the client has disconnected
    */
   async #read<T>(read: (reader: StatementExecutor) => Promise<T>): Promise<T> {
     const { database } = this.#dependencies

@@ -42,7 +42,7 @@ export interface DeltaRequest extends Pick<ReadRequest, 'query' | 'representatio
   readonly pageSize?: number
   /** The requested page size, in place of `pageSize`. A size above the maximum is refused. */
   readonly first?: number
-  /** Accepts a token that was made with another selection. */
+  /** Accepts a token that was created with another selection. */
   readonly anyView?: boolean
 }
 

@@ -50,7 +50,7 @@ export async function beginTracking(
 }
 
 /**
- * Begins to track the changes of a query with its first page if the client asks for it, or continues with
+ * Begins to track the changes of a query with its first page if the client requests it, or continues with
  * another page. Returns undefined for a query that is not tracked.
  */
 export async function trackPages(

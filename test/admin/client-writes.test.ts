@@ -45,7 +45,7 @@ describe.each(DATABASE_KINDS)('writes of clients at /admin/odata on the %s datab
   const lastEntry = async (id: string) =>
     rowsOf(await read(`AuditEntry?$filter=ResourceKey eq '${id}'&$orderby=AuditId desc&$top=1`))[0]
 
-  test('CLI-01 the secret of a new client is in the response to its creation alone, and works', async () => {
+  test('CLI-01 the secret of a new client is only in the response that creates it, and works', async () => {
     const values = {
       Name: 'Acme IDX',
       Contact: 'it@acme.example',
@@ -233,7 +233,7 @@ describe.each(DATABASE_KINDS)('writes of clients at /admin/odata on the %s datab
     })
   })
 
-  test('CLI-09 other scopes write nothing at /admin, and a group of a batch contains no change of it', async () => {
+  test('CLI-09 other scopes cannot write at /admin, and a group of a batch cannot contain its changes', async () => {
     const { id } = await add()
     const staff = {
       Authorization: `Bearer ${app.tokenFor({ scopes: ['listings:read', 'listings:write:any'] })}`,
@@ -275,7 +275,7 @@ describe.each(DATABASE_KINDS)('writes of clients at /admin/odata on the %s datab
     await expect.poll(statusOf, SOON).toBe(401)
   })
 
-  test('$metadata and OpenAPI say which sets can be written', async () => {
+  test('$metadata and OpenAPI declare which sets can be written', async () => {
     const paths = bodyOf(await read('openapi.json'))['paths'] as Readonly<Record<string, object>>
     expect(Object.keys(paths["/Client('{ClientId}')"] ?? {})).toEqual(
       expect.arrayContaining(['get', 'patch', 'put', 'delete']),

@@ -64,7 +64,7 @@ describe.each(DATABASE_KINDS)('administration at /admin on the %s database', kin
     expect((await read('Client?$format=csv&$select=ClientId,Name')).text).toContain(`${client.id},Acme IDX`)
   })
 
-  test('usage can be read at /admin, also by the navigation of a client', async () => {
+  test('usage can be read at /admin, also through the navigation from a client', async () => {
     await app.database.withClient(connection =>
       connection.query(
         `insert into "admin"."ClientUsage" ("ClientId", "Day", "Requests", "LastUsedTimestamp") values ($1, '2026-01-02', 7, now())`,

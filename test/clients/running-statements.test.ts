@@ -73,7 +73,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('running statements of a clien
     await expect.poll(async () => (await send(client, QUICK)).status, POLL).toBe(200)
   }, 60_000)
 
-  test('FAI-02 permits come back, however requests end', async () => {
+  test('FAI-02 every request releases its permit, even if it fails or is aborted', async () => {
     const client = await app.addClient({ RunningStatements: 2, RequestsPerDay: 1_000_000 })
     const kinds = [
       [QUICK],
@@ -103,7 +103,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('running statements of a clien
     }
   }, 120_000)
 
-  test('FAI-05 a client that closes its writing side gets its whole answer, or none that looks complete', async () => {
+  test('FAI-05 a client that closes its writing side gets the whole response, or one that is recognizably incomplete', async () => {
     const client = await app.addClient()
     const { hostname, port } = new URL(app.base)
     const ask = async (head: string, body = '') => {

@@ -52,7 +52,7 @@ describe('sessions of the embedded database', () => {
     return row?.n ?? -1
   }
 
-  it('asks PostgreSQL to force writes to the disk', async () => {
+  it('PostgreSQL forces writes to the disk', async () => {
     const [settings] = await database.prisma.$queryRawUnsafe<object[]>(
       `select current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit, current_setting('wal_sync_method') as method`,
     )
@@ -139,7 +139,7 @@ describe('sessions of the embedded database', () => {
     expect(await countNotes()).toBe(0)
   })
 
-  it('stops a statement that takes too long, keeps what was committed, and continues', async () => {
+  it('stops a statement that takes too long, retains committed data, and continues', async () => {
     await database.prisma.$executeRawUnsafe(`insert into note values (1, 'kept')`)
     const endless = database.prisma
       .$queryRawUnsafe('select count(*) from generate_series(1, 2000000000)')

@@ -119,7 +119,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
     },
   )
 
-  test('the search text goes with its listing', async () => {
+  test('the search text is deleted with its listing', async () => {
     await database.prisma.property.create({ data: { ListingKey: 'G', PublicRemarks: 'Old harbour' } })
     await database.prisma.property.delete({ where: { ListingKey: 'G' } })
     expect(await database.prisma.$queryRaw`select from "PropertyText" where "ListingKey" = 'G'`).toEqual([])

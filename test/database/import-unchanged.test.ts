@@ -89,7 +89,7 @@ describe.each(DATABASE_KINDS)('importing stored records again, on the %s databas
     expect(await fingerprint()).toEqual(before)
   })
 
-  test('changes nothing with the other layout of the file either', async () => {
+  test('the other layout of the file does not change the records either', async () => {
     await importContent(database, toContent('nested'))
     const before = await fingerprint()
     expect(await changesOf(toContent('flat'))).toEqual({})

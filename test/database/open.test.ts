@@ -25,7 +25,7 @@ describe.each(DATABASE_KINDS)('%s database', kind => {
   })
 })
 
-describe.runIf(DATABASE_KINDS.includes('server'))('a connection that nobody uses', () => {
+describe.runIf(DATABASE_KINDS.includes('server'))('an unused connection', () => {
   it('stays open for minutes with its plans, and not forever', async () => {
     const database = await openTestDatabase('server', { poolSize: 1 })
     const sessionAfter = async (minutes: number) => {

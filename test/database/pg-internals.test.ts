@@ -17,7 +17,7 @@ test('package.json names one exact version of pg, and that one is installed', ()
   expect(dependencies['pg']).toBe(version)
 })
 
-test('pg calls no handler of a query that CachedQuery does not know', () => {
+test('pg calls only those handlers of a query that CachedQuery implements', () => {
   const handlers = Object.getOwnPropertyNames(Query.prototype).filter(name => name.startsWith('handle'))
   expect(handlers.toSorted()).toEqual([
     'handleCommandComplete',

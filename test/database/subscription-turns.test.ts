@@ -23,7 +23,7 @@ describe.each(DATABASE_KINDS)('reads of subscriptions on %s', kind => {
   })
   afterAll(() => database?.close())
 
-  test('clients take turns, and a subscription whose client has gone leaves the queue', async () => {
+  test('clients take turns, and a subscription leaves the queue when its client disconnects', async () => {
     let open = () => {}
     const gate = new Promise<void>(resolve => {
       open = resolve

@@ -73,7 +73,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('one text, several feeds', () 
     return wrong
   }
 
-  test('FED-07: each answer belongs to its own feed, in every process, also after a change', { timeout: 120_000 }, async () => {
+  test("FED-07: each response has the content of the reader's feed, in every process, also after a change", { timeout: 120_000 }, async () => {
     const expected = { f1: await askAll('f1'), f2: await askAll('f2'), none: await askAll('none') }
     expect([citiesIn(expected.f1), citiesIn(expected.f2), citiesIn(expected.none)]).toEqual([
       ['Vail'], ['Reno'], ['Aspen', 'Reno', 'Vail'],

@@ -17,7 +17,7 @@ describe.each(DATABASE_KINDS)('changes of feeds and their listings, on the %s da
   }, 120_000)
   afterAll(() => app?.close())
 
-  test('FED-09: narrowing and widening a feed reaches the copies of its readers; others notice nothing', async () => {
+  test("FED-09: copies of a feed's readers follow a narrower or wider filter; other copies do not change", async () => {
     const reader = await app.addFeed(
       { FeedName: 'f1', Filter: "City eq 'Vail'" },
       { AudienceClass: 'member' },
@@ -157,7 +157,7 @@ describe.each(DATABASE_KINDS)('changes of feeds and their listings, on the %s da
     expect(await all.keys(KEYS)).toEqual(['A', 'B'])
   })
 
-  test('deleting a listing tells the readers of its feeds, and leaves no row', async () => {
+  test('deleting a listing writes an event for the readers of its feeds, and leaves no row', async () => {
     await app.run(
       `insert into "Property" ("ListingKey", "StandardStatus", "City") values ('Z', 'Active', 'Vail')`,
     )

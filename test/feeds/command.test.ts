@@ -56,8 +56,10 @@ describe.each(DATABASE_KINDS)(
       for (const { actor } of entries) expect(actor).toMatch(/^command /)
     })
 
-    test.runIf(kind === 'server')('bad input is refused with a sentence, and nothing is added', async () => {
-      const faults: readonly (readonly [args: readonly string[], message: RegExp])[] = [
+    test.runIf(kind === 'server')(
+      'invalid input is refused with an explanation, and nothing is added',
+      async () => {
+        const faults: readonly (readonly [args: readonly string[], message: RegExp])[] = [
         [[], /usage: npm run feeds/],
         [['add', 'x'], /--filter is missing; 'true' shows all listings/],
         [['add', '--filter', 'true'], /name of the feed is missing/],
@@ -66,9 +68,10 @@ describe.each(DATABASE_KINDS)(
         [['add', 'x', '--filter', "Citty eq 'Vail'"], /Did you mean 'City'/],
         [['remove', 'nosuch'], /There is no feed 'nosuch'/],
       ] // biome-ignore format: a fault a line
-      for (const [args, message] of faults) expect(await fail(...args), args.join(' ')).toMatch(message)
-      expect(await succeed('list')).not.toMatch(/^x\t/m)
-    })
+        for (const [args, message] of faults) expect(await fail(...args), args.join(' ')).toMatch(message)
+        expect(await succeed('list')).not.toMatch(/^x\t/m)
+      },
+    )
   },
   300_000,
 )

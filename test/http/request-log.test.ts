@@ -173,7 +173,7 @@ test('OBS-12 Basic, and the token endpoint', async () => {
   expect(refused).not.toHaveProperty('client')
 })
 
-test('OBS-12 a disabled client is named as claimed, and a stranger not at all', async () => {
+test('OBS-12 a disabled client is logged as claimed, an unknown one is not named', async () => {
   const disabled = await app.addClient({ Name: 'Disabled' })
   const itsToken = await app.tokenOf(disabled)
   await app.clients.disable(disabled.id)

@@ -26,7 +26,7 @@ function read(header: string | undefined): Readonly<Record<string, number>> {
   return Object.fromEntries(metrics.map(match => [match?.[1], Number(match?.[2])]))
 }
 
-test('OBS-11 is absent unless it is asked for, and without a valid token', async () => {
+test('OBS-11 is absent unless it is requested with a valid token', async () => {
   const token = { Authorization: `Bearer ${app.tokenFor()}` }
   expect(await timingOf('/odata/Property', token)).toBeUndefined()
   expect(await timingOf('/odata/Property', { ...token, Prefer: 'x="server-timing"' })).toBeUndefined()

@@ -94,7 +94,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('slow statements and waits tha
     expect(linesWith('slow query')).toEqual([])
   })
 
-  test('a wait for a lock that is too long names itself to the client and in the log', async () => {
+  test('a long wait for a lock is reported to the client and in the log', async () => {
     const send = await start({ POOL_WAIT_MS: '2000', POOL_SIZE: '4' })
     await lock()
     const answer = await send('/odata/Property?$top=1')

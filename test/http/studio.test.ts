@@ -68,7 +68,7 @@ describe.each(DATABASE_KINDS)('npm run studio on the %s database', kind => {
 
   const CHANGE = `update "Lookup" set "LookupValue" = "LookupValue"`
 
-  test('is read-only, and ends with the command, however the command ends', SLOW, async () => {
+  test('is read-only, and ends with the command in every case', SLOW, async () => {
     const { url, child, run } = await start()
     expect(await run('select 1')).toBeUndefined()
     expect(await run(CHANGE)).toBe(READ_ONLY_TRANSACTION)

@@ -247,7 +247,7 @@ describe.each(DATABASE_KINDS)('permissions of writes on the %s database', kind =
         .filter(name => !name.includes('@'))
         .sort()
 
-    test('the fields that were sent, and those of every create', async () => {
+    test('the sent fields, and those that every create returns', async () => {
       const { send } = as(WRITE_ONLY)
       const created = await send('/odata/Property', { method: 'POST', body: { ...DRAFT, ListPrice: 5 } })
       expect(created.status, created.text).toBe(201)

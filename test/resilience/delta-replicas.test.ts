@@ -90,7 +90,7 @@ describe.each(DATABASE_KINDS)('copies by delta links on the %s database', kind =
     for (let n = 0; n < changes; n++) await pick(CHANGES)()
   }
 
-  test('four audiences end with what a fresh read shows, whatever changes between the pages', async () => {
+  test('the copies of four audiences equal a new read, whatever changes between the pages', async () => {
     const children = (key: string) => ({ ListingKey: key, ModificationTimestamp: TIME })
     const keys = Array.from({ length: LISTINGS }, (_, n) => `L${String(n + 1).padStart(3, '0')}`)
     await market.given(

@@ -32,7 +32,7 @@ describe.each(DATABASE_KINDS)('other time zones and collations on the %s databas
     await place.remove()
   })
 
-  test('PAG-18 text goes by code point, whatever the collation of the database', async () => {
+  test('PAG-18 text is sorted by code point, whatever the collation of the database', async () => {
     await given(
       ['ab', 'a_z', 'B', 'a', 'Zebra', 'zebra', 'Äa'].map(City => ({ City, Media: [{ MediaKey: City }] })),
     )

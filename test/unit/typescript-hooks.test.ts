@@ -26,7 +26,7 @@ test('functions are not named by a call when they are created', () => {
   expect(source).not.toMatch(/__name|defineProperty/)
 })
 
-test('an import of a .js file means the .ts file beside it, if there is one', () => {
+test('an import of a .js file resolves to the .ts file beside it, if there is one', () => {
   const nextResolve = (specifier: string) => ({ url: `next:${specifier}` })
   const find = (specifier: string) => resolve(specifier, { parentURL: main }, nextResolve).url
   expect(find('./app.js')).toBe(pathToFileURL('src/app.ts').href)

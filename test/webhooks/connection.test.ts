@@ -99,7 +99,7 @@ test('WHK-13: a name is judged at each connection, by all of its addresses', asy
   expect(receiver.deliveries[0]?.headers.host).toBe(`receiver.example:${port}`)
 })
 
-test('WHK-13: a name that does not resolve, and a port where nobody listens, are failed attempts', async () => {
+test('WHK-13: a name that does not resolve and a closed port are failed attempts', async () => {
   expect(await post('http://no-such-name.invalid/', true)).toMatchObject({
     reason: expect.stringMatching(/ENOTFOUND|EAI_AGAIN/),
   })
@@ -108,7 +108,7 @@ test('WHK-13: a name that does not resolve, and a port where nobody listens, are
   })
 })
 
-test('WHK-16: one deadline holds for the handshake and the headers, however slowly bytes come', async () => {
+test('WHK-16: one deadline applies to the handshake and the headers, however slowly bytes arrive', async () => {
   const server = createServer(socket => {
     const drip = setInterval(() => socket.write('HTTP/1.1 200 OK\r\nX-A: b\r\n'), 100)
     socket.on('close', () => clearInterval(drip)).on('error', () => undefined)

@@ -188,7 +188,7 @@ describe.each(DATABASE_KINDS)(
       expect(receiver.deliveries[1]?.id).toBe(receiver.deliveries[0]?.id)
     })
 
-    test('WHK-22: each attempt has the rights of its moment, and another body another id', async () => {
+    test('WHK-22: each attempt has the current rights, and a different body has a different id', async () => {
       const { clientId, receiver } = await add({ resourceName: 'Property' })
       receiver.answer = answering(500)
       await changeListing(database, 'P01')

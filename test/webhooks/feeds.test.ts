@@ -130,7 +130,7 @@ describe.each(DATABASE_KINDS)(
       expect(webhook.receiver.deliveries).toEqual([])
     })
 
-    test('WHK-27: a test message is signed, has no events, and moves nothing', async () => {
+    test('WHK-27: a test message is signed, has no events, and changes no position', async () => {
       const webhook = await addToFeed("City eq 'Vail'")
       const config = configOf()
       const parts = {

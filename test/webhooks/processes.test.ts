@@ -49,7 +49,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('two processes on PostgreSQL',
     await environment?.remove()
   })
 
-  test('WHK-05, WHK-07: one is killed with -9: nothing is lost, the order stays, what is sent again is as documented', async () => {
+  test('WHK-05, WHK-07: after kill -9 of a process no event is lost, the order is the same, and events are repeated as documented', async () => {
     const webhooks: TestWebhook[] = []
     for (let i = 0; i < 3; i++) webhooks.push(await addWebhook(database, { resourceName: 'Property' }))
     for (const { receiver } of webhooks) receiver.answer = failSeventh

@@ -38,10 +38,10 @@ async function isLockedByOther(folder: string, ownName: string): Promise<boolean
 /**
  * Acquires the lock of a folder. Returns undefined if another process holds it or tries to acquire it.
  *
- * Node has no file locks, and a socket file outlives its process. Each process therefore first publishes a
- * listening socket of its own, and then looks for those of others. If it finds a living one, it withdraws. Of
- * two processes, the one that looks last sees the other. Both may withdraw, but never do both acquire the
- * lock.
+ * Node has no file locks, and a socket file can exist without its process. Each process therefore first
+ * publishes its own listening socket, and then connects to those of other processes. If one of them listens,
+ * the process closes its own. Of two processes, the later one always finds the socket of the other. Both may
+ * fail to acquire the lock, but never do both acquire it.
  */
 export async function acquireFolderLock(folder: string): Promise<FolderLock | undefined> {
   await mkdir(folder, { recursive: true, mode: 0o700 })

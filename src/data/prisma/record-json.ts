@@ -188,7 +188,7 @@ function toCursorValue(expr: Expr, record: PrismaRecord): string | null {
   return expr.kind === 'column' ? toPostgresText(expr.scalar, record[expr.scalar.name]) : null
 }
 
-/** The numbers of related records, if toFindArgs asked for them. */
+/** The numbers of related records, if toFindArgs requested them. */
 const countsOf = (record: PrismaRecord) => record['_count'] as Readonly<Record<string, number>>
 
 function toPostgresText({ type }: Scalar, value: unknown): string | null {

@@ -135,7 +135,7 @@ export class UnitOfWork {
     return row && recordJsonOf(row)
   }
 
-  /** Every statement of a write finds its record by key, so a generic plan is good for all values. */
+  /** Every statement of a write finds its record by key, so a generic plan suits all values. */
   #query<T>(statement: Statement): Promise<readonly T[]> {
     return this.executor.query<T>(statement, 'generic')
   }

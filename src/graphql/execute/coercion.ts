@@ -177,7 +177,7 @@ export function coerceVariableValues(
 
 /**
  * Maximum length of a message. graphql-js repeats the whole value for each of its errors: 0.5 MB with 20
- * errors made an answer of 10 MB.
+ * errors made a response of 10 MB.
  */
 const MAX_VARIABLE_MESSAGE_LENGTH = 1000
 

@@ -5,7 +5,7 @@ import type { RequestStage, StageListener } from '../../domain/request-scope.js'
 import { verifiedTokenOf } from '../auth/verified-token.js'
 import { addStageListener } from './stage-listeners.js'
 
-/** The preference of a client that asks for Server-Timing (RFC 7240). */
+/** The preference that requests Server-Timing (RFC 7240). */
 const PREFERENCE = /(?:^|,)\s*server-timing\s*(?:[;,]|$)/i
 
 const STAGES: readonly RequestStage[] = ['parse', 'bind', 'connection', 'lock', 'statement']
@@ -29,7 +29,7 @@ class StageTimes implements StageListener {
 }
 
 /**
- * Adds Server-Timing to the response of a request that asks for it and has a valid token. Pages of other origins may
+ * Adds Server-Timing to the response of a request that prefers it and has a valid token. Pages of other origins may
  * read it if CORS_ORIGINS names them.
  */
 export function offerServerTiming(req: IncomingMessage, res: ServerResponse, next: () => void): void {

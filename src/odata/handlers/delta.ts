@@ -25,7 +25,7 @@ import { toTrackedQuery } from '../url/query-options.js'
 import type { CollectionPath } from '../url/resource-path.js'
 import { readCollectionQuery } from './collection-query.js'
 
-/** The value of `$deltatoken` that asks for the changes from now on. */
+/** The value of `$deltatoken` that requests a position at the end of the log. */
 const LATEST = 'latest'
 
 /** Returns the changes after a delta link (Part 1, 11.3), or a delta link without records. */

@@ -9,8 +9,8 @@ import type { ODataVersion } from './version.js'
 export type PayloadMember = string | undefined
 
 /**
- * Returns the representation of records in an answer. Control information has its prefix in every version: 4.01
- * allows it, and clients look for it. Equal answers get the same object, since statements are cached by it.
+ * Returns the representation of records in a response. Control information has its prefix in every version: 4.01
+ * allows it, and clients expect it. Equal representations are the same object, since statements are cached by it.
  */
 export function toRecordRepresentation(
   { metadata, ieee754Compatible }: JsonFormat,

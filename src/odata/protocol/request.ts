@@ -74,7 +74,7 @@ export interface ODataRequest extends RequestBody {
   readonly maxQueryLength: number
 }
 
-/** Returns the format that the request asks for. */
+/** Returns the requested format. */
 export const requestedFormatOf = ({ headers, options }: ODataRequest): RequestedFormat => ({
   accept: headers.accept,
   format: options.values.get('$format'),

@@ -77,7 +77,7 @@ describe.skipIf(BROWSER_PATH === undefined)('the page in Chromium', () => {
     return (await page.textContent('.result-window')) ?? ''
   }
 
-  test('runs a query with a token, knows the schema, and sends no request to other hosts', {
+  test('runs a query with a token, loads the schema, and sends no request to other hosts', {
     timeout: 60_000,
   }, async () => {
     const { page, hosts, complaints } = await open(`${app.base}/graphiql`)

@@ -272,7 +272,7 @@ describe.each(TRANSPORTS)('%s', transport => {
     else await expect(end).rejects.toThrow()
   })
 
-  test('a client that does not read occupies no more than a page, and misses nothing', {
+  test('a client that does not read occupies the memory of one page, and loses no change', {
     timeout: 120_000,
   }, async () => {
     const app = await start({ KEEP_ALIVE_MS: '600000' })

@@ -42,7 +42,7 @@ describe.each(DATABASE_KINDS)('odata.metadata=full on the %s database', kind => 
   const annotationsOf = (row: Row, suffix: string) =>
     Object.fromEntries(Object.entries(row).filter(([name]) => name.endsWith(suffix) && name !== suffix))
 
-  test('the Content-Type says so', async () => {
+  test('the Content-Type has the metadata level', async () => {
     expect((await get('Property?$top=1')).headers['content-type']).toBe(FULL)
     expect(
       (await get('Property?$top=1&$format=application/json;odata.metadata=full')).headers['content-type'],

@@ -89,7 +89,7 @@ describe('messages', () => {
     expect(ok).toBe(200)
   })
 
-  test('a search that ends with an operator says how to search for the word', async () => {
+  test('the refusal of a search that ends with an operator explains how to search for the word', async () => {
     const { status, message } = await errorOf(query('$search', 'Portland OR'))
     expect([status, message]).toEqual([400, expect.stringContaining('"OR"')])
     expect((await app.send(query('$search', 'Portland "OR"'))).status).toBe(200)

@@ -33,7 +33,7 @@ test('the XML is valid against the schemas of OASIS', async () => {
 })
 
 // The schemas above are those of 4.01. RESO's tools validate by those of 4.0, which the document declares.
-test('nothing follows the ReturnType of a function, as the schema of OData 4.0 has it', () => {
+test('ReturnType is the last element of a function, as in the schema of OData 4.0', () => {
   const functions = xml.match(/<Function .*?<\/Function>/gs) ?? []
   expect(functions.length).toBeGreaterThan(0)
   for (const text of functions) expect(text).toMatch(/<ReturnType [^>]*\/>\s*<\/Function>$/)

@@ -97,7 +97,7 @@ describe.each(DATABASE_KINDS)('traps of errors on the %s database', kind => {
     expect([head.status, head.text, head.headers['content-language']]).toEqual([404, '', 'en'])
   })
 
-  test('ERR-02 a fault of the service shows its id and nothing else', async () => {
+  test('ERR-02 an internal error shows only its id', async () => {
     const rename = (from: string, to: string) => market.database.withClient(client => client.query(`alter table "${from}" rename to "${to}"`))
     await rename('Property', 'Moved')
     for (const [target, parts] of [['/odata/Property', {}], ["/odata/Property('x')", { method: 'PATCH', body: { City: 'X', ChangedByMemberKey: 'M1' } }]] as const) {

@@ -53,7 +53,7 @@ describe.each(DATABASE_KINDS)('traps of functions on the %s database', kind => {
     })
   })
 
-  test('FUN-06 round goes away from zero at the half', async () => {
+  test('FUN-06 round rounds halves away from zero', async () => {
     await given([4.5, 5.5, 4.4].map(BuildingAreaTotal => ({ BuildingAreaTotal })))
     await select({
       'round(BuildingAreaTotal) eq 5': [1],
@@ -136,7 +136,7 @@ describe.each(DATABASE_KINDS)('traps of functions on the %s database', kind => {
     })
   })
 
-  test('FUN-15 geo functions select, and never let everything through', async () => {
+  test('FUN-15 geo functions select some records, never all', async () => {
     const points = [
       [-97.74, 30.27],
       [-97.745, 30.272],

@@ -65,7 +65,7 @@ describe.each(DATABASE_KINDS)('traps of delta links on the %s database', kind =>
     expect(replica.market()).toEqual(byKey.market())
   }
 
-  test('DEL-01 the last page alone has the delta link, if the first request asked for it', async () => {
+  test('DEL-01 only the last page has the delta link, if the first request asked for tracking', async () => {
     await given(listings(25))
     for (const name of ['odata.track-changes', 'track-changes']) {
       const prefer = `${name}, odata.maxpagesize=10`

@@ -129,7 +129,7 @@ describe.each(DATABASE_KINDS)('traps of the change log on the %s database', kind
     expect((await publicReader.send(`/odata/Media('L001-P1')`)).status).toBe(404)
   })
 
-  test('REP2-04 what a token could never see leaves no trace', async () => {
+  test('REP2-04 records that a token could never see have no events for it', async () => {
     await given([{}])
     const reader = await readerAtEnd('public')
     const readers = [reader, ...(await readersAtEnd('office'))]

@@ -27,7 +27,7 @@ describe.each(DATABASE_KINDS)('traps of writing on the %s database', kind => {
     return refusal
   }
 
-  test('WRT-01 PATCH leaves the rest alone', async () => {
+  test('WRT-01 PATCH does not change other fields', async () => {
     const created = await draft({ Roof: ['Tile'], TaxYear: 2020 })
     expect((await patch(keyOf(created), { ListPrice: 5 })).status).toBe(200)
     expect((await patch(keyOf(created), { City: 'Waco' })).status).toBe(200)
@@ -87,7 +87,7 @@ describe.each(DATABASE_KINDS)('traps of writing on the %s database', kind => {
     expect(keyOf(await draft({ StandardStatus: 'Incomplete' }))).toMatch(/^Draft/)
   })
 
-  test('WRT-06 all faults at once', async () => {
+  test('WRT-06 all faults are reported together', async () => {
     const required = Object.keys(DRAFT)
     const empty = await refusedPost({})
     expect([empty.status, empty.code, [...empty.details].sort()]).toEqual([
@@ -172,7 +172,7 @@ describe.each(DATABASE_KINDS)('traps of writing on the %s database', kind => {
     expect([(await remove(key)).status, (await send(`/odata/Property('${key}')`)).status]).toEqual([204, 404])
   })
 
-  test('WRT-17 each accepted PATCH moves the timestamp, and nothing else does', async () => {
+  test('WRT-17 each accepted PATCH changes the timestamp, and nothing else does', async () => {
     let last = await draft()
     const key = keyOf(last)
     for (const body of [

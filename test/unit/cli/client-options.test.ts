@@ -27,7 +27,7 @@ describe.each(LIMIT_OPTIONS)('npm run clients: --%s', (option, column) => {
   )
 })
 
-test('an option that is not given changes nothing', () => {
+test('an absent option changes nothing', () => {
   expect(readClientColumns({ 'rows-per-day': undefined, contact: 'a@b.example' }, () => undefined)).toEqual({
     Contact: 'a@b.example',
   })

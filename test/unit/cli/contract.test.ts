@@ -7,7 +7,7 @@ const FOLDER = new URL('../../../schema/', import.meta.url)
 const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')
 const contract = renderSchemaFiles()
 
-test('schema/ holds what the code promises, and nothing else', () => {
+test('schema/ has exactly the files that the code generates', () => {
   expect(readdirSync(FOLDER).sort()).toEqual([...contract.keys()].sort())
 })
 

@@ -53,7 +53,7 @@ describe('FairSemaphore', () => {
     expect(order.join('')).toBe('aabcababaa')
   })
 
-  test('a reserved permit goes past those who hold one already', async () => {
+  test('a reserved permit is not given to clients that already hold one', async () => {
     const semaphore = new FairSemaphore({ permits: 2, reserved: 1 })
     const { request, served, release } = startRequests(semaphore)
     request('heavy')
@@ -69,7 +69,7 @@ describe('FairSemaphore', () => {
     expect(served).toEqual(['heavy', 'first', 'second', 'heavy'])
   })
 
-  test('who waits too long, and whose request is aborted, leaves the queue', async () => {
+  test('a waiter leaves the queue after its timeout, and when its request is aborted', async () => {
     const semaphore = new FairSemaphore({ permits: 1, reserved: 0 })
     const { request, served, release } = startRequests(semaphore)
     request('a')
@@ -85,7 +85,7 @@ describe('FairSemaphore', () => {
     expect(late.scope.waitedMs).toBeGreaterThan(15)
   })
 
-  test('forgets clients that hold and want nothing', async () => {
+  test('removes clients without permits and waiters', async () => {
     const semaphore = new FairSemaphore({ permits: 2, reserved: 1 })
     for (let i = 0; i < 1000; i++) {
       expect(semaphore.tryAcquire(`client ${i}`)).toBe(true)

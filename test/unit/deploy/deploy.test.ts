@@ -138,7 +138,7 @@ test('PKG-03 the image runs the service itself, as an ordinary user', () => {
   expect(dockerfile).toMatch(/^USER node$/m)
 })
 
-test('PKG-02 the health check of the image asks the configured port for liveness, and gives up in time', async () => {
+test('PKG-02 the health check of the image requests liveness at the configured port, and has a timeout', async () => {
   const [, timeout = '', json = '[]'] =
     /^HEALTHCHECK .*--timeout=(\d+)s .*\\\n +CMD (\[.*\])$/m.exec(dockerfile) ?? []
   const [program, ...args] = JSON.parse(json) as readonly string[]

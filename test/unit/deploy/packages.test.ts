@@ -52,7 +52,7 @@ test('PKG-14 an unknown licence, a package from elsewhere and a new script are f
   })
 }, 60_000)
 
-test('PKG-14 known licences, packages of development and scripts that are decided on are none', () => {
+test('PKG-14 known licences, development packages and decided scripts are no faults', () => {
   const right = check({
     mit: {},
     either: { license: '(MIT OR Apache-2.0)' },

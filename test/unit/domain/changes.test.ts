@@ -43,7 +43,7 @@ const VALID = {
 }
 const BY = { ChangedByMemberKey: 'M1' }
 
-describe('faults of a body, all at once and in its order', () => {
+describe('all faults of a body are reported together, in its order', () => {
   it.each<[string, WriteMode, unknown, readonly string[]]>([
     [
       'nothing',
@@ -161,7 +161,7 @@ describe('what is taken', () => {
       values: { ChangedByMemberKey: 'M1' },
     }))
 
-  it.each([null, 'Incomplete'])('a new record may say %s', StandardStatus =>
+  it.each([null, 'Incomplete'])('a new record may have the status %s', StandardStatus =>
     expect(read({ ...VALID, StandardStatus }, 'create')).toEqual({
       values: VALID,
       faults: [],
@@ -250,7 +250,7 @@ describe('the position', () => {
     [point(1.123456789, 2), '1104 GeoLocation'],
   ])('%j is refused', (GeoLocation, expected) => expect(faults({ GeoLocation, ...BY })).toEqual([expected]))
 
-  it('may be said twice if both agree', () => {
+  it('may occur in two fields if both agree', () => {
     expect(faults({ Latitude: 30.25, GeoLocation: point(-97.5, 30.25), Longitude: '-97.50', ...BY })).toEqual(
       [],
     )

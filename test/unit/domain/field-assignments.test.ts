@@ -135,7 +135,7 @@ describe('keys of listings', () => {
   it('begin with Draft, stay in a URL as they are, look like no GUID', () =>
     expect(new ListingKeyGenerator().next(NOW)).toMatch(/^Draft[0-9A-HJKMNP-TV-Z]{26}$/))
 
-  it('sort by time, within a millisecond and when the clock is set back too', () => {
+  it('sort by time, also within a millisecond and after the clock is set back', () => {
     const keys = new ListingKeyGenerator()
     const times = [0, 0, 0, 1, 1, -1000, 2, 2000].map(ms => new Date(NOW.getTime() + ms))
     const made = times.map(time => keys.next(time))

@@ -48,8 +48,7 @@ describe('the life of a listing', () => {
     expect(isAllowed(from, to)).toBe(from === to || allowed)
   })
 
-  it('has no transition from a status that it does not know', () =>
-    expect(isAllowed('Closed', 'Active')).toBe(false))
+  it('has no transition from an unknown status', () => expect(isAllowed('Closed', 'Active')).toBe(false))
 
   it('has one transition, of its own name, for each status but the first', () => {
     expect(new Set(TRANSITIONS.map(t => t.name)).size).toBe(TRANSITIONS.length)

@@ -109,7 +109,7 @@ describe('a filter that only absent variables would fill is refused', () => {
   })
 })
 
-describe('what the schema of the service has nothing of', () => {
+describe('constructs that the schema of the service does not contain', () => {
   const schema = buildSchema(
     'type Query { field(must: Int!, orElse: Int = 2, mustOrElse: Int! = 3, may: Int): Int }',
   )

@@ -121,7 +121,7 @@ describe('variables of the service', () => {
   )
 })
 
-describe('what the schema of the service has nothing of', () => {
+describe('constructs that the schema of the service does not contain', () => {
   const schema = buildSchema(`
     type Query { field: String }
     input Standing { must: String!, mustOrElse: Int! = 1, orElse: Int = 2, may: String }

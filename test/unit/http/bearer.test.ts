@@ -316,7 +316,7 @@ describe('JWKS_URL', () => {
     )
   })
 
-  test('a new key works at once, a removed one ends with the age of the set, remembered tokens too', async () => {
+  test('a new key works immediately; a removed key and cached tokens end with the age of the set', async () => {
     const [old, fresh] = [makeSigner(), makeSigner()]
     await publish(old)
     const verifier = verifierOf({ JWKS_MAX_AGE_MS: '300' })
@@ -362,7 +362,7 @@ describe('JWKS_URL', () => {
     },
   )
 
-  test('an outage at the start is 503, and nothing that is no key set is believed', async () => {
+  test('an outage at the start is 503, and a response that is not a key set is ignored', async () => {
     const signer = makeSigner()
     state = 'down'
     const verifier = verifierOf()
@@ -428,7 +428,7 @@ describe('JWKS_URL', () => {
     expect(sentBytes).toBe(sent)
   })
 
-  test('an answer that arrives too slowly is given up', async () => {
+  test('a response that arrives too slowly is aborted', async () => {
     state = 'slow'
     const startedAt = performance.now()
     const verifier = verifierOf({ JWKS_TIMEOUT_MS: '200' })

@@ -102,7 +102,7 @@ describe('readJsonObject', () => {
     })
   })
 
-  test('a client that goes away ends the reading', async () => {
+  test('reading ends when the client disconnects', async () => {
     const { port, outcomes } = await reader()
     const socket = connect(port, '127.0.0.1')
     socket.write(

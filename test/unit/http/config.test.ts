@@ -53,7 +53,7 @@ describe('settings', () => {
     })
   })
 
-  test('OAU-18: in production Basic authentication is on with https only, and asking for it without is a fault', () => {
+  test('OAU-18: in production Basic authentication is on only with https, and BASIC_AUTH without https is a fault', () => {
     const production = { ...ON_POSTGRES, NODE_ENV: 'production' }
     expect(readConfig(production).basicAuth).toBe(false)
     expect(readConfig({ ...production, PUBLIC_URL: 'https://a.example' }).basicAuth).toBe(true)
@@ -103,7 +103,7 @@ describe('settings', () => {
     ])
   })
 
-  test('all faults at once, no secret among them', () => {
+  test('all faults are reported together, without secrets', () => {
     const faults = faultsOf({
       DATABASE_URL: 'mysql://root:hidden@db',
       JWT_SECRET: 'too-short',

@@ -33,7 +33,7 @@ describe('CORS', () => {
     })
   })
 
-  test('errors carry the headers, credentials are never allowed', async () => {
+  test('errors have the headers, and credentials are never allowed', async () => {
     const { status, headers } = await request(await start('https://a.example'), 'GET', '/', {
       Origin: 'https://a.example',
     })

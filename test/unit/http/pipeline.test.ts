@@ -147,7 +147,7 @@ const serveSlowly = (upgrade?: (socket: Duplex) => void) =>
     upgrade && { longLived: { upgrade: (_req, socket) => upgrade(socket), close: () => undefined } },
   )
 
-test('an offer of HTTP/2 after other requests is ignored when its turn comes', async () => {
+test('an offer of HTTP/2 after other requests is ignored', async () => {
   const { port } = await serveSlowly()
   const text = await sendRaw(
     port,
@@ -194,7 +194,7 @@ test.each([
   ])
 })
 
-test('a client that goes away before its upgrade harms nobody', async () => {
+test('a client that disconnects before its upgrade does not affect others', async () => {
   let upgraded = 0
   const { port } = await serveSlowly(() => upgraded++)
   const socket = openConnection(port)

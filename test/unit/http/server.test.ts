@@ -267,7 +267,7 @@ describe('requests that are sent before the answers of others have come', () => 
     ).toEqual(['<one>', `<${large}>`, '<three>'])
   })
 
-  test('wait, unserved, after a response that nobody reads', async () => {
+  test('wait, unserved, after a response that the client does not read', async () => {
     let begun = 0
     const { port } = await serve((_req, res) => {
       begun += 1
@@ -282,7 +282,7 @@ describe('requests that are sent before the answers of others have come', () => 
     socket.destroy()
   })
 
-  test('end the connection where they are too many', async () => {
+  test('end the connection if there are too many', async () => {
     const { port } = await serve(() => undefined)
     expect(await sendRaw(port, get('/').repeat(1100))).toBe('')
   })

@@ -39,7 +39,7 @@ describe('a polygon', () => {
     ).toBe(ring([175, 0], [180, 0], [180, 0], [185, 0], [185, 5], [180, 5], [180, 5], [175, 5], [175, 0]))
   })
 
-  test('around a pole is none', () => {
+  test('around a pole is refused', () => {
     expect(splitAtAntimeridian(ring([0, 80], [120, 80], [-120, 80], [0, 80]))).toBeUndefined()
     expect(splitAtAntimeridian(ring([0, 80], [-120, 80], [120, 80], [0, 80]))).toBeUndefined()
   })

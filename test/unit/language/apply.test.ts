@@ -197,7 +197,7 @@ describe('plans', () => {
     expect(applied).not.toHaveProperty('from')
   })
 
-  test('the order ends with what tells records apart', () => {
+  test('the order ends with terms that make records distinct', () => {
     const columns = (options: string) =>
       plan(options).orderBy.map(({ expr }) =>
         expr.kind === 'result' ? expr.name : expr.kind === 'column' ? expr.scalar.name : expr.kind,

@@ -38,7 +38,7 @@ describe('PlanCache', () => {
     expect(kilobytes.every(size => size > 0)).toBe(true)
   })
 
-  test('new entries, however many, evict nothing that was used twice', () => {
+  test('any number of new entries evicts no entry that was used twice', () => {
     const plans = new PlanCache(100)
     const used = Array.from({ length: 70 }, (_, i) => `used ${i}`)
     for (const key of [...used, ...used]) {
@@ -92,7 +92,7 @@ describe('queries of OData', () => {
     expect(other.orderBy).toBe(query.orderBy)
   })
 
-  test('ever new queries of one client leave those of others cached', () => {
+  test('a client that always sends new queries does not evict those of others', () => {
     const plans = new PlanCache(2000)
     const queries = Array.from({ length: 40 }, (_, i) => `$filter=ListPrice gt ${i}&$top=5`)
     const before = queries.map(raw => queryOf(raw, plans))

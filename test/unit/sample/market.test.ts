@@ -122,7 +122,7 @@ describe('a listing of the sample', () => {
     }
   })
 
-  test('has a life in order, all of it in the past, and a millisecond of its own', () => {
+  test('has its times in order and in the past, and a distinct millisecond', () => {
     for (const row of listings) {
       const times = [
         row.OriginalEntryTimestamp,
@@ -206,7 +206,7 @@ describe('a listing of the sample', () => {
 })
 
 describe('the lookups', () => {
-  test('say that Sold is the Closed of the standard', async () => {
+  test('declare that Sold is Closed in the standard', async () => {
     const sold = (await readLookups()).find(row => row.LookupKey === 'StandardStatus-Sold')
     expect(sold).toMatchObject({ LookupValue: 'Sold', StandardLookupValue: 'Closed' })
   })

@@ -16,6 +16,7 @@ import { frontPageLinks } from './front-page-links.js'
 import { GRAPHIQL_PATH, serveGraphiQL } from './graphql/graphiql/graphiql.js'
 import { createGraphQLEngine, GRAPHQL_PATH, serveGraphQL } from './graphql/transport/handler.js'
 import { serveStreaming } from './graphql/transport/streaming.js'
+import { verifiedTokenOf } from './http/auth/verified-token.js'
 import { baseUrl } from './http/base-url.js'
 import { compressResponses } from './http/compress.js'
 import { allowOrigins } from './http/cors.js'
@@ -79,7 +80,7 @@ export async function startServer(
   reportStep: ReportStep,
 ): Promise<RunningServer> {
   reportStep(config.embedded ? 'Starting the embedded database' : 'Connecting to the database')
-  const metrics = config.metricsPort === undefined ? undefined : new ServiceMetrics()
+  const metrics = config.metricsPort === undefined ? undefined : new ServiceMetrics(config)
   const database = await openDatabase(config, 'service', createDatabaseListeners(config, logger, metrics))
   let metricsServer: MetricsServer | undefined
   let tracing: Tracing | undefined
@@ -193,10 +194,13 @@ const createRequestObservers = ({
   config,
   metrics,
   tracing,
-}: AppDependencies): readonly RequestHandler[] => [
-  logRequests(logger, config, metrics?.createRequestObserver(ENTITY_SETS)),
-  ...(tracing ? [tracing.traceRequest] : []),
-]
+}: AppDependencies): readonly RequestHandler[] => {
+  const observe = metrics?.createRequestObserver(ENTITY_SETS)
+  return [
+    logRequests(logger, config, observe && ((request, req) => observe(request, verifiedTokenOf(req)))),
+    ...(tracing ? [tracing.traceRequest] : []),
+  ]
+}
 
 /** Creates the functions that start and end an application. */
 function createLifecycle({

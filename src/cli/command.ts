@@ -13,7 +13,7 @@ export function exitWithUsage(usage: string, reason: string): never {
 
 /**
  * Parses the arguments of a command. The parameter is `config` of Node's parseArgs. Prints the usage for
- * `--help`, and ends the command for unknown arguments.
+ * `--help`, and ends the command for unknown arguments and for an option that is given twice.
  */
 export function parseCommandLine<const T extends ParseArgsConfig>(
   usage: string,
@@ -24,12 +24,25 @@ export function parseCommandLine<const T extends ParseArgsConfig>(
     process.exit(0)
   }
   try {
-    return parseArgs(config)
+    const parsed = parseArgs(config)
+    const repeated = findRepeatedOption(config)
+    if (repeated === undefined) return parsed
+    return exitWithUsage(usage, `Option '--${repeated}' can be given only once.`)
   } catch (error) {
     // Only the first sentence of Node's message is printed. The others repeat the usage.
     const [reason = ''] = messageOf(error).split(/(?<=')\. |\.?\n/)
     return exitWithUsage(usage, `${reason}.`)
   }
+}
+
+/**
+ * Returns the name of an option that is given twice, of which parseArgs returns the last value. Options that
+ * take several values (`multiple`) can be repeated.
+ */
+function findRepeatedOption(config: ParseArgsConfig): string | undefined {
+  const { tokens } = parseArgs({ ...config, tokens: true })
+  const names = tokens.flatMap(token => (token.kind === 'option' ? [token.name] : []))
+  return names.find((name, i) => names.indexOf(name) < i && config.options?.[name]?.multiple !== true)
 }
 
 /**

@@ -228,6 +228,7 @@ export const SETTINGS = {
   webhookLogDays: setting('WEBHOOK_LOG_DAYS', integer(1, 3650), 30, 'Age in days at which attempts are deleted from the delivery log.'),
   metricsPort:   optional('METRICS_PORT', integer(0, 65_535), 'Port of `/metrics` for Prometheus, for all WORKERS together. Unset: no metrics.'),
   metricsHost:   setting('METRICS_HOST', anyText, '127.0.0.1', 'Address of METRICS_PORT. It needs no token, so only Prometheus may reach it.'),
+  metricsClients: setting('METRICS_CLIENTS', flag, false, 'Metrics name registered clients by their id, at most 1,000 of them. Otherwise only the class of the client.'),
   slowQueryMs:   setting('SLOW_QUERY_MS', integer(0, 600_000), 1000, 'Duration from which a SQL statement is logged. 0: none is.'),
   logLevel:      setting('LOG_LEVEL', oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info', 'Minimum log level.'),
 } as const

@@ -96,7 +96,7 @@ function startMeasurement({
 export function logRequests(
   logger: Logger,
   config: Pick<Config, 'trustProxy'>,
-  onComplete?: (request: CompletedRequest) => void,
+  onComplete?: (request: CompletedRequest, req: IncomingMessage) => void,
 ): (req: IncomingMessage, res: ServerResponse, next: () => void) => void {
   return (req, res, next) => {
     const measurement = startMeasurement(req)
@@ -116,7 +116,7 @@ export function logRequests(
         ...(aborted && { aborted }),
         ...descriptionOf(req),
       }
-      onComplete?.(line)
+      onComplete?.(line, req)
       logger[levelOf(res.statusCode, path, aborted)](line, 'request')
     })
     next()

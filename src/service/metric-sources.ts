@@ -1,5 +1,6 @@
 import { readLatestSequence } from '../data/changes/latest-sequence.js'
 import type { Database } from '../data/database.js'
+import { readImportCounts } from '../data/import/import-counts.js'
 import type { PlanCache } from '../query/plan-cache.js'
 import type { ChangeService } from './changes.js'
 
@@ -9,4 +10,5 @@ export const createMetricSources = (database: Database, plans: PlanCache, change
   planCache: () => plans.statistics(),
   logPosition: async () => Number(await readLatestSequence({ query: database.queryControl })),
   subscriptionPositions: () => changes.subscriptionPositions(),
+  imports: () => readImportCounts({ query: database.queryControl }),
 })

@@ -47,7 +47,7 @@ function createProcess(database: Pick<Database, 'queryControl'>) {
       },
     },
     usage: { add: () => undefined },
-    onRefusal: (limit, audience) => refusals.push(`${limit} ${audience}`),
+    onRefusal: (limit, { audience }) => refusals.push(`${limit} ${audience}`),
   })
   const set = (client: Client) => {
     clients.set(client.id, client)

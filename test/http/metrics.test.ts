@@ -2,24 +2,31 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { accessSync, constants, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningServer, startServer } from '../../src/app.js'
 import { readConfig } from '../../src/config/config.js'
+import type { Database } from '../../src/data/database.js'
 import { createSender, type TestApp } from '../support/app.js'
 import { DATABASE_KINDS } from '../support/database.js'
+import { basic, clientServiceOf, freePort, READING_CLIENT, type TestClient } from '../support/partners.js'
 import {
   createTestEnvironment,
   FULL_ACCESS_TOKEN,
   startService,
   type TestEnvironment,
 } from '../support/process.js'
+import { webhookServiceOf } from '../webhooks/setting.js'
 
 // Metrics for Prometheus, and deploy/grafana-dashboard.json. promtool and prometheus check them where they are
 // installed.
+
+/** The table of metrics in the docs: name, and the labels it may have. A name that ends in … is a prefix. */
+const DOCUMENTED = readDocumentedMetrics(
+  readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8'),
+)
 
 interface Panel {
   readonly title: string
@@ -61,6 +68,34 @@ const seriesOf = (text: string): ReadonlyMap<string, number> =>
       .map(line => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]),
   )
 
+/** The metrics of a scrape, with the labels that their series have. */
+function metricsOf(text: string): ReadonlyMap<string, ReadonlySet<string>> {
+  const names = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name)
+  const keys = [...seriesOf(text).keys()]
+  return new Map(
+    names.map(name => [
+      name,
+      new Set(
+        keys
+          .filter(key => new RegExp(`^${name}(_bucket|_sum|_count)?(\\{|$)`).test(key))
+          .flatMap(key => [...key.matchAll(/(\w+)="/g)].map(([, label = '']) => label))
+          .filter(label => label !== 'le'),
+      ),
+    ]),
+  )
+}
+
+function readDocumentedMetrics(page: string): ReadonlyMap<string, readonly string[]> {
+  const [, table = ''] = /\n## Metrics\n.*?\n\|---\|---\|---\|\n(.*?)\n\n/s.exec(page) ?? []
+  return new Map(
+    table.split('\n').flatMap(row => {
+      const [, names = '', labels = ''] = row.split('|')
+      const ofMetric = labels.trim() === '' ? [] : labels.trim().split(', ')
+      return [...names.matchAll(/`([^`]+)`/g)].map(([, name = '']) => [name, ofMetric] as const)
+    }),
+  )
+}
+
 const countOf = (series: ReadonlyMap<string, number>, labels: string) =>
   series.get(`listing_http_request_duration_seconds_count{${labels}}`)
 
@@ -68,11 +103,22 @@ describe.each(DATABASE_KINDS)('metrics on the %s database', kind => {
   let place: TestEnvironment
   let server: RunningServer
   let send: TestApp['send']
+  let partner: Partner
   beforeAll(async () => {
     place = await createTestEnvironment(kind)
-    const config = readConfig({ ...place.env, SAMPLE_DATA: 'on', PORT: '0', METRICS_PORT: '0' })
+    const config = readConfig({
+      ...place.env,
+      SAMPLE_DATA: 'on',
+      PORT: '0',
+      METRICS_PORT: '0',
+      METRICS_CLIENTS: 'on',
+      WEBHOOK_PRIVATE_ADDRESSES: 'on',
+    })
     server = await startServer(config, pino({ level: 'silent' }), () => undefined)
     send = createSender(`http://127.0.0.1:${server.port}`, `Bearer ${FULL_ACCESS_TOKEN}`)
+    const database = await place.connect()
+    partner = await addPartner(database)
+    await database.close()
   }, 120_000)
   afterAll(async () => {
     await server?.close()
@@ -111,6 +157,49 @@ describe.each(DATABASE_KINDS)('metrics on the %s database', kind => {
     expect(series.get('listing_timeouts_total{wait="connection"}')).toBe(0)
     expect([...series.keys()].some(name => name.startsWith('listing_plan_cache_hits_total{'))).toBe(true)
     expect(series.get('process_resident_memory_bytes')).toBeGreaterThan(0)
+  })
+
+  test('a client by its id, its limits, its webhook, and an import', async () => {
+    const { client } = partner
+    const headers = { Authorization: basic(client) }
+    // A process knows a new client after two seconds at most.
+    await expect.poll(async () => (await send('/odata/', { headers })).status).not.toBe(401)
+    await expect.poll(async () => (await send('/odata/', { headers })).status).toBe(429)
+    const read = async () => seriesOf(await scrapeText(server.metricsPort))
+    const labels = `class="public",client="${client.id}"`
+    await expect
+      .poll(async () => (await read()).get(`listing_client_requests_total{${labels}}`))
+      .toBeGreaterThan(1)
+    await expect
+      .poll(async () =>
+        (await read()).get(`listing_limit_refusals_total{limit="requestsPerMinute",${labels}}`),
+      )
+      .toBeGreaterThan(0)
+    await expect
+      .poll(async () => (await read()).get('listing_webhook_attempts_total{result="failed"}'))
+      .toBeGreaterThan(0)
+    const series = await read()
+    expect(series.get('listing_webhooks{state="active"}')).toBe(1)
+    expect(series.get(`listing_webhook_lag_events{webhook="${partner.webhookId}"}`)).toBeGreaterThan(0)
+    // The sample listings of the start were imported.
+    expect(series.get('listing_import_records_total{entity="Property",change="created"}')).toBe(500)
+    expect(series.get('listing_import_last_change_timestamp_seconds{entity="Property"}')).toBeGreaterThan(
+      1.7e9,
+    )
+  })
+
+  test('the docs list every metric with its labels, and no other', async () => {
+    const printed = metricsOf(await scrapeText(server.metricsPort))
+    const isPrefix = (name: string) => name.endsWith('…')
+    const prefixes = [...DOCUMENTED.keys()].filter(isPrefix).map(name => name.slice(0, -1))
+    const own = [...printed].filter(([name]) => !prefixes.some(prefix => name.startsWith(prefix)))
+    expect(own.map(([name]) => name).toSorted()).toEqual(
+      [...DOCUMENTED.keys()].filter(name => !isPrefix(name)).toSorted(),
+    )
+    for (const prefix of prefixes) expect([...printed.keys()].join()).toContain(prefix)
+    // Each has a series by now.
+    for (const [name, labels] of own)
+      expect([name, [...labels].toSorted()]).toEqual([name, DOCUMENTED.get(name)?.toSorted()])
   })
 
   test('OBS-01 requests without a token cannot add series', async () => {
@@ -202,6 +291,8 @@ describe.runIf(DATABASE_KINDS.includes('server'))('metrics of WORKERS', () => {
     const series = seriesOf(await scrapeText(port))
     expect(series.get('listing_pool_size_connections{pool="custom"}')).toBe(10)
     expect(series.get('listing_log_position')).toBeGreaterThanOrEqual(0)
+    // Without METRICS_CLIENTS no series names a client.
+    expect(series.get('listing_client_requests_total{class="staff"}')).toBe(30)
     // OBS-05: without the database the position is absent, and the rest is answered.
     await place.remove()
     const withoutDatabase = seriesOf(await scrapeText(port))
@@ -210,6 +301,29 @@ describe.runIf(DATABASE_KINDS.includes('server'))('metrics of WORKERS', () => {
     await service.stop('SIGTERM')
   })
 })
+
+/** A client with a limit, and a webhook of another client whose receiver does not answer. */
+interface Partner {
+  readonly client: TestClient
+  readonly webhookId: string
+}
+
+async function addPartner(database: Database): Promise<Partner> {
+  const clients = clientServiceOf(database)
+  const { client, secret } = await clients.add({
+    ...READING_CLIENT,
+    Name: 'Limited',
+    AudienceClass: 'public',
+    RequestsPerMinute: 1,
+  })
+  const receiver = await clients.add({ ...READING_CLIENT, Name: 'Receiver' })
+  const { webhook } = await webhookServiceOf(database).add({
+    client: receiver.client.ClientId,
+    url: `http://127.0.0.1:${await freePort()}/`,
+    from: '0',
+  })
+  return { client: { id: client.ClientId, secret }, webhookId: webhook.WebhookId }
+}
 
 interface RunningPrometheus {
   /** Returns the number of series of a query result, or -1 for an error. */
@@ -224,7 +338,7 @@ async function startPrometheus(metricsPort: number): Promise<RunningPrometheus> 
     file,
     `global: { scrape_interval: 1s, scrape_timeout: 1s }\nscrape_configs:\n  - job_name: listing\n    static_configs: [{ targets: ['127.0.0.1:${metricsPort}'] }]\n`,
   )
-  const port = await findPort()
+  const port = await freePort()
   const child: ChildProcess = spawn(
     PROMETHEUS ?? '',
     [`--config.file=${file}`, `--storage.tsdb.path=${folder}/data`, `--web.listen-address=127.0.0.1:${port}`],
@@ -245,12 +359,4 @@ async function startPrometheus(metricsPort: number): Promise<RunningPrometheus> 
     await rm(folder, { recursive: true, force: true })
   }
   return { resultsOf, stop }
-}
-
-async function findPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { readonly port: number } // it listens on a port
-  server.close()
-  return port
 }

@@ -16,6 +16,7 @@ import {
   type RunStatement,
   toNewRecord,
 } from './find-changes.js'
+import { ADD_IMPORT_COUNTS } from './import-counts.js'
 import type { ImportRecord } from './record.js'
 import { LOAD_STATEMENTS } from './statements.js'
 
@@ -206,8 +207,9 @@ export class RecordLoader {
     const { actor } = this.options
     const entries = toImportEntries(rows, removals)
     const writer = actor === undefined ? '' : JSON.stringify(actor)
-    if (entries.length > 0)
-      await this.#run('audit import', INSERT_IMPORT_ENTRIES, [JSON.stringify(entries), writer])
+    if (entries.length === 0) return
+    await this.#run('audit import', INSERT_IMPORT_ENTRIES, [JSON.stringify(entries), writer])
+    await this.#run('count import', ADD_IMPORT_COUNTS, [JSON.stringify(entries)])
   }
 
   async #writeTable(name: string, text: string, rows: readonly RowChange[]): Promise<void> {

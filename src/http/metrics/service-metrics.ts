@@ -1,6 +1,11 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Config } from '../../config/config.js'
 import type { Problem, Wait } from '../../errors/problem.js'
+import type { VerifiedToken } from '../auth/bearer.js'
 import type { CompletedRequest } from '../log.js'
+import { addClientMetrics, type ClientMetrics } from './client-metrics.js'
+import { valueInTime } from './database-timeout.js'
+import { addImportMetrics, type ImportUse } from './import-metrics.js'
 import { createRouteReader, type EntitySetNames } from './route.js'
 
 /** The use of a pool of database connections. */
@@ -36,6 +41,8 @@ export interface MetricSources {
    * The positions of the subscriptions of this process: the number of the last event that each has received.
    */
   readonly subscriptionPositions: () => readonly number[]
+  /** The changes of all imports, by entity set. */
+  readonly imports: () => Promise<readonly ImportUse[]>
 }
 
 const DURATION_BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
@@ -45,8 +52,6 @@ const SIZE_BUCKETS = [1000, 10_000, 100_000, 1_000_000, 10_000_000]
  */
 const LAG_BOUNDS = [1, 100, 10_000]
 const WAITS: readonly Wait[] = ['connection', 'lock', 'statement', 'transaction']
-/** Maximum wait of a scrape for the database, in ms. */
-const LOG_POSITION_TIMEOUT_MS = 500
 /** Gauges of prom-client with names of counters, which promtool reports. */
 const MISNAMED = [
   'nodejs_active_handles_total',
@@ -60,13 +65,14 @@ export class ServiceMetrics {
   readonly #duration: Histogram<'adapter' | 'entity' | 'route' | 'status'>
   readonly #size: Histogram<'adapter' | 'entity'>
   readonly #rows: Counter<'entity'>
-  readonly #refusals: Counter<'limit' | 'class'>
   readonly #statements: Histogram
   readonly #lockWaits: Counter
   readonly #timeouts: Counter<'wait'>
+  readonly #clients: ClientMetrics
 
-  constructor() {
+  constructor({ metricsClients }: Pick<Config, 'metricsClients'>) {
     const registers = [this.registry]
+    this.#clients = addClientMetrics(this.registry, metricsClients)
     this.#duration = new Histogram({
       name: 'listing_http_request_duration_seconds',
       help: 'Time from a request to the end of its response.',
@@ -85,12 +91,6 @@ export class ServiceMetrics {
       name: 'listing_rows_total',
       help: 'Records read for responses, without related records.',
       labelNames: ['entity'],
-      registers,
-    })
-    this.#refusals = new Counter({
-      name: 'listing_limit_refusals_total',
-      help: 'Requests that a limit of their client has refused, by the class of the client.',
-      labelNames: ['limit', 'class'],
       registers,
     })
     this.#statements = new Histogram({
@@ -116,19 +116,23 @@ export class ServiceMetrics {
   }
 
   /** Creates the observer of completed requests. Probes are left out. */
-  createRequestObserver(entitySets: EntitySetNames): (request: CompletedRequest) => void {
+  createRequestObserver(
+    entitySets: EntitySetNames,
+  ): (request: CompletedRequest, token: VerifiedToken | undefined) => void {
     const readRoute = createRouteReader(entitySets)
-    return ({ path, status, ms, bytes }) => {
+    return ({ path, status, ms, bytes }, token) => {
       if (path.startsWith('/health/')) return
       const { adapter, entity, route } = readRoute(path)
       this.#duration.observe({ adapter, entity, route, status }, ms / 1000)
       this.#size.observe({ adapter, entity }, bytes)
+      this.#clients.countRequest(token?.actor.audience, token?.client)
     }
   }
 
-  /** Counts requests that a limit of a client has refused. */
-  readonly countRefusal = (limit: string, audience: string, count: number): void =>
-    this.#refusals.inc({ limit, class: audience }, count)
+  /** Counts requests that a limit of their client has refused. */
+  get countRefusal(): ClientMetrics['countRefusal'] {
+    return this.#clients.countRefusal
+  }
 
   addRows(entity: string, count: number): void {
     if (count > 0) this.#rows.inc({ entity }, count)
@@ -146,10 +150,11 @@ export class ServiceMetrics {
   }
 
   /** Adds the metrics that are read at each scrape. */
-  observe({ pools, planCache, logPosition, subscriptionPositions }: MetricSources): void {
+  observe({ pools, planCache, logPosition, subscriptionPositions, imports }: MetricSources): void {
     this.#addPoolMetrics(pools)
     this.#addPlanCacheMetrics(planCache)
     this.#addLogMetrics(logPosition, subscriptionPositions)
+    addImportMetrics(this.registry, imports)
   }
 
   #addPoolMetrics(pools: MetricSources['pools']): void {
@@ -212,7 +217,7 @@ export class ServiceMetrics {
       aggregator: 'max',
       registers,
       async collect() {
-        const newest = await withTimeout(logPosition()).catch(() => undefined)
+        const newest = await valueInTime(logPosition())
         this.remove()
         lag.remove()
         behind.reset()
@@ -261,9 +266,3 @@ export class ServiceMetrics {
     })
   }
 }
-
-const withTimeout = <T>(value: Promise<T>): Promise<T> =>
-  new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error('timeout')), LOG_POSITION_TIMEOUT_MS)
-    value.then(resolve, reject).finally(() => clearTimeout(timer))
-  })

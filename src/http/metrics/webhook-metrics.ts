@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { valueInTime } from './database-timeout.js'
 
 /** The state of all webhook subscriptions at a scrape. */
 export interface WebhookUse {
@@ -12,8 +13,6 @@ export interface WebhookUse {
 export type WebhookAttemptObserver = (isDelivered: boolean, durationMs: number) => void
 
 const DURATION_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30]
-/** Maximum wait of a scrape for the database, in ms. */
-const READ_TIMEOUT_MS = 500
 
 /**
  * Adds the metrics of webhooks. If the database does not answer, the states and lags are absent, not 0. All
@@ -39,7 +38,7 @@ export function addWebhookMetrics(
     aggregator: 'max',
     registers,
     async collect() {
-      const use = await withTimeout(read()).catch(() => undefined)
+      const use = await valueInTime(read())
       this.reset()
       lag.reset()
       for (const [state, count] of Object.entries(use?.states ?? {})) this.set({ state }, count)
@@ -62,14 +61,9 @@ function createAttemptObserver(registers: Registry[]): WebhookAttemptObserver {
     buckets: DURATION_BUCKETS,
     registers,
   })
+  for (const result of ['delivered', 'failed']) attempts.inc({ result }, 0)
   return (isDelivered, durationMs) => {
     attempts.inc({ result: isDelivered ? 'delivered' : 'failed' })
     duration.observe(durationMs / 1000)
   }
 }
-
-const withTimeout = <T>(value: Promise<T>): Promise<T> =>
-  new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error('timeout')), READ_TIMEOUT_MS)
-    value.then(resolve, reject).finally(() => clearTimeout(timer))
-  })

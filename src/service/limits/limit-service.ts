@@ -20,7 +20,7 @@ export interface LimitServiceDependencies {
   readonly directory: Pick<ClientDirectory, 'find' | 'subscribe'>
   readonly usage: Pick<UsageRecorder, 'add'>
   /** Counts refused requests. */
-  readonly onRefusal?: ((limit: LimitName, audience: Client['audience'], count: number) => void) | undefined
+  readonly onRefusal?: ((limit: LimitName, client: Client, count: number) => void) | undefined
 }
 
 /**
@@ -65,7 +65,7 @@ export class LimitService implements ClientLimiter {
       countProcesses: () => this.#processCount,
       onProcessCount: count => this.#setProcessCount(count),
       usage,
-      onRefusal: ({ audience }, limit, count) => onRefusal?.(limit, audience, count),
+      onRefusal: (ofClient, limit, count) => onRefusal?.(limit, ofClient, count),
     })
     this.#clients.set(client.id, state)
     return state

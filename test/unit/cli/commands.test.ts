@@ -95,6 +95,18 @@ describe('the arguments of a command', () => {
     expect(err).toMatch(reason)
   })
 
+  test.each<[string, string, readonly string[]]>([
+    ['token.ts', 'scope', ['--scope', 'listings:read', '--scope', 'listings:write']],
+    ['replicate.ts', 'to', ['--to', 'a', '--to', 'b']],
+    ['import.ts', 'strict', ['--strict', 'a.json', '--strict']],
+  ])('%s refuses a second --%s', async (file, option, args) => {
+    const { code, out, err } = await run(`src/cli/${file}`, args)
+    expect({ code, out }).toEqual({ code: 1, out: '' })
+    expect(err).toMatch(
+      new RegExp(`^Option '--${option}' can be given only once\\.\nusage: npm run [^\n]+\n$`),
+    )
+  })
+
   test.each([
     ['nowhere.json', 'There is no file nowhere.json.\n'],
     [tmpdir(), `${tmpdir()} is a folder, not a file.\n`],

@@ -97,7 +97,7 @@ describe.each(DATABASE_KINDS)(
       await expect.poll(refusals, DEADLINE).toEqual([200, 200, 200, 200, 200, 200])
     })
 
-    test('OAU-11: a token that is revoked takes its sockets and streams along, and no other token of the client', async () => {
+    test('OAU-11: revoking a token ends its sockets and streams, and no other token of the client', async () => {
       const client = await app.addClient()
       const [token, other] = [await app.tokenOf(client), await app.tokenOf(client)]
       const [revoked, open] = [await subscribe(`Bearer ${token}`), await subscribe(`Bearer ${other}`)]

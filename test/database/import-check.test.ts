@@ -53,7 +53,7 @@ describe.each(DATABASE_KINDS)('the check of a file before an import, on the %s d
   const listings = () => database.prisma.property.findMany({ orderBy: { ListingKey: 'asc' } })
   const eventCount = () => database.prisma.entityEvent.count()
 
-  test('NEW-28 refuses a file in Windows-1252 with the records named, and takes it with --encoding', async () => {
+  test('NEW-28 refuses a file in Windows-1252 with the records named, and imports it with --encoding', async () => {
     const file = toWindows1252(FRENCH)
     const hint =
       'contains bytes that are not valid UTF-8; use --encoding windows-1252 if that is its encoding'

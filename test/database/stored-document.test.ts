@@ -62,7 +62,7 @@ describe.each(DATABASE_KINDS)('%s', kind => {
     )
   })
 
-  test('a full record is the same whether it is read or built', async () => {
+  test('a full record is the same from its document and from its columns', async () => {
     expect(await expectSame()).toHaveLength(60)
   })
 

@@ -88,7 +88,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('one text, several feeds', () 
   }) // biome-ignore format: one test
 })
 
-test('FED-13: no shared cache may store an answer that depends on a token', { timeout: 60_000 }, async () => {
+test('FED-13: no shared cache may store a response that depends on a token', { timeout: 60_000 }, async () => {
   const app = await startTestApp({ fixture: 'fixture.json' })
   try {
     const { etag = '' } = (await app.send("/odata/Property('P01')")).headers

@@ -25,7 +25,7 @@ const PROPERTY = getEntity('Property')
 const EVENT = getEntity('EntityEvent')
 const AT = { source: 'test' }
 
-describe('a feed that shows one listing in a thousand', () => {
+describe('a feed that selects one of a thousand listings', () => {
   let database: TestDatabase
   let actor: Actor
   beforeAll(async () => {

@@ -77,7 +77,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))(
       expect(await shownKeys('removed')).toEqual([])
     })
 
-    test('a listing that is written while its leavers are found does not stay in the feed', async () => {
+    test('a listing that is written while a filter changes does not remain in a feed that it leaves', async () => {
       await app.run(`update "Property" set "City" = 'Vail' where "ListingKey" > 'N'`)
       await app.feeds.add({ FeedName: 'leaving', Filter: "City ne 'Aspen'" })
       const [feed] = await app.run(`select "FeedId" as id from "admin"."Feed" where "FeedName" = 'leaving'`)

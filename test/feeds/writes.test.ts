@@ -52,7 +52,7 @@ describe.each(DATABASE_KINDS)('a change of a listing on the %s database', kind =
     expect(await callsOf(CHANGE)).toEqual(WITHOUT_FEEDS)
   })
 
-  test('a session that wrote before notices that feeds come and go', async () => {
+  test('a session that wrote before applies feeds that are added later, and none that were removed', async () => {
     const feeds = feedServiceOf(database)
     // The embedded database has one session.
     const session = kind === 'server' ? new Client(database.settings.databaseUrl) : undefined

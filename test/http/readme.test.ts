@@ -47,7 +47,7 @@ describe('the commands of the README', () => {
     expect(answers[0]).toBe('491')
   })
 
-  test('reads answer records', () => {
+  test('reads return records', () => {
     const [, expensive, expanded, groups, found, batch] = answers
     expect(parse(expensive)).toMatchObject({ '@odata.count': 230, value: { length: 5 } })
     expect(parse(expanded).value[0].Media[0].MediaURL).toMatch(/^https:/)

@@ -81,7 +81,7 @@ test('OBS-12 a token that names no client is named by its fingerprint, and one w
   expect(both).toMatchObject({ subject: 'ann@example.com', client: 'a portal' })
 })
 
-test('OBS-12 a request by GraphQL names its operation, cut and escaped', async () => {
+test('OBS-12 a request by GraphQL names its operation, truncated and escaped', async () => {
   const send = (body: object) => lineOf(post('/graphql', body))
   expect(await send({ query: NAMES_QUERY })).toMatchObject({ operation: 'ListingNames', ...partner() })
   expect(await send({ query: '{ properties { totalCount } __typename }' })).toMatchObject({

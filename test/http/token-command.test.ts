@@ -49,7 +49,7 @@ describe.each(DATABASE_KINDS)(
       await environment.remove()
     })
 
-    test('keys that no member and no office has are a warning on standard error; the token is printed', async () => {
+    test('keys without a member or office cause a warning on standard error; the token is printed', async () => {
       const { out, err } = await runToken(environment.env, '--member', 'NOPE', '--office', 'NONE')
       expect(out).toMatch(TOKEN)
       expect(err).toBe(
@@ -58,7 +58,7 @@ describe.each(DATABASE_KINDS)(
       )
     })
 
-    test('a token carries sub: the user who runs the command, or --subject', async () => {
+    test('sub of a token is the user who runs the command, or --subject', async () => {
       for (const [args, sub] of [
         [[], userInfo().username],
         [['--subject', 'Ann'], 'Ann'],
@@ -71,7 +71,7 @@ describe.each(DATABASE_KINDS)(
       }
     })
 
-    test('keys that are known, and a token without keys, are printed without a warning', async () => {
+    test('existing keys and a token without keys cause no warning', async () => {
       // A member may be the office of a listing, so its key is an office too.
       for (const args of [['--member', 'M1', '--office', 'O1'], ['--office', 'M1'], []])
         expect(await runToken(environment.env, ...args)).toEqual({

@@ -275,7 +275,7 @@ describe('the start and the end of tracing', { timeout: 240_000 }, () => {
     receiver.close()
   })
 
-  test('OBS-14 without the packages one line says so, and the service runs', async () => {
+  test('OBS-14 without the packages the service runs, and logs one line about them', async () => {
     const hidden = `export const resolve = (name, context, next) => {
       if (!name.startsWith('@opentelemetry/')) return next(name, context)
       throw Object.assign(new Error('Cannot find package ' + name), { code: 'ERR_MODULE_NOT_FOUND' })

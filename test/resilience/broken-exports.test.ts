@@ -140,7 +140,7 @@ describe.each(DATABASE_KINDS)('an export that cannot be finished on the %s datab
     expect(lines.at(-1)).toContain(`"@odata.count":${LARGE_COUNT}`)
   })
 
-  test('EXP-11 exports are broken off when the service is stopped, and do not delay its end', {
+  test('EXP-11 exports are aborted when the service is stopped, and do not delay its end', {
     timeout: 60_000,
   }, async () => {
     const [lines, csv] = [new Download(service, LARGE, NDJSON), new Download(service, LARGE, CSV)]

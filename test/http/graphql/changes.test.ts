@@ -138,7 +138,7 @@ describe.each(DATABASE_KINDS)('changes over GraphQL on the %s database', kind =>
     expect(node).toEqual({ ListingKey: 'L003', City: 'Waco' })
   })
 
-  test('a run has pages and ends at the last event of its beginning', async () => {
+  test('the pages end at the event that was the last when the first page was read', async () => {
     await given(listings(8))
     const reader = clientOf('public')
     const { token } = await reader.read()
@@ -163,7 +163,7 @@ describe.each(DATABASE_KINDS)('changes over GraphQL on the %s database', kind =>
     expect((await reader.read(first.token, 'first: 3')).records).toHaveLength(3)
   })
 
-  test('a run without changes for the reader advances the token', async () => {
+  test('a page without changes for the reader advances the token', async () => {
     await given([{}, { StandardStatus: 'Incomplete' }])
     const reader = clientOf('public')
     const { token } = await reader.read()

@@ -32,7 +32,7 @@ const codeOf = (answer: TestResponse) => errorsOf(answer)[0]?.extensions.code
 const HELLO = { query: '{ __typename }' }
 const HELLO_DATA = { data: { __typename: 'Query' } }
 
-describe('the media type of an answer', () => {
+describe('the media type of a response', () => {
   // biome-ignore format: table
   test.each([
     [null,                                         OLD],
@@ -207,7 +207,7 @@ describe('HTTP requests', () => {
     expect(last.headers['content-type']).toBe(`${OLD}; charset=utf-8`)
   })
 
-  test('a page of another origin, as Apollo Client and urql ask for it', async () => {
+  test('requests of a page of another origin, as Apollo Client and urql send them', async () => {
     for (const [method, names] of [['POST', 'accept,authorization,content-type'], ['GET', 'authorization'], ['POST', 'apollographql-client-name,authorization,content-type,x-apollo-operation-name']] as const) {
       const headers = { Origin: ORIGIN, 'Access-Control-Request-Method': method, 'Access-Control-Request-Headers': names, Authorization: null }
       const preflight = await app.send('/graphql', { method: 'OPTIONS', headers })

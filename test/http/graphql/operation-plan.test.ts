@@ -67,7 +67,7 @@ describe('one query, one plan', () => {
     expect(await statementsOf(() => queryData(app, query))).toHaveLength(1)
   })
 
-  test('parts that are not selected cost no statement', async () => {
+  test('parts that are not selected cause no statement', async () => {
     const { properties } = await queryData<{
       properties: { pageInfo: { endCursor: string; startCursor: string } }
     }>(app, '{ properties(first: 20) { pageInfo { startCursor endCursor } } }')

@@ -30,7 +30,7 @@ describe.each(DATABASE_KINDS)('records by GraphQL: %s', kind => {
     expect(etag).toBe(record['@odata.etag'])
   })
 
-  test('members have the order of the selection', async () => {
+  test('members are in the order of the selection', async () => {
     const { property } = await queryData<{ property: Row }>(
       app,
       '{ property(ListingKey: "P01") { City Rooms { RoomKey } __typename ListAgent { MemberKey } ListingKey id price: ListPrice } }',

@@ -411,7 +411,7 @@ describe.each(DATABASE_KINDS)('exports on the %s database', kind => {
   }
 
   // The result is larger than the buffers of a socket, so that an export lasts until it is read.
-  test('EXP-14, EXP-15 a client has at most eight exports, which hold no snapshot, and gets its place back when it hangs up', async () => {
+  test('EXP-14, EXP-15 a client has at most eight exports, which hold no snapshot, and can start another after disconnecting one', async () => {
     const headers = {
       Authorization: `Bearer ${app.tokenFor({ scopes: ['listings:read'], audience: 'public' })}`,
       ...NDJSON,

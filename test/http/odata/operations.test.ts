@@ -65,7 +65,7 @@ describe('links', () => {
 })
 
 describe('limits', () => {
-  test('OPS-03: deep nesting is refused at once', async () => {
+  test('OPS-03: deep nesting is refused immediately', async () => {
     const app = await start({ env: { MAX_QUERY_LENGTH: '100000', MAX_HEADER_BYTES: '200000' } })
     const lambdas = 'Rooms/any(r:'.repeat(150)
     for (const filter of ['('.repeat(5000), 'not '.repeat(5000), `${lambdas}true${')'.repeat(150)}`]) {
@@ -124,7 +124,7 @@ describe('limits', () => {
 })
 
 describe('browsers', () => {
-  test('OPS-08: a preflight needs no token, and answers can be read, errors too', async () => {
+  test('OPS-08: a preflight needs no token, and responses can be read, errors included', async () => {
     const app = await start({ env: { CORS_ORIGINS: 'https://app.example' } })
     const asked = {
       Origin: 'https://app.example',
@@ -154,7 +154,7 @@ describe('browsers', () => {
     }
   })
 
-  test('OPS-08: large answers are compressed where the client offers it', async () => {
+  test('OPS-08: large responses are compressed if the client accepts it', async () => {
     const answer = await plain.send('/odata/Property', { headers: { 'Accept-Encoding': 'gzip' } })
     expect([answer.status, answer.headers['content-encoding']]).toEqual([200, 'gzip'])
     expect(answer.headers['vary']).toMatch(/Accept-Encoding/)

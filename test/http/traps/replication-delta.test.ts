@@ -142,7 +142,7 @@ describe.each(DATABASE_KINDS)('traps of delta links on the %s database', kind =>
     }
   })
 
-  test('DEL-06 a run ends at the last event of its beginning while changes continue', async () => {
+  test('DEL-06 the pages end at the event that was the last at their beginning, while changes continue', async () => {
     await given(listings(50))
     const reader = readerOf('public')
     let turn = 0
@@ -181,7 +181,7 @@ describe.each(DATABASE_KINDS)('traps of delta links on the %s database', kind =>
     expect(bodyOf(await market.send(id))['ListingKey']).toBe('L001')
   })
 
-  test('DEL-08 a change of an expanded record brings its listing again', async () => {
+  test('DEL-08 a change of an expanded record returns its listing again', async () => {
     const query = 'Property?$expand=Media($filter=Order le 5;$select=MediaURL),ListAgent'
     const steps: Readonly<Record<string, readonly [statement: string, ...keys: string[]]>> = {
       added: [`insert into "Media" ("MediaKey", "ResourceName", "ResourceRecordKey", "Order") values ('N', 'Property', 'L001', 4)`, 'L001'],
@@ -429,7 +429,7 @@ describe.each(DATABASE_KINDS)('traps of delta links on the %s database', kind =>
     expect((await latest(`$filter=ListAgent/MemberLastName eq 'Lee'&$deltatoken=latest`)).status).toBe(501)
   })
 
-  test('DEL-19 filters that look at other records', async () => {
+  test('DEL-19 filters on related records', async () => {
     await given([{ PublicRemarks: 'with a pool' }, {}, {}], { Media: [1, 2].map(n => photo('L002', n)) })
     const reader = readerOf('public')
     const steps = [
@@ -571,7 +571,7 @@ describe.each(DATABASE_KINDS)('traps of delta links on the %s database', kind =>
     ])
   })
 
-  test('DEL-24 a record comes once in a page', async () => {
+  test('DEL-24 a record occurs once in a page', async () => {
     await given(listings(9), { Media: [1, 2, 3].map(n => photo('L007', n)) })
     const reader = readerOf('public')
     const link = await linkOf('Property?$expand=Media', reader)

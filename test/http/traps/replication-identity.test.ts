@@ -39,7 +39,7 @@ describe.each(DATABASE_KINDS)('identity and retention of the change log on the %
     expect(answer.headers['location']).toBe(`${market.base}/odata/EntityEvent`)
   }
 
-  test('REP2-10 positions of another log are gone: links, plain numbers, cursors, since', async () => {
+  test('REP2-10 positions of another log are refused: links, plain numbers, cursors, since', async () => {
     await given([{}, {}, {}])
     const reader = await readerAtEnd('public')
     const old = reader.position
@@ -76,7 +76,7 @@ describe.each(DATABASE_KINDS)('identity and retention of the change log on the %
     expect(await reader.readEvents()).toEqual(['Property L001'])
   })
 
-  test('REP2-12, REP2-24 pruned deletions: positions before them are gone, the beginning is open', async () => {
+  test('REP2-12, REP2-24 positions before pruned deletions are refused, except the beginning of the log', async () => {
     await given([{}, {}, {}, {}])
     const reader = await readerAtEnd('public')
     const start = reader.position
@@ -120,7 +120,7 @@ describe.each(DATABASE_KINDS)('identity and retention of the change log on the %
     },
   )
 
-  test('REP2-26 compaction drops nothing that a reader needs, and numbers stay', {
+  test('REP2-26 compaction drops no event that a reader needs, and changes no number', {
     timeout: 60_000,
   }, async () => {
     await given(

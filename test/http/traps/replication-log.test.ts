@@ -306,7 +306,7 @@ describe.each(DATABASE_KINDS)('traps of the change log on the %s database', kind
     expect(after['agent']?.slice(0, 2)).toEqual(['Property K8', 'Media P2'])
   })
 
-  test('media in a transaction of their own beside their listing are attached whatever the order', async () => {
+  test('media that another transaction writes are attached to their listing, whatever the order of the commits', async () => {
     const photo = `insert into "Media" ("MediaKey", "ResourceName", "ResourceRecordKey") values ('P', 'Property', 'K')`
     const listing = `insert into "Property" ("ListingKey", "StandardStatus") values ('K', 'Active')`
     for (const [first = '', second = ''] of [
@@ -364,7 +364,7 @@ describe.each(DATABASE_KINDS)('traps of the change log on the %s database', kind
     expect((await reader.rows('Property'))[0]?.['StreetName']).toBe('Pine')
   })
 
-  test('REP2-30, REP2-32 times of events never fall, though the clock is set back', async () => {
+  test('REP2-30, REP2-32 times of events never decrease, even if the clock is set back', async () => {
     await given([{ StandardStatus: 'Incomplete' }, { StandardStatus: 'Incomplete' }], childrenOf('L001'))
     const staff = new LogReader(market, 'staff')
     await sql(
@@ -390,7 +390,7 @@ describe.each(DATABASE_KINDS)('traps of the change log on the %s database', kind
     await sql(`select setval('change_clock', (extract(epoch from clock_timestamp()) * 1000)::bigint)`)
   })
 
-  test('each reader ends with exactly its market: by the log, and by positions with a sweep', {
+  test('each reader ends with exactly its own records: by the log, and by positions with a sweep', {
     timeout: 60_000,
   }, async () => {
     await given(

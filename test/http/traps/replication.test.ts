@@ -130,7 +130,7 @@ describe.each(DATABASE_KINDS)('traps of replication on the %s database', kind =>
     ])
   })
 
-  test('REP-09 edits past the API', async () => {
+  test('REP-09 edits that bypass the API', async () => {
     await given([{}, {}])
     const [seen = ''] = (await rows('$orderby=ModificationTimestamp desc&$top=1')).map(timeOf)
     await market.database.withClient(client =>

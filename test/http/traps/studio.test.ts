@@ -25,7 +25,7 @@ const answerOf = (url: string, headers: Readonly<Record<string, string>> = {}) =
     () => undefined,
   )
 
-test('DBX-06 Prisma Studio is not open to the world', { timeout: 120_000 }, async () => {
+test('DBX-06 Prisma Studio cannot be reached from other hosts', { timeout: 120_000 }, async () => {
   const port = await findPort()
   const studio = spawn(
     process.execPath,

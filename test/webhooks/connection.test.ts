@@ -6,7 +6,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
-import { postToReceiver, type ReceiverAnswer } from '../../src/service/webhooks/post.js'
+import { postToReceiver, type ReceiverResponse } from '../../src/service/webhooks/post.js'
 import { type Receiver, startReceiver } from './receiver.js'
 
 // A name server cannot be set for getaddrinfo, so its answers are replaced. Connections are real.
@@ -24,7 +24,7 @@ const start = async (): Promise<Receiver> => {
   return receiver
 }
 
-const post = (url: string, allowsPrivate: boolean, timeoutMs = 10_000): Promise<ReceiverAnswer> =>
+const post = (url: string, allowsPrivate: boolean, timeoutMs = 10_000): Promise<ReceiverResponse> =>
   postToReceiver({
     url,
     headers: {},

@@ -24,7 +24,7 @@ export interface CurrentKeys {
   readonly freshUntil: number
 }
 
-const MAX_ANSWER_BYTES = 1_048_576
+const MAX_RESPONSE_BYTES = 1_048_576
 /** Minimum time for which a result based on old keys is cached during an outage. */
 const MIN_OUTAGE_CHECK_MS = 1000
 /**
@@ -155,8 +155,8 @@ async function readBounded(body: Response['body']): Promise<string> {
   let size = 0
   for await (const chunk of body ?? []) {
     size += chunk.length
-    if (size > MAX_ANSWER_BYTES)
-      throw new Error(`the response of the key server exceeds ${MAX_ANSWER_BYTES} bytes`)
+    if (size > MAX_RESPONSE_BYTES)
+      throw new Error(`the response of the key server exceeds ${MAX_RESPONSE_BYTES} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

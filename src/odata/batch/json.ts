@@ -149,12 +149,12 @@ const JSON_BATCH_FORMAT: BatchFormat = {
   contentType: 'application/json',
   delimiters: ['{"responses":[', ',', ']}'],
   renderStepResult: ({ step, responses }) =>
-    responses.map((answer, i) => renderAnswer(answer, step, i)).join(','),
+    responses.map((answer, i) => renderResponse(answer, step, i)).join(','),
 }
 
 export const EMPTY_JSON_BATCH: ParsedBatch = { steps: [], format: JSON_BATCH_FORMAT }
 
-function renderAnswer(
+function renderResponse(
   { status, headers, body }: ODataResponse,
   { atomicityGroup, requests }: BatchStep,
   index: number,

@@ -171,10 +171,10 @@ export class EventReader {
     const keys = [...new Set(events.map(({ key }) => key))]
     const inside = await this.#findInside(getEntity(resourceName), filter, keys, actor)
     const outside = keys.filter(key => !inside.has(key))
-    const told = new Set(await this.store.knownOutside(this.webhook.lease.webhookId, outside))
+    const notified = new Set(await this.store.knownOutside(this.webhook.lease.webhookId, outside))
     const chosen = events.filter(({ key }) => {
-      if (told.has(key)) return false
-      if (!inside.has(key)) told.add(key)
+      if (notified.has(key)) return false
+      if (!inside.has(key)) notified.add(key)
       return true
     })
     return { chosen, outside: new Set(outside) }

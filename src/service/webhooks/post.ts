@@ -20,14 +20,14 @@ export interface ReceiverRequest {
 }
 
 /** The response of a receiver, or the reason for its absence. */
-export type ReceiverAnswer =
+export type ReceiverResponse =
   | { readonly status: number; readonly retryAfterMs: number | undefined }
   | { readonly status: undefined; readonly reason: string }
 
 /** Maximum number of bytes of a response body that are read, so that the receiver can complete it. */
-const MAX_ANSWER_BYTES = 65_536
+const MAX_RESPONSE_BYTES = 65_536
 /** Maximum time for reading the body of a response. */
-const ANSWER_BODY_MS = 1000
+const BODY_TIMEOUT_MS = 1000
 /** Time after which the next address of a name is tried in parallel. */
 const NEXT_ADDRESS_MS = 2500
 /**
@@ -40,7 +40,7 @@ const resolutions = new Semaphore(2)
  * Posts a body to a receiver. Redirects are not followed. Each request has its own connection to an address
  * that was checked for it. Only the status line of the response is used.
  */
-export async function postToReceiver(request: ReceiverRequest): Promise<ReceiverAnswer> {
+export async function postToReceiver(request: ReceiverRequest): Promise<ReceiverResponse> {
   const deadline = AbortSignal.timeout(request.timeoutMs)
   try {
     const response = await send(request, AbortSignal.any([request.signal, deadline]))
@@ -94,10 +94,10 @@ function drain(response: IncomingMessage): Promise<void> {
       response.destroy()
       resolve()
     }
-    const timer = setTimeout(end, ANSWER_BODY_MS)
+    const timer = setTimeout(end, BODY_TIMEOUT_MS)
     response.on('data', (chunk: Buffer) => {
       size += chunk.length
-      if (size > MAX_ANSWER_BYTES) end()
+      if (size > MAX_RESPONSE_BYTES) end()
     })
     response.once('end', end).once('close', end).on('error', end)
   })

@@ -19,7 +19,7 @@ import { ProblemError } from '../../errors/problem.js'
 import { Signal } from '../signal.js'
 import { EventReader, type EventReaderParts } from './event-reader.js'
 import { decryptText } from './secret-box.js'
-import { type AttemptReport, type AttemptSettings, WebhookTurn } from './turn.js'
+import { type AttemptReport, type AttemptSettings, SubscriptionDelivery } from './subscription-delivery.js'
 
 /** Dependencies of the sender. */
 export interface WebhookSenderParts extends EventReaderParts {
@@ -44,8 +44,8 @@ export interface WebhookSenderParts extends EventReaderParts {
  * and at most one connection. Subscriptions whose last attempt failed are counted separately, so that
  * receivers that do not answer cannot delay the others.
  */
-const MAX_HEALTHY_TURNS = 200
-const MAX_FAILING_TURNS = 100
+const MAX_HEALTHY_DELIVERIES = 200
+const MAX_FAILING_DELIVERIES = 100
 /** Interval of the checks for work without a notification. */
 const POLL_MS = 2000
 /** Minimum time between two checks. */
@@ -60,7 +60,7 @@ const CLEAN_INTERVAL_MS = 3_600_000
 const FIRST_CLEAN_MS = 60_000
 
 /** A subscription that this process serves. */
-interface Turn {
+interface RunningDelivery {
   readonly webhook: LeasedWebhook
   readonly controller: AbortController
   readonly done: Promise<void>
@@ -74,7 +74,7 @@ interface Turn {
 export class WebhookSender {
   readonly #parts: WebhookSenderParts
   readonly #store: LeaseStore
-  readonly #turns = new Map<string, Turn>()
+  readonly #deliveries = new Map<string, RunningDelivery>()
   readonly #signal = new Signal()
   readonly #stopping = new AbortController()
   readonly #closed = new AbortController()
@@ -95,7 +95,7 @@ export class WebhookSender {
   /** Starts sending. */
   start(): void {
     if (this.#running) return
-    this.#running = this.#look()
+    this.#running = this.#pollForWork()
     void this.#renewLeases()
   }
 
@@ -110,16 +110,16 @@ export class WebhookSender {
   async close(timeoutMs: number): Promise<void> {
     this.stop()
     const timer = setTimeout(() => {
-      for (const { controller } of this.#turns.values()) controller.abort()
+      for (const { controller } of this.#deliveries.values()) controller.abort()
     }, timeoutMs)
     await this.#running
-    await Promise.all([...this.#turns.values()].map(({ done }) => done))
+    await Promise.all([...this.#deliveries.values()].map(({ done }) => done))
     clearTimeout(timer)
     this.#closed.abort()
   }
 
   /** Checks for work after each notification, when the next attempt is due, and at the poll interval. */
-  async #look(): Promise<void> {
+  async #pollForWork(): Promise<void> {
     const { signal } = this.#stopping
     while (!signal.aborted) {
       const dueInMs = await this.#lease().catch((error: unknown) => {
@@ -135,15 +135,15 @@ export class WebhookSender {
   /** Takes leases of subscriptions that have work. Returns the time until the next one is due, in ms. */
   async #lease(): Promise<number | undefined> {
     const startedAt = performance.now()
-    const failing = [...this.#turns.values()].filter(({ webhook }) => webhook.failedAttempts > 0).length
+    const failing = [...this.#deliveries.values()].filter(({ webhook }) => webhook.failedAttempts > 0).length
     const { leased, active, dueInMs } = await this.#store.lease({
       owner: this.#owner,
-      healthy: MAX_HEALTHY_TURNS - (this.#turns.size - failing),
-      failing: MAX_FAILING_TURNS - failing,
+      healthy: MAX_HEALTHY_DELIVERIES - (this.#deliveries.size - failing),
+      failing: MAX_FAILING_DELIVERIES - failing,
     })
     if (active > 0) await this.#follow()
     else this.#unfollow = void this.#unfollow?.()
-    for (const webhook of leased) this.#startTurn(webhook, startedAt)
+    for (const webhook of leased) this.#startDelivery(webhook, startedAt)
     return dueInMs
   }
 
@@ -160,37 +160,37 @@ export class WebhookSender {
     }
   }
 
-  #startTurn(webhook: LeasedWebhook, leasedAt: number): void {
+  #startDelivery(webhook: LeasedWebhook, leasedAt: number): void {
     const controller = new AbortController()
-    const turn: Turn = {
+    const delivery: RunningDelivery = {
       webhook,
       controller,
       validUntil: leasedAt + VALID_MS,
       done: Promise.resolve()
-        .then(() => this.#createTurn(webhook, turn).run())
+        .then(() => this.#createDelivery(webhook, delivery).run())
         .catch((error: unknown) => this.#parts.onFault(error, webhook))
         .finally(() => {
-          this.#turns.delete(keyOf(webhook.lease))
+          this.#deliveries.delete(keyOf(webhook.lease))
           this.#signal.notify()
         }),
     }
-    this.#turns.set(keyOf(webhook.lease), turn)
+    this.#deliveries.set(keyOf(webhook.lease), delivery)
   }
 
-  #createTurn(webhook: LeasedWebhook, turn: Turn): WebhookTurn {
+  #createDelivery(webhook: LeasedWebhook, delivery: RunningDelivery): SubscriptionDelivery {
     const { database, encryptionKey, settings, onAttempt } = this.#parts
     const scope = new RequestScope(`client_id ${webhook.clientId}`)
     const reader = new EventReader(this.#parts, database.executorsFor(scope).reader, this.#store, webhook)
-    return new WebhookTurn(webhook, {
+    return new SubscriptionDelivery(webhook, {
       store: this.#store,
       writer: database.writer,
       readNext: (...position) => this.#reads.run(() => reader.next(...position)),
       settings,
       decrypt: text => decryptText(text, encryptionKey),
       findActor: () => this.#findActor(webhook.clientId),
-      signal: AbortSignal.any([turn.controller.signal, this.#stopping.signal]),
-      abortSignal: turn.controller.signal,
-      isLeaseValid: () => performance.now() < turn.validUntil,
+      signal: AbortSignal.any([delivery.controller.signal, this.#stopping.signal]),
+      abortSignal: delivery.controller.signal,
+      isLeaseValid: () => performance.now() < delivery.validUntil,
       onAttempt,
     })
   }
@@ -222,20 +222,22 @@ export class WebhookSender {
 
   /** Aborts the attempts of clients that may no longer receive events. */
   #abortRefused(): void {
-    for (const { webhook, controller } of this.#turns.values())
+    for (const { webhook, controller } of this.#deliveries.values())
       if (!this.#findActor(webhook.clientId)) controller.abort()
   }
 
-  /** Renews the leases of running turns, and aborts turns whose lease was lost or may have ended. */
+  /** Renews the leases of running deliveries, and aborts deliveries whose lease was lost or may have ended. */
   async #renewLeases(): Promise<void> {
     while (await wait(RENEW_MS, true, { ref: false, signal: this.#closed.signal }).catch(() => false)) {
       const startedAt = performance.now()
-      const turns = [...this.#turns.values()]
-      if (turns.length === 0) continue
-      const held = await this.#store.renew(turns.map(({ webhook }) => webhook.lease)).catch(() => undefined)
-      for (const turn of turns) {
-        if (held?.has(turn.webhook.lease.webhookId)) turn.validUntil = startedAt + VALID_MS
-        else if (held || performance.now() > turn.validUntil) turn.controller.abort()
+      const deliveries = [...this.#deliveries.values()]
+      if (deliveries.length === 0) continue
+      const held = await this.#store
+        .renew(deliveries.map(({ webhook }) => webhook.lease))
+        .catch(() => undefined)
+      for (const delivery of deliveries) {
+        if (held?.has(delivery.webhook.lease.webhookId)) delivery.validUntil = startedAt + VALID_MS
+        else if (held || performance.now() > delivery.validUntil) delivery.controller.abort()
       }
     }
   }

@@ -6,7 +6,7 @@ import { createHeaders, SECRET_UNREADABLE } from './headers.js'
 import { WebhookChangeError } from './position.js'
 import { postToReceiver } from './post.js'
 import { decryptText } from './secret-box.js'
-import { type AttemptSettings, describeAnswer } from './turn.js'
+import { type AttemptSettings, describeResponse } from './subscription-delivery.js'
 
 /** Dependencies of a test message. */
 export interface TestMessageParts {
@@ -15,7 +15,7 @@ export interface TestMessageParts {
   readonly settings: Pick<AttemptSettings, 'allowsPrivate' | 'timeoutMs'>
 }
 
-/** The answer to a test message. */
+/** The response to a test message. */
 export interface TestMessageResult {
   readonly messageId: string
   readonly isDelivered: boolean
@@ -42,13 +42,19 @@ export async function sendTestMessage(
   const headers = (await createHeaders(message, values, decrypt)) ?? refuse(SECRET_UNREADABLE)
   const startedAt = performance.now()
   const { signal } = new AbortController()
-  const answer = await postToReceiver({ url: webhook.Url, headers, body: message.body, signal, ...settings })
-  const isDelivered = answer.status !== undefined && answer.status >= 200 && answer.status < 300
+  const response = await postToReceiver({
+    url: webhook.Url,
+    headers,
+    body: message.body,
+    signal,
+    ...settings,
+  })
+  const isDelivered = response.status !== undefined && response.status >= 200 && response.status < 300
   return {
     messageId: message.id,
     isDelivered,
-    status: answer.status,
-    reason: isDelivered ? undefined : describeAnswer(answer),
+    status: response.status,
+    reason: isDelivered ? undefined : describeResponse(response),
     durationMs: Math.round(performance.now() - startedAt),
   }
 }

@@ -7,7 +7,7 @@ import { createMessage, type WebhookMessage } from '../../domain/webhooks/messag
 import { delayAfterFailure } from '../../domain/webhooks/schedule.js'
 import type { EventBatch, EventReader } from './event-reader.js'
 import { createHeaders, SECRET_UNREADABLE } from './headers.js'
-import { postToReceiver, type ReceiverAnswer } from './post.js'
+import { postToReceiver, type ReceiverResponse } from './post.js'
 
 /** The result of an attempt, for the log and the metrics. */
 export interface AttemptReport {
@@ -33,8 +33,8 @@ export interface AttemptSettings {
   readonly retrySeconds: number
 }
 
-/** Dependencies of a turn. */
-export interface TurnParts {
+/** Dependencies of a delivery. */
+export interface DeliveryDependencies {
   readonly store: LeaseStore
   readonly writer: StatementExecutor
   readonly readNext: EventReader['next']
@@ -42,7 +42,7 @@ export interface TurnParts {
   readonly decrypt: (encrypted: string) => Promise<string | undefined>
   /** Returns the current rights of the client, or undefined if it may not receive events. */
   readonly findActor: () => Actor | undefined
-  /** Aborts when the turn must end after its current attempt, for example because the service stops. */
+  /** Aborts when the delivery must end after its current attempt, for example because the service stops. */
   readonly signal: AbortSignal
   /**
    * Aborts when the current attempt must be aborted: the lease is lost, or the client may no longer receive
@@ -69,28 +69,28 @@ const RECORD_WAIT_MS = 1000
 const NOT_RECORDED = 'not recorded: another process or a command had taken over'
 
 /** Sends the events of one subscription, message by message, until there are no more or an attempt fails. */
-export class WebhookTurn {
+export class SubscriptionDelivery {
   readonly #webhook: LeasedWebhook
-  readonly #parts: TurnParts
+  readonly #dependencies: DeliveryDependencies
   #position: string
   #batch: LeasedWebhook['batch']
 
-  constructor(webhook: LeasedWebhook, parts: TurnParts) {
+  constructor(webhook: LeasedWebhook, dependencies: DeliveryDependencies) {
     this.#webhook = webhook
-    this.#parts = parts
+    this.#dependencies = dependencies
     this.#position = webhook.position
     this.#batch = webhook.batch
   }
 
-  /** Runs the turn. Rejects if the database is unavailable; the lease then expires. */
+  /** Runs the delivery. Rejects if the database is unavailable; the lease then expires. */
   async run(): Promise<void> {
-    const { store, signal } = this.#parts
+    const { store, signal } = this.#dependencies
     let failedAttempts = this.#webhook.failedAttempts
     let pauseMs = IDLE_MS
     while (!signal.aborted) {
-      const actor = this.#parts.findActor()
+      const actor = this.#dependencies.findActor()
       if (!actor) return this.#release(REFUSED_MS)
-      const next = await this.#parts.readNext(this.#position, this.#batch, actor)
+      const next = await this.#dependencies.readNext(this.#position, this.#batch, actor)
       if (next.kind === 'lost') return store.stop(this.#lease, 'lost', next.reason)
       if (next.kind === 'batch') {
         if (!(await this.#send(next.batch, failedAttempts))) return
@@ -107,12 +107,13 @@ export class WebhookTurn {
   }
 
   #release(delayMs: number): Promise<void> {
-    return this.#parts.store.release(this.#lease, this.#batch ? undefined : this.#position, delayMs)
+    return this.#dependencies.store.release(this.#lease, this.#batch ? undefined : this.#position, delayMs)
   }
 
   /** Advances past events that are not for the receiver. Returns false if the lease was lost. */
   async #advance(position: string, isDropped: boolean): Promise<boolean> {
-    const isHeld = (!isDropped && !this.#batch) || (await this.#parts.store.dropBatch(this.#lease, position))
+    const isHeld =
+      (!isDropped && !this.#batch) || (await this.#dependencies.store.dropBatch(this.#lease, position))
     this.#position = position
     this.#batch = undefined
     return isHeld
@@ -120,7 +121,7 @@ export class WebhookTurn {
 
   /** Makes one attempt. Returns true if the batch was delivered and the position has moved. */
   async #send(batch: EventBatch, failedAttempts: number): Promise<boolean> {
-    const { store, isLeaseValid, abortSignal: signal } = this.#parts
+    const { store, isLeaseValid, abortSignal: signal } = this.#dependencies
     const message = createMessage(
       { webhookId: this.#lease.webhookId, logId: this.#webhook.logId },
       batch.events,
@@ -128,7 +129,7 @@ export class WebhookTurn {
     const start = await store.startAttempt(this.#lease, batch)
     if (!start) return false
     this.#batch = batch
-    const headers = await createHeaders(message, { ...this.#webhook, ...start }, this.#parts.decrypt)
+    const headers = await createHeaders(message, { ...this.#webhook, ...start }, this.#dependencies.decrypt)
     if (!headers) {
       await store.stop(this.#lease, 'failed', SECRET_UNREADABLE)
       return false
@@ -136,24 +137,30 @@ export class WebhookTurn {
     const startedAt = performance.now()
     if (signal.aborted || !isLeaseValid()) return true
     const { url } = this.#webhook
-    const answer = await postToReceiver({ url, headers, body: message.body, signal, ...this.#parts.settings })
+    const response = await postToReceiver({
+      url,
+      headers,
+      body: message.body,
+      signal,
+      ...this.#dependencies.settings,
+    })
     const attempt = {
       message,
       batch,
-      answer,
+      response,
       attempt: failedAttempts + 1,
       durationMs: performance.now() - startedAt,
     }
-    if (answer.status !== undefined || !signal.aborted) return this.#record(attempt)
+    if (response.status !== undefined || !signal.aborted) return this.#record(attempt)
     // An attempt that the service itself has aborted does not count as a failure of the receiver.
-    await this.#report(attempt, { isDelivered: false, state: 'active', reason: answer.reason })
+    await this.#report(attempt, { isDelivered: false, state: 'active', reason: response.reason })
     return true
   }
 
   async #record(attempt: Attempt): Promise<boolean> {
-    const { batch, answer } = attempt
-    const isDelivered = answer.status !== undefined && answer.status >= 200 && answer.status < 300
-    const reason = isDelivered ? undefined : describeAnswer(answer)
+    const { batch, response } = attempt
+    const isDelivered = response.status !== undefined && response.status >= 200 && response.status < 300
+    const reason = isDelivered ? undefined : describeResponse(response)
     const state = await this.#recordState(attempt, isDelivered, reason)
     await this.#report(attempt, {
       isDelivered,
@@ -167,20 +174,20 @@ export class WebhookTurn {
   }
 
   async #report(
-    { message, batch, answer, attempt, durationMs }: Attempt,
+    { message, batch, response, attempt, durationMs }: Attempt,
     result: Pick<AttemptReport, 'isDelivered' | 'state' | 'reason'>,
   ): Promise<void> {
     const { state, ...rest } = result
     const report = {
       ...rest,
-      status: answer.status,
+      status: response.status,
       events: batch.events.length,
       lastEvent: batch.events.at(-1)?.sequence ?? '',
       attempt,
       durationMs,
     }
-    this.#parts.onAttempt({ webhook: this.#webhook, state, ...report })
-    await logDelivery(this.#parts.writer, {
+    this.#dependencies.onAttempt({ webhook: this.#webhook, state, ...report })
+    await logDelivery(this.#dependencies.writer, {
       webhookId: this.#lease.webhookId,
       messageId: message.id,
       firstEvent: batch.events[0]?.sequence ?? '',
@@ -193,19 +200,19 @@ export class WebhookTurn {
    * again.
    */
   async #recordState(
-    { batch, answer, attempt }: Attempt,
+    { batch, response, attempt }: Attempt,
     isDelivered: boolean,
     reason = '',
   ): Promise<AttemptReport['state']> {
-    const { store, settings } = this.#parts
+    const { store, settings } = this.#dependencies
     const record = async (): Promise<AttemptReport['state']> => {
       if (isDelivered)
         return (await store.acknowledge(this.#lease, batch, batch.insideKeys)) ? 'active' : undefined
-      if (answer.status === 410) {
+      if (response.status === 410) {
         await store.stop(this.#lease, 'ended', reason)
         return 'ended'
       }
-      const retryAfterMs = answer.status === undefined ? undefined : answer.retryAfterMs
+      const retryAfterMs = response.status === undefined ? undefined : response.retryAfterMs
       const delayMs = delayAfterFailure(attempt, retryAfterMs)
       return store.fail(this.#lease, { reason, delayMs, retrySeconds: settings.retrySeconds })
     }
@@ -223,15 +230,15 @@ export class WebhookTurn {
 interface Attempt {
   readonly message: WebhookMessage
   readonly batch: EventBatch
-  readonly answer: ReceiverAnswer
+  readonly response: ReceiverResponse
   readonly attempt: number
   readonly durationMs: number
 }
 
-/** Returns the reason for which an answer is no success. */
-export function describeAnswer(answer: ReceiverAnswer): string {
-  if (answer.status === undefined) return answer.reason
-  if (answer.status >= 300 && answer.status < 400)
-    return `answered ${answer.status}: redirects are not followed, change the URL`
-  return `answered ${answer.status}`
+/** Returns the reason why a response is not a success. */
+export function describeResponse(response: ReceiverResponse): string {
+  if (response.status === undefined) return response.reason
+  if (response.status >= 300 && response.status < 400)
+    return `answered ${response.status}: redirects are not followed, change the URL`
+  return `answered ${response.status}`
 }

@@ -32,7 +32,7 @@ describe.each(DATABASE_KINDS)('many clients at once on the %s database', kind =>
     }
   }
 
-  test('of changes of one record at the same time none is lost', { timeout: 60_000 }, async () => {
+  test('none of several concurrent changes of one record is lost', { timeout: 60_000 }, async () => {
     await given([{}])
     // One field for each, and one that all of them change.
     const names = [

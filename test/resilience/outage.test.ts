@@ -151,7 +151,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('an unreachable or busy databa
     expect(await askAll()).toEqual(HEALTHY)
   })
 
-  test('revocation is refused while the database is away, and works after it', {
+  test('revocation is refused while the database is unavailable, and works afterwards', {
     timeout: 60_000,
   }, async () => {
     const database = await openDatabase({ ...DATABASE_LIMITS, databaseUrl: url(), dataDir: '' }, 'command')

@@ -67,7 +67,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('several processes on one port
     )
   })
 
-  test('all serve requests; one that dies is replaced without affecting the others; a signal ends all', {
+  test('all serve requests; a process that ends is replaced without affecting the others; a signal ends all', {
     timeout: 60_000,
   }, async () => {
     await expect.poll(listening, { timeout: 20_000 }).toBe(3)

@@ -23,7 +23,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))(
     })
     const run = (...args: readonly string[]) => runProgram(database, 'webhooks.ts', args, ENV)
 
-    test('WHK-30: the path and the query of a URL are shown nowhere, the secret once', async () => {
+    test('WHK-30: the path and the query of a URL are never shown, and the secret is shown once', async () => {
       const url = receiver.url.replace('/hook', '/services/T0SECRET?key=K0SECRET')
       const added = await run('add', 'Acme', '--url', url, '--entity', 'Property')
       expect(added.code, added.err).toBe(0)
@@ -52,7 +52,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))(
       expect(refused.err + refused.out).not.toContain('SECRET')
     })
 
-    test('bad input is refused with a sentence', async () => {
+    test('invalid input is refused with an explanation', async () => {
       const faults: readonly (readonly [args: readonly string[], message: RegExp])[] = [
       [['test', 'wh-none'], /There is no webhook 'wh-none'/],
       [['add', 'Acme'], /--url is missing/],

@@ -81,7 +81,7 @@ test('WHK-12: an address of this network is not called, as a literal and as a na
   expect(await post(receiver.url, true)).toMatchObject({ status: 204 })
 })
 
-test('WHK-13: a name is judged at each connection, by all of its addresses', async () => {
+test('WHK-13: the addresses of a name are checked at each connection', async () => {
   const receiver = await start()
   const { port } = new URL(receiver.url)
   const url = `http://receiver.example:${port}/`

@@ -89,7 +89,7 @@ describe.each(DATABASE_KINDS)(
         .poll(() => receiver.acknowledged().map(event => event.EntityEventSequence), SOON)
         .toEqual(expected)
 
-    test('WHK-02, WHK-09, WHK-14: what is no success is tried again, with the same id and body and the time of the attempt', async () => {
+    test('WHK-02, WHK-09, WHK-14: a failed attempt is repeated with the same id and body, and the time of the attempt', async () => {
       const elsewhere = await startReceiver()
       receivers.push(elsewhere)
       const failures: readonly Answer[] = [
@@ -169,7 +169,7 @@ describe.each(DATABASE_KINDS)(
       await expectAccepted(receiver, await eventsAfter(database, webhook.Position))
     })
 
-    test('CLI-03: a disabled client gets nothing, and its attempt is broken off; enabled, the webhook continues', async () => {
+    test('CLI-03: the attempt of a disabled client is aborted, and no other follows; enabled, the webhook continues', async () => {
       const { id, clientId, receiver, webhook } = await add({ resourceName: 'Property' })
       let isClosed = false
       receiver.answer = (_, res) => void res.once('close', () => (isClosed = true))
@@ -207,7 +207,7 @@ describe.each(DATABASE_KINDS)(
       expect(receiver.maxOpen).toBe(1)
     })
 
-    test('of a record that leaves the filter one event is sent, and those of others only once', async () => {
+    test('one event is sent of a record that leaves the filter, and one of each record that is outside', async () => {
       const { receiver } = await add({ resourceName: 'Property', filter: "City eq 'Denver'" })
       const send = async (key: string, sql?: string) => {
         await changeListing(database, key, sql)
@@ -226,7 +226,7 @@ describe.each(DATABASE_KINDS)(
       await expect(add({ resourceName: 'Property', filter: 'Citty eq 1' })).rejects.toThrow()
     })
 
-    test('WHK-03: during a rotation each message has both signatures, afterwards the new one alone', async () => {
+    test('WHK-03: during a rotation each message has both signatures, afterwards only the new one', async () => {
       const { id, secret, receiver } = await add({ resourceName: 'Property' })
       const sendAndVerify = async (count: number) => {
         await changeListing(database, 'P01')

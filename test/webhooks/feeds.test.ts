@@ -71,7 +71,7 @@ describe.each(DATABASE_KINDS)(
         for (const hidden of ['1234567', 'Aspen', 'Vail', '"B"', '"C"']) expect(body).not.toContain(hidden)
     })
 
-    test('WHK-22: another feed of the client between two attempts gives another body another id', async () => {
+    test('WHK-22: if the feed of the client changes between two attempts, the new body has a new id', async () => {
       const narrow = await addToFeed("City eq 'Vail'")
       const webhook = await addToFeed("City eq 'Vail' or City eq 'Reno'")
       webhook.receiver.answer = answering(500)
@@ -118,7 +118,7 @@ describe.each(DATABASE_KINDS)(
       await expect.poll(() => acceptedBy(webhook), SOON).toEqual(['Property A'])
     })
 
-    test('a position that pruning has passed stops the webhook', async () => {
+    test('a position before the pruned events stops the webhook', async () => {
       const webhook = await addToFeed('true')
       await clientServiceOf(database).disable(webhook.clientId)
       await changeListing(database, 'A')

@@ -24,7 +24,7 @@ function startRequests(semaphore: FairSemaphore) {
 }
 
 describe('FairSemaphore', () => {
-  test('one client takes all but the reserve, and others the rest', async () => {
+  test('one client can take all permits but the reserve, which others get', async () => {
     const semaphore = new FairSemaphore({ permits: 4, reserved: 1 })
     const { request, served } = startRequests(semaphore)
     for (let i = 0; i < 10; i++) request('heavy')

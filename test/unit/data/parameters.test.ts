@@ -23,6 +23,6 @@ test('a missing value is an error, not null', () => {
   expect(() => bind(parameter(1, 'String'), 'a')).toThrow('no value for parameter 1')
 })
 
-test('literals stay what they are', () => {
+test('literals do not change', () => {
   expect(bind(listOf(textLiteral('\0 0'), nullLiteral('String')), 'a').values).toEqual([['\0 0', null]])
 })

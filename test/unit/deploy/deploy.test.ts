@@ -169,7 +169,7 @@ test('PKG-02 the health check of the image requests liveness at the configured p
   expect(Number(own)).toBeLessThan(Number(timeout) * 1000)
 }, 120_000)
 
-test('PKG-11 only named files of the project reach the image', () => {
+test('PKG-11 the image has only named files of the project', () => {
   const lines = read('Dockerfile.dockerignore')
     .split('\n')
     .filter(line => line && !line.startsWith('#'))
@@ -182,7 +182,7 @@ test('PKG-11 only named files of the project reach the image', () => {
   expect(copied.filter(name => !existsSync(new URL(`../../../${name}`, import.meta.url)))).toEqual([])
 })
 
-test('the folder holds no other file than the docs name', () => {
+test('the folder has only files that the docs name', () => {
   const operations = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8')
   const names = readdirSync(new URL('../../../deploy', import.meta.url))
   expect(names.filter(name => !operations.includes(`deploy/${name}`))).toEqual([])

@@ -121,7 +121,7 @@ describe('all faults of a body are reported together, in its order', () => {
     ['__proto__', 'change', '{"__proto__":1,"ChangedByMemberKey":"M1"}', ['1102 __proto__']],
   ])('%s (%s)', (_, mode, body, expected) => expect(faults(body, mode)).toEqual(expected))
 
-  it('suggests the field that was meant', () =>
+  it('suggests the field with a similar name', () =>
     expect(read({ listprice: 5, ...BY }).faults[0]?.problem).toEqual({
       kind: 'UnknownBodyField',
       entity: 'Property',
@@ -129,14 +129,14 @@ describe('all faults of a body are reported together, in its order', () => {
       suggestion: 'ListPrice',
     }))
 
-  it('ends at a number of faults', () => {
+  it('reports a limited number of faults', () => {
     const garbage = Object.fromEntries(Array.from({ length: 1_900 }, (_, i) => [`Nonsense${i}`, i]))
     expect(read({ ...BY, ...garbage }).faults.length).toBe(200)
   })
 })
 
-describe('what is taken', () => {
-  it('ignores what the service sets, and control information', () => {
+describe('accepted values', () => {
+  it('ignores fields that the service sets, and control information', () => {
     const body = {
       ...BY, ListingKey: 'mine', ModificationTimestamp: 5, MlsStatus: 'X', ContractStatus: 'Available', OriginatingSystemName: 'evil', RecordVersion_: undefined,
       '@odata.etag': 'W/"1"', '@odata.id': 'x', '@odata.type': '#x', '@context': 'x', 'City@odata.type': '#String', 'SoldPrice@Core.Permissions': 'None', City: 'Waco',
@@ -148,7 +148,7 @@ describe('what is taken', () => {
     })
   })
 
-  it('null empties, a list to no values', () =>
+  it('null clears a field, and makes a list empty', () =>
     expect(read({ ListPrice: null, Roof: null, ...BY }).values).toEqual({
       ListPrice: null,
       Roof: [],
@@ -185,7 +185,7 @@ describe('what is taken', () => {
       expect(values).not.toHaveProperty(field)
   })
 
-  it('PUT leaves what the token cannot read', () => {
+  it('PUT does not change fields that the token cannot read', () => {
     const never = read({ ...VALID, ...BY, ListPrice: 5 }, 'replace', ANYONE, undefined, () => FALSE)
     expect([never.values, never.faults, never.clears.size]).toEqual([
       { ...VALID, ...BY, ListPrice: '5' },
@@ -202,7 +202,7 @@ describe('what is taken', () => {
     ])
   })
 
-  it('lookups are held to their values only where they are given', () => {
+  it('lookup fields accept only known values if the values are given', () => {
     const lookup = (name: string) => (name === 'Roof' ? ROOFS : undefined)
     expect(
       read({ Roof: ['Tile', 'Straw'], PropertyType: 'Castle', ...BY }, 'change', ANYONE, lookup).faults.map(
@@ -268,8 +268,8 @@ describe('the position', () => {
     }))
 })
 
-describe('who changes it', () => {
-  it('is the member of the token when the body leaves it out', () => {
+describe('the author of a change', () => {
+  it('is the member of the token if the body omits it', () => {
     expect(read({ City: 'X' }, 'change', MEMBER)).toEqual({
       values: { City: 'X', ChangedByMemberKey: 'M1' },
       faults: [],
@@ -286,7 +286,7 @@ describe('who changes it', () => {
   })
 })
 
-describe('what the stored record does not allow', () => {
+describe('faults that depend on the stored record', () => {
   const judged = (body: unknown, stored: Partial<Listing>, mode: WriteMode = 'change', actor = ANYONE) =>
     show(refusals(body, stored, mode, actor))
   const refusals = (body: unknown, stored: Partial<Listing>, mode: WriteMode, actor: Actor) => {

@@ -32,7 +32,7 @@ function derive(stored: Listing, changes: Partial<ListingChanges>) {
   return assignedValues(assignmentsOf(shapeOf(request)), context)
 }
 
-describe('what the service sets', () => {
+describe('fields that the service sets', () => {
   it('in a draft', () =>
     expect(draftFields('K', 'Here', NOW)).toEqual({
       OriginatingSystemName: 'Here',
@@ -98,7 +98,7 @@ describe('what the service sets', () => {
     ).not.toHaveProperty('ContractStatusChangeDate')
   })
 
-  it('when it comes back', () => {
+  it('when it is published again', () => {
     const back = derive(
       { ...ACTIVE, StandardStatus: 'Withdrawn', ContractStatus: 'Unavailable' },
       { status: 'Active' },
@@ -132,7 +132,7 @@ describe('what the service sets', () => {
 })
 
 describe('keys of listings', () => {
-  it('begin with Draft, stay in a URL as they are, look like no GUID', () =>
+  it('begin with Draft, need no encoding in a URL, and do not look like a GUID', () =>
     expect(new ListingKeyGenerator().next(NOW)).toMatch(/^Draft[0-9A-HJKMNP-TV-Z]{26}$/))
 
   it('sort by time, also within a millisecond and after the clock is set back', () => {

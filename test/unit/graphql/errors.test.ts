@@ -15,7 +15,7 @@ test.each([
   expect(withoutSuggestions({ message }).message).toBe(expected)
 })
 
-test('a text of a client that is full of the words of a suggestion costs one look at it', () => {
+test('a text that repeats the words of a suggestion is scanned in linear time', () => {
   const message = `Int cannot represent non-integer value: "${'Did you mean '.repeat(80_000)}"`
   expect(withoutSuggestions({ message }).message).toBe(message)
 })

@@ -24,7 +24,7 @@ test.each<[text: string, value: unknown]>([
   expect(parseVariablesBytes(Buffer.from(text), LEVELS)).toStrictEqual(value)
 })
 
-test('a name that means something to JavaScript is a member like others', () => {
+test('a name with a meaning in JavaScript is an ordinary member', () => {
   for (const text of ['{"__proto__":{"a":1}}', '{ "__proto__" : {"a":1} }'])
     expect(Object.entries(parseVariables(text, LEVELS) as object)).toEqual([['__proto__', { a: 1 }]])
 })
@@ -35,11 +35,11 @@ test.each([
   expect(() => parseVariables(text, LEVELS)).toThrow('MalformedBody')
 }) // biome-ignore format: one table
 
-test('as many levels as there may be', () => {
+test('the maximum number of levels', () => {
   expect(parseVariables('[[[1]]]', LEVELS)).toEqual([[[1]]])
 })
 
-test('bytes that are no UTF-8 are refused, and a mark of their order is passed over', () => {
+test('bytes that are not UTF-8 are refused, and a byte order mark is ignored', () => {
   expect(() => parseVariablesBytes(Buffer.from([0x22, 0xff, 0x22]), LEVELS)).toThrow('MalformedBody')
   expect(parseVariablesBytes(Buffer.from('\ufeff[1]'), LEVELS)).toEqual([1])
 })

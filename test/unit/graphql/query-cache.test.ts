@@ -20,7 +20,7 @@ test.each([{}, { first: 6 }, { first: 5, skip: 1 }, { last: 5 }, { first: null }
   expect(cachedQueryOf(plans, at, args, read)).not.toBe(known)
 })
 
-test('another place has others', () => {
+test('another place has another query', () => {
   expect(cachedQueryOf(plans, place('a'), { first: 5 }, read)).not.toBe(
     cachedQueryOf(plans, place('a'), { first: 5 }, read),
   )

@@ -38,7 +38,7 @@ describe('address', () => {
     async Host => expect(await of({ Host })).toBe('BadHeader'),
   )
 
-  test('PUBLIC_URL wins, forwarded headers count only with TRUST_PROXY', async () => {
+  test('PUBLIC_URL takes precedence, and forwarded headers count only with TRUST_PROXY', async () => {
     expect(await of(proxied)).toBe('http://localhost')
     expect(await of(proxied, { TRUST_PROXY: 'true' })).toBe('https://api.example.test')
     expect(await of({}, { TRUST_PROXY: 'true' })).toBe('http://localhost')

@@ -102,7 +102,7 @@ describe('HS256', () => {
       expect(await outcomeOf(forge({ alg }, { exp: now() + 60 }, SECRET))).toMatch(/^TokenRefused/),
   )
 
-  test('a signature that is cut off, changed or of another secret', async () => {
+  test('a truncated or changed signature, and one with another secret', async () => {
     const token = await hs256({})
     expect(await outcomeOf(token.slice(0, token.lastIndexOf('.') + 1))).toMatch(/^TokenRefused/)
     expect(await outcomeOf(token.slice(0, token.lastIndexOf('.')))).toMatch(/^TokenRefused/)
@@ -172,14 +172,14 @@ describe('HS256', () => {
     expect(await outcome(strict, `Bearer ${own}`)).toBe('accepted')
   })
 
-  test('a token that was accepted ends in time although it is remembered', async () => {
+  test('a cached token is refused after its expiration', async () => {
     const token = `Bearer ${await hs256({ exp: now() - 29 })}`
     expect(await outcome(verifier, token)).toBe('accepted')
     await new Promise(resolve => setTimeout(resolve, 2100))
     expect(await outcome(verifier, token)).toBe('TokenRefused: it has expired')
   })
 
-  test('the challenge of each answer', () => {
+  test('the challenge of each response', () => {
     expect(bearerChallenge({ kind: 'TokenMissing' })).toBe('Bearer realm="listings"')
     expect(bearerChallenge({ kind: 'TokenRefused', reason: REASONS.tokenExpired })).toContain(
       'error="invalid_token"',
@@ -331,7 +331,7 @@ describe('JWKS_URL', () => {
     expect(await outcome(verifier, await sign(fresh))).toBe('accepted')
   })
 
-  test('invented keys do not make the key server work', async () => {
+  test('tokens with invented keys cause no requests to the key server', async () => {
     await publish(makeSigner())
     const verifier = verifierOf({ JWKS_COOLDOWN_MS: '60000' })
     for (let i = 0; i < 5; i++)
@@ -417,7 +417,7 @@ describe('JWKS_URL', () => {
     ])
   })
 
-  test('an answer without an end is read up to 1 MB', async () => {
+  test('a response without an end is read up to 1 MB', async () => {
     state = 'endless'
     const verifier = verifierOf({ JWKS_TIMEOUT_MS: '20000' })
     expect(await outcome(verifier, await sign(makeSigner()))).toBe('Unavailable: keys')

@@ -70,7 +70,7 @@ describe('readJsonObject', () => {
     expect(await (await reader()).post('application/json', body)).toMatchObject({ kind: 'MalformedBody' }),
   )
 
-  test('a byte order mark and text beyond ASCII are fine', async () =>
+  test('a byte order mark and text beyond ASCII are accepted', async () =>
     expect(await (await reader()).post('application/json', '\uFEFF{"Größe":1}')).toEqual(['GrÃ¶Ã\u009fe']))
 
   test('compressed bodies are 415, identity is none', async () => {
@@ -83,7 +83,7 @@ describe('readJsonObject', () => {
     ])
   })
 
-  test('the limit holds for a stated length, for chunks, and not one byte early', async () => {
+  test('the limit applies to Content-Length and to chunks, to the byte', async () => {
     const { port, post } = await reader(10)
     expect(await post('application/json', '{"a":1234}')).toEqual(['a'])
     expect(await post('application/json', '{"a":12345}')).toEqual({ kind: 'BodyTooLarge', limit: 10 })
@@ -94,7 +94,7 @@ describe('readJsonObject', () => {
     ).toContain('BodyTooLarge')
   })
 
-  test('a body far beyond the limit is refused, and the client reads the answer', async () => {
+  test('a body far above the limit is refused, and the client can read the response', async () => {
     const { post } = await reader()
     expect(await post('application/json', 'x'.repeat(5_000_000))).toEqual({
       kind: 'BodyTooLarge',

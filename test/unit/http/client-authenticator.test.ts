@@ -18,7 +18,7 @@ const kindOf = (attempt: Promise<unknown>) =>
     (error: unknown) => (error instanceof ProblemError ? error.problems[0].kind : error),
   )
 
-test('attempts at the same time are limited like those after each other', async () => {
+test('concurrent attempts are limited like consecutive ones', async () => {
   const authenticator = createAuthenticator()
   const guesses = Array.from({ length: 40 }, (_, n) =>
     kindOf(authenticator.authenticate('c1', `${stored.id}_guess${n}`, '192.0.2.1')),

@@ -43,7 +43,7 @@ describe('compression', () => {
     expect(answer.headers.vary).toBe('Accept-Encoding')
   })
 
-  test.each([304, 204])('%d stays without a body', async status => {
+  test.each([304, 204])('%d has no body', async status => {
     const answer = await request(await start(), 'GET', `/${status}`, { 'Accept-Encoding': 'gzip' })
     expect(answer).toMatchObject({ status, body: '' })
     expect(answer.headers).not.toHaveProperty('content-encoding')

@@ -42,7 +42,7 @@ describe('settings', () => {
     })
   })
 
-  test('what production switches off', () => {
+  test('features that are off in production', () => {
     expect(readConfig({ ...ON_POSTGRES, NODE_ENV: 'production' })).toMatchObject({
       introspection: false,
       graphiql: false,

@@ -72,14 +72,14 @@ describe('CORS', () => {
   test('responses without an Origin have Vary too', async () =>
     expect((await request(await start('https://a.example'), 'GET', '/')).headers.vary).toBe('Origin'))
 
-  test('* allows everyone', async () =>
+  test('* allows every origin', async () =>
     expect(
       (await request(await start('*'), 'GET', '/', { Origin: 'null' })).headers[
         'access-control-allow-origin'
       ],
     ).toBe('*'))
 
-  test('OPTIONS that is no preflight reaches the adapter', async () =>
+  test('an OPTIONS request that is not a preflight reaches the adapter', async () =>
     expect((await request(await start('*'), 'OPTIONS', '/', { Origin: 'https://a.example' })).body).toBe(
       'adapter',
     ))

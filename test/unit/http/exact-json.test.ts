@@ -90,11 +90,11 @@ describe('parseJson', () => {
     },
   )
 
-  test('an object that looks like our number stays an object', () => {
+  test('an object with the form of a number of the parser stays an object', () => {
     expect(parseJson('{"text":"1"}')).not.toBeInstanceOf(JsonNumber)
   })
 
-  test('member names are harmless', () => {
+  test('member names such as __proto__ have no effect', () => {
     const value = parseJson('{"__proto__": {"admin": true}, "constructor": 1, "toString": 2}')
     expect(Object.keys(Object(value))).toEqual(['__proto__', 'constructor', 'toString'])
     expect(Object.getPrototypeOf(value)).toBeNull()
@@ -116,7 +116,7 @@ describe('parseJson', () => {
     expect(refusal(text)).toEqual({ kind: 'MalformedBody', reason: expect.stringContaining(reason) })
   })
 
-  test('the deepest and the longest bodies are refused or read in time', () => {
+  test('the deepest and the longest bodies are refused or read quickly', () => {
     const startedAt = performance.now()
     for (const text of [
       '['.repeat(1 << 20),

@@ -57,7 +57,7 @@ describe('health', () => {
     expect((await request(port, 'POST', '/health/live')).status).toBe(404)
   })
 
-  test('probes at the same time share one look at the database', async () => {
+  test('concurrent probes share one check of the database', async () => {
     let looks = 0
     const port = await start(async () => {
       looks += 1
@@ -70,7 +70,7 @@ describe('health', () => {
     expect(looks).toBeLessThanOrEqual(3)
   })
 
-  test('a clock that is ahead by more than a minute: told once, and shown to each probe', async () => {
+  test('a clock that is ahead by more than a minute is logged once, and shown to each probe', async () => {
     const reported: number[] = []
     let clockAheadMs = 59_000
     const handler = serveHealth({

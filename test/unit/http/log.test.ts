@@ -99,7 +99,7 @@ describe('log', () => {
     expect(records()[0].reason).toBe(status === 503 ? 'connect ECONNREFUSED' : undefined)
   })
 
-  test('probes are whispered', async () => {
+  test('probes are logged at a low level', async () => {
     const { port, records } = await start()
     await request(port, 'GET', '/health/live')
     expect(records()[0].level).toBe(20)

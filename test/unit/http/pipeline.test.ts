@@ -41,7 +41,7 @@ function collect(socket: Socket): { text: string } {
   return received
 }
 
-test('few bytes of the requests after a slow one are read, and all are answered in the end', async () => {
+test('few bytes of the requests after a slow one are read ahead, and all requests get a response', async () => {
   const { port, open, bytesRead, begun } = await serveOnDemand()
   const socket = openConnection(port)
   const received = collect(socket)
@@ -70,7 +70,7 @@ test('the bodies of the requests that wait are not read either', async () => {
   socket.destroy()
 })
 
-test('a connection may go away while reading from it is paused', async () => {
+test('a connection may close while reading from it is paused', async () => {
   const { port, open, begun } = await serveOnDemand()
   const socket = openConnection(port)
   socket.write(get('/', LARGE_HEADER).repeat(50))
@@ -82,7 +82,7 @@ test('a connection may go away while reading from it is paused', async () => {
   expect(begun.length).toBeLessThan(20)
 })
 
-test('small requests that wait on many connections have a bound together', async () => {
+test('waiting small requests on all connections have a common limit', async () => {
   const { port } = await serveOnDemand()
   const sockets = Array.from({ length: 120 }, () => openConnection(port))
   let closed = 0
@@ -116,7 +116,7 @@ test.each(['before', 'after'])(
   },
 )
 
-test('after a response that was thought endless the connection takes requests again', async () => {
+test('after a response that was marked endless has ended, the connection accepts requests again', async () => {
   const { port } = await serve((req, res) => {
     if (req.url === '/endless') markEndless(res)
     res.end(`<${req.url}>`)

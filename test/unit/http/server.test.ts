@@ -20,7 +20,7 @@ const expectError = (text: string, status: number, code: string) => {
   })
 }
 
-describe('what Node itself refuses is answered as JSON', () => {
+describe('requests that Node refuses get a response in JSON', () => {
   test.each<[string, string, number, string]>([
     ['no HTTP at all', 'hello\r\n\r\n', 400, '2001'],
     ['an unknown method', 'FETCH / HTTP/1.1\r\nHost: a\r\n\r\n', 400, '2001'],
@@ -59,7 +59,7 @@ describe('what Node itself refuses is answered as JSON', () => {
     expect((await request(port, 'GET', '/')).body).toContain('served')
   })
 
-  test('a URL of 60,000 characters arrives whole', async () => {
+  test('a URL of 60,000 characters is complete', async () => {
     const { port } = await serve((req, res) => res.end(String(req.url?.length)))
     expect((await request(port, 'GET', `/${'x'.repeat(60_000)}`)).body).toContain('60001')
   })
@@ -97,7 +97,7 @@ describe('what Node itself refuses is answered as JSON', () => {
     expect(readAnswer(last)).toMatchObject({ status: 200, headers: { connection: 'close' } })
   })
 
-  test('half an answer is cut and not mixed with an error', async () => {
+  test('an error after half a response closes the connection and is not added to the response', async () => {
     const { port } = await serve((req, res) => {
       res.writeHead(200, { 'Content-Length': '100' }).write('half')
       req.resume()
@@ -129,7 +129,7 @@ describe('what Node itself refuses is answered as JSON', () => {
     },
   )
 
-  test('a port that is taken rejects', async () => {
+  test('listening on a port in use rejects', async () => {
     const { port } = await serve((_req, res) => res.end())
     const { createHttpServer } = await import('../../../src/http/server.js')
     await expect(
@@ -200,7 +200,7 @@ describe('close', () => {
     await expect(sendRaw(port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n')).rejects.toThrow('ECONNREFUSED')
   })
 
-  test('an answer that has begun with keep-alive does not hold the shutdown', async () => {
+  test('a response that began with keep-alive does not delay the shutdown', async () => {
     let finish: (() => void) | undefined
     const { server, port } = await serve(
       (_req, res) => {
@@ -217,7 +217,7 @@ describe('close', () => {
     expect(readAnswer(await running).body).toBe('halfhalf')
   })
 
-  test('what does not finish is cut after the time', async () => {
+  test('requests that do not finish in time are aborted', async () => {
     let requests = 0
     const { server, port } = await serve(() => void requests++, { shutdownTimeoutMs: 100 })
     const hanging = sendRaw(port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n').catch(() => 'reset')
@@ -227,7 +227,7 @@ describe('close', () => {
   })
 })
 
-describe('requests that are sent before the answers of others have come', () => {
+describe('pipelined requests', () => {
   const get = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: a\r\n${more}\r\n`
 
   test('are served one after the other, and answered in their order', async () => {

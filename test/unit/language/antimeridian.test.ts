@@ -14,7 +14,7 @@ describe('a polygon', () => {
     ['that ends at the antimeridian', ring([170, 0], [180, 0], [180, 5], [170, 5], [170, 0])],
   ])('%s stays as it is', (_, polygon) => expect(splitAtAntimeridian(polygon)).toEqual([polygon]))
 
-  test('across the antimeridian takes the short side, with the digits it was written with', () => {
+  test('across the antimeridian takes the short side, and has the same digits', () => {
     const box = '170.10 -5,-170.1234567 -5,-170.1234567 5,170.10 5,170.10 -5'
     expect(splitAtAntimeridian(box)).toEqual([
       '-189.9 -5,-170.1234567 -5,-170.1234567 5,-189.9 5,-189.9 -5',
@@ -22,7 +22,7 @@ describe('a polygon', () => {
     ])
   })
 
-  test('takes its holes along, on whichever side they begin', () => {
+  test('includes its holes, whichever side they begin on', () => {
     const outer = ring([170, -5], [-170, -5], [-170, 5], [170, 5], [170, -5])
     const hole = ring([-178, 0], [-176, 0], [-176, 1], [-178, 0])
     expect(splitAtAntimeridian(`${outer};${hole}`)?.map(part => part.split(';')[1])).toEqual([

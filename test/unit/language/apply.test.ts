@@ -42,7 +42,7 @@ const group = (by: readonly string[], ...aggregates: readonly object[]) => ({
   aggregates,
 })
 
-describe('transformations as they are read', () => {
+describe('parsed transformations', () => {
   test.each<[string, readonly unknown[]]>([
     ['identity', ['identity']],
     ["filter(City eq 'Vail')", [{ kind: 'filter', filter: "(eq City 'Vail')" }]],
@@ -112,7 +112,7 @@ describe('transformations as they are read', () => {
     expect(problem(() => parse(text))).toMatchObject({ kind: 'Syntax', at: { source: '$apply', offset } }),
   )
 
-  test('limits hold', () => {
+  test('limits apply', () => {
     expect(problem(() => parse(Array.from({ length: 200 }, () => 'identity').join('/'))).kind).toBe(
       'QueryTooComplex',
     )
@@ -123,7 +123,7 @@ describe('transformations as they are read', () => {
   })
 })
 
-describe('what is well formed and not built', () => {
+describe('well-formed text that is not implemented', () => {
   test.each([
     'concat(identity,aggregate($count as N))',
     'concat(groupby((City)),groupby((StandardStatus),aggregate($count as N)),identity)/top(1)',
@@ -150,7 +150,7 @@ describe('what is well formed and not built', () => {
   ])('%s', text => expect(problem(() => plan(`$apply=${text}`)).kind).toBe('NotImplemented'))
 })
 
-describe('what has no meaning', () => {
+describe('text without a meaning', () => {
   test.each<[string, Problem['kind']]>([
     ['$apply=groupby((Cty))', 'UnknownField'],
     ['$apply=groupby((ListAgent))', 'WrongType'],
@@ -180,7 +180,7 @@ describe('what has no meaning', () => {
     ["$apply=aggregate(ListPrice with sum as S)&$filter=S eq 'a'", 'NoOverload'],
   ])('%s: %s', (options, kind) => expect(problem(() => plan(options)).kind).toBe(kind))
 
-  test('computed values do not grow without end', () => {
+  test('the size of computed values is limited', () => {
     const items = Array.from({ length: 30 }, (_, i) => `V${i} add V${i} as V${i + 1}`).join(',')
     expect(problem(() => plan(`$compute=ListPrice as V0,${items}`)).kind).toBe('QueryTooComplex')
     expect(problem(() => plan(`$apply=compute(ListPrice as V0,${items})`)).kind).toBe('QueryTooComplex')
@@ -188,7 +188,7 @@ describe('what has no meaning', () => {
 })
 
 describe('plans', () => {
-  test('what does not make groups or windows is part of the plan itself', () => {
+  test('transformations without groups and windows are part of the plan itself', () => {
     const bare = plan("$filter=City eq 'Vail'&$compute=ListPrice mul 2 as P&$orderby=P desc")
     const applied = plan(
       "$apply=filter(City eq 'Vail')/identity/compute(ListPrice mul 2 as P)/orderby(P desc)",
@@ -214,7 +214,7 @@ describe('plans', () => {
     expect(columns('$apply=orderby(City)/top(3)')).toEqual(['City', 'ListingKey'])
   })
 
-  test('a page token is of these transformations', () => {
+  test('a page token belongs to its transformations', () => {
     const seal = createCursorSeal('some secret')
     const [one, other] = ['sum', 'max'].map(method =>
       plan(`$apply=groupby((City),aggregate(ListPrice with ${method} as P))`),

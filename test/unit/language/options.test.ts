@@ -98,7 +98,7 @@ describe('what is refused', () => {
     ["@unused='open", 'Syntax'],
   ])('%s: %s', (raw, kind) => expect(problem(() => read(raw)).kind).toBe(kind))
 
-  test('a suggestion is made for what is spelled alike', () => {
+  test('a similar name is suggested', () => {
     expect(problem(() => readQueryOptions('$fliter=true'))).toMatchObject({ suggestion: '$filter' })
     expect(problem(() => readQueryOptions('$foo=1'))).not.toHaveProperty('suggestion')
   })

@@ -33,7 +33,7 @@ function hasText(expr: Expr): boolean {
   return expr.fn !== 'matchespattern' && expr.args.every(hasText)
 }
 
-test(`${RUNS} random filters come back from their text`, { timeout: 60_000 + RUNS * 10 }, () => {
+test(`${RUNS} random filters are equal after printing and parsing`, { timeout: 60_000 + RUNS * 10 }, () => {
   fc.assert(
     fc.property(arbitraryExpression('Boolean', generatorScope(PROPERTY, 3)), filter => {
       fc.pre(hasText(filter))

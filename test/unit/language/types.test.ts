@@ -133,7 +133,7 @@ describe('isof', () => {
     ['isof(org.reso.metadata.Member)', false],
   ])('%s is %s', (text, expected) => expect(bound(text)).toMatchObject({ kind: 'literal', value: expected }))
 
-  test('of a record is not built', () => {
+  test('of a record is not implemented', () => {
     for (const value of ['ListAgent', '$it'])
       expect(problem(`$filter=isof(${value},org.reso.metadata.Member)`).kind).toBe('NotImplemented')
   })

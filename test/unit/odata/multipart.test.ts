@@ -42,7 +42,7 @@ describe('parts', () => {
     expect(() => splitMultipart(content, 'b')).toThrow('BadRequest')
   })
 
-  test('with signs that mean something in a pattern', () => {
+  test('with characters that have a meaning in a pattern', () => {
     expect(splitMultipart('--a.+?(b)\nx\n--a.+?(b)--', 'a.+?(b)')).toEqual(['\nx'])
   })
 })

@@ -138,7 +138,7 @@ describe('a listing of the sample', () => {
     expect(new Set(listings.map(row => row.ModificationTimestamp)).size).toBe(listings.length)
   })
 
-  test('fell in price if it changed, and has a plausible price', () => {
+  test('has a plausible price, and only lower prices after changes', () => {
     for (const row of listings.filter(candidate => candidate.PreviousListPrice !== null)) {
       expect(Number(row.PreviousListPrice)).toBeGreaterThan(Number(row.ListPrice))
       expect(Number(row.OriginalListPrice)).toBeGreaterThanOrEqual(Number(row.PreviousListPrice))
@@ -167,7 +167,7 @@ describe('a listing of the sample', () => {
       )
   })
 
-  test('names people who are there, and lies in the Northwest', () => {
+  test('refers to existing people, and is in the Northwest', () => {
     const members = new Set(rowsOf('Member').map(row => row.MemberKey))
     const offices = new Set(rowsOf('Office').map(row => row.OfficeKey))
     for (const row of listings) {
@@ -215,7 +215,7 @@ describe('the lookups', () => {
     expect((await readLookups()).map(row => row.LookupValue)).toContain('Graduate, REALTOR Institute / GRI')
   })
 
-  test('have a key of their own and a field that takes them', async () => {
+  test('have their own key and a field that accepts them', async () => {
     const rows = await readLookups()
     expect(new Set(rows.map(row => row.LookupKey)).size).toBe(rows.length)
     const used = new Set([...ENTITIES.values()].flatMap(e => e.scalars).map(field => field.lookup?.name))

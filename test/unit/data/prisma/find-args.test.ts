@@ -124,7 +124,7 @@ const EXCLUDED_KINDS =
 const READ_BY_SQL_CASES =
   'str-049 str-050 lambda-002 lambda-003 lambda-005 lambda-008 lambda-013 lambda-014 lambda-016 lambda-021 lambda-027 lambda-044 lambda-045 lambda-049 lambda-059 expand-037 expand-039 alias-017'
 
-test('the cases that Prisma does not read are these', () => {
+test('the list of cases that Prisma does not read', () => {
   const found = readCases('cases.jsonl').flatMap(({ id, url, method }) => {
     const [path = '', options = ''] = url.split('?', 2)
     const entity = /^\/odata\/([A-Z]\w+)$/.exec(path)?.[1]

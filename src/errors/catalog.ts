@@ -29,7 +29,7 @@ const transitionText = ({ from, to, allowed }: ProblemOf<'TransitionNotAllowed'>
   const options = allowed.length === 0 ? 'It is final' : `It can change to ${statuses}`
   return `StandardStatus cannot change from '${from}' to '${to}'. ${options}.`
 }
-/** Cuts text that came from the client, so that it cannot inflate the answer. */
+/** Truncates text of the client, so that it cannot inflate the response. */
 const truncate = (text: string) => (text.length > 80 ? `${text.slice(0, 77)}...` : text)
 
 const UNAVAILABLE = {

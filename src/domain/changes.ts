@@ -61,7 +61,7 @@ const CHANGED_BY = getScalar(PROPERTY, 'ChangedByMemberKey')
 const WRITABLE_FIELDS: ReadonlySet<Scalar> = new Set(
   PROPERTY.scalars.filter(s => s.setBy === 'client' && !s.generated && s !== STATUS && s !== PROPERTY.key),
 )
-/** Limit on the faults of one answer. */
+/** Maximum number of faults in one response. */
 const MAX_FAULTS = 200
 
 /**

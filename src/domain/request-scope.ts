@@ -27,7 +27,7 @@ export interface ScopeAllowance {
 
 /** The description of a request in the log. Fields are set when they become known. */
 export interface RequestDescription {
-  /** X-Request-Id of the answer. */
+  /** X-Request-Id of the response. */
   id?: string | undefined
   client?: string | undefined
   subject?: string | undefined

@@ -14,7 +14,7 @@ curl() {
 }`
 
 /**
- * Runs lines of documentation in a shell and returns the body of each answer that `curl` prints. A command that
+ * Runs lines of documentation in a shell and returns the body of each response that `curl` prints. A command that
  * fails is an error.
  */
 export async function runShell(

@@ -16,11 +16,11 @@ export interface Delivery {
   readonly body: string
   readonly headers: IncomingMessage['headers']
   readonly events: readonly ReceivedEvent[]
-  /** The status of the answer, set when the receiver has answered. */
+  /** The status of the response, set when the receiver has responded. */
   status: number | undefined
 }
 
-/** Decides how a request is answered. Returns the status of the answer, or undefined if there is none. */
+/** Responds to a request. Returns the status of the response, or undefined if there is none. */
 export type Answer = (
   delivery: Delivery,
   res: ServerResponse,

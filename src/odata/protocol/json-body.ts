@@ -102,7 +102,7 @@ const renderMembers = (members: readonly PayloadMember[]): string =>
   members.filter(part => part !== undefined).join(',')
 
 /**
- * Returns the only value of a record that was read with one field. The text is cut out instead of parsed,
+ * Returns the only value of a record that was read with one field. The text is extracted instead of parsed,
  * since its numbers may have more digits than a double.
  */
 export const extractOnlyValue = (name: string, record: string): string =>

@@ -7,7 +7,7 @@ export interface RequestedFormat {
   readonly format: string | undefined
 }
 
-/** The format of a JSON answer. */
+/** The format of a JSON response. */
 export interface JsonFormat {
   /**
    * The amount of control information. `none` contains only counts and next links. `full` adds the types and
@@ -47,7 +47,7 @@ const JSON_FORMAT_PARAMETERS: ReadonlyMap<string, RegExp> = new Map([
   ['exponentialdecimals', /^(?:true|false)$/i],
 ])
 
-/** Returns the format of a data answer. Fails with `NotAcceptable`. */
+/** Returns the format of a response with data. Fails with `NotAcceptable`. */
 export function negotiateJsonFormat(requested: RequestedFormat): JsonFormat {
   const [best] = acceptedRanges(readMediaRanges(requested), JSON_TYPE)
   return best ? toJsonFormat(best, JSON_TYPE) : failNotAcceptable(requested, JSON_TYPE)

@@ -69,12 +69,14 @@ export function createWebhookSender({
 /** Logs an attempt. The address is named by its host: its path and query may hold a secret. */
 function logAttempt(
   logger: Logger,
-  { webhook, durationMs, reason, state, ...rest }: AttemptReport,
+  { webhook, feed, durationMs, reason, state, ...rest }: AttemptReport,
   traceId: string | undefined,
 ): void {
   const line = {
     webhook: webhook.lease.webhookId,
     client: webhook.clientId,
+    ...(feed !== undefined && { feed }),
+    operation: `${webhook.resourceName ?? 'all'} events`,
     host: hostOf(new URL(webhook.url)),
     ...(traceId !== undefined && { trace_id: traceId }),
     ...rest,

@@ -55,6 +55,7 @@ export function createOAuthRouter(dependencies: OAuthRouterDependencies): Router
   })
   post('introspect', (form, client) => introspectToken(form, client, dependencies))
   router.get(`${OAUTH_PATH}/jwks`, (req, res) => {
+    descriptionOf(req).operation = 'jwks'
     dependencies.publishedKeys().then(
       keys =>
         res
@@ -67,7 +68,10 @@ export function createOAuthRouter(dependencies: OAuthRouterDependencies): Router
   const issuerPath = new URL(dependencies.issuer.issuer).pathname.replace(/\/$/, '')
   for (const name of WELL_KNOWN)
     for (const path of new Set(['', issuerPath]))
-      router.get(`/.well-known/${name}${path}`, (_req, res) => void res.json(metadata))
+      router.get(`/.well-known/${name}${path}`, (req, res) => {
+        descriptionOf(req).operation = name
+        res.json(metadata)
+      })
   return router
 }
 

@@ -9,14 +9,15 @@ const CLIENT_ID_PREFIX = 'client_id '
 const SUBJECT_PREFIX = 'sub '
 
 /**
- * Returns the names of a verified token: its client, its subject if that differs, and the feed of the client.
+ * Returns the names of a verified token: its client, its subject if that differs, and the feed that restricts it.
  * A token without client and subject is identified by its fingerprint.
  */
-export function callerOf({ clientId, subject, client }: VerifiedToken): Caller {
+export function callerOf({ actor, clientId, subject, client }: VerifiedToken): Caller {
+  const feed = actor.feed?.name ?? client?.feed
   const name = clientId.startsWith(CLIENT_ID_PREFIX) ? clientId.slice(CLIENT_ID_PREFIX.length) : clientId
   return {
     ...(!clientId.startsWith(SUBJECT_PREFIX) && { client: toLoggedName(name) }),
     ...(subject !== undefined && subject !== name && { subject: toLoggedName(subject) }),
-    ...(client?.feed !== undefined && { feed: client.feed }),
+    ...(feed !== undefined && { feed }),
   }
 }

@@ -12,6 +12,8 @@ import { postToReceiver, type ReceiverResponse } from './post.js'
 /** The result of an attempt, for the log and the metrics. */
 export interface AttemptReport {
   readonly webhook: LeasedWebhook
+  /** The feed that restricts the client. */
+  readonly feed: string | undefined
   readonly isDelivered: boolean
   readonly status: number | undefined
   readonly reason: string | undefined
@@ -74,6 +76,7 @@ export class SubscriptionDelivery {
   readonly #dependencies: DeliveryDependencies
   #position: string
   #batch: LeasedWebhook['batch']
+  #feed: string | undefined
 
   constructor(webhook: LeasedWebhook, dependencies: DeliveryDependencies) {
     this.#webhook = webhook
@@ -90,6 +93,7 @@ export class SubscriptionDelivery {
     while (!signal.aborted) {
       const actor = this.#dependencies.findActor()
       if (!actor) return this.#release(REFUSED_MS)
+      this.#feed = actor.feed?.name
       const next = await this.#dependencies.readNext(this.#position, this.#batch, actor)
       if (next.kind === 'lost') return store.stop(this.#lease, 'lost', next.reason)
       if (next.kind === 'batch') {
@@ -186,7 +190,7 @@ export class SubscriptionDelivery {
       attempt,
       durationMs,
     }
-    this.#dependencies.onAttempt({ webhook: this.#webhook, state, ...report })
+    this.#dependencies.onAttempt({ webhook: this.#webhook, feed: this.#feed, state, ...report })
     await logDelivery(this.#dependencies.writer, {
       webhookId: this.#lease.webhookId,
       messageId: message.id,

@@ -38,7 +38,7 @@ interface Market {
   readonly database: Database
 }
 
-/** What is sent, and the lines that must appear: message, and members of the line. */
+/** The request of a channel, and the lines that it must cause: their message and other members. */
 interface Channel {
   readonly name: string
   readonly send: (market: Market) => Promise<unknown>

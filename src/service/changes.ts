@@ -25,7 +25,7 @@ import {
 } from '../query/plan.js'
 import { BARE_REPRESENTATION, type Representation } from '../query/representation.js'
 import type { ServiceDependencies } from './dependencies.js'
-import { failGone, isPositionOpen } from './log-position.js'
+import { failLogPositionGone, isPositionOpen } from './log-position.js'
 import type { ReadRequest } from './reading.js'
 
 /** Dependencies of the change service. */
@@ -152,7 +152,7 @@ export class ChangeService {
     const events = rows.map(e => ({ sequence: e.EntityEventSequence, listingKey: e.PropertyKey }))
     const lastEvent = events.at(-1)?.sequence ?? sequence
     const isFull = events.length === limit
-    if (!(await this.isOpen(sequence, actor))) failGone('since', undefined)
+    if (!(await this.isOpen(sequence, actor))) failLogPositionGone('since', undefined)
     return { events, isFull, last: isFull || BigInt(end) < BigInt(lastEvent) ? lastEvent : end }
   }
 

@@ -21,7 +21,7 @@ const EVENT = getEntity('EntityEvent')
 const readsLog = ({ entity, from }: Pick<Plan, 'entity' | 'from'>): boolean => entity === EVENT && !from
 
 /** Refuses a position (410, PositionGone), with the address at which the client restarts. */
-export function failGone(option: string, serviceRoot: ServiceRoot | undefined): never {
+export function failLogPositionGone(option: string, serviceRoot: ServiceRoot | undefined): never {
   return fail({
     kind: 'PositionGone',
     option,
@@ -78,7 +78,7 @@ function withLogState(
       const isMissingNothing =
         log?.floor === String(state.floor) ||
         (isInKeyOrder(plan) && (isDescending || isPositionOpen(BigInt(after[0] ?? 0), state)))
-      if (log?.id !== state.id || !isMissingNothing) failGone(option, serviceRoot)
+      if (log?.id !== state.id || !isMissingNothing) failLogPositionGone(option, serviceRoot)
       return cursor
     },
   }
@@ -117,13 +117,13 @@ export async function openPageSeal(
   const seal = seals.seal(plan)
   if (!readsLog(plan)) return { seal, confirm: async () => undefined }
   const state = await readLogState(reader)
-  if (position !== undefined && !isPositionOpen(position, state)) failGone('$filter', serviceRoot)
+  if (position !== undefined && !isPositionOpen(position, state)) failLogPositionGone('$filter', serviceRoot)
   const confirm = async (after?: KeysetPosition) => {
     const { id, floor } = await readLogState(reader)
     // In any other order the position is unknown and counts as one before the floor.
     const start = after ? (isInKeyOrder(plan) ? BigInt(after[0] ?? 0) : 1n) : (position ?? 0n)
     if (id !== state.id || (floor !== state.floor && start > 0n && start < floor - 1n))
-      failGone(after ? '$skiptoken' : '$filter', serviceRoot)
+      failLogPositionGone(after ? '$skiptoken' : '$filter', serviceRoot)
   }
   return { seal: withLogState(seal, plan, state, serviceRoot), confirm }
 }

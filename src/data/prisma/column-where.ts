@@ -103,12 +103,12 @@ export function compareWithLiteral(
   scope: WhereScope,
 ): PrismaWhere {
   if (truth === null) return MATCH_NONE
-  const asked = truth ? fn : NEGATORS[fn]
+  const operator = truth ? fn : NEGATORS[fn]
   if (literal.value === null) {
     if (isOrderingOperator(fn)) return truth ? MATCH_NONE : MATCH_ALL
-    return asked === 'eq' ? isNullWhere(column, scope) : isNotNullWhere(column, scope)
+    return operator === 'eq' ? isNullWhere(column, scope) : isNotNullWhere(column, scope)
   }
-  const test = valueTest(asked, column.scalar, literal)
+  const test = valueTest(operator, column.scalar, literal)
   const found =
     test === 'always' ? isNotNullWhere(column, scope) : toRelationWhere(column.source, scope, test)
   return holdsForNull(fn, truth) ? anyWhere(found, isNullWhere(column, scope)) : found
@@ -122,9 +122,9 @@ function valueTest(fn: ComparisonOperator, scalar: Scalar, literal: LiteralExpr)
   const position = toColumnValue(scalar, literal)
   if (position.kind === 'exact') return { [scalar.name]: { [PRISMA_OPERATORS[fn]]: position.value } }
   if (!isOrderingOperator(fn)) return fn === 'ne' ? 'always' : MATCH_NONE
-  const asksLower = fn === 'lt' || fn === 'le'
-  if (position.kind === 'between') return { [scalar.name]: { [asksLower ? 'lte' : 'gt']: position.value } }
-  return asksLower === (position.kind === 'above') ? 'always' : MATCH_NONE
+  const isUpperBound = fn === 'lt' || fn === 'le'
+  if (position.kind === 'between') return { [scalar.name]: { [isUpperBound ? 'lte' : 'gt']: position.value } }
+  return isUpperBound === (position.kind === 'above') ? 'always' : MATCH_NONE
 }
 
 /** Returns the `where` of `in` with literals. It is `eq` of any of them. */
@@ -160,16 +160,16 @@ export function compareColumns(
   if (!isSameSource(left.source, right.source)) return notExpressible('a comparison of fields of two records')
   if (left.type !== right.type || left.type === 'GeographyPoint')
     return notExpressible(`a comparison of ${left.type} with ${right.type}`)
-  const asked = truth ? fn : NEGATORS[fn]
+  const operator = truth ? fn : NEGATORS[fn]
   const entity = left.source.kind === 'via' ? getEntity(left.source.navigation.target) : scope.entity
   const reference = scope.fieldReferences(entity, right.scalar.name)
   // Prisma takes no reference in `not`. NOT leaves out the records where one of the fields is null.
-  const compared = (operator: string) => ({ [left.scalar.name]: { [operator]: reference } })
-  const comparison = asked === 'ne' ? { NOT: compared('equals') } : compared(PRISMA_OPERATORS[asked])
+  const compared = (name: string) => ({ [left.scalar.name]: { [name]: reference } })
+  const comparison = operator === 'ne' ? { NOT: compared('equals') } : compared(PRISMA_OPERATORS[operator])
   const test = toRelationWhere(left.source, scope, comparison)
   const [leftNull, rightNull] = [isNullWhere(left, scope), isNullWhere(right, scope)]
   if (isOrderingOperator(fn)) return truth ? test : anyWhere(test, leftNull, rightNull)
-  if (asked === 'eq') return anyWhere(test, allWhere(leftNull, rightNull))
+  if (operator === 'eq') return anyWhere(test, allWhere(leftNull, rightNull))
   return anyWhere(
     test,
     allWhere(leftNull, isNotNullWhere(right, scope)),

@@ -140,9 +140,9 @@ function parseQueryString(rawQuery: string): QueryOptions {
     const name = decode(cut < 0 ? pair : pair.slice(0, cut))
     const value = cut < 0 ? undefined : pair.slice(cut + 1)
     const option = toSystemQueryOption(name)
-    if (option) put(values, option, option, decode(value || failMissingValue(option)))
+    if (option) putOnce(values, option, option, decode(value || failMissingValue(option)))
     else if (name.startsWith('@'))
-      put(aliases, toAliasName(name), name, decode(value || failMissingValue(name)))
+      putOnce(aliases, toAliasName(name), name, decode(value || failMissingValue(name)))
     else checkCustomOption(name)
   }
   return { values, aliases }
@@ -270,7 +270,7 @@ const decodeFormComponent = (raw: string): string =>
   // The marker is inserted after decoding, between the parts, so that an encoded NUL is still refused.
   raw.split('+').map(decodeUrlComponent).join('\0').replaceAll(OFFSET_PLUS, '$1+').replaceAll('\0', ' ')
 
-function put<K>(map: Map<K, string>, key: K, option: string, value: string): void {
+function putOnce<K>(map: Map<K, string>, key: K, option: string, value: string): void {
   if (map.has(key)) fail({ kind: 'DuplicateOption', option })
   map.set(key, value)
 }

@@ -100,9 +100,9 @@ function applyGroupBy(
   const groups = by.map(g => bindGroup(g, recordSet.scope))
   const duplicate = by.find((g, i) => groups.findIndex(other => other.name === g.names.join('/')) < i)
   if (duplicate) fail({ kind: 'DuplicateItem', item: duplicate.names.join('/'), at: duplicate.at })
-  const takenNames = [...recordSet.computed.keys(), ...groups.map(g => g.name)]
+  const usedNames = [...recordSet.computed.keys(), ...groups.map(g => g.name)]
   const aggregates = items.map((item, i) =>
-    bindAggregate(item, recordSet, [...takenNames, ...items.slice(0, i).map(other => other.name)]),
+    bindAggregate(item, recordSet, [...usedNames, ...items.slice(0, i).map(other => other.name)]),
   )
   const scope = Scope.root(resultEntity(recordSet.scope.entity))
   const column = (name: `g${number}` | `a${number}`, { type }: Pick<Expr, 'type'>): Expr => ({
@@ -154,9 +154,9 @@ function bindGroup({ names, at }: GroupAst, scope: Scope): ResultColumn<Expr> {
 function bindAggregate(
   { of, name, at }: AggregateAst,
   recordSet: RecordSet,
-  takenNames: readonly string[],
+  usedNames: readonly string[],
 ): ResultColumn<Aggregate> {
-  checkComputedName(name, recordSet, takenNames, at)
+  checkComputedName(name, recordSet, usedNames, at)
   if (!of) return { name, value: { type: 'Int64' } }
   const { method } = of
   if (of.expr.kind === 'path') checkNoCollectionPath(of.expr.names, recordSet.scope, of.expr.at)

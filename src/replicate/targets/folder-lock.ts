@@ -4,7 +4,7 @@ import { connect, createServer, type Server } from 'node:net'
 import { REPLICATION_EXIT, ReplicationError } from '../failure.js'
 
 /** Returns the process that listens on a socket, or undefined if there is none. */
-const askHolder = (path: string): Promise<string | undefined> =>
+const readHolder = (path: string): Promise<string | undefined> =>
   new Promise(resolve => {
     let text = ''
     const socket = connect(path)
@@ -35,9 +35,9 @@ function addressOf(folder: string): string {
  */
 export async function lockFolder(folder: string): Promise<() => void> {
   const path = addressOf(folder)
-  const server = (await listen(path)) ?? (await takeOver(path))
+  const server = (await listen(path)) ?? (await replaceStaleSocket(path))
   // Two processes may have found the same stale socket.
-  const holder = await askHolder(path)
+  const holder = await readHolder(path)
   if (server && holder === String(process.pid)) return () => server.close()
   throw new ReplicationError(
     `Target: another client writes to this folder: process ${holder ?? 'unknown'}.`,
@@ -46,8 +46,8 @@ export async function lockFolder(folder: string): Promise<() => void> {
 }
 
 /** Replaces a socket on which no process listens. */
-async function takeOver(path: string): Promise<Server | undefined> {
-  if (!path.startsWith('/') || (await askHolder(path)) !== undefined) return undefined
+async function replaceStaleSocket(path: string): Promise<Server | undefined> {
+  if (!path.startsWith('/') || (await readHolder(path)) !== undefined) return undefined
   rmSync(path, { force: true })
   return listen(path)
 }

@@ -59,7 +59,7 @@ const requestsOf = (memberKey: string): readonly LightRequest[] => [
   },
 ]
 
-/** A request is sent when it is due, also if earlier ones have no answer yet. Its time starts when it was due. */
+/** A request is sent when it is due, even if earlier ones have no response yet. Its time is measured from then. */
 async function sendAtRate(
   { name, intervalMs, send }: LightRequest,
   client: LoadClient,
@@ -87,7 +87,7 @@ export async function sendLightRequests(
   return responses.flat()
 }
 
-/** The light client: another token than the attacker's. */
+/** The light client, which has another token than the attacker. */
 export interface LightClient {
   readonly base: string
   readonly token: string

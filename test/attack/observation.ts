@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { LoadClient } from '../support/load.js'
 import type { ServiceProcess } from '../support/service-process.js'
 
-/** Memory of the service at a moment (milliseconds of `performance.now`). */
+/** Memory of the service at one time (milliseconds of `performance.now`). */
 export interface MemorySample {
   readonly at: number
   readonly megabytes: number
@@ -25,7 +25,7 @@ export async function sampleMemory(pid: number, isOver: () => boolean): Promise<
   return samples
 }
 
-/** Statuses of /health/ready, asked four times a second without a token. */
+/** Statuses of /health/ready, requested four times a second without a token. */
 export async function probeReadiness(base: string, isOver: () => boolean): Promise<readonly number[]> {
   const client = new LoadClient(base, '')
   const statuses: number[] = []
@@ -48,7 +48,7 @@ interface LogLine {
   readonly stack?: unknown
 }
 
-/** Reads the output as it comes and keeps only the faults, so that an hour of it does not fill the memory. */
+/** Reads the output and stores only the faults, so that an hour of output does not fill the memory. */
 export function watchLog({ child, output }: ServiceProcess): () => LogFaults {
   let serverErrors = 0
   let rest = ''

@@ -52,7 +52,7 @@ function readOptions(): Options {
 }
 
 /**
- * Returns the time that the light client's requests may take: a second, or more on a machine that other programs keep
+ * Returns the time that the light client's requests may take: a second, or more on a machine that other programs make
  * busy, which shows before the attack.
  */
 async function measureLimit(light: LightClient): Promise<number> {

@@ -31,7 +31,7 @@ const POOL_SIZE = 4
 /** Minimum time between two reads of the key set. */
 export const KEY_SERVER_COOLDOWN_MS = 1000
 const TOKEN_SECONDS = 86_400
-/** Listings and media for reads that take seconds. No trigger runs, so nothing else notices them. */
+/** Listings and media for reads that take seconds. No trigger runs, so nothing else depends on them. */
 const FILL = [
   `set session_replication_role = replica`,
   `insert into "Property" ("ListingKey", "StandardStatus", "City", "PublicRemarks", "ModificationTimestamp", "OriginatingSystemName")
@@ -147,7 +147,7 @@ const STATEMENT_COUNT = `select count(*)::int as count from pg_stat_activity
   where datname = current_database() and state = 'active' and clock_timestamp() - query_start > interval '300 ms'
     and pid <> pg_backend_pid()`
 
-/** Returns the number of statements that still run some seconds after the last client has gone. */
+/** Returns the number of statements that still run some seconds after the last client has disconnected. */
 export async function countStatementsLeft(databaseUrl: string): Promise<number> {
   const client = new Client({ connectionString: databaseUrl })
   await client.connect()
@@ -161,7 +161,7 @@ export async function countStatementsLeft(databaseUrl: string): Promise<number> 
   return count
 }
 
-/** Sends a message to the attacker and waits for the answer. */
+/** Sends a message to the attacker and waits for the reply. */
 export async function askAttacker<T>(attacker: ChildProcess, message: object): Promise<T> {
   attacker.send(message)
   const answer = once(attacker, 'message').then(([result]) => result as T) // as attackers.ts sends it

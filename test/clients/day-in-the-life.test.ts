@@ -200,7 +200,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a day in the life', { timeout
     const limits = async () =>
       (await Promise.all([0, 0, 0, 0].map(readWithAny))).map(({ headers }) => headers['ratelimit-limit'])
     await expect.poll(limits, DEADLINE).toEqual(['60', '60', '60', '60'])
-    // Processes know of each other after two seconds. Until then Remaining may be too high.
+    // Processes count each other after two seconds. Until then Remaining may be too high.
     await wait(2500)
     let passed = 0
     let refused = await readWithAny(0)
@@ -250,7 +250,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a day in the life', { timeout
       .poll(async () => (await ofBoth(keysOf)).map(keys => keys.length), DEADLINE)
       .toEqual(Array(6).fill(2))
     for (const token of tokens) expect(await statusesOf(bearer(token))).toEqual([200, 200, 200, 200])
-    // A key that may be known to others ends at once, and its tokens with it.
+    // A key that may be disclosed is invalid immediately, and so are its tokens.
     await run('keys', 'rotate', '--now')
     await expect.poll(() => statusesOf(bearer(tokens[0] ?? '')), DEADLINE).toEqual([401, 401, 401, 401])
     const form = () =>
@@ -358,7 +358,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('a day in the life', { timeout
     expect([refused.status, await refused.json()]).toMatchObject([401, { error: 'invalid_client' }])
     const batch = { requests: [{ id: '1', method: 'GET', url: 'Property' }] }
     expect((await send(basic(acme), '/odata/$batch', { method: 'POST', body: batch })).status).toBe(401)
-    // Others do not notice.
+    // Other clients are not affected.
     expect(await statusesOf(bearer(FULL_ACCESS_TOKEN))).toEqual([200, 200, 200, 200])
   })
 

@@ -105,7 +105,7 @@ describe.each(DATABASE_KINDS)('limits of clients on the %s database', kind => {
   test('LIM-01 four processes together accept as many requests as the limit, and Remaining is never too high', async () => {
     const four = [open(), open(), open(), open()]
     const client = clientOf({ requestsPerDay: 200 })
-    // Each process knows of the others.
+    // Each process counts the others.
     const other = clientOf({ requestsPerDay: 1000 })
     await expect
       .poll(

@@ -248,7 +248,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('limits of clients with two wo
           const answer = await service.send('/odata/', { headers })
           // The other requests of this test may have passed meanwhile.
           if (answer.status === 200) note(numberOf(answer, 'ratelimit-remaining'))
-          // The service may not know the client yet.
+          // The service may not have read the client yet.
           else if (answer.status !== 401) refused.push(answer)
         }
       }

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DATABASE_KINDS } from '../support/database.js'
 import { basic, type PartnerApp, startPartnerApp, type TestClient } from '../support/partners.js'
 
-// The limit on running statements, and requests whose clients leave or half leave.
+// The limit on running statements, and requests whose clients close their connection or its writing side.
 
 /** 125,000 combinations of media for each of 1,000 listings: a statement that runs until its time is over. */
 const FILL = [
@@ -93,7 +93,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('running statements of a clien
       await Promise.all(Array.from({ length: 20 }, (_, i) => leaveEarly(round * 20 + i)))
     const counts = () => app.database.poolStatistics().map(pool => [pool.running, pool.waiting])
     await expect.poll(counts, POLL).toEqual(counts().map(() => [0, 0]))
-    // One permit that is lost would leave one, two would leave none.
+    // After the loss of one permit, one would remain; after the loss of two, none.
     const slow = open(client, SLOW)
     try {
       await expect.poll(running, POLL).toBe(1)

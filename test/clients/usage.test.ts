@@ -26,7 +26,7 @@ describe.each(DATABASE_KINDS)('the usage of clients on the %s database', kind =>
       body: { query: '{ __typename }' },
     })
     await app.send('/odata/Property', { headers: { Authorization: basic({ ...client, secret: 'wrong' }) } })
-    // The helper has asked for the service document until the service knew the client.
+    // The helper has requested the service document until the service had read the client.
     await expect
       .poll(() => usageOf(client.id), { timeout: MAX_WAIT_MS, interval: 500 })
       .toEqual([

@@ -309,7 +309,7 @@ describe.each(DATABASE_KINDS)('with the %s database', kind => {
         Member: [{ MemberKey: 'SM' }],
         Property: [{ ListingKey: 'S1' }],
       }
-      // Twice: the second time the listing replaces itself, and what the file holds of it must be there all
+      // Twice: the second time the listing replaces itself, and its content in the file must be stored all
       // the same.
       for (let i = 0; i < 2; i++) {
         expect((await load(sets)).counts).toEqual({

@@ -7,7 +7,7 @@ import { toProblem } from '../../src/data/postgres/errors.js'
 import { ProblemError } from '../../src/errors/problem.js'
 import { DATABASE_KINDS } from '../support/database.js'
 
-/** A proxy of the server that can stop to pass anything on, as a server that has vanished from the network. */
+/** A proxy of the server that can stop forwarding, like a server that has vanished from the network. */
 async function startProxy() {
   const url = new URL(inject('serverUrl') ?? '')
   const path = join(url.searchParams.get('host') ?? '', '.s.PGSQL.5432')

@@ -138,7 +138,7 @@ async function compareExpansion(
 
 const keys = (records: readonly { readonly [name: string]: unknown }[]) => records.map(r => r.ListingKey)
 
-/** An expression without the facts of the model, for messages. */
+/** An expression without the objects of the model, for messages. */
 const show = (expr: Expr | undefined) =>
   JSON.stringify(expr, (name, value: unknown) =>
     name === 'scalar' || name === 'navigation' ? (value as { name: string }).name : value,

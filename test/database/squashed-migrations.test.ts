@@ -5,7 +5,7 @@ import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/
 // Databases of earlier versions, with all or some of the migrations that were squashed, become equal to a new
 // one and keep their records.
 
-/** The definition of every object that migrations create. Columns have their places. */
+/** The definition of every object that migrations create. Columns have their positions. */
 const CATALOG = {
   columns: `select c.relname, row_number() over (partition by c.relname order by attnum)::int as place, attname, format_type(atttypid, atttypmod) as type, attnotnull,
     attstorage, attcollation::regcollation::text as collation, pg_get_expr(adbin, adrelid) as initial
@@ -21,7 +21,7 @@ const CATALOG = {
   extensions: `select extname from pg_extension order by 1`,
 }
 
-/** Everything that an upgrade has to keep or derive, without times of the upgrade. */
+/** Everything that an upgrade must preserve or derive, without times of the upgrade. */
 const RECORDS = {
   listings: `select "ListingKey", "City", "Document", "GeoLocation", "PhotosCount", "RecordVersion"::text, "ModificationTimestamp" from "Property" order by 1`,
   texts: `select "ListingKey", "SearchText"::text from "PropertyText" order by 1`,

@@ -4,7 +4,7 @@ import { TRIGRAM_INDEXES } from '../../src/data/sql/indexes.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 import { ODATA_REPRESENTATION, toPlan } from '../support/oracle/plans.js'
 
-// A search of a text in its own case goes through the index of texts in lower case: it must not miss a
+// A case-sensitive search uses the index of texts in lower case. It must not miss a
 // record, whatever the letters.
 
 const ADDRESSES = [

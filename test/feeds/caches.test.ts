@@ -15,7 +15,7 @@ const LISTINGS = `insert into "Property" ("ListingKey", "StandardStatus", "City"
 const REQUESTS = 200
 const QUERY =
   '{ properties(first: 50, where: "ListPrice gt 100") { totalCount nodes { ListingKey City ListPrice } } }'
-/** Requests that every reader sends, letter by letter. */
+/** Requests that every reader sends with exactly the same text. */
 const PROBES = [
   { target: '/odata/Property?$select=ListingKey,City,ListPrice&$count=true' },
   { target: "/odata/Property?$filter=City ne 'x'&$orderby=ListPrice desc&$select=City,ListPrice" },

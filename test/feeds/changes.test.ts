@@ -39,7 +39,7 @@ describe.each(DATABASE_KINDS)('changes of feeds and their listings, on the %s da
     expect(await all.newEvents()).toEqual([])
     expect((await all.follow(otherLink)).changes).toEqual([])
     expect(await etag()).toBe(before)
-    // Events cannot tell which fields are hidden now.
+    // Events do not show which fields are hidden now.
     await app.feeds.change('f1', { HiddenFields: ['City'] })
     await expect.poll(() => reader.status(next), DEADLINE).toBe(410)
     const eventsAfter = (position: unknown) => `EntityEvent?$filter=EntityEventSequence gt ${position}`
@@ -64,7 +64,7 @@ describe.each(DATABASE_KINDS)('changes of feeds and their listings, on the %s da
     expect(await price()).toMatchObject({ SoldPrice: null })
     await reader.newEvents()
     const link = await reader.track('Property?$select=ListingKey,SoldPrice')
-    // A day passes: the listing was sold a day earlier, and nobody writes it.
+    // A day passes: the listing was sold a day earlier, and no client writes it.
     await app.run('alter table "Property" disable trigger user')
     await app.run(`update "Property" set "CloseDate" = "CloseDate" - 1 where "ListingKey" = 'B'`)
     await app.run('alter table "Property" enable trigger user')

@@ -7,7 +7,7 @@ import { feedServiceOf } from './market.js'
 
 const CHANGE = `update "Property" set "ListPrice" = "ListPrice" + 1 where "ListingKey" = 'A'`
 
-/** Functions of a change that no reader notices but by the price, with the number of their calls. */
+/** Functions that a change of only the price calls, with the number of their calls. */
 const WITHOUT_FEEDS = {
   audit_property: 1, event_time: 1, hide_children: 1, lock_change_log: 3, lock_change_log_first: 1, log_property: 1, next_change_time: 1, next_event: 1, show_children: 1, stamp_record: 1,
   write_audit_entry: 1, write_event: 1,

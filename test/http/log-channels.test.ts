@@ -140,7 +140,7 @@ async function watch(market: Market, transport: 'WebSocket' | 'event stream', qu
   void first.then(() => {
     isChanged = true
   })
-  // The subscription begins at a moment that the client does not see.
+  // The client cannot see when the subscription begins.
   await expect
     .poll(
       async () => {
@@ -208,7 +208,7 @@ test('OBS-12, OBS-02: the log of a process names client, subject, address, feed 
   const market = await startMarket(KIND)
   try {
     const { service, partner, token } = market
-    // Each process knows a new client and feed after two seconds at most.
+    // Each process reads a new client and feed within two seconds.
     for (const authorization of [basic(partner), `Bearer ${token}`])
       await expect
         .poll(async () =>

@@ -162,7 +162,7 @@ describe.each(DATABASE_KINDS)('metrics on the %s database', kind => {
   test('a client by its id, its limits, its webhook, and an import', async () => {
     const { client } = partner
     const headers = { Authorization: basic(client) }
-    // A process knows a new client after two seconds at most.
+    // A process reads a new client within two seconds.
     await expect.poll(async () => (await send('/odata/', { headers })).status).not.toBe(401)
     await expect.poll(async () => (await send('/odata/', { headers })).status).toBe(429)
     const read = async () => seriesOf(await scrapeText(server.metricsPort))

@@ -52,7 +52,7 @@ describe('the first start', () => {
     expect(steps).not.toContain(-1)
     child.kill('SIGTERM')
     expect(await exit).toBe(0)
-    // The second start says that the database is there.
+    // The second start reports that the database exists.
     const second = startService({ DATA_DIR: folder })
     await second.waitForOutput(/^(Starting, with the database in )/)
     await second.waitForOutput(/(listening)/)

@@ -4,7 +4,7 @@ import { bodyOf, type Row } from '../support/assertions.js'
 import { DATABASE_KINDS } from '../support/database.js'
 import { startTestService, type TestService } from '../support/test-service.js'
 
-// Decisions 11: assigning agent and office, the answers of writes, PUT, the order of refusals.
+// Decisions 11: assigning agent and office, responses of writes, PUT, the order of refusals.
 
 interface Grant {
   readonly scopes: readonly ('listings:read' | 'listings:write' | 'listings:write:any')[]

@@ -132,7 +132,7 @@ async function sendGraphQL(query: string, authorization: string): Promise<number
   )
 }
 
-/** 20 rows for each that is asked for and 1,000 more; five buffers for each of these. */
+/** 20 rows for each requested row and 1,000 more; five buffers for each of these. */
 const boundOf = (rows: number): ScanCost => ({ rows: 20 * rows + 1000, buffers: 5 * (20 * rows + 1000) })
 
 /** A query in one of its notations, for one reader. */

@@ -1,4 +1,4 @@
-/** A query of front-end-queries.md, with values of the market that fill.sql makes. */
+/** A query of front-end-queries.md, with values of the market that fill.sql generates. */
 export interface FrontEndQuery {
   /** Its number in the list. */
   readonly number: number

@@ -73,7 +73,7 @@ export class FeedChanges {
     }
   }
 
-  /** Changes listings that the reader does not see, with all traces. They must stay out of its sight. */
+  /** Changes listings that the reader does not see, with all traces. The reader must not see them afterwards either. */
   async #changeOutside(client: Client, seen: string): Promise<boolean> {
     const { rows } = await client.query<{ key: string }>(
       `select "ListingKey" as key from "Property" p where (${seen}) is not true order by 1`,

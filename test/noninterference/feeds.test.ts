@@ -19,8 +19,8 @@ import { readWebhook, subscribeAfter } from './other-channels.js'
 import { createRandom } from './random.js'
 import { createRandomFeed, hiddenFieldsOf, type ReaderRights } from './random-feed.js'
 
-// Noninterference with feeds: what a random feed hides changes no answer to its readers. A pair is a request through
-// one of the channels, answered before and after changes of listings outside of the feed (with their events), of hidden
+// Noninterference with feeds: what a random feed hides changes no response to its readers. A pair is a request through
+// one of the channels, sent before and after changes of listings outside of the feed (with their events), of hidden
 // fields and sets, or of other feeds. NONINTERFERENCE_FEED_PAIRS and NONINTERFERENCE_SEED extend the run.
 
 const PAIRS = Number(process.env['NONINTERFERENCE_FEED_PAIRS'] ?? 60)
@@ -30,7 +30,7 @@ const PROBES = 10
 const ROUNDS_PER_FEED = 3
 const CLASSES = ['public', 'member', 'agent', 'staff'] as const
 
-/** A filter can compare the field with null: it is no list and no position, and somebody reads it. */
+/** A filter can compare the field with null: it is not a list or a position, and some reader can read it. */
 const isComparable = (name: string): boolean =>
   getEntity('Property').scalars.some(
     field =>
@@ -152,7 +152,7 @@ describe.each(DATABASE_KINDS)('noninterference of feeds on the %s database', kin
     hiddenEvents = rows.map(({ number }) => Number(number))
   }
 
-  /** A request of a reader and its answer. */
+  /** A request of a reader and its response. */
   interface Asked { readonly channel: string; readonly probe: Probe; readonly answer: Answer } // biome-ignore format: one line
   async function ask(state: FeedState, names: readonly string[]): Promise<readonly Asked[]> {
     const asked: Asked[] = []

@@ -19,8 +19,8 @@ import { createHiddenChanges, HIDDEN_KEYS, type HiddenChange } from './hidden-ch
 import { createRandom } from './random.js'
 
 // Noninterference: a change of records that a reader cannot see does not change any response to it. Each pair
-// is a random request through one of the channels, answered before and after such a change. A visible change
-// must change answers of every channel, so that the test can fail. NONINTERFERENCE_PAIRS and
+// is a random request through one of the channels, sent before and after such a change. A visible change
+// must change responses of every channel, so that the test can fail. NONINTERFERENCE_PAIRS and
 // NONINTERFERENCE_SEED extend the run.
 
 const PAIRS = Number(process.env['NONINTERFERENCE_PAIRS'] ?? 160)
@@ -77,7 +77,7 @@ describe.each(DATABASE_KINDS)('noninterference on the %s database', kind => {
     hiddenEvents = rows.map(({ number }) => Number(number))
   }
 
-  /** A request of a reader and its answer. */
+  /** A request of a reader and its response. */
   interface Asked { readonly channel: string; readonly state: ReaderState; readonly probe: Probe; readonly answer: Answer } // biome-ignore format: one line
   async function ask(readers: readonly string[], names = Object.keys(channels)): Promise<readonly Asked[]> {
     const asked: Asked[] = []

@@ -15,7 +15,7 @@ const PROPERTY = getEntity('Property')
 const NAMES = PROPERTY.scalars.map(({ name }) => name)
 const ALWAYS_SHOWN = ['ListingKey', 'ModificationTimestamp', 'LastEventSequence']
 const SOLD_PRICES = ['SoldPrice', 'ClosePrice']
-/** Fields that clients ask for most. */
+/** The fields that clients request most. */
 const FREQUENT = [
   'ListPrice', 'City', 'PublicRemarks', 'BedroomsTotal', 'YearBuilt', 'ListAgentKey', 'Latitude', 'SoldPrice', 'InteriorFeatures', 'BuyerAgentKey', 'PostalCode', 'OnMarketDate',
 ] // biome-ignore format: a list of names
@@ -73,7 +73,7 @@ function isHiddenFromClass({ readableBy }: Scalar, audience: ReaderRights['audie
   return readableBy !== 'everyone' && audience === 'public'
 }
 
-/** Fields that say who sees a listing, and fields that the database computes. */
+/** Fields that determine who sees a listing, and fields that the database computes. */
 const FIXED = [
   'StandardStatus', 'MlsStatus', 'ContractStatus', 'InternetEntireListingDisplayYN', 'InternetAddressDisplayYN', 'ListOfficeKey', 'CloseDate', 'GeoLocation', ...ALWAYS_SHOWN,
 ] // biome-ignore format: a list of names

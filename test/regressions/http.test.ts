@@ -7,7 +7,7 @@ import { readAnswer, sendRaw, serve } from '../unit/http/exchange.js'
 const SECRET = 'a secret of the test, long enough for HS256'
 const config = readConfig({ DATABASE_URL: 'postgresql://db/listings', JWT_SECRET: SECRET })
 
-/** A token as it is written, rightly signed. */
+/** A token with exactly these parts and a valid signature. */
 function forge(header: object, claims: string): string {
   const signed = [JSON.stringify({ alg: 'HS256', ...header }), claims]
     .map(part => Buffer.from(part).toString('base64url'))

@@ -18,7 +18,7 @@ export interface ReplicateArguments {
   readonly more?: readonly string[]
 }
 
-/** Surroundings of a process. */
+/** Environment and limits of a process. */
 export interface ProcessLimits {
   readonly env?: Readonly<Record<string, string>>
   /** Largest size of a file in units of 512 bytes. A write beyond it fails as on a full disk. */

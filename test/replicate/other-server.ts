@@ -13,7 +13,7 @@ export interface OtherServer {
   /** Page size, smaller than the one that clients request. */
   cap: number
   isUnordered: boolean
-  /** The first record of each page comes twice. */
+  /** The first record of each page occurs twice. */
   isRepeating: boolean
   readonly requests: string[]
   close(): void

@@ -6,7 +6,7 @@ import { DATABASE_KINDS } from '../support/database.js'
 import { startTestService } from '../support/test-service.js'
 
 // Random changes, by the service and by SQL, between the pages of copies that four audiences maintain by delta
-// links. Each copy must end with what a fresh read shows. DELTA_SEED repeats a run, DELTA_STEPS makes longer ones.
+// links. At the end each copy must equal a new read. DELTA_SEED repeats a run, DELTA_STEPS makes longer ones.
 
 const SEED = Number(process.env['DELTA_SEED'] ?? 11)
 const STEPS = Number(process.env['DELTA_STEPS'] ?? 60)
@@ -124,7 +124,7 @@ describe.each(DATABASE_KINDS)('copies by delta links on the %s database', kind =
       if (step % 3 === 0) await pick(copies).replica.poll()
     }
     for (const { name, query, keyField, reader, replica } of copies) {
-      // A run of one page has all changes, since none is made meanwhile.
+      // A run of one page has all changes, since none occurs meanwhile.
       for (let pages = 2; pages > 1; ) pages = await replica.poll()
       const settled = new DeltaReplica(reader, query, keyField)
       const fresh = await reader.rows(query)

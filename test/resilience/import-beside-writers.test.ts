@@ -94,7 +94,7 @@ describe.each(DATABASE_KINDS)('an import beside writers on the %s database', kin
     expect(updates).toBeGreaterThan(1)
     expect(times.length).toBeGreaterThan(2 * WRITERS)
     // Measured alone it is under a second. The embedded database runs one statement at a time, on a core that the
-    // other tests use too: there the statuses say that nobody waited too long.
+    // other tests use too: there the statuses show that no writer waited too long.
     if (kind === 'server') expect(quantile(times, 0.99)).toBeLessThan(5000)
     expect(await app.database.prisma.property.count()).toBe(STORED + NEW[kind])
   }, 300_000)

@@ -106,7 +106,7 @@ class Disturber {
 
 const fieldOf = (term: string) => term.split(' ')[0] ?? ''
 
-/** Null is below every value, and text goes by code point. */
+/** Null is below every value, and text is sorted by code point. */
 function compareValues(x: Row[string], y: Row[string]): number {
   if (x === null || y === null) return Number(x !== null) - Number(y !== null)
   return typeof x === 'number' && typeof y === 'number'
@@ -155,7 +155,7 @@ async function walk(
   return { rows, times }
 }
 
-/** The cost of a page does not grow with its depth (trap DBX-04). Small runs are too short to tell. */
+/** The cost of a page does not grow with its depth (trap DBX-04). Small runs are too short to show this. */
 function expectFlat({ times }: Walked): void {
   const median = (some: readonly number[]) => [...some].sort((a, b) => a - b)[some.length >> 1] ?? 0
   if (IS_FULL) expect(median(times.slice(-20))).toBeLessThan(3 * median(times.slice(0, 20)))

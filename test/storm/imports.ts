@@ -55,7 +55,7 @@ export async function runImports(storm: Storm, note: NoteStep): Promise<number> 
   return count
 }
 
-/** Returns false if the database went away. */
+/** Returns false if the database became unavailable. */
 async function importOnce(storm: Storm, path: string, note: NoteStep): Promise<boolean> {
   note('opens the database')
   const database = await storm.connect().catch(() => undefined)

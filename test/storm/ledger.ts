@@ -13,7 +13,7 @@ export interface LedgerWrite {
 
 export const EXISTS = '(exists)'
 /**
- * A write without an answer can be executed later than the next one: its session may wait for a lock although its
+ * A write without a response can be executed later than the next one: its session may wait for a lock even if its
  * client is dead.
  */
 const LATE_MS = 15_000

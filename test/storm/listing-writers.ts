@@ -56,7 +56,7 @@ const OWN_FIELDS = [
 const PAUSE_MS = 20
 const PAUSE_AFTER_UNKNOWN_MS = 300
 
-/** A client that takes listings through their lives, and changes its field of the shared listings. */
+/** A client that takes listings through their life cycle, and changes its field of the shared listings. */
 class ListingWriter {
   readonly #random: (below: number) => number
   #count = 0

@@ -144,7 +144,7 @@ async function writeMarker({ services, agent }: Storm): Promise<number> {
   }
 }
 
-/** Shows a step with its time, so that a run that hangs says where. */
+/** Prints a step with its time, so that a run that hangs shows where. */
 const note = (text: string): void => {
   process.stderr.write(`${Math.round(performance.now() / 1000)} s: ${text}\n`)
 }
@@ -211,7 +211,7 @@ async function checkCopy(storm: Storm, { reader, token, readExpected }: ReaderTa
   }
 }
 
-/** Compares what is stored with the ledger, and what is shown with the tables. */
+/** Compares the stored records with the ledger, and the visible records with the tables. */
 async function checkTables(storm: Storm): Promise<readonly Check[]> {
   const database = await storm.connect()
   try {
@@ -249,7 +249,7 @@ async function main(): Promise<void> {
       ])
       checks.push(...results.map(check => ({ ...check, name: `${kind}: ${check.name}` })))
     } catch (error) {
-      // The log of the service says why.
+      // The log of the service has the reason.
       await wait(1000)
       throw new Error([messageOf(error), ...setting.storm.faults].join('\n'))
     } finally {

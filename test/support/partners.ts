@@ -37,7 +37,7 @@ export const clientServiceOf = (database: Pick<Database, 'withClient'>): ClientS
 /** A separate address for each request, so that failures of one test are not counted for another. */
 export const randomAddress = () => `10.${randomInt(256)}.${randomInt(256)}.${randomInt(256)}`
 
-/** Returns a port that nobody listens on. */
+/** Returns a port on which no program listens. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

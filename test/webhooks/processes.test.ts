@@ -75,7 +75,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('two processes on PostgreSQL',
 
 /**
  * Checks that the accepted messages hold all events in their order. What was accepted before may come again only as a
- * whole message under its id, next to the message that it repeats: its sender ended before it recorded the answer.
+ * whole message under its id, next to the message that it repeats: its sender ended before it recorded the response.
  */
 function expectOrder({ deliveries, maxOpen }: Receiver, expected: readonly number[]): void {
   const bodies = new Map<string, string>()

@@ -7,7 +7,7 @@ const PATTERNS = 24
 
 const anyNumber = (): number => Math.floor(Math.random() * 1_000_000)
 
-/** Compares 1,000 combinations of media for each listing. No two are the same, so no cache answers them. */
+/** Compares 1,000 combinations of media for each listing. No two are the same, so no cache has the result. */
 export const heavyFilter = (): string =>
   `Media/any(a:Media/any(b:Media/any(c:a/Order add b/Order add c/Order gt ${1000 + anyNumber()})))`
 

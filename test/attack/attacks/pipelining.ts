@@ -21,7 +21,7 @@ const commonLines = ({ target }: AttackContext): readonly string[] => [
   `Authorization: Bearer ${target.readToken}`,
 ]
 
-/** An event stream does not end, so the service must not store what follows on its connection. */
+/** An event stream does not end, so the service must not store later requests of its connection. */
 export const pipelineAfterEventStream: Attack = {
   name: 'pipeline after an event stream',
   expected: ['stopped'],

@@ -24,7 +24,7 @@ async function offerHttp2(context: AttackContext): Promise<void> {
   context.count(`h2c: ${await statusesOf(context, lines(...get) + lines(...get, ...offer), 2)}`)
 }
 
-/** A request, and a handshake. The answer to the first comes first. */
+/** A request, and a handshake. The response to the request comes first. */
 async function openSocketAfterRequest(context: AttackContext): Promise<void> {
   const get = lines(`GET ${PATH} HTTP/1.1`, 'Host: a', `Authorization: Bearer ${context.target.readToken}`)
   const handshake = lines(

@@ -49,9 +49,9 @@ test('the JSON is valid against the schema of OASIS', () => {
 
 test('XML and JSON are equal by the converter of OASIS', () => {
   const converted = JSON.stringify(xml2json(xml, { strict: true, lineNumbers: false }))
-    // The converter writes the SRID as a number; csdl.schema.json wants a string.
+    // The converter writes the SRID as a number; csdl.schema.json requires a string.
     .replaceAll('"$SRID":4326', '"$SRID":"4326"')
-  // The XML says 4.0 for the sake of its readers, CSDL JSON came with 4.01; each refers to vocabularies in
+  // The XML has version 4.0 because of its readers. CSDL JSON was new in 4.01. Each refers to vocabularies in
   // its own form.
   expect({ ...JSON.parse(converted), $Version: '4.01' }).toEqual(json)
 })

@@ -8,7 +8,7 @@ import { POLL_MS, type StormReader } from './reader.js'
 /** Keys of one request. */
 const KEYS = 50
 
-/** Reads records by their keys, and removes those that do not come back from the copy. */
+/** Reads records by their keys, and removes those that are not returned from the copy. */
 export async function fetchKeys(
   client: StormClient,
   copy: Market,
@@ -54,7 +54,7 @@ export class LogStormReader implements StormReader {
     for (; !isOver(); await wait(POLL_MS)) await this.#poll()
   }
 
-  /** Requests an export again until its last line has come. */
+  /** Requests an export again until its last line has arrived. */
   async #export(set: string): Promise<readonly StormRow[]> {
     for (;;) {
       const { text } = await this.client.read(`/odata/${set}`, {

@@ -20,7 +20,7 @@ type FunctionSemantics = (args: readonly OracleValue[], types: readonly ExprType
 
 /** Functions and arithmetic of null are null. */
 const strict =
-  // biome-ignore lint/suspicious/noExplicitAny: each row of the table knows the types of its own arguments
+  // biome-ignore lint/suspicious/noExplicitAny: each row of the table has the types of its own arguments
     (f: (...args: any[]) => OracleValue): FunctionSemantics =>
     (args, types) =>
       args.some(a => a === null) ? null : f(...args, types)

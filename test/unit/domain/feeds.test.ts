@@ -17,7 +17,7 @@ describe('fields that a feed hides', () => {
     for (const group of [['SoldPrice', 'ClosePrice'], ['GeoLocation', 'Latitude', 'Longitude']])
       for (const name of group) {
         expect(hiddenBy({ hiddenFields: [name] }).toSorted()).toEqual(group.toSorted())
-        // Shown alone, a field would tell the others.
+        // A field shown alone would disclose the others.
         expect(hiddenBy({ onlyFields: [name, 'City'] })).toEqual(expect.arrayContaining(group))
       }
   }) // biome-ignore format: one test

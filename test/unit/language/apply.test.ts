@@ -170,7 +170,7 @@ describe('text without a meaning', () => {
     [`$apply=aggregate($count as ${'N'.repeat(64)})`, 'QueryTooComplex'],
     [`$compute=1 as ${'N'.repeat(64)}`, 'QueryTooComplex'],
     ['$apply=filter(City)', 'WrongType'],
-    // The fields are gone.
+    // The fields no longer exist.
     ['$apply=groupby((City))&$filter=ListPrice gt 1', 'UnknownField'],
     ['$apply=groupby((City))/filter(ListPrice gt 1)', 'UnknownField'],
     ['$apply=groupby((City))&$orderby=ListPrice', 'UnknownField'],

@@ -115,7 +115,7 @@ const LENIENT: ReadonlyMap<string, string> = new Map([
   ["cast(TaxYear,'Edm.String') eq '1'", 'a quoted type'],
 ])
 
-/** The parser knows no names, arities and types: the binder refuses these. */
+/** The parser does not check names, arities and types. The binder refuses these. */
 const LEFT_TO_BINDER: ReadonlyMap<string, string> = new Map([
   ['$filter=City/NoSuch eq 1', 'field'],
   ['any()', 'function'],

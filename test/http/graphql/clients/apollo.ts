@@ -57,7 +57,7 @@ export const deleteListing = (client: ApolloClient, key: string) =>
     },
   })
 
-/** A query is sent by GET as the hash of its text. The text follows once if the service does not know it. */
+/** A query is sent by GET as the hash of its text. The text follows once if the service does not have it. */
 export const createPersistedLink = (link: ApolloLink): ApolloLink =>
   new PersistedQueryLink({ sha256, useGETForHashedQueries: true }).concat(link)
 

@@ -1,6 +1,6 @@
 /**
- * A number of a JSON body with its original text, a JSON number as in RFC 8259, 6. A double holds about 16
- * digits and a price in the database can have more. The text preserves them: `1e2`, `0.10` and
+ * A number of a JSON body with its original text, a JSON number as in RFC 8259, 6. A double has about 16
+ * digits, and a price in the database can have more. The text preserves them: `1e2`, `0.10` and
  * `12345678901234567.89` arrive unchanged.
  */
 export class JsonNumber {

@@ -177,8 +177,8 @@ export function isTimestamp(text: string): boolean {
 }
 
 /**
- * The text of a timestamp without the digits of a second that no column holds. `Date` and PostgreSQL round
- * them, and `Date` reads ten digits wrong.
+ * Truncates a timestamp to the milliseconds that columns store. `Date` and PostgreSQL would round further
+ * digits, and `Date` misreads fractions of ten digits.
  */
 export const truncateToMilliseconds = (timestamp: string): string => timestamp.replace(/(\.\d{3})\d+/, '$1')
 

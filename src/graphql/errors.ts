@@ -28,10 +28,10 @@ const MALFORMED_REQUEST_KINDS: ReadonlySet<Problem['kind']> = new Set<Problem['k
 ])
 
 /**
- * Converts an error to a GraphQL error with the catalog's message, and code, serviceCode, target and details
- * in its extensions, and `retryAfter` in seconds for a limit. For an error that is not a problem, the client gets only the id of the log entry from
- * `report`. With a path it is a field error. Without one the request failed, and the error carries an HTTP
- * status.
+ * Converts an error to a GraphQL error with the catalog's message. Its extensions have code, serviceCode,
+ * target and details, and for a limit `retryAfter` in seconds. For an error that is not a problem, the client
+ * gets only the id of the log entry from `report`. With a path it is a field error. Without one the request
+ * failed, and the error has an HTTP status.
  */
 export function toGraphQLError(
   error: unknown,

@@ -10,7 +10,7 @@ import { DuckDBTarget } from './targets/duckdb.js'
 import { FolderTarget } from './targets/folder.js'
 import { PostgresTarget } from './targets/postgres.js'
 
-/** The surroundings of a client: what stops it, and where it reports. */
+/** The signal that stops a client, and its output. */
 export interface ReplicateReporter {
   readonly signal: AbortSignal
   readonly log: (line: string) => void

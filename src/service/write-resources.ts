@@ -1,11 +1,6 @@
 import { LookupCache } from '../data/read/lookup-cache.js'
 import type { StatementExecutors } from '../data/sql/statement.js'
-import {
-  runInTransaction,
-  runOptimistically,
-  runReading,
-  type UnitOfWork,
-} from '../data/write/unit-of-work.js'
+import { runInTransaction, runOptimistically, runReads, type UnitOfWork } from '../data/write/unit-of-work.js'
 import type { WriteContext } from '../domain/changes.js'
 import { ListingKeyGenerator } from '../domain/keys.js'
 import type { ServiceDependencies } from './dependencies.js'
@@ -38,7 +33,7 @@ interface WriteRunners {
   /** Runs a write in a transaction. Within a group all runners use the transaction of the group. */
   readonly runInTransaction: WriteRunner
   /** Runs the reads of a write that will be refused. */
-  readonly runReading: WriteRunner
+  readonly runReads: WriteRunner
 }
 
 export type WriteRunner = <T>(callback: (unit: UnitOfWork) => Promise<T>) => Promise<T>
@@ -62,7 +57,7 @@ export function createWriteResources(dependencies: WriteServiceDependencies): Wr
 export const createWriteRunners = (executors: StatementExecutors): WriteRunners => ({
   runOptimistically: callback => runOptimistically(executors, callback),
   runInTransaction: callback => runInTransaction(executors, callback),
-  runReading: callback => runReading(executors, callback),
+  runReads: callback => runReads(executors, callback),
 })
 
 export const currentTime = (dependencies: WriteServiceDependencies): Date =>

@@ -110,7 +110,7 @@ export class WriteService {
           loadLookup: async () => lookup,
           runOptimistically: run,
           runInTransaction: run,
-          runReading: run,
+          runReads: run,
         }),
       )
     })
@@ -253,7 +253,7 @@ export class WriteService {
 
   /** A response with related records is read in the transaction of its write. */
   #runnerOf(plan: WritePlan, response?: ReturnRequest): WriteRunner {
-    if (isAlwaysRefused(plan)) return this.#resources.runReading
+    if (isAlwaysRefused(plan)) return this.#resources.runReads
     return response && needsSeparateRead(response)
       ? this.#resources.runInTransaction
       : this.#resources.runOptimistically

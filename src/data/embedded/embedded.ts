@@ -46,7 +46,7 @@ const SERVER_SETTINGS: PGliteThreadOptions['settings'] = {
 /**
  * Opens the embedded database of a folder, and creates it if it does not exist. The process that runs it
  * serves others on a Unix socket in the folder.
- * @throws FolderInUse if another process uses the folder and does not answer, or if a service is to run a
+ * @throws FolderInUseError if another process uses the folder and does not answer, or if a service is to run a
  * database that is already running
  */
 export async function openEmbeddedDatabase(
@@ -93,7 +93,8 @@ async function connectOrStart(options: StartOptions, processKind: ProcessKind): 
     }
     const lock = await acquireFolderLock(socketFolder.path)
     if (lock) return startPGlite(options, lock)
-    // Processes that start at the same time all withdraw. A random delay separates their next attempts.
+    // Processes that start at the same time can all fail to acquire the lock. A random delay separates their
+    // next attempts.
     await wait(50 + Math.random() * 200)
   }
   throw new FolderInUseError(folder)

@@ -69,7 +69,7 @@ const openControlPool = (clientConfig: ClientConfig, settings: DatabaseSettings)
 
 /**
  * Ends the pools after other work of closing. Statements have the time of their timeout to end. Then their
- * connections are cut.
+ * connections are closed.
  */
 export function endPools(
   { custom, generic, control }: Pools,

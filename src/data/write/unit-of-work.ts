@@ -88,7 +88,7 @@ function translateDatabaseError(error: unknown): unknown {
  * Reads the inputs of the rules for a refused write, without a lock.
  * @throws ProblemError, also for errors of the database.
  */
-export async function runReading<T>(
+export async function runReads<T>(
   { reader }: Pick<StatementExecutors, 'reader'>,
   callback: WriteCallback<T>,
 ): Promise<T> {

@@ -17,13 +17,16 @@ export type PGliteThreadResponse =
   | { readonly kind: 'ready' }
   | { readonly kind: 'output'; readonly output: Uint8Array }
 
+/** The reason for which the engine is stopped: a statement takes too long, or its client has canceled it. */
+type StopReason = 'timeout' | 'canceled'
+
 /**
  * The engine was stopped during a statement. The open transaction is lost. The next request restarts the
  * engine.
  */
 export class PGliteStoppedError extends Error {
   constructor(
-    readonly reason: 'timeout' | 'crash',
+    readonly reason: StopReason | 'crash',
     cause?: unknown,
   ) {
     super(`The embedded database was stopped: ${reason}`, { cause })
@@ -49,8 +52,8 @@ interface PendingResponse {
 }
 
 /**
- * PGlite in a worker thread that handles one request at a time. A statement that exceeds its limit is stopped
- * by terminating the thread, and so is a thread that fails. PostgreSQL then recovers from its log, as after a
+ * PGlite in a worker thread that handles one request at a time. A statement that exceeds its limit or was
+ * canceled is stopped by terminating the thread, and so is a thread that fails. PostgreSQL then recovers from its log, as after a
  * crash.
  */
 export class PGliteThread {
@@ -60,7 +63,8 @@ export class PGliteThread {
   #started: Promise<void> | undefined
   #pending: PendingResponse | undefined
   #generation = 0
-  #isTimedOut = false
+  #stopReason: StopReason | undefined
+  #isRunning = false
   #error: unknown
   #isClosed = false
 
@@ -90,12 +94,19 @@ export class PGliteThread {
    */
   async run(input: Uint8Array, timeoutMs: number): Promise<Uint8Array> {
     await this.start()
-    const timer = timeoutMs > 0 ? setTimeout(() => this.#interrupt(), timeoutMs) : undefined
+    const timer = timeoutMs > 0 ? setTimeout(() => this.#stop('timeout'), timeoutMs) : undefined
+    this.#isRunning = true
     try {
       return await this.#send({ kind: 'run', input })
     } finally {
+      this.#isRunning = false
       clearTimeout(timer)
     }
+  }
+
+  /** Stops the engine if a statement is running. It restarts at once. */
+  cancel(): void {
+    if (this.#isRunning) this.#stop('canceled')
   }
 
   /** Stops the thread after a checkpoint. */
@@ -136,8 +147,8 @@ export class PGliteThread {
     return response.output
   }
 
-  #interrupt(): void {
-    this.#isTimedOut = true
+  #stop(reason: StopReason): void {
+    this.#stopReason ??= reason
     void this.#worker?.terminate()
   }
 
@@ -158,14 +169,14 @@ export class PGliteThread {
    * event.
    */
   #handleExit(): void {
-    const stopped = new PGliteStoppedError(this.#isTimedOut ? 'timeout' : 'crash', this.#error)
-    const wasTimedOut = this.#isTimedOut
+    const reason = this.#stopReason
+    const stopped = new PGliteStoppedError(reason ?? 'crash', this.#error)
     this.#worker = undefined
     this.#started = undefined
-    this.#isTimedOut = false
+    this.#stopReason = undefined
     this.#error = undefined
     this.#settlePending(pending => pending.reject(stopped))
     // Restarts at once, because other sessions wait. An error of this start is reported to the next request.
-    if (wasTimedOut && !this.#isClosed) this.start().catch(() => undefined)
+    if (reason && !this.#isClosed) this.start().catch(() => undefined)
   }
 }

@@ -55,6 +55,10 @@ const toCloseMessage = (statement: string) => toMessage('C', `S${statement}`)
 const DEFAULT_IDLE_TIMEOUT_MS = 60_000
 /** Wait after which a session reports an idle transaction that blocks it. */
 const REPORT_AFTER_MS = 1000
+/**
+ * Time in which a canceled statement may still end. Then the engine is stopped and restarted, because others wait.
+ */
+const CANCEL_GRACE_MS = 1000
 /** Maximum interval of a timer in Node. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
@@ -81,6 +85,8 @@ export class Session {
   #statementTimeoutMs = 0
   #idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS
   #idleTimer: NodeJS.Timeout | undefined
+  #isRunning = false
+  #cancelTimer: NodeJS.Timeout | undefined
   /** The current wait for the backend. */
   #wait: RequestScope | undefined
 
@@ -108,9 +114,14 @@ export class Session {
     }
   }
 
-  /** Cancels a statement that waits for its turn. A running statement can only be stopped with the engine. */
+  /**
+   * Cancels a statement that waits for its turn, or one that is running. A running one can only be stopped with
+   * the engine.
+   */
   cancel(): void {
     this.#wait?.abort()
+    if (this.#isRunning)
+      this.#cancelTimer ??= setTimeout(() => this.#backend.pglite.cancel(), CANCEL_GRACE_MS)
   }
 
   async #handle(request: FrontendRequest): Promise<void> {
@@ -138,10 +149,21 @@ export class Session {
     this.#idleTimer = undefined
     await this.#acquireBackend()
     const input = Buffer.concat(messages.map(message => this.#prefixStatementName(message)))
-    const output = await this.#backend.pglite.run(input, this.#statementTimeoutMs)
+    const output = await this.#run(input)
     if (lastType !== 'H' && readTransactionStatus(output) === 'I') this.#releaseBackend()
     else this.#idleTimer = setTimeout(() => this.#socket.destroy(), this.#idleTimeoutMs)
     this.#socket.write(output)
+  }
+
+  async #run(input: Buffer): Promise<Uint8Array> {
+    this.#isRunning = true
+    try {
+      return await this.#backend.pglite.run(input, this.#statementTimeoutMs)
+    } finally {
+      this.#isRunning = false
+      clearTimeout(this.#cancelTimer)
+      this.#cancelTimer = undefined
+    }
   }
 
   #prefixStatementName(original: Buffer): Buffer {
@@ -225,8 +247,10 @@ export class Session {
 
 function toFatalError(error: unknown): Buffer {
   if (error instanceof BackendBusyError) return toErrorResponseMessage('FATAL', '53300', error.message)
-  if (error instanceof StatementCanceledError)
-    return toErrorResponseMessage('FATAL', '57014', 'canceling statement due to user request')
+  const isCanceled =
+    error instanceof StatementCanceledError ||
+    (error instanceof PGliteStoppedError && error.reason === 'canceled')
+  if (isCanceled) return toErrorResponseMessage('FATAL', '57014', 'canceling statement due to user request')
   if (!(error instanceof PGliteStoppedError)) return Buffer.alloc(0)
   return error.reason === 'timeout'
     ? toErrorResponseMessage('FATAL', '57014', 'canceling statement due to statement timeout')

@@ -43,7 +43,7 @@ function compile(path) {
   return code
 }
 
-/** Writes a file at once, because other processes read it. */
+/** Writes a file atomically, because other processes read it. */
 function store(path, text) {
   const unfinished = `${path}.${process.pid}`
   try {

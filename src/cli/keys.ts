@@ -7,7 +7,7 @@ import { commandWriter, exitWithUsage, parseCommandLine, runCommand } from './co
 // npm run keys: lists and rotates the keys that sign access tokens (docs/partners.md).
 
 const USAGE =
-  'usage: npm run keys -- list | rotate [--now] (--now: the new key signs at once, and tokens of all other keys are refused)'
+  'usage: npm run keys -- list | rotate [--now] (--now: the new key signs immediately, and tokens of all other keys are refused)'
 
 async function main(): Promise<void> {
   const { positionals, values } = parseCommandLine(USAGE, {

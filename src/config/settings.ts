@@ -172,7 +172,7 @@ export const SETTINGS = {
   jwksUrl:       optional('JWKS_URL', keySetUrl, 'Key set of RS256 and ES256 tokens.'),
   jwtIssuer:     optional('JWT_ISSUER', anyText, 'The issuer (`iss`) that tokens must name.'),
   jwtAudience:   optional('JWT_AUDIENCE', anyText, 'The audience (`aud`) that tokens must name.'),
-  basicAuth:     setting('BASIC_AUTH', flag, ON_IF_SECURE, 'Basic authentication with the id and secret of a client, for tools that know no tokens. Refused in production without an https PUBLIC_URL.'),
+  basicAuth:     setting('BASIC_AUTH', flag, ON_IF_SECURE, 'Basic authentication with the id and secret of a client, for tools that do not support tokens. Refused in production without an https PUBLIC_URL.'),
   accessTokenSeconds: setting('ACCESS_TOKEN_SECONDS', integer(60, 86_400), 3600, 'Lifetime of the access tokens that the service issues.'),
   maxTokenDays:  setting('MAX_TOKEN_DAYS', integer(1, 3650), 400, 'Maximum number of days until a token expires (`exp`).'),
   jwksMaxAgeMs:  setting('JWKS_MAX_AGE_MS', integer(100, 86_400_000), 5 * MINUTE_MS, 'Maximum age of the key set before it is read again. A removed key is accepted no longer than this, or up to a day while the key server cannot be reached.'),

@@ -81,7 +81,7 @@ export class FairSemaphore {
     return this.#waitingCount
   }
 
-  /** Returns true if the client would get a permit at once. */
+  /** Returns true if the client would get a permit without waiting. */
   isAvailable(clientId: string): boolean {
     return this.#free > (this.#clients.get(clientId)?.acquired ? this.#reserved : 0)
   }

@@ -92,7 +92,7 @@ export type Problem =
   | { readonly kind: 'BadKey'; readonly entity: string; readonly found: string }
   | { readonly kind: 'BadHeader'; readonly header: string; readonly expected: Phrase; readonly found: string }
   | { readonly kind: 'NotImplemented'; readonly feature: Phrase; readonly at?: SourceLocation }
-  // Bodies that cannot be parsed, and faults of a write. All faults of a write are reported at once.
+  // Bodies that cannot be parsed, and faults of a write. All faults of a write are reported together.
   | { readonly kind: 'MalformedBody'; readonly reason: Phrase }
   | { readonly kind: 'RequiredMissing'; readonly field: string }
   | {

@@ -17,6 +17,6 @@ export function compressResponses({ compressMinBytes }: Pick<Config, 'compressMi
   }
 }
 
-/** The package does not know newline-delimited JSON. */
+/** The package does not list newline-delimited JSON. */
 const isCompressible: CompressionFilter = (req, res) =>
   String(res.getHeader('Content-Type')).startsWith('application/x-ndjson') || compression.filter(req, res)

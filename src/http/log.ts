@@ -8,7 +8,7 @@ import { clientAddress } from './auth/client-address.js'
 
 /**
  * Options of the log destination. Lines are buffered: a system call for each line took 5 % of the time of a
- * small request. The buffer is written at exit, and at once after a fatal line. The package writes at most 16
+ * small request. The buffer is written at exit, and immediately after a fatal line. The package writes at most 16
  * KB at a time.
  */
 const DESTINATION_OPTIONS = { dest: 1, sync: false, minLength: 15_000, periodicFlush: 100 } as const

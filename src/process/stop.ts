@@ -9,7 +9,7 @@ const REPEAT_INTERVAL_MS = 1000
 const PARENT_CHECK_INTERVAL_MS = 500
 
 /**
- * Calls `stop` at the first SIGINT or SIGTERM. The same signal a second later ends the process at once. The
+ * Calls `stop` at the first SIGINT or SIGTERM. The same signal a second later ends the process immediately. The
  * other signal does not, because a terminal sends SIGINT to the whole process group, and the supervisor then
  * sends SIGTERM.
  */

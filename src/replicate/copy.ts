@@ -60,7 +60,7 @@ async function copyWholeSet(replication: Replication, set: SourceSet): Promise<v
       if (progressOf()?.lastKey !== lastKey) [lastKey, reachedAt] = [progressOf()?.lastKey, Date.now()]
       if (Date.now() - reachedAt >= replication.options.maxWaitMs)
         failSource(
-          `the export of ${set.name} breaks off each time (${error.message}). Run the command again.`,
+          `the export of ${set.name} is interrupted each time (${error.message}). Run the command again.`,
         )
       replication.log(`${set.name}: ${error.message}; continuing after the last record`)
       await pause(RETRY_MS, replication.signal)

@@ -10,7 +10,7 @@ const MIN_RECORDS = 20
 
 /**
  * Counts the deletions since the copy was last up to date. The counts are stored with the position,
- * since a supervisor can start the client again and again.
+ * since a supervisor can restart the client repeatedly.
  */
 export class DeletionGuard {
   #counts: Readonly<Record<string, DeletionCount>>

@@ -24,7 +24,7 @@ import {
   type TrackingContext,
 } from './tracking.js'
 
-/** A page of changes. `nextToken` reads the next page at once; `deltaToken` reads later changes. */
+/** A page of changes. `nextToken` reads the next page now; `deltaToken` reads later changes. */
 export interface DeltaPage {
   readonly changes: readonly Change[]
   readonly nextToken?: string

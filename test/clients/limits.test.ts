@@ -145,7 +145,7 @@ describe.each(DATABASE_KINDS)('limits of clients over HTTP on the %s database', 
     [CSV, {}],
     [CSV, { version: '1.0' }],
   ] as const)(
-    'LIM-11 an export of %s %o that the rows of the day end is broken off, and never looks complete',
+    'LIM-11 an export of %s %o that the rows of the day end is aborted, and never looks complete',
     async (accept, http) => {
       const rowsPerDay = 700
       await insertListings(1200)

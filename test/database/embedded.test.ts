@@ -112,7 +112,7 @@ describe('sessions of the embedded database', () => {
     expect(await ask(one, 'select 1 as n')).toEqual([{ n: 1 }])
   })
 
-  it('runs many transactions at once without mixing them', async () => {
+  it('runs many concurrent transactions without mixing them', async () => {
     const work = Array.from({ length: 12 }, (_, i) =>
       database.prisma.$transaction(
         async tx => {

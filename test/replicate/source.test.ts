@@ -68,7 +68,7 @@ describe('npm run replicate and its source', { timeout: 120_000 }, () => {
     expect(await differences()).toEqual({})
   })
 
-  test('RCL-06 a long Retry-After ends --once with 3, and a signal ends a wait at once', async () => {
+  test('RCL-06 a long Retry-After ends --once with code 3, and a signal ends a wait immediately', async () => {
     proxy.intercept = (_, res) => refuse(res, 503, { 'Retry-After': '3600' })
     expect(await once()).toEqual([3, expect.stringContaining('Source: the source answered 503')])
     const waiting = startReplicate({ from: proxy.base, to, token })
@@ -78,7 +78,7 @@ describe('npm run replicate and its source', { timeout: 120_000 }, () => {
   })
 
   test.each(['9999999999', '99999999999999999999', 'Fri, 01 Jan 2100 00:00:00 GMT'])(
-    'RCL-06 a Retry-After beyond the timers of Node.js is not a request at once: %s',
+    'RCL-06 a Retry-After beyond the timers of Node.js does not cause an immediate request: %s',
     async after => {
       proxy.intercept = (_, res) => refuse(res, 503, { 'Retry-After': after })
       const waiting = replicateHere({ from: proxy.base, to, token })
@@ -258,7 +258,7 @@ describe('npm run replicate and its source', { timeout: 120_000 }, () => {
     expect(await differences()).toEqual({})
   })
 
-  test('RCL-06 an export that breaks off again and again continues after its last record', async () => {
+  test('RCL-06 an export that is interrupted repeatedly continues after its last record', async () => {
     let broken = 0
     let lines = 20
     proxy.intercept = async (req, res) => {
@@ -277,7 +277,7 @@ describe('npm run replicate and its source', { timeout: 120_000 }, () => {
     const more = ['--recopy', '--max-wait', '0.1']
     expect(await once(...more)).toEqual([
       3,
-      expect.stringContaining('the export of Property breaks off each time'),
+      expect.stringContaining('the export of Property is interrupted each time'),
     ])
   })
 })

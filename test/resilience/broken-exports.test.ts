@@ -30,7 +30,7 @@ const FILL = [
    select 'L' || 10000 + n, 'Active', now(), 'x', 'Large', repeat('x', 4000) from generate_series(1, 2500) n`,
 ]
 /**
- * Finds the first 600 listings at once. The statement of the second chunk takes many seconds. There are few
+ * Finds the first 600 listings quickly. The statement of the second chunk takes many seconds. There are few
  * fields, so that the first statement is far from its timeout on a loaded machine too.
  */
 const SLOW =
@@ -89,7 +89,7 @@ describe.each(DATABASE_KINDS)('an export that cannot be finished on the %s datab
     [NDJSON, {}],
     [NDJSON, { encoding: 'gzip' }],
     [CSV, { version: '1.0' }],
-  ])('EXP-11 %s %o whose statement times out is broken off', { timeout: 60_000 }, async (accept, http) => {
+  ])('EXP-11 %s %o whose statement times out is aborted', { timeout: 60_000 }, async (accept, http) => {
     const response = await new Download(service, SLOW, accept, http).finish()
     checkBrokenOff(response, accept, http)
     await expect.poll(() => logOf(response).map(({ msg }) => msg), POLL).toContain('request')
@@ -108,7 +108,7 @@ describe.each(DATABASE_KINDS)('an export that cannot be finished on the %s datab
     [NDJSON, {}],
     [CSV, { encoding: 'gzip' }],
     [CSV, { version: '1.0' }],
-  ])('EXP-11 %s %o whose backend is terminated is broken off', { timeout: 60_000 }, async (accept, http) => {
+  ])('EXP-11 %s %o whose backend is terminated is aborted', { timeout: 60_000 }, async (accept, http) => {
     const download = new Download(service, SLOW, accept, http)
     await download.begin()
     const database = await place.connect()

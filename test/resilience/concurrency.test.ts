@@ -14,7 +14,7 @@ const COLUMNS = 'ListingKey,City,ModificationTimestamp,LastEventSequence'
 const HOLD_S = 0.05
 const PAUSE_MS = 100
 
-describe.each(DATABASE_KINDS)('many clients at once on the %s database', kind => {
+describe.each(DATABASE_KINDS)('many concurrent clients on the %s database', kind => {
   let market: Awaited<ReturnType<typeof startTestService>>
   let { given, rows, read, patch }: TestService = {} as TestService // set before the first test
   beforeAll(async () => {

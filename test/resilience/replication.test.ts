@@ -69,7 +69,7 @@ class Disturber {
     }
   }
 
-  /** Recorded before the change is made, because the replication walk may read it at once. */
+  /** Recorded before the change is made, because the replication walk may read it immediately. */
   async #change(key: string): Promise<void> {
     this.changed.add(key)
     const [price, city] = [this.#random(10), this.#random(5)]

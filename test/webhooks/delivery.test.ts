@@ -244,7 +244,7 @@ describe.each(DATABASE_KINDS)(
       expect(() => verify(secret, alone)).toThrow()
     })
 
-    test('WHK-19: a batch that is given up stops the webhook until it is sent again or skipped', async () => {
+    test('WHK-19: a batch that fails for too long stops the webhook until it is sent again or skipped', async () => {
       const webhooks = [await add({ resourceName: 'Property' }), await add({ resourceName: 'Property' })]
       for (const { receiver } of webhooks) receiver.answer = answering(503)
       await changeListing(database, 'P01')

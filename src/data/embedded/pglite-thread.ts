@@ -104,7 +104,7 @@ export class PGliteThread {
     }
   }
 
-  /** Stops the engine if a statement is running. It restarts at once. */
+  /** Stops the engine if a statement is running. It restarts immediately. */
   cancel(): void {
     if (this.#isRunning) this.#stop('canceled')
   }
@@ -176,7 +176,7 @@ export class PGliteThread {
     this.#stopReason = undefined
     this.#error = undefined
     this.#settlePending(pending => pending.reject(stopped))
-    // Restarts at once, because other sessions wait. An error of this start is reported to the next request.
+    // Restarts immediately, because other sessions wait. An error of this start is reported to the next request.
     if (reason && !this.#isClosed) this.start().catch(() => undefined)
   }
 }

@@ -226,7 +226,7 @@ export class RecordLoader {
     return result.rows
   }
 
-  /** Adapts the budget to the target duration of the lock: down at once, up in steps. */
+  /** Adapts the budget to the target duration of the lock: down immediately, up in steps. */
   #adaptBudget(changes: readonly RecordChanges[], elapsedMs: number): void {
     const cost = changes.reduce((sum, change) => sum + costOf(change), 0)
     const ideal = (cost * LOCK_TARGET_MS) / Math.max(1, elapsedMs)

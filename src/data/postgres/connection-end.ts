@@ -9,7 +9,7 @@ interface PgSocketClient {
 /** Time that a server has to close a connection after the message that ends it, in ms. */
 const END_TIMEOUT_MS = 5000
 
-/** Closes the socket of a connection at once. A statement that runs on it fails. */
+/** Closes the socket of a connection immediately. A statement that runs on it fails. */
 function destroySocket(client: ClientBase): void {
   const { connection } = client as unknown as PgSocketClient // as its source has it
   connection.stream.destroy()

@@ -61,7 +61,7 @@ export class FairPool {
     }
   }
 
-  /** Returns true if the client would get a connection at once. */
+  /** Returns true if the client would get a connection without waiting. */
   isAvailable(clientId: string): boolean {
     return this.#semaphore.isAvailable(clientId)
   }

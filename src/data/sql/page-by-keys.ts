@@ -35,7 +35,7 @@ export function selectByKeys(
   toColumns: (orderValues: readonly Sql[]) => Sql,
 ): Sql {
   const orderValues = plan.orderBy.map((_, i) => raw(`keys.${orderValueName(i)}`))
-  // The limit tells the planner that there is one record, so that it looks up the records in the order of the
+  // With the limit the planner expects one record, so that it looks up the records in the order of the
   // keys.
   const record = sql`select ${toColumns(orderValues)} ${toFrom({ entity: plan.entity, row: plan.row })} where ${keyColumnOf(plan)} = keys.key limit 1`
   const keys =

@@ -77,5 +77,5 @@ export const recordInputNameOf = ({ typeName }: Entity) => `${typeName}Input`
 /** Returns true for an entity with a version column: its records have an `etag`. */
 export const hasEtag = ({ hidden }: Entity) => hidden.has('RecordVersion')
 
-/** Returns true for a field in the schema. Fields that nobody can read are not in it. */
+/** Returns true for a field in the schema. Fields that no client can read are not in it. */
 export const isExposed = ({ readableBy }: Scalar) => readableBy !== 'nobody'

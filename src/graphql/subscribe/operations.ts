@@ -94,7 +94,7 @@ export class StreamingOperations {
     }
   }
 
-  /** Ends all streams, also those that are being opened. New ones end at once. */
+  /** Ends all streams, also those that are being opened. New ones end immediately. */
   close(): void {
     this.#isClosed = true
     for (const scope of this.#openingScopes) scope.abort()

@@ -21,7 +21,7 @@ import {
 } from './property-changes.js'
 
 /**
- * A stream of results. Each result is produced on request. `return` ends the stream at once, also while a
+ * A stream of results. Each result is produced on request. `return` ends the stream immediately, also while a
  * result is pending.
  */
 export type ResponseStream = AsyncIterableIterator<RawExecutionResult>

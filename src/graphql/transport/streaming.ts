@@ -40,7 +40,7 @@ export function serveStreaming({ engine, changes, ...parts }: StreamingDependenc
     handleEventStream: createEventStreamHandler({ ...parts, operations }),
     upgrade: (req, socket, head) => webSockets.upgrade(req, socket, head),
     close() {
-      // WebSockets close first. Their close code tells clients that the service stops, not that their
+      // WebSockets close first. Their close code shows clients that the service stops, not that their
       // subscription has ended.
       webSockets.close()
       operations.close()

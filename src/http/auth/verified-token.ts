@@ -18,7 +18,7 @@ interface WithToken {
 }
 
 /**
- * Returns the verified token of a request, at once if the token was verified before. It is verified once for
+ * Returns the verified token of a request, without waiting if the token was verified before. It is verified once for
  * each request. Its client is added to the log line of the request.
  * @throws ProblemError as `TokenVerifier.authenticate`
  */

@@ -4,7 +4,7 @@ export const ENTITY_CONTAINER_NAME = 'Default'
 
 export const toQualifiedName = (name: string) => `${NAMESPACE}.${name}`
 
-/** SRID of WGS 84, the default of geography types. It is explicit because some readers know no default. */
+/** SRID of WGS 84, the default of geography types. It is explicit because some readers do not apply the default. */
 const SRID = '4326'
 
 /** Facets of a property by their XML names. JSON has a `$` before them (CSDL 4.01, 7.2). */

@@ -118,7 +118,7 @@ const textsOf = (of: Entity) => (isAdminEntity(of) ? ADMIN_TEXTS : LISTING_TEXTS
 
 const LISTING_TEXTS = {
   noun: 'draft',
-  create: 'The service makes the key and sets the status. All faults of the body are reported at once.',
+  create: 'The service creates the key and sets the status. All faults of the body are reported together.',
   change:
     'Changes the fields of the body and leaves the others. StandardStatus moves along the published transitions.',
   replace: 'Replaces all fields that clients write. StandardStatus stays if the body omits it.',
@@ -127,7 +127,7 @@ const LISTING_TEXTS = {
 const ADMIN_TEXTS = {
   noun: 'record',
   create:
-    'Only this response has the secret of the record, if it has one. All faults of the body are reported at once.',
+    'Only this response has the secret of the record, if it has one. All faults of the body are reported together.',
   change: 'Changes the fields of the body and leaves the others.',
   replace: 'Replaces all fields that clients write.',
   delete: 'Deletes the record.',

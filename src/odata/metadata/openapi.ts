@@ -89,7 +89,8 @@ const toClientSchemes = (address: string): OpenApiObject => ({
   basic: {
     type: 'http',
     scheme: 'basic',
-    description: 'Id and secret of a client, for tools that know no tokens. Accepted where BASIC_AUTH is on.',
+    description:
+      'Id and secret of a client, for tools that do not support tokens. Accepted where BASIC_AUTH is on.',
   },
 })
 

@@ -17,7 +17,7 @@ import type { ClientDirectory, SigningKey } from '../../domain/clients/directory
 /** Algorithm of the keys. */
 const ALGORITHM = 'ES256'
 /**
- * Time for which a new key is published before it signs. Verifiers that read the key set every few minutes know
+ * Time for which a new key is published before it signs. Verifiers that read the key set every few minutes have
  * it by then.
  */
 const PUBLICATION_SECONDS = 600

@@ -143,7 +143,7 @@ describe.each(DATABASE_KINDS)('exports on the %s database', kind => {
     ['1.1', undefined],
     ['1.0', 'ECONNRESET'],
   ])(
-    'EXP-11 an export by HTTP/%s that is not in the order of the key breaks off when records change',
+    'EXP-11 an export by HTTP/%s that is not in the order of the key is aborted when records change',
     async (version, expected) => {
       const { text, error } = await readAround(() => patchPrice(Number(version)), SORTED, version)
       expect(text).toMatch(/^HTTP\/1\.1 200 /)

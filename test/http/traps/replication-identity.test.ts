@@ -188,7 +188,7 @@ describe.each(DATABASE_KINDS)('identity and retention of the change log on the %
     ['Rooms', 'RoomKey', 'ListingKey', 'RoomDescription'],
     ['OpenHouse', 'OpenHouseKey', 'ListingKey', 'OpenHouseRemarks'],
   ])(
-    '%s of a hidden listing: compaction shows its key to nobody who could never see it',
+    '%s of a hidden listing: compaction shows its key to no reader who could never see it',
     async (set, key, listing, field) => {
       // No other test shows it.
       const hidden = `H-${set}`

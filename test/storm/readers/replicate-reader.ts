@@ -13,7 +13,7 @@ import type { StormReader } from './reader.js'
 /** Time after which the client is killed and started again. */
 const KILL_MS = 9000
 
-/** A copy in a folder that `npm run replicate` maintains while it is killed again and again. */
+/** A copy in a folder that `npm run replicate` maintains while it is killed repeatedly. */
 export class ReplicateStormReader implements StormReader {
   #from = ''
   #to = ''

@@ -152,7 +152,7 @@ describe('a database that cannot be reached', () => {
     expect(err.startsWith(SENTENCE)).toBe(true)
   })
 
-  test('a server that hangs up', async () => {
+  test('a server that closes the connection', async () => {
     const server = createServer(socket => socket.destroy()).listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as { port: number } // it listens on a port

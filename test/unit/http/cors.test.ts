@@ -60,7 +60,7 @@ describe('CORS', () => {
     ['https://a.example', 'https://b.example'],
     ['https://a.example', 'null'],
     ['https://a.example', 'https://a.example.evil.test'],
-  ])('CORS_ORIGINS=%s tells %s nothing', async (setting, Origin) => {
+  ])('CORS_ORIGINS=%s sends no CORS headers to %s', async (setting, Origin) => {
     const port = await start(setting)
     for (const answer of [
       await request(port, 'GET', '/', { Origin }),

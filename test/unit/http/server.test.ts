@@ -111,7 +111,7 @@ describe('requests that Node refuses get a response in JSON', () => {
   })
 
   test.each(['nonsense\r\n\r\n', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n'])(
-    'after %j a client that never closes is let go, one that resets harms nobody',
+    'after %j a client that never closes is disconnected, and one that resets affects no other',
     async bytes => {
       const { port } = await serve((_req, res) => res.end('served'))
       const halfOpen = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).resume()

@@ -136,6 +136,7 @@ export const EXPECTED_VALUE = definePhrases({
   keyRanges: 'a JSON array such as [{"From":"A","To":"B"}]',
   rangeCount: (max: number) => `a list of 1 to ${max} ranges`,
   orderedRanges: 'ranges whose From is less than their To, by code point',
+  disjointRanges: 'ranges that do not overlap',
   storableKey: 'keys without NUL characters and unpaired surrogates',
   bucketCount: (max: number, all: number) => `an integer from 1 to ${max}, for ${all} buckets in all`,
   quotedString: 'a string in single quotes',

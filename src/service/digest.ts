@@ -102,6 +102,21 @@ function checkRanges({ ranges: option }: DigestParameterNames, ranges: readonly 
     for (const key of [from, to ?? ''])
       if (!isStorableText(key)) refuse(EXPECTED_VALUE.storableKey, JSON.stringify(key))
   }
+  const overlap = findOverlap(ranges)
+  if (overlap)
+    refuse(EXPECTED_VALUE.disjointRanges, `a range that begins at '${overlap.from}' within another one`)
+}
+
+/**
+ * Returns a range that begins within another one. A digest also reads records that its token does not see, which do
+ * not count towards its limit. Ranges that overlap would read them again.
+ */
+function findOverlap(ranges: readonly KeyRange[]): KeyRange | undefined {
+  const sorted = [...ranges].sort((a, b) => compareCodePoints(a.from, b.from))
+  return sorted.find(({ from }, i) => {
+    const before = sorted[i - 1]
+    return before && (before.to === undefined || compareCodePoints(before.to, from) > 0)
+  })
 }
 
 /** UTF-8 sorts in the order of code points, unlike UTF-16. */

@@ -128,7 +128,8 @@ export function createChannels(
     },
     digest: (_, pick) => {
       const [set, filter, buckets] = [pick(SETS), pick(FILTERS), pick([1, 3, 20])]
-      const ranges = JSON.stringify([{ From: 'A', To: pick(keys()) }, { From: 'H5' }])
+      const middle = pick(keys())
+      const ranges = JSON.stringify([{ From: 'A', To: middle }, { From: middle }])
       return pick([
         { target: `/odata/Digest(ResourceName='${set}',Buckets=${buckets})` },
         { target: `/odata/Digest(ResourceName='${set}',Ranges=@r,Buckets=${buckets})?@r=${encodeURIComponent(ranges)}` },

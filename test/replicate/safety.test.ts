@@ -1,11 +1,13 @@
 import { mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { DATABASE_KINDS } from '../support/database.js'
+import { startCluster } from '../support/postgres.js'
 import { startTestService } from '../support/test-service.js'
 import { replicateOnce, startReplicate } from './client-process.js'
 import { compareCopy, readFolder } from './copies.js'
+import { startProxy } from './proxy.js'
 
 const LISTINGS = 120
 const keysBetween = (first: number, last: number) =>
@@ -86,4 +88,38 @@ describe('npm run replicate and what it must not destroy', { timeout: 120_000 },
     await writeFile(join(to, name), '')
     expect(await once()).toEqual([5, expect.stringContaining('is shorter than state.json says')])
   })
+
+  test.runIf(DATABASE_KINDS.includes('server'))(
+    'RCL-20 a PostgreSQL target that crashes stops the client, and the copy continues after its restart',
+    async () => {
+      const cluster = await startCluster()
+      const proxy = await startProxy(market.base)
+      onTestFinished(async () => {
+        proxy.close()
+        await cluster?.stop()
+      })
+      const target = cluster?.url('postgres') ?? ''
+      const run = () => replicateOnce({ from: proxy.base, to: target, token })
+      const runWithCrash = async (part: string) => {
+        let crashes = 0
+        proxy.intercept = async req => {
+          if (req.url?.includes(part) && crashes++ === 0) await cluster?.crash()
+          return false
+        }
+        expect(await run()).toEqual([
+          5,
+          expect.stringContaining('Target: the connection to PostgreSQL was lost'),
+        ])
+        expect(await run()).toEqual([5, expect.stringContaining('Target: PostgreSQL cannot be reached')])
+        await cluster?.restart()
+        proxy.requests.length = 0
+        expect(await run()).toEqual([0, expect.stringContaining('Up to date')])
+        expect(await compareCopy(market, token, target)).toEqual({})
+      }
+      await runWithCrash('/odata/Property/$count')
+      expect(proxy.requests.filter(url => url.includes('/odata/Media'))).toEqual([])
+      await property().updateMany({ data: { City: 'Moved' } })
+      await runWithCrash('ListingKey%20in')
+    },
+  )
 })

@@ -1,4 +1,4 @@
-import { Client } from 'pg'
+import { Client, DatabaseError, type QueryResult, type QueryResultRow } from 'pg'
 import { failTarget, REPLICATION_EXIT, ReplicationError } from '../failure.js'
 import type { SourceField, SourceSet } from '../source-model.js'
 import type { ReplicaState } from '../state.js'
@@ -26,29 +26,36 @@ const COLUMN_TYPES: Readonly<Record<string, string>> = {
 /** Points and complex values are stored as JSON. */
 const columnType = ({ type }: SourceField): string => COLUMN_TYPES[type] ?? 'jsonb'
 
+/** The server stops or has crashed (57P01, 57P02, 57P03). */
+const isShutdown = (error: unknown): error is DatabaseError =>
+  error instanceof DatabaseError && /^57P0[123]$/.test(error.code ?? '')
+
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
 /** A copy in the tables of one schema of a PostgreSQL database. */
 export class PostgresTarget implements ReplicaTarget {
   readonly #schema: string
+  #connectionError: Error | undefined
 
   private constructor(
     private readonly client: Client,
     schema: string,
   ) {
     this.#schema = quote(schema)
+    client.on('error', error => {
+      this.#connectionError ??= error
+    })
   }
 
   /** Connects and locks the schema for this client. The lock ends with the connection. */
   static async open(url: string, schema: string): Promise<PostgresTarget> {
     const client = new Client({ connectionString: url, application_name: 'listing-service replicate' })
-    client.on('error', () => undefined)
+    const target = new PostgresTarget(client, schema)
     try {
       await client.connect()
     } catch (error) {
       failTarget(`PostgreSQL cannot be reached: ${error instanceof Error ? error.message : String(error)}`)
     }
-    const target = new PostgresTarget(client, schema)
     try {
       await target.#lock(schema)
       await target.#refuseServiceDatabase()
@@ -59,16 +66,30 @@ export class PostgresTarget implements ReplicaTarget {
     return target
   }
 
+  /** Runs a statement. The driver does not say why a connection is no longer usable. */
+  async #query<R extends QueryResultRow>(text: string, values: unknown[] = []): Promise<QueryResult<R>> {
+    try {
+      return await this.client.query<R>(text, values)
+    } catch (error) {
+      const lost = this.#connectionError ?? (isShutdown(error) ? error : undefined)
+      if (lost === undefined) throw error
+      return failTarget(
+        `the connection to PostgreSQL was lost: ${lost.message}. The position is stored: run the command again.`,
+      )
+    }
+  }
+
   async #lock(schema: string): Promise<void> {
-    const { rows } = await this.client.query<{ held: boolean }>(
+    const { rows } = await this.#query<{ held: boolean }>(
       'select pg_try_advisory_lock($1, hashtext($2)) as held',
       [LOCK_SPACE, schema],
     )
     if (rows[0]?.held) return
-    const holder = await this.client.query<{ pid: number; name: string; host: string | null }>(
+    const holder = await this.#query<{ pid: number; name: string; host: string | null }>(
       `select pid, application_name as name, host(client_addr) as host from pg_locks join pg_stat_activity using (pid)
-       where locktype = 'advisory' and classid = $1 and granted`,
-      [LOCK_SPACE],
+       where locktype = 'advisory' and classid = $1 and objid::bigint = hashtext($2)::bigint & 4294967295 and granted
+         and database = (select oid from pg_database where datname = current_database())`,
+      [LOCK_SPACE, schema],
     )
     const [other] = holder.rows
     throw new ReplicationError(
@@ -78,25 +99,25 @@ export class PostgresTarget implements ReplicaTarget {
   }
 
   async #refuseServiceDatabase(): Promise<void> {
-    const { rows } = await this.client.query(
+    const { rows } = await this.#query(
       `select from pg_tables where schemaname = 'public' and tablename = 'ChangeLog'`,
     )
     if (rows.length > 0) failTarget('this is the database of a service. Use another database for the copy.')
   }
 
   async #transaction(work: () => Promise<void>): Promise<void> {
-    await this.client.query('begin')
+    await this.#query('begin')
     try {
       await work()
-      await this.client.query('commit')
+      await this.#query('commit')
     } catch (error) {
-      await this.client.query('rollback').catch(() => undefined)
+      await this.#query('rollback').catch(() => undefined)
       throw error
     }
   }
 
   async readState(): Promise<ReplicaState | undefined> {
-    const tables = await this.client.query<{ name: string }>(
+    const tables = await this.#query<{ name: string }>(
       `select relname as name from pg_class where relnamespace = to_regnamespace($1) and relkind in ('r', 'v', 'm', 'p', 'f')`,
       [this.#schema],
     )
@@ -106,7 +127,7 @@ export class PostgresTarget implements ReplicaTarget {
       failTarget(
         `the schema ${this.#schema} holds other tables: ${names.slice(0, 5).join(', ')}. Choose another one with --schema.`,
       )
-    const { rows } = await this.client.query<{ state: ReplicaState }>(
+    const { rows } = await this.#query<{ state: ReplicaState }>(
       `select state from ${this.#schema}."${STATE_TABLE}"`,
     )
     return rows[0]?.state
@@ -114,8 +135,8 @@ export class PostgresTarget implements ReplicaTarget {
 
   async beginCopy(sets: readonly SourceSet[], state: ReplicaState): Promise<void> {
     await this.#transaction(async () => {
-      await this.client.query(`create schema if not exists ${this.#schema}`)
-      await this.client.query(
+      await this.#query(`create schema if not exists ${this.#schema}`)
+      await this.#query(
         `create table if not exists ${this.#schema}."${STATE_TABLE}" (one boolean primary key default true check (one), state jsonb not null)`,
       )
       for (const set of sets) await this.#createTable(set)
@@ -126,13 +147,13 @@ export class PostgresTarget implements ReplicaTarget {
   /** Adds columns of new fields. Columns of fields that no longer exist keep their values. */
   async #createTable(set: SourceSet): Promise<void> {
     const table = this.#tableOf(set)
-    await this.client.query(
+    await this.#query(
       `create table if not exists ${table} (${quote(set.key)} text collate "C" primary key, ${quote(GENERATION)} bigint not null)`,
     )
     const columns = set.fields
       .filter(({ name }) => name !== set.key)
       .map(field => `add column if not exists ${quote(field.name)} ${columnType(field)}`)
-    if (columns.length > 0) await this.client.query(`alter table ${table} ${columns.join(', ')}`)
+    if (columns.length > 0) await this.#query(`alter table ${table} ${columns.join(', ')}`)
   }
 
   async resume(): Promise<void> {
@@ -144,7 +165,7 @@ export class PostgresTarget implements ReplicaTarget {
   }
 
   async #writeState(state: ReplicaState): Promise<void> {
-    await this.client.query(
+    await this.#query(
       `insert into ${this.#schema}."${STATE_TABLE}" (state) values ($1) on conflict (one) do update set state = excluded.state`,
       [JSON.stringify(state)],
     )
@@ -154,12 +175,10 @@ export class PostgresTarget implements ReplicaTarget {
     await this.#transaction(async () => {
       for (const { set, lines, removed } of changes) {
         if (removed.length > 0)
-          await this.client.query(
-            `delete from ${this.#tableOf(set)} where ${quote(set.key)} = any ($1::text[])`,
-            [removed],
-          )
-        if (lines.length > 0)
-          await this.client.query(this.#upsert(set), [`[${lines.join(',')}]`, state.generation])
+          await this.#query(`delete from ${this.#tableOf(set)} where ${quote(set.key)} = any ($1::text[])`, [
+            removed,
+          ])
+        if (lines.length > 0) await this.#query(this.#upsert(set), [`[${lines.join(',')}]`, state.generation])
       }
       await this.#writeState(state)
     })
@@ -178,7 +197,7 @@ export class PostgresTarget implements ReplicaTarget {
   }
 
   async count(set: SourceSet, generation: number): Promise<{ total: number; stale: number }> {
-    const { rows } = await this.client.query<{ total: number; stale: number }>(
+    const { rows } = await this.#query<{ total: number; stale: number }>(
       `select count(*)::int as total, count(*) filter (where ${quote(GENERATION)} < $1)::int as stale from ${this.#tableOf(set)}`,
       [generation],
     )
@@ -188,19 +207,19 @@ export class PostgresTarget implements ReplicaTarget {
   async finishCopy(sets: readonly SourceSet[], state: ReplicaState): Promise<void> {
     await this.#transaction(async () => {
       for (const set of sets)
-        await this.client.query(`delete from ${this.#tableOf(set)} where ${quote(GENERATION)} < $1`, [
+        await this.#query(`delete from ${this.#tableOf(set)} where ${quote(GENERATION)} < $1`, [
           state.generation,
         ])
       for (const name of await this.#otherTables(sets))
-        await this.client.query(`delete from ${this.#schema}.${quote(name)}`)
+        await this.#query(`delete from ${this.#schema}.${quote(name)}`)
       await this.#writeState(state)
     })
-    for (const set of sets) await this.client.query(`analyze ${this.#tableOf(set)}`)
+    for (const set of sets) await this.#query(`analyze ${this.#tableOf(set)}`)
   }
 
   /** Returns the tables of sets that earlier copies had. */
   async #otherTables(sets: readonly SourceSet[]): Promise<readonly string[]> {
-    const { rows } = await this.client.query<{ name: string }>(
+    const { rows } = await this.#query<{ name: string }>(
       `select relname as name from pg_class join pg_attribute on attrelid = pg_class.oid
        where relnamespace = to_regnamespace($1) and relkind = 'r' and attname = $2 and relname <> all ($3::text[])`,
       [this.#schema, GENERATION, sets.map(({ name }) => name)],
@@ -213,7 +232,7 @@ export class PostgresTarget implements ReplicaTarget {
     field: string | undefined,
     generation = 0,
   ): Promise<ReadonlyMap<string, string | null>> {
-    const { rows } = await this.client.query<{ key: string; value: string | null }>(
+    const { rows } = await this.#query<{ key: string; value: string | null }>(
       `select ${quote(set.key)} as key, ${field === undefined ? 'null' : `${quote(field)}::text`} as value from ${this.#tableOf(set)} where ${quote(GENERATION)} >= $1`,
       [generation],
     )

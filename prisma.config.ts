@@ -3,8 +3,7 @@ import { defineConfig } from 'prisma/config'
 const url = process.env['DATABASE_URL']
 
 /**
- * For the commands of prisma that need no database of their own (generate) or get its address from us
- * (studio).
+ * For commands of Prisma that need no database (generate) or get its address from this project (studio).
  */
 export default defineConfig({
   schema: 'prisma/schema.prisma',

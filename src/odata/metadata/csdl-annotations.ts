@@ -137,7 +137,7 @@ export function entitySetAnnotations(entity: Entity): readonly Annotation[] {
   ]
 }
 
-/** Which queries have delta links: filters over fields of the set, and the expansions that are listed. */
+/** The queries with delta links: filters over fields of the set, and the expansions that are listed. */
 function changeTrackingOf(entity: Entity): RecordExpression {
   if (!hasEvents(entity)) return record({ Supported: false })
   return record({

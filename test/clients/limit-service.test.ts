@@ -139,7 +139,7 @@ describe.each(DATABASE_KINDS)('limits of clients on the %s database', kind => {
     }
   }, 60_000)
 
-  test('a single process knows the exact remainder without a statement for each request', async () => {
+  test('a single process returns the exact remainder without a statement for each request', async () => {
     const process = open()
     const client = clientOf({ requestsPerMinute: 1000 })
     const remaining: number[] = []

@@ -56,7 +56,7 @@ describe('npm run replicate and other RESO servers', { timeout: 120_000 }, () =>
     expect(await copied()).toEqual(expected())
   })
 
-  test('RCL-14 a record that comes twice on a page is stored once', async () => {
+  test('RCL-14 a record that occurs twice on a page is stored once', async () => {
     other.isRepeating = true
     put(0, 30, DAY_1, 'A')
     const file = `${to}.duckdb`
@@ -66,7 +66,7 @@ describe('npm run replicate and other RESO servers', { timeout: 120_000 }, () =>
     ).toEqual([[30, 30]])
   })
 
-  test('RCL-14 sweeps come at their interval while the client runs, and a sweep that removes a fifth stops it', async () => {
+  test('RCL-14 sweeps run at their interval while the client runs, and a sweep that removes a fifth stops it', async () => {
     put(0, 100, DAY_1, 'A')
     const rare = replicateHere({ from: other.base, to, token, more: ['--interval', '0.02'] })
     await expect.poll(rare.output, POLL).toContain('Up to date')
@@ -86,7 +86,7 @@ describe('npm run replicate and other RESO servers', { timeout: 120_000 }, () =>
     expect(await copied()).toEqual(expected())
   })
 
-  test('a folder that follows by time is rewritten too once most of its lines are outdated', async () => {
+  test('a folder that follows by time is also rewritten when most of its lines are outdated', async () => {
     other.cap = 1000
     put(0, 1010, DAY_1, 'A')
     expect((await once())[0]).toBe(0)

@@ -13,7 +13,7 @@ const LISTINGS = 120
 const keysBetween = (first: number, last: number) =>
   Array.from({ length: last - first + 1 }, (_, n) => `L${String(first + n).padStart(3, '0')}`)
 
-describe('npm run replicate and what it must not destroy', { timeout: 120_000 }, () => {
+describe('npm run replicate never destroys data without a flag', { timeout: 120_000 }, () => {
   let market: Awaited<ReturnType<typeof startTestService>>
   let token: string
   let to: string
@@ -32,7 +32,7 @@ describe('npm run replicate and what it must not destroy', { timeout: 120_000 },
   const differences = () => compareCopy(market, token, to)
   const property = () => market.database.prisma.property
 
-  test('a supervisor that starts the client again and again does not delete a fifth each time', async () => {
+  test('a supervisor that restarts the client does not delete a fifth each time', async () => {
     await property().deleteMany({ where: { ListingKey: { in: keysBetween(1, 24) } } })
     // A page has 500 events: the deletions below are not on the first one.
     const where = { ListingKey: { notIn: keysBetween(25, 34) } }
@@ -77,7 +77,7 @@ describe('npm run replicate and what it must not destroy', { timeout: 120_000 },
     expect(await differences()).toEqual({})
   })
 
-  test('RCL-20 a file that is broken is named, and the position of a target that goes away is its last unit', async () => {
+  test('RCL-20 a damaged file is named', async () => {
     const file = `${to}.duckdb`
     await writeFile(file, 'no database')
     expect(await replicateOnce({ from: market.base, to: file, token })).toEqual([

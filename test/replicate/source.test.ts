@@ -44,7 +44,7 @@ describe('npm run replicate and its source', { timeout: 120_000 }, () => {
   const once = (...more: readonly string[]) => replicateOnce({ from: proxy.base, to, token, more })
   const differences = () => compareCopy(market, token, to)
 
-  test('RCL-06 429 and 503 are waited for, dropped connections and broken exports repeated', async () => {
+  test('RCL-06 the client waits after 429 and 503, and repeats dropped connections and interrupted exports', async () => {
     const answers: ((res: ServerResponse) => true)[] = [
       res => refuse(res, 429, { 'Retry-After': '1' }),
       res => refuse(res, 503, { 'Retry-After': new Date(Date.now() + 1000).toUTCString() }),
@@ -189,7 +189,7 @@ describe('npm run replicate and its source', { timeout: 120_000 }, () => {
     expect(await once()).toEqual([5, expect.stringContaining('Property.City (Edm.Int32, now Edm.String)')])
   })
 
-  test('RCL-09 a target that holds anything else is not touched', async () => {
+  test('RCL-09 a target with other content is not changed', async () => {
     await mkdir(to)
     await writeFile(join(to, 'notes.txt'), 'mine')
     expect(await once()).toEqual([5, expect.stringContaining('other files: notes.txt')])
@@ -245,7 +245,7 @@ describe('npm run replicate and its source', { timeout: 120_000 }, () => {
     expect([code, output.includes('hidden')]).toEqual([5, false])
   })
 
-  test('--once ends, and --verify finds no difference, beside a writer that never stops', async () => {
+  test('--once ends and --verify finds no difference while a writer never stops', async () => {
     expect((await once())[0]).toBe(0)
     let n = 0
     proxy.intercept = async req => {

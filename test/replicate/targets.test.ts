@@ -210,7 +210,7 @@ describe.each(TARGETS)('npm run replicate to %s', { timeout: 180_000 }, kind => 
     expect(await differences()).toEqual({})
   })
 
-  test('a copy of other sets needs a flag, and what it leaves out is removed', async () => {
+  test('a copy of other sets needs a flag, and omitted sets are removed', async () => {
     expect(await once('--sets', 'Property,Media')).toEqual([6, expect.stringContaining('other sets')])
     expect(await once()).toEqual([0, expect.stringContaining('Up to date')])
     expect(await differences()).toEqual({})

@@ -243,7 +243,7 @@ describe.each(DATABASE_KINDS)('digests on the %s database', kind => {
     expect(costly.errors[0]?.extensions).toMatchObject({ serviceCode: '2018' })
   })
 
-  test('positions are strings for clients that ask so, and the context names the type', async () => {
+  test('positions are strings for clients that request it, and the context names the type', async () => {
     const { json } = await app.send("/odata/Digest(ResourceName='Office')", {
       headers: { Accept: 'application/json;IEEE754Compatible=true' },
     })

@@ -1,6 +1,6 @@
 import type { HttpSource } from './http-source.js'
 import type { SourceSet } from './source-model.js'
-import type { ReplicaMark, ReplicaState } from './state.js'
+import type { ReplicaOrigin, ReplicaState } from './state.js'
 import type { ReplicaTarget } from './target.js'
 
 /** Options of the command. */
@@ -24,7 +24,7 @@ export interface Replication {
   readonly source: HttpSource
   readonly target: ReplicaTarget
   readonly sets: readonly SourceSet[]
-  readonly mark: ReplicaMark
+  readonly mark: ReplicaOrigin
   /** The source has the function Digest. */
   readonly hasDigest: boolean
   readonly options: ReplicationOptions
@@ -42,7 +42,7 @@ const MAX_LIST_KEYS = 100
 
 export const literalOf = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
-/** Returns the query of a set with the filter of the mark and other conditions. */
+/** Returns the query of a set with the filter of the copy and other conditions. */
 export function queryOf(
   { mark }: Pick<Replication, 'mark'>,
   set: SourceSet,
@@ -58,9 +58,9 @@ export function queryOf(
 
 /**
  * Returns true if a filter reads related records or the clock. A record can start or stop matching such a
- * filter without an event of its own.
+ * filter without its own event.
  */
-export const readsOtherValues = (filter: string): boolean =>
+export const dependsOnOtherRecords = (filter: string): boolean =>
   /\/|\bnow\s*\(/.test(filter.replaceAll(/'(?:[^']|'')*'/g, "''"))
 
 /** Splits keys into lists that a URL can hold. */

@@ -3,7 +3,7 @@ import { failFlag, failSource, failTarget, PositionGoneError } from './failure.j
 import { followLog } from './follow-log.js'
 import { followTime, hasTime, sweepKeys } from './follow-time.js'
 import { pause } from './pause.js'
-import { type Replication, readsOtherValues } from './replication.js'
+import { dependsOnOtherRecords, type Replication } from './replication.js'
 import type { SourceSet } from './source-model.js'
 import { type ReplicaState, TARGET_LAYOUT_VERSION } from './state.js'
 import { verify } from './verify.js'
@@ -51,7 +51,7 @@ export async function runReplication(
 
 function warnOfFilters({ mark, log }: Replication): void {
   for (const [set, filter] of Object.entries(mark.filters))
-    if (readsOtherValues(filter))
+    if (dependsOnOtherRecords(filter))
       log(
         `The filter of ${set} reads related records or the clock. Use --verify --repair to find records that these add or remove.`,
       )
@@ -68,12 +68,12 @@ async function prepare(replication: Replication, stored: ReplicaState | undefine
     failTarget(
       `the copy has the layout ${stored.layout}; this client writes ${TARGET_LAYOUT_VERSION}. Choose another target.`,
     )
-  const changed = changesOfMark(stored.mark, mark)
+  const changed = describeOriginChange(stored.mark, mark)
   if (changed !== undefined && !options.acceptChange)
     failFlag(
       `The target holds a copy with ${changed}. Use --accept-change to copy again with the new options.`,
     )
-  const reason = changesOfModel(stored.model, state.model)
+  const reason = describeModelChange(stored.model, state.model)
   await target.resume(sets, stored)
   replication.state = stored
   const next = { ...stored, mark, model: state.model, method: state.method }
@@ -93,15 +93,16 @@ async function prepare(replication: Replication, stored: ReplicaState | undefine
 const toSortedText = (filters: ReplicaState['mark']['filters']): string =>
   JSON.stringify(Object.entries(filters).sort(([a], [b]) => (a < b ? -1 : 1)))
 
-function changesOfMark(a: ReplicaState['mark'], b: ReplicaState['mark']): string | undefined {
+/** Describes the first difference between the origins of two copies. */
+function describeOriginChange(a: ReplicaState['mark'], b: ReplicaState['mark']): string | undefined {
   if (a.source !== b.source) return `another source (${a.source})`
   if (a.rights !== b.rights) return 'other rights of the token'
   if (toSortedText(a.filters) !== toSortedText(b.filters)) return 'other filters'
   return JSON.stringify(a.sets) === JSON.stringify(b.sets) ? undefined : `other sets (${a.sets.join(', ')})`
 }
 
-/** Returns added and removed fields. A changed type is refused, since the columns have the old one. */
-function changesOfModel(a: ReplicaState['model'], b: ReplicaState['model']): string | undefined {
+/** Describes added and removed fields. A changed type is refused, since the columns have the old one. */
+function describeModelChange(a: ReplicaState['model'], b: ReplicaState['model']): string | undefined {
   const notes: string[] = []
   for (const set of Object.keys(b)) {
     const [old, now] = [a[set] ?? {}, b[set] ?? {}]

@@ -4,7 +4,7 @@ import type { SourceSet } from './source-model.js'
 export const TARGET_LAYOUT_VERSION = 1
 
 /** The origin of the records of a target: the source, the rights of the token, and the filters. */
-export interface ReplicaMark {
+export interface ReplicaOrigin {
   readonly source: string
   readonly rights: string
   readonly filters: Readonly<Record<string, string>>
@@ -35,7 +35,7 @@ export interface DeletionCount {
 /** Everything that a client needs to continue. It is stored in one transaction with the records. */
 export interface ReplicaState {
   readonly layout: number
-  readonly mark: ReplicaMark
+  readonly mark: ReplicaOrigin
   readonly method: FollowMethod
   /** Types of the fields, by set. */
   readonly model: Readonly<Record<string, Readonly<Record<string, string>>>>
@@ -57,7 +57,7 @@ export const typesOf = (sets: readonly SourceSet[]): ReplicaState['model'] =>
 
 /** Returns the state of an empty target. */
 export const createState = (
-  mark: ReplicaMark,
+  mark: ReplicaOrigin,
   method: FollowMethod,
   model: ReplicaState['model'],
 ): ReplicaState => ({

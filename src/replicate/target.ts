@@ -24,7 +24,10 @@ export interface ReplicaTarget {
   count(set: SourceSet, generation: number): Promise<{ readonly total: number; readonly stale: number }>
   /** Removes the records that the copy has not seen, and stores the state. */
   finishCopy(sets: readonly SourceSet[], state: ReplicaState): Promise<void>
-  /** Returns the key of each record with the value of a field, or null. A generation selects the records that its copy has seen. */
+  /**
+   * Returns the key of each record with the value of a field, or null. With a generation, only records of that
+   * copy or a later one.
+   */
   readKeys(
     set: SourceSet,
     field: string | undefined,

@@ -41,7 +41,7 @@ export async function verify(replication: Replication, isRepairing: boolean): Pr
   await verify(replication, false)
 }
 
-/** Reads the records again. They keep what --allow-deletions protects. */
+/** Reads the differing records again. Too many deletions require --allow-deletions. */
 async function repair(replication: Replication, differences: readonly Difference[]): Promise<void> {
   const { target, sets, options } = replication
   for (const set of sets) {
@@ -60,7 +60,8 @@ async function findDifferences(replication: Replication): Promise<readonly Diffe
   const candidates: Difference[] = []
   for (const set of replication.sets) candidates.push(...(await compareSet(replication, set)))
   if (candidates.length === 0) return []
-  // Records that changed during the comparison are compared again. One with another version now is still changing: that is lag.
+  // Records that changed during the comparison are compared again. A record with another version by then is
+  // still changing, which is lag.
   await followLog(replication)
   const confirmed: Difference[] = []
   for (const set of replication.sets) {

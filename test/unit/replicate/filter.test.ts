@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readsOtherValues } from '../../../src/replicate/replication.js'
+import { dependsOnOtherRecords } from '../../../src/replicate/replication.js'
 
 test.each([
   ["City eq 'Vail'", false],
@@ -10,5 +10,5 @@ test.each([
   ["ListAgent/MemberLastName eq 'Lee'", true],
   ["City eq 'O''Fallon' and ModificationTimestamp gt now()", true],
 ])('the client warns about a filter that reads related records or the clock: %s', (filter, expected) => {
-  expect(readsOtherValues(filter)).toBe(expected)
+  expect(dependsOnOtherRecords(filter)).toBe(expected)
 })

@@ -13,7 +13,7 @@ export const toChangesField = (of: Entity, name: string): FieldDefinition => ({
       name: 'since',
       type: 'String',
       description:
-        'The `token` of an earlier answer with the same filter and rights. Without it, or with null, the answer has no records but the token of the changes from now on.',
+        'The `token` of an earlier response with the same filter and rights. Without it, or with null, the response has no records, only a token for the current position.',
     },
     ...selectionArguments(of),
     {
@@ -32,18 +32,18 @@ export const toDeltaType = (of: Entity): TypeDefinition => ({
     {
       name: 'records',
       type: `[${of.typeName}!]!`,
-      description: 'Records that match the filter and have changed. A copy replaces its own by them.',
+      description: 'Records that match the filter and have changed. They replace those of the copy.',
     },
     { name: 'removed', type: '[RemovedRecord!]!', description: 'Records to remove from a copy.' },
     {
       name: 'hasNextPage',
       type: 'Boolean!',
-      description: 'True if the run has another page, which `token` reads.',
+      description: 'True if there is another page, which `token` reads.',
     },
     {
       name: 'token',
       type: 'String!',
-      description: 'The next value of `since`: for the next page of the run, or for the changes after it.',
+      description: 'The next value of `since`: for the next page, or for later changes.',
     },
   ],
 })

@@ -51,7 +51,7 @@ export const DIGEST_TYPES: readonly TypeDefinition[] = [
   },
   {
     head: 'type Digest',
-    description: 'Counts and hashes of the records of one moment.',
+    description: 'Counts and hashes of the records at one moment.',
     fields: [
       {
         name: 'LastEventSequence',

@@ -22,7 +22,7 @@ export const OPENAPI_PARAMETERS = {
   filter: queryParameter(
     '$filter',
     STRING_SCHEMA,
-    "Which records, for instance City eq 'Austin' and ListPrice lt 500000.",
+    "The condition that selects records, for instance City eq 'Austin' and ListPrice lt 500000.",
   ),
   search: queryParameter(
     '$search',
@@ -39,33 +39,37 @@ export const OPENAPI_PARAMETERS = {
     STRING_SCHEMA,
     'Groups and aggregates: groupby((City),aggregate($count as N)).',
   ),
-  select: queryParameter('$select', STRING_SCHEMA, 'Which fields, joined by commas; * for all.'),
+  select: queryParameter('$select', STRING_SCHEMA, 'The fields to return, joined by commas; * for all.'),
   orderby: queryParameter(
     '$orderby',
     STRING_SCHEMA,
-    'In which order: fields, each with asc or desc. The key always comes last.',
+    'The order: fields, each with asc or desc. The key is always the last term.',
   ),
   expand: queryParameter(
     '$expand',
     STRING_SCHEMA,
-    'Which related records, each with options of its own: Media($select=MediaURL;$orderby=Order;$top=1). * for all.',
+    'The related records to return, each with its own options: Media($select=MediaURL;$orderby=Order;$top=1). * for all.',
   ),
-  top: queryParameter('$top', NON_NEGATIVE_INTEGER_SCHEMA, 'Records of a page.'),
+  top: queryParameter('$top', NON_NEGATIVE_INTEGER_SCHEMA, 'Number of records per page.'),
   skip: queryParameter(
     '$skip',
     { ...NON_NEGATIVE_INTEGER_SCHEMA, maximum: MAX_SKIP },
-    'Records to leave out. To read further follow @odata.nextLink.',
+    'Number of records to skip. To read further, follow @odata.nextLink.',
   ),
-  count: queryParameter('$count', { type: 'boolean' }, 'Whether to count all records that match.'),
+  count: queryParameter(
+    '$count',
+    { type: 'boolean' },
+    'True to return the number of all records that match.',
+  ),
   skiptoken: queryParameter(
     '$skiptoken',
     STRING_SCHEMA,
-    'Where the next page begins. It comes with @odata.nextLink and is not made by clients.',
+    'The position at which the next page begins. It is part of @odata.nextLink. Clients cannot create it.',
   ),
   deltatoken: queryParameter(
     '$deltatoken',
     STRING_SCHEMA,
-    'Returns what changed since. It comes with @odata.deltaLink. `latest` returns such a link without records.',
+    'Returns the changes since a position. It is part of @odata.deltaLink. `latest` returns such a link without records.',
   ),
   format: queryParameter(
     '$format',
@@ -75,11 +79,11 @@ export const OPENAPI_PARAMETERS = {
   ifMatch: headerParameter('If-Match', 'The request fails with 412 unless the record has this ETag.'),
   ifNoneMatch: headerParameter(
     'If-None-Match',
-    'If the record has this ETag, a read is answered with 304 and a write fails with 412.',
+    'If the record has this ETag, a read returns 304 and a write fails with 412.',
   ),
   preferPage: headerParameter(
     'Prefer',
-    'maxpagesize=n: records of a page where $top is absent. track-changes: the last page has @odata.deltaLink.',
+    'maxpagesize=n: number of records per page if $top is absent. track-changes: the last page has @odata.deltaLink.',
   ),
   preferContinue: headerParameter('Prefer', 'continue-on-error: execute the requests after one that failed.'),
   preferReturn: headerParameter(

@@ -68,9 +68,9 @@ export const OPENAPI_HEADERS = {
   Location: header('The URL of the record.'),
   'OData-EntityId': header('The URL of the record, also on a response without content.'),
   'Last-Event-Sequence': header('The newest event before the first record was read, on exports.', 'integer'),
-  'Preference-Applied': header('The preferences of the request that the response follows.'),
-  'WWW-Authenticate': header('Why the token was refused, as RFC 6750 has it.'),
-  'Retry-After': header('Seconds until the request may be tried again.', 'integer'),
+  'Preference-Applied': header('The preferences of the request that were applied.'),
+  'WWW-Authenticate': header('The reason why the token was refused (RFC 6750).'),
+  'Retry-After': header('Seconds until the request may be repeated.', 'integer'),
   'Content-Language': header('The language of the message: en.'),
 } as const
 
@@ -119,7 +119,7 @@ export const ERROR_SCHEMA: OpenApiObject = {
   properties: {
     error: {
       type: 'object',
-      description: 'What is wrong with the request.',
+      description: 'The faults of the request.',
       properties: {
         ...DETAIL,
         details: {

@@ -23,7 +23,7 @@ const POINT: OpenApiObject = {
   required: ['type', 'coordinates'],
 }
 
-/** JSON forms of the types (OData JSON 4.01, 7.1); `type` is apart, since null is one more of it. */
+/** JSON forms of the types (OData JSON 4.01, 7.1). `type` is separate, because null can be added to it. */
 const SCHEMAS_BY_EDM_TYPE: { readonly [K in Scalar['type']]: OpenApiObject & { readonly type: string } } = {
   Boolean: { type: 'boolean' },
   Int32: { type: 'integer', format: 'int32' },
@@ -42,7 +42,7 @@ export function toPrimitiveSchema(type: string): OpenApiObject {
   return schema
 }
 
-/** A record of an entity. What only the service sets is `readOnly`, what is never shown `writeOnly`. */
+/** A record of an entity. Fields that only the service sets are `readOnly`, fields that are never shown `writeOnly`. */
 export function toRecordSchema(of: Entity): OpenApiObject {
   return {
     type: 'object',
@@ -64,14 +64,14 @@ const ETAG_SCHEMA: OpenApiObject = {
 const REMOVED_SCHEMA: OpenApiObject = {
   type: 'object',
   description: 'Only in the changes since a $deltatoken: the record is deleted, or no longer in the result.',
-  properties: { reason: { enum: ['deleted', 'changed'], description: 'Why it is gone.' } },
+  properties: { reason: { enum: ['deleted', 'changed'], description: 'The reason for the removal.' } },
   readOnly: true,
 }
 
 const ID_SCHEMA: OpenApiObject = {
   type: 'string',
   format: 'uri',
-  description: 'The URL of the record, where its key is not in the result or it is gone.',
+  description: 'The URL of the record, if its key is not in the result or the record was removed.',
   readOnly: true,
 }
 
@@ -155,22 +155,22 @@ export const BATCH_SCHEMAS: OpenApiObject = {
     ...BATCH_ITEM,
     method: {
       enum: ['GET', 'HEAD', 'OPTIONS', 'POST', 'PATCH', 'PUT', 'DELETE'],
-      description: 'Its method.',
+      description: 'Method of the request.',
     },
     url: text(
-      'Its URL, relative to the service root. `$1` at its beginning is the record that request `1` created.',
+      'URL of the request, relative to the service root. `$1` at its beginning is the record that request `1` created.',
     ),
     dependsOn: {
       type: 'array',
       description: 'Earlier requests and groups that must have succeeded.',
       items: { type: 'string' },
     },
-    body: { description: 'Its body: JSON, or a string for other types.' },
+    body: { description: 'Body of the request: JSON, or a string for other types.' },
   }),
   BatchResponse: toListSchema('responses', 'The responses to a batch.', ['id', 'status'], {
     ...BATCH_ITEM,
     status: { type: 'integer', description: 'The HTTP status.' },
-    body: { description: 'The body: JSON, or a string for other types.' },
+    body: { description: 'Body of the response: JSON, or a string for other types.' },
   }),
 }
 

@@ -143,7 +143,7 @@ export interface Application {
  * connects them: each adapter routes its own paths.
  */
 export function createApp(dependencies: AppDependencies): Application {
-  const { config, database, logger, isDraining, metrics, tracing } = dependencies
+  const { config, database, logger, metrics, tracing } = dependencies
   const reportError = createErrorReporter(logger, metrics)
   const authorization = createAuthorization(config, database, logger, reportError, metrics?.countRefusal)
   const app = express().disable('x-powered-by').enable('case sensitive routing')
@@ -152,7 +152,7 @@ export function createApp(dependencies: AppDependencies): Application {
     allowOrigins(config),
     compressResponses(config),
     offerServerTiming,
-    createHealthHandler({ config, database, verifier: authorization.verifier, logger, isDraining }),
+    createHealthHandler({ ...dependencies, verifier: authorization.verifier }),
     authorization.oauth,
   )
   const services = createServices(config, database, metrics)

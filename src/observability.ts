@@ -49,6 +49,7 @@ export interface HealthHandlerDependencies {
   readonly verifier: TokenVerifier
   readonly logger: Logger
   readonly isDraining: () => boolean
+  readonly metrics?: ServiceMetrics | undefined
 }
 
 type HealthHandler = (req: IncomingMessage, res: ServerResponse, next: () => void) => void
@@ -60,12 +61,20 @@ export function createHealthHandler({
   verifier,
   logger,
   isDraining,
+  metrics,
 }: HealthHandlerDependencies): HealthHandler {
   // Read once: migrations that are added while the process runs apply at its next start.
   const check = readMigrations().then(migrations => createReadinessCheck(database, migrations))
+  let wasUnready = false
   return serveHealth({
     checkDatabase: async () => (await check)(),
     isDraining,
+    onReadiness: (isReady, reasons) => {
+      metrics?.setReady(isReady)
+      if (!isReady) logger.warn({ reasons }, 'not ready')
+      else if (wasUnready) logger.info('ready again')
+      wasUnready = !isReady
+    },
     onClockAhead: aheadMs =>
       logger.warn(
         { aheadSeconds: Math.round(aheadMs / 1000) },

@@ -22,6 +22,8 @@ export interface HealthChecks {
   readonly isDraining: () => boolean
   /** Called when the clock is found to be ahead. Called again only after the clock was correct in between. */
   readonly onClockAhead: (aheadMs: number) => void
+  /** Called with the result of the first check, and again when it changes. */
+  readonly onReadiness: (isReady: boolean, reasons: readonly string[]) => void
   /** Returns true if the request has the token of an operator. */
   readonly isOperator: (req: IncomingMessage) => Promise<boolean>
 }
@@ -32,8 +34,7 @@ const TIMED_OUT = notReady(`The database has not answered within ${READY_TIMEOUT
 /**
  * Answers GET and HEAD of /health/live (200 while the process runs) and /health/ready (200 or 503). Both need
  * no token and reveal only what a probe needs. An operator also receives the reasons why the service is not
- * ready. Other paths are passed on. The database is also checked at the start, which logs a clock that is
- * ahead.
+ * ready. Other paths are passed on. The database is also checked at the start.
  */
 export function serveHealth(
   checks: HealthChecks,
@@ -51,14 +52,21 @@ export function serveHealth(
 }
 
 /** Creates a check that concurrent probes share, so that probes cannot load the database. */
-function createSharedCheck({ checkDatabase, onClockAhead }: HealthChecks): () => Promise<DatabaseHealth> {
+function createSharedCheck({
+  checkDatabase,
+  onClockAhead,
+  onReadiness,
+}: HealthChecks): () => Promise<DatabaseHealth> {
   let pending: Promise<DatabaseHealth> | undefined
   let wasAhead = false
+  let wasReady: boolean | undefined
   const check = async (): Promise<DatabaseHealth> => {
     const health = await withTimeout(checkDatabase()).catch(error => notReady(messageOf(error)))
     const isAhead = health.clockAheadMs > MAX_CLOCK_AHEAD_MS
     if (isAhead && !wasAhead) onClockAhead(health.clockAheadMs)
     wasAhead = isAhead
+    if (health.isReady !== wasReady) onReadiness(health.isReady, health.reasons)
+    wasReady = health.isReady
     return health
   }
   return () => {

@@ -124,6 +124,40 @@ describe.each(DATABASE_KINDS)('limits of clients over HTTP on the %s database', 
     expect(statusesOf(saved)).toEqual([200, 200])
   })
 
+  test('LIM-02 a multipart batch: each request counts, a change set is refused as a whole, aliases are one request', async () => {
+    // The helper has sent one request, and the batch is its own first request.
+    const client = await app.addClient({ RequestsPerDay: 5, Scopes: ['listings:read', 'listings:write:any'] })
+    const before = (await app.send("/odata/Property('P03')?$select=ListPrice")).json
+    const aliases = Array.from({ length: 20 }, (_, i) => `a${i}: __typename`).join(' ')
+    expect((await post(client, '/graphql', { query: `{ ${aliases} }` })).headers['ratelimit-remaining']).toBe(
+      '3',
+    )
+    const http = (text: string) =>
+      `Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n${text}`
+    const joined = (parts: readonly string[], boundary: string) =>
+      `${parts.map(part => `--${boundary}\r\n${part}\r\n`).join('')}--${boundary}--\r\n`
+    const get = http('GET Property?$top=1&$select=ListingKey HTTP/1.1\r\n\r\n')
+    const change = ['P03', 'P04'].map(key =>
+      http(
+        `PATCH Property('${key}') HTTP/1.1\r\nContent-Type: application/json\r\n\r\n{"ListPrice":7,"ChangedByMemberKey":"M1"}`,
+      ),
+    )
+    const changeSet = `Content-Type: multipart/mixed; boundary=c\r\n\r\n${joined(change, 'c')}`
+    const answer = await app.send('/odata/$batch', {
+      method: 'POST',
+      headers: {
+        Authorization: basic(client),
+        'Content-Type': 'multipart/mixed; boundary=b',
+        Prefer: 'continue-on-error',
+      },
+      rawBody: joined([get, get, changeSet, get, get], 'b'),
+    })
+    const statuses = [...answer.text.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, status]) => Number(status))
+    expect(statuses, answer.text).toEqual([200, 200, 429, 200, 429])
+    expect(answer.text.match(/^Retry-After: \d+/gim)).toHaveLength(2)
+    expect((await app.send("/odata/Property('P03')?$select=ListPrice")).json).toEqual(before)
+  })
+
   test('rows: a page is complete, the next one is refused, and an export is refused or ends without its last line', async () => {
     const client = await app.addClient({ RowsPerDay: 5 })
     const page = await read(client, '/odata/Property?$top=8&$select=ListingKey')
@@ -190,18 +224,28 @@ describe.each(DATABASE_KINDS)('limits of clients over HTTP on the %s database', 
     }
   })
 
-  test('LIM-09 usage has the requests, the refused ones and the rows', async () => {
-    const client = await app.addClient({ RequestsPerDay: 4 })
+  test('LIM-09 usage equals a ledger of requests over every adapter, and of the rows that were read', async () => {
+    // The helper has sent one request.
+    const client = await app.addClient({ RequestsPerDay: 10 })
     await read(client, '/odata/Property?$top=3')
     await post(client, '/graphql', { query: '{ properties(first: 2) { nodes { ListingKey } } }' })
     await read(client, '/odata/Property?$top=1', { Accept: 'application/x-ndjson' })
+    // A batch is its first request.
+    expect(statusesOf(await post(client, '/odata/$batch', batchOf(2)))).toEqual([200, 200])
+    expect((await read(client, "/odata/Property('none')")).status).toBe(404)
+    expect(
+      (await app.send('/odata/', { method: 'HEAD', headers: { Authorization: basic(client) } })).status,
+    ).toBe(200)
+    const { headers } = await read(client, "/odata/Property('P05')")
+    expect((await read(client, "/odata/Property('P05')", { 'If-None-Match': headers['etag'] })).status).toBe(
+      304,
+    )
+    // The record of a 304 was read too.
+    expect((await read({ ...client, secret: 'wrong' })).status).toBe(401)
     for (let i = 0; i < 2; i++) expect((await read(client)).status).toBe(429)
     await expect
-      .poll(() => readUsage(app.database, { days: 1, clientId: client.id }), {
-        timeout: 25_000,
-        interval: 500,
-      })
-      .toMatchObject([{ requests: 4, refused: 2, rows: 6 }])
+      .poll(() => readUsage(app.database, { days: 1, clientId: client.id }), { interval: 500 })
+      .toMatchObject([{ requests: 10, refused: 2, rows: 10 }])
   }, 40_000)
 
   test('a new or reduced limit takes effect within five seconds', async () => {

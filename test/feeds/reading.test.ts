@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import jwt from 'jsonwebtoken'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DATABASE_KINDS } from '../support/database.js'
+import { type DigestAnswer, digestOf, inKeyOrder } from '../support/digest-client.js'
 import { basic } from '../support/partners.js'
 import { DEADLINE, type FeedApp, FeedReader, IDX, type Records, startFeedApp } from './market.js'
 
@@ -189,6 +190,37 @@ describe.each(DATABASE_KINDS)('reading through a feed, on the %s database', kind
     expect(await sizes(total, '$top=3')).toEqual([3])
     expect(await sizes(total, '')).toEqual([5, 5, 5, 5])
     expect(await sizes(all, '$top=12')).toEqual([12, 12, 12, 12])
+  })
+
+  test('FED-21: count and digest cover what the feed shows, and rows outside of it never change them', async () => {
+    const digest = async (reader: FeedReader, call = "Digest(ResourceName='Property',Buckets=1)") => {
+      const { json } = await reader.read(call)
+      return (json as DigestAnswer).Ranges.flatMap(({ Buckets }) =>
+        Buckets.map(({ Count, Hash }) => [Count, Hash]),
+      )
+    }
+    /** The digest that a client computes from its copy. */
+    const ofCopy = async (reader: FeedReader) => {
+      const records = await reader.records('Property?$select=ListingKey,LastEventSequence')
+      const copy = records.map(r => [String(r['ListingKey']), Number(r['LastEventSequence'])] as const)
+      expect(await reader.count('Property/$count')).toBe(copy.length)
+      return [[copy.length, digestOf(copy.toSorted(([a], [b]) => inKeyOrder(a, b)))]]
+    }
+    const before = await digest(idx)
+    expect(before).toEqual(await ofCopy(idx))
+    await app.run(`update "Property" set "YearBuilt" = 1990 where "ListingKey" in ('B', 'C', 'D')`)
+    expect(await digest(idx)).toEqual(before)
+    // A hidden field changes the version of the record, which the reader sees.
+    await app.run(`update "Property" set "Latitude" = 39 where "ListingKey" = 'A'`)
+    expect(await digest(priceless)).toEqual(await ofCopy(priceless))
+    await app.run(`update "Property" set "InternetEntireListingDisplayYN" = true where "ListingKey" = 'C'`)
+    expect(await digest(idx)).toEqual(await ofCopy(idx))
+    expect(await idx.count('Property/$count')).toBe(2)
+    await app.run(`update "Property" set "InternetEntireListingDisplayYN" = false where "ListingKey" = 'C'`)
+    expect(await digest(idx)).toEqual(await ofCopy(idx))
+    const ranges = encodeURIComponent('[{"From":"B","To":"D"}]')
+    const outside = await digest(idx, `Digest(ResourceName='Property',Ranges=@r,Buckets=1)?@r=${ranges}`)
+    expect(outside.filter(([count]) => count !== 0)).toEqual([])
   })
 
   test('a token can read what it may write, even outside of its feed', async () => {

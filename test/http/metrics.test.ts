@@ -99,6 +99,20 @@ function readDocumentedMetrics(page: string): ReadonlyMap<string, readonly strin
 const countOf = (series: ReadonlyMap<string, number>, labels: string) =>
   series.get(`listing_http_request_duration_seconds_count{${labels}}`)
 
+/** A scrape during which the database has answered in time. */
+async function completeScrape(port: number | undefined): Promise<string> {
+  let text = ''
+  await expect
+    .poll(async () => {
+      text = await scrapeText(port)
+      return ['listing_log_position ', 'listing_webhooks{', 'listing_import_records_total{'].filter(
+        name => !text.includes(`\n${name}`),
+      )
+    })
+    .toEqual([])
+  return text
+}
+
 describe.each(DATABASE_KINDS)('metrics on the %s database', kind => {
   let place: TestEnvironment
   let server: RunningServer
@@ -141,7 +155,7 @@ describe.each(DATABASE_KINDS)('metrics on the %s database', kind => {
     // A request is observed once its response has been written to the connection.
     const graphql = 'adapter="graphql",entity="",route="operation",status="200"'
     await expect.poll(async () => countOf(seriesOf(await scrapeText(server.metricsPort)), graphql)).toBe(1)
-    const series = seriesOf(await scrapeText(server.metricsPort))
+    const series = seriesOf(await completeScrape(server.metricsPort))
     expect(countOf(series, 'adapter="odata",entity="Property",route="collection",status="200"')).toBe(2)
     expect(countOf(series, 'adapter="odata",entity="Property",route="record",status="404"')).toBe(1)
     expect(countOf(series, 'adapter="odata",entity="Media",route="count",status="200"')).toBe(1)
@@ -178,7 +192,7 @@ describe.each(DATABASE_KINDS)('metrics on the %s database', kind => {
     await expect
       .poll(async () => (await read()).get('listing_webhook_attempts_total{result="failed"}'))
       .toBeGreaterThan(0)
-    const series = await read()
+    const series = seriesOf(await completeScrape(server.metricsPort))
     expect(series.get('listing_webhooks{state="active"}')).toBe(1)
     expect(series.get(`listing_webhook_lag_events{webhook="${partner.webhookId}"}`)).toBeGreaterThan(0)
     // The sample listings of the start were imported.
@@ -189,7 +203,7 @@ describe.each(DATABASE_KINDS)('metrics on the %s database', kind => {
   })
 
   test('the docs list every metric with its labels, and no other', async () => {
-    const printed = metricsOf(await scrapeText(server.metricsPort))
+    const printed = metricsOf(await completeScrape(server.metricsPort))
     const isPrefix = (name: string) => name.endsWith('…')
     const prefixes = [...DOCUMENTED.keys()].filter(isPrefix).map(name => name.slice(0, -1))
     const own = [...printed].filter(([name]) => !prefixes.some(prefix => name.startsWith(prefix)))
@@ -216,7 +230,9 @@ describe.each(DATABASE_KINDS)('metrics on the %s database', kind => {
     }
     // Those of Node.js have a series for each kind of garbage collection that has run.
     const ownSeries = async () =>
-      [...seriesOf(await scrapeText(server.metricsPort)).keys()].filter(name => name.startsWith('listing_'))
+      [...seriesOf(await completeScrape(server.metricsPort)).keys()].filter(name =>
+        name.startsWith('listing_'),
+      )
     for (const from of [0, 50]) await visit(from) // the last request of a visit may not be observed yet
     const before = await ownSeries()
     await visit(100)
@@ -249,7 +265,7 @@ describe.each(DATABASE_KINDS)('metrics on the %s database', kind => {
 
   test('every query of the dashboard names metrics that exist', async () => {
     const names = new Set(
-      [...seriesOf(await scrapeText(server.metricsPort)).keys()].map(key => key.split('{')[0]),
+      [...seriesOf(await completeScrape(server.metricsPort)).keys()].map(key => key.split('{')[0]),
     )
     for (const [title, expr] of QUERIES)
       for (const name of expr.match(/\b(?:listing|process|nodejs)_\w+/g) ?? [])

@@ -54,6 +54,20 @@ describe.runIf(DATABASE_KINDS.includes('server'))('slow statements and waits tha
       )
       .toBeGreaterThan(ms)
 
+  test('FAI-08 the start warns if the processes may open more connections than the server allows', async () => {
+    await start({ POOL_SIZE: '400' })
+    const [line = {}] = lines.filter(({ msg }) => String(msg).includes('max_connections'))
+    expect(line).toMatchObject({
+      level: 40,
+      msg: expect.stringMatching(
+        /^POOL_SIZE and WORKERS allow 403 connections; max_connections of the server leaves \d+\.$/,
+      ),
+    })
+    lines.length = 0
+    await start({ POOL_SIZE: '5' })
+    expect(lines.filter(({ msg }) => String(msg).includes('max_connections'))).toEqual([])
+  })
+
   test('a slow statement is logged with its shape, hash, rows and waits, and without values', async () => {
     const send = await start({ SLOW_QUERY_MS: '400' })
     await other.query(

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { Client } from 'pg'
 import type { Logger } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openDatabase } from '../../src/data/database.js'
@@ -93,6 +94,9 @@ describe.runIf(DATABASE_KINDS.includes('server'))('an unreachable or busy databa
     expect([await ask('/health/ready'), await ask('/health/live')]).toEqual([503, 200])
     await cluster.restart()
     await expect.poll(() => ask('/health/ready'), { timeout: 60_000 }).toBe(200)
+    // FAI-08: the log says why it was not ready, and when it was again.
+    await service.process.waitForOutput(/"reasons":\["The database does not answer: .*"msg":"not ready"}\n/)
+    await service.process.waitForOutput(/"msg":"ready again"/)
     expect(await askAll()).toEqual(HEALTHY)
   })
 
@@ -149,6 +153,36 @@ describe.runIf(DATABASE_KINDS.includes('server'))('an unreachable or busy databa
     await database.close()
     await expect.poll(() => ask('/health/ready'), { timeout: 60_000 }).toBe(200)
     expect(await askAll()).toEqual(HEALTHY)
+  })
+
+  test('FAI-08 ready while other programs have all connections of the server; light reads are served or 503', {
+    timeout: 120_000,
+  }, async () => {
+    const others: Client[] = []
+    try {
+      for (let isFull = false; !isFull; ) {
+        const client = new Client({ connectionString: url() })
+        client.on('error', () => undefined)
+        isFull = await client.connect().then(
+          () => false,
+          () => true,
+        )
+        if (!isFull) others.push(client)
+      }
+      expect(others.length).toBeGreaterThan(1)
+      for (let i = 0; i < 5; i++) {
+        expect(await ask('/health/ready')).toBe(200)
+        expect([200, 503]).toContain(await ask('/odata/Property?$top=1'))
+        await wait(200)
+      }
+      const command = openDatabase({ ...DATABASE_LIMITS, databaseUrl: url(), dataDir: '' }, 'command')
+      await expect(command).rejects.toThrow(
+        /^The database of DATABASE_URL cannot be reached: .*too many clients/,
+      )
+    } finally {
+      await Promise.all(others.map(client => client.end()))
+    }
+    await expect.poll(() => ask('/odata/Property?$top=1'), { timeout: 20_000 }).toBe(200)
   })
 
   test('revocation is refused while the database is unavailable, and works afterwards', {

@@ -62,6 +62,7 @@ const MISNAMED = [
 /** The metrics of one process. The number of label values is bounded, since clients cannot choose them. */
 export class ServiceMetrics {
   readonly registry = new Registry()
+  readonly #ready = createReadyGauge(this.registry)
   readonly #duration: Histogram<'adapter' | 'entity' | 'route' | 'status'>
   readonly #size: Histogram<'adapter' | 'entity'>
   readonly #rows: Counter<'entity'>
@@ -111,8 +112,7 @@ export class ServiceMetrics {
       registers,
     })
     for (const wait of WAITS) this.#timeouts.inc({ wait }, 0)
-    collectDefaultMetrics({ register: this.registry })
-    for (const name of MISNAMED) this.registry.removeSingleMetric(name)
+    addProcessMetrics(this.registry)
   }
 
   /** Creates the observer of completed requests. Probes are left out. */
@@ -132,6 +132,10 @@ export class ServiceMetrics {
   /** Counts requests that a limit of their client has refused. */
   get countRefusal(): ClientMetrics['countRefusal'] {
     return this.#clients.countRefusal
+  }
+
+  setReady(isReady: boolean): void {
+    this.#ready.set(isReady ? 1 : 0)
   }
 
   addRows(entity: string, count: number): void {
@@ -265,4 +269,21 @@ export class ServiceMetrics {
       },
     })
   }
+}
+
+function addProcessMetrics(registry: Registry): void {
+  collectDefaultMetrics({ register: registry })
+  for (const name of MISNAMED) registry.removeSingleMetric(name)
+}
+
+/** Creates the gauge of the last health check. It has no value before the first one. */
+function createReadyGauge(registry: Registry): Gauge {
+  const ready = new Gauge({
+    name: 'listing_ready',
+    help: '1 if the last health check found the database ready, else 0.',
+    aggregator: 'min',
+    registers: [registry],
+  })
+  ready.remove()
+  return ready
 }

@@ -1,10 +1,10 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { ClientDirectory } from '../../../src/domain/clients/directory.js'
-import { generateSecret } from '../../../src/domain/clients/secrets.js'
+import * as secrets from '../../../src/domain/clients/secrets.js'
 import { ProblemError } from '../../../src/errors/problem.js'
 import { ClientAuthenticator } from '../../../src/http/auth/client-authenticator.js'
 
-const { text, stored } = await generateSecret()
+const { text, stored } = await secrets.generateSecret()
 const client = { id: 'c1', secrets: [stored] }
 const createAuthenticator = () =>
   new ClientAuthenticator({
@@ -35,4 +35,28 @@ test('many programs can use one secret at the same time', async () => {
     kindOf(authenticator.authenticate('c1', text, '192.0.2.1')),
   )
   expect(new Set(await Promise.all(attempts))).toEqual(new Set(['accepted']))
+})
+
+test('OAU-17 wrong secrets are not remembered, and do not replace a correct one', async () => {
+  const authenticator = createAuthenticator()
+  const { findMatchingSecret } = secrets
+  // The hashes of wrong secrets would take minutes.
+  const hashes = vi
+    .spyOn(secrets, 'findMatchingSecret')
+    .mockImplementation(async (secret, stored) =>
+      secret === text ? findMatchingSecret(secret, stored) : undefined,
+    )
+  try {
+    await authenticator.authenticate('c1', text, '192.0.2.1')
+    for (let n = 0; n < 10_001; n++)
+      expect(await kindOf(authenticator.authenticate('c1', `${stored.id}_guess`, `${n}`))).toBe(
+        'TokenRefused',
+      )
+    // Each attempt was compared, also with the same secret.
+    expect(hashes).toHaveBeenCalledTimes(10_002)
+    await authenticator.authenticate('c1', text, '192.0.2.1')
+    expect(hashes).toHaveBeenCalledTimes(10_002)
+  } finally {
+    hashes.mockRestore()
+  }
 })

@@ -15,6 +15,7 @@ describe('health', () => {
       isOperator,
       isDraining: () => draining,
       onClockAhead: () => expect.unreachable(),
+      onReadiness: () => undefined,
     })
     return (await serve((req, res) => handler(req, res, () => res.writeHead(404).end()))).port
   }
@@ -78,6 +79,7 @@ describe('health', () => {
       isOperator: HIDDEN.isOperator,
       isDraining: () => false,
       onClockAhead: aheadMs => reported.push(aheadMs),
+      onReadiness: () => undefined,
     })
     const { port } = await serve((req, res) => handler(req, res, () => res.writeHead(404).end()))
     const ready = async () => JSON.parse((await request(port, 'GET', '/health/ready')).body) as unknown
@@ -90,5 +92,27 @@ describe('health', () => {
     clockAheadMs = 70_000
     expect(await ready()).toEqual({ status: 'ready', clockAheadSeconds: 70 })
     expect(reported).toEqual([3_600_400, 70_000])
+  })
+
+  test('FAI-08 the first result and each change are reported, with the reasons', async () => {
+    const reported: unknown[] = []
+    let isReady = false
+    const handler = serveHealth({
+      checkDatabase: async () => ({ isReady, reasons: isReady ? [] : ['no route'], clockAheadMs: 0 }),
+      isOperator: HIDDEN.isOperator,
+      isDraining: () => false,
+      onClockAhead: () => expect.unreachable(),
+      onReadiness: (...change) => reported.push(change),
+    })
+    const { port } = await serve((req, res) => handler(req, res, () => res.writeHead(404).end()))
+    for (const next of [false, false, true, true, false]) {
+      isReady = next
+      await probe(port)
+    }
+    expect(reported).toEqual([
+      [false, ['no route']],
+      [true, []],
+      [false, ['no route']],
+    ])
   })
 })

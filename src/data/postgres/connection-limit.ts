@@ -1,4 +1,4 @@
-import type { Database } from '../database.js'
+import type { Statement } from '../sql/statement.js'
 
 /** Connections of a process in addition to POOL_SIZE: health probes, LISTEN, and background work. */
 const OTHER_CONNECTIONS = 3
@@ -11,7 +11,10 @@ const SELECT_LIMIT = `select (current_setting('max_connections')::int - current_
  * the embedded database.
  */
 export async function findConnectionShortage(
-  database: Pick<Database, 'kind' | 'queryControl'>,
+  database: {
+    readonly kind: 'embedded' | 'server'
+    queryControl<T>(statement: Statement): Promise<readonly T[]>
+  },
   { poolSize, workers }: { readonly poolSize: number; readonly workers: number },
 ): Promise<string | undefined> {
   if (database.kind === 'embedded') return undefined

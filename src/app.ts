@@ -14,7 +14,13 @@ import { RESOURCES } from './errors/phrases.js'
 import { type Problem, problemsOf } from './errors/problem.js'
 import { frontPageLinks } from './front-page-links.js'
 import { GRAPHIQL_PATH, serveGraphiQL } from './graphql/graphiql/graphiql.js'
-import { createGraphQLEngine, GRAPHQL_PATH, serveGraphQL } from './graphql/transport/handler.js'
+import {
+  ADMIN_GRAPHQL,
+  createGraphQLEngine,
+  GRAPHQL_PATH,
+  LISTING_GRAPHQL,
+  serveGraphQL,
+} from './graphql/transport/handler.js'
 import { serveStreaming } from './graphql/transport/streaming.js'
 import { verifiedTokenOf } from './http/auth/verified-token.js'
 import { baseUrl } from './http/base-url.js'
@@ -166,11 +172,12 @@ export function createApp(dependencies: AppDependencies): Application {
   }
   const meter = createRateLimiter(config)
   const rateLimiter = limitRate(config, authorization, meter)
-  const engine = createGraphQLEngine({
-    ...services,
-    config,
+  const graphqlDependencies = {
+    ...adapterDependencies,
+    service: LISTING_GRAPHQL,
     usesGraphQLJs: dependencies.useReferenceExecutor ?? false,
-  })
+  }
+  const engine = createGraphQLEngine(graphqlDependencies)
   const longLived = serveStreaming({ ...adapterDependencies, engine, meter, rejectUpgrade: closeWithProblem })
   const webhooks = createWebhookSender({ ...authorization, ...services, ...dependencies })
   for (const [path, handler] of createODataHandlers(adapterDependencies)) app.use(path, rateLimiter, handler)
@@ -178,8 +185,9 @@ export function createApp(dependencies: AppDependencies): Application {
     GRAPHQL_PATH,
     rateLimiter,
     longLived.handleEventStream,
-    serveGraphQL({ ...adapterDependencies, engine }),
+    serveGraphQL({ ...graphqlDependencies, engine }),
   )
+  app.use(ADMIN_GRAPHQL.path, rateLimiter, serveGraphQL({ ...graphqlDependencies, service: ADMIN_GRAPHQL }))
   serveOtherPaths(app, config, reportError)
   return {
     requestListener: app,

@@ -1,7 +1,9 @@
 import { SETTINGS } from '../config/settings.js'
 import { renderLifecycle } from '../domain/lifecycle.js'
 import { renderErrorTable } from '../errors/table.js'
+import { createSchemaModel } from '../graphql/schema/schema-model.js'
 import { renderSdl } from '../graphql/schema/sdl.js'
+import { ADMIN_MODEL, LISTING_MODEL } from '../model/model.js'
 import { toOpenApi } from '../odata/metadata/openapi.js'
 import { renderMetadataJson, renderMetadataXml } from '../odata/metadata/service-document.js'
 
@@ -16,7 +18,8 @@ export function renderSchemaFiles(): ReadonlyMap<string, string> {
     ['metadata.xml', renderMetadataXml()],
     ['metadata.json', toIndentedJson(JSON.parse(renderMetadataJson()))],
     ['openapi.json', toIndentedJson(toOpenApi())],
-    ['listing.graphql', renderSdl()],
+    ['listing.graphql', renderSdl(createSchemaModel(LISTING_MODEL))],
+    ['admin.graphql', renderSdl(createSchemaModel(ADMIN_MODEL))],
     ['errors.md', renderErrorTable()],
     ['lifecycle.mmd', renderLifecycle()],
   ])

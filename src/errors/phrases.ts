@@ -129,6 +129,7 @@ export const EXPECTED_VALUE = definePhrases({
   present: 'followed by a value',
   recordId: 'the id of a record',
   withSecret: 'absent or include Secret, which cannot be read later',
+  selected: 'selected, since it cannot be read later',
   etag: 'the etag of a record',
   order: 'ASC or DESC for one field in each object',
   specified: 'specified, or null for no value',

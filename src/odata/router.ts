@@ -15,10 +15,10 @@ import type { LoggedPart } from '../http/log.js'
 import { lowerRemaining } from '../http/rate-limit/rate-limit.js'
 import { allowanceOf } from '../http/rate-limit/request-allowance.js'
 import { openRequestScope } from '../http/request-scope.js'
-import { type Entity, isAdminEntity } from '../model/model.js'
+import type { Entity } from '../model/model.js'
 import type { PlanCache } from '../query/plan-cache.js'
 import type { AdminService } from '../service/admin/administration.js'
-import type { RecordWriter } from '../service/admin/record-writer.js'
+import { type RecordWriter, writerFor } from '../service/admin/record-writer.js'
 import type { DeltaService } from '../service/deltas.js'
 import type { DigestService } from '../service/digest.js'
 import type { ExportService } from '../service/export.js'
@@ -208,7 +208,7 @@ class ScopedServices implements ODataServices {
   }
 
   writerOf(of: Entity): RecordWriter {
-    return isAdminEntity(of) ? this.services.administration.forRequest(this.scope).writerOf(of) : this.writing
+    return writerFor(of, this.services, this.scope)
   }
 }
 

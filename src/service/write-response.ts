@@ -17,6 +17,8 @@ export interface ReturnRequest extends ReadRequest {
   readonly isMinimal?: boolean
   /** The client requested the whole representation (Prefer: return=representation). */
   readonly isWhole?: boolean
+  /** The option that selects fields. Undefined for a field of GraphQL, which always selects. */
+  readonly selectOption?: string
 }
 
 const PROPERTY = getEntity('Property')

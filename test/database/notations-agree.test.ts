@@ -12,7 +12,7 @@ import { bind } from '../../src/query/bind/bind.js'
 import { FUNCTIONS } from '../../src/query/functions.js'
 import type { Expr, Plan } from '../../src/query/plan.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
-import { coerceLiteral, coerceVariable } from '../support/oracle/filter-arguments.js'
+import { coerceLiteral, coerceVariable, PARSE_OPTIONS } from '../support/oracle/filter-arguments.js'
 import { printFilter } from '../support/oracle/print-expression.js'
 import { printFilterInput } from '../support/oracle/print-filter-input.js'
 import { arbitraryCondition } from '../support/oracle/random-filters.js'
@@ -26,7 +26,6 @@ const SEED = Number(process.env.PARITY_SEED ?? 20261128)
 const FIXTURE = new URL('../cases/fixture.json', import.meta.url).pathname
 const LIMITS = { pageSize: 1000, pageSizeMax: 1000, expandPageMax: 100, topIsTotal: false, expandDepth: 5 }
 const REPRESENTATION = { reference: '@odata.id', countSuffix: '@odata.count', numbersAsText: false }
-const READER = { limits: DEFAULT_PARSE_LIMITS }
 const PROPERTY = getEntity('Property')
 
 interface Question {
@@ -64,10 +63,10 @@ function notationsOf({ of, asked, inside }: Question): Readonly<Record<string, (
   const text = toText(asked)
   const { literal, json } = printFilterInput(asked, inside)
   return {
-    [`where ${text}`]: () => readQueryArguments(READER, of, { where: text }),
-    [`filter ${literal}`]: () => readQueryArguments(READER, of, { filter: coerceLiteral(of, literal) }),
+    [`where ${text}`]: () => readQueryArguments(PARSE_OPTIONS, of, { where: text }),
+    [`filter ${literal}`]: () => readQueryArguments(PARSE_OPTIONS, of, { filter: coerceLiteral(of, literal) }),
     [`variable ${JSON.stringify(json)}`]: () =>
-      readQueryArguments(READER, of, { filter: coerceVariable(of, json) }),
+      readQueryArguments(PARSE_OPTIONS, of, { filter: coerceVariable(of, json) }),
   }
 }
 

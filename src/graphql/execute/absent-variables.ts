@@ -13,7 +13,7 @@ import {
 import type { Phrase } from '../../errors/phrase.js'
 import { EXPECTED_VALUE } from '../../errors/phrases.js'
 import { fail } from '../../errors/problem.js'
-import { FILTER_INPUTS } from '../schema/filter-inputs.js'
+import { isFilterInput } from '../schema/filter-inputs.js'
 import type { InputValues } from './collect-fields.js'
 
 /**
@@ -44,7 +44,7 @@ function checkFields(
 ): void {
   const absent = fields.map(({ value }) => absentVariableOf(value, variables))
   const [lost] = absent
-  if (lost !== undefined && FILTER_INPUTS.has(type.name) && !absent.includes(undefined))
+  if (lost !== undefined && !absent.includes(undefined) && isFilterInput(type))
     failAbsent(lost, EXPECTED_VALUE.specifiedInFilter)
   const definitions = type.getFields()
   for (const [i, { name, value }] of fields.entries()) {

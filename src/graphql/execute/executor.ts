@@ -195,7 +195,7 @@ const createFieldResolver =
         }),
       )
       return fieldName === 'node' && value !== null
-        ? { ...value, [TYPE_NAME]: readGlobalId(String(args['id']))?.of.typeName }
+        ? { ...value, [TYPE_NAME]: readGlobalId(String(args['id']), port.model.entityOfType)?.of.typeName }
         : value
     } catch (error) {
       throw toGraphQLError(error, context, [responseName], fieldNodes)

@@ -7,14 +7,10 @@ import { ComplexityLimiter, type ParseLimits } from '../../language/parse-limits
 import type { Entity } from '../../model/model.js'
 import type { Ast, LiteralType, Value } from '../../query/ast.js'
 import type { ValueType } from '../../query/functions.js'
-import {
-  FILTER_INPUTS,
-  type FilterField,
-  type FilterOperator,
-  type FunctionArgument,
-} from '../schema/filter-inputs.js'
+import type { FilterField, FilterOperator, FunctionArgument } from '../schema/filter-inputs.js'
 import { readGeoJsonPoint, readGeoJsonPolygon } from '../schema/geojson.js'
 import { filterInputNameOf, SCALAR_OF } from '../schema/names.js'
+import type { SchemaModel } from '../schema/schema-model.js'
 import type { InputValues } from './collect-fields.js'
 
 type FilterOperatorOf<K extends FilterOperator['kind']> = Extract<FilterOperator, { kind: K }>
@@ -28,15 +24,26 @@ const booleanLiteral = (value: boolean): Ast => ({
   at: FILTER_LOCATION,
 })
 
+/** The filter inputs, and the limits on the complexity of a filter or of a text in the OData language. */
+export interface FilterParseOptions {
+  readonly model: Pick<SchemaModel, 'filterInputs'>
+  readonly limits: ParseLimits
+}
+
 /**
  * Converts a filter to the expression that the OData parser would return for the same condition, or undefined
  * for `{}`. Null is the null of the language wherever a value is allowed. A missing condition is refused, so
  * that it cannot mean "all records". Fails with `WrongType` for a missing condition, `BadLiteral`, or
  * `QueryTooComplex`.
  */
-export function readFilter(of: Entity, filter: InputValues, limits: ParseLimits): Ast | undefined {
+export function readFilter(
+  of: Entity,
+  filter: InputValues,
+  { model: { filterInputs }, limits }: FilterParseOptions,
+): Ast | undefined {
   if (Object.keys(filter).length === 0) return undefined
-  return new FilterAstBuilder(new ComplexityLimiter({ limits, aliases: new Map() })).toCondition(
+  const budget = new ComplexityLimiter({ limits, aliases: new Map() })
+  return new FilterAstBuilder(filterInputs, budget).toCondition(
     filterInputNameOf(of),
     CURRENT_RECORD,
     filter,
@@ -51,7 +58,10 @@ const pathNamesOf = (subject: Ast) => (subject.kind === 'path' ? subject.names :
 class FilterAstBuilder {
   private lambdaCount = 0
 
-  constructor(private readonly budget: ComplexityLimiter) {}
+  constructor(
+    private readonly filterInputs: SchemaModel['filterInputs'],
+    private readonly budget: ComplexityLimiter,
+  ) {}
 
   /** Returns the conjunction of an input object's conditions on its subject. */
   toCondition(inputName: string, subject: Ast, value: unknown, path: string): Ast {
@@ -60,7 +70,7 @@ class FilterAstBuilder {
 
   private toConditions(inputName: string, subject: Ast, filter: unknown, path: string): readonly Ast[] {
     const entries = Object.entries(this.requireObject(filter, path))
-    const fields = FILTER_INPUTS.get(inputName)?.fields
+    const fields = this.filterInputs.get(inputName)?.fields
     return this.budget.nested(FILTER_LOCATION, () =>
       entries.flatMap(([name, value]) => {
         const field = fields?.get(name)

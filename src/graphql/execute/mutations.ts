@@ -1,84 +1,71 @@
 import { requireWriteScope } from '../../domain/actor.js'
 import { JsonNumber, type JsonObject, type JsonValue } from '../../domain/json.js'
-import { TRANSITIONS, type Transition } from '../../domain/lifecycle.js'
 import type { Precondition } from '../../domain/write-shape.js'
 import { EXPECTED_VALUE } from '../../errors/phrases.js'
 import { fail } from '../../errors/problem.js'
 import { parseEntityTags } from '../../http/etag.js'
 import { toPlainDecimal } from '../../language/literals-number.js'
-import { type EdmType, getEntity, getScalar } from '../../model/model.js'
-import type { WriteResult } from '../../service/writing.js'
+import { type EdmType, type Entity, getScalar } from '../../model/model.js'
+import { type RecordWriter, writerFor } from '../../service/admin/record-writer.js'
 import { toGlobalId } from '../schema/global-id.js'
+import { deletedTypeNameOf, type MutationField } from '../schema/mutation-fields.js'
 import { collectFields, getObjectType, type InputValues } from './collect-fields.js'
 import { renderRawObject } from './raw-json.js'
 import { type RootFieldContext, toReadRequest } from './root-field.js'
 
-const PROPERTY = getEntity('Property')
-
-const TRANSITIONS_BY_NAME: ReadonlyMap<string, Transition> = new Map(TRANSITIONS.map(t => [t.name, t]))
-
 /** Executes a field of Mutation in its own transaction and returns the record after it. */
-export async function resolveMutationField(name: string, rootField: RootFieldContext): Promise<string> {
+export async function resolveMutationField(
+  { entity, kind, transition }: MutationField,
+  rootField: RootFieldContext,
+): Promise<string> {
   const { port, context, args } = rootField
-  requireWriteScope(context.actor)
-  if (name === 'deleteProperty') return deleteProperty(rootField)
-  const readRequest = toReadRequest(PROPERTY, rootField)
-  const writing = port.writing.forRequest(context.scope)
-  if (name === 'createDraft')
-    return writtenJsonOf(
-      writing.create(async () => readPropertyInput(inputArgumentOf(args)), context.actor, readRequest),
-    )
-  return writtenJsonOf(
-    writing.update(
-      listingKeyOf(args),
-      async () => readChangeInput(name, args),
-      context.actor,
-      readPrecondition(args),
-      readRequest,
-    ),
-  )
+  requireWriteScope(context.actor, entity)
+  const writer = writerFor(entity, port, context.scope)
+  if (kind === 'delete') return deleteRecord(entity, writer, rootField)
+  const readRequest = toReadRequest(entity, rootField)
+  const { json } =
+    kind === 'create'
+      ? await writer.create(async () => readInput(entity, args), context.actor, readRequest)
+      : await writer.update(
+          keyOf(entity, args),
+          async () => (transition ? readTransition(entity, transition.to, args) : readInput(entity, args)),
+          context.actor,
+          readPrecondition(args),
+          readRequest,
+        )
+  return json
 }
 
-/**
- * Returns the body of an update. A transition is an update with a StandardStatus and the fields it may need.
- */
-function readChangeInput(name: string, args: InputValues) {
-  const transition = TRANSITIONS_BY_NAME.get(name)
-  if (!transition) return readPropertyInput(inputArgumentOf(args))
-  const { ListingKey: _, ifMatch: __, ...fields } = args
-  return { ...readPropertyInput(fields), StandardStatus: transition.to }
+/** Returns the body of a transition: its StandardStatus and the fields it may need. */
+function readTransition(of: Entity, StandardStatus: string, args: InputValues): JsonObject {
+  const { [of.key.name]: _, ifMatch: __, ...fields } = args
+  return { ...readRecordInput(of, fields), StandardStatus }
 }
 
-async function deleteProperty({
-  port,
-  selectionContext,
-  context,
-  args,
-  collected: { fieldNodes },
-}: RootFieldContext): Promise<string> {
-  const key = listingKeyOf(args)
-  const fields = collectFields(
-    selectionContext,
-    getObjectType(selectionContext, 'DeletedProperty'),
-    fieldNodes,
-  )
-  await port.writing.forRequest(context.scope).remove(key, context.actor, readPrecondition(args))
+async function deleteRecord(
+  of: Entity,
+  writer: RecordWriter,
+  { selectionContext, context, args, collected: { fieldNodes } }: RootFieldContext,
+): Promise<string> {
+  const key = keyOf(of, args)
+  const type = deletedTypeNameOf(of)
+  const fields = collectFields(selectionContext, getObjectType(selectionContext, type), fieldNodes)
+  await writer.remove(key, context.actor, readPrecondition(args))
   const values = new Map([
-    ['id', toGlobalId({ of: PROPERTY, key })],
-    ['ListingKey', key],
-    ['__typename', 'DeletedProperty'],
+    ['id', toGlobalId({ of, key })],
+    [of.key.name, key],
+    ['__typename', type],
   ])
   return renderRawObject(
     fields.map(collected => [collected.responseName, JSON.stringify(values.get(collected.name))]),
   )
 }
 
-const writtenJsonOf = async (written: Promise<WriteResult>): Promise<string> => (await written).json
+const keyOf = ({ key }: Entity, args: InputValues): string => String(args[key.name])
 
-const listingKeyOf = (args: InputValues): string => String(args['ListingKey'])
-
-/** required, and an object, by the schema */
-const inputArgumentOf = (args: InputValues): InputValues => args['input'] as InputValues
+/** The argument is required, and an object, by the schema. */
+const readInput = (of: Entity, args: InputValues): JsonObject =>
+  readRecordInput(of, args['input'] as InputValues)
 
 function readPrecondition({ ifMatch }: InputValues): Precondition {
   if (typeof ifMatch !== 'string') return {}
@@ -93,11 +80,12 @@ function readPrecondition({ ifMatch }: InputValues): Precondition {
 const EXACT_NUMBER_TYPES: ReadonlySet<EdmType> = new Set(['Decimal', 'Int64'])
 
 /**
- * Converts a coerced PropertyInput to a JSON body. Numbers keep all their digits, and a position is GeoJSON.
+ * Converts a coerced input of a record to a JSON body. Numbers keep all their digits, and a position is
+ * GeoJSON.
  */
-export function readPropertyInput(input: InputValues): JsonObject {
+export function readRecordInput(of: Entity, input: InputValues): JsonObject {
   return Object.fromEntries(
-    Object.entries(input).map(([name, value]) => [name, toJsonValue(value, getScalar(PROPERTY, name).type)]),
+    Object.entries(input).map(([name, value]) => [name, toJsonValue(value, getScalar(of, name).type)]),
   )
 }
 

@@ -1,23 +1,18 @@
 import { EXPECTED_VALUE } from '../../errors/phrases.js'
 import { fail } from '../../errors/problem.js'
-import type { ParseLimits } from '../../language/parse-limits.js'
 import { parseExpression, parseSearch } from '../../language/parser.js'
 import { type Entity, getEntity } from '../../model/model.js'
 import type { Ast, OrderAst, Query } from '../../query/ast.js'
 import { MAX_SKIP } from '../../query/limits.js'
 import type { ConnectionArguments } from '../../service/connection-arguments.js'
 import type { InputValues } from './collect-fields.js'
-import { readFilter } from './filter.js'
-
-/** Limits on the complexity of a text in the OData language. */
-export interface FilterParseOptions {
-  readonly limits: ParseLimits
-}
+import { type FilterParseOptions, readFilter } from './filter.js'
 
 /** Reads `filter`, `where`, `search`, `orderBy` and `skip`. Null means the same as no argument. */
-export function readQueryArguments({ limits }: FilterParseOptions, of: Entity, args: InputValues): Query {
+export function readQueryArguments(parseOptions: FilterParseOptions, of: Entity, args: InputValues): Query {
+  const { limits } = parseOptions
   const filter = combineWithAnd(
-    readOptional(args['filter'], isInputObject, value => readFilter(of, value, limits)),
+    readOptional(args['filter'], isInputObject, value => readFilter(of, value, parseOptions)),
     readOptional(args['where'], isString, text =>
       parseExpression(text, { limits, aliases: NO_ALIASES }, 'where'),
     ),

@@ -3,7 +3,7 @@ import type { Query } from '../../query/ast.js'
 import type { RecordWithCursor, WindowResult, WindowSelection } from '../../service/reading.js'
 import { connectionTypeNameOf, edgeTypeNameOf } from '../schema/names.js'
 import { type CollectedField, collectFields, getObjectType, type SelectionContext } from './collect-fields.js'
-import type { FilterParseOptions } from './query-arguments.js'
+import type { FilterParseOptions } from './filter.js'
 import { renderRawList, renderRawObject } from './raw-json.js'
 import { readSharedSelection, type SelectionResults } from './shared-selection.js'
 

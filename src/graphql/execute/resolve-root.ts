@@ -4,7 +4,6 @@ import { memoize } from '../../query/memoize.js'
 import type { ConnectionArguments } from '../../service/connection-arguments.js'
 import { DIGEST_FIELD_NAME } from '../schema/digest-types.js'
 import { readGlobalId } from '../schema/global-id.js'
-import { ROOT_FIELDS } from '../schema/names.js'
 import { coerceArgumentValues } from './argument-values.js'
 import { resolveChanges } from './changes.js'
 import type { CollectedField, SelectionContext } from './collect-fields.js'
@@ -26,14 +25,16 @@ import { GRAPHQL_REPRESENTATION } from './selection.js'
  * resolved.
  */
 export function resolveRootField(rootField: RootFieldInfo): Promise<string> {
-  const { selectionContext, variables, parentType, field, collected } = rootField
+  const { port, selectionContext, variables, parentType, field, collected } = rootField
   const rootFieldContext = {
     ...rootField,
     args: coerceArgumentValues({ ...selectionContext, variables }, collected, field),
   }
-  if (parentType.name === 'Mutation') return resolveMutationField(field.name, rootFieldContext)
+  const { rootFields, mutations } = port.model
+  const mutation = parentType.name === 'Mutation' ? mutations.get(field.name) : undefined
+  if (mutation) return resolveMutationField(mutation, rootFieldContext)
   if (field.name === DIGEST_FIELD_NAME) return resolveDigest(rootFieldContext)
-  const target = ROOT_FIELDS.get(field.name)
+  const target = rootFields.get(field.name)
   if (!target) return resolveNode(rootFieldContext)
   if (target.form === 'changes') return resolveChanges(target.entity, rootFieldContext)
   return target.form === 'one'
@@ -60,7 +61,7 @@ async function resolveRecord(of: Entity, key: string, rootField: RootFieldContex
 }
 
 async function resolveNode(rootField: RootFieldContext): Promise<string> {
-  const resolved = readGlobalId(String(rootField.args['id']))
+  const resolved = readGlobalId(String(rootField.args['id']), rootField.port.model.entityOfType)
   return resolved ? resolveRecord(resolved.of, resolved.key, rootField) : 'null'
 }
 

@@ -4,18 +4,19 @@ import type { Entity } from '../../model/model.js'
 import type { Query } from '../../query/ast.js'
 import { memoize, objectId } from '../../query/memoize.js'
 import type { PlanCache, PlanCacheLevel } from '../../query/plan-cache.js'
+import type { WriteServices } from '../../service/admin/record-writer.js'
 import type { DeltaService } from '../../service/deltas.js'
 import type { DigestService } from '../../service/digest.js'
 import type { ReadRequest, ReadService } from '../../service/reading.js'
-import type { WriteService } from '../../service/writing.js'
 import type { GraphQLContext } from '../context.js'
+import type { SchemaModel } from '../schema/schema-model.js'
 import type { CollectedField, InputValues, SelectionContext } from './collect-fields.js'
 import { GRAPHQL_REPRESENTATION, readSelection } from './selection.js'
 
-/** The services that resolve operations, and the limits of texts in the OData language. */
-export interface ServicePort {
+/** The services that resolve operations, their model, and the limits of texts in the OData language. */
+export interface ServicePort extends WriteServices {
+  readonly model: SchemaModel
   readonly reading: ReadService
-  readonly writing: WriteService
   readonly plans: PlanCache
   readonly deltas: DeltaService
   readonly digests: DigestService

@@ -7,7 +7,8 @@ import { MAX_NAME_BYTES } from '../../query/limits.js'
 import type { Representation } from '../../query/representation.js'
 import { coerceArgumentValues } from './argument-values.js'
 import { type CollectedField, collectFields, getObjectType, type SelectionContext } from './collect-fields.js'
-import { type FilterParseOptions, readNestedQueryArguments } from './query-arguments.js'
+import type { FilterParseOptions } from './filter.js'
+import { readNestedQueryArguments } from './query-arguments.js'
 
 /**
  * The representation of records in GraphQL. Numbers are exact JSON numbers, as in OData. Control information

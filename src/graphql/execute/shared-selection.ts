@@ -4,7 +4,7 @@ import { parseJson } from '../../http/exact-json.js'
 import type { Entity } from '../../model/model.js'
 import type { Query } from '../../query/ast.js'
 import type { CollectedField, SelectionContext } from './collect-fields.js'
-import type { FilterParseOptions } from './query-arguments.js'
+import type { FilterParseOptions } from './filter.js'
 import { renderRawObject } from './raw-json.js'
 import { readSelection } from './selection.js'
 

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
-import type { DocumentNode } from 'graphql'
+import type { DocumentNode, GraphQLSchema } from 'graphql'
+import { objectId } from '../../query/memoize.js'
 import type { PlanCache, PlanCacheLevel } from '../../query/plan-cache.js'
 
 /** Valid documents by the digest of their text. A document and its tokens take 0.1 KB per character. */
@@ -8,21 +9,28 @@ const DOCUMENT_LEVEL: PlanCacheLevel<DocumentNode> = {
   sizeOf: (_, { loc }) => 4 + (loc?.source.body.length ?? 0) / 10,
 }
 
-/** The valid documents of all transports. A cached document has passed all checks. */
+/** The valid documents of a schema, for all its transports. A cached document has passed all checks. */
 export class DocumentCache {
-  constructor(private readonly plans: PlanCache) {}
+  readonly #schemaId: number
+
+  constructor(
+    private readonly plans: PlanCache,
+    schema: GraphQLSchema,
+  ) {
+    this.#schemaId = objectId(schema)
+  }
 
   /** Returns true if the document was accepted before. */
   has(text: string): boolean {
-    return this.plans.has(DOCUMENT_LEVEL, digestOf(text))
+    return this.plans.has(DOCUMENT_LEVEL, this.#keyOf(digestOf(text)))
   }
 
   get(text: string): DocumentNode | undefined {
-    return this.plans.get(DOCUMENT_LEVEL, digestOf(text))
+    return this.plans.get(DOCUMENT_LEVEL, this.#keyOf(digestOf(text)))
   }
 
   set(text: string, document: DocumentNode): void {
-    this.plans.set(DOCUMENT_LEVEL, digestOf(text), document)
+    this.plans.set(DOCUMENT_LEVEL, this.#keyOf(digestOf(text)), document)
   }
 
   /**
@@ -31,11 +39,16 @@ export class DocumentCache {
    */
   toApolloStore() {
     return {
-      get: async (key: string) => this.plans.get(DOCUMENT_LEVEL, digestInKey(key)),
+      get: async (key: string) => this.plans.get(DOCUMENT_LEVEL, this.#keyOf(digestInKey(key))),
       set: async (key: string, document: DocumentNode) =>
-        this.plans.set(DOCUMENT_LEVEL, digestInKey(key), document),
+        this.plans.set(DOCUMENT_LEVEL, this.#keyOf(digestInKey(key)), document),
       delete: async () => undefined,
     }
+  }
+
+  /** Several schemas share the plan cache. A document that is valid for one is not valid for another. */
+  #keyOf(digest: string): string {
+    return `${this.#schemaId} ${digest}`
   }
 }
 

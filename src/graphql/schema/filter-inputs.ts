@@ -1,4 +1,5 @@
-import { ENTITIES, type Entity, type Field, getEntity } from '../../model/model.js'
+import type { GraphQLInputObjectType } from 'graphql'
+import { type Entity, type Field, getEntity } from '../../model/model.js'
 import {
   CASTS,
   type ExprType,
@@ -268,23 +269,27 @@ function castFieldsOf(type: ValueType): readonly FilterField[] {
   )
 }
 
-const ALL_ENTITIES = [...ENTITIES.values()]
-const COLLECTION_ITEMS = {
-  values: new Set(ALL_ENTITIES.flatMap(e => e.scalars.filter(s => s.collection).map(s => s.type))),
-  records: new Set(
-    ALL_ENTITIES.flatMap(e => e.navigations.filter(n => n.collection).map(n => getEntity(n.target))),
-  ),
+/**
+ * Returns the filter inputs of entities by name, derived from the model and from FUNCTIONS. The schema prints
+ * the inputs, and the reader of filters follows them.
+ */
+export function filterInputsOf(entities: readonly Entity[]): ReadonlyMap<string, FilterInput> {
+  const listTypes = new Set(entities.flatMap(e => e.scalars.filter(s => s.collection).map(s => s.type)))
+  const listTargets = new Set(
+    entities.flatMap(e => e.navigations.filter(n => n.collection).map(n => getEntity(n.target))),
+  )
+  return new Map(
+    [
+      ...entities.map(toRecordFilterInput),
+      ...[...listTargets].map(toRecordCollectionFilterInput),
+      ...FILTERABLE_TYPES.map(toValueFilterInput),
+      ...[...listTypes].map(toValueCollectionFilterInput),
+    ].map(f => [f.name, f]),
+  )
 }
 
-/**
- * Every filter input by name, derived from the model and from FUNCTIONS. The schema prints the inputs, and
- * the reader of filters follows them.
- */
-export const FILTER_INPUTS: ReadonlyMap<string, FilterInput> = new Map(
-  [
-    ...ALL_ENTITIES.map(toRecordFilterInput),
-    ...[...COLLECTION_ITEMS.records].map(toRecordCollectionFilterInput),
-    ...FILTERABLE_TYPES.map(toValueFilterInput),
-    ...[...COLLECTION_ITEMS.values].map(toValueCollectionFilterInput),
-  ].map(f => [f.name, f]),
-)
+/** Returns true for a filter input: it has `and`, `or` and `not`, and no other input has them. */
+export function isFilterInput(type: GraphQLInputObjectType): boolean {
+  const fields = type.getFields()
+  return [...LOGICAL_OPERATORS].every(name => name in fields)
+}

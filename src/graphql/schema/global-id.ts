@@ -1,5 +1,4 @@
 import type { Entity } from '../../model/model.js'
-import { ENTITY_OF_TYPE } from './names.js'
 
 /** The entity and key of a global id. */
 export interface ResolvedGlobalId {
@@ -19,11 +18,17 @@ export const toGlobalId = ({ of, key }: ResolvedGlobalId): string =>
  */
 const INT64_KEY = /^(?:0|[1-9]\d{0,17})$/
 
-/** Returns the entity and key of an id, or undefined if the id is not one of this service. */
-export function readGlobalId(id: string): ResolvedGlobalId | undefined {
+/**
+ * Returns the entity and key of an id, or undefined if the id is not one of these entities.
+ * @param entityOfType entities by the names of their object types
+ */
+export function readGlobalId(
+  id: string,
+  entityOfType: ReadonlyMap<string, Entity>,
+): ResolvedGlobalId | undefined {
   const text = Buffer.from(id, 'base64url').toString('utf8')
   const separator = text.indexOf(':')
-  const of = ENTITY_OF_TYPE.get(text.slice(0, separator))
+  const of = entityOfType.get(text.slice(0, separator))
   const resolved = of && { of, key: text.slice(separator + 1) }
   if (resolved?.of.key.type === 'Int64' && !INT64_KEY.test(resolved.key)) return undefined
   return resolved && toGlobalId(resolved) === id ? resolved : undefined

@@ -1,4 +1,4 @@
-import { ENTITIES, type Entity, type Scalar } from '../../model/model.js'
+import type { Entity, Scalar } from '../../model/model.js'
 import type { ValueType } from '../../query/functions.js'
 import { hasEvents } from '../../service/tracked-sources.js'
 
@@ -48,22 +48,18 @@ export interface RootField {
   readonly form: keyof RootFieldNames
 }
 
-/** The fields of Query for entities, by name. */
-export const ROOT_FIELDS: ReadonlyMap<string, RootField> = new Map(
-  [...ENTITIES.values()].flatMap((entity): readonly (readonly [string, RootField])[] => {
-    const { one, many, changes } = rootFieldNamesOf(entity)
-    return [
-      [one, { entity, form: 'one' }],
-      [many, { entity, form: 'many' }],
-      ...(changes === undefined ? [] : [[changes, { entity, form: 'changes' }] as const]),
-    ]
-  }),
-)
-
-/** Entities by the names of their object types. */
-export const ENTITY_OF_TYPE: ReadonlyMap<string, Entity> = new Map(
-  [...ENTITIES.values()].map(e => [e.typeName, e]),
-)
+/** Returns the fields of Query for entities, by name. */
+export const rootFieldsOf = (entities: readonly Entity[]): ReadonlyMap<string, RootField> =>
+  new Map(
+    entities.flatMap((entity): readonly (readonly [string, RootField])[] => {
+      const { one, many, changes } = rootFieldNamesOf(entity)
+      return [
+        [one, { entity, form: 'one' }],
+        [many, { entity, form: 'many' }],
+        ...(changes === undefined ? [] : [[changes, { entity, form: 'changes' }] as const]),
+      ]
+    }),
+  )
 
 /** Names of the types derived from an entity. */
 export const connectionTypeNameOf = ({ typeName }: Entity) => `${typeName}Connection`

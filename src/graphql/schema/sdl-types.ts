@@ -23,6 +23,13 @@ const ETAG_FIELD: FieldDefinition = {
   description: 'Version of the record, for `ifMatch`.',
 }
 
+/** Returns the key of an entity, as a field or an argument. */
+export const keyFieldOf = ({ key }: Entity): FieldDefinition => ({
+  name: key.name,
+  type: `${SCALAR_OF[key.type]}!`,
+  description: key.description,
+})
+
 const filterArguments = (of: Entity): readonly FieldDefinition[] => [
   { name: 'filter', type: filterInputNameOf(of), description: 'Selects records.' },
   {

@@ -13,7 +13,8 @@ import {
   type InputValues,
   type SelectionContext,
 } from '../execute/collect-fields.js'
-import { type FilterParseOptions, readQueryArguments } from '../execute/query-arguments.js'
+import type { FilterParseOptions } from '../execute/filter.js'
+import { readQueryArguments } from '../execute/query-arguments.js'
 import { renderRawObject } from '../execute/raw-json.js'
 import { GRAPHQL_REPRESENTATION } from '../execute/selection.js'
 import {

@@ -115,7 +115,7 @@ function createOperationChecksPlugin(
     async didResolveOperation({ document, operation, request, contextValue }) {
       if (operation) describeOperation(contextValue.scope, operation)
       try {
-        if (operation?.operation === 'subscription')
+        if (operation?.operation === 'subscription' && schema.getSubscriptionType())
           fail({ kind: 'BadRequest', reason: REASONS.subscriptionNeedsStream })
         if (operation) checkCost({ document, operation, variables: request.variables ?? {} })
       } catch (error) {

@@ -1,16 +1,19 @@
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
 import type { GraphQLSchema } from 'graphql'
 import type { Config } from '../../config/config.js'
+import { requireScope, type TokenScope } from '../../domain/actor.js'
 import { RESOURCES } from '../../errors/phrases.js'
 import { fail } from '../../errors/problem.js'
 import { authenticateRequest, type RequestVerifier } from '../../http/auth/verified-token.js'
 import { toLoggedName } from '../../http/log.js'
 import { openRequestScope } from '../../http/request-scope.js'
+import { ADMIN_MODEL, type EntityModel, LISTING_MODEL } from '../../model/model.js'
 import { createExecutor, type Executor } from '../execute/executor.js'
 import type { ServicePort } from '../execute/root-field.js'
 import type { CostLimits } from '../limits/cost.js'
 import { DocumentCache } from '../limits/document-cache.js'
 import { createDocumentLimitsCheck, type DocumentLimits } from '../limits/document-limits.js'
+import { createSchemaModel } from '../schema/schema-model.js'
 import { createSchema, renderSdl } from '../schema/sdl.js'
 import { createApolloServer } from './apollo.js'
 import {
@@ -23,10 +26,29 @@ import {
   toHttpResponse,
   toRequestHandlers,
 } from './http.js'
-/** Path of the GraphQL endpoint. */
+/** A GraphQL service: the entities that it shows, at its path. */
+export interface GraphQLService {
+  readonly path: string
+  readonly model: EntityModel
+  /** The scope that every request needs, besides those of its fields. */
+  readonly scope?: TokenScope
+  /** Cache-Control of responses, if it is not the usual one. */
+  readonly cacheControl?: string
+}
+
+/** Path of the service of the listings. */
 export const GRAPHQL_PATH = '/graphql'
-/** Path of the schema in SDL, below GRAPHQL_PATH. */
+/** Path of the schema in SDL, below that of the service. */
 export const SDL_PATH = '/schema.graphql'
+
+export const LISTING_GRAPHQL: GraphQLService = { path: GRAPHQL_PATH, model: LISTING_MODEL }
+/** Responses can have secrets, which a cache must not store. */
+export const ADMIN_GRAPHQL: GraphQLService = {
+  path: '/admin/graphql',
+  model: ADMIN_MODEL,
+  scope: 'admin',
+  cacheControl: 'no-store',
+}
 
 /** Executes operations of all transports. */
 export interface GraphQLEngine {
@@ -36,12 +58,14 @@ export interface GraphQLEngine {
   readonly documents: DocumentCache
   /** Refuses documents that would cost too much to validate. */
   readonly checkDocumentLimits: (text: string) => void
+  readonly model: ServicePort['model']
   readonly limits: ServicePort['limits']
 }
 
 /** Dependencies of a GraphQL engine. */
 export interface GraphQLEngineDependencies
-  extends Pick<ServicePort, 'reading' | 'writing' | 'deltas' | 'digests' | 'plans'> {
+  extends Pick<ServicePort, 'reading' | 'writing' | 'administration' | 'deltas' | 'digests' | 'plans'> {
+  readonly service: GraphQLService
   readonly config: DocumentLimits & Pick<Config, 'maxList'>
   /** Executes operations field by field with graphql-js, as a reference for tests. */
   readonly usesGraphQLJs?: boolean
@@ -52,28 +76,32 @@ export interface GraphQLEngineDependencies
  * one document cache.
  */
 export function createGraphQLEngine({
+  service,
   reading,
   writing,
+  administration,
   plans,
   deltas,
   digests,
   config,
   usesGraphQLJs = false,
 }: GraphQLEngineDependencies): GraphQLEngine {
-  const sdl = renderSdl()
+  const model = createSchemaModel(service.model)
+  const sdl = renderSdl(model)
   const schema = createSchema(sdl)
-  const documents = new DocumentCache(plans)
+  const documents = new DocumentCache(plans, schema)
   const limits = { maxDepth: config.maxDepth, maxNodes: config.maxNodes, maxListItems: config.maxList }
   return {
     sdl,
     schema,
     executor: createExecutor({
       schema,
-      port: { reading, writing, deltas, digests, plans, limits },
+      port: { model, reading, writing, administration, deltas, digests, plans, limits },
       usesGraphQLJs,
     }),
     documents,
     checkDocumentLimits: createDocumentLimitsCheck(config, documents),
+    model,
     limits,
   }
 }
@@ -87,25 +115,27 @@ export interface GraphQLHandlerDependencies extends GraphQLEngineDependencies, C
   readonly engine?: GraphQLEngine
 }
 
-/** Answers every request below GRAPHQL_PATH: operations, and the schema as text. */
+/** Answers every request below the path of a service: operations, and the schema as text. */
 export function serveGraphQL({
   config,
   verifier,
   report,
   serviceRoot,
   engine,
+  service,
   ...parts
 }: GraphQLHandlerDependencies): [RequestHandler, ErrorRequestHandler] {
   const { sdl, schema, executor, documents, checkDocumentLimits } =
-    engine ?? createGraphQLEngine({ ...parts, config })
+    engine ?? createGraphQLEngine({ ...parts, service, config })
   const apollo = createApolloServer({ schema, executor, documents, config })
   apollo.startInBackgroundHandlingStartupErrorsByLoggingAndFailingAllRequests()
 
   /** Authenticates first, so that a request without a token learns nothing about the service. */
   async function respond(req: Request, res: Response): Promise<GraphQLHttpResponse> {
     const token = await authenticateRequest(req, verifier, config)
+    if (service.scope) requireScope(token.actor, service.scope)
     if (req.path === SDL_PATH && config.introspection) return toSdlResponse(req, sdl)
-    if (req.path !== '/') fail({ kind: 'NotFound', what: RESOURCES.resource(`${GRAPHQL_PATH}${req.path}`) })
+    if (req.path !== '/') fail({ kind: 'NotFound', what: RESOURCES.resource(`${service.path}${req.path}`) })
     const apolloRequest = await readApolloRequest(req, config)
     const scope = openRequestScope(res, token)
     const context = createContext({ report, serviceRoot }, token.actor, scope, req)
@@ -122,7 +152,7 @@ export function serveGraphQL({
     )
   }
 
-  return toRequestHandlers(respond, report)
+  return toRequestHandlers(respond, report, service.cacheControl)
 }
 
 function toSdlResponse(req: Request, sdl: string): GraphQLHttpResponse {

@@ -63,6 +63,7 @@ export const maxJsonDepthOf = ({ maxDepth }: Pick<Config, 'maxDepth'>): number =
 export function toRequestHandlers(
   respond: (req: Request, res: Response) => Promise<GraphQLHttpResponse>,
   report: ErrorReporter,
+  cacheControl = 'private, no-cache',
 ): [RequestHandler, ErrorRequestHandler] {
   const toResponseOfError = (error: unknown, req: Request) =>
     toErrorResponse(problemsOf(error, fault => report(fault, req))[0], req)
@@ -70,10 +71,10 @@ export function toRequestHandlers(
     (req, res) => {
       respond(req, res)
         .catch((error: unknown) => toResponseOfError(error, req))
-        .then(response => sendHttpResponse(res, response))
+        .then(response => sendHttpResponse(res, response, cacheControl))
     },
     // Express identifies an error handler by its four parameters.
-    (error: unknown, req, res, _next) => sendHttpResponse(res, toResponseOfError(error, req)),
+    (error: unknown, req, res, _next) => sendHttpResponse(res, toResponseOfError(error, req), cacheControl),
   ]
 }
 
@@ -91,9 +92,13 @@ function toErrorResponse(problem: Problem, req: Request): GraphQLHttpResponse {
  * Sends a response. It is private to the token, because the records in it depend on the token. Node omits the
  * body for HEAD.
  */
-function sendHttpResponse(res: ServerResponse, { status, headers, body }: GraphQLHttpResponse): void {
+function sendHttpResponse(
+  res: ServerResponse,
+  { status, headers, body }: GraphQLHttpResponse,
+  cacheControl: string,
+): void {
   res.statusCode = status
-  res.setHeader('Cache-Control', 'private, no-cache')
+  res.setHeader('Cache-Control', cacheControl)
   // The header can already have values, for example from CORS.
   res.appendHeader('Vary', ['Accept', 'Authorization'])
   for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)

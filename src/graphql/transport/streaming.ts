@@ -26,13 +26,13 @@ export interface StreamingTransports {
 }
 
 export function serveStreaming({ engine, changes, ...parts }: StreamingDependencies): StreamingTransports {
-  const { schema, executor, documents, checkDocumentLimits, limits } = engine
+  const { schema, executor, documents, checkDocumentLimits, limits, model } = engine
   const operations = new StreamingOperations({
     schema,
     executor,
     documents,
     checkDocumentLimits,
-    port: { changes, limits },
+    port: { changes, limits, model },
     config: parts.config,
   })
   const webSockets = new GraphQLWebSocketServer({ ...parts, schema, operations })

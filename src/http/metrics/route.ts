@@ -19,8 +19,13 @@ export interface EntitySetNames {
 type ODataAdapter = 'odata' | 'admin'
 
 const OTHER: Route = { adapter: 'other', entity: '', route: 'other', template: undefined }
+
+/** A path of a GraphQL service: administration, rest. */
+const GRAPHQL_PATH = /^(\/admin)?\/graphql(\/.*)?$/
 const GRAPHQL: Route = { adapter: 'graphql', entity: '', route: 'operation', template: '/graphql' }
 const GRAPHQL_SCHEMA: Route = { ...GRAPHQL, route: 'schema', template: '/graphql/{path}' }
+const ADMIN_GRAPHQL: Route = { ...GRAPHQL, adapter: 'admin', template: '/admin/graphql' }
+const ADMIN_GRAPHQL_SCHEMA: Route = { ...ADMIN_GRAPHQL, route: 'schema', template: '/admin/graphql/{path}' }
 
 /** A path of an OData service: administration, set or service resource, key, rest. */
 const ODATA_PATH = /^(\/admin)?\/odata\/?(?:([A-Za-z0-9_.$]+)(\([^/]*\))?(\/.*)?)?$/
@@ -72,11 +77,16 @@ export function createRouteReader(entitySets: EntitySetNames): (path: string) =>
     return routeOf(adapter, name, kind, `${name}${SET_TEMPLATES[kind]}`)
   }
   return path => {
-    if (path === '/graphql' || path === '/graphql/') return GRAPHQL
-    if (path.startsWith('/graphql/')) return GRAPHQL_SCHEMA
+    const graphql = GRAPHQL_PATH.exec(path)
+    if (graphql) return toGraphQLRoute(graphql)
     const match = ODATA_PATH.exec(path)
     return match ? readODataRoute(match) : (OAUTH_ROUTES.get(path) ?? OTHER)
   }
+}
+
+function toGraphQLRoute([, administration, rest = '/']: RegExpExecArray): Route {
+  if (administration === undefined) return rest === '/' ? GRAPHQL : GRAPHQL_SCHEMA
+  return rest === '/' ? ADMIN_GRAPHQL : ADMIN_GRAPHQL_SCHEMA
 }
 
 function toRoute(adapter: ODataAdapter, entity: string, route: string, path: string | undefined): Route {

@@ -89,6 +89,7 @@ function readWriteResponseOptions(request: ODataRequest): WriteResponseOptions {
       representation: toRecordRepresentation(format, request),
       isMinimal: returnPreference === 'minimal',
       isWhole: returnPreference === 'representation',
+      selectOption: '$select',
     },
   }
 }

@@ -8,6 +8,7 @@ import { ChangeError } from '../../errors/change-error.js'
 import { EXPECTED_VALUE, RESOURCES } from '../../errors/phrases.js'
 import { fail, failIfAny, ProblemError } from '../../errors/problem.js'
 import type { Entity } from '../../model/model.js'
+import type { Query } from '../../query/ast.js'
 import { BARE_REPRESENTATION } from '../../query/representation.js'
 import type { FeedLimits } from '../feeds/feed-checks.js'
 import type { ReadService } from '../reading.js'
@@ -172,11 +173,13 @@ class AdminWriter implements RecordWriter {
   }
 
   /** A secret that is not in the response would be lost. */
-  #checkReturnsSecret({ query }: ReturnRequest): void {
-    const { select } = query
+  #checkReturnsSecret({ query: { select }, selectOption }: ReturnRequest): void {
     if (!this.entityType.fields.has(SECRET) || !select) return
-    if (!select.some(({ name }) => name === SECRET || name === '*'))
-      fail({ kind: 'BadOptionValue', option: '$select', expected: EXPECTED_VALUE.withSecret, found: '' })
+    if (select.some(({ name }) => name === SECRET || name === '*')) return
+    const { withSecret, selected } = EXPECTED_VALUE
+    const fault = { kind: 'BadOptionValue', found: '' } as const
+    if (selectOption) fail({ ...fault, option: selectOption, expected: withSecret })
+    fail({ ...fault, option: SECRET, expected: selected })
   }
 
   async #answer(
@@ -188,12 +191,12 @@ class AdminWriter implements RecordWriter {
     const { json, version } = await this.#read(key, returnRequest, actor)
     const { query } = returnRequest
     if (secret === undefined) return { key, query, version, json }
-    const record: unknown = JSON.parse(json)
+    const record = JSON.parse(json) as object
     return {
       key,
       query,
       version,
-      json: JSON.stringify({ ...(record as object), [SECRET]: secret }),
+      json: JSON.stringify({ ...record, ...secretMembers(query, secret) }),
       hasSecret: true,
     }
   }
@@ -213,6 +216,12 @@ class AdminWriter implements RecordWriter {
   #refuse(method: string): never {
     return fail({ kind: 'MethodNotAllowed', method, allow: ['GET', 'HEAD', 'OPTIONS'] })
   }
+}
+
+/** Returns the secret under each name that the query selects it by. */
+function secretMembers({ select = [] }: Query, secret: string): Readonly<Record<string, string>> {
+  const names = select.filter(({ name }) => name === SECRET).map(({ as = SECRET }) => as)
+  return Object.fromEntries((names.length > 0 ? names : [SECRET]).map(name => [name, secret]))
 }
 
 /** The key of a record cannot be changed. A body may repeat it. */

@@ -1,4 +1,7 @@
+import type { RequestScope } from '../../domain/request-scope.js'
+import { type Entity, isAdminEntity } from '../../model/model.js'
 import type { WriteResult, WriteService } from '../writing.js'
+import type { AdminService } from './administration.js'
 
 /** A written record. */
 export interface WrittenRecord extends WriteResult {
@@ -12,3 +15,17 @@ export interface RecordWriter extends Pick<WriteService, 'remove'> {
   update(...parameters: Parameters<WriteService['update']>): Promise<WrittenRecord>
   replace(...parameters: Parameters<WriteService['replace']>): Promise<WrittenRecord>
 }
+
+/** The services that write records. */
+export interface WriteServices {
+  readonly writing: WriteService
+  readonly administration: AdminService
+}
+
+/** Returns the writer of an entity for one request. */
+export const writerFor = (
+  of: Entity,
+  { writing, administration }: WriteServices,
+  scope: RequestScope,
+): RecordWriter =>
+  isAdminEntity(of) ? administration.forRequest(scope).writerOf(of) : writing.forRequest(scope)

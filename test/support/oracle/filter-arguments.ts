@@ -12,18 +12,25 @@ import type { InputValues } from '../../../src/graphql/execute/collect-fields.js
 import { readFilter } from '../../../src/graphql/execute/filter.js'
 import { filterInputNameOf, rootFieldNamesOf } from '../../../src/graphql/schema/names.js'
 import { SCALARS } from '../../../src/graphql/schema/scalars.js'
+import { createSchemaModel } from '../../../src/graphql/schema/schema-model.js'
 import { renderSdl } from '../../../src/graphql/schema/sdl.js'
 import { DEFAULT_PARSE_LIMITS } from '../../../src/language/parse-limits.js'
 import { parseFilter } from '../../../src/language/parser.js'
-import type { Entity } from '../../../src/model/model.js'
+import { type Entity, LISTING_MODEL } from '../../../src/model/model.js'
 import type { Ast } from '../../../src/query/ast.js'
 import { bindCondition } from '../../../src/query/bind/expression.js'
 import { Scope } from '../../../src/query/bind/scope.js'
 import type { Expr } from '../../../src/query/plan.js'
 
+/** What the schema of the listings is derived from. */
+export const LISTING_SCHEMA = createSchemaModel(LISTING_MODEL)
+
+/** The options of a filter without limits of its own. */
+export const PARSE_OPTIONS = { model: LISTING_SCHEMA, limits: DEFAULT_PARSE_LIMITS }
+
 /** The schema as the service has it, without resolvers but those of the scalars. */
 export const SCHEMA: GraphQLSchema = makeExecutableSchema({
-  typeDefs: renderSdl(),
+  typeDefs: renderSdl(LISTING_SCHEMA),
   resolvers: { ...SCALARS },
 })
 
@@ -70,7 +77,7 @@ const bindFilter = (of: Entity, ast: Ast | undefined): Expr | undefined =>
 
 /** Binds a coerced filter. Returns undefined if it has no condition. */
 export const bindFilterInput = (of: Entity, filter: InputValues): Expr | undefined =>
-  bindFilter(of, readFilter(of, filter, DEFAULT_PARSE_LIMITS))
+  bindFilter(of, readFilter(of, filter, PARSE_OPTIONS))
 
 /** Binds a filter of OData. */
 export const bindFilterText = (of: Entity, text: string): Expr | undefined =>

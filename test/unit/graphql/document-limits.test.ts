@@ -1,8 +1,9 @@
 import express from 'express'
 import { afterEach, describe, expect, test } from 'vitest'
 import { readConfig } from '../../../src/config/config.js'
-import { serveGraphQL } from '../../../src/graphql/transport/handler.js'
+import { LISTING_GRAPHQL, serveGraphQL } from '../../../src/graphql/transport/handler.js'
 import { PlanCache } from '../../../src/query/plan-cache.js'
+import type { AdminService } from '../../../src/service/admin/administration.js'
 import type { DeltaService } from '../../../src/service/deltas.js'
 import type { DigestService } from '../../../src/service/digest.js'
 import type { ReadService } from '../../../src/service/reading.js'
@@ -47,7 +48,9 @@ async function start(env: Readonly<Record<string, string>> = {}) {
     }),
   }
   const handlers = serveGraphQL({
+    service: LISTING_GRAPHQL,
     reading: noting<ReadService>(),
+    administration: noting<AdminService>(),
     writing: noting<WriteService>(),
     plans: new PlanCache(),
     deltas: noting<DeltaService>(),

@@ -2,15 +2,15 @@ import { expect, test } from 'vitest'
 import { ProblemError } from '../../../src/errors/problem.js'
 import type { InputValues } from '../../../src/graphql/execute/collect-fields.js'
 import { readFilter } from '../../../src/graphql/execute/filter.js'
-import { FILTER_INPUTS } from '../../../src/graphql/schema/filter-inputs.js'
 import { collectionFilterInputNameOf, filterInputNameOf } from '../../../src/graphql/schema/names.js'
-import { DEFAULT_PARSE_LIMITS } from '../../../src/language/parse-limits.js'
 import { ENTITIES, getEntity } from '../../../src/model/model.js'
 import { FUNCTIONS, type FunctionName } from '../../../src/query/functions.js'
 import {
   bindFilterInput,
   bindFilterText,
   coerceArguments,
+  LISTING_SCHEMA,
+  PARSE_OPTIONS,
   coerceLiteral,
   coerceVariable,
 } from '../../support/oracle/filter-arguments.js'
@@ -218,7 +218,7 @@ test.each(ALL)('%s is %s', (filter, text) => {
 function fieldsOf(input: string, given: unknown): readonly string[] {
   if (Array.isArray(given)) return given.flatMap(item => fieldsOf(input, item))
   return Object.entries(given as InputValues).flatMap(([name, value]) => {
-    const means = FILTER_INPUTS.get(input)?.fields.get(name)?.operator
+    const means = LISTING_SCHEMA.filterInputs.get(input)?.fields.get(name)?.operator
     const further = means && 'to' in means && value !== null ? value : {}
     const is =
       means && (means.kind === 'countOf' || (means.kind === 'function' && means.arguments.length > 0))
@@ -237,7 +237,7 @@ test('every field of a filter input that the functions make has a row', () => {
   const used = new Set(
     ALL.flatMap(([filter]) => fieldsOf(filterInputNameOf(PROPERTY), coerceLiteral(PROPERTY, filter))),
   )
-  const known = [...FILTER_INPUTS.values()]
+  const known = [...LISTING_SCHEMA.filterInputs.values()]
     .filter(({ name }) => !others.has(name))
     .flatMap(input =>
       [...input.fields.values()].filter(f => f.operator.kind !== 'field').map(f => `${input.name}.${f.name}`),
@@ -250,7 +250,7 @@ test('every overload that takes a value first has a field', () => {
   const overloads = (Object.keys(FUNCTIONS) as FunctionName[]).flatMap(fn =>
     FUNCTIONS[fn].map(s => ({ fn, takes: s.args[0], others: s.args.slice(1), returns: s.returns })),
   ) // its keys
-  const fields = [...FILTER_INPUTS.values()].flatMap(input =>
+  const fields = [...LISTING_SCHEMA.filterInputs.values()].flatMap(input =>
     [...input.fields.values()].map(f => ({ input: input.name, means: f.operator })),
   )
   const isThere = ({ fn, others }: (typeof overloads)[number]) =>
@@ -317,7 +317,7 @@ test.each([
   ['{ ListAgent: {} }',                      'refused'],
 ] as const)('%s: %s', (filter, meaning) => {
   const read = () => bindFilterInput(PROPERTY, coerceLiteral(PROPERTY, filter))
-  if (meaning === 'refused') expect(() => readFilter(PROPERTY, coerceLiteral(PROPERTY, filter), DEFAULT_PARSE_LIMITS)).toThrow(expect.objectContaining({ problems: [expect.objectContaining({ kind: 'WrongType' })] }))
+  if (meaning === 'refused') expect(() => readFilter(PROPERTY, coerceLiteral(PROPERTY, filter), PARSE_OPTIONS)).toThrow(expect.objectContaining({ problems: [expect.objectContaining({ kind: 'WrongType' })] }))
   else if (meaning === 'no condition') expect(read()).toBeUndefined()
   else expect(read()).toEqual(bindFilterText(PROPERTY, meaning))
 })
@@ -329,11 +329,11 @@ test.each([
   const coerced = coerceArguments(`query($v: String) { properties(filter: ${filter}) { totalCount } }`)[
     'filter'
   ] as InputValues // by its type
-  expect(() => readFilter(PROPERTY, coerced, DEFAULT_PARSE_LIMITS)).toThrow(ProblemError)
+  expect(() => readFilter(PROPERTY, coerced, PARSE_OPTIONS)).toThrow(ProblemError)
 })
 
 const literalOf = (filter: InputValues) => {
-  const ast = readFilter(PROPERTY, filter, DEFAULT_PARSE_LIMITS)
+  const ast = readFilter(PROPERTY, filter, PARSE_OPTIONS)
   const literal = ast?.kind === 'call' ? ast.args[1] : undefined
   return literal?.kind === 'literal' ? [literal.type, literal.value] : undefined
 }
@@ -362,10 +362,10 @@ test('a filter costs what a text may cost', () => {
     problems: [expect.objectContaining({ kind: 'QueryTooComplex' })],
   })
   const limits = { maxDepth: 20, maxNodes: 50, maxListItems: 10 }
-  expect(readFilter(PROPERTY, deep(10), limits)).toBeDefined()
-  expect(() => readFilter(PROPERTY, deep(30), limits)).toThrow(refusal)
-  expect(() => readFilter(PROPERTY, { City: { in: Array(11).fill('x') } }, limits)).toThrow(refusal)
+  expect(readFilter(PROPERTY, deep(10), { model: LISTING_SCHEMA, limits })).toBeDefined()
+  expect(() => readFilter(PROPERTY, deep(30), { model: LISTING_SCHEMA, limits })).toThrow(refusal)
+  expect(() => readFilter(PROPERTY, { City: { in: Array(11).fill('x') } }, { model: LISTING_SCHEMA, limits })).toThrow(refusal)
   expect(() =>
-    readFilter(PROPERTY, { or: Array(10).fill({ City: { in: Array(10).fill('x') } }) }, limits),
+    readFilter(PROPERTY, { or: Array(10).fill({ City: { in: Array(10).fill('x') } }) }, { model: LISTING_SCHEMA, limits }),
   ).toThrow(refusal)
 })

@@ -2,7 +2,7 @@ import { GraphQLError, parseValue } from 'graphql'
 import { expect, test } from 'vitest'
 import { JsonNumber, type JsonValue } from '../../../src/domain/json.js'
 import type { InputValues } from '../../../src/graphql/execute/collect-fields.js'
-import { readPropertyInput } from '../../../src/graphql/execute/mutations.js'
+import { readRecordInput } from '../../../src/graphql/execute/mutations.js'
 import { readOrderBy } from '../../../src/graphql/execute/query-arguments.js'
 import { fitsDouble, SCALARS } from '../../../src/graphql/schema/scalars.js'
 import { getEntity } from '../../../src/model/model.js'
@@ -123,7 +123,7 @@ test('an input becomes a body with every digit', () => {
     GeoLocation: { type: "Point", coordinates: [-104.990250, 39.7] }
   }) { id } }`
   const body = (price: unknown): JsonValue =>
-    readPropertyInput(coerceArguments(text, { price })['input'] as InputValues) // by its type
+    readRecordInput(getEntity('Property'), coerceArguments(text, { price })['input'] as InputValues) // by its type
   const expected = {
     City: 'Vail',
     ListPrice: new JsonNumber('12345678901234.50'),
@@ -135,7 +135,7 @@ test('an input becomes a body with every digit', () => {
   expect(body('+12345678901234.50')).toMatchObject(expected)
   expect(body(123456.78)).toMatchObject({ ListPrice: new JsonNumber('123456.78') })
   expect(body(null)).toMatchObject({ ListPrice: null })
-  expect(readPropertyInput({ City: null })).toEqual({ City: null })
+  expect(readRecordInput(getEntity('Property'), { City: null })).toEqual({ City: null })
 })
 
 const orderOf = (orderBy: string) =>

@@ -14,11 +14,8 @@ import {
 } from 'graphql'
 import { expect, test } from 'vitest'
 import { TRANSITIONS } from '../../../src/domain/lifecycle.js'
-import { FILTER_INPUTS } from '../../../src/graphql/schema/filter-inputs.js'
 import {
-  ENTITY_OF_TYPE,
   filterInputNameOf,
-  ROOT_FIELDS,
   rootFieldNamesOf,
 } from '../../../src/graphql/schema/names.js'
 import { SCALARS } from '../../../src/graphql/schema/scalars.js'
@@ -27,8 +24,9 @@ import { renderDescription, renderTypeDefinition } from '../../../src/graphql/sc
 import { toTypeDefinitions } from '../../../src/graphql/schema/sdl-types.js'
 import { ENTITIES, getEntity, getScalar } from '../../../src/model/model.js'
 import { propertyAnnotations } from '../../../src/odata/metadata/csdl-annotations.js'
+import { LISTING_SCHEMA } from '../../support/oracle/filter-arguments.js'
 
-const SCHEMA = buildSchema(renderSdl())
+const SCHEMA = buildSchema(renderSdl(LISTING_SCHEMA))
 const PROPERTY = getEntity('Property')
 const each = [...ENTITIES.values()].map(e => [e.name, e] as const)
 
@@ -111,7 +109,7 @@ test('each entity has its fields of Query', () => {
     { one: 'field', many: 'fields' },
     { one: 'entityEvent', many: 'entityEvents' },
   ])
-  expect(Object.keys(objectType('Query').getFields())).toEqual([...ROOT_FIELDS.keys(), 'node', 'digest'])
+  expect(Object.keys(objectType('Query').getFields())).toEqual([...LISTING_SCHEMA.rootFields.keys(), 'node', 'digest'])
   expect(argsOf('Query', 'property')).toEqual({ ListingKey: 'String!' })
   expect(argsOf('Query', 'entityEvent')).toEqual({ EntityEventSequence: 'Long!' })
   const page = {
@@ -142,7 +140,7 @@ test('each entity has its fields of Query', () => {
 const UNVERSIONED = ['EntityEvent', 'Field']
 
 test.each(each)('%s has the fields of the model, with their descriptions', (_, of) => {
-  expect(ENTITY_OF_TYPE.get(of.typeName)).toBe(of)
+  expect(LISTING_SCHEMA.entityOfType.get(of.typeName)).toBe(of)
   const fields = objectType(of.typeName).getFields()
   const shown = [...of.fields.values()].filter(f => f.kind === 'navigation' || f.readableBy !== 'nobody')
   expect(Object.keys(fields)).toEqual([
@@ -153,7 +151,7 @@ test.each(each)('%s has the fields of the model, with their descriptions', (_, o
   for (const field of shown) expect(fields[field.name]?.description).toContain(field.description)
   expect(typesOf(inputType(filterInputNameOf(of)))).toEqual(
     Object.fromEntries(
-      [...(FILTER_INPUTS.get(filterInputNameOf(of))?.fields.values() ?? [])].map(f => [f.name, f.type]),
+      [...(LISTING_SCHEMA.filterInputs.get(filterInputNameOf(of))?.fields.values() ?? [])].map(f => [f.name, f.type]),
     ),
   )
 })

@@ -18,6 +18,10 @@ test('OBS-01 a path becomes one of a fixed list of routes, also below /admin', (
     '/admin/other',
     '/graphql',
     '/graphql/schema.graphql',
+    '/graphql/',
+    '/graphqlx',
+    '/admin/graphql',
+    '/admin/graphql/schema.graphql',
   ].map(path => {
     const { adapter, entity, route } = routeOf(path)
     return `${adapter} ${entity} ${route}`
@@ -35,6 +39,10 @@ test('OBS-01 a path becomes one of a fixed list of routes, also below /admin', (
     'other  other',
     'graphql  operation',
     'graphql  schema',
+    'graphql  operation',
+    'other  other',
+    'admin  operation',
+    'admin  schema',
   ])
 })
 

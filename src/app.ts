@@ -169,25 +169,17 @@ export function createApp(dependencies: AppDependencies): Application {
     report: reportError,
     ...createPartLoggers(logger),
     serviceRoot: (req: IncomingMessage) => `${baseUrl(req, config)}${ODATA_PATH}/`,
+    usesGraphQLJs: dependencies.useReferenceExecutor ?? false,
   }
   const meter = createRateLimiter(config)
   const rateLimiter = limitRate(config, authorization, meter)
-  const graphqlDependencies = {
-    ...adapterDependencies,
-    service: LISTING_GRAPHQL,
-    usesGraphQLJs: dependencies.useReferenceExecutor ?? false,
-  }
-  const engine = createGraphQLEngine(graphqlDependencies)
+  const listings = { ...adapterDependencies, service: LISTING_GRAPHQL }
+  const engine = createGraphQLEngine(listings)
   const longLived = serveStreaming({ ...adapterDependencies, engine, meter, rejectUpgrade: closeWithProblem })
   const webhooks = createWebhookSender({ ...authorization, ...services, ...dependencies })
   for (const [path, handler] of createODataHandlers(adapterDependencies)) app.use(path, rateLimiter, handler)
-  app.use(
-    GRAPHQL_PATH,
-    rateLimiter,
-    longLived.handleEventStream,
-    serveGraphQL({ ...graphqlDependencies, engine }),
-  )
-  app.use(ADMIN_GRAPHQL.path, rateLimiter, serveGraphQL({ ...graphqlDependencies, service: ADMIN_GRAPHQL }))
+  app.use(GRAPHQL_PATH, rateLimiter, longLived.handleEventStream, serveGraphQL({ ...listings, engine }))
+  app.use(ADMIN_GRAPHQL.path, rateLimiter, serveGraphQL({ ...adapterDependencies, service: ADMIN_GRAPHQL }))
   serveOtherPaths(app, config, reportError)
   return {
     requestListener: app,

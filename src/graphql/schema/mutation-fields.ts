@@ -1,6 +1,6 @@
 import { TRANSITIONS, type Transition } from '../../domain/lifecycle.js'
 import { type Entity, getEntity, getScalar, type Scalar } from '../../model/model.js'
-import { recordInputNameOf, SCALAR_OF } from './names.js'
+import { hasEtag, recordInputNameOf, SCALAR_OF } from './names.js'
 import type { FieldDefinition, TypeDefinition } from './sdl-text.js'
 import { describeField, ID_FIELD, keyFieldOf } from './sdl-types.js'
 
@@ -84,6 +84,7 @@ function toMutationFields(entity: Entity): readonly MutationField[] {
   const { typeName: type } = entity
   const texts = textsOf(entity)
   const key = keyFieldOf(entity)
+  const conditions = hasEtag(entity) ? [IF_MATCH_ARGUMENT] : []
   const input = { name: 'input', type: `${recordInputNameOf(entity)}!`, description: 'The fields to write.' }
   const toField = (
     kind: MutationField['kind'],
@@ -96,9 +97,9 @@ function toMutationFields(entity: Entity): readonly MutationField[] {
   })
   return [
     toField('create', [input], texts.createName === undefined ? {} : { name: texts.createName }),
-    ...(entity.immutable ? [] : [toField('update', [key, input, IF_MATCH_ARGUMENT])]),
+    ...(entity.immutable ? [] : [toField('update', [key, input, ...conditions])]),
     ...(entity === PROPERTY ? TRANSITIONS.map(toTransitionField) : []),
-    toField('delete', [key, IF_MATCH_ARGUMENT], { type: deletedTypeNameOf(entity) }),
+    toField('delete', [key, ...conditions], { type: deletedTypeNameOf(entity) }),
   ]
 }
 

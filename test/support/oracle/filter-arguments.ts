@@ -22,10 +22,10 @@ import { bindCondition } from '../../../src/query/bind/expression.js'
 import { Scope } from '../../../src/query/bind/scope.js'
 import type { Expr } from '../../../src/query/plan.js'
 
-/** What the schema of the listings is derived from. */
+/** The model of the schema of the listings. */
 export const LISTING_SCHEMA = createSchemaModel(LISTING_MODEL)
 
-/** The options of a filter without limits of its own. */
+/** The options of filters of listings, with the default limits. */
 export const PARSE_OPTIONS = { model: LISTING_SCHEMA, limits: DEFAULT_PARSE_LIMITS }
 
 /** The schema as the service has it, without resolvers but those of the scalars. */

@@ -14,19 +14,22 @@ import {
 } from 'graphql'
 import { expect, test } from 'vitest'
 import { TRANSITIONS } from '../../../src/domain/lifecycle.js'
-import {
-  filterInputNameOf,
-  rootFieldNamesOf,
-} from '../../../src/graphql/schema/names.js'
+import { filterInputNameOf, rootFieldNamesOf } from '../../../src/graphql/schema/names.js'
 import { SCALARS } from '../../../src/graphql/schema/scalars.js'
+import { createSchemaModel } from '../../../src/graphql/schema/schema-model.js'
 import { renderSdl } from '../../../src/graphql/schema/sdl.js'
 import { renderDescription, renderTypeDefinition } from '../../../src/graphql/schema/sdl-text.js'
 import { toTypeDefinitions } from '../../../src/graphql/schema/sdl-types.js'
-import { ENTITIES, getEntity, getScalar } from '../../../src/model/model.js'
+import { ADMIN_MODEL, ENTITIES, getEntity, getScalar } from '../../../src/model/model.js'
 import { propertyAnnotations } from '../../../src/odata/metadata/csdl-annotations.js'
 import { LISTING_SCHEMA } from '../../support/oracle/filter-arguments.js'
 
+const ADMIN_SCHEMA = createSchemaModel(ADMIN_MODEL)
 const SCHEMA = buildSchema(renderSdl(LISTING_SCHEMA))
+const SCHEMAS = [
+  ['/graphql', SCHEMA, 1500],
+  ['/admin/graphql', buildSchema(renderSdl(ADMIN_SCHEMA)), 400],
+] as const
 const PROPERTY = getEntity('Property')
 const each = [...ENTITIES.values()].map(e => [e.name, e] as const)
 
@@ -55,8 +58,9 @@ test('the schema is valid, and the scalars are those of the resolvers', () => {
   ).toEqual(Object.values(SCALARS).map(s => [s.name, s.description, s.specifiedByURL]))
 })
 
-test('every type, field, argument and value has a description', () => {
-  const described = Object.values(SCHEMA.getTypeMap())
+test.each(SCHEMAS)('every type, field, argument and value of %s has a description', (_, schema, atLeast) => {
+  expect(validateSchema(schema)).toEqual([])
+  const described = Object.values(schema.getTypeMap())
     .filter(type => !isIntrospectionType(type) && !isSpecifiedScalarType(type))
     .flatMap(type => [
       [type.name, type.description],
@@ -72,19 +76,19 @@ test('every type, field, argument and value has a description', () => {
           ])
         : []),
     ])
-  expect(described.length).toBeGreaterThan(1500)
+  expect(described.length).toBeGreaterThan(atLeast)
   expect(described.filter(([, description]) => !description).map(([name]) => name)).toEqual([])
 })
 
 /** The name of a type without its lists and exclamation marks. */
 const nameOf = (type: unknown) => String(type).replace(/[[\]!]/g, '')
 
-test('no type is there in vain', () => {
+test.each(SCHEMAS)('no type of %s is there in vain', (_, schema) => {
   const reached = new Set<string>()
   const visit = (name: string): void => {
     if (reached.has(name)) return
     reached.add(name)
-    const type = SCHEMA.getType(name)
+    const type = schema.getType(name)
     if (!isObjectType(type) && !isInputObjectType(type)) return
     for (const field of Object.values(type.getFields())) {
       visit(nameOf(field.type))
@@ -93,8 +97,25 @@ test('no type is there in vain', () => {
   }
   for (const root of ['Query', 'Mutation', 'Subscription']) visit(root)
   expect(
-    Object.keys(SCHEMA.getTypeMap()).filter(name => !name.startsWith('__') && !reached.has(name)),
+    Object.keys(schema.getTypeMap()).filter(name => !name.startsWith('__') && !reached.has(name)),
   ).toEqual([])
+})
+
+test('each entity of administration has its fields of Query, and each writable one its mutations', () => {
+  const [, [, schema]] = SCHEMAS
+  expect(Object.keys(schema.getQueryType()?.getFields() ?? {})).toEqual([
+    ...[...ADMIN_MODEL.entities.values()].map(rootFieldNamesOf).flatMap(({ one, many }) => [one, many]),
+    'node',
+  ])
+  const writable = [...ADMIN_MODEL.entities.values()].filter(e => e.writable)
+  expect(Object.keys(schema.getMutationType()?.getFields() ?? {})).toEqual(
+    writable.flatMap(({ name, immutable }) => [
+      `create${name}`,
+      ...(immutable ? [] : [`update${name}`]),
+      `delete${name}`,
+    ]),
+  )
+  expect(schema.getSubscriptionType()).toBeUndefined()
 })
 
 test('each entity has its fields of Query', () => {
@@ -109,7 +130,11 @@ test('each entity has its fields of Query', () => {
     { one: 'field', many: 'fields' },
     { one: 'entityEvent', many: 'entityEvents' },
   ])
-  expect(Object.keys(objectType('Query').getFields())).toEqual([...LISTING_SCHEMA.rootFields.keys(), 'node', 'digest'])
+  expect(Object.keys(objectType('Query').getFields())).toEqual([
+    ...LISTING_SCHEMA.rootFields.keys(),
+    'node',
+    'digest',
+  ])
   expect(argsOf('Query', 'property')).toEqual({ ListingKey: 'String!' })
   expect(argsOf('Query', 'entityEvent')).toEqual({ EntityEventSequence: 'Long!' })
   const page = {
@@ -151,7 +176,10 @@ test.each(each)('%s has the fields of the model, with their descriptions', (_, o
   for (const field of shown) expect(fields[field.name]?.description).toContain(field.description)
   expect(typesOf(inputType(filterInputNameOf(of)))).toEqual(
     Object.fromEntries(
-      [...(LISTING_SCHEMA.filterInputs.get(filterInputNameOf(of))?.fields.values() ?? [])].map(f => [f.name, f.type]),
+      [...(LISTING_SCHEMA.filterInputs.get(filterInputNameOf(of))?.fields.values() ?? [])].map(f => [
+        f.name,
+        f.type,
+      ]),
     ),
   )
 })

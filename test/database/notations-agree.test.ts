@@ -64,7 +64,8 @@ function notationsOf({ of, asked, inside }: Question): Readonly<Record<string, (
   const { literal, json } = printFilterInput(asked, inside)
   return {
     [`where ${text}`]: () => readQueryArguments(PARSE_OPTIONS, of, { where: text }),
-    [`filter ${literal}`]: () => readQueryArguments(PARSE_OPTIONS, of, { filter: coerceLiteral(of, literal) }),
+    [`filter ${literal}`]: () =>
+      readQueryArguments(PARSE_OPTIONS, of, { filter: coerceLiteral(of, literal) }),
     [`variable ${JSON.stringify(json)}`]: () =>
       readQueryArguments(PARSE_OPTIONS, of, { filter: coerceVariable(of, json) }),
   }

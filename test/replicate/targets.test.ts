@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { pruneLog } from '../../src/data/changes/prune.js'
 import { DATABASE_KINDS } from '../support/database.js'
 import { executeOnServer } from '../support/process.js'
@@ -126,9 +126,10 @@ describe.each(TARGETS)('npm run replicate to %s', { timeout: 180_000 }, kind => 
   }
 
   test('RCL-01 kill -9 at any moment, beside four writers: the copy is equal in every column', {
-    timeout: 120_000 + KILLS * 15_000,
+    timeout: 120_000 + KILLS * 60_000,
   }, async () => {
     const stopWriters = startWriters(market, keyOf)
+    onTestFinished(async () => void (await stopWriters()))
     const stored = new Set<string>()
     for (let kill = 0; kill < KILLS; kill++) {
       const { isFirstCopy, more, isReached, delayMs } = createKilledRun(kill)

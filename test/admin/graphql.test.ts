@@ -79,8 +79,9 @@ describe.each(DATABASE_KINDS)('reads at /admin/graphql on the %s database', LONG
       const path = `/admin/odata/${set}?$orderby=${key}&$top=1`
       const [record] = rowsOf(await app.send(path, { headers: admin }))
       const { '@odata.etag': etag, ...fields } = record ?? {}
-      const names = Object.keys(fields).filter(name => !name.includes('@'))
-      expect(names.length, set).toBeGreaterThan(3)
+      // The service sets LastUsedTimestamp some time after a request.
+      const names = Object.keys(fields).filter(name => !/@|LastUsedTimestamp/.test(name))
+      expect(names.length, set).toBeGreaterThan(2)
       const selection = `id __typename ${etag === undefined ? '' : 'etag'} ${names.join(' ')}`
       const list = await read(
         `{ ${many}(first: 1, orderBy: [{ ${key}: ASC }]) { totalCount nodes { ${selection} } } }`,
@@ -129,7 +130,7 @@ describe.each(DATABASE_KINDS)('reads at /admin/graphql on the %s database', LONG
     expect(await read(page, { after: endCursor })).toMatchObject({
       clients: { edges: [{ node: { Name: 'Gamma' } }], pageInfo: { hasNextPage: false } },
     })
-    const related = `{ clientUsages(filter: { Client: { Name: { eq: "Acme IDX" } } }) { nodes { Requests Client { Name } } } }`
+    const related = `{ clientUsages(filter: { Day: { eq: "2026-01-02" }, Client: { Name: { eq: "Acme IDX" } } }) { nodes { Requests Client { Name } } } }`
     expect(await read(related)).toEqual({
       clientUsages: { nodes: [{ Requests: 7, Client: { Name: 'Acme IDX' } }] },
     })

@@ -136,7 +136,7 @@ describe.each(DATABASE_KINDS)('reads at /admin/graphql on the %s database', LONG
     })
   }) // biome-ignore format: one filter a line
 
-  test('CLI-09 every request needs the scope admin; other tokens, clients and Basic learn nothing', async () => {
+  test('CLI-09 every request needs the scope admin; other tokens, clients and Basic get no data', async () => {
     const staff = { Authorization: `Bearer ${app.tokenFor()}` }
     const reader = { Authorization: `Bearer ${await app.tokenOf(client)}` }
     const byPassword = { Authorization: basic(client) }
@@ -164,7 +164,7 @@ describe.each(DATABASE_KINDS)('reads at /admin/graphql on the %s database', LONG
     await app.clients.remove(operator.id)
   }) // biome-ignore format: one table
 
-  test('CLI-09 neither schema shows the other', async () => {
+  test('CLI-09 neither schema has types of the other', async () => {
     const introspect = async (path: string, headers: Headers) => {
       const { data } = await post({ query: getIntrospectionQuery() }, headers, path)
       return printSchema(buildClientSchema(data as unknown as IntrospectionQuery)) // of an introspection
@@ -197,7 +197,7 @@ describe.each(DATABASE_KINDS)('reads at /admin/graphql on the %s database', LONG
     }
   }) // biome-ignore format: one row an endpoint
 
-  test('CLI-01 no query shows a secret or a hash, or finds a client by one', async () => {
+  test('CLI-01 no query returns a secret or a hash, or finds a client by one', async () => {
     const everything = `{
       clients { nodes { Secret PublicKeys Secrets { SecretId Secret Client { Secret } } } }
       clientSecrets { nodes { SecretId Secret } }

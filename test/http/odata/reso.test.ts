@@ -56,7 +56,7 @@ function checkRepresentation(body: Row, sent: Row): void {
 
 async function checkRefused(answer: TestResponse): Promise<void> {
   expect([answer.status, answer.headers['odata-version']]).toEqual([400, expect.stringMatching(VERSION)])
-  const { error } = bodyOf(answer) as { readonly error: Row } // checked at once
+  const { error } = bodyOf(answer) as { readonly error: Row } // checked below
   expect(error).toMatchObject({
     code: expect.stringMatching(/.+/),
     message: expect.stringMatching(/.+/),

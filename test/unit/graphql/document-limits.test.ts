@@ -140,14 +140,14 @@ describe('limits of documents, before validation', () => {
     })
   })
 
-  test('each operation of a document has limits of its own, all of them one budget of fields', async () => {
+  test('each operation of a document has its own limits, and all share one limit of fields', async () => {
     const ask = await start({ MAX_ALIASES: '1', MAX_NODES: '100' })
     const operation = (i: number) => `query Q${i} { a: __typename }`
     expect((await ask(times(10, operation))).message).toMatch(/operation name/)
     expect(await ask(times(101, operation))).toEqual(tooMany('fields'))
   })
 
-  test('introspection as tools ask for it passes', async () => {
+  test('introspection as tools send it is accepted', async () => {
     const { getIntrospectionQuery } = await import('graphql')
     const ask = await start()
     expect(
@@ -158,7 +158,7 @@ describe('limits of documents, before validation', () => {
     })
   })
 
-  test('introspection that is switched off says so to its client, not to who wrote the server', async () => {
+  test('the error for disabled introspection addresses the client, not the author of the server', async () => {
     const ask = await start({ INTROSPECTION: 'off' })
     const { message } = await ask('{ __schema { queryType { name } } }')
     expect(message).toContain('INTROSPECTION')
@@ -166,7 +166,7 @@ describe('limits of documents, before validation', () => {
   })
 })
 
-describe('limits of what an operation may read', () => {
+describe('limits on the records that an operation may read', () => {
   const MEDIA = 'nodes { Media { MediaKey } Rooms { RoomKey } }'
   // biome-ignore format: table
   test.each<Asked>([
@@ -232,8 +232,8 @@ describe('limits of what an operation may read', () => {
   })
 })
 
-describe('what is not executed', () => {
-  test('a subscription without a connection that stays', async () => {
+describe('operations that are not executed', () => {
+  test('a subscription without a lasting connection', async () => {
     const ask = await start()
     expect(await ask('subscription { propertyChanged { ListingKey } }')).toMatchObject({
       status: 400,

@@ -228,7 +228,7 @@ function fieldsOf(input: string, given: unknown): readonly string[] {
   })
 }
 
-test('every field of a filter input that the functions make has a row', () => {
+test('every field of a filter input that a function adds has a row', () => {
   // One entity and one collection of records represent the others.
   const others = new Set(
     [...ENTITIES.values()].flatMap(e => [filterInputNameOf(e), collectionFilterInputNameOf(e)]),
@@ -355,7 +355,7 @@ test.each([
   expect(literalOf(coerceVariable(PROPERTY, { ListPrice: { eq: text } }))).toEqual([type, value])
 })
 
-test('a filter costs what a text may cost', () => {
+test('a filter has the same limits as a text', () => {
   const deep = (levels: number): InputValues =>
     levels === 0 ? { City: { eq: 'x' } } : { not: deep(levels - 1) }
   const refusal = expect.objectContaining({

@@ -83,7 +83,7 @@ test.each(SCHEMAS)('every type, field, argument and value of %s has a descriptio
 /** The name of a type without its lists and exclamation marks. */
 const nameOf = (type: unknown) => String(type).replace(/[[\]!]/g, '')
 
-test.each(SCHEMAS)('no type of %s is there in vain', (_, schema) => {
+test.each(SCHEMAS)('every type of %s is used', (_, schema) => {
   const reached = new Set<string>()
   const visit = (name: string): void => {
     if (reached.has(name)) return
@@ -184,7 +184,7 @@ test.each(each)('%s has the fields of the model, with their descriptions', (_, o
   )
 })
 
-test('types are those of the model; only what everybody sees is never null', () => {
+test('types are those of the model; only fields that every reader sees are never null', () => {
   expect(typesOf(objectType('Property'))).toMatchObject({
     id: 'ID!',
     etag: 'String!',
@@ -210,7 +210,7 @@ test('types are those of the model; only what everybody sees is never null', () 
     expect(SCHEMA.getType(type)).not.toMatchObject({ _fields: { ChangedByMemberKey: {} } })
 })
 
-test('what clients write can be written, and is never required by its type', () => {
+test('fields that clients write can be written, and are never required by their type', () => {
   const fields = inputType('PropertyInput').getFields()
   expect(Object.keys(fields)).toEqual(PROPERTY.scalars.filter(s => s.setBy === 'client').map(s => s.name))
   expect(Object.keys(fields)).toEqual(
@@ -240,7 +240,7 @@ test('each transition is a mutation, with what it requires', () => {
   expect(typesOf(objectType('DeletedProperty'))).toEqual({ id: 'ID!', ListingKey: 'String!' })
 })
 
-test('a deprecated field says why, in both schemas', () => {
+test('a deprecated field has a reason, in both schemas', () => {
   const reason = 'Use "PostalCity", it is exact.'
   const old = { ...getScalar(PROPERTY, 'City'), deprecated: reason }
   const of = { ...PROPERTY, fields: new Map([[old.name, old]]), scalars: [old], navigations: [] }

@@ -1,8 +1,14 @@
-import { ENTITIES, NAMESPACE } from './model.js'
+import { ADMIN_MODEL, type Entity, type EntityModel, LISTING_MODEL, modelOf, NAMESPACE } from './model.js'
 
-const MODEL_TYPES: ReadonlySet<string> = new Set(
-  [...ENTITIES.values()].map(e => `${NAMESPACE}.${e.typeName}`),
+/** The names of the entity types of each model. */
+const MODEL_TYPES: ReadonlyMap<EntityModel, ReadonlySet<string>> = new Map(
+  [LISTING_MODEL, ADMIN_MODEL].map(model => [
+    model,
+    new Set([...model.entities.values()].map(e => `${NAMESPACE}.${e.typeName}`)),
+  ]),
 )
+
+const isModelType = (name: string, of: Entity): boolean => MODEL_TYPES.get(modelOf(of))?.has(name) ?? false
 
 const SHAPES = [
   '',
@@ -25,15 +31,15 @@ const EDM_TYPES: ReadonlySet<string> = new Set([
   'PrimitiveType', 'ComplexType', 'EntityType', 'Untyped',
 ].map(name => `Edm.${name}`))
 
-/** Returns true if a type of this name exists. */
-export const isTypeName = (name: string): boolean => EDM_TYPES.has(name) || MODEL_TYPES.has(name)
+/** Returns true if the standard or the model of the entity has a type of this name. */
+export const isTypeName = (name: string, of: Entity): boolean => EDM_TYPES.has(name) || isModelType(name, of)
 
 /**
- * Returns true if a path contains a type cast segment (OData 4.01 Part 2, 4.11). `.*` matches every type of
+ * Returns true if a path from the entity contains a type cast segment (OData 4.01 Part 2, 4.11). `.*` matches every type of
  * the namespace.
  */
-export const hasTypeCastSegment = (path: string): boolean =>
-  path === `${NAMESPACE}.*` || path.split('/').some(name => MODEL_TYPES.has(name))
+export const hasTypeCastSegment = (path: string, of: Entity): boolean =>
+  path === `${NAMESPACE}.*` || path.split('/').some(name => isModelType(name, of))
 
 /** Returns true if the name is that of the entity's type. */
 export const isEntityTypeName = (name: string, typeName: string): boolean =>

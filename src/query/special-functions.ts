@@ -52,7 +52,7 @@ function bindCast(special: SpecialCall): Expr {
   const [value] = special.args
   const type = special.args.at(-1)
   if (!isTypeArgument(type)) return failNoSignature('cast', special, SIGNATURES.valueAndType)
-  const to = castTarget(type.ast)
+  const to = castTarget(type.ast, special.entity)
   if (!value || value.kind === 'type' || special.args.length !== 2)
     return failNoSignature('cast', special, SIGNATURES.valueAndType)
   if (isNullLiteral(value)) return nullLiteral(to)
@@ -83,21 +83,21 @@ function castOtherType(
   return nullLiteral(to)
 }
 
-function castTarget(type: Ast & { kind: 'type' }): ValueType {
+function castTarget(type: Ast & { kind: 'type' }, of: Entity): ValueType {
   const { name, at } = type
   const short = name.startsWith('Edm.') ? name.slice('Edm.'.length) : undefined
   if (short !== undefined && Object.hasOwn(CASTS, short)) return short as ValueType // a key of CASTS
   if (COLLECTION_TYPE.test(name))
     return fail({ kind: 'WrongType', expected: EXPECTED_TYPE.notCollection, found: name, at })
-  checkTypeName(type)
+  checkTypeName(type, of)
   return fail({ kind: 'NotImplemented', feature: FEATURES.castTo(name), at })
 }
 
 const COLLECTION_TYPE = /^Collection\((.+)\)$/
 
-/** Refuses the name of an unknown type. */
-export function checkTypeName({ name, at }: Ast & { kind: 'type' }): void {
-  if (!isTypeName(COLLECTION_TYPE.exec(name)?.[1] ?? name))
+/** Refuses the name of a type that the model of the entity does not have. */
+export function checkTypeName({ name, at }: Ast & { kind: 'type' }, of: Entity): void {
+  if (!isTypeName(COLLECTION_TYPE.exec(name)?.[1] ?? name, of))
     fail({ kind: 'WrongType', expected: EXPECTED_TYPE.type, found: name, at })
 }
 
@@ -109,7 +109,7 @@ function bindIsOf(special: SpecialCall): Expr {
   const [value] = special.args
   const type = special.args.at(-1)
   if (!isTypeArgument(type)) return failNoSignature('isof', special, SIGNATURES.valueAndType, SIGNATURES.type)
-  checkTypeName(type.ast)
+  checkTypeName(type.ast, special.entity)
   const { name } = type.ast
   if (special.args.length === 1) return isEntityTypeName(name, special.entity.typeName) ? TRUE : FALSE
   if (!value || value.kind === 'type' || special.args.length !== 2)

@@ -244,6 +244,23 @@ describe.each(DATABASE_KINDS)('reads at /admin/graphql on the %s database', LONG
     expect(codesOf(large)).toEqual([413, 'BAD_REQUEST', '4013'])
   })
 
+  test('each model has its own type names', async () => {
+    expect(await read(`{ clients(where: "isof(org.reso.metadata.Client)") { totalCount } }`)).toEqual({
+      clients: { totalCount: 4 },
+    })
+    const [fault] =
+      (await ask(`{ clients(where: "isof(org.reso.metadata.Property)") { totalCount } }`)).errors ?? []
+    expect(fault).toMatchObject({
+      path: ['clients'],
+      extensions: { code: 'BAD_USER_INPUT', target: 'where' },
+    })
+    const statusOf = async (path: string, headers: Headers) => (await app.send(path, { headers })).status
+    const staff = { Authorization: `Bearer ${app.tokenFor()}` }
+    expect(await statusOf(`/odata/Property?$filter=isof(org.reso.metadata.Property)&$top=1`, staff)).toBe(200)
+    expect(await statusOf(`/odata/Property?$filter=isof(org.reso.metadata.Client)&$top=1`, staff)).toBe(400)
+    expect(await statusOf(`/admin/odata/Client?$filter=isof(org.reso.metadata.Client)`, admin)).toBe(200)
+  })
+
   test('HTTP: media types, GET, HEAD, other methods and paths, no streams and no storing', async () => {
     const send = (target: string, method = 'GET', headers: Headers = {}) =>
       app.send(target, { method, headers: { ...admin, ...headers } })

@@ -138,13 +138,10 @@ function bindCall(ast: Ast & { kind: 'call' }, scope: Scope): Expr {
 
 /** Refuses `cast` and `isof` of a record: no record has another type than its entity's. */
 function checkNoRecordCast({ fn, args: [value, type] }: Ast & { kind: 'call' }, scope: Scope): void {
-  if (
-    value?.kind !== 'path' ||
-    type?.kind !== 'type' ||
-    scope.resolve(value.names, value.at).kind !== 'record'
-  )
-    return
-  checkTypeName(type)
+  if (value?.kind !== 'path' || type?.kind !== 'type') return
+  const target = scope.resolve(value.names, value.at)
+  if (target.kind !== 'record') return
+  checkTypeName(type, target.entity)
   fail({ kind: 'NotImplemented', feature: FEATURES.ofRecord(fn), at: value.at })
 }
 

@@ -132,7 +132,7 @@ export function resolvePath(
       : fail({ kind: 'UnknownField', entity: name, field: rest.join('/'), at })
   if (!field.collection)
     return resolvePath({ kind: 'via', navigation: field, from: source }, getEntity(field.target), rest, at)
-  if (rest.some(hasTypeCastSegment)) failTypeCastSegment(rest.join('/'), at)
+  if (rest.some(name => hasTypeCastSegment(name, of))) failTypeCastSegment(rest.join('/'), at)
   return rest.length === 0
     ? { kind: 'records', navigation: field, source }
     : fail({
@@ -144,7 +144,7 @@ export function resolvePath(
 }
 
 export function failUnknownField(of: Entity, name: string, at: SourceLocation): never {
-  if (hasTypeCastSegment(name)) failTypeCastSegment(name, at)
+  if (hasTypeCastSegment(name, of)) failTypeCastSegment(name, at)
   const suggestion = suggestName(name, of.fields.keys())
   return fail({
     kind: 'UnknownField',

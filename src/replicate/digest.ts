@@ -1,13 +1,8 @@
 import { createHash } from 'node:crypto'
 import { failSource } from './failure.js'
+import { type ComparedRange, compareKeys } from './key-range.js'
 import { literalOf, type Replication } from './replication.js'
 import type { SourceSet } from './source-model.js'
-
-/** A range of keys, from `from` inclusive to `to` exclusive. Null means no upper bound. */
-export interface ComparedRange {
-  readonly from: string
-  readonly to: string | null
-}
 
 /** A record of the copy: its key and its version. */
 type KeyVersion = readonly [key: string, version: string | null]
@@ -18,20 +13,13 @@ const NEXT_BUCKETS = 25
 const MAX_LEAF_RECORDS = 200
 const MAX_RANGES_BYTES = 3000
 
-const SURROGATE = /[\ud800-\udfff]/
-
-/** Compares keys by code point, as the source does. */
-export function compareKeys(a: string, b: string): number {
-  if (SURROGATE.test(a) || SURROGATE.test(b)) return Buffer.compare(Buffer.from(a), Buffer.from(b))
-  return a < b ? -1 : Number(a > b)
-}
-
 interface SourceDigestBucket {
   readonly First: string
   readonly Count: number
   readonly Hash: string
 }
-interface SourceDigestRange {
+/** A range in a digest of the source. */
+export interface SourceDigestRange {
   readonly From: string | null
   readonly To: string | null
   readonly Buckets: readonly SourceDigestBucket[]
@@ -57,37 +45,20 @@ const hashOf = (records: readonly KeyVersion[]): string =>
     .update(records.map(([key, version]) => `${Buffer.byteLength(key)}:${key},${version}\n`).join(''))
     .digest('hex')
 
-/** Compares a copy with the digests of the source (docs/replication.md). */
-export class DigestComparison {
-  readonly #records: readonly KeyVersion[]
-
+/** Reads digests of a set of the source (docs/replication.md). */
+export class DigestReader {
   constructor(
     private readonly replication: Replication,
     private readonly set: SourceSet,
-    copied: ReadonlyMap<string, string | null>,
-  ) {
-    this.#records = [...copied].sort(([a], [b]) => compareKeys(a, b))
-  }
+  ) {}
 
-  /** Returns small ranges in which the copy differs from the source. */
-  async findRanges(): Promise<readonly ComparedRange[]> {
-    const { small, large } = await this.#compare([{ from: '', to: null }], FIRST_BUCKETS)
-    const divided = await this.#compare(large, NEXT_BUCKETS)
-    return [...small, ...divided.small, ...divided.large]
-  }
-
-  /** Compares ranges, and returns those that differ: small ones, and those to be split. */
-  async #compare(ranges: readonly ComparedRange[], buckets: number) {
-    const small: ComparedRange[] = []
-    const large: ComparedRange[] = []
-    for await (const range of this.#read(ranges, buckets))
-      for (const { count, ...differing } of this.#differencesOf(range))
-        (count > MAX_LEAF_RECORDS ? large : small).push(differing)
-    return { small, large }
+  /** Reads the whole set, in ranges that have as many records as a digest covers. */
+  readAll(): AsyncGenerator<SourceDigestRange> {
+    return this.read([{ from: '', to: null }], FIRST_BUCKETS)
   }
 
   /** A digest that covers too many records ends early: the rest is requested next. */
-  async *#read(ranges: readonly ComparedRange[], buckets: number): AsyncGenerator<SourceDigestRange> {
+  async *read(ranges: readonly ComparedRange[], buckets: number): AsyncGenerator<SourceDigestRange> {
     let waiting = ranges
     while (waiting.length > 0) {
       const [some = []] = splitByBytes(waiting, range => encodeURIComponent(toJson(range)).length + 3)
@@ -115,12 +86,35 @@ export class DigestComparison {
     } // docs/replication.md
     return answer.Ranges
   }
+}
 
-  #differencesOf({
-    From,
-    To,
-    Buckets,
-  }: SourceDigestRange): readonly (ComparedRange & { readonly count: number })[] {
+export const toComparedRange = ({ From, To }: SourceDigestRange): ComparedRange => ({
+  from: From ?? '',
+  to: To,
+})
+
+/** Compares the records of a copy in one range with the digest of the source. */
+export class DigestComparison {
+  readonly #records: readonly KeyVersion[]
+
+  constructor(
+    private readonly reader: DigestReader,
+    copied: ReadonlyMap<string, string | null>,
+  ) {
+    this.#records = [...copied].sort(([a], [b]) => compareKeys(a, b))
+  }
+
+  /** Returns small ranges in which the copy differs from the source. */
+  async findRanges(whole: SourceDigestRange): Promise<readonly ComparedRange[]> {
+    const found = this.#differencesOf(whole)
+    const isLarge = ({ count }: { readonly count: number }) => count > MAX_LEAF_RECORDS
+    const small = found.filter(range => !isLarge(range))
+    for await (const range of this.reader.read(found.filter(isLarge), NEXT_BUCKETS))
+      small.push(...this.#differencesOf(range))
+    return small
+  }
+
+  #differencesOf({ From, To, Buckets }: SourceDigestRange): (ComparedRange & { readonly count: number })[] {
     if (Buckets.length === 0)
       return this.#slice(From ?? '', To).length > 0 ? [{ from: From ?? '', to: To, count: 0 }] : []
     return Buckets.flatMap(({ First, Count, Hash }, i) => {
@@ -152,6 +146,3 @@ const toJson = ({ from, to }: ComparedRange): string =>
 /** Returns the condition of a filter that selects a range. */
 export const rangeCondition = ({ key }: SourceSet, { from, to }: ComparedRange): string =>
   `(${key} ge ${literalOf(from)}${to === null ? '' : ` and ${key} lt ${literalOf(to)}`})`
-
-export const isInRange = (key: string, { from, to }: ComparedRange): boolean =>
-  compareKeys(key, from) >= 0 && (to === null || compareKeys(key, to) < 0)

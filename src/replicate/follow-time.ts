@@ -89,7 +89,7 @@ export async function sweepKeys(replication: Replication): Promise<SweepResult> 
   for (const set of replication.sets) {
     const missing = await readSourceKeys(replication, set)
     const gone: string[] = []
-    const own = await target.readKeys(set, undefined, generation)
+    const own = await target.readKeys(set, { generation })
     for (const key of own.keys()) if (!missing.delete(key) && generation === undefined) gone.push(key)
     if (!options.allowDeletions) checkDeletions(set, gone.length, own.size)
     const lines = await readByKeys(replication, set, [...missing])

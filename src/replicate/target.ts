@@ -1,3 +1,4 @@
+import type { ComparedRange } from './key-range.js'
 import type { SourceSet } from './source-model.js'
 import type { ReplicaState } from './state.js'
 
@@ -6,6 +7,14 @@ export interface SetChange {
   readonly set: SourceSet
   readonly lines: readonly string[]
   readonly removed: readonly string[]
+}
+
+/** Selects records of a copy. */
+export interface KeySelection {
+  readonly field?: string
+  /** Only records of the copy of this generation, or of a later one. */
+  readonly generation?: number | undefined
+  readonly range?: ComparedRange
 }
 
 /** The store of a copy. A change and the state are stored together or not at all. */
@@ -24,15 +33,8 @@ export interface ReplicaTarget {
   count(set: SourceSet, generation: number): Promise<{ readonly total: number; readonly stale: number }>
   /** Removes the records that the copy has not seen, and stores the state. */
   finishCopy(sets: readonly SourceSet[], state: ReplicaState): Promise<void>
-  /**
-   * Returns the key of each record with the value of a field, or null. With a generation, only records of that
-   * copy or a later one.
-   */
-  readKeys(
-    set: SourceSet,
-    field: string | undefined,
-    generation?: number,
-  ): Promise<ReadonlyMap<string, string | null>>
+  /** Returns the key of each selected record with the value of the field, or null. */
+  readKeys(set: SourceSet, selection: KeySelection): Promise<ReadonlyMap<string, string | null>>
   /** Removes what later writes have superseded. Called when the copy is up to date. */
   compact(state: ReplicaState): Promise<void>
   close(): Promise<void>

@@ -1,7 +1,8 @@
 import { checkDeletions } from './deletions.js'
-import { DigestComparison, isInRange, rangeCondition, splitByBytes } from './digest.js'
+import { DigestComparison, DigestReader, rangeCondition, splitByBytes, toComparedRange } from './digest.js'
 import { REPLICATION_EXIT, ReplicationError } from './failure.js'
 import { fetchRecords, followLog } from './follow-log.js'
+import { type ComparedRange, isInRange } from './key-range.js'
 import { BATCH_RECORDS, queryOf, type Replication } from './replication.js'
 import type { SourceSet } from './source-model.js'
 
@@ -75,11 +76,34 @@ async function findDifferences(replication: Replication): Promise<readonly Diffe
   return confirmed
 }
 
-/** Reads the versions of the ranges whose digests differ, or of all records of a source without digests. */
+/**
+ * Reads the versions of the ranges whose digests differ, or of all records of a source without digests. With digests,
+ * the client holds the keys of one range at a time.
+ */
 async function compareSet(replication: Replication, set: SourceSet): Promise<readonly Difference[]> {
-  const copied = await replication.target.readKeys(set, VERSION)
-  if (!replication.hasDigest) return compareVersions(replication, set, new Map(copied), [])
-  const ranges = await new DigestComparison(replication, set, copied).findRanges()
+  const { target, hasDigest } = replication
+  if (!hasDigest) {
+    const copied = await target.readKeys(set, { field: VERSION })
+    return compareVersions(replication, set, new Map(copied), [])
+  }
+  const reader = new DigestReader(replication, set)
+  const differences: Difference[] = []
+  for await (const digest of reader.readAll()) {
+    const copied = await target.readKeys(set, { field: VERSION, range: toComparedRange(digest) })
+    const ranges = await new DigestComparison(reader, copied).findRanges(digest)
+    differences.push(...(await compareRanges(replication, set, { copied, ranges })))
+  }
+  return differences
+}
+
+async function compareRanges(
+  replication: Replication,
+  set: SourceSet,
+  {
+    copied,
+    ranges,
+  }: { readonly copied: ReadonlyMap<string, string | null>; readonly ranges: readonly ComparedRange[] },
+): Promise<readonly Difference[]> {
   const differences: Difference[] = []
   for (const some of splitByBytes(
     ranges,

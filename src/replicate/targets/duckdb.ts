@@ -2,7 +2,7 @@ import { rm, writeFile } from 'node:fs/promises'
 import { failTarget, REPLICATION_EXIT, ReplicationError } from '../failure.js'
 import type { SourceField, SourceSet } from '../source-model.js'
 import type { ReplicaState } from '../state.js'
-import type { ReplicaTarget, SetChange } from '../target.js'
+import type { KeySelection, ReplicaTarget, SetChange } from '../target.js'
 
 /** The part of @duckdb/node-api that the target uses. */
 interface DuckConnection {
@@ -193,11 +193,13 @@ export class DuckDBTarget implements ReplicaTarget {
 
   async readKeys(
     set: SourceSet,
-    field: string | undefined,
-    generation = 0,
+    { field, generation = 0, range }: KeySelection,
   ): Promise<ReadonlyMap<string, string | null>> {
+    const key = quote(set.key)
+    const upper = range?.to === null || range === undefined ? '' : ` and ${key} < ${literal(range.to)}`
     const rows = await this.#rows(
-      `select ${quote(set.key)}, ${field === undefined ? 'null' : `${quote(field)}::varchar`} from ${quote(set.name)} where coalesce(${quote(GENERATION)}, 0) >= ${generation}`,
+      `select ${key}, ${field === undefined ? 'null' : `${quote(field)}::varchar`} from ${quote(set.name)}
+       where coalesce(${quote(GENERATION)}, 0) >= ${generation} and ${key} >= ${literal(range?.from ?? '')}${upper}`,
     )
     return new Map(rows.map(([key, value]) => [String(key), value === null ? null : String(value)]))
   }

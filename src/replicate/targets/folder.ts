@@ -5,9 +5,10 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { finished } from 'node:stream/promises'
 import { failTarget } from '../failure.js'
+import { type ComparedRange, isInRange } from '../key-range.js'
 import type { SourceSet } from '../source-model.js'
 import type { ReplicaState } from '../state.js'
-import type { ReplicaTarget, SetChange } from '../target.js'
+import type { KeySelection, ReplicaTarget, SetChange } from '../target.js'
 import { lockFolder } from './folder-lock.js'
 
 const STATE_FILE = 'state.json'
@@ -19,6 +20,8 @@ const FIRST_FILE = /^[A-Za-z]+\.1\.0\.ndjson$/
  * Minimum number of old lines for a rewrite. A file is rewritten when it has more old lines than valid ones.
  */
 const MIN_OLD_LINES = 1000
+
+const ALL_KEYS: ComparedRange = { from: '', to: null }
 
 /** A file of lines. Only its first `bytes` bytes are valid. */
 interface DataFile {
@@ -34,9 +37,15 @@ interface FolderState {
   readonly next: Readonly<Record<string, DataFile>> | undefined
 }
 
+/** Position and length of a line in bytes. */
+interface LinePlace {
+  readonly at: number
+  readonly length: number
+}
+
 /** An open file, and the position of the valid line of each key. */
 class SetFile {
-  readonly places = new Map<string, { readonly at: number; readonly length: number }>()
+  readonly places = new Map<string, LinePlace>()
   lines = 0
 
   private constructor(
@@ -216,14 +225,15 @@ export class FolderTarget implements ReplicaTarget {
 
   async readKeys(
     set: SourceSet,
-    field: string | undefined,
-    generation?: number,
+    { field, generation, range = ALL_KEYS }: KeySelection,
   ): Promise<ReadonlyMap<string, string | null>> {
     const file = (generation === undefined ? this.#files : (this.#next ?? this.#files)).get(set.name)
     const keys = new Map<string, string | null>()
     if (!file) return keys
-    if (field === undefined) return new Map([...file.places.keys()].map(key => [key, null]))
-    for await (const line of this.#readLines(file)) {
+    const selected: [string, LinePlace][] = []
+    for (const [key, place] of file.places) if (isInRange(key, range)) selected.push([key, place])
+    if (field === undefined) return new Map(selected.map(([key]) => [key, null]))
+    for await (const line of this.#readLines(file, selected)) {
       const record = JSON.parse(line) as Readonly<Record<string, unknown>> // a record of the source
       const value = record[field]
       keys.set(String(record[set.key]), value === null || value === undefined ? null : String(value))
@@ -231,9 +241,12 @@ export class FolderTarget implements ReplicaTarget {
     return keys
   }
 
-  /** Reads the valid lines, in the order of the file. */
-  async *#readLines(file: SetFile): AsyncGenerator<string> {
-    for (const { at, length } of file.places.values()) {
+  /** Reads the lines of keys, or all valid lines, in the order of the file. */
+  async *#readLines(
+    file: SetFile,
+    places: Iterable<readonly [string, LinePlace]> = file.places,
+  ): AsyncGenerator<string> {
+    for (const [, { at, length }] of places) {
       const { buffer } = await file.handle.read(Buffer.alloc(length), 0, length, at)
       yield buffer.toString('utf8')
     }

@@ -2,7 +2,7 @@ import { Client, DatabaseError, type QueryResult, type QueryResultRow } from 'pg
 import { failTarget, REPLICATION_EXIT, ReplicationError } from '../failure.js'
 import type { SourceField, SourceSet } from '../source-model.js'
 import type { ReplicaState } from '../state.js'
-import type { ReplicaTarget, SetChange } from '../target.js'
+import type { KeySelection, ReplicaTarget, SetChange } from '../target.js'
 
 const STATE_TABLE = '_replication'
 const GENERATION = '_generation'
@@ -229,12 +229,12 @@ export class PostgresTarget implements ReplicaTarget {
 
   async readKeys(
     set: SourceSet,
-    field: string | undefined,
-    generation = 0,
+    { field, generation = 0, range }: KeySelection,
   ): Promise<ReadonlyMap<string, string | null>> {
     const { rows } = await this.#query<{ key: string; value: string | null }>(
-      `select ${quote(set.key)} as key, ${field === undefined ? 'null' : `${quote(field)}::text`} as value from ${this.#tableOf(set)} where ${quote(GENERATION)} >= $1`,
-      [generation],
+      `select ${quote(set.key)} as key, ${field === undefined ? 'null' : `${quote(field)}::text`} as value from ${this.#tableOf(set)} 
+       where ${quote(GENERATION)} >= $1 and ${quote(set.key)} >= $2 and ($3::text is null or ${quote(set.key)} < $3)`,
+      [generation, range?.from ?? '', range?.to ?? null],
     )
     return new Map(rows.map(({ key, value }) => [key, value]))
   }

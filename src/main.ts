@@ -6,7 +6,12 @@ import { type Config, readConfig } from './config/config.js'
 import { signToken } from './http/auth/token.js'
 import { createLogger } from './http/log.js'
 import { renderStartBanner, START_GRANT } from './http/start-banner.js'
-import { createStepReporter, describeStart, isDeveloperConsole } from './http/start-progress.js'
+import {
+  createStepReporter,
+  describeStart,
+  isDeveloperConsole,
+  type ReportStep,
+} from './http/start-progress.js'
 import { isStartedByNpm, onParentExit, onStopSignal } from './process/stop.js'
 
 /** Runs the service until a signal stops it. */
@@ -14,11 +19,13 @@ async function main(): Promise<void> {
   const config = readConfig(process.env)
   const logger = createLogger(config)
   if (config.workers > 1 && cluster.isPrimary) {
+    reportSettingsFile(createStepReporter(config, logger))
     if (isStartedByNpm('start')) onParentExit(() => process.kill(process.pid, 'SIGTERM'))
     if (config.metricsPort !== undefined) await serveClusterMetrics(config, logger)
     return runWorkers(config.workers, logger)
   }
   const reportStep = createStepReporter(config, logger)
+  reportSettingsFile(reportStep)
   reportStep(describeStart(config))
   // Loading the rest of the service takes seconds, so the first step is reported before.
   const { startServer } = await import('./app.js')
@@ -31,6 +38,12 @@ async function main(): Promise<void> {
   process.stdout.write(
     renderStartBanner(signToken(START_GRANT, config.jwtSecret, config), config, server.port),
   )
+}
+
+/** Reports the file that src/env-file.mjs has read. A worker has the environment of its supervisor. */
+function reportSettingsFile(reportStep: ReportStep): void {
+  const { ENV_FILE: file = 'none' } = process.env
+  if (cluster.isPrimary && file !== 'none') reportStep(`Settings were read from ${file}`)
 }
 
 /** Serves the metrics of all workers together. */

@@ -46,7 +46,7 @@ describe.each(DATABASE_KINDS)('npm run studio on the %s database', kind => {
   async function startStudio(command: string, args: readonly string[]): Promise<RunningStudio> {
     const port = await findPort()
     const child = spawn(command, [...args, '--port', String(port)], {
-      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...place.env },
+      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ENV_FILE: 'none', ...place.env },
       stdio: 'ignore',
     })
     running.push(child)

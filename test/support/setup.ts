@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import type { TestProject } from 'vitest/node'
+import { SETTINGS } from '../../src/config/settings.js'
 import { openDatabase } from '../../src/data/database.js'
 import { migrate } from '../../src/data/migrate.js'
 import { type Cluster, startCluster } from './postgres.js'
@@ -48,10 +49,21 @@ export function createRunFolder(): string {
 }
 
 /**
+ * Removes the settings of the service from an environment, and excludes a settings file: tests must use no database
+ * of the operator.
+ */
+export function removeSettings(env: Record<string, string | undefined>): void {
+  for (const { name } of Object.values(SETTINGS)) delete env[name]
+  env['NODE_ENV'] = 'test'
+  env['ENV_FILE'] = 'none'
+}
+
+/**
  * Creates one migrated database of each kind before the tests, and deletes them afterwards.
  * TEST_DATABASES=embedded or server omits the other kind in tests that run on both.
  */
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
+  removeSettings(process.env)
   const embeddedTemplate = join(createRunFolder(), 'template')
   const cluster = process.env['TEST_DATABASES'] === 'embedded' ? undefined : await startCluster()
   const teardown = async (): Promise<void> => cluster?.stop()

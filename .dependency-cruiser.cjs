@@ -65,7 +65,7 @@ const LAYER_FILES = {
     'observability',
     'prepare-database',
   ],
-  main: ['main', 'cluster', 'typescript', 'typescript-hooks'],
+  main: ['main', 'cluster', 'env-file', 'typescript', 'typescript-hooks'],
 }
 
 /**

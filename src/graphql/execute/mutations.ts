@@ -52,13 +52,11 @@ async function deleteRecord(
   const fields = collectFields(selectionContext, getObjectType(selectionContext, type), fieldNodes)
   await writer.remove(key, context.actor, readPrecondition(args))
   const values = new Map([
-    ['id', toGlobalId({ of, key })],
-    [of.key.name, key],
-    ['__typename', type],
+    ['id', JSON.stringify(toGlobalId({ of, key }))],
+    [of.key.name, of.key.type === 'Int64' ? key : JSON.stringify(key)],
+    ['__typename', JSON.stringify(type)],
   ])
-  return renderRawObject(
-    fields.map(collected => [collected.responseName, JSON.stringify(values.get(collected.name))]),
-  )
+  return renderRawObject(fields.map(({ responseName, name }) => [responseName, values.get(name) ?? 'null']))
 }
 
 const keyOf = ({ key }: Entity, args: InputValues): string => String(args[key.name])

@@ -55,6 +55,19 @@ const TEXTS: Readonly<Record<string, MutationTexts>> = {
     delete: 'Deletes a secret. The last one of a client without public keys is not deleted.',
     deleted: 'A deleted secret.',
   },
+  Webhook: {
+    create: 'Creates a webhook with a secret, which only this response has. `Secret` must be selected.',
+    update:
+      'Changes the specified fields of a webhook. Its state and position follow from `State` and `From`.',
+    delete: 'Removes a webhook and its secrets for good.',
+    deleted: 'A removed webhook.',
+  },
+  WebhookSecret: {
+    create: 'Adds a secret to a webhook. Only this response has it, and `Secret` must be selected.',
+    update: '',
+    delete: 'Deletes the older secret of a webhook.',
+    deleted: 'A deleted secret.',
+  },
   Feed: {
     create: 'Creates a feed. The response is sent when its listings are computed.',
     update: 'Changes the specified fields of a feed. The response is sent when its listings are computed.',

@@ -53,8 +53,16 @@ export interface StageListener {
   onStage(stage: RequestStage, startedAt: number, endedAt: number, statement?: MeasuredStatement): void
   /** Called when the GraphQL operation of the request is known. */
   onOperation?(type: string, name: string | undefined): void
+  /** Starts the measurement of a step of a batch. Undefined: its stages belong to the batch. */
+  startStep?(): StepListener | undefined
   /** Called at the end of an operation on a WebSocket. Requests end with their response. */
   onEnd?(errorCode: string | undefined): void
+}
+
+/** Receives the stages of a step of a batch: of one request, or of a change set. */
+export interface StepListener extends StageListener {
+  /** Called at the end of the step, with its requests. */
+  finish(requests: readonly { readonly operation: string | undefined; readonly status: number }[]): void
 }
 
 /** Options of a scope. */
@@ -99,8 +107,8 @@ export class RequestScope implements AbortListener {
   }
 
   /** Creates the scope of a part with its own waiting time, such as one request of a batch. */
-  part(description = this.description): RequestScope {
-    const { clientId, stages, allowance } = this
+  part(description = this.description, stages = this.stages): RequestScope {
+    const { clientId, allowance } = this
     return new RequestScope(clientId, { description, stages, allowance }, this.#cancellation)
   }
 

@@ -129,7 +129,7 @@ async function handleRequest(
     config,
     identify: createBatchIdentifier(req, token, options),
     onParsed: count => lowerRemaining(res, count - 1),
-    servicesFor: () => new ScopedServices(scope.part(), options),
+    servicesFor: stages => new ScopedServices(scope.part(scope.description, stages), options),
     report: error => options.report(error, req),
     onRequest: ({ caller = callerOf(token), ...request }) => {
       const { id, address, trace_id } = scope.description

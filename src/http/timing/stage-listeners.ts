@@ -4,6 +4,7 @@ import type {
   RequestDescription,
   RequestStage,
   StageListener,
+  StepListener,
 } from '../../domain/request-scope.js'
 
 /** Creates the listener of one operation on the connection of a request. It may add to the description. */
@@ -26,6 +27,10 @@ class BothListeners implements StageListener {
   onStage(stage: RequestStage, startedAt: number, endedAt: number, statement?: MeasuredStatement): void {
     this.first.onStage(stage, startedAt, endedAt, statement)
     this.second.onStage(stage, startedAt, endedAt, statement)
+  }
+
+  startStep(): StepListener | undefined {
+    return this.first.startStep?.() ?? this.second.startStep?.()
   }
 
   onOperation(type: string, name: string | undefined): void {

@@ -7,7 +7,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api'
-import type { MeasuredStatement, RequestStage, StageListener } from '../../domain/request-scope.js'
+import type { MeasuredStatement, RequestStage, StepListener } from '../../domain/request-scope.js'
 import { summarizeStatement } from './statement-summary.js'
 
 /** Names of the spans of stages. A statement is named by its summary. */
@@ -17,6 +17,9 @@ const STAGE_NAMES: Readonly<Record<Exclude<RequestStage, 'statement'>, string>> 
   connection: 'wait for a connection',
   lock: 'wait for a lock',
 }
+/** Names of the spans of a batch. One request is named by its operation. */
+const CHANGE_SET = 'change set'
+const UNKNOWN_OPERATION = 'batch request'
 /** Maximum number of stages of a span. Exports and subscriptions can have any number of statements. */
 const MAX_STAGES = 1000
 
@@ -31,10 +34,12 @@ export interface SpanStart {
   readonly name: string
   readonly parent: Context
   readonly attributes: Attributes
+  /** SERVER by default. */
+  readonly kind?: SpanKind
 }
 
 /** The span of a request or operation. The stages of the request are its children. */
-export class RequestSpan implements StageListener {
+export class RequestSpan implements StepListener {
   /** Added to `performance.now()`. It is read for each span, since the two clocks drift apart. */
   readonly #clockOffset = Date.now() - performance.now()
   readonly #dependencies: SpanDependencies
@@ -42,10 +47,13 @@ export class RequestSpan implements StageListener {
   readonly #context: Context
   #stageCount = 0
 
-  constructor(dependencies: SpanDependencies, { name, parent, attributes }: SpanStart) {
+  constructor(
+    dependencies: SpanDependencies,
+    { name, parent, attributes, kind = SpanKind.SERVER }: SpanStart,
+  ) {
     this.#dependencies = dependencies
     const startTime = this.#clockOffset + performance.now()
-    this.#span = dependencies.tracer.startSpan(name, { kind: SpanKind.SERVER, startTime, attributes }, parent)
+    this.#span = dependencies.tracer.startSpan(name, { kind, startTime, attributes }, parent)
     this.#context = trace.setSpan(parent, this.#span)
   }
 
@@ -64,6 +72,21 @@ export class RequestSpan implements StageListener {
     if (stage === 'statement') {
       if (statement) this.#addStatement(statement, startedAt, endedAt)
     } else this.#startChild(STAGE_NAMES[stage], SpanKind.INTERNAL, startedAt).end(this.#clockOffset + endedAt)
+  }
+
+  startStep(): StepListener | undefined {
+    this.#stageCount += 1
+    if (this.#stageCount > MAX_STAGES) return undefined
+    const start = { name: CHANGE_SET, parent: this.#context, attributes: {}, kind: SpanKind.INTERNAL }
+    return new RequestSpan(this.#dependencies, start)
+  }
+
+  finish(requests: Parameters<StepListener['finish']>[0]): void {
+    const [first, ...others] = requests
+    if (others.length === 0) this.#span.updateName(first?.operation ?? UNKNOWN_OPERATION)
+    const status = Math.max(...requests.map(request => request.status))
+    const attributes = { 'http.response.status_code': status, 'listing.requests': requests.length }
+    this.end(attributes, status >= 500 ? String(status) : undefined)
   }
 
   onOperation(type: string, name: string | undefined): void {

@@ -1,4 +1,5 @@
 import type { Actor } from '../../domain/actor.js'
+import type { StageListener } from '../../domain/request-scope.js'
 import { fail, ProblemError } from '../../errors/problem.js'
 import { REASONS } from '../../errors/reasons.js'
 import type { Caller } from '../../http/auth/caller.js'
@@ -25,8 +26,9 @@ export interface BatchContext {
   /**
    * Returns the services for one request or group of the batch. Each request or group waits for a connection
    * separately.
+   * @param stages measures the stages of a step; by default they belong to the batch
    */
-  readonly servicesFor: () => ODataServices
+  readonly servicesFor: (stages: StageListener | undefined) => ODataServices
   readonly config: DispatchConfig
   /** Returns the identity for a request of the batch: that of its own header, or that of the batch. */
   readonly identify: (authorization: string | undefined) => BatchIdentity | Promise<BatchIdentity>
@@ -81,8 +83,12 @@ export class BatchExecutor {
     let isStopped = false
     for (const step of steps) {
       const startedAt = performance.now()
-      const outcome: BatchStepResult = isStopped ? this.#skipStep(step) : await this.#executeStep(step)
-      this.#log.addStep(outcome, performance.now() - startedAt)
+      const listener = isStopped ? undefined : this.enclosingRequest.scope.stages?.startStep?.()
+      const outcome: BatchStepResult = isStopped
+        ? this.#skipStep(step)
+        : await this.#executeStep(step, this.context.servicesFor(listener))
+      const executed = this.#log.addStep(outcome, performance.now() - startedAt)
+      listener?.finish(executed)
       if (outcome.failedIndex !== undefined) registerFailure(step, this.#references)
       isStopped ||= outcome.failedIndex !== undefined && !continueOnError
       yield outcome
@@ -94,21 +100,17 @@ export class BatchExecutor {
     return { step, responses, failedIndex: 0, skipped: true }
   }
 
-  #executeStep(step: BatchStep): Promise<BatchStepResult> {
-    return step.atomic ? this.#executeAtomicityGroup(step) : this.#executeIndividualRequest(step)
+  #executeStep(step: BatchStep, services: ODataServices): Promise<BatchStepResult> {
+    return step.atomic
+      ? this.#executeAtomicityGroup(step, services)
+      : this.#executeIndividualRequest(step, services)
   }
 
-  async #executeIndividualRequest(step: BatchStep): Promise<BatchStepResult> {
+  async #executeIndividualRequest(step: BatchStep, services: ODataServices): Promise<BatchStepResult> {
     const responses: ODataResponse[] = []
     for (const request of step.requests) {
       try {
-        responses.push(
-          await this.#executeRequest(
-            await this.#admit(request),
-            this.context.servicesFor(),
-            this.#references,
-          ),
-        )
+        responses.push(await this.#executeRequest(await this.#admit(request), services, this.#references))
       } catch (error) {
         return { step, responses: [this.#toErrorResponse(request, error)], failedIndex: 0 }
       }
@@ -117,9 +119,8 @@ export class BatchExecutor {
   }
 
   /** Executes a group in one transaction, which is rolled back if a request of it fails (Part 1, 11.7.4). */
-  async #executeAtomicityGroup(step: BatchStep): Promise<BatchStepResult> {
+  async #executeAtomicityGroup(step: BatchStep, services: ODataServices): Promise<BatchStepResult> {
     const { requests } = step
-    const services = this.context.servicesFor()
     let index = 0
     const each = async <F, T>(
       items: readonly F[],

@@ -41,14 +41,16 @@ export class BatchLog {
     this.#factsOf(request).operation = operationOf(path)
   }
 
-  addStep({ step, responses }: BatchStepResult, ms: number): void {
+  /** Reports the requests of a step, and returns them. */
+  addStep({ step, responses }: BatchStepResult, ms: number): readonly ExecutedRequest[] {
+    const executed: ExecutedRequest[] = []
     for (const [i, request] of step.requests.entries()) {
       this.#count += 1
       const { caller, operation } = this.#factsOf(request)
       this.#facts.delete(request)
       const { status } = responses[i] ?? {}
       if (status === undefined) continue
-      this.#report({
+      executed.push({
         part: toLoggedName(request.id ?? String(this.#count)),
         method: request.method,
         path: splitTarget(request.url).path,
@@ -58,6 +60,8 @@ export class BatchLog {
         caller,
       })
     }
+    for (const request of executed) this.#report(request)
+    return executed
   }
 
   #factsOf(request: BatchRequest): RequestFacts {

@@ -109,6 +109,7 @@ const CHANNELS: readonly Channel[] = [
     lines: () => [{ msg: 'request', operation: 'Stream', ...WHO, address: '127.0.0.1' }],
   },
   { name: '/admin', send: get('/admin/odata/AuditEntry?$top=1'), lines: request('AuditEntry records', '/admin/odata/AuditEntry') },
+  { name: '/admin/graphql', send: post('/admin/graphql', { query: 'query Clients { __typename }' }), lines: request('Clients', '/admin/graphql') },
   { name: '/admin write', send: post('/admin/odata/Client', { Name: MARKER, Scopes: ['none of ours'] }), lines: request('Client records', '/admin/odata/Client') },
   { name: 'Basic', send: ({ service, partner }) => service.send('/odata/Office/$count', { headers: headersOf(basic(partner)) }), lines: ofPartner('Office count', '/odata/Office/$count') },
   { name: 'token endpoint', send: oauth('token'), lines: ofPartner('token', '/oauth/token') },

@@ -55,7 +55,7 @@ const FIELD_NAMES: readonly string[] = [...PROPERTY.fields.keys()]
 
 export function shapeOf({ mode, actor, changes, precondition }: WriteRequest): WriteShape {
   const { values, status, clears, faults } = changes
-  const fields = FIELD_NAMES.filter(name => name in values)
+  const fields = Object.keys(values).sort((a, b) => parameterIndex(a) - parameterIndex(b))
   return {
     mode,
     actor,
@@ -122,19 +122,19 @@ export function parameterIndex(name: string): number {
  * @param writer the author for the audit log, as a JSON object. Empty for the user of the database
  */
 export function toParameters(request: WriteRequest, key: string, now: Date, writer = ''): readonly unknown[] {
-  const { ifMatch, ifNoneMatch } = request.precondition
+  const { changes, precondition } = request
   const at = now.toISOString()
-  const versions = [possibleVersions(ifMatch), possibleVersions(ifNoneMatch)].flatMap(v =>
-    typeof v === 'string' ? [] : (v ?? []),
-  )
-  return [
-    key,
-    at,
-    at.slice(0, 10),
-    writer,
-    ...FIELD_NAMES.map(name => request.changes.values[name]),
-    ...versions,
-  ]
+  const parameters = new Array<unknown>(PARAMETERS.length).fill(undefined)
+  parameters[parameterIndex('key')] = key
+  parameters[parameterIndex('now')] = at
+  parameters[parameterIndex('today')] = at.slice(0, 10)
+  parameters[parameterIndex('writer')] = writer
+  for (const name of Object.keys(changes.values)) parameters[parameterIndex(name)] = changes.values[name]
+  for (const condition of [precondition.ifMatch, precondition.ifNoneMatch]) {
+    const versions = possibleVersions(condition)
+    if (typeof versions !== 'string' && versions) parameters.push(...versions)
+  }
+  return parameters
 }
 
 /** The time of the write, and its date in UTC. */

@@ -63,7 +63,9 @@ const MAX_PATH_LENGTH = 500
 function assignRequestId(req: IncomingMessage, config: Pick<Config, 'trustProxy'>): string {
   const sent = req.headers['x-request-id']
   const id = typeof sent === 'string' && REQUEST_ID_PATTERN.test(sent) ? sent : randomUUID()
-  Object.assign(descriptionOf(req), { id, address: clientAddress(req, config) })
+  const description = descriptionOf(req)
+  description.id = id
+  description.address = clientAddress(req, config)
   return id
 }
 

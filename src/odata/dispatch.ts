@@ -83,10 +83,10 @@ const parseLimitsOf = memoize(function parseLimitsOf({
 })
 
 /** Executes a request. */
-export async function dispatchRequest(
+export function dispatchRequest(
   { method, path, request }: ParsedODataRequest,
   service: ODataServices,
-): Promise<ODataResponse | StreamedODataResponse> {
+): ODataResponse | StreamedODataResponse | Promise<ODataResponse | StreamedODataResponse> {
   return withRoutes(path, (routes, place) =>
     method === 'OPTIONS'
       ? noContent({ Allow: allowedMethodsOf(routes).join(', ') })

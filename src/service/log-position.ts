@@ -97,9 +97,10 @@ const readLogState = ({ executor, actor }: LogReader): Promise<LogState> =>
 export interface PageSeal {
   readonly seal: PlanSeal
   /**
-   * Must be called after a page was read. Fails if events after the beginning of the page have been dropped.
+   * Must be called after a page of the change log was read. Fails if events after the beginning of the page have
+   * been dropped. Undefined for other pages.
    */
-  confirm(after?: KeysetPosition): Promise<void>
+  readonly confirm?: (after?: KeysetPosition) => Promise<void>
 }
 
 /**
@@ -107,15 +108,24 @@ export interface PageSeal {
  * @param position the number after which the first page reads the log
  * @throws ProblemError PositionGone
  */
-export async function openPageSeal(
+export function openPageSeal(
   reader: LogReader,
   seals: { readonly seal: CursorSeal },
   plan: Plan,
   position: bigint | undefined,
   serviceRoot: ServiceRoot | undefined,
-): Promise<PageSeal> {
+): PageSeal | Promise<PageSeal> {
   const seal = seals.seal(plan)
-  if (!readsLog(plan)) return { seal, confirm: async () => undefined }
+  return readsLog(plan) ? openLogSeal(reader, seal, plan, position, serviceRoot) : { seal }
+}
+
+async function openLogSeal(
+  reader: LogReader,
+  seal: PlanSeal,
+  plan: Plan,
+  position: bigint | undefined,
+  serviceRoot: ServiceRoot | undefined,
+): Promise<PageSeal> {
   const state = await readLogState(reader)
   if (position !== undefined && !isPositionOpen(position, state)) failLogPositionGone('$filter', serviceRoot)
   const confirm = async (after?: KeysetPosition) => {

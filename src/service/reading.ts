@@ -61,8 +61,8 @@ export interface PageRequest extends ReadRequest {
   readonly pageToken?: string
   /** Tracks the changes of the query, if that is possible. Later pages follow the first one. */
   readonly track?: TrackingRequest | undefined
-  /** Address of the query without tokens, at which a client restarts. */
-  readonly location?: string
+  /** Returns the address of the query without tokens, at which a client restarts. */
+  readonly location?: () => string
 }
 
 /** The parts of a connection that the client requested. Records are fetched only if `records` is true. */
@@ -102,7 +102,8 @@ export class ReadService {
     pageSize?: number,
   ): Promise<CollectionPage> {
     requireReadScope(actor, entityType)
-    await this.scope?.allowance?.checkRows()
+    const check = this.scope?.allowance?.checkRows()
+    if (check) await check
     const { query, representation, pageToken, serviceRoot } = request
     const { seal } = this.dependencies
     const limits = limitsOf(this.dependencies.limits, actor)
@@ -112,14 +113,18 @@ export class ReadService {
     )
     const position = pageToken === undefined ? readLogPosition(boundPlan.filter) : undefined
     const log = { executor: this.reader, actor }
-    const tokens = await openPageSeal(log, this.dependencies, boundPlan, position, serviceRoot)
+    const opening = openPageSeal(log, this.dependencies, boundPlan, position, serviceRoot)
+    const tokens = opening instanceof Promise ? await opening : opening
     const cursor = pageToken === undefined ? undefined : tokens.seal.open(pageToken, '$skiptoken')
     // The meaning of $top is that of the first page.
     const remaining = cursor ? cursor.remaining : limits.topIsTotal ? query.top : undefined
     // A total limits the records of the copy, but not the changes after it.
     const trackRequest = remaining === undefined ? request : { ...request, track: undefined }
     const context = { ...this.dependencies, actor }
-    const tracking = await trackPages(this.reader, boundPlan, trackRequest, cursor, context)
+    const tracking =
+      trackRequest.track || cursor?.tracking
+        ? await trackPages(this.reader, boundPlan, trackRequest, cursor, context)
+        : undefined
     const plan = withTopLimit(cursor ? afterCursor(boundPlan, cursor.after) : boundPlan, remaining)
     const page = await readPage(
       this.reader,
@@ -127,7 +132,7 @@ export class ReadService {
       representation,
       cursor?.after,
     )
-    await tokens.confirm(cursor?.after)
+    if (tokens.confirm) await tokens.confirm(cursor?.after)
     this.countRows(entityType, page.records.length)
     const left = remaining === undefined ? undefined : remaining - page.records.length
     const next = toNextCursor(page.next, left, tracking)
@@ -156,7 +161,8 @@ export class ReadService {
     selection: WindowSelection,
   ): Promise<WindowResult> {
     requireReadScope(actor, entityType)
-    await this.scope?.allowance?.checkRows()
+    const check = this.scope?.allowance?.checkRows()
+    if (check) await check
     const { limits } = this.dependencies
     const own = limitsOf(limits, actor)
     const size = checkWindowSize(query, args, own)
@@ -178,7 +184,7 @@ export class ReadService {
       bounds,
       selection,
     )
-    await tokens.confirm(bounds.after)
+    if (tokens.confirm) await tokens.confirm(bounds.after)
     this.countRows(entityType, window.records.length)
     const cursorAt = (position: KeysetPosition) => tokens.seal.seal({ after: position })
     return { ...window, cursorOf: record => cursorAt(parseCursor(record)), cursorAt }
@@ -207,7 +213,8 @@ export class ReadService {
     actor: Actor,
     parentFilter?: ParentFilter,
   ): Promise<RecordJson | undefined> {
-    await this.scope?.allowance?.checkRows()
+    const check = this.scope?.allowance?.checkRows()
+    if (check) await check
     const record = await this.findRecord(entityType, key, request, actor, parentFilter)
     if (record) this.countRows(entityType, 1)
     return record

@@ -61,7 +61,7 @@ export async function trackPages(
   context: TrackingContext,
 ): Promise<Tracking | undefined> {
   if (!cursor) return track && beginTracking(reader, plan, track, context)
-  if (cursor.tracking) checkRights(cursor.tracking, context, '$skiptoken', location)
+  if (cursor.tracking) checkRights(cursor.tracking, context, '$skiptoken', location?.())
   return cursor.tracking
 }
 

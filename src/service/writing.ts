@@ -86,7 +86,8 @@ export class WriteService {
   /** Returns the service for one request. */
   forRequest(scope: RequestScope): WriteService {
     return new WriteService(this.dependencies, {
-      ...this.#resources,
+      keyGenerator: this.#resources.keyGenerator,
+      loadLookup: this.#resources.loadLookup,
       address: scope.address,
       ...createWriteRunners(this.dependencies.database.executorsFor(scope)),
     })

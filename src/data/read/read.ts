@@ -8,7 +8,7 @@ import { type RecordJson, RecordPage, type RecordRow, recordJsonOf } from '../sq
 import { pageRanges } from '../sql/page-ranges.js'
 import { toCountStatement, toPageStatement, toRecordStatement } from '../sql/page-statement.js'
 import { planCacheModeOfCount, planCacheModeOfPage } from '../sql/plan-cache-policy.js'
-import type { StatementExecutor } from '../sql/statement.js'
+import type { RecordFinder, StatementExecutor } from '../sql/statement.js'
 import { bindParameters, type StatementTemplate, toStatementTemplate } from '../sql/statement-template.js'
 
 /** A page of records. */
@@ -47,7 +47,7 @@ export async function readFirstRecord(
   parameters = NO_PARAMETERS,
 ): Promise<RecordJson | undefined> {
   if (plan.filter && isFalse(plan.filter)) return undefined
-  const found = await findByEngine(executor, plan, representation, parameters, 1)
+  const found = executor.finder && (await findByEngine(executor.finder, plan, representation, parameters, 1))
   if (found) return found[0]
   const [row] = await runTemplate<RecordRow>(executor, recordStatementOf(plan, representation), parameters)
   return row && recordJsonOf(row)
@@ -65,7 +65,8 @@ async function readRecords(
   parameters: ParameterValues,
 ): Promise<RecordPage> {
   const limit = plan.top === undefined ? undefined : plan.top + 1
-  const found = await findByEngine(executor, plan, representation, parameters, limit)
+  const found =
+    executor.finder && (await findByEngine(executor.finder, plan, representation, parameters, limit))
   if (found) return RecordPage.of(found)
   let records = RecordPage.EMPTY
   for (const range of keysetRangeStatementsOf(plan, representation)) {
@@ -127,7 +128,8 @@ const keysetRangeStatementsOf = memoize(function keysetRangeStatementsOf(
 /** Counts the records that the filter of a plan selects. */
 export async function countRecords(executor: StatementExecutor, plan: Plan): Promise<number> {
   if (plan.filter && isFalse(plan.filter)) return 0
-  const found = await toProblemOnError(async () => executor.finder?.countRecords(plan))
+  const { finder } = executor
+  const found = finder && (await toProblemOnError(() => finder.countRecords(plan)))
   if (found !== undefined) return found
   const [row] = await runTemplate<{ readonly count: number }>(executor, countStatementOf(plan), NO_PARAMETERS)
   return row?.count ?? 0
@@ -145,9 +147,9 @@ const runTemplate = <T>(
   toProblemOnError(() => executor.query<T>(bindParameters(template, parameters), template.planCacheMode))
 
 const findByEngine = (
-  { finder }: StatementExecutor,
+  finder: RecordFinder,
   plan: Plan,
   representation: Representation,
   parameters: ParameterValues,
   limit: number | undefined,
-) => toProblemOnError(async () => finder?.findRecords(plan, representation, parameters, limit))
+) => toProblemOnError(() => finder.findRecords(plan, representation, parameters, limit))

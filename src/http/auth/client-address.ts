@@ -14,10 +14,9 @@ const ADDRESS_WITH_PORT = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d{1,5})?$/
  * used.
  */
 export function clientAddress(req: IncomingMessage, { trustProxy }: Pick<Config, 'trustProxy'>): string {
-  const forwarded = trustProxy > 0 ? String(req.headers['x-forwarded-for'] ?? '') : ''
-  return (
-    toAddress(forwarded.split(',').at(-trustProxy)?.trim() ?? '') ?? toPlainAddress(req.socket.remoteAddress)
-  )
+  const forwarded = trustProxy > 0 ? req.headers['x-forwarded-for'] : undefined
+  const entry = forwarded === undefined ? undefined : String(forwarded).split(',').at(-trustProxy)?.trim()
+  return (entry && toAddress(entry)) || toPlainAddress(req.socket.remoteAddress)
 }
 
 /**

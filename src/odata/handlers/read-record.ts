@@ -122,14 +122,17 @@ export async function getPropertyValue(
   )
 }
 
-async function fetchRecord(
+function fetchRecord(
   { actor, root }: ODataRequest,
   { navigationPath, entity, key }: RecordPath | ValuePath,
   reading: ReadService,
   readRequest: Parameters<ReadService['get']>[2],
 ): Promise<RecordJson | undefined> {
   const request = { ...readRequest, serviceRoot: () => root }
-  return reading.get(entity, key, request, actor, await reading.resolvePath(navigationPath, actor))
+  const parentFilter = reading.resolvePath(navigationPath, actor)
+  return parentFilter
+    ? parentFilter.then(filter => reading.get(entity, key, request, actor, filter))
+    : reading.get(entity, key, request, actor)
 }
 
 /**

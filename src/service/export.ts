@@ -132,7 +132,7 @@ export class ExportService {
         const remaining = limit === undefined ? undefined : limit - count
         page = await readChunk(withTopLimit(afterCursor(plan, page.next), remaining), page.next)
       }
-      if (confirm) await confirm()
+      await confirm?.()
       if (count > first.records.length && !isInKeyOrder(plan)) await this.#checkUnchanged(position)
     } finally {
       release()

@@ -113,18 +113,14 @@ export class ReadService {
     )
     const position = pageToken === undefined ? readLogPosition(boundPlan.filter) : undefined
     const log = { executor: this.reader, actor }
-    const opening = openPageSeal(log, this.dependencies, boundPlan, position, serviceRoot)
-    const tokens = opening instanceof Promise ? await opening : opening
+    const tokens = await openPageSeal(log, this.dependencies, boundPlan, position, serviceRoot)
     const cursor = pageToken === undefined ? undefined : tokens.seal.open(pageToken, '$skiptoken')
     // The meaning of $top is that of the first page.
     const remaining = cursor ? cursor.remaining : limits.topIsTotal ? query.top : undefined
     // A total limits the records of the copy, but not the changes after it.
     const trackRequest = remaining === undefined ? request : { ...request, track: undefined }
     const context = { ...this.dependencies, actor }
-    const tracking =
-      trackRequest.track || cursor?.tracking
-        ? await trackPages(this.reader, boundPlan, trackRequest, cursor, context)
-        : undefined
+    const tracking = await trackPages(this.reader, boundPlan, trackRequest, cursor, context)
     const plan = withTopLimit(cursor ? afterCursor(boundPlan, cursor.after) : boundPlan, remaining)
     const page = await readPage(
       this.reader,
@@ -132,7 +128,7 @@ export class ReadService {
       representation,
       cursor?.after,
     )
-    if (tokens.confirm) await tokens.confirm(cursor?.after)
+    await tokens.confirm?.(cursor?.after)
     this.countRows(entityType, page.records.length)
     const left = remaining === undefined ? undefined : remaining - page.records.length
     const next = toNextCursor(page.next, left, tracking)
@@ -184,7 +180,7 @@ export class ReadService {
       bounds,
       selection,
     )
-    if (tokens.confirm) await tokens.confirm(bounds.after)
+    await tokens.confirm?.(bounds.after)
     this.countRows(entityType, window.records.length)
     const cursorAt = (position: KeysetPosition) => tokens.seal.seal({ after: position })
     return { ...window, cursorOf: record => cursorAt(parseCursor(record)), cursorAt }

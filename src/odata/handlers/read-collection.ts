@@ -126,7 +126,11 @@ async function fetchPage(
     pageOptions.query.top === undefined ? readPreferences(request.headers.prefer).maxPageSize : undefined
   const resolving = reading.resolvePath(path.navigationPath, request.actor)
   const within = resolving && (await resolving)
-  const pageRequest = { ...pageOptions, serviceRoot: () => request.root, location: () => toDefiningUrl(request) }
+  const pageRequest = {
+    ...pageOptions,
+    serviceRoot: () => request.root,
+    location: () => toDefiningUrl(request),
+  }
   const page = await reading.findPage(path.entity, pageRequest, request.actor, within, preferred?.size)
   return { page, appliedPageSize: preferred && `${preferred.name}=${page.size}` }
 }

@@ -58,7 +58,9 @@ export async function getRecord(
   return jsonResponse(
     format,
     prependMembers([contextMember(format, url)], omission ? omitNulls(found.json) : found.json),
-    { ...etagHeader(found.version), ...toAppliedHeader(omission?.applied) },
+    omission
+      ? { ...etagHeader(found.version), ...toAppliedHeader(omission.applied) }
+      : etagHeader(found.version),
   )
 }
 

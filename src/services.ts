@@ -11,6 +11,7 @@ import { DigestService } from './service/digest.js'
 import { ExportService } from './service/export.js'
 import { createMetricSources } from './service/metric-sources.js'
 import { ReadService } from './service/reading.js'
+import { createWebhookParts } from './service/webhooks/parts.js'
 import { WriteService } from './service/writing.js'
 
 /** Maximum nesting of $expand. No path of the model is longer unless it returns to an entity. */
@@ -54,7 +55,12 @@ export function createServices(
     exports: new ExportService(dependencies),
     digests: new DigestService(dependencies),
     writing: new WriteService({ database, plans, reading, config }),
-    administration: new AdminService({ database, reading, feedLimits: { pageSizeMax } }),
+    administration: new AdminService({
+      database,
+      reading,
+      feedLimits: { pageSizeMax },
+      webhooks: createWebhookParts(config),
+    }),
     changes,
     feed,
   }

@@ -1,4 +1,4 @@
-import { fail } from '../errors/problem.js'
+import { fail, type Problem } from '../errors/problem.js'
 import { getEntity, getScalar } from '../model/model.js'
 import { objectId } from '../query/memoize.js'
 import { columnOf, type Expr, nullLiteral, parameter, rowSource } from '../query/plan.js'
@@ -14,6 +14,12 @@ export type VersionCondition = '*' | readonly string[]
 export interface Precondition {
   readonly ifMatch?: VersionCondition | undefined
   readonly ifNoneMatch?: VersionCondition | undefined
+}
+
+/** The conditions of a change of administration. */
+export interface ChangeConditions extends Precondition {
+  /** Faults of the body. They are reported together with those of the rules. */
+  readonly faults?: readonly Problem[]
 }
 
 const PROPERTY = getEntity('Property')

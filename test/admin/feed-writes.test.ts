@@ -96,6 +96,27 @@ describe.each(DATABASE_KINDS)('writes of feeds at /admin/odata on the %s databas
       expect(refused.status, refused.text).toBe(400)
       expect(faultOf(refused.text)).toMatch(fault)
     }
+    // All faults are in one answer: of types and of rules.
+    const many = {
+      Filter: 'Media/any() and now() gt OnMarketTimestamp and LastEventSequence gt 1',
+      HiddenFields: ['NoSuch', 'Media', 'ListingKey', 'City', 'City'],
+      OnlyFields: ['Other'],
+      SoldPriceDelayDays: 0,
+      PageSize: 'x',
+      PageSizeMax: 5000,
+      Nothing: 1,
+    }
+    const targets = ['1103 PageSize', '1102 Nothing', '1103 HiddenFields', '1103 HiddenFields', '1103 HiddenFields', '1103 HiddenFields', '1103 OnlyFields', '1103 OnlyFields', '1103 SoldPriceDelayDays', '1103 PageSizeMax', '1103 Filter', '1103 Filter', '1103 Filter'] // biome-ignore format: one list
+    for (const [method, path, body] of [
+      ['PATCH', `Feed('vow')`, many],
+      ['POST', 'Feed', { FeedName: 'many', ...many }],
+    ] as const) {
+      const refused = await write(method, path, body)
+      const { error } = JSON.parse(refused.text) as { error: { details: { code: string; target: string }[] } }
+      expect(error.details.map(({ code, target }) => `${code} ${target}`).toSorted()).toEqual(
+        targets.toSorted(),
+      )
+    }
     expect(faultOf((await write('POST', 'Feed', { FeedName: 'a b', Filter: 'true' })).text)).toMatch(
       /^1103 FeedName/,
     )

@@ -3,7 +3,7 @@ import { bodyOf, rowsOf } from '../support/assertions.js'
 import { DATABASE_KINDS } from '../support/database.js'
 import { type PartnerApp, startPartnerApp, type TestClient } from '../support/partners.js'
 
-const ADMIN_SETS = ['AuditEntry', 'Client', 'ClientSecret', 'ClientUsage', 'Feed']
+const ADMIN_SETS = ['AuditEntry', 'Client', 'ClientSecret', 'ClientUsage', 'Feed', 'Webhook', 'WebhookDelivery', 'WebhookSecret'] // biome-ignore format: one list
 
 describe.each(DATABASE_KINDS)('administration at /admin on the %s database', kind => {
   let app: PartnerApp

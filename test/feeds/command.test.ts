@@ -66,6 +66,10 @@ describe.each(DATABASE_KINDS)(
         [['add', 'x', '--filter', 'true', '--media', 'maybe'], /--media is 'maybe'; expected yes or no/],
         [['add', 'x', '--filter', 'true', '--page-size', 'many'], /--page-size is 'many'; expected a number/],
         [['add', 'x', '--filter', "Citty eq 'Vail'"], /Did you mean 'City'/],
+        [
+          ['add', 'x', '--filter', 'Media/any()', '--hide', 'NoSuch', '--page-size', '0'],
+          /no field 'NoSuch'.*A page size is.*the records of Media/,
+        ],
         [['remove', 'nosuch'], /There is no feed 'nosuch'/],
       ] // biome-ignore format: a fault a line
         for (const [args, message] of faults) expect(await fail(...args), args.join(' ')).toMatch(message)

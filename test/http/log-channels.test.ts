@@ -181,7 +181,7 @@ async function startMarket(
   })
   const receiver = await startReceiver()
   const hook = await webhookServiceOf(database).add({
-    client: client.ClientId,
+    clientId: client.ClientId,
     url: receiver.url,
     resourceName: 'Property',
   })

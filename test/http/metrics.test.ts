@@ -334,7 +334,7 @@ async function addPartner(database: Database): Promise<Partner> {
   })
   const receiver = await clients.add({ ...READING_CLIENT, Name: 'Receiver' })
   const { webhook } = await webhookServiceOf(database).add({
-    client: receiver.client.ClientId,
+    clientId: receiver.client.ClientId,
     url: `http://127.0.0.1:${await freePort()}/`,
     from: '0',
   })

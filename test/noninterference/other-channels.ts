@@ -19,10 +19,10 @@ const DEADLINE_MS = 60_000
 export async function readWebhook(
   database: Database,
   service: WebhookService,
-  { from, ...values }: WebhookProbe,
+  { from, client: clientId, ...values }: WebhookProbe,
 ): Promise<Answer> {
   const receiver = await startReceiver()
-  const { webhook } = await service.add({ ...values, url: receiver.url, from: String(from) })
+  const { webhook } = await service.add({ ...values, clientId, url: receiver.url, from: String(from) })
   try {
     const [row] = await database.queryControl<{ readonly end: string }>({
       text: 'select coalesce(max("EntityEventSequence"), 0)::text as end from "EntityEvent"',

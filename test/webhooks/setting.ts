@@ -3,11 +3,9 @@ import { type Config, readConfig } from '../../src/config/config.js'
 import { createChangeFeed } from '../../src/data/changes/change-feed.js'
 import type { Database } from '../../src/data/database.js'
 import { type DeliveryRow, readDeliveries } from '../../src/data/webhooks/delivery-log.js'
-import { DEFAULT_PARSE_LIMITS } from '../../src/language/parse-limits.js'
-import { parseExpression } from '../../src/language/parser.js'
 import type { NewClient } from '../../src/service/clients/clients.js'
 import { DatabaseClientDirectory } from '../../src/service/clients/directory.js'
-import { createSelectionParts } from '../../src/service/webhooks/selection.js'
+import { createWebhookParts } from '../../src/service/webhooks/parts.js'
 import {
   type NewWebhook,
   WebhookService,
@@ -64,15 +62,7 @@ export function startSender(database: Database, env: Environment = {}): TestSend
 /** Returns the service by which commands manage webhooks. */
 export function webhookServiceOf(database: Database, env: Environment = {}): WebhookService {
   const config = configOf(env)
-  const context = { limits: DEFAULT_PARSE_LIMITS, aliases: new Map<string, string>() }
-  return new WebhookService({
-    ...createSelectionParts(config, filter => parseExpression(filter, context, '--filter')),
-    database,
-    clients: clientServiceOf(database),
-    encryptionKey: config.webhookEncryption,
-    rules: { allowsPrivate: config.webhookPrivateAddresses, publicUrl: config.publicUrl },
-    actor: 'test',
-  })
+  return new WebhookService({ ...createWebhookParts(config), database, actor: 'test' })
 }
 
 /** A subscription with its receiver. */
@@ -95,7 +85,7 @@ export async function addWebhook(
     ...client,
   })
   const webhook = await webhookServiceOf(database).add({
-    client: added.ClientId,
+    clientId: added.ClientId,
     url: receiver.url,
     ...values,
   })

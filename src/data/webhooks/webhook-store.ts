@@ -1,5 +1,6 @@
 import type { Client as Connection } from 'pg'
 import type { WebhookState } from '../../domain/webhooks/webhook.js'
+import type { Precondition } from '../../domain/write-shape.js'
 import { AdminTransaction, runInConnection } from '../clients/admin-transaction.js'
 import type { Database } from '../database.js'
 import type { AttemptStart } from './lease-store.js'
@@ -33,7 +34,9 @@ export interface WebhookDetails {
   readonly LeaseOwner: string | null
   readonly CreationTimestamp: string
   readonly RemovedTimestamp: string | null
+  /** The oldest first. */
   readonly Secrets: readonly {
+    readonly SecretId: string
     readonly CreationTimestamp: string
     readonly ExpirationTimestamp: string | null
   }[]
@@ -67,12 +70,12 @@ const END_OF_LOG = `greatest("Floor" - 1, (select coalesce(max("EntityEventSeque
 /** A change of the fields of a feed raises its floor. A feed does not narrow a client that may write every listing. */
 const FLOOR_OF_CLIENT = `select f."LogFloor" + 1 from "admin"."Feed" f join "admin"."Client" c on c."FeedName" = f."FeedName"
   where c."ClientId" = $1 and f."RemovedTimestamp" is null and 'listings:write:any' <> all (c."Scopes")`
-const SELECT_DETAILS = `select to_jsonb(w) - 'EncryptedToken' - 'BatchOutsideKeys' - 'BatchRights' - 'LeaseNumber' - 'LeaseTimestamp' || jsonb_build_object(
+const SELECT_DETAILS = `select to_jsonb(w) - 'EncryptedToken' - 'BatchOutsideKeys' - 'BatchRights' - 'LeaseNumber' - 'LeaseTimestamp' - 'Version' || jsonb_build_object(
     'ClientName', c."Name", 'HasToken', w."EncryptedToken" is not null,
     'IsClientActive', c."DisabledTimestamp" is null and c."RemovedTimestamp" is null and 'listings:read' = any(c."Scopes")
       and (c."ExpirationTimestamp" is null or c."ExpirationTimestamp" > clock_timestamp()),
     'Lag', greatest(0, (select ${END_OF_LOG} from "ChangeLog") - w."Position"),
-    'Secrets', coalesce((select jsonb_agg(jsonb_build_object('CreationTimestamp', "CreationTimestamp", 'ExpirationTimestamp', "ExpirationTimestamp") order by "SecretId")
+    'Secrets', coalesce((select jsonb_agg(jsonb_build_object('SecretId', "SecretId"::text, 'CreationTimestamp', "CreationTimestamp", 'ExpirationTimestamp', "ExpirationTimestamp") order by "SecretId")
       from "admin"."WebhookSecret" s where s."WebhookId" = w."WebhookId" and ("ExpirationTimestamp" is null or "ExpirationTimestamp" > clock_timestamp())), '[]')
   ) as details from "admin"."Webhook" w join "admin"."Client" c on c."ClientId" = w."ClientId"`
 
@@ -93,6 +96,29 @@ export class WebhookTransaction extends AdminTransaction {
   async lock(id: string): Promise<WebhookDetails | undefined> {
     await this.connection.query('select from "admin"."Webhook" where "WebhookId" = $1 for update', [id])
     return readDetails(this.connection, 'where "WebhookId" = $1', [id]).then(([found]) => found)
+  }
+
+  /** Fails unless the version of a subscription, which is locked, satisfies the precondition of its change. */
+  check(id: string, condition: Precondition): Promise<void> {
+    return this.checkRow('Webhook', 'WebhookId', id, condition)
+  }
+
+  /** Returns true if a client exists, and locks it against removal until the commit. */
+  async hasClient(id: string): Promise<boolean> {
+    const { rowCount } = await this.connection.query(
+      'select from "admin"."Client" where "ClientId" = $1 and "RemovedTimestamp" is null for share',
+      [id],
+    )
+    return rowCount === 1
+  }
+
+  /** Returns the subscription of a secret. */
+  async webhookOf(secretId: string): Promise<string | undefined> {
+    const { rows } = await this.connection.query<{ readonly id: string }>(
+      'select "WebhookId" as id from "admin"."WebhookSecret" where "SecretId" = $1',
+      [secretId],
+    )
+    return rows[0]?.id
   }
 
   insert(id: string, columns: WebhookColumns): Promise<void> {

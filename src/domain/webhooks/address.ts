@@ -1,5 +1,7 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
+import { valueFault } from '../../errors/change-error.js'
+import type { Problem } from '../../errors/problem.js'
 
 /** Ranges of addresses that WEBHOOK_PRIVATE_ADDRESSES allows. */
 const PRIVATE_RANGES: readonly string[] = ['loopback', 'private', 'uniqueLocal', 'carrierGradeNat']
@@ -11,6 +13,8 @@ const METADATA_ADDRESSES: readonly string[] = ['fd00:ec2::254', '100.100.100.200
 /** The range of IPv6 addresses that are assigned for use in public. */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3')
 const MAX_URL_LENGTH = 2000
+/** Text in responses for a value that may be secret. */
+export const MASK = '…'
 
 /** The reason for which an address is not allowed. */
 export type AddressRefusal = 'private' | 'reserved'
@@ -38,16 +42,31 @@ export interface AddressRules {
   readonly publicUrl: string | undefined
 }
 
-/** Returns the normalized URL of a receiver. @throws Error with a message for the operator */
-export function readWebhookUrl(text: string, { allowsPrivate, publicUrl }: AddressRules): string {
-  const url =
-    URL.canParse(text) && text.length <= MAX_URL_LENGTH
-      ? new URL(text)
-      : refuse('--url: expected an absolute URL of at most 2000 characters.')
-  if (url.protocol !== 'https:' && !(allowsPrivate && url.protocol === 'http:'))
-    refuse('--url: expected an https URL. With WEBHOOK_PRIVATE_ADDRESSES=on, http is allowed.')
-  if (url.username || url.password || url.hash)
-    refuse('--url: expected a URL without user, password and fragment. Use --token-file for a bearer token.')
+/** Returns the faults of the URL of a receiver. */
+export function urlFaults(text: string, rules: AddressRules): readonly Problem[] {
+  if (!URL.canParse(text) || text.length > MAX_URL_LENGTH)
+    return [valueFault('Url', 'The URL must be absolute and have at most 2000 characters.')]
+  const url = new URL(text)
+  return [protocolFault(url, rules), partFault(text, url), hostFault(url, rules)]
+    .filter(reason => reason !== undefined)
+    .map(reason => valueFault('Url', reason))
+}
+
+function protocolFault({ protocol }: URL, { allowsPrivate }: AddressRules): string | undefined {
+  return protocol === 'https:' || (allowsPrivate && protocol === 'http:')
+    ? undefined
+    : 'The URL must begin with https://. With WEBHOOK_PRIVATE_ADDRESSES=on, http is allowed.'
+}
+
+function partFault(text: string, { username, password, hash }: URL): string | undefined {
+  if (username || password || hash)
+    return 'The URL must have no user, password and fragment. A bearer token is a value of its own (--token-file, Token).'
+  return text.endsWith(MASK)
+    ? `The URL ends with ${MASK}, as in a response, which hides its path. Send the whole URL.`
+    : undefined
+}
+
+function hostFault(url: URL, { allowsPrivate, publicUrl }: AddressRules): string | undefined {
   const host = hostOf(url)
   const refusal = isIP(host)
     ? refusalOfAddress(host, allowsPrivate)
@@ -55,11 +74,11 @@ export function readWebhookUrl(text: string, { allowsPrivate, publicUrl }: Addre
       ? 'private'
       : undefined
   if (refusal === 'private')
-    refuse(`--url: ${host} is an address of this network. With WEBHOOK_PRIVATE_ADDRESSES=on it is allowed.`)
-  if (refusal === 'reserved') refuse(`--url: ${host} is a reserved address, which is never called.`)
-  if (!allowsPrivate && publicUrl !== undefined && new URL(publicUrl).host === url.host)
-    refuse('--url: this is the address of the service itself (PUBLIC_URL).')
-  return url.href
+    return `${host} is an address of this network. With WEBHOOK_PRIVATE_ADDRESSES=on it is allowed.`
+  if (refusal === 'reserved') return `${host} is a reserved address, which is never called.`
+  return !allowsPrivate && publicUrl !== undefined && new URL(publicUrl).host === url.host
+    ? 'The URL is the address of the service itself (PUBLIC_URL).'
+    : undefined
 }
 
 /** Returns the host of a URL, an IPv6 address without its brackets. */
@@ -73,9 +92,5 @@ const isLocalName = (host: string): boolean => /(^|\.)localhost\.?$/i.test(host)
  */
 export function maskUrl(url: string): string {
   const { origin, pathname, search } = new URL(url)
-  return pathname === '/' && search === '' ? url : `${origin}/…`
-}
-
-const refuse = (reason: string): never => {
-  throw new Error(reason)
+  return pathname === '/' && search === '' ? url : `${origin}/${MASK}`
 }

@@ -3,15 +3,15 @@ import { toProblemOnError } from '../../data/postgres/errors.js'
 import { Semaphore } from '../../data/semaphore.js'
 import { type Actor, requireScope, writerOf } from '../../domain/actor.js'
 import type { RequestScope } from '../../domain/request-scope.js'
-import { checkPrecondition, type Precondition } from '../../domain/write-shape.js'
+import type { ChangeConditions, Precondition } from '../../domain/write-shape.js'
 import { ChangeError } from '../../errors/change-error.js'
 import { EXPECTED_VALUE, RESOURCES } from '../../errors/phrases.js'
-import { fail, failIfAny, ProblemError } from '../../errors/problem.js'
+import { fail, ProblemError } from '../../errors/problem.js'
 import type { Entity } from '../../model/model.js'
 import type { Query } from '../../query/ast.js'
-import { BARE_REPRESENTATION } from '../../query/representation.js'
 import type { FeedLimits } from '../feeds/feed-checks.js'
 import type { ReadService } from '../reading.js'
+import type { WebhookSettings } from '../webhooks/parts.js'
 import type { ReturnRequest } from '../write-response.js'
 import type { BodySource } from '../writing.js'
 import { type AdminBody, type AdminWriteMode, readAdminBody, SECRET } from './body.js'
@@ -19,12 +19,14 @@ import { CLIENT_RESOURCE, CLIENT_SECRET_RESOURCE } from './client-resource.js'
 import { FEED_RESOURCE } from './feed-resource.js'
 import type { RecordWriter, WrittenRecord } from './record-writer.js'
 import type { AdminChange, AdminResource } from './resource.js'
+import { WEBHOOK_RESOURCE, WEBHOOK_SECRET_RESOURCE } from './webhook-resource.js'
 
 /** Dependencies of the service. */
 export interface AdminServiceDependencies {
   readonly database: Database
   readonly reading: ReadService
   readonly feedLimits: FeedLimits
+  readonly webhooks: WebhookSettings
 }
 
 /** Changes of one process that run at the same time. Each has a connection of its own. */
@@ -35,6 +37,8 @@ const RESOURCES_BY_ENTITY: ReadonlyMap<string, AdminResource> = new Map([
   ['Client', CLIENT_RESOURCE],
   ['ClientSecret', CLIENT_SECRET_RESOURCE],
   ['Feed', FEED_RESOURCE],
+  ['Webhook', WEBHOOK_RESOURCE],
+  ['WebhookSecret', WEBHOOK_SECRET_RESOURCE],
 ])
 
 /**
@@ -99,8 +103,7 @@ class AdminWriter implements RecordWriter {
     if (!create) return this.#refuse('POST')
     this.#checkReturnsSecret(returnRequest)
     const { values, faults } = await this.#readBody(readBody, 'create')
-    failIfAny(faults)
-    const { key, secret } = await this.parts.run(() => create(values, this.#changeOf(actor, {})))
+    const { key, secret } = await this.parts.run(() => create(values, this.#changeOf(actor, { faults })))
     return this.#answer(key, returnRequest, actor, secret)
   }
 
@@ -143,11 +146,7 @@ class AdminWriter implements RecordWriter {
     const { update } = this.resource
     if (!update) return this.#refuse('PATCH')
     const { values, faults } = withoutKey(this.entityType, key, await this.#readBody(readBody, mode))
-    if (faults.length > 0) {
-      await this.#checkStored(key, actor, precondition)
-      failIfAny(faults)
-    }
-    await this.parts.run(() => update(key, values, this.#changeOf(actor, precondition)))
+    await this.parts.run(() => update(key, values, this.#changeOf(actor, { ...precondition, faults })))
     return this.#answer(key, returnRequest, actor)
   }
 
@@ -160,16 +159,6 @@ class AdminWriter implements RecordWriter {
         return { values: {}, faults: error.problems }
       throw error
     }
-  }
-
-  /** Fails if the record does not exist, or its version does not satisfy the precondition. */
-  async #checkStored(key: string, actor: Actor, precondition: Precondition): Promise<void> {
-    const { version } = await this.#read(
-      key,
-      { query: { select: [] }, representation: BARE_REPRESENTATION },
-      actor,
-    )
-    checkPrecondition(version, precondition)
   }
 
   /** A secret that is not in the response would be lost. */
@@ -208,9 +197,9 @@ class AdminWriter implements RecordWriter {
     return found ?? fail({ kind: 'NotFound', what: RESOURCES.recordOf(entityType.name, key) })
   }
 
-  #changeOf(actor: Actor, precondition: Precondition): AdminChange {
-    const { database, address, feedLimits } = this.parts
-    return { database, feedLimits, writer: writerOf(actor, address), precondition }
+  #changeOf(actor: Actor, conditions: ChangeConditions): AdminChange {
+    const { database, address, feedLimits, webhooks } = this.parts
+    return { database, feedLimits, webhooks, writer: writerOf(actor, address), conditions }
   }
 
   #refuse(method: string): never {

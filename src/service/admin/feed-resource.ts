@@ -11,10 +11,10 @@ export const FEED_RESOURCE: AdminResource = {
   create: async (values, change) => {
     const { FeedName = '', Filter = '' } = values
     const feed = { ...toFeedColumns(values), FeedName: String(FeedName), Filter: String(Filter) }
-    return { key: (await serviceOf(change).add(feed)).FeedName }
+    return { key: (await serviceOf(change).add(feed, change.conditions)).FeedName }
   },
-  update: (key, values, change) => serviceOf(change).change(key, toFeedColumns(values), change.precondition),
-  remove: (key, change) => serviceOf(change).remove(key, change.precondition),
+  update: (key, values, change) => serviceOf(change).change(key, toFeedColumns(values), change.conditions),
+  remove: (key, change) => serviceOf(change).remove(key, change.conditions),
 }
 
 /** The fields of the model are named like the columns. An empty list of the only fields is none. */

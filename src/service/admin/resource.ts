@@ -1,15 +1,17 @@
 import type { Database } from '../../data/database.js'
 import type { Writer } from '../../domain/actor.js'
 import type { Values } from '../../domain/values.js'
-import type { Precondition } from '../../domain/write-shape.js'
+import type { ChangeConditions } from '../../domain/write-shape.js'
 import type { FeedLimits } from '../feeds/feed-checks.js'
+import type { WebhookSettings } from '../webhooks/parts.js'
 
 /** The request that makes a change. */
 export interface AdminChange {
   readonly database: Pick<Database, 'withClient'>
   readonly writer: Writer
-  readonly precondition: Precondition
+  readonly conditions: ChangeConditions
   readonly feedLimits: FeedLimits
+  readonly webhooks: WebhookSettings
 }
 
 /** A new record. */
@@ -21,7 +23,7 @@ export interface CreatedRecord {
 
 /**
  * The writes of one entity of administration, by the service that the commands use. Values are named like the
- * fields of the model. An absent write is not allowed.
+ * fields of the model. An absent write is not allowed. Each write checks the conditions of the change.
  */
 export interface AdminResource {
   readonly create?: (values: Values, change: AdminChange) => Promise<CreatedRecord>

@@ -1,6 +1,6 @@
 import type { ClientDetails } from '../../data/clients/client-store.js'
 import { AUDIENCES, SCOPES } from '../../domain/actor.js'
-import { ChangeError, sentencesOf } from '../../errors/change-error.js'
+import { ChangeError } from '../../errors/change-error.js'
 import { EXPECTED_FIELD_VALUE, LIMITS } from '../../errors/phrases.js'
 import type { Problem } from '../../errors/problem.js'
 import type { ClientValues } from './clients.js'
@@ -14,19 +14,15 @@ const MAX_LIMIT = 2_147_483_647
 const LIMIT_FIELDS = ['RequestsPerMinute', 'RequestsPerDay', 'RowsPerDay', 'RunningStatements'] as const
 
 /**
- * Checks the values that a change sets. The feed is checked in the transaction.
+ * Returns the faults of the values that a change sets, all but that of the feed.
  * @param before the client before its change. Undefined: it is new.
- * @throws ClientChangeError with all faults
  */
-export function checkClientValues(values: ClientValues, before: ClientDetails | undefined): void {
-  const [first, ...others] = [
-    ...nameFaults(values),
-    ...rightFaults(values),
-    ...expirationFaults(values, before),
-    ...LIMIT_FIELDS.flatMap(field => limitFaults(field, values[field])),
-  ]
-  if (first) throw new ClientChangeError(sentencesOf([first, ...others]), first, ...others)
-}
+export const clientFaults = (values: ClientValues, before: ClientDetails | undefined): readonly Problem[] => [
+  ...nameFaults(values),
+  ...rightFaults(values),
+  ...expirationFaults(values, before),
+  ...LIMIT_FIELDS.flatMap(field => limitFaults(field, values[field])),
+]
 
 function nameFaults({ Name }: ClientValues): readonly Problem[] {
   if (Name === undefined) return []

@@ -10,10 +10,11 @@ import {
 import type { Database } from '../../data/database.js'
 import type { Author } from '../../domain/actor.js'
 import { generateSecret } from '../../domain/clients/secrets.js'
-import type { Precondition } from '../../domain/write-shape.js'
-import type { ChangeError } from '../../errors/change-error.js'
+import type { ChangeConditions, Precondition } from '../../domain/write-shape.js'
+import { type ChangeError, refuseFaults } from '../../errors/change-error.js'
 import { RESOURCES } from '../../errors/phrases.js'
-import { ClientChangeError, checkClientValues } from './client-checks.js'
+import type { Problem } from '../../errors/problem.js'
+import { ClientChangeError, clientFaults } from './client-checks.js'
 
 /** A client and its new secret, which cannot be read again. */
 export interface ClientWithSecret {
@@ -72,12 +73,11 @@ export class ClientService {
   }
 
   /** Adds a client with one secret. */
-  async add(values: NewClient): Promise<ClientWithSecret> {
-    checkClientValues(values, undefined)
+  async add(values: NewClient, { faults }: ChangeConditions = {}): Promise<ClientWithSecret> {
     const secret = await generateSecret()
     const id = createClientId(values.Name)
     const client = await changeClients(this.#database, async transaction => {
-      await checkFeed(transaction, values)
+      refuseFaults(faults, [...clientFaults(values, undefined), ...(await feedFaults(transaction, values))])
       await transaction.insert(id, toColumns(values, null))
       await transaction.addSecret(id, secret.stored)
       return this.#audit(transaction, 'client.add', id, undefined)
@@ -86,13 +86,15 @@ export class ClientService {
   }
 
   /** Changes values of a client. */
-  change(id: string, values: ClientValues, condition?: Precondition): Promise<ClientDetails> {
+  change(id: string, values: ClientValues, conditions: ChangeConditions = {}): Promise<ClientDetails> {
     const work: ClientChange = async (transaction, client) => {
-      checkClientValues(values, client)
-      await checkFeed(transaction, values)
+      refuseFaults(conditions.faults, [
+        ...clientFaults(values, client),
+        ...(await feedFaults(transaction, values)),
+      ])
       await transaction.update(id, toColumns(values, client.DisabledTimestamp))
     }
-    return this.#change(actionOf(values), id, work, condition)
+    return this.#change(actionOf(values), id, work, conditions)
   }
 
   /**
@@ -214,16 +216,14 @@ const toColumns = ({ DisabledYN, ...columns }: ClientValues, disabled: string | 
   }),
 })
 
-/** @throws ClientChangeError for the name of a feed that does not exist */
-async function checkFeed(transaction: ClientTransaction, { FeedName }: ClientValues): Promise<void> {
-  if (FeedName && !(await transaction.hasFeed(FeedName)))
-    throw new ClientChangeError(`There is no feed '${FeedName}'.`, {
-      kind: 'NoSuchReference',
-      field: 'FeedName',
-      value: FeedName,
-      target: 'Feed',
-    })
-}
+/** Returns the fault of the name of a feed that does not exist. */
+const feedFaults = async (
+  transaction: ClientTransaction,
+  { FeedName }: ClientValues,
+): Promise<readonly Problem[]> =>
+  FeedName && !(await transaction.hasFeed(FeedName))
+    ? [{ kind: 'NoSuchReference', field: 'FeedName', value: FeedName, target: 'Feed' }]
+    : []
 
 /** Returns a readable id: the letters and digits of the client's name, and a random suffix. */
 function createClientId(name: string): string {

@@ -1,7 +1,7 @@
 import { toFilterSql } from '../../data/feeds/filter-sql.js'
 import { toFailure } from '../../errors/catalog.js'
-import { ChangeError } from '../../errors/change-error.js'
-import { messageOf, ProblemError } from '../../errors/problem.js'
+import { ChangeError, refuseFaults, valueFault } from '../../errors/change-error.js'
+import { messageOf, type Problem, ProblemError } from '../../errors/problem.js'
 import { DEFAULT_PARSE_LIMITS } from '../../language/parse-limits.js'
 import { parseExpression } from '../../language/parser.js'
 import { getEntity } from '../../model/model.js'
@@ -13,12 +13,6 @@ import type { Collection, ColumnSource, Expr } from '../../query/plan.js'
 /** An invalid value of a feed. The message is for the operator. */
 export class FeedError extends ChangeError {}
 
-/** Returns the error for a value of a field. */
-export const feedValueError = (field: string, reason: string): FeedError =>
-  new FeedError(reason, { kind: 'ValueRefused', field, reason })
-
-const filterError = (reason: string): FeedError => feedValueError('Filter', reason)
-
 const PROPERTY = getEntity('Property')
 const SOURCE = 'the filter'
 /** Fields that the change log sets when a listing is written. */
@@ -28,46 +22,70 @@ const LOG_FIELDS: readonly string[] = ['ModificationTimestamp', 'LastEventSequen
  */
 const MAX_FILTER_LENGTH = 10_000
 
+/** A filter as SQL, which cannot be used if there are faults. */
+export interface CompiledFilter {
+  readonly sql: string
+  readonly faults: readonly Problem[]
+}
+
 /**
  * Compiles the filter of a feed to SQL over the row `r0`. The filter may use only fields of the listing
  * itself, so that only a write of the listing or a change of the feed can move the listing into or out of the
- * feed.
- * @throws FeedError with the position of the fault
+ * feed. Faults of syntax have a position.
  */
-export function compileFeedFilter(text: string): string {
-  if (text.trim() === '') throw filterError("The filter is empty. 'true' shows all listings.")
+export function readFeedFilter(text: string): CompiledFilter {
+  if (text.trim() === '') return toFaults(["The filter is empty. 'true' shows all listings."])
   if (text.length > MAX_FILTER_LENGTH)
-    throw filterError(`The filter has more than ${MAX_FILTER_LENGTH} characters.`)
-  const filter = bindFilter(text)
-  checkOwnFields(filter)
-  return toFilterSql(filter)
-}
-
-/** A stored filter has no query with parameter aliases. */
-class NoAliases extends Map<string, string> {
-  override get(name: string): never {
-    throw filterError(`The filter uses the parameter alias '@${name}', which has no value in a feed.`)
-  }
-}
-
-function bindFilter(text: string): Expr {
+    return toFaults([`The filter has more than ${MAX_FILTER_LENGTH} characters.`])
   try {
     const ast = parseExpression(text, { limits: DEFAULT_PARSE_LIMITS, aliases: new NoAliases() }, SOURCE)
     const filter = bindCondition(ast, Scope.root(PROPERTY))
     checkEvaluations({ filter, orderBy: [], select: [] }, ast.at)
-    return filter
+    const reasons = [...new Set(foreignPartsOf(filter))]
+    return reasons.length > 0
+      ? toFaults(
+          reasons.map(
+            reason => `The filter of a feed may use only fields of the listing; this one ${reason}.`,
+          ),
+        )
+      : { sql: toFilterSql(filter), faults: [] }
   } catch (error) {
-    if (error instanceof ProblemError) throw filterError(toFailure(error.problems).message)
-    throw filterError(messageOf(error))
+    if (error instanceof ProblemError)
+      return toFaults(error.problems.map(problem => toFailure([problem]).message))
+    return toFaults([messageOf(error)])
   }
 }
 
-function checkOwnFields(expr: Expr): void {
-  if (expr.kind === 'column') checkColumn(expr.scalar.name, expr.source)
-  if (expr.kind === 'call' && expr.fn === 'now')
-    refuse('uses now(), so listings would enter and leave the feed without a change')
-  if (expr.kind === 'lambda' || expr.kind === 'count') checkCollection(expr.over)
-  for (const part of partsOf(expr)) checkOwnFields(part)
+/** @throws FeedError */
+export function compileFeedFilter(text: string): string {
+  const { sql, faults } = readFeedFilter(text)
+  refuseFaults([], faults)
+  return sql
+}
+
+const toFaults = (reasons: readonly string[]): CompiledFilter => ({
+  sql: '',
+  faults: reasons.map(reason => valueFault('Filter', reason)),
+})
+
+/** A stored filter has no query with parameter aliases. */
+class NoAliases extends Map<string, string> {
+  override get(name: string): never {
+    throw new FeedError(`The filter uses the parameter alias '@${name}', which has no value in a feed.`)
+  }
+}
+
+/** Returns the reasons for which an expression uses more than fields of the listing. */
+function foreignPartsOf(expr: Expr): readonly string[] {
+  const own =
+    expr.kind === 'column'
+      ? reasonOfColumn(expr.scalar.name, expr.source)
+      : expr.kind === 'call' && expr.fn === 'now'
+        ? 'uses now(), so listings would enter and leave the feed without a change'
+        : expr.kind === 'lambda' || expr.kind === 'count'
+          ? reasonOfCollection(expr.over)
+          : undefined
+  return [...(own === undefined ? [] : [own]), ...partsOf(expr).flatMap(foreignPartsOf)]
 }
 
 function partsOf(expr: Expr): readonly Expr[] {
@@ -87,20 +105,16 @@ function partsOf(expr: Expr): readonly Expr[] {
     case 'element':
       return []
     default:
-      return refuse(`has an expression of the kind ${expr.kind}`)
+      throw new FeedError(`The filter of a feed cannot have an expression of the kind ${expr.kind}.`)
   }
 }
 
-function checkColumn(name: string, source: ColumnSource): void {
-  if (source.kind !== 'row') refuse(`uses ${name} of another record`)
-  if (LOG_FIELDS.includes(name)) refuse(`uses ${name}, which changes with every write`)
+function reasonOfColumn(name: string, source: ColumnSource): string | undefined {
+  if (source.kind !== 'row') return `uses ${name} of another record`
+  return LOG_FIELDS.includes(name) ? `uses ${name}, which changes with every write` : undefined
 }
 
-function checkCollection(over: Collection): void {
-  if (over.kind === 'records') refuse(`uses the records of ${over.navigation.name}`)
-  else checkColumn(over.scalar.name, over.source)
-}
-
-function refuse(reason: string): never {
-  throw filterError(`The filter of a feed may use only fields of the listing; this one ${reason}.`)
-}
+const reasonOfCollection = (over: Collection): string | undefined =>
+  over.kind === 'records'
+    ? `uses the records of ${over.navigation.name}`
+    : reasonOfColumn(over.scalar.name, over.source)

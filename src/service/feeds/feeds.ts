@@ -8,10 +8,11 @@ import {
   readFeeds,
 } from '../../data/feeds/feed-store.js'
 import type { Author } from '../../domain/actor.js'
-import type { Precondition } from '../../domain/write-shape.js'
+import type { ChangeConditions, Precondition } from '../../domain/write-shape.js'
+import { refuseFaults } from '../../errors/change-error.js'
 import { RESOURCES } from '../../errors/phrases.js'
-import { checkFeedColumns, type FeedLimits } from './feed-checks.js'
-import { compileFeedFilter, FeedError } from './feed-filter.js'
+import { type FeedLimits, feedFaults } from './feed-checks.js'
+import { FeedError, readFeedFilter } from './feed-filter.js'
 
 /** Values of a new feed. */
 export interface NewFeed extends FeedColumns {
@@ -52,9 +53,10 @@ export class FeedService {
   }
 
   /** Adds a feed and computes its listings. */
-  async add(values: NewFeed): Promise<FeedDetails> {
-    checkFeedColumns(values, this.limits)
-    const FilterSql = compileFeedFilter(values.Filter)
+  async add(values: NewFeed, { faults }: ChangeConditions = {}): Promise<FeedDetails> {
+    const filter = readFeedFilter(values.Filter)
+    refuseFaults(faults, [...feedFaults(values, this.limits), ...filter.faults])
+    const FilterSql = filter.sql
     const { FeedName } = values
     const { FeedId } = await changeFeeds(this.database, async transaction => {
       if (await transaction.lock(FeedName)) refuse(`The feed '${FeedName}' already exists.`)
@@ -73,12 +75,14 @@ export class FeedService {
    * Changes a feed. Listings that its filter leaves out are hidden at once. The events of those that leave or enter
    * are written afterwards.
    */
-  async change(name: string, columns: FeedColumns, condition: Precondition = {}): Promise<FeedDetails> {
+  async change(name: string, columns: FeedColumns, conditions: ChangeConditions = {}): Promise<FeedDetails> {
     const { FeedId } = await changeFeeds(this.database, async transaction => {
       const before = (await transaction.lock(name)) ?? refuseMissing(name)
-      await transaction.check(before.FeedId, condition)
-      const FilterSql = columns.Filter === undefined ? undefined : compileFeedFilter(columns.Filter)
-      checkFeedColumns({ ...before, ...columns }, this.limits)
+      await transaction.check(before.FeedId, conditions)
+      const filter = columns.Filter === undefined ? undefined : readFeedFilter(columns.Filter)
+      const faults = [...feedFaults({ ...before, ...columns }, this.limits), ...(filter?.faults ?? [])]
+      refuseFaults(conditions.faults, faults)
+      const FilterSql = filter?.sql
       if (FilterSql !== undefined) await transaction.checkFilter(FilterSql)
       const needsListings = FilterSql !== undefined || columns.SoldPriceDelayDays !== undefined
       await transaction.update(before.FeedId, {

@@ -1,42 +1,49 @@
-import type { WebhookTransaction } from '../../data/webhooks/webhook-store.js'
+import type { LogRange } from '../../data/webhooks/webhook-store.js'
+import { ChangeError, valueFault } from '../../errors/change-error.js'
+import type { Problem } from '../../errors/problem.js'
 
 /** A change that is refused. The message is for the operator. */
-export class WebhookChangeError extends Error {}
+export class WebhookChangeError extends ChangeError {}
+
+/** A position in a change log. */
+export interface LogPosition {
+  readonly LogId: string
+  readonly Position: string
+}
+
+/** The text for the end of the log. */
+const NOW = 'now'
 
 /**
  * Returns the position at which a subscription begins: the given number, or the end of the log for `now` and
  * undefined.
  */
-export async function findStart(
-  transaction: WebhookTransaction,
-  clientId: string,
-  from: string | undefined,
-): Promise<{ readonly LogId: string; readonly Position: string }> {
-  const { id, end } = await transaction.logRange(clientId)
-  if (from === undefined || from === 'now') return { LogId: id, Position: end }
-  if (!/^\d{1,18}$/.test(from)) return refuse(`--from is '${from}'; expected now or the number of an event.`)
-  await checkPosition(transaction, clientId, { position: from, logId: id })
-  return { LogId: id, Position: from }
+export const startOf = ({ id, end }: LogRange, from: string = NOW): LogPosition => ({
+  LogId: id,
+  Position: from === NOW ? end : from,
+})
+
+/** Returns the faults of the text at which a subscription begins. */
+export function startFaults(range: LogRange, from: string = NOW): readonly Problem[] {
+  if (from === NOW) return []
+  if (!/^\d{1,18}$/.test(from))
+    return [valueFault('From', `'${from}' is neither now nor the number of an event.`)]
+  const reason = positionFault(range, startOf(range, from))
+  return reason === undefined ? [] : [valueFault('From', reason)]
 }
 
-/** Refuses a position after which events have been dropped from the log of a client. */
-export async function checkPosition(
-  transaction: WebhookTransaction,
-  clientId: string,
-  { position, logId }: { readonly position: string; readonly logId: string },
-): Promise<void> {
-  const { id, end, floor } = await transaction.logRange(clientId)
-  const number = BigInt(position)
-  if (id !== logId) refuse(`Position ${position} belongs to a different change log. ${COPY_AGAIN}`)
-  if (number > BigInt(end)) refuse(`The change log ends at ${end}, before ${position}.`)
-  if (number > 0n && number < BigInt(floor) - 1n)
-    refuse(
-      `Events after ${position} have been dropped from the change log, or the fields of the feed have changed. ${COPY_AGAIN}`,
-    )
+/** Returns the reason for which a subscription cannot continue at a position, or undefined. */
+export function positionFault(
+  { id, end, floor }: LogRange,
+  { LogId, Position }: LogPosition,
+): string | undefined {
+  const number = BigInt(Position)
+  if (id !== LogId) return `Position ${Position} belongs to a different change log. ${COPY_AGAIN}`
+  if (number > BigInt(end)) return `The change log ends at ${end}, before ${Position}.`
+  return number > 0n && number < BigInt(floor) - 1n
+    ? `Events after ${Position} have been dropped from the change log, or the fields of the feed have changed. ${COPY_AGAIN}`
+    : undefined
 }
 
-const COPY_AGAIN = 'Use --from now, and tell the receiver to copy all data again.'
-
-const refuse = (reason: string): never => {
-  throw new WebhookChangeError(reason)
-}
+export const COPY_AGAIN =
+  'Resume from the end of the log (--from now, From), and tell the receiver to copy all data again.'

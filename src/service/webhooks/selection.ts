@@ -1,4 +1,7 @@
-import { ENTITIES } from '../../model/model.js'
+import { toFailure } from '../../errors/catalog.js'
+import { valueFault } from '../../errors/change-error.js'
+import { type Problem, ProblemError } from '../../errors/problem.js'
+import { ENTITIES, type Entity } from '../../model/model.js'
 import type { Ast, Query } from '../../query/ast.js'
 import { bind } from '../../query/bind/bind.js'
 import type { QueryLimits } from '../../query/limits.js'
@@ -11,7 +14,7 @@ export interface SelectionParts {
   readonly toQuery: (filter: string) => Query
 }
 
-type PageSettings = Pick<QueryLimits, 'pageSize' | 'pageSizeMax' | 'expandPageMax'>
+export type PageSettings = Pick<QueryLimits, 'pageSize' | 'pageSizeMax' | 'expandPageMax'>
 
 /**
  * Returns the limits and the parser of the filters of subscriptions.
@@ -34,27 +37,45 @@ export interface WebhookSelection {
 const EVENT_ENTITIES = new Map([...ENTITIES].filter(([, entityType]) => hasEvents(entityType)))
 
 /**
- * Refuses a resource without events, and a filter that uses more than fields of the record itself: the log
- * has no event for the moment when such a filter starts to match.
- * @throws Error with a sentence for the operator, ProblemError for a filter that cannot be read
+ * Returns the faults of a selection: a resource without events, and a filter that uses more than fields of the record
+ * itself, since the log has no event for the moment when such a filter starts to match.
  */
-export function checkSelection(
+export function selectionFaults(
   { resourceName, filter }: WebhookSelection,
-  { limits, toQuery }: SelectionParts,
-): void {
-  if (resourceName === undefined) {
-    if (filter !== undefined) throw new Error('--filter needs --entity.')
-    return
-  }
+  parts: SelectionParts,
+): readonly Problem[] {
+  if (resourceName === undefined)
+    return filter === undefined
+      ? []
+      : [valueFault('Filter', 'A filter needs the resource whose events are sent (--entity, ResourceName).')]
   const entityType = EVENT_ENTITIES.get(resourceName)
   if (!entityType)
-    throw new Error(
-      `--entity is '${resourceName}'; expected one of ${[...EVENT_ENTITIES.keys()].join(', ')}.`,
-    )
-  if (filter === undefined) return
-  const sources = trackedSourcesOf(bind(toQuery(filter), entityType, limits))
-  if (!sources || sources.filterChildren.size > 0)
-    throw new Error(
-      `--filter: expected a filter on the fields of ${resourceName}, without related records and now().`,
-    )
+    return [
+      valueFault(
+        'ResourceName',
+        `There are no events of '${resourceName}'. Resources with events are ${[...EVENT_ENTITIES.keys()].join(', ')}.`,
+      ),
+    ]
+  return filter === undefined ? [] : filterFaults(entityType, filter, parts)
+}
+
+function filterFaults(
+  entityType: Entity,
+  filter: string,
+  { limits, toQuery }: SelectionParts,
+): readonly Problem[] {
+  try {
+    const sources = trackedSourcesOf(bind(toQuery(filter), entityType, limits))
+    return sources?.filterChildren.size === 0
+      ? []
+      : [
+          valueFault(
+            'Filter',
+            `The filter may use only the fields of ${entityType.name}, without related records and now().`,
+          ),
+        ]
+  } catch (error) {
+    if (!(error instanceof ProblemError)) throw error
+    return error.problems.map(problem => valueFault('Filter', toFailure([problem]).message))
+  }
 }

@@ -9,11 +9,25 @@ import {
   type WebhookTransaction,
 } from '../../data/webhooks/webhook-store.js'
 import type { Author } from '../../domain/actor.js'
-import { type AddressRules, maskUrl, readWebhookUrl } from '../../domain/webhooks/address.js'
-import type { ClientService } from '../clients/clients.js'
-import { checkPosition, findStart, WebhookChangeError } from './position.js'
+import { type AddressRules, maskUrl } from '../../domain/webhooks/address.js'
+import type { WebhookState } from '../../domain/webhooks/webhook.js'
+import type { ChangeConditions, Precondition } from '../../domain/write-shape.js'
+import { refuseFaults } from '../../errors/change-error.js'
+import { RESOURCES } from '../../errors/phrases.js'
+import { startOf, WebhookChangeError } from './position.js'
 import { encryptText, generateWebhookSecret } from './secret-box.js'
-import { checkSelection, type SelectionParts } from './selection.js'
+import type { SelectionParts } from './selection.js'
+import {
+  NO_BATCH,
+  pause,
+  resend,
+  resume,
+  skip,
+  toState,
+  transitionTo,
+  type WebhookTransition,
+} from './transitions.js'
+import { newWebhookFaults, webhookChangeFaults, withoutMasked } from './webhook-checks.js'
 
 /** A subscription and its new secret, which cannot be read again. */
 export interface WebhookWithSecret {
@@ -21,29 +35,38 @@ export interface WebhookWithSecret {
   readonly secret: string
 }
 
-/** Values that a command sets. Null clears an optional one. */
+/** Values that an operator sets. Null clears an optional one. */
 export interface WebhookValues {
-  readonly url?: string | undefined
+  readonly url?: string
   readonly source?: string | null | undefined
   readonly token?: string | null | undefined
 }
 
 /** A new subscription. */
 export interface NewWebhook extends WebhookValues {
-  /** Id or name of a client. */
-  readonly client: string
+  readonly clientId: string
   readonly url: string
-  /** Undefined for events of all resources. */
-  readonly resourceName?: string | undefined
-  readonly filter?: string | undefined
+  /** Undefined or null for events of all resources. */
+  readonly resourceName?: string | null | undefined
+  readonly filter?: string | null | undefined
   /** Events after this number are sent. Undefined for the end of the log. */
+  readonly from?: string | undefined
+  /** Active or paused. */
+  readonly state?: WebhookState | undefined
+}
+
+/** A change at /admin. The client and the selection can only be repeated. */
+export interface WebhookChange extends WebhookValues {
+  readonly clientId?: string
+  readonly resourceName?: string | null | undefined
+  readonly filter?: string | null | undefined
+  readonly state?: WebhookState | undefined
   readonly from?: string | undefined
 }
 
 /** Dependencies of the service. */
 export interface WebhookServiceParts extends SelectionParts {
   readonly database: Pick<Database, 'withClient'>
-  readonly clients: ClientService
   /** Encrypts secrets and tokens. */
   readonly encryptionKey: KeyObject
   readonly rules: AddressRules
@@ -53,22 +76,11 @@ export interface WebhookServiceParts extends SelectionParts {
 
 /** Default time for which the older secret still signs after a rotation, in hours. */
 export const DEFAULT_OVERLAP_HOURS = 24
+export const MAX_OVERLAP_HOURS = 9999
 /** Maximum number of secrets of a subscription: the old and the new one during a rotation. */
 const MAX_SECRETS = 2
 const ID_LENGTH = 16
 const ID_LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789'
-const NO_BATCH = {
-  BatchEvents: null,
-  BatchPosition: null,
-  BatchOutsideKeys: null,
-  BatchRights: null,
-} as const
-const NO_FAILURE = {
-  FailedAttempts: 0,
-  FailingSinceTimestamp: null,
-  LastFailure: null,
-  NextAttemptTimestamp: null,
-} as const
 /** Members of a subscription that the audit log records. */
 const AUDITED = [
   'ClientId', 'ResourceName', 'Filter', 'Source', 'HasToken', 'State', 'StateReason', 'Position', 'Secrets', 'RemovedTimestamp',
@@ -89,85 +101,65 @@ export class WebhookService {
 
   /** @throws WebhookChangeError if there is none with this id */
   async find(id: string): Promise<WebhookDetails> {
-    return (await findWebhook(this.#parts.database, id)) ?? refuse(`There is no webhook '${id}'.`)
+    return (await findWebhook(this.#parts.database, id)) ?? refuseMissing('Webhook', id)
   }
 
   /** Adds a subscription with one secret. Exactly the events after its position are sent. */
-  async add(values: NewWebhook): Promise<WebhookWithSecret> {
-    const { clients, database, encryptionKey } = this.#parts
-    const { resourceName, filter } = values
-    checkSelection({ resourceName, filter }, this.#parts)
-    const client = await clients.find(values.client)
-    if (client.RemovedTimestamp !== null) refuse(`The client '${client.ClientId}' was removed.`)
-    const columns = await this.#toColumns(values)
+  async add(values: NewWebhook, { faults }: ChangeConditions = {}): Promise<WebhookWithSecret> {
+    const { database, encryptionKey } = this.#parts
+    const { clientId, resourceName, filter, from, state = 'active' } = values
     const secret = generateWebhookSecret()
-    const encryptedSecret = await encryptText(secret, encryptionKey)
     const id = createWebhookId()
     const webhook = await changeWebhooks(database, async transaction => {
-      const position = await findStart(transaction, client.ClientId, values.from)
+      const range = await transaction.logRange(clientId)
+      const clientFaults = (await transaction.hasClient(clientId))
+        ? []
+        : [{ kind: 'NoSuchReference', field: 'ClientId', value: clientId, target: 'Client' } as const]
+      refuseFaults(faults, [...clientFaults, ...newWebhookFaults(values, range, this.#parts)])
       const selection = { ResourceName: resourceName ?? null, Filter: filter ?? null }
-      await transaction.insert(id, { ClientId: client.ClientId, ...selection, ...columns, ...position })
-      await transaction.addSecret(id, encryptedSecret)
+      const columns = { ...selection, ...(await this.#toColumns(values)), ...startOf(range, from) }
+      await transaction.insert(id, { ClientId: clientId, ...columns, ...toState(state) })
+      await transaction.addSecret(id, await encryptText(secret, encryptionKey))
       return this.#audit(transaction, 'webhook.add', id, undefined)
     })
     return { webhook, secret }
   }
 
-  /** Changes the target and the options of a subscription. The next attempt follows immediately. */
-  async change(id: string, values: WebhookValues): Promise<WebhookDetails> {
-    const columns = await this.#toColumns(values)
-    return this.#change('webhook.change', id, transaction =>
-      transaction.update(id, { ...columns, NextAttemptTimestamp: null }),
-    )
+  /**
+   * Changes the target, the options, the state and the position of a subscription. The next attempt follows
+   * immediately.
+   */
+  change(id: string, values: WebhookChange, conditions: ChangeConditions = {}): Promise<WebhookDetails> {
+    return this.#change(id, conditions, async (transaction, webhook) => {
+      const changes = withoutMasked(values, webhook)
+      const range = await transaction.logRange(webhook.ClientId)
+      refuseFaults(conditions.faults, webhookChangeFaults(changes, webhook, range, this.#parts))
+      const columns = await this.#toColumns(changes)
+      const hasColumns = Object.keys(columns).length > 0
+      const [action, transition] = transitionTo(changes.state, changes.from, webhook) ?? []
+      await transition?.(transaction, webhook)
+      if (hasColumns) await transaction.update(id, { ...columns, NextAttemptTimestamp: null })
+      return hasColumns || action === undefined ? 'webhook.change' : action
+    })
   }
 
   pause(id: string): Promise<WebhookDetails> {
-    return this.#change('webhook.pause', id, (transaction, { State }) =>
-      State === 'active'
-        ? transaction.update(id, toState('paused', null))
-        : refuse(`The webhook '${id}' is ${State}, not active.`),
-    )
+    return this.#transition('webhook.pause', id, pause)
   }
 
-  /**
-   * Resumes a subscription that is paused, ended or lost, after its last acknowledged event. `from` begins at
-   * another number, or at the end of the log (`now`).
-   */
+  /** Resumes a subscription, by default after its last acknowledged event. */
   resume(id: string, from?: string): Promise<WebhookDetails> {
-    return this.#change('webhook.resume', id, async (transaction, { ClientId, State, Position, LogId }) => {
-      if (State === 'failed' && from === undefined)
-        refuse(`The webhook '${id}' has an undelivered batch. Use resend or skip.`)
-      if (State === 'lost' && from === undefined)
-        refuse(
-          `The webhook '${id}' has lost its position. Use --from now, and tell the receiver to copy all data again.`,
-        )
-      const begin = from === undefined ? undefined : await findStart(transaction, ClientId, from)
-      if (!begin) await checkPosition(transaction, ClientId, { position: String(Position), logId: LogId })
-      await transaction.update(id, {
-        ...(begin && { ...begin, ...NO_BATCH }),
-        ...NO_FAILURE,
-        ...toState('active', null),
-      })
-    })
+    return this.#transition('webhook.resume', id, resume(from))
   }
 
   /** Sends the pending batch immediately, also if it was given up or its next attempt is due later. */
   resend(id: string): Promise<WebhookDetails> {
-    return this.#change('webhook.resend', id, (transaction, webhook) => {
-      checkBatch(webhook)
-      if (webhook.State !== 'active' && webhook.State !== 'failed')
-        refuse(`The webhook '${id}' is ${webhook.State}. Use resume.`)
-      return transaction.update(id, { ...NO_FAILURE, ...toState('active', null) })
-    })
+    return this.#transition('webhook.resend', id, resend)
   }
 
   /** Discards the pending batch. A failed subscription continues with the events after it. */
   skip(id: string): Promise<WebhookDetails> {
-    return this.#change('webhook.skip', id, (transaction, webhook) => {
-      const position = checkBatch(webhook)
-      const state = webhook.State === 'failed' ? toState('active', null) : {}
-      return transaction.update(id, { Position: String(position), ...NO_BATCH, ...NO_FAILURE, ...state })
-    })
+    return this.#transition('webhook.skip', id, skip)
   }
 
   /**
@@ -178,21 +170,39 @@ export class WebhookService {
   async rotate(id: string, overlapHours: number): Promise<WebhookWithSecret> {
     const secret = generateWebhookSecret()
     const encryptedSecret = await encryptText(secret, this.#parts.encryptionKey)
-    const webhook = await this.#change('webhook.rotate', id, async (transaction, { Secrets }) => {
+    const webhook = await this.#change(id, {}, async (transaction, { Secrets }) => {
       if (Secrets.length >= MAX_SECRETS && overlapHours > 0)
         refuse(
-          `The webhook '${id}' already has ${MAX_SECRETS} secrets. End the rotation first, or use --overlap 0.`,
+          `The webhook '${id}' already has ${MAX_SECRETS} secrets. End the rotation first, or use an overlap of 0 hours.`,
         )
       await transaction.addSecret(id, encryptedSecret)
       await transaction.expireSecrets(id, overlapHours * 3600)
       await transaction.update(id, {})
+      return 'webhook.rotate'
     })
     return { webhook, secret }
   }
 
   /** Ends a rotation: only the newest secret signs. */
   endRotation(id: string): Promise<WebhookDetails> {
-    return this.#change('webhook.end-rotation', id, async transaction => {
+    return this.#transition('webhook.end-rotation', id, async transaction => {
+      await transaction.expireSecrets(id, 0)
+      await transaction.update(id, {})
+    })
+  }
+
+  /**
+   * Deletes the older secret, which ends a rotation.
+   * @throws WebhookChangeError for the newest secret
+   */
+  async removeSecret(secretId: string): Promise<void> {
+    const id = await changeWebhooks(this.#parts.database, transaction => transaction.webhookOf(secretId))
+    if (id === undefined) return refuseMissing('WebhookSecret', secretId)
+    await this.#transition('webhook.end-rotation', id, async (transaction, { Secrets }) => {
+      const ids = Secrets.map(secret => secret.SecretId)
+      if (!ids.includes(secretId)) refuseMissing('WebhookSecret', secretId)
+      if (ids.at(-1) === secretId)
+        refuse(`The newest secret of the webhook '${id}' signs its messages. Add another one first.`)
       await transaction.expireSecrets(id, 0)
       await transaction.update(id, {})
     })
@@ -202,37 +212,44 @@ export class WebhookService {
    * Removes a subscription and its secrets permanently. Its delivery log remains until the end of its
    * retention.
    */
-  remove(id: string): Promise<WebhookDetails> {
-    return this.#change('webhook.remove', id, async transaction => {
+  remove(id: string, condition: Precondition = {}): Promise<WebhookDetails> {
+    return this.#change(id, condition, async transaction => {
       await transaction.clear(id, { secrets: true })
-      await transaction.update(id, {
-        ...NO_BATCH,
-        EncryptedToken: null,
-        RemovedTimestamp: new Date().toISOString(),
-      })
+      const RemovedTimestamp = new Date().toISOString()
+      await transaction.update(id, { ...NO_BATCH, EncryptedToken: null, RemovedTimestamp })
+      return 'webhook.remove'
     })
   }
 
   async #toColumns({ url, source, token }: WebhookValues): Promise<WebhookColumns> {
-    const { rules, encryptionKey } = this.#parts
+    const { encryptionKey } = this.#parts
     const EncryptedToken = typeof token === 'string' ? await encryptText(token, encryptionKey) : token
     return {
-      ...(url !== undefined && { Url: readWebhookUrl(url, rules) }),
+      ...(url !== undefined && { Url: new URL(url).href }),
       ...(source !== undefined && { Source: source }),
       ...(EncryptedToken !== undefined && { EncryptedToken }),
     }
   }
 
+  #transition(action: string, id: string, transition: WebhookTransition): Promise<WebhookDetails> {
+    return this.#change(id, {}, async (transaction, webhook) => {
+      await transition(transaction, webhook)
+      return action
+    })
+  }
+
+  /** @param work changes the subscription, which is locked. Returns the action in the audit log. */
   #change(
-    action: string,
     id: string,
-    work: (transaction: WebhookTransaction, webhook: WebhookDetails) => Promise<void>,
+    condition: Precondition,
+    work: (transaction: WebhookTransaction, webhook: WebhookDetails) => Promise<string>,
   ): Promise<WebhookDetails> {
     return changeWebhooks(this.#parts.database, async transaction => {
-      const before = (await transaction.lock(id)) ?? refuse(`There is no webhook '${id}'.`)
-      if (before.RemovedTimestamp !== null) refuse(`The webhook '${id}' was removed.`)
-      await work(transaction, before)
-      return this.#audit(transaction, action, id, before)
+      const before = (await transaction.lock(id)) ?? refuseMissing('Webhook', id)
+      if (before.RemovedTimestamp !== null)
+        throw new WebhookChangeError(`The webhook '${id}' was removed.`, missing('Webhook', id))
+      await transaction.check(id, condition)
+      return this.#audit(transaction, await work(transaction, before), id, before)
     })
   }
 
@@ -259,18 +276,16 @@ const toAudited = (webhook: WebhookDetails): Readonly<Record<string, unknown>> =
   ...Object.fromEntries(AUDITED.map(name => [name, webhook[name]])),
 })
 
-const toState = (state: 'active' | 'paused', reason: string | null): WebhookColumns => ({
-  State: state,
-  StateReason: reason,
-  StateTimestamp: new Date().toISOString(),
-})
-
-/** Returns the position after the pending batch. */
-const checkBatch = ({ WebhookId, BatchPosition }: WebhookDetails): number =>
-  BatchPosition ?? refuse(`The webhook '${WebhookId}' has no pending batch.`)
-
 const refuse = (reason: string): never => {
   throw new WebhookChangeError(reason)
+}
+
+const missing = (entity: string, key: string) =>
+  ({ kind: 'NotFound', what: RESOURCES.recordOf(entity, key) }) as const
+
+function refuseMissing(entity: 'Webhook' | 'WebhookSecret', key: string): never {
+  const name = entity === 'Webhook' ? 'webhook' : 'secret'
+  throw new WebhookChangeError(`There is no ${name} '${key}'.`, missing(entity, key))
 }
 
 const createWebhookId = (): string =>

@@ -200,7 +200,7 @@ describe.each(DATABASE_KINDS)('writes of clients at /admin/odata on the %s datab
       [{ Usage: [] }, ['1106 Usage']],
       [{ Scopes: ['listings:read', 'root'], AudienceClass: 'guest' }, ['1103 Scopes', '1103 AudienceClass']],
       [{ FeedName: 'no-such-feed' }, ['1107 FeedName']],
-      [{ RequestsPerDay: 0, RowsPerDay: -1 }, ['1104 RowsPerDay']],
+      [{ RequestsPerDay: 0, RowsPerDay: -1 }, ['1104 RowsPerDay', '1104 RequestsPerDay']],
       [{ RequestsPerDay: 0, RunningStatements: 0 }, ['1104 RequestsPerDay', '1104 RunningStatements']],
       [{ ExpirationTimestamp: '2020-01-01T00:00:00Z' }, ['1103 ExpirationTimestamp']],
       [{ PublicKeys: '{"keys":[{"kty":"RSA","d":"secret"}]}' }, ['1103 PublicKeys']],

@@ -113,11 +113,11 @@ async function handleRequest(
   const { rawPath, rawQuery } = parseRequestTarget(req.originalUrl, service)
   const body = requestBodyOf(req, config.maxBodyBytes)
   const parsed = scope.measure('parse', () =>
-    parseRequest({ ...body, method, service, root, headers, actor, scope, plans, rawPath, rawQuery }, config),
+    parseRequest({ method, service, root, headers, actor, scope, plans, rawPath, rawQuery, ...body }, config),
   )
   scope.description.operation = operationOf(parsed.path)
   if (parsed.path.kind !== 'batch' || method !== 'POST')
-    return await dispatchRequest(
+    return dispatchRequest(
       parsed,
       new ScopedServices(scope, options, () => verifySameRights(options.verifier, authorization, token)),
     )

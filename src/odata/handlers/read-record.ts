@@ -58,9 +58,7 @@ export async function getRecord(
   return jsonResponse(
     format,
     prependMembers([contextMember(format, url)], omission ? omitNulls(found.json) : found.json),
-    omission
-      ? { ...etagHeader(found.version), ...toAppliedHeader(omission.applied) }
-      : etagHeader(found.version),
+    { ...etagHeader(found.version), ...toAppliedHeader(omission?.applied) },
   )
 }
 

@@ -148,11 +148,11 @@ function resolveKeyPredicate(
   { parenthesized }: PathSegment,
   context: ParseContext,
 ): CollectionPath | RecordPath {
-  if (parenthesized === undefined) return { ...location, kind: 'collection', form: 'records', filters: [] }
+  if (parenthesized === undefined) return { kind: 'collection', form: 'records', ...location, filters: [] }
   return {
-    ...location,
     kind: 'record',
     form: 'record',
+    ...location,
     key: readKey(location.entity, parenthesized, context),
   }
 }

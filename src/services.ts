@@ -11,7 +11,7 @@ import { DigestService } from './service/digest.js'
 import { ExportService } from './service/export.js'
 import { createMetricSources } from './service/metric-sources.js'
 import { ReadService } from './service/reading.js'
-import { createWebhookParts } from './service/webhooks/parts.js'
+import { createWebhookSettings } from './service/webhooks/webhook-settings.js'
 import { WriteService } from './service/writing.js'
 
 /** Maximum nesting of $expand. No path of the model is longer unless it returns to an entity. */
@@ -59,7 +59,7 @@ export function createServices(
       database,
       reading,
       feedLimits: { pageSizeMax },
-      webhooks: createWebhookParts(config),
+      webhooks: createWebhookSettings(config),
     }),
     changes,
     feed,

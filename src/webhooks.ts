@@ -12,7 +12,7 @@ import { addWebhookMetrics } from './http/metrics/webhook-metrics.js'
 import type { Tracing } from './http/tracing/tracing.js'
 import { DEFAULT_PARSE_LIMITS } from './language/parse-limits.js'
 import { parseExpression } from './language/parser.js'
-import { createSelectionParts } from './service/webhooks/selection.js'
+import { createSelectionDependencies } from './service/webhooks/selection.js'
 import { WebhookSender } from './service/webhooks/sender.js'
 import type { AttemptReport } from './service/webhooks/subscription-delivery.js'
 
@@ -41,7 +41,7 @@ export function createWebhookSender({
   const observeAttempt = metrics && addWebhookMetrics(metrics.registry, () => readWebhookUse(database))
   const context = { limits: DEFAULT_PARSE_LIMITS, aliases: new Map<string, string>() }
   return new WebhookSender({
-    ...createSelectionParts(config, filter => parseExpression(filter, context, '$filter')),
+    ...createSelectionDependencies(config, filter => parseExpression(filter, context, '$filter')),
     database,
     feed,
     directory,

@@ -5,8 +5,8 @@ import { readDeliveries } from '../data/webhooks/delivery-log.js'
 import type { WebhookDetails } from '../data/webhooks/webhook-store.js'
 import { maskUrl } from '../domain/webhooks/address.js'
 import { ClientService } from '../service/clients/clients.js'
-import { createWebhookParts } from '../service/webhooks/parts.js'
 import { sendTestMessage } from '../service/webhooks/test-message.js'
+import { createWebhookSettings } from '../service/webhooks/webhook-settings.js'
 import {
   DEFAULT_OVERLAP_HOURS,
   WebhookService,
@@ -207,7 +207,7 @@ async function main(): Promise<void> {
     if (action === 'test') await sendTest(config, database, name)
     else
       await runAction(
-        new WebhookService({ ...createWebhookParts(config), database, actor }),
+        new WebhookService({ ...createWebhookSettings(config), database, actor }),
         clients,
         database,
         positionals,

@@ -93,7 +93,9 @@ describe.each(DATABASE_KINDS)('reading through a feed, on the %s database', kind
   })
 
   test('FED-03: a feed that does not exist is refused when it is saved, removed only when unused, and shows nothing', async () => {
-    await expect(app.addClient({ FeedName: 'nosuch' })).rejects.toThrow("FeedName: no Feed has the key 'nosuch'")
+    await expect(app.addClient({ FeedName: 'nosuch' })).rejects.toThrow(
+      "FeedName: no Feed has the key 'nosuch'",
+    )
     await expect(app.feeds.remove('idx')).rejects.toThrow(/Clients use the feed 'idx': partner-/)
     const withClaim = (feed: unknown) =>
       new FeedReader(

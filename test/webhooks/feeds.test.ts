@@ -133,14 +133,14 @@ describe.each(DATABASE_KINDS)(
     test('WHK-27: a test message is signed, has no events, and changes no position', async () => {
       const webhook = await addToFeed("City eq 'Vail'")
       const config = configOf()
-      const parts = {
+      const dependencies = {
         database,
         encryptionKey: config.webhookEncryption,
         settings: { allowsPrivate: true, timeoutMs: 5000 },
       }
       await service().pause(webhook.id)
       const before = await service().find(webhook.id)
-      const result = await sendTestMessage(parts, webhook.id)
+      const result = await sendTestMessage(dependencies, webhook.id)
       expect(result).toMatchObject({ isDelivered: true, status: 204, reason: undefined })
       const [delivery] = webhook.receiver.deliveries
       expect(delivery && verify(webhook.secret, delivery)).toMatchObject({ type: 'test', value: [] })
@@ -148,17 +148,17 @@ describe.each(DATABASE_KINDS)(
       expect(await service().find(webhook.id)).toEqual(before)
       expect(await deliveriesOf(database, webhook.id)).toEqual([])
       webhook.receiver.answer = answering(302, { Location: 'http://127.0.0.1:1/' })
-      expect(await sendTestMessage(parts, webhook.id)).toMatchObject({
+      expect(await sendTestMessage(dependencies, webhook.id)).toMatchObject({
         isDelivered: false,
         reason: expect.stringMatching(/redirects are not followed/),
       })
-      const noPrivate = { ...parts, settings: { ...parts.settings, allowsPrivate: false } }
+      const noPrivate = { ...dependencies, settings: { ...dependencies.settings, allowsPrivate: false } }
       expect((await sendTestMessage(noPrivate, webhook.id)).reason).toMatch(/private address/)
       await clientServiceOf(database).disable(webhook.clientId)
-      await expect(sendTestMessage(parts, webhook.id)).rejects.toThrow(/may not receive/)
-      await expect(sendTestMessage(parts, 'wh-none')).rejects.toThrow(/no webhook/)
+      await expect(sendTestMessage(dependencies, webhook.id)).rejects.toThrow(/may not receive/)
+      await expect(sendTestMessage(dependencies, 'wh-none')).rejects.toThrow(/no webhook/)
       await service().remove(webhook.id)
-      await expect(sendTestMessage(parts, webhook.id)).rejects.toThrow(/was removed/)
+      await expect(sendTestMessage(dependencies, webhook.id)).rejects.toThrow(/was removed/)
     })
 
     // The embedded database has the clock of its process.

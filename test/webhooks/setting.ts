@@ -5,7 +5,7 @@ import type { Database } from '../../src/data/database.js'
 import { type DeliveryRow, readDeliveries } from '../../src/data/webhooks/delivery-log.js'
 import type { NewClient } from '../../src/service/clients/clients.js'
 import { DatabaseClientDirectory } from '../../src/service/clients/directory.js'
-import { createWebhookParts } from '../../src/service/webhooks/parts.js'
+import { createWebhookSettings } from '../../src/service/webhooks/webhook-settings.js'
 import {
   type NewWebhook,
   WebhookService,
@@ -62,7 +62,7 @@ export function startSender(database: Database, env: Environment = {}): TestSend
 /** Returns the service by which commands manage webhooks. */
 export function webhookServiceOf(database: Database, env: Environment = {}): WebhookService {
   const config = configOf(env)
-  return new WebhookService({ ...createWebhookParts(config), database, actor: 'test' })
+  return new WebhookService({ ...createWebhookSettings(config), database, actor: 'test' })
 }
 
 /** A subscription with its receiver. */

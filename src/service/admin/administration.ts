@@ -11,7 +11,7 @@ import type { Entity } from '../../model/model.js'
 import type { Query } from '../../query/ast.js'
 import type { FeedLimits } from '../feeds/feed-checks.js'
 import type { ReadService } from '../reading.js'
-import type { WebhookSettings } from '../webhooks/parts.js'
+import type { WebhookSettings } from '../webhooks/webhook-settings.js'
 import type { ReturnRequest } from '../write-response.js'
 import type { BodySource } from '../writing.js'
 import { type AdminBody, type AdminWriteMode, readAdminBody, SECRET } from './body.js'
@@ -84,7 +84,7 @@ export class AdminService {
   }
 }
 
-interface AdminWriterParts extends AdminServiceDependencies {
+interface AdminWriterDependencies extends AdminServiceDependencies {
   readonly address: string | undefined
   readonly reader: Database['reader']
   readonly run: <T>(work: () => Promise<T>) => Promise<T>
@@ -94,7 +94,7 @@ class AdminWriter implements RecordWriter {
   constructor(
     private readonly entityType: Entity,
     private readonly resource: AdminResource,
-    private readonly parts: AdminWriterParts,
+    private readonly dependencies: AdminWriterDependencies,
   ) {}
 
   async create(readBody: BodySource, actor: Actor, returnRequest: ReturnRequest): Promise<WrittenRecord> {
@@ -103,7 +103,9 @@ class AdminWriter implements RecordWriter {
     if (!create) return this.#refuse('POST')
     this.#checkReturnsSecret(returnRequest)
     const { values, faults } = await this.#readBody(readBody, 'create')
-    const { key, secret } = await this.parts.run(() => create(values, this.#changeOf(actor, { faults })))
+    const { key, secret } = await this.dependencies.run(() =>
+      create(values, this.#changeOf(actor, { faults })),
+    )
     return this.#answer(key, returnRequest, actor, secret)
   }
 
@@ -131,7 +133,7 @@ class AdminWriter implements RecordWriter {
     requireScope(actor, 'admin')
     const { remove } = this.resource
     if (!remove) return this.#refuse('DELETE')
-    await this.parts.run(() => remove(key, this.#changeOf(actor, precondition)))
+    await this.dependencies.run(() => remove(key, this.#changeOf(actor, precondition)))
   }
 
   async #applyChanges(
@@ -146,7 +148,7 @@ class AdminWriter implements RecordWriter {
     const { update } = this.resource
     if (!update) return this.#refuse('PATCH')
     const { values, faults } = withoutKey(this.entityType, key, await this.#readBody(readBody, mode))
-    await this.parts.run(() => update(key, values, this.#changeOf(actor, { ...precondition, faults })))
+    await this.dependencies.run(() => update(key, values, this.#changeOf(actor, { ...precondition, faults })))
     return this.#answer(key, returnRequest, actor)
   }
 
@@ -191,14 +193,14 @@ class AdminWriter implements RecordWriter {
   }
 
   async #read(key: string, request: ReturnRequest, actor: Actor) {
-    const { reading, reader } = this.parts
+    const { reading, reader } = this.dependencies
     const { entityType } = this
     const found = await reading.readWritten(reader, entityType, key, request, actor)
     return found ?? fail({ kind: 'NotFound', what: RESOURCES.recordOf(entityType.name, key) })
   }
 
   #changeOf(actor: Actor, conditions: ChangeConditions): AdminChange {
-    const { database, address, feedLimits, webhooks } = this.parts
+    const { database, address, feedLimits, webhooks } = this.dependencies
     return { database, feedLimits, webhooks, writer: writerOf(actor, address), conditions }
   }
 

@@ -3,7 +3,7 @@ import type { Writer } from '../../domain/actor.js'
 import type { Values } from '../../domain/values.js'
 import type { ChangeConditions } from '../../domain/write-shape.js'
 import type { FeedLimits } from '../feeds/feed-checks.js'
-import type { WebhookSettings } from '../webhooks/parts.js'
+import type { WebhookSettings } from '../webhooks/webhook-settings.js'
 
 /** The request that makes a change. */
 export interface AdminChange {

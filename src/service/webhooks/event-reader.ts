@@ -24,10 +24,10 @@ import {
 import { BARE_REPRESENTATION, type Representation } from '../../query/representation.js'
 import { isPositionOpen } from '../log-position.js'
 import { rightsOf } from '../tracking.js'
-import type { SelectionParts } from './selection.js'
+import type { SelectionDependencies } from './selection.js'
 
 /** Dependencies of the readers of events. */
-export interface EventReaderParts extends SelectionParts {
+export interface EventReaderDependencies extends SelectionDependencies {
   readonly policy: DisclosurePolicy
 }
 
@@ -78,7 +78,7 @@ interface EventRow {
 /** Reads the events of one subscription with the current rights of its client. */
 export class EventReader {
   constructor(
-    private readonly parts: EventReaderParts,
+    private readonly dependencies: EventReaderDependencies,
     private readonly reader: StatementExecutor,
     private readonly store: Pick<LeaseStore, 'knownOutside'>,
     private readonly webhook: LeasedWebhook,
@@ -93,7 +93,7 @@ export class EventReader {
   async next(position: string, stored: StoredBatch | undefined, actor: Actor): Promise<NextBatch> {
     const feed = narrowingFeedOf(actor)?.id
     const log = await readLogEnd(this.reader, feed)
-    const rights = rightsOf({ actor, policy: this.parts.policy })
+    const rights = rightsOf({ actor, policy: this.dependencies.policy })
     const next =
       this.#findLoss(position, log) ??
       (stored?.rights === rights
@@ -186,8 +186,8 @@ export class EventReader {
     keys: readonly string[],
     actor: Actor,
   ): Promise<ReadonlySet<string>> {
-    const { limits, policy } = this.parts
-    const bound = bind(this.parts.toQuery(filter), entityType, limits)
+    const { limits, policy } = this.dependencies
+    const bound = bind(this.dependencies.toQuery(filter), entityType, limits)
     const isOneOf = predicate('in', columnOf(entityType.key, rowSource(ROW)), {
       kind: 'list',
       items: keys.map(textLiteral),
@@ -201,7 +201,7 @@ export class EventReader {
   async #readEvents(plan: Plan, actor: Actor): Promise<readonly WebhookEvent[]> {
     const { records } = await readPage(
       this.reader,
-      authorize(plan, actor, this.parts.policy),
+      authorize(plan, actor, this.dependencies.policy),
       NUMBERS_AS_TEXT,
     )
     return records.list.map(({ json }) => {

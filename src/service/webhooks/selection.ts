@@ -8,7 +8,7 @@ import type { QueryLimits } from '../../query/limits.js'
 import { hasEvents, trackedSourcesOf } from '../tracked-sources.js'
 
 /** The limits and the parser of filters. */
-export interface SelectionParts {
+export interface SelectionDependencies {
   readonly limits: QueryLimits
   /** Returns the query with a filter that selects the keys of records. */
   readonly toQuery: (filter: string) => Query
@@ -20,10 +20,10 @@ export type PageSettings = Pick<QueryLimits, 'pageSize' | 'pageSizeMax' | 'expan
  * Returns the limits and the parser of the filters of subscriptions.
  * @param parse reads an OData filter
  */
-export const createSelectionParts = (
+export const createSelectionDependencies = (
   { pageSize, pageSizeMax, expandPageMax }: PageSettings,
   parse: (filter: string) => Ast,
-): SelectionParts => ({
+): SelectionDependencies => ({
   limits: { pageSize, pageSizeMax, expandPageMax, topIsTotal: false, expandDepth: 1 },
   toQuery: filter => ({ filter: parse(filter), select: [] }),
 })
@@ -42,7 +42,7 @@ const EVENT_ENTITIES = new Map([...ENTITIES].filter(([, entityType]) => hasEvent
  */
 export function selectionFaults(
   { resourceName, filter }: WebhookSelection,
-  parts: SelectionParts,
+  dependencies: SelectionDependencies,
 ): readonly Problem[] {
   if (resourceName === undefined)
     return filter === undefined
@@ -56,13 +56,13 @@ export function selectionFaults(
         `There are no events of '${resourceName}'. Resources with events are ${[...EVENT_ENTITIES.keys()].join(', ')}.`,
       ),
     ]
-  return filter === undefined ? [] : filterFaults(entityType, filter, parts)
+  return filter === undefined ? [] : filterFaults(entityType, filter, dependencies)
 }
 
 function filterFaults(
   entityType: Entity,
   filter: string,
-  { limits, toQuery }: SelectionParts,
+  { limits, toQuery }: SelectionDependencies,
 ): readonly Problem[] {
   try {
     const sources = trackedSourcesOf(bind(toQuery(filter), entityType, limits))

@@ -17,12 +17,12 @@ import type { ClientDirectory } from '../../domain/clients/directory.js'
 import { RequestScope } from '../../domain/request-scope.js'
 import { ProblemError } from '../../errors/problem.js'
 import { Signal } from '../signal.js'
-import { EventReader, type EventReaderParts } from './event-reader.js'
+import { EventReader, type EventReaderDependencies } from './event-reader.js'
 import { decryptText } from './secret-box.js'
 import { type AttemptReport, type AttemptSettings, SubscriptionDelivery } from './subscription-delivery.js'
 
 /** Dependencies of the sender. */
-export interface WebhookSenderParts extends EventReaderParts {
+export interface SenderDependencies extends EventReaderDependencies {
   readonly database: Pick<Database, 'writer' | 'executorsFor'>
   readonly poolSize: number
   readonly feed: ChangeFeed
@@ -72,7 +72,7 @@ interface RunningDelivery {
  * Sends the events of subscriptions. All processes of a service run one; they share the work by leases in the database.
  */
 export class WebhookSender {
-  readonly #parts: WebhookSenderParts
+  readonly #dependencies: SenderDependencies
   readonly #store: LeaseStore
   readonly #deliveries = new Map<string, RunningDelivery>()
   readonly #signal = new Signal()
@@ -86,10 +86,10 @@ export class WebhookSender {
   #running: Promise<void> | undefined
   #cleanAt = performance.now() + FIRST_CLEAN_MS
 
-  constructor(parts: WebhookSenderParts) {
-    this.#parts = parts
-    this.#store = new LeaseStore(parts.database.writer)
-    this.#reads = new Semaphore(Math.max(1, Math.floor(parts.poolSize / 4)))
+  constructor(dependencies: SenderDependencies) {
+    this.#dependencies = dependencies
+    this.#store = new LeaseStore(dependencies.database.writer)
+    this.#reads = new Semaphore(Math.max(1, Math.floor(dependencies.poolSize / 4)))
   }
 
   /** Starts sending. */
@@ -123,7 +123,7 @@ export class WebhookSender {
     const { signal } = this.#stopping
     while (!signal.aborted) {
       const dueInMs = await this.#lease().catch((error: unknown) => {
-        this.#parts.onFault(error, undefined)
+        this.#dependencies.onFault(error, undefined)
         return undefined
       })
       await this.#clean()
@@ -149,7 +149,7 @@ export class WebhookSender {
 
   /** Follows the change log and the clients while there are subscriptions. */
   async #follow(): Promise<void> {
-    const { feed, directory } = this.#parts
+    const { feed, directory } = this.#dependencies
     await directory.ready()
     if (this.#unfollow || this.#stopping.signal.aborted) return
     const stopFeed = feed.subscribe(() => this.#signal.notify())
@@ -168,7 +168,7 @@ export class WebhookSender {
       validUntil: leasedAt + VALID_MS,
       done: Promise.resolve()
         .then(() => this.#createDelivery(webhook, delivery).run())
-        .catch((error: unknown) => this.#parts.onFault(error, webhook))
+        .catch((error: unknown) => this.#dependencies.onFault(error, webhook))
         .finally(() => {
           this.#deliveries.delete(keyOf(webhook.lease))
           this.#signal.notify()
@@ -178,9 +178,14 @@ export class WebhookSender {
   }
 
   #createDelivery(webhook: LeasedWebhook, delivery: RunningDelivery): SubscriptionDelivery {
-    const { database, encryptionKey, settings, onAttempt } = this.#parts
+    const { database, encryptionKey, settings, onAttempt } = this.#dependencies
     const scope = new RequestScope(`client_id ${webhook.clientId}`)
-    const reader = new EventReader(this.#parts, database.executorsFor(scope).reader, this.#store, webhook)
+    const reader = new EventReader(
+      this.#dependencies,
+      database.executorsFor(scope).reader,
+      this.#store,
+      webhook,
+    )
     return new SubscriptionDelivery(webhook, {
       store: this.#store,
       writer: database.writer,
@@ -201,7 +206,7 @@ export class WebhookSender {
    */
   #findActor(clientId: string): Actor | undefined {
     try {
-      const client = this.#parts.directory.find(clientId)
+      const client = this.#dependencies.directory.find(clientId)
       const actor = client && isActive(client) ? this.#actorOf(client) : undefined
       return actor?.scopes.has('listings:read') ? actor : undefined
     } catch (error) {
@@ -213,9 +218,9 @@ export class WebhookSender {
   /** Plans are cached by actor, so the actor is reused until the client or its feed changes. */
   #actorOf(client: Client): Actor {
     const known = this.#actors.get(client)
-    const feed = client.feed === undefined ? undefined : this.#parts.directory.findFeed(client.feed)
+    const feed = client.feed === undefined ? undefined : this.#dependencies.directory.findFeed(client.feed)
     if (known && known.feed === feed) return known
-    const actor = this.#parts.toActor(client)
+    const actor = this.#dependencies.toActor(client)
     this.#actors.set(client, actor)
     return actor
   }
@@ -245,8 +250,8 @@ export class WebhookSender {
   async #clean(): Promise<void> {
     if (!this.#unfollow || performance.now() < this.#cleanAt) return
     this.#cleanAt = performance.now() + CLEAN_INTERVAL_MS
-    await cleanDeliveryLog(this.#parts.database.writer, this.#parts.logDays).catch((error: unknown) =>
-      this.#parts.onFault(error, undefined),
+    await cleanDeliveryLog(this.#dependencies.database.writer, this.#dependencies.logDays).catch(
+      (error: unknown) => this.#dependencies.onFault(error, undefined),
     )
   }
 }

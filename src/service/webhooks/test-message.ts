@@ -9,7 +9,7 @@ import { decryptText } from './secret-box.js'
 import { type AttemptSettings, describeResponse } from './subscription-delivery.js'
 
 /** Dependencies of a test message. */
-export interface TestMessageParts {
+export interface TestMessageDependencies {
   readonly database: Pick<Database, 'withClient'>
   readonly encryptionKey: KeyObject
   readonly settings: Pick<AttemptSettings, 'allowsPrivate' | 'timeoutMs'>
@@ -31,7 +31,7 @@ export interface TestMessageResult {
  * @throws WebhookChangeError if nothing may be sent
  */
 export async function sendTestMessage(
-  { database, encryptionKey, settings }: TestMessageParts,
+  { database, encryptionKey, settings }: TestMessageDependencies,
   id: string,
 ): Promise<TestMessageResult> {
   const webhook = checkWebhook(id, await findWebhook(database, id))

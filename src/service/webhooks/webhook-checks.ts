@@ -4,11 +4,11 @@ import type { WebhookState } from '../../domain/webhooks/webhook.js'
 import { valueFault } from '../../errors/change-error.js'
 import type { Problem } from '../../errors/problem.js'
 import { startFaults } from './position.js'
-import { type SelectionParts, selectionFaults } from './selection.js'
+import { type SelectionDependencies, selectionFaults } from './selection.js'
 import type { NewWebhook, WebhookChange, WebhookValues } from './webhooks.js'
 
 /** The rules of the values of a subscription. */
-export interface WebhookRules extends SelectionParts {
+export interface WebhookRules extends SelectionDependencies {
   readonly rules: AddressRules
 }
 
@@ -16,12 +16,15 @@ export interface WebhookRules extends SelectionParts {
 export function newWebhookFaults(
   values: NewWebhook,
   range: LogRange,
-  parts: WebhookRules,
+  dependencies: WebhookRules,
 ): readonly Problem[] {
   const { resourceName, filter, from, state = 'active' } = values
   return [
-    ...valueFaults(values, parts.rules),
-    ...selectionFaults({ resourceName: resourceName ?? undefined, filter: filter ?? undefined }, parts),
+    ...valueFaults(values, dependencies.rules),
+    ...selectionFaults(
+      { resourceName: resourceName ?? undefined, filter: filter ?? undefined },
+      dependencies,
+    ),
     ...startFaults(range, from),
     ...stateFaults(state),
   ]

@@ -16,7 +16,7 @@ import { refuseFaults } from '../../errors/change-error.js'
 import { RESOURCES } from '../../errors/phrases.js'
 import { startOf, WebhookChangeError } from './position.js'
 import { encryptText, generateWebhookSecret } from './secret-box.js'
-import type { SelectionParts } from './selection.js'
+import type { SelectionDependencies } from './selection.js'
 import {
   NO_BATCH,
   pause,
@@ -65,7 +65,7 @@ export interface WebhookChange extends WebhookValues {
 }
 
 /** Dependencies of the service. */
-export interface WebhookServiceParts extends SelectionParts {
+export interface WebhookServiceDependencies extends SelectionDependencies {
   readonly database: Pick<Database, 'withClient'>
   /** Encrypts secrets and tokens. */
   readonly encryptionKey: KeyObject
@@ -88,25 +88,25 @@ const AUDITED = [
 
 /** Manages subscriptions. Each change is one transaction with its entry in the audit log. */
 export class WebhookService {
-  readonly #parts: WebhookServiceParts
+  readonly #dependencies: WebhookServiceDependencies
 
-  constructor(parts: WebhookServiceParts) {
-    this.#parts = parts
+  constructor(dependencies: WebhookServiceDependencies) {
+    this.#dependencies = dependencies
   }
 
   /** Returns the subscriptions of a client, or of all. */
   list(clientId?: string): Promise<readonly WebhookDetails[]> {
-    return readWebhooks(this.#parts.database, clientId)
+    return readWebhooks(this.#dependencies.database, clientId)
   }
 
   /** @throws WebhookChangeError if there is none with this id */
   async find(id: string): Promise<WebhookDetails> {
-    return (await findWebhook(this.#parts.database, id)) ?? refuseMissing('Webhook', id)
+    return (await findWebhook(this.#dependencies.database, id)) ?? refuseMissing('Webhook', id)
   }
 
   /** Adds a subscription with one secret. Exactly the events after its position are sent. */
   async add(values: NewWebhook, { faults }: ChangeConditions = {}): Promise<WebhookWithSecret> {
-    const { database, encryptionKey } = this.#parts
+    const { database, encryptionKey } = this.#dependencies
     const { clientId, resourceName, filter, from, state = 'active' } = values
     const secret = generateWebhookSecret()
     const id = createWebhookId()
@@ -115,7 +115,7 @@ export class WebhookService {
       const clientFaults = (await transaction.hasClient(clientId))
         ? []
         : [{ kind: 'NoSuchReference', field: 'ClientId', value: clientId, target: 'Client' } as const]
-      refuseFaults(faults, [...clientFaults, ...newWebhookFaults(values, range, this.#parts)])
+      refuseFaults(faults, [...clientFaults, ...newWebhookFaults(values, range, this.#dependencies)])
       const selection = { ResourceName: resourceName ?? null, Filter: filter ?? null }
       const columns = { ...selection, ...(await this.#toColumns(values)), ...startOf(range, from) }
       await transaction.insert(id, { ClientId: clientId, ...columns, ...toState(state) })
@@ -133,7 +133,7 @@ export class WebhookService {
     return this.#change(id, conditions, async (transaction, webhook) => {
       const changes = withoutMasked(values, webhook)
       const range = await transaction.logRange(webhook.ClientId)
-      refuseFaults(conditions.faults, webhookChangeFaults(changes, webhook, range, this.#parts))
+      refuseFaults(conditions.faults, webhookChangeFaults(changes, webhook, range, this.#dependencies))
       const columns = await this.#toColumns(changes)
       const hasColumns = Object.keys(columns).length > 0
       const [action, transition] = transitionTo(changes.state, changes.from, webhook) ?? []
@@ -169,7 +169,7 @@ export class WebhookService {
    */
   async rotate(id: string, overlapHours: number): Promise<WebhookWithSecret> {
     const secret = generateWebhookSecret()
-    const encryptedSecret = await encryptText(secret, this.#parts.encryptionKey)
+    const encryptedSecret = await encryptText(secret, this.#dependencies.encryptionKey)
     const webhook = await this.#change(id, {}, async (transaction, { Secrets }) => {
       if (Secrets.length >= MAX_SECRETS && overlapHours > 0)
         refuse(
@@ -196,7 +196,9 @@ export class WebhookService {
    * @throws WebhookChangeError for the newest secret
    */
   async removeSecret(secretId: string): Promise<void> {
-    const id = await changeWebhooks(this.#parts.database, transaction => transaction.webhookOf(secretId))
+    const id = await changeWebhooks(this.#dependencies.database, transaction =>
+      transaction.webhookOf(secretId),
+    )
     if (id === undefined) return refuseMissing('WebhookSecret', secretId)
     await this.#transition('webhook.end-rotation', id, async (transaction, { Secrets }) => {
       const ids = Secrets.map(secret => secret.SecretId)
@@ -222,7 +224,7 @@ export class WebhookService {
   }
 
   async #toColumns({ url, source, token }: WebhookValues): Promise<WebhookColumns> {
-    const { encryptionKey } = this.#parts
+    const { encryptionKey } = this.#dependencies
     const EncryptedToken = typeof token === 'string' ? await encryptText(token, encryptionKey) : token
     return {
       ...(url !== undefined && { Url: new URL(url).href }),
@@ -244,7 +246,7 @@ export class WebhookService {
     condition: Precondition,
     work: (transaction: WebhookTransaction, webhook: WebhookDetails) => Promise<string>,
   ): Promise<WebhookDetails> {
-    return changeWebhooks(this.#parts.database, async transaction => {
+    return changeWebhooks(this.#dependencies.database, async transaction => {
       const before = (await transaction.lock(id)) ?? refuseMissing('Webhook', id)
       if (before.RemovedTimestamp !== null)
         throw new WebhookChangeError(`The webhook '${id}' was removed.`, missing('Webhook', id))
@@ -263,7 +265,7 @@ export class WebhookService {
     const webhook = await transaction.lock(id)
     if (!webhook) throw new Error(`The webhook ${id} is not readable after its change`)
     await transaction.auditChange(
-      { actor: this.#parts.actor, action, resource: 'Webhook', key: id },
+      { actor: this.#dependencies.actor, action, resource: 'Webhook', key: id },
       before && toAudited(before),
       toAudited(webhook),
     )

@@ -1,11 +1,11 @@
 import type { KeyObject } from 'node:crypto'
 import { DEFAULT_PARSE_LIMITS } from '../../language/parse-limits.js'
 import { parseExpression } from '../../language/parser.js'
-import { createSelectionParts, type PageSettings } from './selection.js'
-import type { WebhookServiceParts } from './webhooks.js'
+import { createSelectionDependencies, type PageSettings } from './selection.js'
+import type { WebhookServiceDependencies } from './webhooks.js'
 
 /** The settings that the changes of subscriptions depend on. */
-export type WebhookSettings = Omit<WebhookServiceParts, 'database' | 'actor'>
+export type WebhookSettings = Omit<WebhookServiceDependencies, 'database' | 'actor'>
 
 /** The settings of the environment that they depend on. */
 interface WebhookEnvironment extends PageSettings {
@@ -15,10 +15,10 @@ interface WebhookEnvironment extends PageSettings {
 }
 
 /** Returns these settings from the environment. */
-export function createWebhookParts(config: WebhookEnvironment): WebhookSettings {
+export function createWebhookSettings(config: WebhookEnvironment): WebhookSettings {
   const context = { limits: DEFAULT_PARSE_LIMITS, aliases: new Map<string, string>() }
   return {
-    ...createSelectionParts(config, filter => parseExpression(filter, context, 'the filter')),
+    ...createSelectionDependencies(config, filter => parseExpression(filter, context, 'the filter')),
     encryptionKey: config.webhookEncryption,
     rules: { allowsPrivate: config.webhookPrivateAddresses, publicUrl: config.publicUrl },
   }

@@ -2,16 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bodyOf, rowsOf } from '../support/assertions.js'
 import { DATABASE_KINDS } from '../support/database.js'
 import { basic, type PartnerApp, startPartnerApp } from '../support/partners.js'
-
-const ADDRESS = '203.0.113.9'
-// A process under load takes its time to hash secrets and to learn of a change.
-const LONG = { timeout: 180_000 }
-const SOON = { timeout: 60_000 }
+import { ADDRESS, AdminClient, faultsOf, LONG, SOON } from './admin-client.js'
 
 describe.each(DATABASE_KINDS)('writes of clients at /admin/odata on the %s database', LONG, kind => {
   const logLines: string[] = []
   let app: PartnerApp
-  let admin: Readonly<Record<string, string>>
+  let admin: AdminClient
   beforeAll(async () => {
     app = await startPartnerApp({
       kind,
@@ -19,31 +15,16 @@ describe.each(DATABASE_KINDS)('writes of clients at /admin/odata on the %s datab
       env: { LOG_LEVEL: 'info' },
       onLogLine: line => logLines.push(line),
     })
-    const token = app.tokenFor({ scopes: ['admin'], subject: 'ops-7' })
-    admin = { Authorization: `Bearer ${token}`, 'X-Forwarded-For': ADDRESS }
+    admin = new AdminClient(app)
   }, LONG.timeout)
   afterAll(() => app.close())
 
-  const write = (
-    method: string,
-    path: string,
-    body?: unknown,
-    headers: Readonly<Record<string, string>> = {},
-  ) => app.send(`/admin/odata/${path}`, { method, body, headers: { ...admin, ...headers } })
-  const read = (path: string) => app.send(`/admin/odata/${path}`, { headers: admin })
   const add = async (values: object = {}) => {
-    const answer = await write('POST', 'Client', { Name: 'Acme', ...values })
+    const answer = await admin.write('POST', 'Client', { Name: 'Acme', ...values })
     expect(answer.status, answer.text).toBe(201)
     const { ClientId: id, Secret: secret } = bodyOf(answer)
     return { id: String(id), secret: String(secret), answer }
   }
-  /** The detail codes and targets of a refusal. */
-  const faultsOf = (text: string) =>
-    (
-      JSON.parse(text) as { error: { code: string; details: { code: string; target: string }[] } }
-    ).error.details.map(({ code, target }) => `${code} ${target}`)
-  const lastEntry = async (id: string) =>
-    rowsOf(await read(`AuditEntry?$filter=ResourceKey eq '${id}'&$orderby=AuditId desc&$top=1`))[0]
 
   test('CLI-01 the secret of a new client is only in the response that creates it, and works', async () => {
     const values = {
@@ -65,7 +46,7 @@ describe.each(DATABASE_KINDS)('writes of clients at /admin/odata on the %s datab
       etag: expect.stringMatching(/^W\/"\d+"$/),
     })
     expect(answer.headers['location']).toBe(`${app.issuer}/admin/odata/Client('${id}')`)
-    const stored = await read(`Client('${id}')?$expand=Secrets`)
+    const stored = await admin.read(`Client('${id}')?$expand=Secrets`)
     expect(bodyOf(stored)).toMatchObject({ ...values, Secret: null, Secrets: [{ Secret: null }] })
     expect(stored.headers['etag']).toBe(answer.headers['etag'])
     await expect
@@ -76,7 +57,7 @@ describe.each(DATABASE_KINDS)('writes of clients at /admin/odata on the %s datab
         SOON,
       )
       .toBe(200)
-    const minimal = await write(
+    const minimal = await admin.write(
       'POST',
       'Client?$select=Name,Secret',
       { Name: 'Second' },
@@ -84,17 +65,17 @@ describe.each(DATABASE_KINDS)('writes of clients at /admin/odata on the %s datab
     )
     expect(minimal.status).toBe(201)
     expect(bodyOf(minimal)).toMatchObject({ Name: 'Second', Secret: expect.stringContaining('_') })
-    const count = bodyOf(await read('Client?$count=true&$top=0'))['@odata.count']
-    const without = await write('POST', 'Client?$select=Name', { Name: 'Third' })
+    const count = bodyOf(await admin.read('Client?$count=true&$top=0'))['@odata.count']
+    const without = await admin.write('POST', 'Client?$select=Name', { Name: 'Third' })
     expect(bodyOf(without)).toMatchObject({ error: { code: '2011', target: '$select' } })
-    expect(bodyOf(await read('Client?$count=true&$top=0'))['@odata.count']).toBe(count)
+    expect(bodyOf(await admin.read('Client?$count=true&$top=0'))['@odata.count']).toBe(count)
     for (const line of logLines) expect(line).not.toContain(secret.slice(secret.indexOf('_') + 1))
     expect(logLines.join('\n')).not.toContain('it@acme.example')
   })
 
   test('CLI-09 each change is in the audit log: who, from where, before and after, no secrets', async () => {
     const { id, secret } = await add({ Contact: 'a@acme.example' })
-    const created = await lastEntry(id)
+    const created = (await admin.entriesOf(id))[0]
     expect(created).toMatchObject({
       Action: 'client.add',
       Actor: 'subject ops-7',
@@ -102,13 +83,13 @@ describe.each(DATABASE_KINDS)('writes of clients at /admin/odata on the %s datab
       ClientId: null,
       Address: ADDRESS,
     })
-    const changed = await write('PATCH', `Client('${id}')`, {
+    const changed = await admin.write('PATCH', `Client('${id}')`, {
       Contact: 'b@acme.example',
       Scopes: ['listings:read', 'listings:write'],
     })
     expect(changed.status, changed.text).toBe(200)
     expect(bodyOf(changed)).toMatchObject({ Contact: 'b@acme.example', Secret: null })
-    const entry = await lastEntry(id)
+    const entry = (await admin.entriesOf(id))[0]
     expect(entry).toMatchObject({
       Action: 'client.change',
       ChangedFields: ['Contact', 'Scopes'],
@@ -118,18 +99,18 @@ describe.each(DATABASE_KINDS)('writes of clients at /admin/odata on the %s datab
       Contact: 'a@acme.example',
       Scopes: ['listings:read'],
     })
-    expect((await write('PATCH', `Client('${id}')`, { DisabledYN: true })).json).toMatchObject({
+    expect((await admin.write('PATCH', `Client('${id}')`, { DisabledYN: true })).json).toMatchObject({
       State: 'Disabled',
     })
-    expect(await lastEntry(id)).toMatchObject({ Action: 'client.disable' })
-    await write('PATCH', `Client('${id}')`, { DisabledYN: false })
-    expect(await lastEntry(id)).toMatchObject({ Action: 'client.enable' })
-    expect((await write('DELETE', `Client('${id}')`)).status).toBe(204)
-    expect(await lastEntry(id)).toMatchObject({ Action: 'client.remove', Subject: 'ops-7' })
-    expect((await read(`Client('${id}')`)).status).toBe(404)
-    expect((await write('DELETE', `Client('${id}')`)).status).toBe(404)
-    expect((await write('PATCH', `Client('${id}')`, { Name: 'X' })).status).toBe(404)
-    const entries = (await read(`AuditEntry?$filter=ResourceKey eq '${id}'`)).text
+    expect((await admin.entriesOf(id))[0]).toMatchObject({ Action: 'client.disable' })
+    await admin.write('PATCH', `Client('${id}')`, { DisabledYN: false })
+    expect((await admin.entriesOf(id))[0]).toMatchObject({ Action: 'client.enable' })
+    expect((await admin.write('DELETE', `Client('${id}')`)).status).toBe(204)
+    expect((await admin.entriesOf(id))[0]).toMatchObject({ Action: 'client.remove', Subject: 'ops-7' })
+    expect((await admin.read(`Client('${id}')`)).status).toBe(404)
+    expect((await admin.write('DELETE', `Client('${id}')`)).status).toBe(404)
+    expect((await admin.write('PATCH', `Client('${id}')`, { Name: 'X' })).status).toBe(404)
+    const entries = (await admin.read(`AuditEntry?$filter=ResourceKey eq '${id}'`)).text
     expect(entries).not.toContain(secret.slice(secret.indexOf('_') + 1))
     expect(entries).not.toMatch(/scrypt/)
   })
@@ -137,23 +118,23 @@ describe.each(DATABASE_KINDS)('writes of clients at /admin/odata on the %s datab
   test('CLI-05 a rotation: a second secret, then the older one is deleted', async () => {
     const { id, secret } = await add()
     const [oldId] = secret.split('_')
-    const rotated = await write('POST', 'ClientSecret', { ClientId: id })
+    const rotated = await admin.write('POST', 'ClientSecret', { ClientId: id })
     expect(rotated.status, rotated.text).toBe(201)
     const { SecretId: newId, Secret: newSecret } = bodyOf(rotated)
     expect(newSecret).toContain(`${newId}_`)
-    const third = await write('POST', 'ClientSecret', { ClientId: id })
+    const third = await admin.write('POST', 'ClientSecret', { ClientId: id })
     expect(bodyOf(third)).toMatchObject({
       error: { code: '4009', message: expect.stringContaining('2 secrets') },
     })
     expect(third.status).toBe(409)
-    expect((await write('PATCH', `ClientSecret('${newId}')`, { Secret: 'x' })).status).toBe(405)
-    expect((await write('DELETE', `ClientSecret('${oldId}')`)).status).toBe(204)
-    const rest = rowsOf(await read(`Client('${id}')/Secrets`)).map(row => row['SecretId'])
+    expect((await admin.write('PATCH', `ClientSecret('${newId}')`, { Secret: 'x' })).status).toBe(405)
+    expect((await admin.write('DELETE', `ClientSecret('${oldId}')`)).status).toBe(204)
+    const rest = rowsOf(await admin.read(`Client('${id}')/Secrets`)).map(row => row['SecretId'])
     expect(rest).toEqual([newId])
-    const last = await write('DELETE', `ClientSecret('${newId}')`)
+    const last = await admin.write('DELETE', `ClientSecret('${newId}')`)
     expect(last.status, last.text).toBe(409)
-    expect((await write('DELETE', `ClientSecret('${oldId}')`)).status).toBe(404)
-    const unknown = await write('POST', 'ClientSecret', { ClientId: 'nobody' })
+    expect((await admin.write('DELETE', `ClientSecret('${oldId}')`)).status).toBe(404)
+    const unknown = await admin.write('POST', 'ClientSecret', { ClientId: 'nobody' })
     expect(unknown.status, unknown.text).toBe(404)
     const statusOf = async (text: string) => {
       const headers = { Authorization: basic({ id, secret: text }) }
@@ -169,7 +150,7 @@ describe.each(DATABASE_KINDS)('writes of clients at /admin/odata on the %s datab
     const stale = answer.headers['etag'] ?? ''
     const both = await Promise.all(
       ['first', 'second'].map(Contact =>
-        write('PATCH', `Client('${id}')`, { Contact }, { 'If-Match': stale }),
+        admin.write('PATCH', `Client('${id}')`, { Contact }, { 'If-Match': stale }),
       ),
     )
     expect(both.map(({ status }) => status).toSorted()).toEqual([200, 412])
@@ -178,19 +159,19 @@ describe.each(DATABASE_KINDS)('writes of clients at /admin/odata on the %s datab
       ['PATCH', { Unknown: 1 }],
       ['DELETE', undefined],
     ] as const) {
-      const refused = await write(method, `Client('${id}')`, body, { 'If-Match': stale })
+      const refused = await admin.write(method, `Client('${id}')`, body, { 'If-Match': stale })
       expect(refused.status, refused.text).toBe(412)
     }
-    const current = (await read(`Client('${id}')`)).headers['etag'] ?? ''
-    expect((await write('PATCH', `Client('${id}')`, { Contact: null }, { 'If-Match': current })).status).toBe(
-      200,
-    )
-    expect((await write('PATCH', `Client('${id}')`, { Contact: 'no condition' })).status).toBe(200)
+    const current = (await admin.read(`Client('${id}')`)).headers['etag'] ?? ''
+    expect(
+      (await admin.write('PATCH', `Client('${id}')`, { Contact: null }, { 'If-Match': current })).status,
+    ).toBe(200)
+    expect((await admin.write('PATCH', `Client('${id}')`, { Contact: 'no condition' })).status).toBe(200)
   })
 
   test('CLI-09 all faults of a body are reported together, and nothing is changed', async () => {
     const { id } = await add()
-    const before = (await read(`Client('${id}')`)).text
+    const before = (await admin.read(`Client('${id}')`)).text
     const refusals: readonly (readonly [body: object, faults: readonly string[]])[] = [
       [{ Nmae: 'x' }, ['1102 Nmae']],
       [{ Name: 7, Contact: ['x'], Scopes: 'listings:read' }, ['1103 Name', '1103 Contact', '1103 Scopes']],
@@ -206,25 +187,25 @@ describe.each(DATABASE_KINDS)('writes of clients at /admin/odata on the %s datab
       [{ PublicKeys: '{"keys":[{"kty":"RSA","d":"secret"}]}' }, ['1103 PublicKeys']],
     ]
     for (const [body, faults] of refusals) {
-      const patched = await write('PATCH', `Client('${id}')`, body)
+      const patched = await admin.write('PATCH', `Client('${id}')`, body)
       expect(patched.status, patched.text).toBe(400)
       expect(faultsOf(patched.text)).toEqual(faults)
-      expect((await write('POST', 'Client', { Name: 'New', ...body })).status).toBe(400)
+      expect((await admin.write('POST', 'Client', { Name: 'New', ...body })).status).toBe(400)
     }
-    expect((await write('POST', 'Client', {})).text).toContain('1101')
+    expect((await admin.write('POST', 'Client', {})).text).toContain('1101')
     expect(
       (
         await app.send('/admin/odata/Client', {
           method: 'POST',
           rawBody: '{',
-          headers: { ...admin, 'Content-Type': 'application/json' },
+          headers: { ...admin.headers, 'Content-Type': 'application/json' },
         })
       ).status,
     ).toBe(400)
-    expect((await read(`Client('${id}')`)).text).toBe(before)
+    expect((await admin.read(`Client('${id}')`)).text).toBe(before)
     // Fields that the service sets are ignored, so that a record can be sent back as it was read.
-    const record = bodyOf(await read(`Client('${id}')`))
-    const returned = await write('PUT', `Client('${id}')`, { ...record, Contact: 'put' })
+    const record = bodyOf(await admin.read(`Client('${id}')`))
+    const returned = await admin.write('PUT', `Client('${id}')`, { ...record, Contact: 'put' })
     expect(returned.status, returned.text).toBe(200)
     expect(bodyOf(returned)).toMatchObject({
       Contact: 'put',
@@ -245,12 +226,15 @@ describe.each(DATABASE_KINDS)('writes of clients at /admin/odata on the %s datab
       ['POST', 'ClientSecret'],
     ] as const)
       expect(
-        (await write(method, path, { Name: 'x', ClientId: id }, staff)).status,
+        (await admin.write(method, path, { Name: 'x', ClientId: id }, staff)).status,
         `${method} ${path}`,
       ).toBe(403)
     for (const path of ['Client', `Client('${id}')`, 'ClientSecret'])
-      expect((await app.send(`/odata/${path}`, { method: 'DELETE', headers: admin })).status).toBe(404)
-    for (const set of ['ClientUsage', 'AuditEntry']) expect((await write('POST', set, {})).status).toBe(405)
+      expect((await app.send(`/odata/${path}`, { method: 'DELETE', headers: admin.headers })).status).toBe(
+        404,
+      )
+    for (const set of ['ClientUsage', 'AuditEntry'])
+      expect((await admin.write('POST', set, {})).status).toBe(405)
     const request = {
       id: '1',
       method: 'PATCH',
@@ -258,9 +242,9 @@ describe.each(DATABASE_KINDS)('writes of clients at /admin/odata on the %s datab
       body: { Contact: 'batch' },
       headers: { 'Content-Type': 'application/json' },
     }
-    const single = await write('POST', '$batch', { requests: [request] })
+    const single = await admin.write('POST', '$batch', { requests: [request] })
     expect(bodyOf(single)).toMatchObject({ responses: [{ status: 200 }] })
-    const group = await write('POST', '$batch', { requests: [{ ...request, atomicityGroup: 'g' }] })
+    const group = await admin.write('POST', '$batch', { requests: [{ ...request, atomicityGroup: 'g' }] })
     expect(bodyOf(group)).toMatchObject({ responses: [{ status: 501 }] })
   })
 
@@ -269,20 +253,20 @@ describe.each(DATABASE_KINDS)('writes of clients at /admin/odata on the %s datab
     const statusOf = async () =>
       (await app.send('/odata/Lookup?$top=1', { headers: { Authorization: basic({ id, secret }) } })).status
     await expect.poll(statusOf, SOON).toBe(200)
-    await write('PATCH', `Client('${id}')`, { Scopes: [] })
+    await admin.write('PATCH', `Client('${id}')`, { Scopes: [] })
     await expect.poll(statusOf, SOON).toBe(403)
-    await write('PATCH', `Client('${id}')`, { Scopes: ['listings:read'], DisabledYN: true })
+    await admin.write('PATCH', `Client('${id}')`, { Scopes: ['listings:read'], DisabledYN: true })
     await expect.poll(statusOf, SOON).toBe(401)
   })
 
   test('$metadata and OpenAPI declare which sets can be written', async () => {
-    const paths = bodyOf(await read('openapi.json'))['paths'] as Readonly<Record<string, object>>
+    const paths = bodyOf(await admin.read('openapi.json'))['paths'] as Readonly<Record<string, object>>
     expect(Object.keys(paths["/Client('{ClientId}')"] ?? {})).toEqual(
       expect.arrayContaining(['get', 'patch', 'put', 'delete']),
     )
     expect(Object.keys(paths["/ClientSecret('{SecretId}')"] ?? {})).not.toContain('patch')
     expect(Object.keys(paths['/AuditEntry'] ?? {})).toEqual(['get'])
-    const options = await write('OPTIONS', "ClientSecret('x')")
+    const options = await admin.write('OPTIONS', "ClientSecret('x')")
     expect(options.headers['allow']).toBe('GET, HEAD, DELETE, OPTIONS')
   })
 })

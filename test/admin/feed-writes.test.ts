@@ -2,30 +2,19 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bodyOf, rowsOf } from '../support/assertions.js'
 import { DATABASE_KINDS } from '../support/database.js'
 import { basic, type PartnerApp, startPartnerApp } from '../support/partners.js'
-
-// A process under load takes its time to hash secrets and to learn of a change.
-const LONG = { timeout: 180_000 }
-const SOON = { timeout: 60_000 }
+import { AdminClient, LONG, SOON } from './admin-client.js'
 
 describe.each(DATABASE_KINDS)('writes of feeds at /admin/odata on the %s database', LONG, kind => {
   let app: PartnerApp
-  let admin: Readonly<Record<string, string>>
+  let admin: AdminClient
   beforeAll(async () => {
     app = await startPartnerApp({ kind, fixture: 'fixture.json' })
-    admin = { Authorization: `Bearer ${app.tokenFor({ scopes: ['admin'], subject: 'ops-7' })}` }
+    admin = new AdminClient(app)
   }, LONG.timeout)
   afterAll(() => app.close())
 
-  const write = (
-    method: string,
-    path: string,
-    body?: unknown,
-    headers: Readonly<Record<string, string>> = {},
-  ) => app.send(`/admin/odata/${path}`, { method, body, headers: { ...admin, ...headers } })
-  const read = (path: string) => app.send(`/admin/odata/${path}`, { headers: admin })
-
   test('CLI-05 a feed and its clients: created, narrowed, and removed when no client uses it', async () => {
-    const created = await write('POST', 'Feed', {
+    const created = await admin.write('POST', 'Feed', {
       FeedName: 'idx',
       Filter: `City eq 'Vail'`,
       HiddenFields: ['ListPrice'],
@@ -49,28 +38,28 @@ describe.each(DATABASE_KINDS)('writes of feeds at /admin/odata on the %s databas
       '@odata.count': total,
       value: [{ ListPrice: null }],
     })
-    const expanded = await read(`Client('${id}')?$select=Name&$expand=Feed($select=Filter)`)
+    const expanded = await admin.read(`Client('${id}')?$select=Name&$expand=Feed($select=Filter)`)
     expect(bodyOf(expanded)).toMatchObject({ Feed: { Filter: `City eq 'Vail'` } })
-    const changed = await write('PATCH', `Feed('idx')`, { Filter: 'false' })
+    const changed = await admin.write('PATCH', `Feed('idx')`, { Filter: 'false' })
     expect(changed.status, changed.text).toBe(200)
     expect(bodyOf(changed)).toMatchObject({ Filter: 'false', HiddenFields: ['ListPrice'], ListingCount: 0 })
     await expect
       .poll(async () => (await readers('/odata/Property?$count=true&$top=0'))['@odata.count'], SOON)
       .toBe(0)
-    const used = await write('DELETE', `Feed('idx')`)
+    const used = await admin.write('DELETE', `Feed('idx')`)
     expect(used.status).toBe(409)
     expect(used.text).toContain(id)
-    await write('PATCH', `Client('${id}')`, { FeedName: null })
-    expect((await write('DELETE', `Feed('idx')`)).status).toBe(204)
-    expect((await read(`Feed('idx')`)).status).toBe(404)
-    const entries = rowsOf(await read(`AuditEntry?$filter=ResourceName eq 'Feed'&$orderby=AuditId`))
+    await admin.write('PATCH', `Client('${id}')`, { FeedName: null })
+    expect((await admin.write('DELETE', `Feed('idx')`)).status).toBe(204)
+    expect((await admin.read(`Feed('idx')`)).status).toBe(404)
+    const entries = rowsOf(await admin.read(`AuditEntry?$filter=ResourceName eq 'Feed'&$orderby=AuditId`))
     expect(entries.map(entry => entry['Action'])).toEqual(['feed.add', 'feed.change', 'feed.remove'])
     for (const entry of entries) expect(entry).toMatchObject({ Actor: 'subject ops-7', ResourceKey: 'idx' })
     expect(entries[1]).toMatchObject({ ChangedFields: ['Filter'], Before: `{"Filter": "City eq 'Vail'"}` })
   })
 
   test('FED-16 a fault has code, target and, in a filter, a position; nothing is changed', async () => {
-    const created = await write('POST', 'Feed', { FeedName: 'vow', Filter: 'true' })
+    const created = await admin.write('POST', 'Feed', { FeedName: 'vow', Filter: 'true' })
     expect(created.status, created.text).toBe(201)
     const faultOf = (text: string) => {
       const { error } = JSON.parse(text) as {
@@ -92,7 +81,7 @@ describe.each(DATABASE_KINDS)('writes of feeds at /admin/odata on the %s databas
       [{ Filters: 'true' }, /^1102 Filters .*Did you mean 'Filter'/],
     ]
     for (const [body, fault] of refusals) {
-      const refused = await write('PATCH', `Feed('vow')`, body)
+      const refused = await admin.write('PATCH', `Feed('vow')`, body)
       expect(refused.status, refused.text).toBe(400)
       expect(faultOf(refused.text)).toMatch(fault)
     }
@@ -111,24 +100,24 @@ describe.each(DATABASE_KINDS)('writes of feeds at /admin/odata on the %s databas
       ['PATCH', `Feed('vow')`, many],
       ['POST', 'Feed', { FeedName: 'many', ...many }],
     ] as const) {
-      const refused = await write(method, path, body)
+      const refused = await admin.write(method, path, body)
       const { error } = JSON.parse(refused.text) as { error: { details: { code: string; target: string }[] } }
       expect(error.details.map(({ code, target }) => `${code} ${target}`).toSorted()).toEqual(
         targets.toSorted(),
       )
     }
-    expect(faultOf((await write('POST', 'Feed', { FeedName: 'a b', Filter: 'true' })).text)).toMatch(
+    expect(faultOf((await admin.write('POST', 'Feed', { FeedName: 'a b', Filter: 'true' })).text)).toMatch(
       /^1103 FeedName/,
     )
-    expect((await write('POST', 'Feed', { FeedName: 'vow', Filter: 'true' })).status).toBe(409)
-    expect((await read(`Feed('vow')`)).headers['etag']).toBe(created.headers['etag'])
+    expect((await admin.write('POST', 'Feed', { FeedName: 'vow', Filter: 'true' })).status).toBe(409)
+    expect((await admin.read(`Feed('vow')`)).headers['etag']).toBe(created.headers['etag'])
     const etag = created.headers['etag'] ?? ''
     const both = await Promise.all(
-      [1, 2].map(PageSize => write('PATCH', `Feed('vow')`, { PageSize }, { 'If-Match': etag })),
+      [1, 2].map(PageSize => admin.write('PATCH', `Feed('vow')`, { PageSize }, { 'If-Match': etag })),
     )
     expect(both.map(({ status }) => status).toSorted()).toEqual([200, 412])
-    expect((await write('DELETE', `Feed('vow')`, undefined, { 'If-Match': etag })).status).toBe(412)
-    const replaced = await write('PUT', `Feed('vow')`, {
+    expect((await admin.write('DELETE', `Feed('vow')`, undefined, { 'If-Match': etag })).status).toBe(412)
+    const replaced = await admin.write('PUT', `Feed('vow')`, {
       FeedName: 'vow',
       Filter: 'true',
       OnlyFields: ['City'],
@@ -136,7 +125,7 @@ describe.each(DATABASE_KINDS)('writes of feeds at /admin/odata on the %s databas
     expect(replaced.status, replaced.text).toBe(200)
     expect(bodyOf(replaced)).toMatchObject({ OnlyFields: ['City'], PageSize: null, ShowsMedia: true })
     const staff = { Authorization: `Bearer ${app.tokenFor()}` }
-    expect((await write('DELETE', `Feed('vow')`, undefined, staff)).status).toBe(403)
+    expect((await admin.write('DELETE', `Feed('vow')`, undefined, staff)).status).toBe(403)
     expect((await app.send('/odata/Feed')).status).toBe(404)
   })
 })

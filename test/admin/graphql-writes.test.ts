@@ -1,16 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bodyOf, rowsOf } from '../support/assertions.js'
-import type { GraphQLErrorBody } from '../support/clients/graphql-client.js'
 import { DATABASE_KINDS } from '../support/database.js'
 import { basic, type PartnerApp, startPartnerApp } from '../support/partners.js'
-
-const ADDRESS = '203.0.113.9'
-// A process under load takes its time to hash secrets and to learn of a change.
-const LONG = { timeout: 180_000 }
-const SOON = { timeout: 60_000 }
+import { ADDRESS, AdminClient, LONG, SOON } from './admin-client.js'
 
 type Row = Readonly<Record<string, unknown>>
-type Headers = Readonly<Record<string, string>>
 
 const CREATE = 'mutation ($input: ClientInput!) { createClient(input: $input) { id etag ClientId Secret } }'
 const CHANGE =
@@ -23,7 +17,7 @@ const ROTATE =
 describe.each(DATABASE_KINDS)('writes at /admin/graphql on the %s database', LONG, kind => {
   const logLines: string[] = []
   let app: PartnerApp
-  let admin: Headers
+  let admin: AdminClient
   beforeAll(async () => {
     app = await startPartnerApp({
       kind,
@@ -31,51 +25,19 @@ describe.each(DATABASE_KINDS)('writes at /admin/graphql on the %s database', LON
       env: { LOG_LEVEL: 'info' },
       onLogLine: line => logLines.push(line),
     })
-    const token = app.tokenFor({ scopes: ['admin'], subject: 'ops-7' })
-    admin = { Authorization: `Bearer ${token}`, 'X-Forwarded-For': ADDRESS }
+    admin = new AdminClient(app)
   }, LONG.timeout)
   afterAll(() => app.close())
 
-  const ask = async (query: string, variables: object = {}, headers: Headers = admin) => {
-    const Accept = 'application/graphql-response+json'
-    const { json, ...answer } = await app.send('/admin/graphql', {
-      method: 'POST',
-      body: { query, variables },
-      headers: { Accept, ...headers },
-    })
-    const { data, errors = [] } = json as { data?: Row | null; errors?: readonly GraphQLErrorBody[] }
-    return { ...answer, data, errors }
-  }
-  const write = async (query: string, variables: object = {}): Promise<Row> => {
-    const { data, errors, text } = await ask(query, variables)
-    expect(errors, text).toEqual([])
-    const [[name, record] = ['', null]] = Object.entries(data ?? {})
-    expect(record, `${name} ${text}`).not.toBeNull()
-    return record as Row // of the schema
-  }
-  /** The code and target of each fault of a refused mutation. */
-  const faultsOf = async (query: string, variables: object) => {
-    const { data, errors } = await ask(query, variables)
-    const [error] = errors
-    expect(Object.values(data ?? {}), query).toEqual([null])
-    expect(error?.path).toEqual(Object.keys(data ?? {}))
-    const { code, serviceCode, target, details = [] } = error?.extensions ?? { code: 'none' }
-    return details.length > 0
-      ? details.map(detail => `${detail.code} ${detail.target}`)
-      : [`${code} ${serviceCode} ${target ?? ''}`.trim()]
-  }
   const add = async (values: object = {}) => {
-    const { ClientId, Secret, etag } = await write(CREATE, { input: { Name: 'Acme', ...values } })
+    const { ClientId, Secret, etag } = await admin.run(CREATE, { input: { Name: 'Acme', ...values } })
     return { id: String(ClientId), secret: String(Secret), etag }
   }
-  const read = (path: string) => app.send(`/admin/odata/${path}`, { headers: admin })
-  const lastEntry = async (key: string) =>
-    rowsOf(await read(`AuditEntry?$filter=ResourceKey eq '${key}'&$orderby=AuditId desc&$top=1`))[0]
-  const count = async () => bodyOf(await read('Client?$count=true&$top=0'))['@odata.count']
+  const count = async () => bodyOf(await admin.read('Client?$count=true&$top=0'))['@odata.count']
 
   test('CLI-01 the secret of a new client is in the response to its creation alone, and works', async () => {
     const values = { Name: 'Acme IDX', Contact: 'it@acme.example', RowsPerDay: 100000, AudienceClass: 'member' }
-    const { data, headers } = await ask(
+    const { data, headers } = await admin.query(
       `mutation ($input: ClientInput!) { created: createClient(input: $input) { __typename ClientId s: Secret t: Secret Scopes RowsPerDay ...Rest } }
        fragment Rest on Client { Contact State Secrets { SecretId Secret } }`,
       { input: values },
@@ -86,69 +48,71 @@ describe.each(DATABASE_KINDS)('writes at /admin/graphql on the %s database', LON
     expect(Object.keys(created)).toEqual(['__typename', 'ClientId', 's', 't', 'Scopes', 'RowsPerDay', 'Contact', 'State', 'Secrets'])
     expect(created['t']).toBe(secret)
     expect(headers['cache-control']).toBe('no-store')
-    const stored = await write('query ($id: String!) { client(ClientId: $id) { Secret Name Secrets { Secret } } }', { id })
+    const stored = await admin.run('query ($id: String!) { client(ClientId: $id) { Secret Name Secrets { Secret } } }', { id })
     expect(stored).toEqual({ Secret: null, Name: 'Acme IDX', Secrets: [{ Secret: null }] })
     const Authorization = basic({ id: String(id), secret: String(secret) })
     await expect.poll(async () => (await app.send('/odata/Lookup?$top=1', { headers: { Authorization } })).status, SOON).toBe(200)
     for (const line of logLines) expect(line).not.toContain(String(secret).split('_')[1])
     expect(logLines.join('\n')).not.toContain('it@acme.example')
-    expect(await lastEntry(String(id))).toMatchObject({ Action: 'client.add', Actor: 'subject ops-7', Address: ADDRESS })
+    expect((await admin.entriesOf(String(id)))[0]).toMatchObject({ Action: 'client.add', Actor: 'subject ops-7', Address: ADDRESS })
   }) // biome-ignore format: one expectation a line
 
   test('CLI-01 a creation whose response would lack the secret is refused before anything is written', async () => {
     const before = await count()
     for (const selection of ['id', '__typename', 'Name Secrets { Secret }', 'Name Secret @skip(if: true)'])
       expect(
-        await faultsOf(`mutation { createClient(input: { Name: "Lost" }) { ${selection} } }`, {}),
+        await admin.refusal(`mutation { createClient(input: { Name: "Lost" }) { ${selection} } }`, {}),
       ).toEqual(['BAD_USER_INPUT 2011 Secret'])
     expect(await count()).toBe(before)
   })
 
   test('CLI-05 a client is changed, rotated and removed, with an entry of the audit log for each change', async () => {
     const { id, secret, etag } = await add({ Contact: 'a@acme.example' })
-    const changed = await write(CHANGE, { key: id, input: { Contact: null, Scopes: ['listings:read', 'listings:write'] }, if: etag })
+    const changed = await admin.run(CHANGE, { key: id, input: { Contact: null, Scopes: ['listings:read', 'listings:write'] }, if: etag })
     expect(changed).toMatchObject({ Name: 'Acme', Contact: null, Secret: null, Scopes: ['listings:read', 'listings:write'] })
-    expect(await lastEntry(id)).toMatchObject({ Action: 'client.change', ChangedFields: ['Contact', 'Scopes'], Subject: 'ops-7', Address: ADDRESS })
-    expect(await write(CHANGE, { key: id, input: { DisabledYN: true } })).toMatchObject({ State: 'Disabled' })
-    expect(await lastEntry(id)).toMatchObject({ Action: 'client.disable' })
-    await write(CHANGE, { key: id, input: { DisabledYN: false } })
-    const rotated = await write(ROTATE, { input: { ClientId: id } })
+    expect((await admin.entriesOf(id))[0]).toMatchObject({ Action: 'client.change', ChangedFields: ['Contact', 'Scopes'], Subject: 'ops-7', Address: ADDRESS })
+    expect(await admin.run(CHANGE, { key: id, input: { DisabledYN: true } })).toMatchObject({ State: 'Disabled' })
+    expect((await admin.entriesOf(id))[0]).toMatchObject({ Action: 'client.disable' })
+    await admin.run(CHANGE, { key: id, input: { DisabledYN: false } })
+    const rotated = await admin.run(ROTATE, { input: { ClientId: id } })
     expect(rotated).toMatchObject({ Secret: expect.stringContaining(`${rotated['SecretId']}_`), Client: { Name: 'Acme' } })
-    expect(await faultsOf(ROTATE, { input: { ClientId: id } })).toEqual(['CONFLICT 4009'])
+    expect(await admin.refusal(ROTATE, { input: { ClientId: id } })).toEqual(['CONFLICT 4009'])
     const removal = 'mutation ($id: String!) { deleteClientSecret(SecretId: $id) { __typename id SecretId } }'
-    const removed = await write(removal, { id: secret.split('_')[0] })
+    const removed = await admin.run(removal, { id: secret.split('_')[0] })
     expect(removed).toMatchObject({ __typename: 'DeletedClientSecret', SecretId: secret.split('_')[0] })
-    expect(await faultsOf(removal, { id: rotated['SecretId'] })).toEqual(['CONFLICT 4009'])
-    expect(await faultsOf(removal, { id: secret.split('_')[0] })).toEqual(['NOT_FOUND 4004'])
-    expect(await faultsOf(ROTATE, { input: { ClientId: 'nobody' } })).toEqual(['NOT_FOUND 4004'])
-    expect(await write(REMOVE, { key: id })).toEqual({ ClientId: id })
-    expect(await lastEntry(id)).toMatchObject({ Action: 'client.remove', Actor: 'subject ops-7' })
-    expect(await faultsOf(REMOVE, { key: id })).toEqual(['NOT_FOUND 4004'])
-    expect(await faultsOf(CHANGE, { key: id, input: { Name: 'X' } })).toEqual(['NOT_FOUND 4004'])
-    const { text } = await read(`AuditEntry?$filter=ResourceKey eq '${id}'`)
+    expect(await admin.refusal(removal, { id: rotated['SecretId'] })).toEqual(['CONFLICT 4009'])
+    expect(await admin.refusal(removal, { id: secret.split('_')[0] })).toEqual(['NOT_FOUND 4004'])
+    expect(await admin.refusal(ROTATE, { input: { ClientId: 'nobody' } })).toEqual(['NOT_FOUND 4004'])
+    expect(await admin.run(REMOVE, { key: id })).toEqual({ ClientId: id })
+    expect((await admin.entriesOf(id))[0]).toMatchObject({ Action: 'client.remove', Actor: 'subject ops-7' })
+    expect(await admin.refusal(REMOVE, { key: id })).toEqual(['NOT_FOUND 4004'])
+    expect(await admin.refusal(CHANGE, { key: id, input: { Name: 'X' } })).toEqual(['NOT_FOUND 4004'])
+    const { text } = await admin.read(`AuditEntry?$filter=ResourceKey eq '${id}'`)
     for (const value of [secret, String(rotated['Secret'])]) expect(text).not.toContain(value.split('_')[1])
   }) // biome-ignore format: one expectation a line
 
   test('CLI-09 ifMatch: of two that change the same version one is refused, and a stale one changes nothing', async () => {
     const { id, etag } = await add()
     const both = await Promise.all(
-      ['first', 'second'].map(Contact => ask(CHANGE, { key: id, input: { Contact }, if: etag })),
+      ['first', 'second'].map(Contact => admin.query(CHANGE, { key: id, input: { Contact }, if: etag })),
     )
     const codes = both.map(({ errors: [error] }) => error?.extensions.code ?? 'none')
     expect(codes.toSorted()).toEqual(['PRECONDITION_FAILED', 'none'])
-    const before = (await read(`Client('${id}')`)).text
+    const before = (await admin.read(`Client('${id}')`)).text
     for (const input of [{ Contact: 'x' }, { Name: ' ' }])
-      expect(await faultsOf(CHANGE, { key: id, input, if: etag })).toEqual([
+      expect(await admin.refusal(CHANGE, { key: id, input, if: etag })).toEqual([
         'PRECONDITION_FAILED 4012 If-Match',
       ])
-    expect(await faultsOf(REMOVE, { key: id, if: etag })).toEqual(['PRECONDITION_FAILED 4012 If-Match'])
-    expect(await faultsOf(CHANGE, { key: id, input: {}, if: 'x' })).toEqual(['BAD_USER_INPUT 2011 ifMatch'])
-    expect((await read(`Client('${id}')`)).text).toBe(before)
+    expect(await admin.refusal(REMOVE, { key: id, if: etag })).toEqual(['PRECONDITION_FAILED 4012 If-Match'])
+    expect(await admin.refusal(CHANGE, { key: id, input: {}, if: 'x' })).toEqual([
+      'BAD_USER_INPUT 2011 ifMatch',
+    ])
+    expect((await admin.read(`Client('${id}')`)).text).toBe(before)
   })
 
   test('CLI-09 all faults of an input are reported together, as in OData, and nothing is changed', async () => {
     const { id } = await add()
-    const before = [(await read(`Client('${id}')`)).text, await count()]
+    const before = [(await admin.read(`Client('${id}')`)).text, await count()]
     const refusals: readonly (readonly [input: object, faults: readonly string[]])[] = [
       [{ Name: ' ' }, ['1101 Name']],
       [{ Name: 'n'.repeat(201) }, ['1104 Name']],
@@ -160,45 +124,45 @@ describe.each(DATABASE_KINDS)('writes at /admin/graphql on the %s database', LON
       [{ PublicKeys: '{"keys":[{"kty":"RSA","d":"secret"}]}' }, ['1103 PublicKeys']],
     ]
     for (const [input, faults] of refusals) {
-      expect(await faultsOf(CHANGE, { key: id, input })).toEqual(faults)
-      expect(await faultsOf(CREATE, { input: { Name: 'New', ...input } })).toEqual(faults)
+      expect(await admin.refusal(CHANGE, { key: id, input })).toEqual(faults)
+      expect(await admin.refusal(CREATE, { input: { Name: 'New', ...input } })).toEqual(faults)
     }
-    expect(await faultsOf(CREATE, { input: {} })).toEqual(['1101 Name'])
+    expect(await admin.refusal(CREATE, { input: {} })).toEqual(['1101 Name'])
     for (const input of [{ Secret: 'chosen' }, { State: 'Active' }, { Nmae: 'x' }, { ClientId: id }, { Name: 7 }]) {
-      const { status, errors } = await ask(CREATE, { input: { Name: 'New', ...input } })
+      const { status, errors } = await admin.query(CREATE, { input: { Name: 'New', ...input } })
       expect([status, errors[0]?.extensions], JSON.stringify(input)).toMatchObject([400, { code: 'BAD_USER_INPUT', target: '$input' }])
     }
-    expect([(await read(`Client('${id}')`)).text, await count()]).toEqual(before)
+    expect([(await admin.read(`Client('${id}')`)).text, await count()]).toEqual(before)
   }) // biome-ignore format: one row a refusal
 
   test('FED-16 a feed: created, changed, in use, removed; a fault of its filter has a target and a position', async () => {
     const create = 'mutation ($input: FeedInput!) { createFeed(input: $input) { etag FeedName Filter ListingCount ShowsMedia ComputedTimestamp PageSize } }'
     const change = 'mutation ($key: String!, $input: FeedInput!, $if: String) { updateFeed(FeedName: $key, input: $input, ifMatch: $if) { etag Filter ListingCount HiddenFields } }'
     const remove = 'mutation ($if: String) { deleteFeed(FeedName: "idx", ifMatch: $if) { id FeedName } }'
-    const created = await write(create, { input: { FeedName: 'idx', Filter: `City eq 'Vail'`, HiddenFields: ['ListPrice'] } })
+    const created = await admin.run(create, { input: { FeedName: 'idx', Filter: `City eq 'Vail'`, HiddenFields: ['ListPrice'] } })
     const total = bodyOf(await app.send(`/odata/Property?$filter=City eq 'Vail'&$count=true&$top=0`))['@odata.count']
     expect(created).toMatchObject({ FeedName: 'idx', ListingCount: total, ShowsMedia: true, PageSize: null })
     expect(created['ComputedTimestamp']).not.toBeNull()
-    expect(await faultsOf(create, { input: { FeedName: 'idx', Filter: 'true' } })).toEqual(['CONFLICT 4009'])
-    const { errors } = await ask(change, { key: 'idx', input: { Filter: `City eq 'Vail` } })
+    expect(await admin.refusal(create, { input: { FeedName: 'idx', Filter: 'true' } })).toEqual(['CONFLICT 4009'])
+    const { errors } = await admin.query(change, { key: 'idx', input: { Filter: `City eq 'Vail` } })
     expect(errors[0]).toMatchObject({ path: ['updateFeed'], extensions: { details: [{ code: '1103', target: 'Filter', message: expect.stringContaining('position 9 of the filter') }] } })
-    expect(await faultsOf(change, { key: 'idx', input: { FeedName: 'other' } })).toEqual(['1106 FeedName'])
-    expect(await faultsOf(change, { key: 'idx', input: { ShowsMedia: null } })).toEqual(['1101 ShowsMedia'])
-    const changed = await write(change, { key: 'idx', input: { FeedName: 'idx', Filter: 'false' }, if: created['etag'] })
+    expect(await admin.refusal(change, { key: 'idx', input: { FeedName: 'other' } })).toEqual(['1106 FeedName'])
+    expect(await admin.refusal(change, { key: 'idx', input: { ShowsMedia: null } })).toEqual(['1101 ShowsMedia'])
+    const changed = await admin.run(change, { key: 'idx', input: { FeedName: 'idx', Filter: 'false' }, if: created['etag'] })
     expect(changed).toMatchObject({ Filter: 'false', ListingCount: 0, HiddenFields: ['ListPrice'] })
     const { id } = await add({ FeedName: 'idx' })
-    const { data, errors: conflicts } = await ask(remove)
+    const { data, errors: conflicts } = await admin.query(remove)
     expect([data, conflicts[0]?.extensions.code, conflicts[0]?.message]).toEqual([{ deleteFeed: null }, 'CONFLICT', expect.stringContaining(id)])
-    await write(REMOVE, { key: id })
-    expect(await faultsOf(remove, { if: created['etag'] })).toEqual(['PRECONDITION_FAILED 4012 If-Match'])
-    expect(await write(remove, { if: changed['etag'] })).toEqual({ id: Buffer.from('Feed:idx').toString('base64url'), FeedName: 'idx' })
-    const entries = rowsOf(await read(`AuditEntry?$filter=ResourceName eq 'Feed'&$orderby=AuditId`))
+    await admin.run(REMOVE, { key: id })
+    expect(await admin.refusal(remove, { if: created['etag'] })).toEqual(['PRECONDITION_FAILED 4012 If-Match'])
+    expect(await admin.run(remove, { if: changed['etag'] })).toEqual({ id: Buffer.from('Feed:idx').toString('base64url'), FeedName: 'idx' })
+    const entries = rowsOf(await admin.read(`AuditEntry?$filter=ResourceName eq 'Feed'&$orderby=AuditId`))
     expect(entries.map(entry => entry['Action'])).toEqual(['feed.add', 'feed.change', 'feed.remove'])
   }) // biome-ignore format: one expectation a line
 
   test('several mutations run in order, each in its own transaction; a refused one does not affect the others', async () => {
     const { id } = await add()
-    const { data, errors } = await ask(`mutation {
+    const { data, errors } = await admin.query(`mutation {
       a: updateClient(ClientId: "${id}", input: { Contact: "a" }) { Contact }
       b: updateClient(ClientId: "${id}", input: { Contact: "b", Name: "" }) { Contact }
       c: updateClient(ClientId: "nobody", input: { Contact: "c" }) { Contact }
@@ -213,18 +177,18 @@ describe.each(DATABASE_KINDS)('writes at /admin/graphql on the %s database', LON
 
   test('CLI-09 other scopes write nothing, and /graphql has none of these mutations', async () => {
     const { id } = await add()
-    const before = (await read(`Client('${id}')`)).text
+    const before = (await admin.read(`Client('${id}')`)).text
     const staff = { Authorization: `Bearer ${app.tokenFor({ scopes: ['listings:read', 'listings:write:any'] })}` }
     for (const [query, variables] of [[CHANGE, { key: id, input: { Name: 'X' } }], [REMOVE, { key: id }], [ROTATE, { input: { ClientId: id } }]] as const) {
-      expect((await ask(query, variables, staff)).status).toBe(403)
-      const answer = await app.send('/graphql', { method: 'POST', body: { query, variables }, headers: admin })
+      expect((await admin.query(query, variables, staff)).status).toBe(403)
+      const answer = await app.send('/graphql', { method: 'POST', body: { query, variables }, headers: admin.headers })
       expect(answer.text).toContain('GRAPHQL_VALIDATION_FAILED')
     }
-    expect((await read(`Client('${id}')`)).text).toBe(before)
+    expect((await admin.read(`Client('${id}')`)).text).toBe(before)
     const operator = await add({ Scopes: ['admin'], Name: 'Operator' })
     const Authorization = basic(operator)
-    await expect.poll(async () => (await ask('{ __typename }', {}, { Authorization })).status, SOON).toBe(200)
-    await ask(CHANGE, { key: id, input: { Contact: 'by a client' } }, { Authorization })
-    expect(await lastEntry(id)).toMatchObject({ Actor: `client ${operator.id}`, ClientId: operator.id })
+    await expect.poll(async () => (await admin.query('{ __typename }', {}, { Authorization })).status, SOON).toBe(200)
+    await admin.query(CHANGE, { key: id, input: { Contact: 'by a client' } }, { Authorization })
+    expect((await admin.entriesOf(id))[0]).toMatchObject({ Actor: `client ${operator.id}`, ClientId: operator.id })
   }) // biome-ignore format: one table
 })

@@ -5,15 +5,12 @@ import { DATABASE_KINDS } from '../support/database.js'
 import { type PartnerApp, startPartnerApp } from '../support/partners.js'
 import { answering, type Receiver, startReceiver, verify } from '../webhooks/receiver.js'
 import { startSender, type TestSender } from '../webhooks/setting.js'
-
-const ADDRESS = '203.0.113.9'
-const LONG = { timeout: 180_000 }
-const SOON = { timeout: 60_000 }
+import { ADDRESS, AdminClient, faultsOf, LONG, SOON } from './admin-client.js'
 
 describe.each(DATABASE_KINDS)('webhooks at /admin/odata on the %s database', LONG, kind => {
   const logLines: string[] = []
   let app: PartnerApp
-  let admin: Readonly<Record<string, string>>
+  let admin: AdminClient
   let clientId: string
   let receiver: Receiver
   let sender: TestSender
@@ -24,8 +21,7 @@ describe.each(DATABASE_KINDS)('webhooks at /admin/odata on the %s database', LON
       env: { WEBHOOK_PRIVATE_ADDRESSES: 'on', LOG_LEVEL: 'info' },
       onLogLine: line => logLines.push(line),
     })
-    const token = app.tokenFor({ scopes: ['admin'], subject: 'ops-7' })
-    admin = { Authorization: `Bearer ${token}`, 'X-Forwarded-For': ADDRESS }
+    admin = new AdminClient(app)
     clientId = (await app.addClient({ Name: 'Acme' })).id
     receiver = await startReceiver()
     sender = startSender(app.database)
@@ -36,31 +32,19 @@ describe.each(DATABASE_KINDS)('webhooks at /admin/odata on the %s database', LON
     await receiver?.close()
   })
 
-  const write = (
-    method: string,
-    path: string,
-    body?: unknown,
-    headers: Readonly<Record<string, string>> = {},
-  ) => app.send(`/admin/odata/${path}`, { method, body, headers: { ...admin, ...headers } })
-  const read = (path: string) => app.send(`/admin/odata/${path}`, { headers: admin })
   const add = async (values: object = {}) => {
-    const answer = await write('POST', 'Webhook', { ClientId: clientId, Url: receiver.url, ...values })
+    const answer = await admin.write('POST', 'Webhook', { ClientId: clientId, Url: receiver.url, ...values })
     expect(answer.status, answer.text).toBe(201)
     const { WebhookId, Secret } = bodyOf(answer)
     return { id: String(WebhookId), secret: String(Secret), answer }
   }
   const pathOf = (id: string) => `Webhook('${id}')`
   const change = async (id: string, body: object, status = 200) => {
-    const answer = await write('PATCH', pathOf(id), body)
+    const answer = await admin.write('PATCH', pathOf(id), body)
     expect(answer.status, answer.text).toBe(status)
     return bodyOf(answer)
   }
-  const faultsOf = (text: string) =>
-    (JSON.parse(text) as { error: { details: { code: string; target: string }[] } }).error.details.map(
-      ({ code, target }) => `${code} ${target}`,
-    )
-  const entriesOf = async (id: string) =>
-    rowsOf(await read(`AuditEntry?$filter=ResourceKey eq '${id}'&$orderby=AuditId`))
+  const entriesOf = async (id: string) => (await admin.entriesOf(id)).toReversed()
   const changeListing = () =>
     app.database.queryControl({
       text: `update "Property" set "ListPrice" = coalesce("ListPrice", 0) + 1 where "ListingKey" = (select min("ListingKey") from "Property")`,
@@ -89,15 +73,17 @@ describe.each(DATABASE_KINDS)('webhooks at /admin/odata on the %s database', LON
     expect(delivery && verify(secret, delivery)).toMatchObject({ type: 'entityevent' })
     expect(delivery?.headers).toMatchObject({ authorization: 'Bearer B0TOKEN', entityeventsource: 'mls' })
     await expect
-      .poll(async () => rowsOf(await read(`${pathOf(id)}/Deliveries`)), SOON)
+      .poll(async () => rowsOf(await admin.read(`${pathOf(id)}/Deliveries`)), SOON)
       .toMatchObject([{ DeliveredYN: true, Status: 204, Attempt: 1, Reason: null }])
 
-    const stored = await read(`${pathOf(id)}?$expand=Client($select=Name),Secrets,Deliveries`)
+    const stored = await admin.read(`${pathOf(id)}?$expand=Client($select=Name),Secrets,Deliveries`)
     expect(bodyOf(stored)).toMatchObject({ ...shown, Secret: null, Client: { Name: 'Acme' } })
     expect(bodyOf(stored)['LastDeliveryTimestamp']).not.toBeNull()
-    expect(rowsOf(await read(`Client('${clientId}')/Webhooks?$filter=State eq 'Active'`))).toHaveLength(1)
-    expect((await write('DELETE', pathOf(id))).status).toBe(204)
-    expect((await read(pathOf(id))).status).toBe(404)
+    expect(rowsOf(await admin.read(`Client('${clientId}')/Webhooks?$filter=State eq 'Active'`))).toHaveLength(
+      1,
+    )
+    expect((await admin.write('DELETE', pathOf(id))).status).toBe(204)
+    expect((await admin.read(pathOf(id))).status).toBe(404)
     const entries = await entriesOf(id)
     expect(entries.map(entry => entry['Action'])).toEqual(['webhook.add', 'webhook.remove'])
     for (const entry of entries)
@@ -112,7 +98,7 @@ describe.each(DATABASE_KINDS)('webhooks at /admin/odata on the %s database', LON
     receiver.answer = answering(500)
     await change(id, { State: 'Active' })
     await changeListing()
-    const pending = async () => bodyOf(await read(pathOf(id)))
+    const pending = async () => bodyOf(await admin.read(pathOf(id)))
     await expect.poll(async () => (await pending())['FailedAttempts'], SOON).toBe(1)
     const { BatchPosition, NextAttemptTimestamp, Position } = await pending()
     expect(NextAttemptTimestamp).not.toBeNull()
@@ -122,7 +108,7 @@ describe.each(DATABASE_KINDS)('webhooks at /admin/odata on the %s database', LON
       .poll(async () => (await entriesOf(id)).at(-1), SOON)
       .toMatchObject({ Action: 'webhook.resend' })
     expect(await change(id, { State: 'Paused' })).toMatchObject({ State: 'Paused', BatchPosition, Position })
-    expect((await write('PATCH', pathOf(id), { State: 'Paused' })).status).toBe(200)
+    expect((await admin.write('PATCH', pathOf(id), { State: 'Paused' })).status).toBe(200)
     await change(id, { From: String(BatchPosition) })
     receiver.answer = answering(204)
     await expect.poll(pending, SOON).toMatchObject({ Position: BatchPosition, BatchPosition: null, Lag: 0 })
@@ -133,8 +119,8 @@ describe.each(DATABASE_KINDS)('webhooks at /admin/odata on the %s database', LON
       values: [id],
     })
     expect(await change(id, { State: 'Paused' }, 409)).toMatchObject({ error: { code: '4009' } })
-    const failed = await read(pathOf(id))
-    const returned = await write('PUT', pathOf(id), bodyOf(failed), {
+    const failed = await admin.read(pathOf(id))
+    const returned = await admin.write('PUT', pathOf(id), bodyOf(failed), {
       'If-Match': failed.headers['etag'] ?? '',
     })
     expect(bodyOf(returned), returned.text).toMatchObject({ State: 'Failed', Url: maskUrl(receiver.url) })
@@ -162,8 +148,8 @@ describe.each(DATABASE_KINDS)('webhooks at /admin/odata on the %s database', LON
 
   test('WHK-20 a rotation: a second secret, then the older one is deleted', async () => {
     const { id, secret } = await add({ State: 'Paused' })
-    const secretsOf = async () => rowsOf(await read(`${pathOf(id)}/Secrets?$orderby=SecretId`))
-    const rotated = await write('POST', 'WebhookSecret', { WebhookId: id, OverlapHours: 48 })
+    const secretsOf = async () => rowsOf(await admin.read(`${pathOf(id)}/Secrets?$orderby=SecretId`))
+    const rotated = await admin.write('POST', 'WebhookSecret', { WebhookId: id, OverlapHours: 48 })
     expect(rotated.status, rotated.text).toBe(201)
     expect(rotated.headers['cache-control']).toBe('no-store')
     const { SecretId, Secret } = bodyOf(rotated)
@@ -173,21 +159,21 @@ describe.each(DATABASE_KINDS)('webhooks at /admin/odata on the %s database', LON
     expect(latest).toMatchObject({ SecretId, ExpirationTimestamp: null, Secret: null, OverlapHours: null })
     const hours = (Date.parse(String(old?.['ExpirationTimestamp'])) - Date.now()) / 3_600_000
     expect(hours).toBeGreaterThan(47)
-    expect((await write('POST', 'WebhookSecret', { WebhookId: id })).status).toBe(409)
-    expect((await write('DELETE', `WebhookSecret(${SecretId})`)).status).toBe(409)
-    expect((await write('DELETE', `WebhookSecret(${old?.['SecretId']})`)).status).toBe(204)
-    expect((await write('DELETE', `WebhookSecret(${old?.['SecretId']})`)).status).toBe(404)
+    expect((await admin.write('POST', 'WebhookSecret', { WebhookId: id })).status).toBe(409)
+    expect((await admin.write('DELETE', `WebhookSecret(${SecretId})`)).status).toBe(409)
+    expect((await admin.write('DELETE', `WebhookSecret(${old?.['SecretId']})`)).status).toBe(204)
+    expect((await admin.write('DELETE', `WebhookSecret(${old?.['SecretId']})`)).status).toBe(404)
     expect(await secretsOf()).toMatchObject([{ SecretId }])
-    const immediate = await write('POST', 'WebhookSecret', { WebhookId: id, OverlapHours: 0 })
+    const immediate = await admin.write('POST', 'WebhookSecret', { WebhookId: id, OverlapHours: 0 })
     expect(await secretsOf()).toMatchObject([{ SecretId: bodyOf(immediate)['SecretId'] }])
     for (const [body, fault] of [
       [{ WebhookId: id, OverlapHours: -1 }, '1104 OverlapHours'],
       [{ WebhookId: id, OverlapHours: 10_000 }, '1104 OverlapHours'],
       [{}, '1101 WebhookId'],
     ] as const)
-      expect(faultsOf((await write('POST', 'WebhookSecret', body)).text)).toEqual([fault])
-    expect((await write('POST', 'WebhookSecret', { WebhookId: 'wh-none' })).status).toBe(404)
-    expect((await write('PATCH', `WebhookSecret(${SecretId})`, {})).status).toBe(405)
+      expect(faultsOf((await admin.write('POST', 'WebhookSecret', body)).text)).toEqual([fault])
+    expect((await admin.write('POST', 'WebhookSecret', { WebhookId: 'wh-none' })).status).toBe(404)
+    expect((await admin.write('PATCH', `WebhookSecret(${SecretId})`, {})).status).toBe(405)
     const actions = (await entriesOf(id)).map(entry => entry['Action'])
     expect(actions).toEqual(['webhook.add', 'webhook.rotate', 'webhook.end-rotation', 'webhook.rotate'])
     expect(JSON.stringify(await entriesOf(id))).not.toContain('whsec_')
@@ -195,7 +181,7 @@ describe.each(DATABASE_KINDS)('webhooks at /admin/odata on the %s database', LON
 
   test('WHK-25 all faults are reported together by field, and nothing is changed', async () => {
     const { id } = await add({ ResourceName: 'Property', State: 'Paused' })
-    const before = (await read(pathOf(id))).text
+    const before = (await admin.read(pathOf(id))).text
     const refusals: readonly (readonly [body: object, faults: readonly string[]])[] = [
       [{ Url: 'ftp://u:p@169.254.169.254/' }, ['1103 Url', '1103 Url', '1103 Url']],
       [{ Url: 'https://other.example/…' }, ['1103 Url']],
@@ -208,10 +194,10 @@ describe.each(DATABASE_KINDS)('webhooks at /admin/odata on the %s database', LON
       [{ Secret: 'whsec_mine' }, ['1106 Secret']],
     ]
     for (const [body, faults] of refusals) {
-      const patched = await write('PATCH', pathOf(id), body)
+      const patched = await admin.write('PATCH', pathOf(id), body)
       expect(patched.status, patched.text).toBe(400)
       expect(faultsOf(patched.text)).toEqual(faults)
-      const created = await write('POST', 'Webhook', { ClientId: clientId, Url: receiver.url, ...body })
+      const created = await admin.write('POST', 'Webhook', { ClientId: clientId, Url: receiver.url, ...body })
       expect([created.status, faultsOf(created.text)], created.text).toEqual([400, faults])
     }
     for (const [body, faults] of [
@@ -222,7 +208,7 @@ describe.each(DATABASE_KINDS)('webhooks at /admin/odata on the %s database', LON
       [{ State: 'Paused', From: 'now' }, ['1103 From']],
       [{ WebhookId: 'wh-other', Url: 'x' }, ['1103 Url']],
     ] as const)
-      expect(faultsOf((await write('PATCH', pathOf(id), body)).text)).toEqual(faults)
+      expect(faultsOf((await admin.write('PATCH', pathOf(id), body)).text)).toEqual(faults)
     for (const [body, faults] of [
       [{}, ['1101 ClientId', '1101 Url']],
       [
@@ -239,14 +225,14 @@ describe.each(DATABASE_KINDS)('webhooks at /admin/odata on the %s database', LON
         ['1103 Filter'],
       ],
     ] as const) {
-      const refused = await write('POST', 'Webhook', body)
+      const refused = await admin.write('POST', 'Webhook', body)
       expect([refused.status, faultsOf(refused.text)], refused.text).toEqual([400, faults])
     }
-    const unparsable = await write('POST', 'Webhook', {
+    const unparsable = await admin.write('POST', 'Webhook', {
       ClientId: clientId, Url: receiver.url, ResourceName: 'Property', Filter: `City eq 'Vail`,
     }) // biome-ignore format: one body
     expect(unparsable.text).toContain('position 9 of the filter')
-    expect((await read(pathOf(id))).text).toBe(before)
+    expect((await admin.read(pathOf(id))).text).toBe(before)
   })
 
   test('If-Match: of two admins one wins, and deliveries keep the version', async () => {
@@ -254,22 +240,22 @@ describe.each(DATABASE_KINDS)('webhooks at /admin/odata on the %s database', LON
     const etag = answer.headers['etag'] ?? ''
     await changeListing()
     await expect
-      .poll(async () => bodyOf(await read(pathOf(id)))['LastDeliveryTimestamp'], SOON)
+      .poll(async () => bodyOf(await admin.read(pathOf(id)))['LastDeliveryTimestamp'], SOON)
       .not.toBeNull()
-    expect((await read(pathOf(id))).headers['etag']).toBe(etag)
+    expect((await admin.read(pathOf(id))).headers['etag']).toBe(etag)
     const both = await Promise.all(
-      ['a', 'b'].map(Source => write('PATCH', pathOf(id), { Source }, { 'If-Match': etag })),
+      ['a', 'b'].map(Source => admin.write('PATCH', pathOf(id), { Source }, { 'If-Match': etag })),
     )
     expect(both.map(({ status }) => status).toSorted()).toEqual([200, 412])
     for (const [method, body] of [
       ['PATCH', { Unknown: 1 }],
       ['DELETE', undefined],
     ] as const)
-      expect((await write(method, pathOf(id), body, { 'If-Match': etag })).status).toBe(412)
-    const current = (await read(pathOf(id))).headers['etag'] ?? ''
-    expect((await write('DELETE', pathOf(id), undefined, { 'If-Match': current })).status).toBe(204)
-    expect((await write('PATCH', pathOf(id), { Source: 'x' })).status).toBe(404)
-    expect((await write('DELETE', pathOf('wh-none'))).status).toBe(404)
+      expect((await admin.write(method, pathOf(id), body, { 'If-Match': etag })).status).toBe(412)
+    const current = (await admin.read(pathOf(id))).headers['etag'] ?? ''
+    expect((await admin.write('DELETE', pathOf(id), undefined, { 'If-Match': current })).status).toBe(204)
+    expect((await admin.write('PATCH', pathOf(id), { Source: 'x' })).status).toBe(404)
+    expect((await admin.write('DELETE', pathOf('wh-none'))).status).toBe(404)
   })
 
   test('CLI-09 other scopes see and write no webhook, and the delivery log is read-only', async () => {
@@ -278,10 +264,10 @@ describe.each(DATABASE_KINDS)('webhooks at /admin/odata on the %s database', LON
     }
     for (const set of ['Webhook', 'WebhookSecret', 'WebhookDelivery']) {
       expect((await app.send(`/admin/odata/${set}`, { headers: staff })).status).toBe(403)
-      expect((await write('POST', set, {}, staff)).status).toBe(403)
-      expect((await app.send(`/odata/${set}`, { headers: admin })).status).toBe(404)
+      expect((await admin.write('POST', set, {}, staff)).status).toBe(403)
+      expect((await app.send(`/odata/${set}`, { headers: admin.headers })).status).toBe(404)
     }
-    expect((await write('POST', 'WebhookDelivery', {})).status).toBe(405)
+    expect((await admin.write('POST', 'WebhookDelivery', {})).status).toBe(405)
   })
 
   test('WHK-30 the view masks URLs as the commands do', async () => {

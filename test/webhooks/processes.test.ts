@@ -9,7 +9,11 @@ import type { Answer, Receiver } from './receiver.js'
 import { addWebhook, changeListing, eventsAfter, type TestWebhook, webhookServiceOf } from './setting.js'
 
 const FIXTURE = fileURLToPath(new URL('../cases/fixture.json', import.meta.url))
-const CHANGES = 300
+/** The trap has 10,000 changes, three processes and a kill every ten seconds: 10000, 3 and 20. */
+const CHANGES = Number(process.env['WEBHOOK_CHANGES'] ?? 300)
+const PROCESSES = Number(process.env['WEBHOOK_PROCESSES'] ?? 2)
+const KILLS = Number(process.env['WEBHOOK_KILLS'] ?? 1)
+const MAX_WAIT_MS = 60_000 + 50 * CHANGES
 
 /** Fails every seventh request, and responds slowly, so that a kill interrupts running attempts. */
 const failSeventh: Answer = async (_, res, i) => {
@@ -23,7 +27,7 @@ const changeListings = async (database: Database, from: number, to: number): Pro
   for (let i = from; i < to; i++) await changeListing(database, i % 2 === 0 ? 'P01' : 'P02')
 }
 
-describe.runIf(DATABASE_KINDS.includes('server'))('two processes on PostgreSQL', () => {
+describe.runIf(DATABASE_KINDS.includes('server'))(`${PROCESSES} processes on PostgreSQL`, () => {
   let environment: TestEnvironment
   let database: Database
   const processes: ServiceProcess[] = []
@@ -49,28 +53,42 @@ describe.runIf(DATABASE_KINDS.includes('server'))('two processes on PostgreSQL',
     await environment?.remove()
   })
 
-  test('WHK-05, WHK-07: after kill -9 of a process no event is lost, the order is the same, and events are repeated as documented', async () => {
-    const webhooks: TestWebhook[] = []
-    for (let i = 0; i < 3; i++) webhooks.push(await addWebhook(database, { resourceName: 'Property' }))
-    for (const { receiver } of webhooks) receiver.answer = failSeventh
-    const [first, second] = [start(), start()]
-    await Promise.all([first.port, second.port])
-    await changeListings(database, 0, CHANGES / 3)
-    first.child.kill('SIGKILL')
-    await changeListings(database, CHANGES / 3, CHANGES)
-    for (const webhook of webhooks) {
-      const expected = await eventsAfter(database, webhook.webhook.Position)
-      expect(expected).toHaveLength(CHANGES)
-      const last = () => webhook.receiver.acknowledged().at(-1)?.EntityEventSequence
-      await expect.poll(last, { timeout: 60_000, interval: 100 }).toBe(expected.at(-1))
-      expectOrder(webhook.receiver, expected)
-    }
-    // A stop ends the leases immediately, so that another process need not wait for them to expire.
-    second.child.kill('SIGTERM')
-    expect(await second.exit).toBe(0)
-    for (const { LeaseOwner } of await webhookServiceOf(database).list()) expect(LeaseOwner).toBeNull()
-    await Promise.all(webhooks.map(({ receiver }) => receiver.close()))
-  }, 180_000)
+  test(
+    'WHK-05, WHK-07: after kill -9 of a process no event is lost, the order is the same, and events are repeated as documented',
+    async () => {
+      const webhooks: TestWebhook[] = []
+      for (let i = 0; i < 3; i++) webhooks.push(await addWebhook(database, { resourceName: 'Property' }))
+      for (const { receiver } of webhooks) receiver.answer = failSeventh
+      const running = Array.from({ length: PROCESSES }, start)
+      await Promise.all(running.map(({ port }) => port))
+      for (let i = 0; i <= KILLS; i++) {
+        await changeListings(
+          database,
+          Math.ceil((i * CHANGES) / (KILLS + 1)),
+          Math.ceil(((i + 1) * CHANGES) / (KILLS + 1)),
+        )
+        if (i === KILLS) break
+        running.shift()?.child.kill('SIGKILL')
+        running.push(start())
+      }
+      for (const webhook of webhooks) {
+        const expected = await eventsAfter(database, webhook.webhook.Position)
+        expect(expected).toHaveLength(CHANGES)
+        const last = () => webhook.receiver.acknowledged().at(-1)?.EntityEventSequence
+        await expect.poll(last, { timeout: MAX_WAIT_MS, interval: 100 }).toBe(expected.at(-1))
+        expectOrder(webhook.receiver, expected)
+      }
+      // A stop ends the leases immediately, so that another process need not wait for them to expire.
+      for (const { port, child, exit } of running) {
+        await port
+        child.kill('SIGTERM')
+        expect(await exit).toBe(0)
+      }
+      for (const { LeaseOwner } of await webhookServiceOf(database).list()) expect(LeaseOwner).toBeNull()
+      await Promise.all(webhooks.map(({ receiver }) => receiver.close()))
+    },
+    MAX_WAIT_MS + 120_000,
+  )
 })
 
 /**

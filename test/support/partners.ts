@@ -31,6 +31,10 @@ export interface PartnerApp extends TestApp {
 export const READING_CLIENT = { Scopes: ['listings:read'], AudienceClass: 'staff' } as const
 export const basic = ({ id, secret }: TestClient): string =>
   `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
+
+/** Returns the random part of a secret, after its id. It may contain `_`. */
+export const randomPartOf = (secret: string): string => secret.slice(secret.indexOf('_') + 1)
+
 export const clientServiceOf = (database: Pick<Database, 'withClient'>): ClientService =>
   new ClientService(database, 'test')
 

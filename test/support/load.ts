@@ -98,7 +98,7 @@ export class LoadClient {
 }
 
 /** Returns a quantile of the times. */
-export function percentile(responses: readonly TimedResponse[], part: number): number {
+export function percentile(responses: readonly Pick<TimedResponse, 'ms'>[], part: number): number {
   const sorted = responses.map(({ ms }) => ms).sort((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] ?? 0
 }

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { importFile } from '../../src/data/import/import.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
+import { percentile, type TimedResponse } from '../support/load.js'
 import {
   addWebhook,
   changeListing,
@@ -80,7 +81,7 @@ describe.runIf(DATABASE_KINDS.includes('server'))('receivers that hang beside ot
   })
 
   /** Makes changes and returns the time from each commit to its delivery, over all healthy receivers, in ms. */
-  async function measureDelays(): Promise<readonly number[]> {
+  async function measureDelays(): Promise<readonly Pick<TimedResponse, 'ms'>[]> {
     const arrivals = healthy.map(({ receiver }) => {
       const times = new Map<number, number>()
       receiver.answer = ({ events }, res) => {
@@ -101,7 +102,9 @@ describe.runIf(DATABASE_KINDS.includes('server'))('receivers that hang beside ot
       const expected = await eventsAfter(database, webhook.Position)
       await expect.poll(() => numbers().length, LONG).toBe(expected.length)
       expect(numbers()).toEqual(expected)
-      return expected.slice(start).map((number, n) => (arrivals[i]?.get(number) ?? 0) - (committed[n] ?? 0))
+      return expected
+        .slice(start)
+        .map((number, n) => ({ ms: (arrivals[i]?.get(number) ?? 0) - (committed[n] ?? 0) }))
     })
     return (await Promise.all(delays)).flat()
   }
@@ -137,12 +140,8 @@ describe.runIf(DATABASE_KINDS.includes('server'))('receivers that hang beside ot
       await expect.poll(server.maxOpen, LONG).toBe(subscriptions)
       expect(server.open()).toBeLessThanOrEqual(subscriptions)
     }
-    const show = (delays: readonly number[]) => {
-      const sorted = [...delays].sort((a, b) => a - b)
-      return [0.5, 0.99]
-        .map(part => `${Math.round(sorted[Math.floor(part * sorted.length)] ?? 0)} ms`)
-        .join(', ')
-    }
+    const show = (delays: Awaited<ReturnType<typeof measureDelays>>) =>
+      [0.5, 0.99].map(part => `${Math.round(percentile(delays, part))} ms`).join(', ')
     process.stdout.write(`Commit to delivery, p50 and p99: alone ${show(alone)}; beside ${show(beside)}\n`)
   })
 })

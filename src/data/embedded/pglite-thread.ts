@@ -53,8 +53,8 @@ interface PendingResponse {
 
 /**
  * PGlite in a worker thread that handles one request at a time. A statement that exceeds its limit or was
- * canceled is stopped by terminating the thread, and so is a thread that fails. PostgreSQL then recovers from its log, as after a
- * crash.
+ * canceled is stopped by terminating the thread, and so is a thread that fails. PostgreSQL then recovers from
+ * its log, as after a crash.
  */
 export class PGliteThread {
   readonly #options: PGliteThreadOptions

@@ -46,7 +46,7 @@ const TEXTS: Readonly<Record<string, MutationTexts>> = {
   Client: {
     create: 'Creates a client with a secret, which only this response has. `Secret` must be selected.',
     update: 'Changes the specified fields of a client.',
-    delete: 'Removes a client and its secrets for good.',
+    delete: 'Removes a client and its secrets permanently.',
     deleted: 'A removed client.',
   },
   ClientSecret: {
@@ -59,7 +59,7 @@ const TEXTS: Readonly<Record<string, MutationTexts>> = {
     create: 'Creates a webhook with a secret, which only this response has. `Secret` must be selected.',
     update:
       'Changes the specified fields of a webhook. Its state and position follow from `State` and `From`.',
-    delete: 'Removes a webhook and its secrets for good.',
+    delete: 'Removes a webhook and its secrets permanently.',
     deleted: 'A removed webhook.',
   },
   WebhookSecret: {

@@ -26,6 +26,7 @@ import {
   toHttpResponse,
   toRequestHandlers,
 } from './http.js'
+
 /** A GraphQL service: the entities that it shows, at its path. */
 export interface GraphQLService {
   readonly path: string

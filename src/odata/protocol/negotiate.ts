@@ -47,18 +47,8 @@ const JSON_FORMAT_PARAMETERS: ReadonlyMap<string, RegExp> = new Map([
   ['exponentialdecimals', /^(?:true|false)$/i],
 ])
 
-const DEFAULT_FORMAT: JsonFormat = {
-  metadata: 'minimal',
-  ieee754Compatible: false,
-  contentType: `${JSON_TYPE};odata.metadata=minimal`,
-}
-
-/** Matches the Accept header of most clients, which ask for the default. Others are parsed. */
-const ACCEPTS_DEFAULT = /^(?:application\/json|\*\/\*)$/
-
 /** Returns the format of a response with data. Fails with `NotAcceptable`. */
 export function negotiateJsonFormat(requested: RequestedFormat): JsonFormat {
-  if (requested.format === undefined && ACCEPTS_DEFAULT.test(requested.accept ?? '*/*')) return DEFAULT_FORMAT
   const [best] = acceptedRanges(readMediaRanges(requested), JSON_TYPE)
   return best ? toJsonFormat(best, JSON_TYPE) : failNotAcceptable(requested, JSON_TYPE)
 }

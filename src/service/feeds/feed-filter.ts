@@ -56,7 +56,7 @@ export function readFeedFilter(text: string): CompiledFilter {
   }
 }
 
-/** @throws FeedError */
+/** Returns the SQL of a filter. @throws ChangeError with all faults */
 export function compileFeedFilter(text: string): string {
   const { sql, faults } = readFeedFilter(text)
   refuseFaults([], faults)

@@ -1,7 +1,8 @@
 import { expect } from 'vitest'
 import { rowsOf } from '../support/assertions.js'
 import type { GraphQLErrorBody } from '../support/clients/graphql-client.js'
-import type { PartnerApp } from '../support/partners.js'
+import type { DatabaseKind } from '../support/database.js'
+import { type PartnerApp, startPartnerApp } from '../support/partners.js'
 
 type Row = Readonly<Record<string, unknown>>
 type Headers = Readonly<Record<string, string>>
@@ -16,7 +17,11 @@ export const ADDRESS = '203.0.113.9'
 export class AdminClient {
   readonly headers: Headers
 
-  constructor(readonly app: PartnerApp) {
+  constructor(
+    readonly app: PartnerApp,
+    /** The log of the service. */
+    readonly logLines: readonly string[],
+  ) {
     const token = app.tokenFor({ scopes: ['admin'], subject: 'ops-7' })
     this.headers = { Authorization: `Bearer ${token}`, 'X-Forwarded-For': ADDRESS }
   }
@@ -68,6 +73,21 @@ export class AdminClient {
   async entriesOf(key: string) {
     return rowsOf(await this.read(`AuditEntry?$filter=ResourceKey eq '${key}'&$orderby=AuditId desc`))
   }
+}
+
+/** Starts a service with the fixture. Returns a client of its administration. */
+export async function startAdmin(
+  kind: DatabaseKind,
+  env: Readonly<Record<string, string>> = {},
+): Promise<AdminClient> {
+  const logLines: string[] = []
+  const app = await startPartnerApp({
+    kind,
+    fixture: 'fixture.json',
+    env: { LOG_LEVEL: 'info', ...env },
+    onLogLine: line => logLines.push(line),
+  })
+  return new AdminClient(app, logLines)
 }
 
 /** Returns the code and target of each detail of an OData error. */

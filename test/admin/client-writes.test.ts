@@ -1,21 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bodyOf, rowsOf } from '../support/assertions.js'
 import { DATABASE_KINDS } from '../support/database.js'
-import { basic, type PartnerApp, randomPartOf, startPartnerApp } from '../support/partners.js'
-import { ADDRESS, AdminClient, faultsOf, LONG, SOON } from './admin-client.js'
+import { basic, type PartnerApp, randomPartOf } from '../support/partners.js'
+import { ADDRESS, type AdminClient, faultsOf, LONG, SOON, startAdmin } from './admin-client.js'
 
 describe.each(DATABASE_KINDS)('writes of clients at /admin/odata on the %s database', LONG, kind => {
-  const logLines: string[] = []
   let app: PartnerApp
   let admin: AdminClient
   beforeAll(async () => {
-    app = await startPartnerApp({
-      kind,
-      fixture: 'fixture.json',
-      env: { LOG_LEVEL: 'info' },
-      onLogLine: line => logLines.push(line),
-    })
-    admin = new AdminClient(app)
+    admin = await startAdmin(kind)
+    app = admin.app
   }, LONG.timeout)
   afterAll(() => app.close())
 
@@ -69,8 +63,8 @@ describe.each(DATABASE_KINDS)('writes of clients at /admin/odata on the %s datab
     const without = await admin.write('POST', 'Client?$select=Name', { Name: 'Third' })
     expect(bodyOf(without)).toMatchObject({ error: { code: '2011', target: '$select' } })
     expect(bodyOf(await admin.read('Client?$count=true&$top=0'))['@odata.count']).toBe(count)
-    for (const line of logLines) expect(line).not.toContain(randomPartOf(secret))
-    expect(logLines.join('\n')).not.toContain('it@acme.example')
+    for (const line of admin.logLines) expect(line).not.toContain(randomPartOf(secret))
+    expect(admin.logLines.join('\n')).not.toContain('it@acme.example')
   })
 
   test('CLI-09 each change is in the audit log: who, from where, before and after, no secrets', async () => {

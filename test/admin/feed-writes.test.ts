@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bodyOf, rowsOf } from '../support/assertions.js'
 import { DATABASE_KINDS } from '../support/database.js'
-import { basic, type PartnerApp, startPartnerApp } from '../support/partners.js'
-import { AdminClient, LONG, SOON } from './admin-client.js'
+import { basic, type PartnerApp } from '../support/partners.js'
+import { type AdminClient, LONG, SOON, startAdmin } from './admin-client.js'
 
 describe.each(DATABASE_KINDS)('writes of feeds at /admin/odata on the %s database', LONG, kind => {
   let app: PartnerApp
   let admin: AdminClient
   beforeAll(async () => {
-    app = await startPartnerApp({ kind, fixture: 'fixture.json' })
-    admin = new AdminClient(app)
+    admin = await startAdmin(kind)
+    app = admin.app
   }, LONG.timeout)
   afterAll(() => app.close())
 

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { maskUrl } from '../../src/domain/webhooks/address.js'
 import { rowsOf } from '../support/assertions.js'
 import { DATABASE_KINDS } from '../support/database.js'
-import { type PartnerApp, startPartnerApp } from '../support/partners.js'
-import { AdminClient, LONG } from './admin-client.js'
+import type { PartnerApp } from '../support/partners.js'
+import { type AdminClient, LONG, startAdmin } from './admin-client.js'
 
 /** Nothing is sent to it: no sender runs in this test. */
 const RECEIVER = 'http://127.0.0.1:9'
@@ -23,8 +23,8 @@ describe.each(DATABASE_KINDS)('webhooks at /admin/graphql on the %s database', L
   let admin: AdminClient
   let clientId: string
   beforeAll(async () => {
-    app = await startPartnerApp({ kind, fixture: 'fixture.json', env: { WEBHOOK_PRIVATE_ADDRESSES: 'on' } })
-    admin = new AdminClient(app)
+    admin = await startAdmin(kind, { WEBHOOK_PRIVATE_ADDRESSES: 'on' })
+    app = admin.app
     clientId = (await app.addClient({ Name: 'Acme' })).id
   }, LONG.timeout)
   afterAll(() => app.close())

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bodyOf, rowsOf } from '../support/assertions.js'
 import { DATABASE_KINDS } from '../support/database.js'
-import { basic, type PartnerApp, randomPartOf, startPartnerApp } from '../support/partners.js'
-import { ADDRESS, AdminClient, LONG, SOON } from './admin-client.js'
+import { basic, type PartnerApp, randomPartOf } from '../support/partners.js'
+import { ADDRESS, type AdminClient, LONG, SOON, startAdmin } from './admin-client.js'
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -15,17 +15,11 @@ const ROTATE =
   'mutation ($input: ClientSecretInput!) { createClientSecret(input: $input) { SecretId Secret Client { Name } } }'
 
 describe.each(DATABASE_KINDS)('writes at /admin/graphql on the %s database', LONG, kind => {
-  const logLines: string[] = []
   let app: PartnerApp
   let admin: AdminClient
   beforeAll(async () => {
-    app = await startPartnerApp({
-      kind,
-      fixture: 'fixture.json',
-      env: { LOG_LEVEL: 'info' },
-      onLogLine: line => logLines.push(line),
-    })
-    admin = new AdminClient(app)
+    admin = await startAdmin(kind)
+    app = admin.app
   }, LONG.timeout)
   afterAll(() => app.close())
 
@@ -52,8 +46,8 @@ describe.each(DATABASE_KINDS)('writes at /admin/graphql on the %s database', LON
     expect(stored).toEqual({ Secret: null, Name: 'Acme IDX', Secrets: [{ Secret: null }] })
     const Authorization = basic({ id: String(id), secret: String(secret) })
     await expect.poll(async () => (await app.send('/odata/Lookup?$top=1', { headers: { Authorization } })).status, SOON).toBe(200)
-    for (const line of logLines) expect(line).not.toContain(randomPartOf(String(secret)))
-    expect(logLines.join('\n')).not.toContain('it@acme.example')
+    for (const line of admin.logLines) expect(line).not.toContain(randomPartOf(String(secret)))
+    expect(admin.logLines.join('\n')).not.toContain('it@acme.example')
     expect((await admin.entriesOf(String(id)))[0]).toMatchObject({ Action: 'client.add', Actor: 'subject ops-7', Address: ADDRESS })
   }) // biome-ignore format: one expectation a line
 

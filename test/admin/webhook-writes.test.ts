@@ -2,26 +2,20 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { maskUrl } from '../../src/domain/webhooks/address.js'
 import { bodyOf, rowsOf } from '../support/assertions.js'
 import { DATABASE_KINDS } from '../support/database.js'
-import { type PartnerApp, startPartnerApp } from '../support/partners.js'
+import type { PartnerApp } from '../support/partners.js'
 import { answering, type Receiver, startReceiver, verify } from '../webhooks/receiver.js'
 import { startSender, type TestSender } from '../webhooks/setting.js'
-import { ADDRESS, AdminClient, faultsOf, LONG, SOON } from './admin-client.js'
+import { ADDRESS, type AdminClient, faultsOf, LONG, SOON, startAdmin } from './admin-client.js'
 
 describe.each(DATABASE_KINDS)('webhooks at /admin/odata on the %s database', LONG, kind => {
-  const logLines: string[] = []
   let app: PartnerApp
   let admin: AdminClient
   let clientId: string
   let receiver: Receiver
   let sender: TestSender
   beforeAll(async () => {
-    app = await startPartnerApp({
-      kind,
-      fixture: 'fixture.json',
-      env: { WEBHOOK_PRIVATE_ADDRESSES: 'on', LOG_LEVEL: 'info' },
-      onLogLine: line => logLines.push(line),
-    })
-    admin = new AdminClient(app)
+    admin = await startAdmin(kind, { WEBHOOK_PRIVATE_ADDRESSES: 'on' })
+    app = admin.app
     clientId = (await app.addClient({ Name: 'Acme' })).id
     receiver = await startReceiver()
     sender = startSender(app.database)
@@ -88,7 +82,7 @@ describe.each(DATABASE_KINDS)('webhooks at /admin/odata on the %s database', LON
     expect(entries.map(entry => entry['Action'])).toEqual(['webhook.add', 'webhook.remove'])
     for (const entry of entries)
       expect(entry).toMatchObject({ Actor: 'subject ops-7', Subject: 'ops-7', Address: ADDRESS })
-    const texts = [stored.text, JSON.stringify(entries), ...logLines, ...sender.lines].join('\n')
+    const texts = [stored.text, JSON.stringify(entries), ...admin.logLines, ...sender.lines].join('\n')
     for (const hidden of ['T0PATH', 'K0QUERY', 'B0TOKEN', secret]) expect(texts).not.toContain(hidden)
   })
 

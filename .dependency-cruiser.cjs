@@ -58,9 +58,9 @@ const LAYERS = {
 const LAYER_FILES = {
   app: [
     'app',
-    'authorization',
+    'authentication',
     'services',
-    'webhooks',
+    'webhook-sender',
     'front-page-links',
     'observability',
     'prepare-database',

@@ -37,6 +37,15 @@ const FORBIDDEN = [
   [/\bwhoever\b/i, 'every reader, every writer'],
   [/\bfor ever\b/, 'without a limit'],
   [/\bon (its|their) own account\b/, 'separately'],
+  [/\bat once\b/, 'immediately, together, at the same time'],
+  [/\b(breaks?|broken|broke) off\b/, 'is aborted, is interrupted'],
+  [/\bhangs? up\b/, 'closes the connection'],
+  [/\b(goes|went|going|go|gone) away\b/, 'disconnects, becomes unavailable'],
+  [/\bhas gone\b/, 'has disconnected, no longer exists'],
+  [/\bharm(s|ed)?\b/, 'affects'],
+  [/\bsomebody\b/i, 'a client, a reader'],
+  [/\bin vain\b/, 'unused, without effect'],
+  [/\bagain and again\b/, 'repeatedly'],
 ]
 const QUESTION = /^(What|How|Whether|Who)\b/
 

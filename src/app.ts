@@ -7,7 +7,7 @@ import express, {
   type Response,
 } from 'express'
 import type { Logger } from 'pino'
-import { type Authorization, createAuthorization } from './authorization.js'
+import { type Authentication, createAuthentication } from './authentication.js'
 import type { Config } from './config/config.js'
 import { type Database, databaseNameOf, openDatabase } from './data/database.js'
 import { RESOURCES } from './errors/phrases.js'
@@ -22,7 +22,7 @@ import {
   serveGraphQL,
 } from './graphql/transport/handler.js'
 import { serveStreaming } from './graphql/transport/streaming.js'
-import { verifiedTokenOf } from './http/auth/verified-token.js'
+import { verifiedTokenOf } from './http/auth/authenticate-request.js'
 import { baseUrl } from './http/base-url.js'
 import { compressResponses } from './http/compress.js'
 import { allowOrigins } from './http/cors.js'
@@ -45,7 +45,7 @@ import { createODataHandlers } from './odata/router.js'
 import { prepareDatabase } from './prepare-database.js'
 import type { WebhookSender } from './service/webhooks/sender.js'
 import { createServices } from './services.js'
-import { createWebhookSender } from './webhooks.js'
+import { createWebhookSender } from './webhook-sender.js'
 
 /** Dependencies of the application. */
 export interface AppDependencies {
@@ -126,7 +126,7 @@ export async function startServer(
   }
 }
 
-interface LifecycleDependencies extends Pick<Authorization, 'directory' | 'close'> {
+interface LifecycleDependencies extends Pick<Authentication, 'directory' | 'close'> {
   readonly config: Config
   readonly logger: Logger
   readonly longLived: LongLivedConnections
@@ -151,20 +151,20 @@ export interface Application {
 export function createApp(dependencies: AppDependencies): Application {
   const { config, database, logger, metrics, tracing } = dependencies
   const reportError = createErrorReporter(logger, metrics)
-  const authorization = createAuthorization(config, database, logger, reportError, metrics?.countRefusal)
+  const authentication = createAuthentication(config, database, logger, reportError, metrics?.countRefusal)
   const app = express().disable('x-powered-by').enable('case sensitive routing')
   app.use(
     ...createRequestObservers(dependencies),
     allowOrigins(config),
     compressResponses(config),
     offerServerTiming,
-    createHealthHandler({ ...dependencies, verifier: authorization.verifier }),
-    authorization.oauth,
+    createHealthHandler({ ...dependencies, verifier: authentication.verifier }),
+    authentication.oauth,
   )
   const services = createServices(config, database, metrics)
   const adapterDependencies = {
     ...services,
-    ...authorization,
+    ...authentication,
     config,
     report: reportError,
     ...createPartLoggers(logger),
@@ -172,11 +172,11 @@ export function createApp(dependencies: AppDependencies): Application {
     usesGraphQLJs: dependencies.useReferenceExecutor ?? false,
   }
   const meter = createRateLimiter(config)
-  const rateLimiter = limitRate(config, authorization, meter)
+  const rateLimiter = limitRate(config, authentication, meter)
   const listings = { ...adapterDependencies, service: LISTING_GRAPHQL }
   const engine = createGraphQLEngine(listings)
   const longLived = serveStreaming({ ...adapterDependencies, engine, meter, rejectUpgrade: closeWithProblem })
-  const webhooks = createWebhookSender({ ...authorization, ...services, ...dependencies })
+  const webhooks = createWebhookSender({ ...authentication, ...services, ...dependencies })
   for (const [path, handler] of createODataHandlers(adapterDependencies)) app.use(path, rateLimiter, handler)
   app.use(GRAPHQL_PATH, rateLimiter, longLived.handleEventStream, serveGraphQL({ ...listings, engine }))
   app.use(ADMIN_GRAPHQL.path, rateLimiter, serveGraphQL({ ...adapterDependencies, service: ADMIN_GRAPHQL }))
@@ -184,7 +184,7 @@ export function createApp(dependencies: AppDependencies): Application {
   return {
     requestListener: app,
     messages: createRequestResponseClasses(app),
-    ...createLifecycle({ ...authorization, config, logger, longLived, webhooks, tracing }),
+    ...createLifecycle({ ...authentication, config, logger, longLived, webhooks, tracing }),
   }
 }
 

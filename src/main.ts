@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { RunningServer } from './app.js'
 import { runWorkers } from './cluster.js'
 import { type Config, readConfig } from './config/config.js'
-import { signToken } from './http/auth/token.js'
+import { signToken } from './http/auth/sign-token.js'
 import { createLogger } from './http/log.js'
 import { renderStartBanner, START_GRANT } from './http/start-banner.js'
 import {

@@ -11,6 +11,8 @@ export function exitWithUsage(usage: string, reason: string): never {
   process.exit(1)
 }
 
+type WithTokens<T extends ParseArgsConfig> = T & { readonly tokens: true }
+
 /**
  * Parses the arguments of a command. The parameter is `config` of Node's parseArgs. Prints the usage for
  * `--help`, and ends the command for unknown arguments and for an option that is given twice.
@@ -18,14 +20,14 @@ export function exitWithUsage(usage: string, reason: string): never {
 export function parseCommandLine<const T extends ParseArgsConfig>(
   usage: string,
   config: T,
-): ReturnType<typeof parseArgs<T>> {
+): ReturnType<typeof parseArgs<WithTokens<T>>> {
   if (process.argv.slice(2).includes('--help')) {
     process.stdout.write(`${usage}\n`)
     process.exit(0)
   }
   try {
-    const parsed = parseArgs(config)
-    const repeated = findRepeatedOption(config)
+    const parsed = parseArgs<WithTokens<T>>({ ...config, tokens: true })
+    const repeated = findRepeatedOption(config, parsed.tokens ?? [])
     if (repeated === undefined) return parsed
     return exitWithUsage(usage, `Option '--${repeated}' can be given only once.`)
   } catch (error) {
@@ -39,10 +41,12 @@ export function parseCommandLine<const T extends ParseArgsConfig>(
  * Returns the name of an option that is given twice, of which parseArgs returns the last value. Options that
  * take several values (`multiple`) can be repeated.
  */
-function findRepeatedOption(config: ParseArgsConfig): string | undefined {
-  const { tokens } = parseArgs({ ...config, tokens: true })
-  const names = tokens.flatMap(token => (token.kind === 'option' ? [token.name] : []))
-  return names.find((name, i) => names.indexOf(name) < i && config.options?.[name]?.multiple !== true)
+function findRepeatedOption(
+  { options }: ParseArgsConfig,
+  tokens: readonly { readonly kind: string; readonly name?: string }[],
+): string | undefined {
+  const names = tokens.flatMap(token => (token.kind === 'option' && token.name ? [token.name] : []))
+  return names.find((name, i) => names.indexOf(name) < i && options?.[name]?.multiple !== true)
 }
 
 /**

@@ -1,6 +1,6 @@
 import { type Config, readConfig } from '../config/config.js'
 import { AUDIENCES, SCOPES } from '../domain/actor.js'
-import { type Grant, signToken } from '../http/auth/token.js'
+import { type Grant, signToken } from '../http/auth/sign-token.js'
 import { exitWithUsage, operatingSystemUser, parseCommandLine, printWarning, runCommand } from './command.js'
 
 // npm run -s token: prints a token, and nothing else, on standard output. A key that is not in the database

@@ -1,7 +1,7 @@
 import { getEntity, getScalar } from '../model/model.js'
 import { allOf, columnOf, type Expr, predicate, type RowName, rowSource, textLiteral } from '../query/plan.js'
 import type { Actor } from './actor.js'
-import { type Feed, hiddenResources, narrowingFeedOf } from './feeds/feed.js'
+import { effectiveFeedOf, type Feed, hiddenResources } from './feeds/feed.js'
 
 /** Columns of the change log. An event has one row for each of its audiences. */
 const EVENT = getEntity('EntityEvent')
@@ -27,7 +27,7 @@ const EARLIER_AUDIENCES = getScalar(EVENT, 'EarlierAudiences')
  * - `feeds:agent:` and `feeds:office:` with a key: as `agent:` and `office:`
  */
 export function audiencesOf(actor: Actor): readonly string[] {
-  const feed = narrowingFeedOf(actor)
+  const feed = effectiveFeedOf(actor)
   return feed ? feedAudiencesOf(actor, feed) : audiencesWithoutFeed(actor)
 }
 
@@ -67,7 +67,7 @@ function audiencesWithoutFeed({ scopes, memberKey, officeKey, audience }: Actor)
  */
 export function isEventVisible(row: RowName, actor: Actor): Expr {
   const resource = columnOf(RESOURCE, rowSource(row))
-  const hidden = [...hiddenResources(narrowingFeedOf(actor))]
+  const hidden = [...hiddenResources(effectiveFeedOf(actor))]
   return allOf(
     isEventOfAudience(row, audiencesOf(actor)),
     ...hidden.map(name => predicate('ne', resource, textLiteral(name))),

@@ -23,7 +23,7 @@ import {
 } from '../query/plan.js'
 import type { Actor } from './actor.js'
 import { isEventVisible } from './audiences.js'
-import { delaysField, hiddenResources, hidesField, narrowingFeedOf } from './feeds/feed.js'
+import { delaysField, effectiveFeedOf, hiddenResources, hidesField } from './feeds/feed.js'
 import { INITIAL_STATUS } from './lifecycle.js'
 
 /** Market-wide rules on disclosure to all readers. */
@@ -90,14 +90,14 @@ function isVisibleListing(of: Entity, source: ColumnSource, actor: Actor): Expr 
 
 /** The listing at `source` is in the actor's feed, and with `soldPrice` the feed shows its sold price. */
 function isInFeed(source: ColumnSource, actor: Actor, soldPrice: boolean): Expr {
-  const feed = narrowingFeedOf(actor)
+  const feed = effectiveFeedOf(actor)
   if (!feed) return TRUE
   return { kind: 'inFeed', feed: feed.id, soldPrice, key: columnOf(PROPERTY.key, source), type: 'Boolean' }
 }
 
 /** Returns true if the actor can see no record of an entity. */
 export const isEntityHidden = (name: string, actor: Actor): boolean =>
-  hiddenResources(narrowingFeedOf(actor)).has(name)
+  hiddenResources(effectiveFeedOf(actor)).has(name)
 
 /** Navigation from a record of a listing to that listing. */
 const LISTING_NAVIGATIONS: Readonly<Record<string, Navigation | undefined>> = {
@@ -153,7 +153,7 @@ export function isRecordVisible(
   }
   const listingKey = columnOf(getScalar(of, toListing.local), source)
   if (of !== MEDIA) return isListingVisible === TRUE ? TRUE : hasVisibleListing
-  const feed = narrowingFeedOf(actor)
+  const feed = effectiveFeedOf(actor)
   if (feed && !feed.showsMembers) return hasVisibleListing
   const isOfNoListing =
     actor.audience === 'staff' && !feed
@@ -192,7 +192,7 @@ export function isFieldReadable(
 
 /** A feed hides fields in all listings that the actor may not write, and sold prices for some time. */
 function isReadableInFeed(field: Scalar, source: ColumnSource, actor: Actor): Expr {
-  const feed = narrowingFeedOf(actor)
+  const feed = effectiveFeedOf(actor)
   if (!feed) return TRUE
   const isWritable = isWritableListing(fieldsAt(PROPERTY, source), actor)
   if (hidesField(feed, field)) return isWritable

@@ -1,10 +1,10 @@
 import type { Problem } from '../errors/problem.js'
 import { allOf, type Expr, isFalse } from '../query/plan.js'
-import { type FieldFault, sortFaults } from './changes.js'
 import { type EvaluationContext, isMet } from './evaluate.js'
 import { type Assignment, assignmentsOf } from './field-assignments.js'
 import type { JsonObject } from './json.js'
 import { NO_LISTING, type ReferencedRecords, type StoredListing } from './listing.js'
+import { type FieldFault, sortFaults } from './listing-changes.js'
 import { RULE_STAGES, rulesOf, type WriteRule } from './write-rules.js'
 import type { WriteRequest, WriteShape } from './write-shape.js'
 

@@ -3,8 +3,8 @@ import { getEntity, getScalar } from '../model/model.js'
 import { objectId } from '../query/memoize.js'
 import { columnOf, type Expr, nullLiteral, parameter, rowSource } from '../query/plan.js'
 import type { Actor } from './actor.js'
-import type { ListingChanges, WriteMode } from './changes.js'
 import type { ListingStatus } from './lifecycle.js'
+import type { ListingChanges, WriteMode } from './listing-changes.js'
 import type { FieldValue } from './values.js'
 
 /** Versions of a record as in ETags. `*` matches any version. */

@@ -3,7 +3,7 @@ import { isObject, type JsonObject, type JsonValue } from '../domain/json.js'
 import { EXPECTED_BODY } from '../errors/phrases.js'
 import { fail, type Problem, ProblemError } from '../errors/problem.js'
 import { REASONS } from '../errors/reasons.js'
-import { parseJson } from './exact-json.js'
+import { parseJson } from './parse-json.js'
 
 /**
  * Reads a request body of at most `limit` bytes. Content-Length is used only to reject a body early. Node

@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.js'
-import type { Grant } from './auth/token.js'
+import type { Grant } from './auth/sign-token.js'
 
 /** The grant of the token that is printed at the start: all scopes, for a day. */
 export const START_GRANT: Grant = {

@@ -577,7 +577,7 @@ const entities: readonly RawEntity[] = [
         "type": "Int32",
         "collection": false,
         "nullable": true,
-        "description": "Days after CloseDate at which SoldPrice and ClosePrice show. Null: at once.",
+        "description": "Days after CloseDate at which SoldPrice and ClosePrice are shown. Null: without delay.",
         "setBy": "client",
         "required": false,
         "readableBy": "everyone",

@@ -1,8 +1,8 @@
 import { type Request, type RequestHandler, type Response, Router } from 'express'
 import type { Client } from '../domain/clients/client.js'
 import type { SigningKey } from '../domain/clients/directory.js'
+import { describeClaim } from '../http/auth/authenticate-request.js'
 import { clientNetwork } from '../http/auth/client-address.js'
-import { describeClaim } from '../http/auth/verified-token.js'
 import { descriptionOf } from '../http/log.js'
 import {
   authenticateClient,

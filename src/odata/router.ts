@@ -3,12 +3,12 @@ import type { Request } from 'express'
 import type { Config } from '../config/config.js'
 import type { ClientLimiter } from '../domain/clients/limiter.js'
 import type { RequestScope } from '../domain/request-scope.js'
-import { authorizationOf } from '../http/auth/authorization.js'
+import { authenticateRequest } from '../http/auth/authenticate-request.js'
+import { authorizationHeaderOf } from '../http/auth/authorization-header.js'
 import type { TokenVerifier, VerifiedToken } from '../http/auth/bearer.js'
 import { callerOf } from '../http/auth/caller.js'
 import { clientNetwork } from '../http/auth/client-address.js'
 import { verifySameRights } from '../http/auth/token-expiry.js'
-import { authenticateRequest } from '../http/auth/verified-token.js'
 import { baseUrl } from '../http/base-url.js'
 import { checkMediaType, readBody, readJsonObject } from '../http/body.js'
 import type { LoggedPart } from '../http/log.js'
@@ -104,7 +104,7 @@ async function handleRequest(
 ): Promise<ODataResponse | StreamedODataResponse> {
   const { config, plans, service } = options
   const { method, headers } = req
-  const authorization = authorizationOf(req)
+  const authorization = authorizationHeaderOf(req)
   const authenticated = authenticateRequest(req, options.verifier, config)
   const token = authenticated instanceof Promise ? await authenticated : authenticated
   const { actor } = token

@@ -2,13 +2,13 @@ import type { ChangeFeed } from '../data/changes/change-feed.js'
 import { readLatestSequence } from '../data/changes/latest-sequence.js'
 import { readLogState } from '../data/changes/log-state.js'
 import { FairSemaphore } from '../data/fair-semaphore.js'
-import { readPage } from '../data/read/read.js'
+import { readPage } from '../data/read/read-records.js'
 import { parseCursor, type RecordWithCursor } from '../data/sql/json/records.js'
 import type { StatementExecutor } from '../data/sql/statement.js'
 import { type Actor, requireScope } from '../domain/actor.js'
 import { isEventVisible } from '../domain/audiences.js'
 import { authorize } from '../domain/authorize.js'
-import { narrowingFeedOf } from '../domain/feeds/feed.js'
+import { effectiveFeedOf } from '../domain/feeds/feed.js'
 import { createServiceScope, type RequestScope } from '../domain/request-scope.js'
 import { fail } from '../errors/problem.js'
 import { getEntity, getScalar } from '../model/model.js'
@@ -158,7 +158,7 @@ export class ChangeService {
 
   /** Returns true if a reader can continue after the event with this number. */
   async isOpen(sequence: string, actor: Actor): Promise<boolean> {
-    const feed = narrowingFeedOf(actor)?.id
+    const feed = effectiveFeedOf(actor)?.id
     const state = await this.#read(reader => readLogState(reader, feed))
     return isPositionOpen(BigInt(sequence), state)
   }

@@ -1,10 +1,10 @@
 import { type RecordChange, readRecordChanges } from '../data/changes/record-changes.js'
-import { type Page, readPage } from '../data/read/read.js'
+import { type Page, readPage } from '../data/read/read-records.js'
 import { parseCursor, RecordPage } from '../data/sql/json/records.js'
 import type { StatementExecutor } from '../data/sql/statement.js'
 import { audiencesOf } from '../domain/audiences.js'
 import { authorize } from '../domain/authorize.js'
-import { hiddenResources, narrowingFeedOf } from '../domain/feeds/feed.js'
+import { effectiveFeedOf, hiddenResources } from '../domain/feeds/feed.js'
 import { getScalar, type Navigation } from '../model/model.js'
 import type { Tracking } from '../query/cursor.js'
 import { memoize } from '../query/memoize.js'
@@ -64,7 +64,7 @@ export class DeltaReader {
     private readonly context: TrackingContext,
   ) {
     const { children, references } = sources
-    const hidden = hiddenResources(narrowingFeedOf(context.actor))
+    const hidden = hiddenResources(effectiveFeedOf(context.actor))
     const resources = [plan.entity.name, ...children, ...references.map(({ target }) => target)]
     this.#resources = [...new Set(resources)].filter(name => !hidden.has(name))
     this.#audiences = audiencesOf(context.actor)

@@ -12,7 +12,7 @@ import type { Plan } from '../query/plan.js'
 import { checkChangeCount } from './connection-arguments.js'
 import { type Change, DeltaReader } from './delta-reader.js'
 import type { ServiceDependencies } from './dependencies.js'
-import { limitsOf } from './feeds/limits.js'
+import { queryLimitsOf } from './feeds/query-limits.js'
 import type { ReadRequest } from './reading.js'
 import { trackedSourcesOf } from './tracked-sources.js'
 import {
@@ -85,7 +85,7 @@ export class DeltaService {
     { query, first }: Pick<DeltaRequest, 'query' | 'first'>,
     actor: Actor,
   ): Promise<DeltaPage> {
-    if (first !== undefined) checkChangeCount(query, first, limitsOf(this.dependencies.limits, actor))
+    if (first !== undefined) checkChangeCount(query, first, queryLimitsOf(this.dependencies.limits, actor))
     const deltaToken = await this.latest(entityType, query, actor, Number.POSITIVE_INFINITY)
     return { changes: [], deltaToken, size: 0 }
   }
@@ -99,7 +99,7 @@ export class DeltaService {
     await this.allowance?.checkRows()
     const { token, option, location, query, first, anyView } = request
     const context = this.#contextOf(actor)
-    if (first !== undefined) checkChangeCount(query, first, limitsOf(this.dependencies.limits, actor))
+    if (first !== undefined) checkChangeCount(query, first, queryLimitsOf(this.dependencies.limits, actor))
     const plan = this.#planOf(entityType, query, actor, first ?? request.pageSize)
     const sources = trackedSourcesOf(plan) ?? failUntracked(anyView ? undefined : option)
     const tracking = openTracking(context.seal, plan, token, option, anyView)
@@ -128,7 +128,7 @@ export class DeltaService {
   }
 
   #planOf(entityType: Entity, query: Query, actor: Actor, pageSize?: number): Plan {
-    const limits = limitsOf(this.dependencies.limits, actor)
+    const limits = queryLimitsOf(this.dependencies.limits, actor)
     return bind(query, entityType, withPreferredPageSize(limits, pageSize, query, entityType))
   }
 

@@ -1,5 +1,5 @@
 import { readLatestSequence } from '../data/changes/latest-sequence.js'
-import { type Page, readPage } from '../data/read/read.js'
+import { type Page, readPage } from '../data/read/read-records.js'
 import type { RecordPage } from '../data/sql/json/records.js'
 import type { StatementExecutor } from '../data/sql/statement.js'
 import { type Actor, requireReadScope } from '../domain/actor.js'

@@ -1,7 +1,7 @@
 import { type LogState, readLogState as readState } from '../data/changes/log-state.js'
 import type { StatementExecutor } from '../data/sql/statement.js'
 import type { Actor } from '../domain/actor.js'
-import { narrowingFeedOf } from '../domain/feeds/feed.js'
+import { effectiveFeedOf } from '../domain/feeds/feed.js'
 import { fail } from '../errors/problem.js'
 import { getEntity } from '../model/model.js'
 import type { CursorSeal, PlanSeal } from '../query/cursor.js'
@@ -91,7 +91,7 @@ interface LogReader {
 }
 
 const readLogState = ({ executor, actor }: LogReader): Promise<LogState> =>
-  readState(executor, narrowingFeedOf(actor)?.id)
+  readState(executor, effectiveFeedOf(actor)?.id)
 
 /** The seal of a plan's page tokens. */
 export interface PageSeal {

@@ -1,5 +1,5 @@
 import { type CursorWindow, type PageInfo, readCursorWindow } from '../data/read/cursor-window.js'
-import { countRecords, readFirstRecord, readPage } from '../data/read/read.js'
+import { countRecords, readFirstRecord, readPage } from '../data/read/read-records.js'
 import {
   parseCursor,
   type RecordJson,
@@ -21,7 +21,7 @@ import { BARE_REPRESENTATION, type Representation } from '../query/representatio
 import { toAuthorizedPlan } from './authorized-plan.js'
 import { type ConnectionArguments, checkWindowSize, toCursorBounds } from './connection-arguments.js'
 import type { ServiceDependencies } from './dependencies.js'
-import { limitsOf } from './feeds/limits.js'
+import { queryLimitsOf } from './feeds/query-limits.js'
 import { openPageSeal, readLogPosition } from './log-position.js'
 import {
   type NavigationStep,
@@ -102,11 +102,10 @@ export class ReadService {
     pageSize?: number,
   ): Promise<CollectionPage> {
     requireReadScope(actor, entityType)
-    const check = this.scope?.allowance?.checkRows()
-    if (check) await check
+    await this.scope?.allowance?.checkRows()
     const { query, representation, pageToken, serviceRoot } = request
     const { seal } = this.dependencies
-    const limits = limitsOf(this.dependencies.limits, actor)
+    const limits = queryLimitsOf(this.dependencies.limits, actor)
     const boundPlan = withParentFilter(
       this.bind(query, entityType, withPreferredPageSize(limits, pageSize, query, entityType)),
       parentFilter,
@@ -157,10 +156,9 @@ export class ReadService {
     selection: WindowSelection,
   ): Promise<WindowResult> {
     requireReadScope(actor, entityType)
-    const check = this.scope?.allowance?.checkRows()
-    if (check) await check
+    await this.scope?.allowance?.checkRows()
     const { limits } = this.dependencies
-    const own = limitsOf(limits, actor)
+    const own = queryLimitsOf(limits, actor)
     const size = checkWindowSize(query, args, own)
     const top = selection.records ? size : 0
     // Reusing an unchanged query object finds its memoized plan.
@@ -209,8 +207,7 @@ export class ReadService {
     actor: Actor,
     parentFilter?: ParentFilter,
   ): Promise<RecordJson | undefined> {
-    const check = this.scope?.allowance?.checkRows()
-    if (check) await check
+    await this.scope?.allowance?.checkRows()
     const record = await this.findRecord(entityType, key, request, actor, parentFilter)
     if (record) this.countRows(entityType, 1)
     return record

@@ -2,7 +2,7 @@ import { readLogEnd } from '../data/changes/log-state.js'
 import type { StatementExecutor } from '../data/sql/statement.js'
 import type { Actor } from '../domain/actor.js'
 import { audiencesOf } from '../domain/audiences.js'
-import { narrowingFeedOf } from '../domain/feeds/feed.js'
+import { effectiveFeedOf } from '../domain/feeds/feed.js'
 import type { DisclosurePolicy } from '../domain/visibility.js'
 import { fail } from '../errors/problem.js'
 import { type Cursor, type CursorSeal, digestOf, type PlanSeal, type Tracking } from '../query/cursor.js'
@@ -101,7 +101,7 @@ export function rightsOf({ actor, policy }: Pick<TrackingContext, 'actor' | 'pol
  * has events for its changes.
  */
 function feedContentOf(actor: Actor): readonly unknown[] {
-  const feed = narrowingFeedOf(actor)
+  const feed = effectiveFeedOf(actor)
   if (!feed) return []
   const { hiddenFields, onlyFields, soldPriceDelayDays, showsMedia, showsOpenHouses, showsMembers } = feed
   return [hiddenFields, onlyFields, soldPriceDelayDays, showsMedia, showsOpenHouses, showsMembers]

@@ -1,8 +1,8 @@
 import { LookupCache } from '../data/read/lookup-cache.js'
 import type { StatementExecutors } from '../data/sql/statement.js'
 import { runInTransaction, runOptimistically, runReads, type UnitOfWork } from '../data/write/unit-of-work.js'
-import type { WriteContext } from '../domain/changes.js'
 import { ListingKeyGenerator } from '../domain/keys.js'
+import type { WriteContext } from '../domain/listing-changes.js'
 import type { ServiceDependencies } from './dependencies.js'
 import type { ReadService } from './reading.js'
 

@@ -8,9 +8,14 @@ import {
 } from '../data/sql/write-statements.js'
 import { RecordChangedError, type UnitOfWork } from '../data/write/unit-of-work.js'
 import { type Actor, requireWriteScope, writerOf } from '../domain/actor.js'
-import { type ListingChanges, NO_CHANGES, readChanges, type WriteMode } from '../domain/changes.js'
 import { assignedValues, draftFields } from '../domain/field-assignments.js'
 import type { JsonObject } from '../domain/json.js'
+import {
+  type ListingChanges,
+  NO_CHANGES,
+  readListingChanges,
+  type WriteMode,
+} from '../domain/listing-changes.js'
 import type { RequestScope } from '../domain/request-scope.js'
 import {
   EMPTY_RULE_INPUTS,
@@ -214,7 +219,7 @@ export class WriteService {
     const lookupValues = await this.#resources.loadLookup()
     const readableIf = this.dependencies.reading.readConditionsOf(actor)
     const { body, changes } = await readBody().then(
-      body => ({ body, changes: readChanges(body, mode, { actor, lookupValues, readableIf }) }),
+      body => ({ body, changes: readListingChanges(body, mode, { actor, lookupValues, readableIf }) }),
       (error: unknown) => ({ body: {}, changes: toUnreadableChanges(error) }),
     )
     return { mode, actor, changes, precondition, body }

@@ -96,7 +96,7 @@ describe.each(DATABASE_KINDS)('webhooks at /admin/odata on the %s database', LON
     await expect.poll(async () => (await pending())['FailedAttempts'], SOON).toBe(1)
     const { BatchPosition, NextAttemptTimestamp, Position } = await pending()
     expect(NextAttemptTimestamp).not.toBeNull()
-    // The next attempt follows at once, and not after five seconds.
+    // The next attempt follows immediately, and not after five seconds.
     await change(id, { State: 'Active' })
     await expect
       .poll(async () => (await entriesOf(id)).at(-1), SOON)

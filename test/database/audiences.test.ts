@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readPage } from '../../src/data/read/read.js'
+import { readPage } from '../../src/data/read/read-records.js'
 import { parseCursor } from '../../src/data/sql/json/records.js'
 import { type Actor, AUDIENCES } from '../../src/domain/actor.js'
 import { audiencesOf } from '../../src/domain/audiences.js'

@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { countRecords, type Page, readPage } from '../../src/data/read/read.js'
+import { countRecords, type Page, readPage } from '../../src/data/read/read-records.js'
 import type { Actor } from '../../src/domain/actor.js'
 import { type Plan, TRUE, withFilter } from '../../src/query/plan.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'

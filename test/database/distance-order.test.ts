@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readPage } from '../../src/data/read/read.js'
+import { readPage } from '../../src/data/read/read-records.js'
 import type { Actor } from '../../src/domain/actor.js'
 import { afterCursor } from '../../src/query/parameter.js'
 import type { Plan } from '../../src/query/plan.js'

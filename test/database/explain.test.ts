@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readPage } from '../../src/data/read/read.js'
+import { readPage } from '../../src/data/read/read-records.js'
 import { keysetRanges } from '../../src/data/sql/order.js'
 import { toPageStatement } from '../../src/data/sql/page-statement.js'
 import { getEntity } from '../../src/model/model.js'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { importFile } from '../../src/data/import/import.js'
-import { readPage } from '../../src/data/read/read.js'
+import { readPage } from '../../src/data/read/read-records.js'
 import { ProblemError } from '../../src/errors/problem.js'
 import { readQueryArguments } from '../../src/graphql/execute/query-arguments.js'
 import { DEFAULT_PARSE_LIMITS } from '../../src/language/parse-limits.js'

@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readPage } from '../../src/data/read/read.js'
+import { readPage } from '../../src/data/read/read-records.js'
 import { readRowComparison } from '../../src/data/sql/row-comparison.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 import { ODATA_REPRESENTATION, toPlan } from '../support/oracle/plans.js'

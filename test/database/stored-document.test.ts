@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readPage } from '../../src/data/read/read.js'
+import { readPage } from '../../src/data/read/read-records.js'
 import { renderDocumentSql } from '../../src/data/sql/json/document-sql.js'
 import { STORED_FIELDS } from '../../src/data/sql/json/stored-document.js'
 import { getEntity } from '../../src/model/model.js'

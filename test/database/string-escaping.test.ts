@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { readFirstRecord, readPage } from '../../src/data/read/read.js'
+import { readFirstRecord, readPage } from '../../src/data/read/read-records.js'
 import { parseCursor } from '../../src/data/sql/json/records.js'
 import type { StatementExecutor } from '../../src/data/sql/statement.js'
 import { columnOf, type Plan, predicate, rowSource, textLiteral } from '../../src/query/plan.js'

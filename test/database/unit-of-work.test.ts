@@ -8,7 +8,7 @@ import {
   runOptimistically,
   type UnitOfWork,
 } from '../../src/data/write/unit-of-work.js'
-import { NO_CHANGES } from '../../src/domain/changes.js'
+import { NO_CHANGES } from '../../src/domain/listing-changes.js'
 import { toWritePlan } from '../../src/domain/write-plan.js'
 import { shapeOf, toParameters } from '../../src/domain/write-shape.js'
 import { ProblemError } from '../../src/errors/problem.js'

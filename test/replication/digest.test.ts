@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { KeyRange } from '../../src/data/read/digest.js'
-import type { Grant } from '../../src/http/auth/token.js'
+import type { Grant } from '../../src/http/auth/sign-token.js'
 import { FULL_GRANT, startTestApp, type TestApp } from '../support/app.js'
 import { DATABASE_KINDS } from '../support/database.js'
 import {

@@ -5,12 +5,12 @@ import { FairPool } from '../../src/data/postgres/fair-pool.js'
 import { toFindArgs } from '../../src/data/prisma/find-args.js'
 import type { Actor } from '../../src/domain/actor.js'
 import { authorize } from '../../src/domain/authorize.js'
-import { readChanges } from '../../src/domain/changes.js'
 import { parseExactJson } from '../../src/domain/exact-json.js'
 import type { JsonObject } from '../../src/domain/json.js'
+import { readListingChanges } from '../../src/domain/listing-changes.js'
 import { toWritePlan } from '../../src/domain/write-plan.js'
 import { shapeOf } from '../../src/domain/write-shape.js'
-import type { Grant } from '../../src/http/auth/token.js'
+import type { Grant } from '../../src/http/auth/sign-token.js'
 import { bind } from '../../src/query/bind/bind.js'
 import { createCursorSeal } from '../../src/query/cursor.js'
 import { type Plan, TRUE } from '../../src/query/plan.js'
@@ -131,7 +131,7 @@ async function observePatch() {
   const update = calls.find(({ text }) => text.startsWith('update'))
   if (!update) throw new Error('The request ran no UPDATE')
   const body = parseExactJson(PATCH_BODY, { maxDepth: 8 }) as JsonObject
-  const changes = readChanges(body, 'change', {
+  const changes = readListingChanges(body, 'change', {
     actor,
     lookupValues: () => undefined,
     readableIf: () => TRUE,

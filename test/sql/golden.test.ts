@@ -1,6 +1,6 @@
 import { format } from 'sql-formatter'
 import { describe, expect, test } from 'vitest'
-import { countRecords, readFirstRecord, readPage } from '../../src/data/read/read.js'
+import { countRecords, readFirstRecord, readPage } from '../../src/data/read/read-records.js'
 import type { PlanCacheMode, Statement, StatementExecutor } from '../../src/data/sql/statement.js'
 import {
   toDeleteStatement,
@@ -9,7 +9,7 @@ import {
   toUpdateStatement,
 } from '../../src/data/sql/write-statements.js'
 import type { Actor } from '../../src/domain/actor.js'
-import { type ListingChanges, NO_CHANGES } from '../../src/domain/changes.js'
+import { type ListingChanges, NO_CHANGES } from '../../src/domain/listing-changes.js'
 import { toWritePlan } from '../../src/domain/write-plan.js'
 import { shapeOf, toParameters, type WriteRequest } from '../../src/domain/write-shape.js'
 import type { Plan } from '../../src/query/plan.js'

@@ -1,5 +1,5 @@
 import type { Client } from 'pg'
-import type { Grant } from '../../src/http/auth/token.js'
+import type { Grant } from '../../src/http/auth/sign-token.js'
 import { REPLICATED_SETS } from '../support/clients/replicated-sets.js'
 import type { Storm, StormRow } from './storm.js'
 import type { StormClient } from './storm-client.js'

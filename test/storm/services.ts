@@ -1,7 +1,7 @@
 import { createSecretKey } from 'node:crypto'
 import { createServer } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Grant, signToken } from '../../src/http/auth/token.js'
+import { type Grant, signToken } from '../../src/http/auth/sign-token.js'
 import { type ServiceProcess, spawnService } from '../support/service-process.js'
 
 const SECRET = 'a secret of the storm test, long enough for HS256'

@@ -5,7 +5,7 @@ import { createApp } from '../../src/app.js'
 import { type Config, readConfig } from '../../src/config/config.js'
 import { importFile } from '../../src/data/import/import.js'
 import { loadLookups } from '../../src/data/import/lookup-seed.js'
-import { type Grant, signToken } from '../../src/http/auth/token.js'
+import { type Grant, signToken } from '../../src/http/auth/sign-token.js'
 import { createHttpServer } from '../../src/http/server.js'
 import { DATABASE_KINDS, type DatabaseKind, openTestDatabase, type TestDatabase } from './database.js'
 

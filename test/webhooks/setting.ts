@@ -11,7 +11,7 @@ import {
   WebhookService,
   type WebhookWithSecret,
 } from '../../src/service/webhooks/webhooks.js'
-import { createWebhookSender } from '../../src/webhooks.js'
+import { createWebhookSender } from '../../src/webhook-sender.js'
 
 import { clientServiceOf, READING_CLIENT } from '../support/partners.js'
 import { type Receiver, startReceiver } from './receiver.js'

@@ -93,7 +93,7 @@ const LOCK_TIMEOUT = '10s'
  * Runs work in one transaction on its own connection. The role's default isolation may be stricter: a
  * snapshot from before a lock would not contain what its holder has committed.
  */
-export function runInConnection<T>(
+export function runAdminTransaction<T>(
   database: Pick<Database, 'withClient'>,
   work: (connection: Connection) => Promise<T>,
 ): Promise<T> {

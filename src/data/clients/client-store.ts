@@ -2,7 +2,7 @@ import type { Client as Connection } from 'pg'
 import type { Client, ClientSecret } from '../../domain/clients/client.js'
 import type { Precondition } from '../../domain/write-shape.js'
 import type { Database } from '../database.js'
-import { AdminTransaction, runInConnection } from './admin-transaction.js'
+import { AdminTransaction, runAdminTransaction } from './admin-transaction.js'
 
 /** A row of the table Client, with related values for operators. It contains no secret. */
 export interface ClientRow {
@@ -116,7 +116,7 @@ export class ClientTransaction extends AdminTransaction {
 export const changeClients = <T>(
   database: Pick<Database, 'withClient'>,
   work: (transaction: ClientTransaction) => Promise<T>,
-): Promise<T> => runInConnection(database, connection => work(new ClientTransaction(connection)))
+): Promise<T> => runAdminTransaction(database, connection => work(new ClientTransaction(connection)))
 
 /** Returns the clients in the order of their creation. */
 export const readClients = (database: Pick<Database, 'withClient'>): Promise<readonly ClientDetails[]> =>

@@ -1,6 +1,6 @@
 import type { Client as Connection } from 'pg'
 import type { Precondition } from '../../domain/write-shape.js'
-import { AdminTransaction, runInConnection } from '../clients/admin-transaction.js'
+import { AdminTransaction, runAdminTransaction } from '../clients/admin-transaction.js'
 import type { Database } from '../database.js'
 
 /** A row of the table Feed. */
@@ -103,7 +103,7 @@ type Connections = Pick<Database, 'withClient'>
 export const changeFeeds = <T>(
   database: Connections,
   work: (transaction: FeedTransaction) => Promise<T>,
-): Promise<T> => runInConnection(database, connection => work(new FeedTransaction(connection)))
+): Promise<T> => runAdminTransaction(database, connection => work(new FeedTransaction(connection)))
 
 /** Returns the feeds in the order of their names, or only the feed `name`. */
 export const readFeeds = (database: Connections, name?: string): Promise<readonly FeedDetails[]> =>

@@ -3,7 +3,7 @@ import type { Phrase } from '../../errors/phrase.js'
 import { suggestName } from '../../errors/suggest.js'
 import { ENTITIES, type Entity } from '../../model/model.js'
 import type { Database } from '../database.js'
-import { flatten } from './find-changes.js'
+import { withNestedRecords } from './find-changes.js'
 import type { IssueReport } from './issues.js'
 import type { FilePosition } from './json-scanner.js'
 import { type FileItem, type FileSource, readFileEntries } from './read-file.js'
@@ -100,7 +100,7 @@ class FileCheck implements CheckedFile {
       return
     }
     this.#addKey(record, item)
-    for (const { entity } of flatten([record])) this.#count(entity, 1)
+    for (const { entity } of withNestedRecords([record])) this.#count(entity, 1)
     const parent = record.row['ListingKey']
     if (DEPENDENT_ENTITIES.has(record.entity) && typeof parent === 'string')
       this.#references.push({ record, parent, item })

@@ -37,13 +37,13 @@ export type IsListed = (entity: string, key: string) => boolean
 const idOf = (entity: string, key: string): string => `${entity} ${key}`
 
 /** Returns the records with their nested records. */
-export const flatten = (records: readonly ImportRecord[]): readonly ImportRecord[] =>
+export const withNestedRecords = (records: readonly ImportRecord[]): readonly ImportRecord[] =>
   records.flatMap(record => [record, ...record.nested])
 
 /** Returns the changes that load a new record. */
 export const toNewRecord = (record: ImportRecord): RecordChanges => ({
   record,
-  rows: flatten([record]).map(({ entity, key, row }) => ({ entity, key, row, isNew: true })),
+  rows: withNestedRecords([record]).map(({ entity, key, row }) => ({ entity, key, row, isNew: true })),
   removals: [],
 })
 
@@ -56,12 +56,12 @@ export async function findChanges(
   records: readonly ImportRecord[],
   isListed: IsListed,
 ): Promise<readonly RecordChanges[]> {
-  const rows = await findRowChanges(run, flatten(records))
+  const rows = await findRowChanges(run, withNestedRecords(records))
   const removals = await findRemovals(run, records, isListed)
   return records.flatMap(record => {
     const changes = {
       record,
-      rows: flatten([record]).flatMap(({ entity, key, row }) => {
+      rows: withNestedRecords([record]).flatMap(({ entity, key, row }) => {
         const change = rows.get(idOf(entity, key))
         // If two records contain a child with the same key, the last one gets it.
         return change?.row === row ? [change] : []

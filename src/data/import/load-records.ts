@@ -9,12 +9,12 @@ import { isRetryable } from '../postgres/errors.js'
 import { INSERT_IMPORT_ENTRIES, toImportEntries } from './audit-import.js'
 import {
   findChanges,
-  flatten,
   type IsListed,
   type RecordChanges,
   type RowChange,
   type RunStatement,
   toNewRecord,
+  withNestedRecords,
 } from './find-changes.js'
 import { ADD_IMPORT_COUNTS } from './import-counts.js'
 import type { ImportRecord } from './record.js'
@@ -242,7 +242,7 @@ export class RecordLoader {
       return known
     }
     for (const { record, rows, removals } of changes) {
-      for (const { entity } of flatten([record])) countsOf(entity).loaded++
+      for (const { entity } of withNestedRecords([record])) countsOf(entity).loaded++
       for (const { entity, isNew } of rows) countsOf(entity)[isNew ? 'new' : 'changed']++
       for (const { entity } of removals) countsOf(entity).removed++
     }

@@ -3,7 +3,7 @@ import { type KeysetPosition, type Plan, reverseOrder } from '../../query/plan.j
 import { BARE_REPRESENTATION, type Representation } from '../../query/representation.js'
 import { RecordPage } from '../sql/json/records.js'
 import type { StatementExecutor } from '../sql/statement.js'
-import { readPage } from './read.js'
+import { readPage } from './read-records.js'
 
 /** The bounds of a window, and the end at which it begins. */
 export interface CursorBounds {

@@ -14,8 +14,8 @@ import {
 } from './comparison.js'
 import { compareAsDurations, toExactTimeSql } from './exact-time.js'
 import { SQL_FUNCTIONS } from './functions.js'
+import { toPointSql } from './geography.js'
 import { toArrayOverlap, toIndexablePredicate, toIndexPrefilter } from './indexable.js'
-import { toPositionSql } from './position.js'
 
 type ListExpr = Expr & { kind: 'list' }
 
@@ -71,7 +71,7 @@ function toFunctionCall(call: CallExpr): Sql {
     )
   return (
     toExactTimeSql(expr, toSql) ??
-    toPositionSql(expr, toSql) ??
+    toPointSql(expr, toSql) ??
     SQL_FUNCTIONS[expr.fn](expr.args.map(numericPromotionOf(expr)), operandTypes(expr))
   )
 }

@@ -12,8 +12,8 @@ import {
 import { escapeLike, quoteIdentifier, quoteTable, toColumn, toSqlLiteral } from './columns.js'
 import { COMMUTATORS, isComparisonOperator, SQL_OPERATORS } from './comparison.js'
 import { SQL_FUNCTIONS } from './functions.js'
+import { toDistancePrefilter, toPolygonPrefilter } from './geography.js'
 import { INDEXES, TRIGRAM_INDEXES } from './indexes.js'
-import { toDistancePrefilter, toPolygonPrefilter } from './position.js'
 import { type RowComparison, readRowComparison } from './row-comparison.js'
 
 const isCall = (expr: Expr | undefined, fn: FunctionName): expr is CallExpr =>

@@ -3,9 +3,14 @@ import { type CallExpr, type Expr, isNonNullLiteral, nullLiteral, type Plan } fr
 import { toColumn } from './columns.js'
 import { COMMUTATORS } from './comparison.js'
 import { toSql } from './expression.js'
+import {
+  coordinateColumnsOf,
+  type DistanceArguments,
+  readDistance,
+  toDistancePrefilter,
+} from './geography.js'
 import { keysetRanges } from './order.js'
 import { conjuncts } from './plan-cache-policy.js'
-import { coordinateColumnsOf, type DistanceArguments, readDistance, toDistancePrefilter } from './position.js'
 
 /** The outer radii of the rings around a point, in meters. The last ring has none. */
 const RING_RADII = [200, 600, 1800, 5400, 16_200, 48_600] as const

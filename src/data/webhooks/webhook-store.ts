@@ -1,7 +1,7 @@
 import type { Client as Connection } from 'pg'
 import type { WebhookState } from '../../domain/webhooks/webhook.js'
 import type { Precondition } from '../../domain/write-shape.js'
-import { AdminTransaction, runInConnection } from '../clients/admin-transaction.js'
+import { AdminTransaction, runAdminTransaction } from '../clients/admin-transaction.js'
 import type { Database } from '../database.js'
 import type { AttemptStart } from './lease-store.js'
 
@@ -179,7 +179,7 @@ export class WebhookTransaction extends AdminTransaction {
 export const changeWebhooks = <T>(
   database: Pick<Database, 'withClient'>,
   work: (transaction: WebhookTransaction) => Promise<T>,
-): Promise<T> => runInConnection(database, connection => work(new WebhookTransaction(connection)))
+): Promise<T> => runAdminTransaction(database, connection => work(new WebhookTransaction(connection)))
 
 /** Returns the subscriptions of one client, or of all, in the order of their creation. */
 export const readWebhooks = (

@@ -94,5 +94,5 @@ export const SEARCHED_FIELDS: readonly Scalar[] = [
  * Returns the feed that restricts an actor, or undefined for a token that may write, and therefore see, every
  * listing.
  */
-export const narrowingFeedOf = ({ feed, scopes }: Actor): Feed | undefined =>
+export const effectiveFeedOf = ({ feed, scopes }: Actor): Feed | undefined =>
   scopes.has('listings:write:any') ? undefined : feed

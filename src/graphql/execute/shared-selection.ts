@@ -1,6 +1,6 @@
 import { renderJson } from '../../domain/json.js'
 import { toJsonObject } from '../../http/body.js'
-import { parseJson } from '../../http/exact-json.js'
+import { parseJson } from '../../http/parse-json.js'
 import type { Entity } from '../../model/model.js'
 import type { Query } from '../../query/ast.js'
 import type { CollectedField, SelectionContext } from './collect-fields.js'

@@ -3,8 +3,8 @@ import { EXPECTED_VALUE } from '../../errors/phrases.js'
 import { fail, ProblemError } from '../../errors/problem.js'
 import { getEntity } from '../../model/model.js'
 import type { Query } from '../../query/ast.js'
+import { AutoResetEvent } from '../../service/auto-reset-event.js'
 import type { ChangeService, ListingEvent } from '../../service/changes.js'
-import { Signal } from '../../service/signal.js'
 import type { GraphQLContext } from '../context.js'
 import {
   type CollectedField,
@@ -141,7 +141,7 @@ export class PropertyChangeSubscription {
   }
 
   async *#streamChanges(start: string, signal: AbortSignal): AsyncGenerator<string> {
-    const changeSignal = new Signal()
+    const changeSignal = new AutoResetEvent()
     const unfollow = this.#changes.subscribe(() => changeSignal.notify())
     try {
       let last = start

@@ -7,11 +7,11 @@ import type { RequestScope } from '../../domain/request-scope.js'
 import { fail, type Problem, problemsOf } from '../../errors/problem.js'
 import { checkMediaType, readBody } from '../../http/body.js'
 import { failureHeaders } from '../../http/errors.js'
-import { checkQueryLength } from '../../http/limits.js'
 import { negotiateMediaType } from '../../http/negotiate.js'
+import { checkQueryLength } from '../../http/url-limits.js'
 import type { GraphQLContext } from '../context.js'
 import { toRequestError } from '../errors.js'
-import type { RequestParams } from '../subscribe/operations.js'
+import type { RequestParams } from '../subscribe/streaming-operations.js'
 import { parseVariables, parseVariablesBytes } from './parse-variables.js'
 
 /** An HTTP response of the GraphQL adapter. */

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { isList, isObject, JsonNumber, type JsonValue } from '../../domain/json.js'
 import { parseJsonBytes } from '../../http/body.js'
-import { parseJson } from '../../http/exact-json.js'
+import { parseJson } from '../../http/parse-json.js'
 import { fitsDouble } from '../schema/scalars.js'
 
 /**

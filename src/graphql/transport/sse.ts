@@ -2,17 +2,17 @@ import type { ServerResponse } from 'node:http'
 import type { Request, RequestHandler } from 'express'
 import type { Config } from '../../config/config.js'
 import { fail } from '../../errors/problem.js'
-import { authorizationOf } from '../../http/auth/authorization.js'
+import { authenticateRequest } from '../../http/auth/authenticate-request.js'
+import { authorizationHeaderOf } from '../../http/auth/authorization-header.js'
 import type { TokenVerifier } from '../../http/auth/bearer.js'
 import { watchTokenExpiry } from '../../http/auth/token-expiry.js'
-import { authenticateRequest } from '../../http/auth/verified-token.js'
 import { negotiateMediaType } from '../../http/negotiate.js'
 import { markEndless } from '../../http/pipeline.js'
 import { openRequestScope } from '../../http/request-scope.js'
 import { toGraphQLError } from '../errors.js'
 import type { RawExecutionResult } from '../execute/executor.js'
 import { renderResult } from '../execute/raw-json.js'
-import { type StreamingOperations, withoutHttpStatus } from '../subscribe/operations.js'
+import { type StreamingOperations, withoutHttpStatus } from '../subscribe/streaming-operations.js'
 import type { ResponseStream } from '../subscribe/subscribe.js'
 import { type ContextDependencies, createContext, MEDIA_TYPES, readRequestParams } from './http.js'
 
@@ -47,7 +47,7 @@ async function sendEventStream(
   res: ServerResponse,
   { operations, verifier, config, ...contextParts }: EventStreamDependencies,
 ): Promise<void> {
-  const authorization = authorizationOf(req)
+  const authorization = authorizationHeaderOf(req)
   const verifiedToken = await authenticateRequest(req, verifier, config)
   const scope = openRequestScope(res, verifiedToken)
   const context = createContext(contextParts, verifiedToken.actor, scope, req)

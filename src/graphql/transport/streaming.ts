@@ -2,7 +2,10 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { RequestHandler } from 'express'
 import type { ChangeService } from '../../service/changes.js'
-import { StreamingOperations, type StreamingOperationsDependencies } from '../subscribe/operations.js'
+import {
+  StreamingOperations,
+  type StreamingOperationsDependencies,
+} from '../subscribe/streaming-operations.js'
 import type { GraphQLEngine } from './handler.js'
 import { createEventStreamHandler, type EventStreamDependencies } from './sse.js'
 import { GraphQLWebSocketServer, type WebSocketServerDependencies } from './websocket-server.js'

@@ -17,17 +17,17 @@ import type { RequestScope } from '../../domain/request-scope.js'
 import { toFailure } from '../../errors/catalog.js'
 import { fail, ProblemError, problemsOf } from '../../errors/problem.js'
 import { REASONS } from '../../errors/reasons.js'
-import { authorizationInPayload, authorizationOf } from '../../http/auth/authorization.js'
+import { describeCaller, describeClaim } from '../../http/auth/authenticate-request.js'
+import { authorizationHeaderOf, authorizationInPayload } from '../../http/auth/authorization-header.js'
 import type { TokenVerifier, VerifiedToken } from '../../http/auth/bearer.js'
 import { clientNetwork } from '../../http/auth/client-address.js'
 import { watchTokenExpiry } from '../../http/auth/token-expiry.js'
-import { describeCaller, describeClaim } from '../../http/auth/verified-token.js'
 import type { LoggedPart } from '../../http/log.js'
 import type { RateLimiter } from '../../http/rate-limit/rate-limit.js'
 import { createOperationScope } from '../../http/request-scope.js'
 import type { GraphQLContext } from '../context.js'
 import { renderResult } from '../execute/raw-json.js'
-import type { ExecutableOperation, StreamingOperations } from '../subscribe/operations.js'
+import type { ExecutableOperation, StreamingOperations } from '../subscribe/streaming-operations.js'
 import { type ContextDependencies, createContext } from './http.js'
 import { SocketOperation } from './socket-operation.js'
 
@@ -120,7 +120,7 @@ async function authenticate(
       toCloseReason(error, fault => report(fault, req)),
     )
   try {
-    const authorization = authorizationInPayload(connectionParams) ?? authorizationOf(req) ?? ''
+    const authorization = authorizationInPayload(connectionParams) ?? authorizationHeaderOf(req) ?? ''
     const verifiedToken = await verifier
       .authenticate(authorization, clientNetwork(req, config))
       .catch((error: unknown) => {

@@ -6,7 +6,7 @@ import type { Config } from '../../config/config.js'
 import { isObject, type JsonValue } from '../../domain/json.js'
 import type { Problem } from '../../errors/problem.js'
 import { REASONS } from '../../errors/reasons.js'
-import { parseJson } from '../../http/exact-json.js'
+import { parseJson } from '../../http/parse-json.js'
 import { maxJsonDepthOf } from './http.js'
 import {
   createWebSocketProtocol,

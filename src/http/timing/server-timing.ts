@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import onHeaders from 'on-headers'
 import type { Audience } from '../../domain/actor.js'
 import type { RequestStage, StageListener } from '../../domain/request-scope.js'
-import { verifiedTokenOf } from '../auth/verified-token.js'
+import { verifiedTokenOf } from '../auth/authenticate-request.js'
 import { addStageListener } from './stage-listeners.js'
 
 /** The preference that requests Server-Timing (RFC 7240). */

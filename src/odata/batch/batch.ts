@@ -10,7 +10,7 @@ import type { StreamedODataResponse } from '../protocol/response.js'
 import { checkAllowedOptions } from '../url/query-options.js'
 import { type BatchContext, BatchExecutor } from './batch-executor.js'
 import type { BatchFormat, BatchStepResult, ParsedBatch } from './batch-request.js'
-import { EMPTY_JSON_BATCH, readJsonBatch } from './json.js'
+import { EMPTY_JSON_BATCH, readJsonBatch } from './json-format.js'
 import { mediaTypeOf } from './mime.js'
 import { emptyMultipartBatch, readMultipartBatch } from './multipart-format.js'
 

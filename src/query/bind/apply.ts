@@ -29,7 +29,7 @@ import { Scope } from './scope.js'
  * Transformations that commute are merged into one plan. A window and a grouping become a derived table,
  * which later steps read.
  */
-export const transform = (steps: readonly TransformationAst[], of: Entity): RecordSet =>
+export const bindTransformations = (steps: readonly TransformationAst[], of: Entity): RecordSet =>
   steps.reduce(applyTransformation, allRecordsOf(Scope.root(of)))
 
 function applyTransformation(recordSet: RecordSet, step: TransformationAst): RecordSet {

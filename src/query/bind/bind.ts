@@ -6,7 +6,7 @@ import { checkEvaluations } from '../complexity.js'
 import { MAX_KEY_PAGE, MAX_NESTED_COLLECTIONS, MAX_SKIP, type QueryLimits } from '../limits.js'
 import { memoize } from '../memoize.js'
 import { allOf, type Expansion, type Expr, isTrue, type Plan, type SelectItem } from '../plan.js'
-import { transform } from './apply.js'
+import { bindTransformations } from './apply.js'
 import { allRecordsOf, bindCompute, bindOrder, bindSearch, type RecordSet, totalOrder } from './clauses.js'
 import { bindCondition } from './expression.js'
 import { failUnknownField, Scope } from './scope.js'
@@ -17,7 +17,10 @@ import { failUnknownField, Scope } from './scope.js'
  */
 export const bind = memoize(function bind(query: Query, of: Entity, limits: QueryLimits): Plan {
   if ((query.skip ?? 0) > MAX_SKIP) fail({ kind: 'SkipTooLarge', option: '$skip', limit: MAX_SKIP })
-  return { ...bindQuery(query, transform(query.apply ?? [], of), limits, []), top: pageSize(query, limits) }
+  return {
+    ...bindQuery(query, bindTransformations(query.apply ?? [], of), limits, []),
+    top: pageSize(query, limits),
+  }
 })
 
 /**

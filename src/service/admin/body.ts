@@ -1,5 +1,5 @@
-import { unknownFieldProblem } from '../../domain/changes.js'
 import type { JsonObject, JsonValue } from '../../domain/json.js'
+import { unknownFieldProblem } from '../../domain/listing-changes.js'
 import { type FieldValue, type ReadResult, readFieldValue, type Values } from '../../domain/values.js'
 import type { Problem } from '../../errors/problem.js'
 import type { Entity, Field, Scalar } from '../../model/model.js'

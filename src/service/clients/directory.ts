@@ -8,7 +8,7 @@ import type { Client } from '../../domain/clients/client.js'
 import type { ClientDirectory, SigningKey } from '../../domain/clients/directory.js'
 import type { Feed } from '../../domain/feeds/feed.js'
 import { fail, messageOf, withCause } from '../../errors/problem.js'
-import { compileFeedFilter, FeedError } from '../feeds/feed-filter.js'
+import { compileFeedFilter, FeedChangeError } from '../feeds/feed-filter.js'
 import { runSoldPriceJob } from '../feeds/sold-price-job.js'
 
 /** The channel that the triggers of the client tables notify. */
@@ -173,7 +173,7 @@ export class DatabaseClientDirectory implements ClientDirectory {
   #applyFeed(feed: StoredFeed): void {
     try {
       if (compileFeedFilter(feed.filter) !== feed.filterSql)
-        throw new FeedError(
+        throw new FeedChangeError(
           `The filter was compiled by another version: npm run feeds -- refresh ${feed.name}`,
         )
       this.#feeds.set(feed.name, feed)

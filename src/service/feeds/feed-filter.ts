@@ -11,7 +11,7 @@ import { checkEvaluations } from '../../query/complexity.js'
 import type { Collection, ColumnSource, Expr } from '../../query/plan.js'
 
 /** An invalid value of a feed. The message is for the operator. */
-export class FeedError extends ChangeError {}
+export class FeedChangeError extends ChangeError {}
 
 const PROPERTY = getEntity('Property')
 const SOURCE = 'the filter'
@@ -71,7 +71,7 @@ const toFaults = (reasons: readonly string[]): CompiledFilter => ({
 /** A stored filter has no query with parameter aliases. */
 class NoAliases extends Map<string, string> {
   override get(name: string): never {
-    throw new FeedError(`The filter uses the parameter alias '@${name}', which has no value in a feed.`)
+    throw new FeedChangeError(`The filter uses the parameter alias '@${name}', which has no value in a feed.`)
   }
 }
 
@@ -105,7 +105,7 @@ function partsOf(expr: Expr): readonly Expr[] {
     case 'element':
       return []
     default:
-      throw new FeedError(`The filter of a feed cannot have an expression of the kind ${expr.kind}.`)
+      throw new FeedChangeError(`The filter of a feed cannot have an expression of the kind ${expr.kind}.`)
   }
 }
 

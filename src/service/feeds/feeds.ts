@@ -12,7 +12,7 @@ import type { ChangeConditions, Precondition } from '../../domain/write-shape.js
 import { refuseFaults } from '../../errors/change-error.js'
 import { RESOURCES } from '../../errors/phrases.js'
 import { type FeedLimits, feedFaults } from './feed-checks.js'
-import { FeedError, readFeedFilter } from './feed-filter.js'
+import { FeedChangeError, readFeedFilter } from './feed-filter.js'
 
 /** Values of a new feed. */
 export interface NewFeed extends FeedColumns {
@@ -72,7 +72,7 @@ export class FeedService {
   }
 
   /**
-   * Changes a feed. Listings that its filter leaves out are hidden at once. The events of those that leave or enter
+   * Changes a feed. Listings that its filter leaves out are hidden immediately. The events of those that leave or enter
    * are written afterwards.
    */
   async change(name: string, columns: FeedColumns, conditions: ChangeConditions = {}): Promise<FeedDetails> {
@@ -158,12 +158,12 @@ function auditedColumns(feed: FeedDetails): Readonly<Record<string, unknown>> {
 }
 
 const refuseMissing = (name: string): never => {
-  throw new FeedError(`There is no feed '${name}'.`, {
+  throw new FeedChangeError(`There is no feed '${name}'.`, {
     kind: 'NotFound',
     what: RESOURCES.recordOf('Feed', name),
   })
 }
 
 const refuse = (reason: string): never => {
-  throw new FeedError(reason)
+  throw new FeedChangeError(reason)
 }

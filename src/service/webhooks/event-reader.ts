@@ -1,11 +1,11 @@
 import { type LogState, readLogEnd } from '../../data/changes/log-state.js'
-import { readPage } from '../../data/read/read.js'
+import { readPage } from '../../data/read/read-records.js'
 import { parseCursor } from '../../data/sql/json/records.js'
 import type { StatementExecutor } from '../../data/sql/statement.js'
 import type { LeasedWebhook, LeaseStore, StoredBatch } from '../../data/webhooks/lease-store.js'
 import type { Actor } from '../../domain/actor.js'
 import { authorize } from '../../domain/authorize.js'
-import { narrowingFeedOf } from '../../domain/feeds/feed.js'
+import { effectiveFeedOf } from '../../domain/feeds/feed.js'
 import type { DisclosurePolicy } from '../../domain/visibility.js'
 import { takeBodySize } from '../../domain/webhooks/message.js'
 import type { WebhookEvent } from '../../domain/webhooks/webhook.js'
@@ -91,7 +91,7 @@ export class EventReader {
    * meanwhile.
    */
   async next(position: string, stored: StoredBatch | undefined, actor: Actor): Promise<NextBatch> {
-    const feed = narrowingFeedOf(actor)?.id
+    const feed = effectiveFeedOf(actor)?.id
     const log = await readLogEnd(this.reader, feed)
     const rights = rightsOf({ actor, policy: this.dependencies.policy })
     const next =

@@ -18,17 +18,17 @@ const NOW = 'now'
  * Returns the position at which a subscription begins: the given number, or the end of the log for `now` and
  * undefined.
  */
-export const startOf = ({ id, end }: LogRange, from: string = NOW): LogPosition => ({
+export const startPositionOf = ({ id, end }: LogRange, from: string = NOW): LogPosition => ({
   LogId: id,
   Position: from === NOW ? end : from,
 })
 
 /** Returns the faults of the text at which a subscription begins. */
-export function startFaults(range: LogRange, from: string = NOW): readonly Problem[] {
+export function startPositionFaults(range: LogRange, from: string = NOW): readonly Problem[] {
   if (from === NOW) return []
   if (!/^\d{1,18}$/.test(from))
     return [valueFault('From', `'${from}' is neither now nor the number of an event.`)]
-  const reason = positionFault(range, startOf(range, from))
+  const reason = positionFault(range, startPositionOf(range, from))
   return reason === undefined ? [] : [valueFault('From', reason)]
 }
 

@@ -16,9 +16,9 @@ import { type Client, isActive } from '../../domain/clients/client.js'
 import type { ClientDirectory } from '../../domain/clients/directory.js'
 import { RequestScope } from '../../domain/request-scope.js'
 import { ProblemError } from '../../errors/problem.js'
-import { Signal } from '../signal.js'
+import { AutoResetEvent } from '../auto-reset-event.js'
+import { decryptText } from './encryption.js'
 import { EventReader, type EventReaderDependencies } from './event-reader.js'
-import { decryptText } from './secret-box.js'
 import { type AttemptReport, type AttemptSettings, SubscriptionDelivery } from './subscription-delivery.js'
 
 /** Dependencies of the sender. */
@@ -75,7 +75,7 @@ export class WebhookSender {
   readonly #dependencies: SenderDependencies
   readonly #store: LeaseStore
   readonly #deliveries = new Map<string, RunningDelivery>()
-  readonly #signal = new Signal()
+  readonly #signal = new AutoResetEvent()
   readonly #stopping = new AbortController()
   readonly #closed = new AbortController()
   readonly #actors = new WeakMap<Client, Actor>()

@@ -2,10 +2,10 @@ import type { KeyObject } from 'node:crypto'
 import type { Database } from '../../data/database.js'
 import { findWebhook, readSignature, type WebhookDetails } from '../../data/webhooks/webhook-store.js'
 import { createTestMessage } from '../../domain/webhooks/message.js'
+import { decryptText } from './encryption.js'
 import { createHeaders, SECRET_UNREADABLE } from './headers.js'
 import { WebhookChangeError } from './position.js'
 import { postToReceiver } from './post.js'
-import { decryptText } from './secret-box.js'
 import { type AttemptSettings, describeResponse } from './subscription-delivery.js'
 
 /** Dependencies of a test message. */

@@ -1,7 +1,13 @@
 import type { WebhookColumns, WebhookDetails, WebhookTransaction } from '../../data/webhooks/webhook-store.js'
 import type { WebhookState } from '../../domain/webhooks/webhook.js'
 import { refuseFaults } from '../../errors/change-error.js'
-import { COPY_AGAIN, positionFault, startFaults, startOf, WebhookChangeError } from './position.js'
+import {
+  COPY_AGAIN,
+  positionFault,
+  startPositionFaults,
+  startPositionOf,
+  WebhookChangeError,
+} from './position.js'
 
 /** Changes the state or the position of a subscription, which is locked. */
 export type WebhookTransition = (transaction: WebhookTransaction, webhook: WebhookDetails) => Promise<void>
@@ -49,9 +55,9 @@ export const resume =
       const reason = positionFault(range, { Position: String(Position), LogId })
       if (reason !== undefined) refuse(reason)
     }
-    refuseFaults([], startFaults(range, from))
+    refuseFaults([], startPositionFaults(range, from))
     await transaction.update(WebhookId, {
-      ...(from !== undefined && { ...startOf(range, from), ...NO_BATCH }),
+      ...(from !== undefined && { ...startPositionOf(range, from), ...NO_BATCH }),
       ...NO_FAILURE,
       ...toActive(webhook),
     })

@@ -3,7 +3,7 @@ import { type AddressRules, MASK, maskUrl, urlFaults } from '../../domain/webhoo
 import type { WebhookState } from '../../domain/webhooks/webhook.js'
 import { valueFault } from '../../errors/change-error.js'
 import type { Problem } from '../../errors/problem.js'
-import { startFaults } from './position.js'
+import { startPositionFaults } from './position.js'
 import { type SelectionDependencies, selectionFaults } from './selection.js'
 import type { NewWebhook, WebhookChange, WebhookValues } from './webhooks.js'
 
@@ -25,7 +25,7 @@ export function newWebhookFaults(
       { resourceName: resourceName ?? undefined, filter: filter ?? undefined },
       dependencies,
     ),
-    ...startFaults(range, from),
+    ...startPositionFaults(range, from),
     ...stateFaults(state),
   ]
 }
@@ -43,7 +43,7 @@ export function webhookChangeFaults(
     ...fixedFaults('ResourceName', resourceName, webhook.ResourceName),
     ...fixedFaults('Filter', filter, webhook.Filter),
     ...valueFaults(values, rules),
-    ...startFaults(range, from),
+    ...startPositionFaults(range, from),
     ...(state === webhook.State ? [] : stateFaults(state)),
     ...(state === 'paused' && from !== undefined
       ? [valueFault('From', 'The position can be set only when the webhook becomes active.')]

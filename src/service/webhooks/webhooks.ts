@@ -14,8 +14,8 @@ import type { WebhookState } from '../../domain/webhooks/webhook.js'
 import type { ChangeConditions, Precondition } from '../../domain/write-shape.js'
 import { refuseFaults } from '../../errors/change-error.js'
 import { RESOURCES } from '../../errors/phrases.js'
-import { startOf, WebhookChangeError } from './position.js'
-import { encryptText, generateWebhookSecret } from './secret-box.js'
+import { encryptText, generateWebhookSecret } from './encryption.js'
+import { startPositionOf, WebhookChangeError } from './position.js'
 import type { SelectionDependencies } from './selection.js'
 import {
   NO_BATCH,
@@ -117,7 +117,7 @@ export class WebhookService {
         : [{ kind: 'NoSuchReference', field: 'ClientId', value: clientId, target: 'Client' } as const]
       refuseFaults(faults, [...clientFaults, ...newWebhookFaults(values, range, this.#dependencies)])
       const selection = { ResourceName: resourceName ?? null, Filter: filter ?? null }
-      const columns = { ...selection, ...(await this.#toColumns(values)), ...startOf(range, from) }
+      const columns = { ...selection, ...(await this.#toColumns(values)), ...startPositionOf(range, from) }
       await transaction.insert(id, { ClientId: clientId, ...columns, ...toState(state) })
       await transaction.addSecret(id, await encryptText(secret, encryptionKey))
       return this.#audit(transaction, 'webhook.add', id, undefined)

@@ -1,4 +1,4 @@
-import type { Grant } from '../../../src/http/auth/token.js'
+import type { Grant } from '../../../src/http/auth/sign-token.js'
 import type { TestApp, TestResponse } from '../app.js'
 import { type Row, rowsOf } from '../assertions.js'
 import { iteratePages } from './replica.js'

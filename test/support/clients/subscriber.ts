@@ -1,7 +1,7 @@
 import { createClient as createStreamClient } from 'graphql-sse'
 import { type Client, createClient } from 'graphql-ws'
 import { WebSocket } from 'ws'
-import type { Grant } from '../../../src/http/auth/token.js'
+import type { Grant } from '../../../src/http/auth/sign-token.js'
 import type { TestApp } from '../app.js'
 import type { GraphQLErrorBody } from './graphql-client.js'
 

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import type { Actor } from '../../../src/domain/actor.js'
-import { readChanges, sortFaults, type WriteMode } from '../../../src/domain/changes.js'
 import type { JsonObject } from '../../../src/domain/json.js'
 import { type Listing, NO_LISTING } from '../../../src/domain/listing.js'
+import { readListingChanges, sortFaults, type WriteMode } from '../../../src/domain/listing-changes.js'
 import { refusalsOf, toWritePlan } from '../../../src/domain/write-plan.js'
 import { shapeOf, toParameters } from '../../../src/domain/write-shape.js'
 import { toFailure } from '../../../src/errors/catalog.js'
 import type { Problem } from '../../../src/errors/problem.js'
-import { parseJson } from '../../../src/http/exact-json.js'
+import { parseJson } from '../../../src/http/parse-json.js'
 import { type Expr, FALSE, TRUE } from '../../../src/query/plan.js'
 
 const ANYONE: Actor = { scopes: new Set(['listings:write:any']), audience: 'staff' }
@@ -24,7 +24,7 @@ const read = (
   actor = ANYONE,
   lookupValues: (name: string) => ReadonlySet<string> | undefined = () => undefined,
   readableIf: () => Expr = () => TRUE,
-) => readChanges(bodyOf(body), mode, { actor, lookupValues, readableIf })
+) => readListingChanges(bodyOf(body), mode, { actor, lookupValues, readableIf })
 
 const show = (problems: readonly Problem[]) => {
   const [first, ...others] = problems

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { type ListingChanges, NO_CHANGES } from '../../../src/domain/changes.js'
 import { assignedValues, assignmentsOf, draftFields } from '../../../src/domain/field-assignments.js'
 import { ListingKeyGenerator } from '../../../src/domain/keys.js'
 import { type Listing, NO_LISTING } from '../../../src/domain/listing.js'
+import { type ListingChanges, NO_CHANGES } from '../../../src/domain/listing-changes.js'
 import { EMPTY_RULE_INPUTS, toEvaluationContext } from '../../../src/domain/write-plan.js'
 import { shapeOf, toParameters } from '../../../src/domain/write-shape.js'
 

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { NO_CHANGES } from '../../../src/domain/changes.js'
 import { isMet } from '../../../src/domain/evaluate.js'
 import {
   isStatus,
@@ -10,6 +9,7 @@ import {
   TRANSITIONS,
 } from '../../../src/domain/lifecycle.js'
 import { NO_LISTING } from '../../../src/domain/listing.js'
+import { NO_CHANGES } from '../../../src/domain/listing-changes.js'
 import { EMPTY_RULE_INPUTS, toEvaluationContext } from '../../../src/domain/write-plan.js'
 import { rulesOf } from '../../../src/domain/write-rules.js'
 import { shapeOf } from '../../../src/domain/write-shape.js'

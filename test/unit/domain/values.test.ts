@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { readDecimal, renderDecimal } from '../../../src/domain/decimal.js'
 import { readFieldValue } from '../../../src/domain/values.js'
-import { parseJson } from '../../../src/http/exact-json.js'
+import { parseJson } from '../../../src/http/parse-json.js'
 import { getEntity, getScalar, type Scalar } from '../../../src/model/model.js'
 
 const PROPERTY = getEntity('Property')

@@ -16,7 +16,7 @@ import { RESOURCES } from '../../../src/errors/phrases.js'
 import { ProblemError } from '../../../src/errors/problem.js'
 import { REASONS } from '../../../src/errors/reasons.js'
 import { createTokenVerifier, type TokenVerifier } from '../../../src/http/auth/bearer.js'
-import { signToken } from '../../../src/http/auth/token.js'
+import { signToken } from '../../../src/http/auth/sign-token.js'
 import { watchTokenExpiry } from '../../../src/http/auth/token-expiry.js'
 import { bearerChallenge } from '../../../src/http/errors.js'
 

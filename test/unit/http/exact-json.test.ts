@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { JsonNumber } from '../../../src/domain/json.js'
 import { ProblemError } from '../../../src/errors/problem.js'
-import { parseJson } from '../../../src/http/exact-json.js'
+import { parseJson } from '../../../src/http/parse-json.js'
 
 const refusal = (text: string): unknown => {
   try {

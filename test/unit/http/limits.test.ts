@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { readConfig } from '../../../src/config/config.js'
 import { ProblemError } from '../../../src/errors/problem.js'
 import { createTokenVerifier } from '../../../src/http/auth/bearer.js'
-import { signToken } from '../../../src/http/auth/token.js'
-import { checkQueryLength } from '../../../src/http/limits.js'
+import { signToken } from '../../../src/http/auth/sign-token.js'
 import { limitRate } from '../../../src/http/rate-limit/rate-limit.js'
+import { checkQueryLength } from '../../../src/http/url-limits.js'
 import { request, serve } from './exchange.js'
 
 const configOf = (env: Readonly<Record<string, string>>) =>

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { flatten } from '../../../src/data/import/find-changes.js'
+import { withNestedRecords } from '../../../src/data/import/find-changes.js'
 import { readLookups } from '../../../src/data/import/lookup-seed.js'
 import type { TableRow } from '../../../src/data/import/record.js'
 import { ENTITIES, getEntity, type Scalar } from '../../../src/model/model.js'
@@ -11,7 +11,7 @@ type Records = Readonly<Record<string, readonly TableRow[]>>
 function collect(listings: number, offset = 0): Records {
   const all: Record<string, TableRow[]> = {}
   for (const batch of generateSampleBatches({ listings, offset }))
-    for (const { entity, row } of flatten(batch)) {
+    for (const { entity, row } of withNestedRecords(batch)) {
       const rows = all[entity] ?? []
       rows.push(row)
       all[entity] = rows

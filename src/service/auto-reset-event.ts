@@ -2,7 +2,7 @@
  * A notification flag that one consumer waits for. A notification without a waiting consumer is remembered.
  * Several notifications count as one.
  */
-export class Signal {
+export class AutoResetEvent {
   #isNotified = false
   #resume: (() => void) | undefined
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Config } from '../../config/config.js'
 import { descriptionOf } from '../log.js'
-import { authorizationOf } from './authorization.js'
+import { authorizationHeaderOf } from './authorization-header.js'
 import type { TokenVerifier, VerifiedToken } from './bearer.js'
 import { callerOf } from './caller.js'
 import { clientNetwork } from './client-address.js'
@@ -29,7 +29,7 @@ export function authenticateRequest(
 ): VerifiedToken | Promise<VerifiedToken> {
   const known = req[TOKEN]
   if (known) return known
-  const authorization = authorizationOf(req)
+  const authorization = authorizationHeaderOf(req)
   const token =
     verifier.findCached(authorization) ?? verifier.authenticate(authorization, clientNetwork(req, config))
   req[TOKEN] = token

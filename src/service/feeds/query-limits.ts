@@ -1,11 +1,11 @@
 import type { Actor } from '../../domain/actor.js'
-import { type Feed, narrowingFeedOf } from '../../domain/feeds/feed.js'
+import { effectiveFeedOf, type Feed } from '../../domain/feeds/feed.js'
 import type { QueryLimits } from '../../query/limits.js'
 import { memoize } from '../../query/memoize.js'
 
 /** Returns the limits of an actor's queries: those of the service, with the page settings of its feed. */
-export function limitsOf(limits: QueryLimits, actor: Actor): QueryLimits {
-  const feed = narrowingFeedOf(actor)
+export function queryLimitsOf(limits: QueryLimits, actor: Actor): QueryLimits {
+  const feed = effectiveFeedOf(actor)
   return feed ? withFeedLimits(limits, feed) : limits
 }
 

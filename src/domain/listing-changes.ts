@@ -69,7 +69,7 @@ const MAX_FAULTS = 200
  * order of the body. Missing fields follow in the order of the model. References and the status transition
  * depend on the stored record: the rules of write-rules.ts check them.
  */
-export function readChanges(body: JsonObject, mode: WriteMode, context: WriteContext): ListingChanges {
+export function readListingChanges(body: JsonObject, mode: WriteMode, context: WriteContext): ListingChanges {
   const reader = new BodyReader(body, mode, context)
   for (const [name, json] of Object.entries(body)) reader.readMember(name, json)
   return reader.finish()

@@ -8,7 +8,7 @@ import { rawHeaderValues } from './header-values.js'
  * Returns the `Authorization` header of a request.
  * @throws ProblemError TokenRefused if there are several: a proxy may have checked a different one
  */
-export function authorizationOf(req: IncomingMessage): string | undefined {
+export function authorizationHeaderOf(req: IncomingMessage): string | undefined {
   const { authorization } = req.headers
   return authorization === undefined || rawHeaderValues(req, 'authorization').length === 1
     ? authorization

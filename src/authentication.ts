@@ -17,7 +17,7 @@ import { LimitService, type LimitServiceDependencies } from './service/limits/li
 type RequestErrorReporter = (error: unknown, req: IncomingMessage) => string
 
 /** The parts of an application that authenticate requests. */
-export interface Authorization {
+export interface Authentication {
   readonly verifier: TokenVerifier
   /** The endpoints of the authorization server. */
   readonly oauth: RequestHandler
@@ -28,13 +28,13 @@ export interface Authorization {
 }
 
 /** Creates the verifier of tokens, and the authorization server for the clients of the database. */
-export function createAuthorization(
+export function createAuthentication(
   config: Config,
   database: Database,
   logger: Logger,
   report: RequestErrorReporter,
   onRefusal: LimitServiceDependencies['onRefusal'],
-): Authorization {
+): Authentication {
   const usage = new UsageRecorder(database)
   const clients = createClientAuthentication(config, database, usage)
   const limits = new LimitService({ database, directory: clients.directory, usage, onRefusal })

@@ -42,7 +42,7 @@ function coordinatesOf(position: Expr | undefined): Coordinates | undefined {
  * Renders a function of positions whose coordinates are known, or returns undefined.
  *   `geo.distance(GeoLocation,…)` → `geo_distance((r0."Longitude")::double precision, …)`
  */
-export function toPositionSql({ fn, args: [a, b] }: CallExpr, toSql: (expr: Expr) => Sql): Sql | undefined {
+export function toPointSql({ fn, args: [a, b] }: CallExpr, toSql: (expr: Expr) => Sql): Sql | undefined {
   const [from, to] = [coordinatesOf(a), coordinatesOf(b)]
   if (fn === 'geo.distance' && from && to)
     return sql`geo_distance(${join([from.longitude, from.latitude, to.longitude, to.latitude].map(toDouble))})`

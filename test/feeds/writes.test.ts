@@ -9,8 +9,15 @@ const CHANGE = `update "Property" set "ListPrice" = "ListPrice" + 1 where "Listi
 
 /** Functions that a change of only the price calls, with the number of their calls. */
 const WITHOUT_FEEDS = {
-  audit_property: 1, event_time: 1, hide_children: 1, lock_change_log: 3, lock_change_log_first: 1, log_property: 1, next_change_time: 1, next_event: 1, show_children: 1, stamp_record: 1,
+  audit_property: 1, event_time: 1, hide_children: 1, lock_change_log_first: 1, log_property: 1, next_change_time: 1, next_event: 1, show_children: 1, stamp_record: 1,
   write_audit_entry: 1, write_event: 1,
+} // biome-ignore format: one list
+
+const DELETION = `delete from "Property" where "ListingKey" = 'A'`
+
+const DELETION_WITHOUT_FEEDS = {
+  audit_property: 1, count_photos: 2, count_photos_of: 1, delete_children: 1, event_time: 1, lock_change_log_first: 7, log_property_removal: 1, next_change_time: 1, next_event: 1, 
+  write_audit_entry: 1, write_removal: 1,
 } // biome-ignore format: one list
 
 /** Reads the counts of calls that a session has not yet published. Those of its last second may be among them. */
@@ -30,15 +37,15 @@ describe.each(DATABASE_KINDS)('a change of a listing on the %s database', kind =
   })
   afterAll(() => database?.close())
 
-  /** The functions in PL/pgSQL that a session calls for its second change, and their calls. Those in SQL are part of plans. */
+  /** The functions in PL/pgSQL that a statement calls after a change, and their calls. Those in SQL are part of plans. */
   const callsOf = (statement: string): Promise<Readonly<Record<string, number>>> =>
     database.withClient(async client => {
-      await client.query(statement)
+      await client.query(CHANGE)
       await client.query(`begin; set local track_functions = 'pl'`)
       const before = await readCalls(client)
       await client.query(statement)
       const after = await readCalls(client)
-      await client.query('commit')
+      await client.query('rollback')
       const calls = [...after].map(([name, count]) => [name, count - (before.get(name) ?? 0)] as const)
       return Object.fromEntries(calls.filter(([, count]) => count > 0))
     })
@@ -50,6 +57,16 @@ describe.each(DATABASE_KINDS)('a change of a listing on the %s database', kind =
 
   test('in a market without feeds it calls no function of feeds', async () => {
     expect(await callsOf(CHANGE)).toEqual(WITHOUT_FEEDS)
+    expect(await callsOf(DELETION)).toEqual(DELETION_WITHOUT_FEEDS)
+  })
+
+  test('a change of status looks for children only if an audience gains or loses the listing', async () => {
+    const calls = async (status: string): Promise<number> =>
+      (await callsOf(`update "Property" set "StandardStatus" = '${status}' where "ListingKey" = 'A'`))[
+        'touch_children'
+      ] ?? 0
+    expect(await calls('Closed')).toBe(0)
+    expect(await calls('Incomplete')).toBe(1)
   })
 
   test('a session that wrote before applies feeds that are added later, and none that were removed', async () => {

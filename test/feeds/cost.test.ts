@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { toPageStatement } from '../../src/data/sql/page-statement.js'
+import { planCacheModeOfPage } from '../../src/data/sql/plan-cache-policy.js'
 import type { Actor } from '../../src/domain/actor.js'
 import type { Feed } from '../../src/domain/feeds/feed.js'
 import type { Entity } from '../../src/model/model.js'
@@ -9,7 +11,8 @@ import { PlanCache } from '../../src/query/plan-cache.js'
 import { BARE_REPRESENTATION } from '../../src/query/representation.js'
 import { ReadService } from '../../src/service/reading.js'
 import { openTestDatabase, type TestDatabase } from '../support/database.js'
-import { explainQueries } from '../support/explain-plan.js'
+import { explainGenericPlan, explainQueries } from '../support/explain-plan.js'
+import { ODATA_REPRESENTATION, toAuthorizedPlan } from '../support/oracle/plans.js'
 import { feedServiceOf } from './market.js'
 
 // The cost of reading through a feed that shows one listing in a thousand. It must not depend on the others.
@@ -72,5 +75,22 @@ describe('a feed that selects one of a thousand listings', () => {
       expect(rowsRead).toBeLessThan(SHOWN * 10)
     }
     expect((await read(EVENT, {})).rowsRead).toBeLessThan(SHOWN * 10)
+  })
+
+  test.each([
+    '',
+    '$orderby=ModificationTimestamp',
+    '$orderby=LastEventSequence desc',
+    '$filter=LastEventSequence gt 0&$orderby=LastEventSequence',
+    "$filter=StandardStatus eq 'Active'&$orderby=ModificationTimestamp",
+    '$filter=ListPrice ge 0 and ListPrice le 999&$orderby=ListPrice desc',
+    "$filter=ListingKey eq 'L000007'",
+  ])('FED-22: the same with a generic plan: %s', async text => {
+    const plan = toAuthorizedPlan(actor, text)
+    expect(planCacheModeOfPage(plan)).toBe('generic')
+    const { statement } = toPageStatement(plan, ODATA_REPRESENTATION, undefined, 101, 'verbatim')
+    const { rowsRead } = await database.withClient(client => explainGenericPlan(client, statement))
+    expect(rowsRead).toBeGreaterThan(0)
+    expect(rowsRead).toBeLessThan(SHOWN * 10)
   })
 })

@@ -1,4 +1,5 @@
-import type { StatementExecutor } from '../../src/data/sql/statement.js'
+import type { Client } from 'pg'
+import type { Statement, StatementExecutor } from '../../src/data/sql/statement.js'
 
 /** A step of a plan, as EXPLAIN (ANALYZE, FORMAT JSON) writes it: rows are those of one loop. */
 interface PlanNode {
@@ -34,7 +35,20 @@ const rowsReadBy = (step: PlanNode): number =>
         (step['Rows Removed by Filter'] ?? 0) +
         (step['Rows Removed by Index Recheck'] ?? 0))
 
-/** Runs a read, and explains each of its statements. */
+const summarize = (nodes: readonly PlanNode[]): ExplainSummary => ({
+  indexes: nodes.map(step => step['Index Name']).filter(name => name !== undefined),
+  nodes: nodes.map(step => step['Node Type']),
+  rowsRead: nodes.map(rowsReadBy).reduce((a, b) => a + b, 0),
+})
+
+interface ExplainedRow {
+  readonly 'QUERY PLAN': readonly { readonly Plan: PlanNode }[]
+}
+
+const nodesOf = (row: ExplainedRow | undefined): readonly PlanNode[] =>
+  (row?.['QUERY PLAN'] ?? []).flatMap(({ Plan }) => planNodesOf(Plan))
+
+/** Runs a read, and explains each of its statements with a plan for its values. */
 export async function explainQueries(
   connection: StatementExecutor,
   read: (explaining: StatementExecutor) => Promise<unknown>,
@@ -43,17 +57,27 @@ export async function explainQueries(
   await read({
     async query(statement, planning) {
       const { text, values } = statement
-      const [explained] = await connection.query<{ 'QUERY PLAN': readonly { Plan: PlanNode }[] }>(
+      const [explained] = await connection.query<ExplainedRow>(
         { text: `explain (analyze, format json) ${text}`, values },
         planning,
       )
-      nodes.push(...(explained?.['QUERY PLAN'] ?? []).flatMap(({ Plan }) => planNodesOf(Plan)))
+      nodes.push(...nodesOf(explained))
       return connection.query(statement, planning)
     },
   })
-  return {
-    indexes: nodes.map(step => step['Index Name']).filter(name => name !== undefined),
-    nodes: nodes.map(step => step['Node Type']),
-    rowsRead: nodes.map(rowsReadBy).reduce((a, b) => a + b, 0),
-  }
+  return summarize(nodes)
+}
+
+/** Runs a statement with its generic plan, and explains it. */
+export async function explainGenericPlan(
+  client: Client,
+  { text, values }: Statement,
+): Promise<ExplainSummary> {
+  await client.query(`set plan_cache_mode = force_generic_plan; prepare explained as ${text}`)
+  const list = values.map(value => client.escapeLiteral(String(value))).join()
+  const explained = await client.query<ExplainedRow>(
+    `explain (analyze, format json) execute explained${list && `(${list})`}`,
+  )
+  await client.query('deallocate explained; reset plan_cache_mode')
+  return summarize(nodesOf(explained.rows[0]))
 }

@@ -16,7 +16,7 @@ import { RecordPage, type StoredDocumentRow } from './json/records.js'
 import { mergeStoredDocument, type StoredDocumentPlan, toStoredDocumentPlan } from './json/stored-document.js'
 import { keysetRanges, toLimitOffset, toOrderBy } from './order.js'
 import { hasKeys, selectByKeys } from './page-by-keys.js'
-import { planCacheModeOfPage } from './plan-cache-policy.js'
+import { isReadThroughFeed, planCacheModeOfPage } from './plan-cache-policy.js'
 import type { PlanCacheMode } from './statement.js'
 
 /**
@@ -90,7 +90,8 @@ function selectPage(
   limit: number | undefined,
   toColumns: (orderValues: readonly Sql[]) => Sql,
 ): Sql {
-  if (limit !== undefined && hasKeys(plan) && planCacheModeOfPage(plan) === 'custom')
+  const mayNeedSorting = planCacheModeOfPage(plan) === 'custom' || isReadThroughFeed(plan)
+  if (limit !== undefined && hasKeys(plan) && mayNeedSorting)
     return selectByKeys(plan, bounds, limit, toColumns)
   const window = sql`order by ${toOrderBy(plan)}${toLimitOffset(plan.skip, limit)}`
   const columns = toColumns(plan.orderBy.map(({ expr }) => toSql(expr)))

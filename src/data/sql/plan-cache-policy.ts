@@ -38,8 +38,15 @@ export function isIndexRangePerValue(plan: Plan, conditions: readonly Expr[], co
   })
 }
 
+/** Returns true if a feed selects the rows. */
+export const isReadThroughFeed = ({ filter }: Pick<Plan, 'filter'>): boolean =>
+  conjuncts(filter).some(isFeedTest)
+
+const isFeedTest = ({ kind }: Expr): boolean => kind === 'inFeed'
+
+/** The id of a feed is part of the text, so that PostgreSQL knows its size without the values. */
 function isGenericPlanSafe({ from, before, expand, ...plan }: Plan): boolean {
-  const constraints = readColumnConstraints(conjuncts(plan.filter))
+  const constraints = readColumnConstraints(conjuncts(plan.filter).filter(term => !isFeedTest(term)))
   if (from || before || !constraints || !expand.every(isGenericPlanSafeForExpansion)) return false
   return (
     constraints.equalityColumns.has(plan.entity.key.name) || isIndexRange(plan, constraints, plan.orderBy)

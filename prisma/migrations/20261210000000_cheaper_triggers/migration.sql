@@ -14,26 +14,34 @@ BEGIN
 END
 $$;
 
+-- The feeds of a listing before a change. tracks_feeds() is a constant in the plan; has_feeds() was a statement.
+CREATE OR REPLACE FUNCTION "admin".stored_feeds(key text) RETURNS integer[] LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  IF NOT "admin".tracks_feeds() THEN
+    RETURN NULL;
+  END IF;
+  RETURN ARRAY(SELECT "FeedId" FROM "admin"."FeedListing" WHERE "ListingKey" = key ORDER BY "FeedId");
+END
+$$;
+
+-- The audiences before and after a change are compared only if something changed on which they depend.
 CREATE OR REPLACE FUNCTION hide_children() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   feeds integer[];
-  former text[];
-  latter text[];
+  former_feeds integer[];
 BEGIN
   IF "admin".tracks_feeds() THEN
     feeds := "admin".feeds_of(NEW);
+    former_feeds := "admin".stored_feeds(OLD."ListingKey");
   END IF;
-  IF feeds IS NULL AND (OLD."StandardStatus", OLD."InternetEntireListingDisplayYN", OLD."ListAgentKey", OLD."ListOfficeKey")
+  IF feeds IS NOT DISTINCT FROM former_feeds AND (OLD."StandardStatus", OLD."InternetEntireListingDisplayYN", OLD."ListAgentKey", OLD."ListOfficeKey")
     IS NOT DISTINCT FROM (NEW."StandardStatus", NEW."InternetEntireListingDisplayYN", NEW."ListAgentKey", NEW."ListOfficeKey") THEN
     RETURN NEW;
   END IF;
-  former := listing_audiences(OLD."StandardStatus", OLD."InternetEntireListingDisplayYN", OLD."ListAgentKey", OLD."ListOfficeKey");
-  latter := listing_audiences(NEW."StandardStatus", NEW."InternetEntireListingDisplayYN", NEW."ListAgentKey", NEW."ListOfficeKey");
-  IF feeds IS NOT NULL THEN
-    former := former || "admin".feed_audiences("admin".stored_feeds(OLD."ListingKey"), OLD."StandardStatus", OLD."InternetEntireListingDisplayYN", OLD."ListAgentKey", OLD."ListOfficeKey");
-    latter := latter || "admin".feed_audiences(feeds, NEW."StandardStatus", NEW."InternetEntireListingDisplayYN", NEW."ListAgentKey", NEW."ListOfficeKey");
-  END IF;
-  IF loses_audience(former, latter) THEN
+  IF loses_audience(listing_audiences(OLD."StandardStatus", OLD."InternetEntireListingDisplayYN", OLD."ListAgentKey", OLD."ListOfficeKey")
+      || "admin".feed_audiences(former_feeds, OLD."StandardStatus", OLD."InternetEntireListingDisplayYN", OLD."ListAgentKey", OLD."ListOfficeKey"),
+    listing_audiences(NEW."StandardStatus", NEW."InternetEntireListingDisplayYN", NEW."ListAgentKey", NEW."ListOfficeKey")
+      || "admin".feed_audiences(feeds, NEW."StandardStatus", NEW."InternetEntireListingDisplayYN", NEW."ListAgentKey", NEW."ListOfficeKey")) THEN
     PERFORM touch_children(OLD."ListingKey");
   END IF;
   RETURN NEW;
@@ -43,28 +51,50 @@ $$;
 CREATE OR REPLACE FUNCTION show_children() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   feeds integer[];
-  stored integer[];
-  former text[];
-  latter text[];
+  former_feeds integer[];
 BEGIN
   IF "admin".tracks_feeds() THEN
     feeds := "admin".feeds_of(NEW);
+    former_feeds := "admin".stored_feeds(NEW."ListingKey");
+    PERFORM "admin".store_feeds(NEW."ListingKey", NEW."CloseDate", feeds, former_feeds);
   END IF;
-  IF feeds IS NOT NULL THEN
-    stored := "admin".stored_feeds(NEW."ListingKey");
-    PERFORM "admin".store_feeds(NEW."ListingKey", NEW."CloseDate", feeds, stored);
-  ELSIF (OLD."StandardStatus", OLD."InternetEntireListingDisplayYN", OLD."ListAgentKey", OLD."ListOfficeKey")
+  IF feeds IS NOT DISTINCT FROM former_feeds AND (OLD."StandardStatus", OLD."InternetEntireListingDisplayYN", OLD."ListAgentKey", OLD."ListOfficeKey")
     IS NOT DISTINCT FROM (NEW."StandardStatus", NEW."InternetEntireListingDisplayYN", NEW."ListAgentKey", NEW."ListOfficeKey") THEN
     RETURN NULL;
   END IF;
-  former := listing_audiences(OLD."StandardStatus", OLD."InternetEntireListingDisplayYN", OLD."ListAgentKey", OLD."ListOfficeKey");
-  latter := listing_audiences(NEW."StandardStatus", NEW."InternetEntireListingDisplayYN", NEW."ListAgentKey", NEW."ListOfficeKey");
-  IF feeds IS NOT NULL THEN
-    former := former || "admin".feed_audiences(stored, OLD."StandardStatus", OLD."InternetEntireListingDisplayYN", OLD."ListAgentKey", OLD."ListOfficeKey");
-    latter := latter || "admin".feed_audiences(feeds, NEW."StandardStatus", NEW."InternetEntireListingDisplayYN", NEW."ListAgentKey", NEW."ListOfficeKey");
-  END IF;
-  IF loses_audience(latter, former) THEN
+  IF loses_audience(listing_audiences(NEW."StandardStatus", NEW."InternetEntireListingDisplayYN", NEW."ListAgentKey", NEW."ListOfficeKey")
+      || "admin".feed_audiences(feeds, NEW."StandardStatus", NEW."InternetEntireListingDisplayYN", NEW."ListAgentKey", NEW."ListOfficeKey"),
+    listing_audiences(OLD."StandardStatus", OLD."InternetEntireListingDisplayYN", OLD."ListAgentKey", OLD."ListOfficeKey")
+      || "admin".feed_audiences(former_feeds, OLD."StandardStatus", OLD."InternetEntireListingDisplayYN", OLD."ListAgentKey", OLD."ListOfficeKey")) THEN
     PERFORM touch_children(NEW."ListingKey");
+  END IF;
+  RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION log_property() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  feeds integer[];
+  former_feeds integer[];
+  audiences text[] := listing_audiences(NEW."StandardStatus", NEW."InternetEntireListingDisplayYN", NEW."ListAgentKey", NEW."ListOfficeKey");
+BEGIN
+  IF "admin".tracks_feeds() THEN
+    feeds := "admin".feeds_of(NEW);
+    former_feeds := "admin".stored_feeds(NEW."ListingKey");
+    audiences := audiences || "admin".feed_audiences(feeds, NEW."StandardStatus", NEW."InternetEntireListingDisplayYN", NEW."ListAgentKey", NEW."ListOfficeKey");
+    IF TG_OP = 'INSERT' OR OLD."ListingKey" <> NEW."ListingKey" THEN
+      PERFORM "admin".store_feeds(NEW."ListingKey", NEW."CloseDate", feeds, former_feeds);
+    END IF;
+  END IF;
+  IF TG_OP = 'UPDATE' AND OLD."ListingKey" = NEW."ListingKey" AND (feeds IS DISTINCT FROM former_feeds
+    OR (OLD."StandardStatus", OLD."InternetEntireListingDisplayYN", OLD."ListAgentKey", OLD."ListOfficeKey")
+      IS DISTINCT FROM (NEW."StandardStatus", NEW."InternetEntireListingDisplayYN", NEW."ListAgentKey", NEW."ListOfficeKey")) THEN
+    audiences := union_of_audiences(audiences, listing_audiences(OLD."StandardStatus", OLD."InternetEntireListingDisplayYN", OLD."ListAgentKey", OLD."ListOfficeKey")
+      || "admin".feed_audiences(former_feeds, OLD."StandardStatus", OLD."InternetEntireListingDisplayYN", OLD."ListAgentKey", OLD."ListOfficeKey"));
+  END IF;
+  IF write_event(NEW."LastEventSequence", CASE WHEN is_import() THEN event_time() ELSE NEW."ModificationTimestamp" END, 'Property', NEW."ListingKey", NEW."ListingKey",
+    audiences, NEW."ChangedByMemberKey") IS NULL THEN
+    RETURN NULL;
   END IF;
   RETURN NULL;
 END

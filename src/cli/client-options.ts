@@ -79,7 +79,7 @@ function readScopes(text: string): readonly string[] {
   const scopes = text === 'none' ? [] : text.split(/\s+/).filter(scope => scope !== '')
   const unknown = scopes.find(scope => !SCOPES.some(known => known === scope))
   if (unknown !== undefined)
-    throw new Error(`--scope: there is no scope '${unknown}'; there are ${SCOPES.join(', ')}.`)
+    throw new Error(`--scope: there is no scope '${unknown}'; expected ${SCOPES.join(', ')}.`)
   return [...new Set(scopes)]
 }
 

@@ -69,12 +69,12 @@ async function readArguments(): Promise<ImportArguments> {
 
 function readEncoding(name: string): FileEncoding {
   const encoding = FILE_ENCODINGS.find(known => known === name.toLowerCase())
-  return encoding ?? exitWithUsage(USAGE, `--encoding takes ${FILE_ENCODINGS.join(' or ')}, not '${name}'.`)
+  return encoding ?? exitWithUsage(USAGE, `--encoding is '${name}'; expected ${FILE_ENCODINGS.join(' or ')}.`)
 }
 
 function readMaxFaults(text: string): number {
   if (/^\d{1,7}$/.test(text)) return Number(text)
-  return exitWithUsage(USAGE, `--max-faults takes a number from 0 to 9999999, not '${text}'.`)
+  return exitWithUsage(USAGE, `--max-faults is '${text}'; expected a number from 0 to 9999999.`)
 }
 
 /** Sums the loaded records by entity. */

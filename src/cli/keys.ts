@@ -6,8 +6,11 @@ import { commandWriter, exitWithUsage, parseCommandLine, runCommand } from './co
 
 // npm run keys: lists and rotates the keys that sign access tokens (docs/partners.md).
 
-const USAGE =
-  'usage: npm run keys -- list | rotate [--now] (--now: the new key signs immediately, and tokens of all other keys are refused)'
+const USAGE = `usage: npm run keys -- list | rotate [--now]
+
+Lists the keys that sign access tokens, or adds a new one, which signs after ten minutes.
+
+  --now  the new key signs immediately, and tokens of all other keys are refused`
 
 async function main(): Promise<void> {
   const { positionals, values } = parseCommandLine(USAGE, {

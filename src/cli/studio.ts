@@ -7,12 +7,12 @@ import { type Database, openDatabase } from '../data/database.js'
 import { isStartedByNpm, onParentExit, onStopSignal } from '../process/stop.js'
 import { exitWithUsage, parseCommandLine, runCommand } from './command.js'
 
-// npm run studio [-- --port N --write]: runs Prisma Studio on the database, also while the service runs. It
+// npm run studio [-- [--port N] [--write]]: runs Prisma Studio on the database, also while the service runs. It
 // listens on 127.0.0.1 only and rejects requests from pages of other origins, but has no login: anyone with
 // access to the port can read every record. Without --write its transactions are read-only. This prevents
 // mistakes but is no protection, since a statement can make a transaction writable.
 
-const USAGE = `usage: npm run studio [-- --port N] [-- --write]
+const USAGE = `usage: npm run studio [-- [--port N] [--write]]
 
 Runs Prisma Studio on 127.0.0.1, read-only.
 
@@ -97,7 +97,7 @@ function readOptions(): StudioOptions {
   })
   const port = Number(values.port)
   if (!Number.isInteger(port) || port < 1 || port > 65_535)
-    exitWithUsage(USAGE, `--port takes a number from 1 to 65535, not '${values.port}'.`)
+    exitWithUsage(USAGE, `--port is '${values.port}'; expected a number from 1 to 65535.`)
   return { port, write: values.write }
 }
 

@@ -14,7 +14,7 @@ Prints a token, signed with JWT_SECRET or with the secret in DATA_DIR, and nothi
   --class NAME     the audience: ${AUDIENCES.join(', ')}; default public
   --member KEY     the member that the token acts for
   --office KEY     the office that the token acts for
-  --subject NAME   who has the token, for the log (the claim sub); default the user of the operating system
+  --subject NAME   the holder of the token, for the logs (claim sub); default the user of the operating system
   --expires TIME   time until it expires, such as 30m, 8h or 7d; default 1h`
 
 const OPTIONS = {
@@ -37,7 +37,7 @@ function toGrant(
   const scopes = scope.split(/\s+/).filter(name => name !== '')
   const unknown = scopes.find(name => !SCOPES.some(known => known === name))
   if (unknown !== undefined)
-    exitWithUsage(USAGE, `--scope: there is no scope '${unknown}'; there are ${SCOPES.join(', ')}.`)
+    exitWithUsage(USAGE, `--scope: there is no scope '${unknown}'; expected ${SCOPES.join(', ')}.`)
   const audience = AUDIENCES.find(known => known === audienceClass)
   if (audience === undefined)
     exitWithUsage(USAGE, `--class is '${audienceClass}'; expected one of ${AUDIENCES.join(', ')}.`)

@@ -26,7 +26,7 @@ const USAGE = `usage: npm run webhooks -- add CLIENT --url URL [--entity NAME [-
   --filter      an OData filter on the fields of that resource
   --from        events above this number of the change log are sent; now: those after the last one
   --source      value of the header EntityEventSource; none clears it
-  --token-file  file with a bearer token that the receiver demands; none clears it
+  --token-file  file with a bearer token that the receiver requires; none clears it
   --overlap     hours for which the old secret still signs, ${DEFAULT_OVERLAP_HOURS} by default
   --end         the old secret no longer signs
   --limit       attempts of the delivery log, 20 by default

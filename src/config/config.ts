@@ -98,7 +98,7 @@ function findConflicts({
   return violatedRules(
     [
       workers === 1 || !embedded,
-      `WORKERS is '${workers}'; expected 1 without DATABASE_URL: the embedded database runs in the one process that serves.`,
+      `WORKERS is '${workers}'; expected 1 without DATABASE_URL, since the embedded database supports only one process.`,
     ],
     [
       !basicAuth || https || !production,

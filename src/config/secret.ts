@@ -14,7 +14,7 @@ export function readOrCreateSecret(dataDir: string): string {
   const secret = readOrCreateFile(dataDir, join(dataDir, SECRET_FILE))
   if (Buffer.byteLength(secret) >= 32) return secret
   throw new Error(
-    `DATA_DIR contains a file '${SECRET_FILE}' of less than 32 bytes. Remove it to create a new one, which invalidates all tokens.`,
+    `DATA_DIR contains a file '${SECRET_FILE}' that is shorter than 32 bytes. Remove it to create a new one, which invalidates all tokens.`,
   )
 }
 

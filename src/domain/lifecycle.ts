@@ -55,23 +55,23 @@ export interface Transition {
  */
 // biome-ignore format: table
 export const TRANSITIONS: readonly Transition[] = [
-  { name: 'announceProperty', to: 'Coming Soon',           requires: [],            description: 'Announces a listing that comes to the market soon.',
+  { name: 'announceProperty', to: 'Coming Soon',           requires: [],            description: 'Announces a listing that will come to the market soon.',
     from: ['Incomplete'] },
   { name: 'publishProperty',  to: 'Active',                requires: [],            description: 'Brings a listing to the market, or back to it.',
     from: ['Incomplete', 'Coming Soon', 'Active Under Contract', 'Pending', 'Hold', 'Withdrawn', 'Expired'] },
-  { name: 'contractProperty', to: 'Active Under Contract', requires: [],            description: 'An offer is accepted; other offers are still taken.',
+  { name: 'contractProperty', to: 'Active Under Contract', requires: [],            description: 'An offer is accepted; further offers are still considered.',
     from: ['Active', 'Pending'] },
   { name: 'pendProperty',     to: 'Pending',               requires: [],            description: 'An offer is accepted; the sale is about to be completed.',
     from: ['Active', 'Active Under Contract'] },
-  { name: 'holdProperty',     to: 'Hold',                  requires: [],            description: 'Takes a listing off the market for a while.',
+  { name: 'holdProperty',     to: 'Hold',                  requires: [],            description: 'Takes a listing off the market temporarily.',
     from: ['Coming Soon', 'Active'] },
-  { name: 'withdrawProperty', to: 'Withdrawn',             requires: [],            description: 'Takes a listing off the market; the agreement with the seller stays.',
+  { name: 'withdrawProperty', to: 'Withdrawn',             requires: [],            description: 'Takes a listing off the market; the agreement with the seller remains in force.',
     from: ['Coming Soon', 'Active', 'Active Under Contract', 'Pending', 'Hold'] },
-  { name: 'cancelProperty',   to: 'Canceled',              requires: [],            description: 'Ends the agreement with the seller, for good.',
+  { name: 'cancelProperty',   to: 'Canceled',              requires: [],            description: 'Ends the agreement with the seller. The listing cannot return to the market.',
     from: ['Coming Soon', 'Active', 'Active Under Contract', 'Pending', 'Hold', 'Withdrawn'] },
-  { name: 'expireProperty',   to: 'Expired',               requires: [],            description: 'The agreement with the seller has run out.',
+  { name: 'expireProperty',   to: 'Expired',               requires: [],            description: 'The agreement with the seller has expired.',
     from: ['Coming Soon', 'Active', 'Active Under Contract', 'Pending', 'Hold', 'Withdrawn'] },
-  { name: 'sellProperty',     to: 'Sold',                  requires: ['SoldPrice'], description: 'Completes the sale, for good.',
+  { name: 'sellProperty',     to: 'Sold',                  requires: ['SoldPrice'], description: 'Completes the sale. The status is final.',
     from: ['Active', 'Active Under Contract', 'Pending'] },
 ]
 

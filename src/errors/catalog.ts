@@ -37,7 +37,7 @@ const UNAVAILABLE = {
   busy: 'The service is busy. Try again shortly.',
   timeout: 'The request took too long and was canceled. Narrow it and try again.',
   keys: 'The keys that verify tokens cannot be retrieved. Try again shortly.',
-  clients: 'The clients of the service cannot be read. Try again shortly.',
+  clients: 'The registered clients cannot be read. Try again shortly.',
   canceled: 'The request was canceled because its client closed the connection.',
 } as const
 
@@ -72,7 +72,7 @@ export const CATALOG: { readonly [K in ProblemKind]: CatalogEntry<K> } = {
   NotReadable:          { status: 400, code: '2014', target: field,  message: p => `'${p.field}' can be written but not read${positionText(p.at)}.` },
   UndefinedAlias:       { status: 400, code: '2015', target: source, message: p => `The value of the parameter alias '@${truncate(p.alias)}' refers to itself${positionText(p.at)}.` },
   BadPageToken:         { status: 400, code: '2016', target: option, message: () => 'The page token is invalid or belongs to another query. Start again with the first page, without a token.' },
-  SkipTooLarge:         { status: 400, code: '2017', target: option, message: p => `${p.option} cannot go beyond ${p.limit} records. Follow @odata.nextLink, or a cursor in GraphQL, to read further.` },
+  SkipTooLarge:         { status: 400, code: '2017', target: option, message: p => `${p.option} is limited to ${p.limit} records. To read further, follow @odata.nextLink, or use a cursor in GraphQL.` },
   QueryTooComplex:      { status: 400, code: '2018', target: source, message: p => `The query has too many ${p.what}${positionText(p.at)}. The limit is ${p.limit}.` },
   BadEncoding:          { status: 400, code: '2019', message: p => `The URL is not correctly percent-encoded at '${truncate(p.found)}'.` },
   BadKey:               { status: 400, code: '2020', message: p => `'${truncate(p.found)}' is not a valid key of ${p.entity}.` },

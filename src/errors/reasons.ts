@@ -16,7 +16,7 @@ export const REASONS = definePhrases({
   jsonTooManyMembers: (limit: number) => `an object has more than ${limit} members`,
   jsonNoValue: 'expected a value',
   jsonNoText: (text: string) => `expected ${text}`,
-  jsonNoString: 'expected a string with an end',
+  jsonNoString: 'expected a string in double quotes',
   jsonDuplicateMember: 'a member name is specified more than once',
   jsonInvalidString: 'a string contains a control character or an invalid escape',
   jsonAt: (reason: string, position: number) => `${reason} (at position ${position})`,

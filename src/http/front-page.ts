@@ -35,9 +35,9 @@ const renderFrontPage = (links: readonly FrontPageLink[], base: string): string 
 <ul>
 ${links.map(({ path, about }) => `<li><a href="${base}${path}"><code>${path}</code></a>: ${about}</li>`).join('\n')}
 </ul>
-<p>OData and GraphQL need a bearer token; a browser that sends none gets 401. This command, run in the folder of the project, prints a token for an agent of the sample market:</p>
+<p>OData and GraphQL need a bearer token. Without one, as in a browser, the response is 401. This command, run in the folder of the project, prints a token for an agent of the sample market:</p>
 <pre>${TOKEN_COMMAND}</pre>
-<p>The README of the project shows requests to begin with. The protocols are documented at <a href="https://www.odata.org/documentation/">odata.org</a> and <a href="https://graphql.org/learn/">graphql.org</a>.</p>
+<p>The README of the project shows requests to start with. The protocols are documented at <a href="https://www.odata.org/documentation/">odata.org</a> and <a href="https://graphql.org/learn/">graphql.org</a>.</p>
 </body>
 </html>
 `

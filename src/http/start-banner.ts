@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.js'
 import type { Grant } from './auth/sign-token.js'
 
-/** The grant of the token that is printed at the start: all scopes, for a day. */
+/** The grant of the token that is printed at the start: all scopes but `admin`, for a day. */
 export const START_GRANT: Grant = {
   scopes: ['listings:read', 'listings:write', 'listings:write:any'],
   audience: 'staff',
@@ -40,7 +40,7 @@ Listing Service is running.
   OData     ${base}/odata
   GraphQL   ${base}/graphql
 ${config.graphiql ? `  GraphiQL  ${base}/graphiql, to write queries in the browser\n` : ''}
-Paste these lines into another shell. The token may read and write every record, for 24 hours.
+Paste these lines into another shell. The token can read every record and write every listing, for 24 hours.
 
 export BASE=${base}
 export TOKEN=${token}

@@ -35,7 +35,7 @@ export async function grantToken(
   const grantType = parameterOf(form, 'grant_type')
   if (grantType === undefined) throw new OAuthError('invalid_request', 'grant_type is missing.')
   if (grantType !== 'client_credentials')
-    throw new OAuthError('unsupported_grant_type', 'The only grant type is client_credentials.')
+    throw new OAuthError('unsupported_grant_type', 'The only supported grant type is client_credentials.')
   const scope = grantedScopes(parameterOf(form, 'scope'), client).join(' ')
   const audience = requestedAudience(form.get('resource') ?? [], issuer)
   const issuedAt = Math.floor(Date.now() / 1000)

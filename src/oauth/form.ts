@@ -21,7 +21,7 @@ export async function readForm(req: Request): Promise<FormParameters> {
     if (value === '') continue
     const values = form.get(name) ?? []
     if (values.length > 0 && name !== 'resource')
-      throw new OAuthError('invalid_request', 'A parameter is given more than once.')
+      throw new OAuthError('invalid_request', 'A parameter is specified more than once.')
     form.set(name, [...values, value])
   }
   return form

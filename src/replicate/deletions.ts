@@ -37,6 +37,6 @@ export class DeletionGuard {
 export function checkDeletions(set: SourceSet, deleted: number, total: number): void {
   if (deleted > MIN_RECORDS && deleted > total * MAX_SHARE)
     failFlag(
-      `Stopped before ${deleted} of ${total} records of ${set.name} would be deleted. If that is right, run again with --allow-deletions.`,
+      `Stopped before ${deleted} of ${total} records of ${set.name} would be deleted. If this is intended, run again with --allow-deletions.`,
     )
 }

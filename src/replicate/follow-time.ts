@@ -49,7 +49,7 @@ function checkOrder(set: SourceSet, rows: readonly SourceRow[], start: string): 
   for (const row of rows) {
     const time = Date.parse(String(row[TIME]))
     if (!(time >= before))
-      failSource(`${set.name} does not come in the order of $orderby=${TIME},${set.key}.`)
+      failSource(`${set.name} is not returned in the order of $orderby=${TIME},${set.key}.`)
     before = time
   }
 }

@@ -34,7 +34,7 @@ export class HttpSource {
   #resolve(target: string, base: URL = this.options.root): URL {
     const url = new URL(target, base)
     if (url.origin !== this.options.root.origin)
-      failSource(`a link leads to ${url.origin}. The token is sent to ${this.options.root.origin} only.`)
+      failSource(`a link refers to ${url.origin}. The token is sent to ${this.options.root.origin} only.`)
     return url
   }
 
@@ -140,11 +140,11 @@ export class HttpSource {
       await response.body?.cancel()
       url = this.#resolve(location, url)
     }
-    return failSource(`more than ${MAX_REDIRECTS} redirections`)
+    return failSource(`more than ${MAX_REDIRECTS} redirects`)
   }
 }
 
-const REFUSED = 'the token was refused (401), and there is no newer one where it was given.'
+const REFUSED = 'the token was refused (401), and no newer token is available.'
 
 function failToken(reason: string): never {
   throw new ReplicationError(

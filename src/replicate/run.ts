@@ -119,7 +119,7 @@ function describeModelChange(a: ReplicaState['model'], b: ReplicaState['model'])
     notes.push(
       ...Object.keys(old)
         .filter(field => now[field] === undefined)
-        .map(field => `lost field ${set}.${field}`),
+        .map(field => `removed field ${set}.${field}`),
     )
   }
   return notes.length === 0 ? undefined : notes.join(', ')

@@ -63,7 +63,9 @@ describe.each(DATABASE_KINDS)('failures of the %s database', kind => {
     for (const error of [query, transaction])
       expect(error).toMatchObject({
         problems: [{ kind: 'Unavailable', reason: 'busy' }],
-        cause: { message: expect.stringMatching(/^waited \d{3,} ms, at last for a database connection/) },
+        cause: {
+          message: expect.stringMatching(/^waited \d{3,} ms, most recently for a database connection/),
+        },
       })
     expect(await database.reader.query(statement)).toHaveLength(1)
   })

@@ -26,7 +26,7 @@ const FAULTS = [
   "Property[1] 'B' TaxYear: must be a 32-bit integer, not 2020.5 (line 4, byte 80)",
   'Property[2] ListingKey: a key is required (line 5, byte 137)',
   "Property[3] 'D' Media[0] 'D1' Order: must be a 32-bit integer, not 'first' (line 6, byte 154)",
-  'Property[4]: is not JSON: expected a string with an end (line 7, byte 250)',
+  'Property[4]: is not JSON: expected a string in double quotes (line 7, byte 250)',
 ]
 
 describe.each(DATABASE_KINDS)('the check of a file before an import, on the %s database', kind => {

@@ -24,6 +24,6 @@ test.each<[string, string]>([
   ['notes.txt', ''],
 ])('a folder with the file %s of another program is refused', async (name, text) => {
   await expect(readStateOf({ [name]: text, 'Office.1.0.ndjson': '' })).rejects.toThrow(
-    `the folder holds other files: ${name}.`,
+    `the folder contains other files: ${name}.`,
   )
 })

@@ -102,6 +102,6 @@ describe('npm run replicate and other RESO servers', { timeout: 120_000 }, () =>
     put(0, 2, DAY_1, 'A')
     put(2, 4, DAY_2, 'A')
     other.isUnordered = true
-    expect(await once()).toEqual([3, expect.stringContaining('does not come in the order')])
+    expect(await once()).toEqual([3, expect.stringContaining('is not returned in the order')])
   })
 })

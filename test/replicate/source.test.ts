@@ -166,7 +166,7 @@ describe('npm run replicate and its source', { timeout: 120_000 }, () => {
     const other = await startProxy(market.base)
     proxy.intercept = (req, res) =>
       req.url?.includes('Property') ? refuse(res, 307, { Location: `${other.base}/odata/Property` }) : false
-    expect(await once()).toEqual([3, expect.stringContaining(`a link leads to ${other.base}`)])
+    expect(await once()).toEqual([3, expect.stringContaining(`a link refers to ${other.base}`)])
     expect(other.requests).toEqual([])
     other.close()
   })
@@ -182,7 +182,7 @@ describe('npm run replicate and its source', { timeout: 120_000 }, () => {
     const named = JSON.parse(await readFile(path, 'utf8'))
     named.state.model.Property.Former = 'Edm.String'
     await writeFile(path, JSON.stringify(named))
-    expect(await once()).toEqual([0, expect.stringContaining('lost field Property.Former')])
+    expect(await once()).toEqual([0, expect.stringContaining('removed field Property.Former')])
     expect(await once()).toEqual([0, expect.not.stringContaining('new copy')])
     const changed = (await readFile(path, 'utf8')).replace('"City":"Edm.String"', '"City":"Edm.Int32"')
     await writeFile(path, changed)

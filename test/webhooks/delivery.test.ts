@@ -260,7 +260,7 @@ describe.each(DATABASE_KINDS)(
       const [resent, skipped] = webhooks
       if (!resent || !skipped) throw new Error('two webhooks')
       for (const { receiver } of webhooks) receiver.answer = answering(200)
-      await expect(service().resume(resent.id)).rejects.toThrow(/undelivered batch/)
+      await expect(service().resume(resent.id)).rejects.toThrow(/pending batch/)
       await service().resend(resent.id)
       await service().skip(skipped.id)
       const expected = await eventsAfter(database, resent.webhook.Position)

@@ -155,7 +155,7 @@ export class FairPool {
     throw withCause(
       NO_CONNECTION,
       new Error(
-        `waited ${Math.round(scope.waitedMs)} ms, at last for a database connection: the pool has ${size}, and ${this.waitingCount} other requests wait`,
+        `waited ${Math.round(scope.waitedMs)} ms, most recently for a database connection: the pool has ${size}, and ${this.waitingCount} other requests wait`,
       ),
     )
   }

@@ -130,7 +130,9 @@ export class PooledConnection implements RunningStatement, AbortListener {
 
   cancelWait(): void {
     const wait = this.blockedBy ? ` for a lock of ${describeSession(this.blockedBy)}` : ''
-    this.#cancel(withCause(LOCKED, new Error(`waited ${Math.round(this.scope.waitedMs)} ms, at last${wait}`)))
+    this.#cancel(
+      withCause(LOCKED, new Error(`waited ${Math.round(this.scope.waitedMs)} ms, most recently${wait}`)),
+    )
   }
 
   /** Releases the connection. No statement may be running. */

@@ -60,9 +60,9 @@ function protocolFault({ protocol }: URL, { allowsPrivate }: AddressRules): stri
 
 function partFault(text: string, { username, password, hash }: URL): string | undefined {
   if (username || password || hash)
-    return 'The URL must have no user, password and fragment. A bearer token is a value of its own (--token-file, Token).'
+    return 'The URL must not have a user, a password or a fragment. Set a bearer token separately (--token-file, Token).'
   return text.endsWith(MASK)
-    ? `The URL ends with ${MASK}, as in a response, which hides its path. Send the whole URL.`
+    ? `The URL ends with ${MASK}, which replaces the path in responses. Send the complete URL.`
     : undefined
 }
 
@@ -74,7 +74,7 @@ function hostFault(url: URL, { allowsPrivate, publicUrl }: AddressRules): string
       ? 'private'
       : undefined
   if (refusal === 'private')
-    return `${host} is an address of this network. With WEBHOOK_PRIVATE_ADDRESSES=on it is allowed.`
+    return `${host} is a loopback or private address. It is allowed with WEBHOOK_PRIVATE_ADDRESSES=on.`
   if (refusal === 'reserved') return `${host} is a reserved address, which is never called.`
   return !allowsPrivate && publicUrl !== undefined && new URL(publicUrl).host === url.host
     ? 'The URL is the address of the service itself (PUBLIC_URL).'

@@ -167,7 +167,7 @@ function toRecordCollectionFilterInput(of: Entity): FilterInput {
 const toValueCollectionFilterInput = (type: ValueType): FilterInput =>
   toFilterInput(valueCollectionFilterNameOf(type), `Conditions on a collection of ${SCALAR_OF[type]}. All of them must hold.`, [
     ...collectionFieldsOf(valueFilterNameOf(type)),
-    toFilterField('has', SCALAR_OF[type], { kind: 'predicate', fn: 'has', argument: toFunctionArgument('has', type, 0, false) }, 'Values of a lookup, with commas between them: all must be there.'),
+    toFilterField('has', SCALAR_OF[type], { kind: 'predicate', fn: 'has', argument: toFunctionArgument('has', type, 0, false) }, 'Values of the lookup, separated by commas. The collection must contain all of them.'),
     ...functionFieldsOf(`Collection(${type})`, valueCollectionFilterNameOf(type)),
   ]) // biome-ignore format: one row a field
 

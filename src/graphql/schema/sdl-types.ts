@@ -36,7 +36,7 @@ const filterArguments = (of: Entity): readonly FieldDefinition[] => [
     name: 'where',
     type: 'String',
     description:
-      'Selects records by an OData filter as text, for conditions that `filter` cannot express. With both, both must hold.',
+      'Selects records by an OData filter as text, for conditions that `filter` cannot express. If both are given, both must hold.',
   },
 ]
 const orderByArgument = (of: Entity): FieldDefinition => ({

@@ -40,7 +40,7 @@ export function addClientMetrics(registry: Registry, namesClients: boolean): Cli
   })
   const refusals = new Counter({
     name: 'listing_limit_refusals_total',
-    help: 'Requests that a limit of their client has refused, by the class of the client.',
+    help: 'Requests that a limit of their client refused, by the class of the client.',
     labelNames: ['limit', 'class', ...clientLabel],
     registers,
   })

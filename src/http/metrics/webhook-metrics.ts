@@ -26,7 +26,7 @@ export function addWebhookMetrics(
   const registers = [registry]
   const lag = new Gauge({
     name: 'listing_webhook_lag_events',
-    help: 'Number of events after the position of a webhook, for the 100 largest.',
+    help: 'Events that an active webhook has not received, for the 100 largest lags.',
     labelNames: ['webhook'],
     aggregator: 'max',
     registers,

@@ -120,16 +120,16 @@ const LISTING_TEXTS = {
   noun: 'draft',
   create: 'The service creates the key and sets the status. All faults of the body are reported together.',
   change:
-    'Changes the fields of the body and leaves the others. StandardStatus moves along the published transitions.',
-  replace: 'Replaces all fields that clients write. StandardStatus stays if the body omits it.',
+    'Changes the fields of the body. Other fields are unchanged. StandardStatus changes only along the published transitions.',
+  replace: 'Replaces all fields that clients can write. StandardStatus is unchanged if the body omits it.',
   delete: 'Deletes the record and the records that belong to it.',
 } as const
 const ADMIN_TEXTS = {
   noun: 'record',
   create:
     'Only this response has the secret of the record, if it has one. All faults of the body are reported together.',
-  change: 'Changes the fields of the body and leaves the others.',
-  replace: 'Replaces all fields that clients write.',
+  change: 'Changes the fields of the body. Other fields are unchanged.',
+  replace: 'Replaces all fields that clients can write.',
   delete: 'Deletes the record.',
 } as const
 
@@ -143,7 +143,7 @@ export function createOperation(of: Entity): OpenApiObject {
       'ETag',
       'Preference-Applied',
     ]),
-    204: noContentResponse('Created; no content was preferred.', [
+    204: noContentResponse('Created. The request preferred a response without content.', [
       'Location',
       'OData-EntityId',
       'ETag',
@@ -187,7 +187,7 @@ function updateOperation(of: Entity, schema: string, texts: OperationTexts): Ope
   const headers = ['ETag', 'Location', 'OData-EntityId', 'Preference-Applied'] as const
   const responses = {
     200: jsonContent('The record after the change.', toComponentRef('schemas', of.typeName), headers),
-    204: noContentResponse('Changed; no content was preferred.', headers),
+    204: noContentResponse('Changed. The request preferred a response without content.', headers),
   }
   return {
     ...toOperation('update', texts, responses, of),

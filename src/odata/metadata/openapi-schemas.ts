@@ -77,7 +77,8 @@ const ID_SCHEMA: OpenApiObject = {
 
 const WRITE_DESCRIPTIONS = {
   create: 'A new record. Fields that the service sets are ignored.',
-  replace: 'All fields that clients write. ChangedByMemberKey is required unless the token names a member.',
+  replace:
+    'All fields that clients can write. ChangedByMemberKey is required unless the token names a member.',
   update: 'The fields to change. ChangedByMemberKey is required unless the token names a member.',
 } as const
 

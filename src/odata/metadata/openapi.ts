@@ -28,12 +28,12 @@ const SERVER_DESCRIPTION = 'The service root of OData.'
 const LISTING_INFO = {
   title: 'Listing Service',
   version: '1',
-  description: 'Real-estate listings over OData 4.01. $metadata says more than this document can.',
+  description: 'Real-estate listings over OData 4.01. $metadata is the complete description.',
 }
 const ADMIN_INFO = {
   title: 'Administration of the Listing Service',
   version: '1',
-  description: 'Clients, feeds, usage and the audit log over OData 4.01.',
+  description: 'Clients, feeds, webhooks, usage and the audit log over OData 4.01.',
 }
 const ADMIN_SECURITY_DESCRIPTION = 'A JSON Web Token with the scope admin.'
 const SECURITY_DESCRIPTION = 'A JSON Web Token with the scope listings:read, and listings:write for writes.'

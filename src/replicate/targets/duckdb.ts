@@ -100,7 +100,7 @@ export class DuckDBTarget implements ReplicaTarget {
     )
     if (names.length === 0) return undefined
     if (!names.includes(STATE_TABLE))
-      failTarget(`the file holds other tables: ${names.slice(0, 5).join(', ')}.`)
+      failTarget(`the file contains other tables: ${names.slice(0, 5).join(', ')}.`)
     const [row] = await this.#rows(`select state from ${STATE_TABLE}`)
     return row === undefined ? undefined : (JSON.parse(String(row[0])) as ReplicaState) // written below
   }

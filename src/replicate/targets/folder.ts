@@ -124,7 +124,7 @@ export class FolderTarget implements ReplicaTarget {
     const names = await readdir(this.folder)
     if (!names.includes(STATE_FILE)) {
       const others = await this.#findOthers(names)
-      if (others.length > 0) failTarget(`the folder holds other files: ${others.slice(0, 5).join(', ')}.`)
+      if (others.length > 0) failTarget(`the folder contains other files: ${others.slice(0, 5).join(', ')}.`)
       return undefined
     }
     this.#state = JSON.parse(await readFile(join(this.folder, STATE_FILE), 'utf8')) as FolderState // written below

@@ -125,7 +125,7 @@ export class PostgresTarget implements ReplicaTarget {
     if (names.length === 0) return undefined
     if (!names.includes(STATE_TABLE))
       failTarget(
-        `the schema ${this.#schema} holds other tables: ${names.slice(0, 5).join(', ')}. Choose another one with --schema.`,
+        `the schema ${this.#schema} contains other tables: ${names.slice(0, 5).join(', ')}. Choose another one with --schema.`,
       )
     const { rows } = await this.#query<{ state: ReplicaState }>(
       `select state from ${this.#schema}."${STATE_TABLE}"`,

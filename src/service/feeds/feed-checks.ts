@@ -51,7 +51,7 @@ const fieldFaults = (target: 'HiddenFields' | 'OnlyFields', names: readonly stri
   [...new Set(names)].flatMap(name => {
     const reasons = [
       reasonOfField(name),
-      names.indexOf(name) !== names.lastIndexOf(name) && `The field ${name} is named twice.`,
+      names.indexOf(name) !== names.lastIndexOf(name) && `The field ${name} is specified more than once.`,
     ]
     return reasons.filter(reason => typeof reason === 'string').map(reason => valueFault(target, reason))
   })
@@ -82,7 +82,7 @@ function pageSizeFaults(
       ),
     )
   return faults.length === 0 && PageSize && PageSizeMax && PageSize > PageSizeMax
-    ? [valueFault('PageSize', 'The page size is larger than the largest page of the feed.')]
+    ? [valueFault('PageSize', 'The page size is larger than the maximum page size of the feed.')]
     : faults
 }
 

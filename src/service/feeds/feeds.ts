@@ -110,7 +110,9 @@ export class FeedService {
       const before = (await transaction.lock(name)) ?? refuseMissing(name)
       await transaction.check(before.FeedId, condition)
       if (before.Clients.length > 0)
-        refuse(`Clients use the feed '${name}': ${before.Clients.join(', ')}. Give them another feed first.`)
+        refuse(
+          `Clients use the feed '${name}': ${before.Clients.join(', ')}. Assign another feed to them first.`,
+        )
       await transaction.audit({
         actor: this.actor, action: 'feed.remove', resource: 'Feed', key: name, before: auditedColumns(before),
       }) // biome-ignore format: one entry

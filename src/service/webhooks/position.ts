@@ -46,4 +46,4 @@ export function positionFault(
 }
 
 export const COPY_AGAIN =
-  'Resume from the end of the log (--from now, From), and tell the receiver to copy all data again.'
+  'Resume from the end of the log (--from now, or From with the value now), and ask the receiver to copy all data again.'

@@ -47,7 +47,7 @@ export function selectionFaults(
   if (resourceName === undefined)
     return filter === undefined
       ? []
-      : [valueFault('Filter', 'A filter needs the resource whose events are sent (--entity, ResourceName).')]
+      : [valueFault('Filter', 'A filter requires a resource (--entity, ResourceName).')]
   const entityType = EVENT_ENTITIES.get(resourceName)
   if (!entityType)
     return [

@@ -62,7 +62,7 @@ export async function sendTestMessage(
 function checkWebhook(id: string, webhook: WebhookDetails | undefined): WebhookDetails {
   if (!webhook) return refuse(`There is no webhook '${id}'.`)
   if (webhook.RemovedTimestamp !== null) refuse(`The webhook '${id}' was removed.`)
-  if (!webhook.IsClientActive) refuse(`The client of the webhook '${id}' may not receive.`)
+  if (!webhook.IsClientActive) refuse(`The client of the webhook '${id}' may not receive events.`)
   return webhook
 }
 

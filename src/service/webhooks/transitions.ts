@@ -49,8 +49,7 @@ export const resume =
     const { WebhookId, ClientId, State, Position, LogId } = webhook
     const range = await transaction.logRange(ClientId)
     if (from === undefined) {
-      if (State === 'failed')
-        refuse(`The webhook '${WebhookId}' has an undelivered batch. Send it again or skip it.`)
+      if (State === 'failed') refuse(`The webhook '${WebhookId}' has a pending batch. Resend it or skip it.`)
       if (State === 'lost') refuse(`The webhook '${WebhookId}' has lost its position. ${COPY_AGAIN}`)
       const reason = positionFault(range, { Position: String(Position), LogId })
       if (reason !== undefined) refuse(reason)

@@ -71,7 +71,7 @@ describe('the arguments of a command', () => {
   test.each<[string, readonly string[], string]>([
     ['seed', [], '--listings is missing; expected a number from 1 to 10000000.'],
     ['seed', ['--listings', '-5'], "Option '--listings' argument is ambiguous."],
-    ['studio', ['--port', '0'], "--port takes a number from 1 to 65535, not '0'."],
+    ['studio', ['--port', '0'], "--port is '0'; expected a number from 1 to 65535."],
     ['import', [], 'The file name is missing.'],
     ['import', ['a.json', 'b.json'], "Only one file can be imported at a time; unexpected: 'b.json'."],
   ])('%s %j: the reason in one line, and the usage', async (name, args, reason) => {

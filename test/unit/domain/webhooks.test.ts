@@ -19,8 +19,8 @@ describe('WHK-12: the address of a receiver', () => {
   const read = (host: string, allowsPrivate: boolean) =>
     reasonsOf(`https://${host}/hook`, { allowsPrivate, publicUrl: 'https://listings.example/api' }).join()
 
-  test.each(PRIVATE)('%s is of this network, however written', host => {
-    expect(read(host, false)).toMatch(/^Url: .*of this network/)
+  test.each(PRIVATE)('%s is loopback or private, however written', host => {
+    expect(read(host, false)).toMatch(/^Url: .*loopback or private address/)
     expect(read(host, true)).toBe('')
   })
 

@@ -14,7 +14,7 @@ import { DEFAULT_PARSE_LIMITS } from './language/parse-limits.js'
 import { parseExpression } from './language/parser.js'
 import { createSelectionDependencies } from './service/webhooks/selection.js'
 import { WebhookSender } from './service/webhooks/sender.js'
-import type { AttemptReport } from './service/webhooks/subscription-delivery.js'
+import type { AttemptReport } from './service/webhooks/webhook-delivery.js'
 
 /** Dependencies of the sender of webhooks. */
 export interface WebhookSenderDependencies {

@@ -68,19 +68,19 @@ const isTooLargeForIndex = (text: string): boolean =>
   Buffer.byteLength(text) > MAX_INDEXED_BYTES && deflateRawSync(text).length > MAX_INDEXED_BYTES
 
 function* checkTime(field: Scalar, text: string, { now }: RecordContext): Generator<ValueIssue> {
-  if (isFromFastClock(field, text, now))
+  if (isFutureModificationTimestamp(field, text, now))
     yield { kind: 'ahead of clock', reason: IMPORT_WARNINGS.aheadOfClock(text) }
   else if (Date.parse(text) > farFutureFrom(now))
     yield { kind: 'far future', reason: IMPORT_WARNINGS.farFuture(text, FAR_FUTURE_YEARS) }
 }
 
 /**
- * Returns true for a ModificationTimestamp from a clock that is slightly fast. It is replaced by the time of
- * the import. A time years ahead was chosen by the source system and is stored unchanged.
+ * Returns true for a ModificationTimestamp at most ten years in the future, as from a clock that is ahead. It is
+ * replaced by the time of the import. A later time was chosen by the source system and is stored unchanged.
  */
-export function isFromFastClock(field: Scalar, text: string, now: number): boolean {
+export function isFutureModificationTimestamp(field: Scalar, text: string, now: number): boolean {
   const time = Date.parse(text)
-  return isStampedByClock(field) && time > now && time <= farFutureFrom(now)
+  return isModificationTimestamp(field) && time > now && time <= farFutureFrom(now)
 }
 
 const farFutureFrom = (now: number): number => {
@@ -88,5 +88,5 @@ const farFutureFrom = (now: number): number => {
   return limit.setUTCFullYear(limit.getUTCFullYear() + FAR_FUTURE_YEARS)
 }
 
-/** Returns true for the field that the service sets if a record does not contain it. */
-export const isStampedByClock = ({ name }: Scalar): boolean => name === 'ModificationTimestamp'
+/** Returns true for ModificationTimestamp, which the service sets if a record does not contain it. */
+export const isModificationTimestamp = ({ name }: Scalar): boolean => name === 'ModificationTimestamp'

@@ -2,7 +2,7 @@ import { isList, isObject, JsonNumber, type JsonObject, type JsonValue } from '.
 import { EXPECTED_COLUMN_VALUE, IMPORT_FAULTS } from '../../errors/import-faults.js'
 import type { Phrase } from '../../errors/phrase.js'
 import { type Entity, getEntity, type Navigation, type Scalar } from '../../model/model.js'
-import { checkValue, isFromFastClock, type RecordContext } from './check-value.js'
+import { checkValue, isFutureModificationTimestamp, type RecordContext } from './check-value.js'
 import type { RecordIssue } from './issues.js'
 import { describeExpectedType, readColumnValue, readPointCoordinates } from './read-value.js'
 import {
@@ -108,7 +108,7 @@ class RecordReader {
     }
     for (const issue of checkValue(entityType, field, value, this.context))
       this.issues.push({ ...issue, label: location, field: field.name })
-    return isFromFastClock(field, String(value), this.context.now) ? null : value
+    return isFutureModificationTimestamp(field, String(value), this.context.now) ? null : value
   }
 
   /** Reads a point, which is another notation for Longitude and Latitude. */

@@ -1,6 +1,6 @@
 import type { Entity, Scalar } from '../../model/model.js'
 import { quoteIdentifier } from '../sql/columns.js'
-import { isStampedByClock } from './check-value.js'
+import { isModificationTimestamp } from './check-value.js'
 import { ENTITIES_IN_LOAD_ORDER, isChildNavigation } from './record.js'
 
 // Each statement takes the rows of one table as one JSON text, which `json_populate_recordset` converts to
@@ -42,7 +42,7 @@ const rowsOf = (table: string): string => `json_populate_recordset(null::${table
 function toStoredValue(field: Scalar): string {
   const column = `r.${identifier(field.name)}`
   if (field.collection) return `coalesce(${column}, '{}')`
-  return isStampedByClock(field) ? `coalesce(${column}, next_change_time())` : column
+  return isModificationTimestamp(field) ? `coalesce(${column}, next_change_time())` : column
 }
 
 /**
@@ -50,7 +50,7 @@ function toStoredValue(field: Scalar): string {
  * author, which readers do not see.
  */
 const isOptionalInComparison = (field: Scalar): boolean =>
-  isStampedByClock(field) || field.name === 'ChangedByMemberKey'
+  isModificationTimestamp(field) || field.name === 'ChangedByMemberKey'
 
 /** Returns the condition under which row `r` differs from the stored row `t`. */
 function toDifference(columns: readonly Scalar[]): string {
@@ -67,7 +67,7 @@ function toDifference(columns: readonly Scalar[]): string {
  * Returns the new value of a column. Times of changes are unique, and the time of a record always increases.
  */
 function toUpdatedValue(field: Scalar): string {
-  if (!isStampedByClock(field)) return toStoredValue(field)
+  if (!isModificationTimestamp(field)) return toStoredValue(field)
   const column = identifier(field.name)
   return `coalesce(r.${column}, greatest(next_change_time(), t.${column} + interval '1 millisecond'))`
 }

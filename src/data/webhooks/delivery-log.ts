@@ -30,10 +30,10 @@ export interface DeliveryRow {
   readonly DurationMs: number
 }
 
-/** Maximum number of rows of one subscription, regardless of their age. */
+/** Maximum number of rows of one webhook, regardless of their age. */
 const MAX_ROWS_PER_WEBHOOK = 10_000
 /**
- * Maximum number of keys outside of the filter that are stored for one subscription. A key beyond it causes
+ * Maximum number of keys outside of the filter that are stored for one webhook. A key beyond it causes
  * one additional event.
  */
 const MAX_OUTSIDE_KEYS = 10_000
@@ -67,7 +67,7 @@ export async function cleanDeliveryLog(writer: StatementExecutor, days: number):
   await writer.query({ text: DELETE_OUTSIDE_KEYS, values: [] })
 }
 
-/** Returns the newest attempts of a subscription, the oldest of them first. */
+/** Returns the newest attempts of a webhook, the oldest of them first. */
 export async function readDeliveries(
   reader: StatementExecutor,
   webhookId: string,

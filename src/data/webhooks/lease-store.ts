@@ -5,7 +5,7 @@ import type { StatementExecutor } from '../sql/statement.js'
 export const LEASE_SECONDS = 15
 
 /**
- * A lease of a subscription. Its number is a fencing token: every write contains it, and fails if there is a
+ * A lease of a webhook. Its number is a fencing token: every write contains it, and fails if there is a
  * newer one.
  */
 export interface WebhookLease {
@@ -24,7 +24,7 @@ export interface StoredBatch {
   readonly rights: string
 }
 
-/** A subscription that this process serves. */
+/** A webhook that this process serves. */
 export interface LeasedWebhook extends WebhookTarget {
   readonly lease: WebhookLease
   readonly clientId: string
@@ -35,25 +35,25 @@ export interface LeasedWebhook extends WebhookTarget {
   readonly failedAttempts: number
 }
 
-/** The process that takes subscriptions, and their maximum numbers. */
+/** The process that takes webhooks, and their maximum numbers. */
 export interface LeaseRequest {
   readonly owner: string
-  /** Subscriptions whose last attempt succeeded. */
+  /** Webhooks whose last attempt succeeded. */
   readonly healthy: number
-  /** Subscriptions whose last attempt failed. */
+  /** Webhooks whose last attempt failed. */
   readonly failing: number
 }
 
-/** The subscriptions that a process has taken, and the time until there is more work. */
+/** The webhooks that a process has taken, and the time until there is more work. */
 export interface LeaseResult {
   readonly leased: readonly LeasedWebhook[]
-  /** Number of subscriptions in the state `active`. */
+  /** Number of webhooks in the state `active`. */
   readonly active: number
-  /** Time until the next subscription is due, in ms. Undefined if none has a due time. */
+  /** Time until the next webhook is due, in ms. Undefined if none has a due time. */
   readonly dueInMs: number | undefined
 }
 
-/** Condition of all work: the subscription is active, and its client may receive events. */
+/** Condition of all work: the webhook is active, and its client may receive events. */
 const IS_ACTIVE = `w."State" = 'active' and w."RemovedTimestamp" is null and c."DisabledTimestamp" is null and c."RemovedTimestamp" is null
   and (c."ExpirationTimestamp" is null or c."ExpirationTimestamp" > clock_timestamp()) and 'listings:read' = any(c."Scopes")`
 const HAS_WORK = `(w."BatchEvents" is not null or w."Position" <> e.position or w."LogId" <> e.id)`
@@ -65,7 +65,7 @@ const dueWebhooks = (condition: string, limit: string): string =>
   where ${IS_ACTIVE} and ${HAS_WORK} and ${IS_DUE} and ${condition} order by w."NextAttemptTimestamp" nulls first limit ${limit}::int for update of w skip locked`
 
 /**
- * All parts of the statement see the same snapshot, so the subscriptions that it takes do not count as due.
+ * All parts of the statement see the same snapshot, so the webhooks that it takes do not count as due.
  */
 const LEASE = `with e as materialized (${END_OF_LOG}), healthy as (${dueWebhooks('w."FailedAttempts" = 0', '$3')}), failing as (${dueWebhooks('w."FailedAttempts" > 0', '$4')}),
 leased as (
@@ -138,13 +138,13 @@ interface LeaseRow {
 }
 
 /**
- * The statements by which processes share the subscriptions. They use only the clock of the database. A
+ * The statements by which processes share the webhooks. They use only the clock of the database. A
  * process that was paused cannot write, because the number of its lease is no longer the newest.
  */
 export class LeaseStore {
   constructor(private readonly writer: StatementExecutor) {}
 
-  /** Takes leases of subscriptions that have work and no holder. */
+  /** Takes leases of webhooks that have work and no holder. */
   async lease({ owner, healthy, failing }: LeaseRequest): Promise<LeaseResult> {
     const [row] = await this.#query<LeaseRow>(LEASE, [owner, LEASE_SECONDS, healthy, failing])
     if (!row) throw new Error('The lease statement returned no row')
@@ -152,7 +152,7 @@ export class LeaseStore {
     return { leased, active: row.active, dueInMs: row.dueInMs ?? undefined }
   }
 
-  /** Renews leases. Returns the ids of the subscriptions that this process still holds. */
+  /** Renews leases. Returns the ids of the webhooks that this process still holds. */
   async renew(leases: readonly WebhookLease[]): Promise<ReadonlySet<string>> {
     const values = [leases.map(lease => lease.webhookId), leases.map(lease => lease.number), LEASE_SECONDS]
     return new Set((await this.#query<{ readonly id: string }>(RENEW, values)).map(({ id }) => id))
@@ -201,7 +201,7 @@ export class LeaseStore {
     return rows[0]?.state
   }
 
-  /** Stops the subscription until a command resumes it. */
+  /** Stops the webhook until a command resumes it. */
   async stop(lease: WebhookLease, state: 'ended' | 'failed' | 'lost', reason: string): Promise<void> {
     await this.#write(STOP, lease, state, reason)
   }

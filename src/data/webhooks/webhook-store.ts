@@ -5,7 +5,7 @@ import { AdminTransaction, runAdminTransaction } from '../clients/admin-transact
 import type { Database } from '../database.js'
 import type { AttemptStart } from './lease-store.js'
 
-/** A subscription as operators see it. Only the path and the query of the URL may be secret. */
+/** A webhook as operators see it. Only the path and the query of the URL may be secret. */
 export interface WebhookDetails {
   readonly WebhookId: string
   readonly ClientId: string
@@ -42,7 +42,7 @@ export interface WebhookDetails {
   }[]
 }
 
-/** Columns of a subscription that commands set. */
+/** Columns of a webhook that commands set. */
 export interface WebhookColumns {
   readonly ClientId?: string
   readonly Url?: string
@@ -79,7 +79,7 @@ const SELECT_DETAILS = `select to_jsonb(w) - 'EncryptedToken' - 'BatchOutsideKey
       from "admin"."WebhookSecret" s where s."WebhookId" = w."WebhookId" and ("ExpirationTimestamp" is null or "ExpirationTimestamp" > clock_timestamp())), '[]')
   ) as details from "admin"."Webhook" w join "admin"."Client" c on c."ClientId" = w."ClientId"`
 
-/** The identity and the range of the change log, for the start of a subscription. */
+/** The identity and the range of the change log, for the start of a webhook. */
 export interface LogRange {
   readonly id: string
   readonly floor: string
@@ -88,17 +88,17 @@ export interface LogRange {
 }
 
 /**
- * Changes subscriptions on one connection, within a transaction. Each change increments the lease number, so
+ * Changes webhooks on one connection, within a transaction. Each change increments the lease number, so
  * that a process that is sending at the same time cannot write afterwards.
  */
 export class WebhookTransaction extends AdminTransaction {
-  /** Returns a subscription and locks it until the commit. */
+  /** Returns a webhook and locks it until the commit. */
   async lock(id: string): Promise<WebhookDetails | undefined> {
     await this.connection.query('select from "admin"."Webhook" where "WebhookId" = $1 for update', [id])
     return readDetails(this.connection, 'where "WebhookId" = $1', [id]).then(([found]) => found)
   }
 
-  /** Fails unless the version of a subscription, which is locked, satisfies the precondition of its change. */
+  /** Fails unless the version of a webhook, which is locked, satisfies the precondition of its change. */
   check(id: string, condition: Precondition): Promise<void> {
     return this.checkRow('Webhook', 'WebhookId', id, condition)
   }
@@ -112,7 +112,7 @@ export class WebhookTransaction extends AdminTransaction {
     return rowCount === 1
   }
 
-  /** Returns the subscription of a secret. */
+  /** Returns the webhook of a secret. */
   async webhookOf(secretId: string): Promise<string | undefined> {
     const { rows } = await this.connection.query<{ readonly id: string }>(
       'select "WebhookId" as id from "admin"."WebhookSecret" where "SecretId" = $1',
@@ -156,7 +156,7 @@ export class WebhookTransaction extends AdminTransaction {
   }
 
   /**
-   * Deletes the stored keys outside of the filter, and with `secrets` also the secrets, of a subscription.
+   * Deletes the stored keys outside of the filter, and with `secrets` also the secrets, of a webhook.
    */
   async clear(id: string, parts: { readonly secrets: boolean }): Promise<void> {
     await this.connection.query('delete from "admin"."WebhookOutsideKey" where "WebhookId" = $1', [id])
@@ -175,13 +175,13 @@ export class WebhookTransaction extends AdminTransaction {
   }
 }
 
-/** Runs changes of subscriptions in one transaction. */
+/** Runs changes of webhooks in one transaction. */
 export const changeWebhooks = <T>(
   database: Pick<Database, 'withClient'>,
   work: (transaction: WebhookTransaction) => Promise<T>,
 ): Promise<T> => runAdminTransaction(database, connection => work(new WebhookTransaction(connection)))
 
-/** Returns the subscriptions of one client, or of all, in the order of their creation. */
+/** Returns the webhooks of one client, or of all, in the order of their creation. */
 export const readWebhooks = (
   database: Pick<Database, 'withClient'>,
   clientId?: string,
@@ -194,7 +194,7 @@ export const readWebhooks = (
     ),
   )
 
-/** Returns a subscription, also a removed one. */
+/** Returns a webhook, also a removed one. */
 export const findWebhook = (
   database: Pick<Database, 'withClient'>,
   id: string,
@@ -203,7 +203,7 @@ export const findWebhook = (
     readDetails(connection, 'where w."WebhookId" = $1', [id]).then(([found]) => found),
   )
 
-/** The keys that a message of a subscription is signed with now, and its bearer token, all encrypted. */
+/** The keys that a message of a webhook is signed with now, and its bearer token, all encrypted. */
 export interface WebhookSignature extends AttemptStart {
   readonly encryptedToken: string | undefined
 }
@@ -213,7 +213,7 @@ const SELECT_SIGNATURE = `select extract(epoch from clock_timestamp())::float8 a
     where s."WebhookId" = w."WebhookId" and ("ExpirationTimestamp" is null or "ExpirationTimestamp" > clock_timestamp())), '[]') as secrets
   from "admin"."Webhook" w where "WebhookId" = $1`
 
-/** Returns the secrets of a subscription and the time of the database. */
+/** Returns the secrets of a webhook and the time of the database. */
 export const readSignature = (
   database: Pick<Database, 'withClient'>,
   id: string,
@@ -243,7 +243,7 @@ async function readDetails(
 /** Maximum number of lags that the metrics read. */
 const MAX_LAGS = 100
 
-/** Returns the number of subscriptions by state, and the largest lags of active ones. */
+/** Returns the number of webhooks by state, and the largest lags of active ones. */
 export async function readWebhookUse(database: Pick<Database, 'queryControl'>): Promise<{
   readonly states: Readonly<Record<string, number>>
   readonly lags: Readonly<Record<string, number>>

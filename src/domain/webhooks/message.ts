@@ -18,7 +18,7 @@ const eventJson = ({ sequence, resource, key }: WebhookEvent): string =>
 
 /**
  * Creates the message with these events: the list of RESO RCP-028, with the members `type` and `timestamp` of
- * Standard Webhooks. The id is a hash of subscription, log and body, so a different body has a different id,
+ * Standard Webhooks. The id is a hash of webhook, log and body, so a different body has a different id,
  * and every process computes the same id for the same body.
  */
 export function createMessage(

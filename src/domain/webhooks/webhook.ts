@@ -1,4 +1,4 @@
-/** The state of a subscription. Events are sent only in the state `active`. */
+/** The state of a webhook. Events are sent only in the state `active`. */
 export type WebhookState =
   | 'active'
   /** Paused by command. */
@@ -10,7 +10,7 @@ export type WebhookState =
   /** The change log no longer has the events that follow the position. */
   | 'lost'
 
-/** The target of a subscription and the events that it selects. */
+/** The target of a webhook and the events that it selects. */
 export interface WebhookTarget {
   readonly url: string
   /** Undefined for all resources. */

@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
-import { valueInTime } from './database-timeout.js'
+import { withDatabaseTimeout } from './database-timeout.js'
 
 /** The changes of all imports of an entity set. */
 export interface ImportUse {
@@ -34,7 +34,7 @@ export function addImportMetrics(registry: Registry, read: () => Promise<readonl
     aggregator: 'max',
     registers,
     async collect() {
-      const uses = await valueInTime(read())
+      const uses = await withDatabaseTimeout(read())
       this.reset()
       lastChange.reset()
       for (const use of uses ?? []) {

@@ -4,7 +4,7 @@ import type { Problem, Wait } from '../../errors/problem.js'
 import type { VerifiedToken } from '../auth/bearer.js'
 import type { CompletedRequest } from '../log.js'
 import { addClientMetrics, type ClientMetrics } from './client-metrics.js'
-import { valueInTime } from './database-timeout.js'
+import { withDatabaseTimeout } from './database-timeout.js'
 import { addImportMetrics, type ImportUse } from './import-metrics.js'
 import { createRouteReader, type EntitySetNames } from './route.js'
 
@@ -221,7 +221,7 @@ export class ServiceMetrics {
       aggregator: 'max',
       registers,
       async collect() {
-        const newest = await valueInTime(logPosition())
+        const newest = await withDatabaseTimeout(logPosition())
         this.remove()
         lag.remove()
         behind.reset()

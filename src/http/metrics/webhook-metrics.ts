@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import { valueInTime } from './database-timeout.js'
+import { withDatabaseTimeout } from './database-timeout.js'
 
 /** The state of all webhook subscriptions at a scrape. */
 export interface WebhookUse {
@@ -38,7 +38,7 @@ export function addWebhookMetrics(
     aggregator: 'max',
     registers,
     async collect() {
-      const use = await valueInTime(read())
+      const use = await withDatabaseTimeout(read())
       this.reset()
       lag.reset()
       for (const [state, count] of Object.entries(use?.states ?? {})) this.set({ state }, count)

@@ -38,7 +38,7 @@ export interface EventBatch extends StoredBatch {
   readonly insideKeys: readonly string[]
 }
 
-/** The next message of a subscription, or the reason for there being none. */
+/** The next message of a webhook, or the reason for there being none. */
 export type NextBatch =
   | { readonly kind: 'batch'; readonly batch: EventBatch }
   /** There is no event up to this position. With `isEnd`, it is the end of the log. */
@@ -75,7 +75,7 @@ interface EventRow {
   readonly EventTimestamp: string
 }
 
-/** Reads the events of one subscription with the current rights of its client. */
+/** Reads the events of one webhook with the current rights of its client. */
 export class EventReader {
   constructor(
     private readonly dependencies: EventReaderDependencies,

@@ -15,7 +15,7 @@ export interface LogPosition {
 const NOW = 'now'
 
 /**
- * Returns the position at which a subscription begins: the given number, or the end of the log for `now` and
+ * Returns the position at which a webhook begins: the given number, or the end of the log for `now` and
  * undefined.
  */
 export const startPositionOf = ({ id, end }: LogRange, from: string = NOW): LogPosition => ({
@@ -23,7 +23,7 @@ export const startPositionOf = ({ id, end }: LogRange, from: string = NOW): LogP
   Position: from === NOW ? end : from,
 })
 
-/** Returns the faults of the text at which a subscription begins. */
+/** Returns the faults of the text at which a webhook begins. */
 export function startPositionFaults(range: LogRange, from: string = NOW): readonly Problem[] {
   if (from === NOW) return []
   if (!/^\d{1,18}$/.test(from))
@@ -32,7 +32,7 @@ export function startPositionFaults(range: LogRange, from: string = NOW): readon
   return reason === undefined ? [] : [valueFault('From', reason)]
 }
 
-/** Returns the reason for which a subscription cannot continue at a position, or undefined. */
+/** Returns the reason for which a webhook cannot continue at a position, or undefined. */
 export function positionFault(
   { id, end, floor }: LogRange,
   { LogId, Position }: LogPosition,

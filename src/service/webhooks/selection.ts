@@ -17,7 +17,7 @@ export interface SelectionDependencies {
 export type PageSettings = Pick<QueryLimits, 'pageSize' | 'pageSizeMax' | 'expandPageMax'>
 
 /**
- * Returns the limits and the parser of the filters of subscriptions.
+ * Returns the limits and the parser of the filters of webhooks.
  * @param parse reads an OData filter
  */
 export const createSelectionDependencies = (
@@ -28,7 +28,7 @@ export const createSelectionDependencies = (
   toQuery: filter => ({ filter: parse(filter), select: [] }),
 })
 
-/** The events that a subscription selects. */
+/** The events that a webhook selects. */
 export interface WebhookSelection {
   readonly resourceName: string | undefined
   readonly filter: string | undefined

@@ -19,7 +19,7 @@ import { ProblemError } from '../../errors/problem.js'
 import { AutoResetEvent } from '../auto-reset-event.js'
 import { decryptText } from './encryption.js'
 import { EventReader, type EventReaderDependencies } from './event-reader.js'
-import { type AttemptReport, type AttemptSettings, SubscriptionDelivery } from './subscription-delivery.js'
+import { type AttemptReport, type AttemptSettings, WebhookDelivery } from './webhook-delivery.js'
 
 /** Dependencies of the sender. */
 export interface SenderDependencies extends EventReaderDependencies {
@@ -35,13 +35,13 @@ export interface SenderDependencies extends EventReaderDependencies {
   /** WEBHOOK_LOG_DAYS. */
   readonly logDays: number
   readonly onAttempt: (report: AttemptReport) => void
-  /** Reports an internal error. The subscription is tried again. */
+  /** Reports an internal error. The webhook is tried again. */
   readonly onFault: (error: unknown, webhook: LeasedWebhook | undefined) => void
 }
 
 /**
- * Maximum number of subscriptions that this process serves at the same time. Each has one message in memory
- * and at most one connection. Subscriptions whose last attempt failed are counted separately, so that
+ * Maximum number of webhooks that this process serves at the same time. Each has one message in memory
+ * and at most one connection. Webhooks whose last attempt failed are counted separately, so that
  * receivers that do not answer cannot delay the others.
  */
 const MAX_HEALTHY_DELIVERIES = 200
@@ -59,7 +59,7 @@ const VALID_MS = LEASE_SECONDS * 1000 - LEASE_MARGIN_MS
 const CLEAN_INTERVAL_MS = 3_600_000
 const FIRST_CLEAN_MS = 60_000
 
-/** A subscription that this process serves. */
+/** A webhook that this process serves. */
 interface RunningDelivery {
   readonly webhook: LeasedWebhook
   readonly controller: AbortController
@@ -69,7 +69,7 @@ interface RunningDelivery {
 }
 
 /**
- * Sends the events of subscriptions. All processes of a service run one; they share the work by leases in the database.
+ * Sends the events of webhooks. All processes of a service run one; they share the work by leases in the database.
  */
 export class WebhookSender {
   readonly #dependencies: SenderDependencies
@@ -99,7 +99,7 @@ export class WebhookSender {
     void this.#renewLeases()
   }
 
-  /** Stops taking subscriptions. Running attempts may finish. */
+  /** Stops taking webhooks. Running attempts may finish. */
   stop(): void {
     this.#stopping.abort()
     this.#unfollow?.()
@@ -132,7 +132,7 @@ export class WebhookSender {
     }
   }
 
-  /** Takes leases of subscriptions that have work. Returns the time until the next one is due, in ms. */
+  /** Takes leases of webhooks that have work. Returns the time until the next one is due, in ms. */
   async #lease(): Promise<number | undefined> {
     const startedAt = performance.now()
     const failing = [...this.#deliveries.values()].filter(({ webhook }) => webhook.failedAttempts > 0).length
@@ -147,7 +147,7 @@ export class WebhookSender {
     return dueInMs
   }
 
-  /** Follows the change log and the clients while there are subscriptions. */
+  /** Follows the change log and the clients while there are webhooks. */
   async #follow(): Promise<void> {
     const { feed, directory } = this.#dependencies
     await directory.ready()
@@ -177,7 +177,7 @@ export class WebhookSender {
     this.#deliveries.set(keyOf(webhook.lease), delivery)
   }
 
-  #createDelivery(webhook: LeasedWebhook, delivery: RunningDelivery): SubscriptionDelivery {
+  #createDelivery(webhook: LeasedWebhook, delivery: RunningDelivery): WebhookDelivery {
     const { database, encryptionKey, settings, onAttempt } = this.#dependencies
     const scope = new RequestScope(`client_id ${webhook.clientId}`)
     const reader = new EventReader(
@@ -186,7 +186,7 @@ export class WebhookSender {
       this.#store,
       webhook,
     )
-    return new SubscriptionDelivery(webhook, {
+    return new WebhookDelivery(webhook, {
       store: this.#store,
       writer: database.writer,
       readNext: (...position) => this.#reads.run(() => reader.next(...position)),

@@ -6,7 +6,7 @@ import { decryptText } from './encryption.js'
 import { createHeaders, SECRET_UNREADABLE } from './headers.js'
 import { WebhookChangeError } from './position.js'
 import { postToReceiver } from './post.js'
-import { type AttemptSettings, describeResponse } from './subscription-delivery.js'
+import { type AttemptSettings, describeResponse } from './webhook-delivery.js'
 
 /** Dependencies of a test message. */
 export interface TestMessageDependencies {
@@ -26,7 +26,7 @@ export interface TestMessageResult {
 }
 
 /**
- * Sends a message without events to the receiver of a subscription in any state, signed and addressed as the others. Its
+ * Sends a message without events to the receiver of a webhook in any state, signed and addressed as the others. Its
  * position, its waiting batch and its delivery log stay as they are.
  * @throws WebhookChangeError if nothing may be sent
  */

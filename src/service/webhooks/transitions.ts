@@ -9,7 +9,7 @@ import {
   WebhookChangeError,
 } from './position.js'
 
-/** Changes the state or the position of a subscription, which is locked. */
+/** Changes the state or the position of a webhook, which is locked. */
 export type WebhookTransition = (transaction: WebhookTransaction, webhook: WebhookDetails) => Promise<void>
 
 export const NO_BATCH = {
@@ -31,7 +31,7 @@ export const toState = (state: WebhookState): WebhookColumns => ({
   StateTimestamp: new Date().toISOString(),
 })
 
-/** A subscription that is active keeps the time since which it is. */
+/** A webhook that is active keeps the time since which it is. */
 const toActive = ({ State }: WebhookDetails): WebhookColumns => (State === 'active' ? {} : toState('active'))
 
 export const pause: WebhookTransition = (transaction, { WebhookId, State }) =>
@@ -40,7 +40,7 @@ export const pause: WebhookTransition = (transaction, { WebhookId, State }) =>
     : refuse(`The webhook '${WebhookId}' is ${State}, not active.`)
 
 /**
- * Resumes a subscription that is paused, ended or lost, after its last acknowledged event. `from` begins at
+ * Resumes a webhook that is paused, ended or lost, after its last acknowledged event. `from` begins at
  * another number, or at the end of the log (`now`).
  */
 export const resume =
@@ -70,7 +70,7 @@ export const resend: WebhookTransition = async (transaction, webhook) => {
   await transaction.update(WebhookId, { ...NO_FAILURE, ...toActive(webhook) })
 }
 
-/** Discards the pending batch. A failed subscription continues with the events after it. */
+/** Discards the pending batch. A failed webhook continues with the events after it. */
 export const skip: WebhookTransition = async (transaction, webhook) => {
   const position = checkBatch(webhook)
   await transaction.update(webhook.WebhookId, {
@@ -85,7 +85,7 @@ export const skip: WebhookTransition = async (transaction, webhook) => {
 export type NamedTransition = readonly [action: string, transition: WebhookTransition]
 
 /**
- * Returns the transition to the state that a client of /admin sends. An active or failed subscription sends its
+ * Returns the transition to the state that a client of /admin sends. An active or failed webhook sends its
  * pending batch immediately. The position after this batch skips it. Returns undefined if there is nothing to do.
  */
 export function transitionTo(

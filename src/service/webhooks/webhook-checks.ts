@@ -7,12 +7,12 @@ import { startPositionFaults } from './position.js'
 import { type SelectionDependencies, selectionFaults } from './selection.js'
 import type { NewWebhook, WebhookChange, WebhookValues } from './webhooks.js'
 
-/** The rules of the values of a subscription. */
+/** The rules of the values of a webhook. */
 export interface WebhookRules extends SelectionDependencies {
   readonly rules: AddressRules
 }
 
-/** Returns the faults of a new subscription. */
+/** Returns the faults of a new webhook. */
 export function newWebhookFaults(
   values: NewWebhook,
   range: LogRange,

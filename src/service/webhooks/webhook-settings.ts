@@ -4,7 +4,7 @@ import { parseExpression } from '../../language/parser.js'
 import { createSelectionDependencies, type PageSettings } from './selection.js'
 import type { WebhookServiceDependencies } from './webhooks.js'
 
-/** The settings that the changes of subscriptions depend on. */
+/** The settings that the changes of webhooks depend on. */
 export type WebhookSettings = Omit<WebhookServiceDependencies, 'database' | 'actor'>
 
 /** The settings of the environment that they depend on. */

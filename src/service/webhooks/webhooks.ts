@@ -29,7 +29,7 @@ import {
 } from './transitions.js'
 import { newWebhookFaults, webhookChangeFaults, withoutMasked } from './webhook-checks.js'
 
-/** A subscription and its new secret, which cannot be read again. */
+/** A webhook and its new secret, which cannot be read again. */
 export interface WebhookWithSecret {
   readonly webhook: WebhookDetails
   readonly secret: string
@@ -42,7 +42,7 @@ export interface WebhookValues {
   readonly token?: string | null | undefined
 }
 
-/** A new subscription. */
+/** A new webhook. */
 export interface NewWebhook extends WebhookValues {
   readonly clientId: string
   readonly url: string
@@ -77,16 +77,16 @@ export interface WebhookServiceDependencies extends SelectionDependencies {
 /** Default time for which the older secret still signs after a rotation, in hours. */
 export const DEFAULT_OVERLAP_HOURS = 24
 export const MAX_OVERLAP_HOURS = 9999
-/** Maximum number of secrets of a subscription: the old and the new one during a rotation. */
+/** Maximum number of secrets of a webhook: the old and the new one during a rotation. */
 const MAX_SECRETS = 2
 const ID_LENGTH = 16
 const ID_LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789'
-/** Members of a subscription that the audit log records. */
+/** Members of a webhook that the audit log records. */
 const AUDITED = [
   'ClientId', 'ResourceName', 'Filter', 'Source', 'HasToken', 'State', 'StateReason', 'Position', 'Secrets', 'RemovedTimestamp',
 ] as const // biome-ignore format: one list
 
-/** Manages subscriptions. Each change is one transaction with its entry in the audit log. */
+/** Manages webhooks. Each change is one transaction with its entry in the audit log. */
 export class WebhookService {
   readonly #dependencies: WebhookServiceDependencies
 
@@ -94,7 +94,7 @@ export class WebhookService {
     this.#dependencies = dependencies
   }
 
-  /** Returns the subscriptions of a client, or of all. */
+  /** Returns the webhooks of a client, or of all. */
   list(clientId?: string): Promise<readonly WebhookDetails[]> {
     return readWebhooks(this.#dependencies.database, clientId)
   }
@@ -104,7 +104,7 @@ export class WebhookService {
     return (await findWebhook(this.#dependencies.database, id)) ?? refuseMissing('Webhook', id)
   }
 
-  /** Adds a subscription with one secret. Exactly the events after its position are sent. */
+  /** Adds a webhook with one secret. Exactly the events after its position are sent. */
   async add(values: NewWebhook, { faults }: ChangeConditions = {}): Promise<WebhookWithSecret> {
     const { database, encryptionKey } = this.#dependencies
     const { clientId, resourceName, filter, from, state = 'active' } = values
@@ -126,7 +126,7 @@ export class WebhookService {
   }
 
   /**
-   * Changes the target, the options, the state and the position of a subscription. The next attempt follows
+   * Changes the target, the options, the state and the position of a webhook. The next attempt follows
    * immediately.
    */
   change(id: string, values: WebhookChange, conditions: ChangeConditions = {}): Promise<WebhookDetails> {
@@ -147,7 +147,7 @@ export class WebhookService {
     return this.#transition('webhook.pause', id, pause)
   }
 
-  /** Resumes a subscription, by default after its last acknowledged event. */
+  /** Resumes a webhook, by default after its last acknowledged event. */
   resume(id: string, from?: string): Promise<WebhookDetails> {
     return this.#transition('webhook.resume', id, resume(from))
   }
@@ -157,7 +157,7 @@ export class WebhookService {
     return this.#transition('webhook.resend', id, resend)
   }
 
-  /** Discards the pending batch. A failed subscription continues with the events after it. */
+  /** Discards the pending batch. A failed webhook continues with the events after it. */
   skip(id: string): Promise<WebhookDetails> {
     return this.#transition('webhook.skip', id, skip)
   }
@@ -211,7 +211,7 @@ export class WebhookService {
   }
 
   /**
-   * Removes a subscription and its secrets permanently. Its delivery log remains until the end of its
+   * Removes a webhook and its secrets permanently. Its delivery log remains until the end of its
    * retention.
    */
   remove(id: string, condition: Precondition = {}): Promise<WebhookDetails> {
@@ -240,7 +240,7 @@ export class WebhookService {
     })
   }
 
-  /** @param work changes the subscription, which is locked. Returns the action in the audit log. */
+  /** @param work changes the webhook, which is locked. Returns the action in the audit log. */
   #change(
     id: string,
     condition: Precondition,
@@ -255,7 +255,7 @@ export class WebhookService {
     })
   }
 
-  /** Writes the entry of a change, with the values that differ, and returns the subscription after it. */
+  /** Writes the entry of a change, with the values that differ, and returns the webhook after it. */
   async #audit(
     transaction: WebhookTransaction,
     action: string,

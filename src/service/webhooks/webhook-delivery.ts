@@ -21,7 +21,7 @@ export interface AttemptReport {
   readonly lastEvent: string
   readonly attempt: number
   readonly durationMs: number
-  /** The state of the subscription afterwards. Undefined if another process or a command has taken over. */
+  /** The state of the webhook afterwards. Undefined if another process or a command has taken over. */
   readonly state: 'active' | 'ended' | 'failed' | undefined
 }
 
@@ -57,7 +57,7 @@ export interface DeliveryDependencies {
 }
 
 /**
- * Wait before a subscription without new events is checked again, in ms. It limits the number of reads in a
+ * Wait before a webhook without new events is checked again, in ms. It limits the number of reads in a
  * busy market.
  */
 const IDLE_MS = 1000
@@ -70,8 +70,8 @@ const RECORD_ATTEMPTS = 10
 const RECORD_WAIT_MS = 1000
 const NOT_RECORDED = 'not recorded: another process or a command had taken over'
 
-/** Sends the events of one subscription, message by message, until there are no more or an attempt fails. */
-export class SubscriptionDelivery {
+/** Sends the events of one webhook, message by message, until there are no more or an attempt fails. */
+export class WebhookDelivery {
   readonly #webhook: LeasedWebhook
   readonly #dependencies: DeliveryDependencies
   #position: string

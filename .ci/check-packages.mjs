@@ -1,4 +1,4 @@
-// Checks the packages of package-lock.json: those that run in production have a known licence, each comes from the
+// Checks the packages of package-lock.json: those that run in production have a known license, each comes from the
 // registry of npm with its checksum, and package.json decides on each script that runs at installation. Prints the faults
 // and the number of packages. Ends with 1 after a fault.
 // usage: node .ci/check-packages.mjs [FOLDER]
@@ -8,7 +8,7 @@ import { resolve } from 'node:path'
 /** Where packages come from that have no `resolved`. */
 const REGISTRY = 'https://registry.npmjs.org/'
 /** Licences that allow use in a private program. */
-const LICENCES = [
+const LICENSES = [
   '0BSD',
   'Apache-2.0',
   'BSD-2-Clause',
@@ -19,9 +19,9 @@ const LICENCES = [
   'Python-2.0',
   'Unlicense',
 ]
-/** Packages whose licence was read by hand. */
-const READ_LICENCES = {
-  // The Eclipse licence concerns changes to elkjs itself. Prisma Studio draws with it.
+/** Packages whose license was read by hand. */
+const READ_LICENSES = {
+  // The Eclipse license concerns changes to elkjs itself. Prisma Studio draws with it.
   elkjs: 'EPL-2.0',
   // The package has no field `license`. Its file LICENSE is that of MIT.
   'seq-queue': undefined,
@@ -36,17 +36,17 @@ const packages = Object.entries(readJson('package-lock.json').packages).filter((
 const nameOf = path => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
 
 /** Each part of `(MIT OR Apache-2.0)` and of `MIT and ISC` is checked. */
-const isAllowed = licence =>
-  licence
+const isAllowed = license =>
+  license
     ?.replace(/[()]/g, '')
     .split(/ (?:and|or) /i)
-    .every(part => LICENCES.includes(part))
+    .every(part => LICENSES.includes(part))
 
 function faultsOf([path, { license, dev, integrity, resolved, hasInstallScript }]) {
   const name = nameOf(path)
-  const isRead = Object.hasOwn(READ_LICENCES, name) && READ_LICENCES[name] === license
+  const isRead = Object.hasOwn(READ_LICENSES, name) && READ_LICENSES[name] === license
   return [
-    ...(dev || isRead || isAllowed(license) ? [] : [`has the licence ${license || '(none)'}`]),
+    ...(dev || isRead || isAllowed(license) ? [] : [`has the license ${license || '(none)'}`]),
     ...((resolved ?? REGISTRY).startsWith(REGISTRY) && integrity
       ? []
       : ['does not come from the registry with a checksum']),

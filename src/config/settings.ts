@@ -178,7 +178,7 @@ export const SETTINGS = {
   jwksMaxAgeMs:  setting('JWKS_MAX_AGE_MS', integer(100, 86_400_000), 5 * MINUTE_MS, 'Maximum age of the key set before it is read again. A removed key is accepted no longer than this, or up to a day while the key server cannot be reached.'),
   jwksCooldownMs: setting('JWKS_COOLDOWN_MS', integer(0, 3_600_000), 10_000, 'Minimum time between two reads of the key set that are caused by tokens with an unknown key.'),
   jwksTimeoutMs: setting('JWKS_TIMEOUT_MS', integer(50, 60_000), 3000, 'Maximum wait for the key server.'),
-  tokenKey:      secret('TOKEN_KEY', secretText, 'Key of page tokens. Unset: derived from JWT_SECRET. Required with DATABASE_URL if only JWKS_URL is set.'),
+  tokenKey:      secret('TOKEN_KEY', secretText, 'Key that encrypts page tokens, signing keys and secrets of webhooks. Unset: derived from JWT_SECRET. Required with DATABASE_URL if only JWKS_URL is set.'),
 
   pageSize:      setting('PAGE_SIZE', integer(1, 10_000), 100, 'Records per page without `$top`.'),
   pageSizeMax:   setting('PAGE_SIZE_MAX', integer(1, 10_000), 1000, 'Maximum number of records per page.'),

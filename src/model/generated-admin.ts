@@ -467,7 +467,7 @@ const entities: readonly RawEntity[] = [
       "schema": "admin",
       "name": "FeedResource"
     },
-    "description": "A data licence such as IDX or VOW. It narrows what its clients read.",
+    "description": "A data license such as IDX or VOW. It narrows what its clients read.",
     "key": "FeedName",
     "writable": true,
     "fields": [

@@ -109,7 +109,7 @@ function checkRanges({ ranges: option }: DigestParameterNames, ranges: readonly 
 
 /**
  * Returns a range that begins within another one. A digest also reads records that its token does not see, which do
- * not count towards its limit. Ranges that overlap would read them again.
+ * not count toward its limit. Ranges that overlap would read them again.
  */
 function findOverlap(ranges: readonly KeyRange[]): KeyRange | undefined {
   const sorted = [...ranges].sort((a, b) => compareCodePoints(a.from, b.from))

@@ -73,11 +73,11 @@ export function readDistance({ args: [a, b] }: CallExpr): DistanceArguments | un
  *   `geo.distance(GeoLocation,…) le 5000` → `(r0."Latitude" >= $1::numeric and r0."Latitude" <= $2::numeric
  *     and r0."Longitude" >= $3::numeric and r0."Longitude" <= $4::numeric)`
  */
-export function toDistancePrefilter(distance: CallExpr, metres: number): Sql | undefined {
+export function toDistancePrefilter(distance: CallExpr, meters: number): Sql | undefined {
   const found = readDistance(distance)
   const columns = found && coordinateColumnsOf(found.column)
-  if (!columns || !Number.isFinite(metres)) return undefined
-  const boxes = boundingBoxesAround(found.longitude, found.latitude, metres)
+  if (!columns || !Number.isFinite(meters)) return undefined
+  const boxes = boundingBoxesAround(found.longitude, found.latitude, meters)
   return boxes.length === 0
     ? undefined
     : sql`(${join(
@@ -124,9 +124,9 @@ const MARGIN_DEGREES = 1e-4
  *   (-106.37, 39.64, 5000) → [{ west: -106.4285, south: 39.5949, east: -106.3115, north: 39.6851 }]
  *     (rounded)
  */
-function boundingBoxesAround(longitude: number, latitude: number, metres: number): readonly BoundingBox[] {
-  if (!(metres >= 0)) return []
-  const angularDistance = metres / EARTH_RADIUS_M
+function boundingBoxesAround(longitude: number, latitude: number, meters: number): readonly BoundingBox[] {
+  if (!(meters >= 0)) return []
+  const angularDistance = meters / EARTH_RADIUS_M
   const latitudeDelta = angularDistance * DEGREES_PER_RADIAN + MARGIN_DEGREES
   const [south, north] = [latitude - latitudeDelta, latitude + latitudeDelta]
   const containsPole = south <= -90 || north >= 90

@@ -47,7 +47,7 @@ const FUNCTION_DESCRIPTIONS = {
   hassubset:          'Contains all these values.',
   hassubsequence:     'Contains all these values in this order.',
   matchespattern:     'Matches this ECMAScript regular expression.',
-  'geo.distance':     'Conditions on the distance to a position, in metres.',
+  'geo.distance':     'Conditions on the distance to a position, in meters.',
   'geo.intersects':   'Lies in this area or on its border.',
   round:              'Conditions on the rounded value. Halves are rounded away from zero.',
   floor:              'Conditions on the value rounded down.',

@@ -1,6 +1,6 @@
 import type { NewFeed } from './feeds.js'
 
-/** The feeds that `npm run feeds -- init` adds. Operators adapt them to their licences. */
+/** The feeds that `npm run feeds -- init` adds. Operators adapt them to their licenses. */
 export const FEED_PRESETS: readonly NewFeed[] = [
   {
     FeedName: 'idx',

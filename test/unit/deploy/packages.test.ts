@@ -27,7 +27,7 @@ function check(packages: Readonly<Record<string, LockedPackage>>) {
   return { status, lines: stdout.trim().split('\n') }
 }
 
-test('PKG-14 an unknown licence, a package from elsewhere and a new script are faults', () => {
+test('PKG-14 an unknown license, a package from elsewhere and a new script are faults', () => {
   const faulty = check({
     gpl: { license: 'GPL-3.0' },
     both: { license: '(MIT AND GPL-2.0)' },
@@ -40,10 +40,10 @@ test('PKG-14 an unknown licence, a package from elsewhere and a new script are f
   expect(faulty).toEqual({
     status: 1,
     lines: [
-      'node_modules/gpl has the licence GPL-3.0',
-      'node_modules/both has the licence (MIT AND GPL-2.0)',
-      'node_modules/other has the licence SEE LICENSE IN LICENSE',
-      'node_modules/none has the licence (none)',
+      'node_modules/gpl has the license GPL-3.0',
+      'node_modules/both has the license (MIT AND GPL-2.0)',
+      'node_modules/other has the license SEE LICENSE IN LICENSE',
+      'node_modules/none has the license (none)',
       'node_modules/elsewhere does not come from the registry with a checksum',
       'node_modules/unchecked does not come from the registry with a checksum',
       'node_modules/script runs a script at installation; name it in allowScripts of package.json',
@@ -52,7 +52,7 @@ test('PKG-14 an unknown licence, a package from elsewhere and a new script are f
   })
 }, 60_000)
 
-test('PKG-14 known licences, development packages and decided scripts are no faults', () => {
+test('PKG-14 known licenses, development packages and decided scripts are no faults', () => {
   const right = check({
     mit: {},
     either: { license: '(MIT OR Apache-2.0)' },

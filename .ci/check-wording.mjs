@@ -46,6 +46,10 @@ const FORBIDDEN = [
   [/\bsomebody\b/i, 'a client, a reader'],
   [/\bin vain\b/, 'unused, without effect'],
   [/\bagain and again\b/, 'repeatedly'],
+  [
+    /\b(metres?|licences?|neighbour\w*|behaviours?|colours?|cancelled|cancelling|catalogues?)\b/,
+    'American spelling',
+  ],
 ]
 const QUESTION = /^(What|How|Whether|Who)\b/
 

@@ -23,7 +23,7 @@ const WINDOW_MS = 2 ** 24
  * `index` counts from 0.
  */
 export function toUniqueMillisecond(time: number, index: number): number {
-  // Multiplying by an odd number permutes the numbers below 2^24 and scatters neighbours across the window.
+  // Multiplying by an odd number permutes the numbers below 2^24 and scatters neighbors across the window.
   const offset = (Math.imul(index, 0x9e3779b1) >>> 0) % WINDOW_MS
   return (Math.floor(time / WINDOW_MS) - 1) * WINDOW_MS + offset
 }

@@ -1,4 +1,4 @@
-/** Mixes integers into one 32-bit seed. The seeds of neighbours are unrelated. */
+/** Mixes integers into one 32-bit seed. The seeds of neighbors are unrelated. */
 function mixSeed(parts: readonly number[]): number {
   let hash = 0x811c9dc5
   for (const part of parts) {

@@ -18,7 +18,7 @@ export const CLIENT_OPTIONS = {
   'running-statements': { type: 'string' },
 } as const
 
-export const CLIENT_OPTIONS_USAGE = `[--contact TEXT] [--scope "${SCOPES.slice(0, 2).join(' ')}"] [--class ${AUDIENCES.join('|')}] [--member KEY] [--office KEY] [--feed FEED] [--expires 90d|2027-01-31] [--keys FILE (a JSON Web Key Set)] [--requests-per-minute N] [--requests-per-day N] [--rows-per-day N] [--running-statements N]; 'none' clears a value`
+export const CLIENT_OPTIONS_USAGE = `[--contact TEXT] [--scope "${SCOPES.slice(0, 2).join(' ')}"] [--class ${AUDIENCES.join('|')}] [--member KEY] [--office KEY] [--feed FEED] [--expires 90d|2027-01-31] [--keys FILE (a JSON Web Key Set)] [--requests-per-minute N] [--requests-per-day N] [--rows-per-day N] [--running-statements N]`
 
 type Options = { readonly [K in keyof typeof CLIENT_OPTIONS]?: string | undefined }
 

@@ -12,7 +12,7 @@ import { checkAction, commandWriter, exitWithUsage, parseCommandLine, runCommand
 
 const USAGE = `usage: npm run clients -- add NAME [OPTIONS] | list | show CLIENT | change CLIENT [--name NAME] [OPTIONS] | rotate CLIENT [--end] | disable CLIENT | enable CLIENT | remove CLIENT
 
-CLIENT is the id or the name of a client. OPTIONS:
+CLIENT is the id or the name of a client. The value none clears an option. OPTIONS:
   ${CLIENT_OPTIONS_USAGE.replaceAll('] [', ']\n  [')}`
 
 const OPTIONS = { ...CLIENT_OPTIONS, name: { type: 'string' }, end: { type: 'boolean' } } as const

@@ -76,7 +76,7 @@ function readFilters(filters: readonly string[]): Readonly<Record<string, string
   for (const given of filters) {
     const [, set = '', filter = ''] =
       /^(\w+)=(.+)$/s.exec(given) ?? failUsage(`--filter is '${given}'; expected SET=FILTER.`)
-    if (bySet.has(set)) failUsage(`--filter is given twice for ${set}; join the conditions with 'and'.`)
+    if (bySet.has(set)) failUsage(`--filter is specified twice for ${set}; join the conditions with 'and'.`)
     bySet.set(set, filter)
   }
   return Object.fromEntries(bySet)

@@ -4,13 +4,13 @@ import { isRetryable, toProblem } from '../../src/data/postgres/errors.js'
 import { DATABASE_KINDS, openTestDatabase, type TestDatabase } from '../support/database.js'
 
 const raise = (state: string) =>
-  `do $$ begin raise exception using errcode = '${state}', message = 'as told'; end $$`
+  `do $$ begin raise exception using errcode = '${state}', message = 'raised by the test'; end $$`
 
 describe.each(DATABASE_KINDS)('failures of the %s database', kind => {
   let database: TestDatabase
 
   beforeAll(async () => {
-    database = await openTestDatabase(kind, { poolSize: 1, poolWaitMs: 500 })
+    database = await openTestDatabase(kind, { poolSize: 1, poolWaitMs: 3000 })
   })
   afterAll(() => database.close())
 

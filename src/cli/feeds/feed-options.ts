@@ -14,7 +14,7 @@ export const FEED_OPTIONS = {
   members: { type: 'string' },
 } as const
 
-export const FEED_OPTIONS_USAGE = `[--filter "FILTER"] [--hide FIELD,…] [--only FIELD,…] [--sold-price-delay DAYS] [--media yes|no] [--openhouse yes|no] [--members yes|no] [--page-size N] [--page-size-max N] [--top-is-total yes|no]; 'none' clears a value`
+export const FEED_OPTIONS_USAGE = `[--filter "FILTER"] [--hide FIELD,…] [--only FIELD,…] [--sold-price-delay DAYS] [--media yes|no] [--openhouse yes|no] [--members yes|no] [--page-size N] [--page-size-max N] [--top-is-total yes|no]`
 
 type FeedOptions = { readonly [K in keyof typeof FEED_OPTIONS]?: string | undefined }
 

@@ -11,7 +11,7 @@ import { FEED_OPTIONS, FEED_OPTIONS_USAGE, readFeedColumns } from './feed-option
 const USAGE = `usage: npm run feeds -- init | add NAME --filter "FILTER" [OPTIONS] | list | show FEED | change FEED [OPTIONS] | refresh FEED | remove FEED
 
 init adds the feeds ${FEED_PRESETS.map(({ FeedName }) => FeedName).join(', ')}, unless they exist. refresh compiles the filter again, after an upgrade or an interrupted change.
-OPTIONS:
+The value none clears an option. OPTIONS:
   ${FEED_OPTIONS_USAGE.replaceAll('] [', ']\n  [')}`
 
 /** The options that each action takes. */

@@ -2,7 +2,7 @@ import { failSource, PositionGoneError, REPLICATION_EXIT, ReplicationError } fro
 import { HttpSource } from './http-source.js'
 import type { ProgressListener } from './replication.js'
 import { methodOf, runReplication } from './run.js'
-import type { ReplicationSettings } from './settings.js'
+import { POSTGRES_URL, type ReplicationSettings } from './settings.js'
 import { parseMetadata, type SourceSet } from './source-model.js'
 import { createState, typesOf } from './state.js'
 import type { ReplicaTarget } from './target.js'
@@ -18,7 +18,7 @@ export interface ReplicateReporter {
 }
 
 function openTarget({ to, schema }: ReplicationSettings): Promise<ReplicaTarget> {
-  if (/^postgres(ql)?:\/\//.test(to)) return PostgresTarget.open(to, schema)
+  if (POSTGRES_URL.test(to)) return PostgresTarget.open(to, schema)
   return to.endsWith('.duckdb') ? DuckDBTarget.open(to) : FolderTarget.open(to)
 }
 
@@ -47,7 +47,7 @@ async function replicate(
   const { root, filters, options, steps } = settings
   const stored = await target.readState()
   const rights = await source.readRights()
-  const metadata = await source.readText('$metadata', 'application/xml')
+  const metadata = await source.readMetadata()
   const all = parseMetadata(metadata)
   const hasDigest = /<FunctionImport [^>]*Name="Digest"/.test(metadata)
   const sets = chooseSets(all, settings)

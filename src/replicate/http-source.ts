@@ -60,6 +60,10 @@ export class HttpSource {
     return this.#repeat(target, accept, response => response.text())
   }
 
+  readMetadata(): Promise<string> {
+    return this.readText('$metadata', 'application/xml')
+  }
+
   /** Reads a whole export. It is requested again until it is complete. */
   readExport(target: string): Promise<readonly string[]> {
     return this.#repeat(target, 'application/x-ndjson', async response => {

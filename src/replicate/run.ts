@@ -4,9 +4,12 @@ import { followLog } from './follow-log.js'
 import { followTime, hasTime, sweepKeys } from './follow-time.js'
 import { pause } from './pause.js'
 import { dependsOnOtherRecords, type Replication } from './replication.js'
-import type { SourceSet } from './source-model.js'
-import { type ReplicaState, TARGET_LAYOUT_VERSION } from './state.js'
+import { parseMetadata, type SourceSet } from './source-model.js'
+import { type ReplicaState, TARGET_LAYOUT_VERSION, typesOf } from './state.js'
 import { verify } from './verify.js'
+
+/** Runs after which the model of the source is read again: a minute with the default interval. */
+const RUNS_PER_MODEL = 12
 
 /** Options of the verification, which runs once the copy is up to date. */
 export interface VerifyOptions {
@@ -36,18 +39,43 @@ export async function runReplication(
     failSource('--verify needs LastEventSequence, which this source does not have.')
   warnOfFilters(replication)
   await prepare(replication, stored)
-  for (let isFirst = true; ; isFirst = false) {
-    const count = await catchUp(replication)
-    if (isFirst)
-      replication.log(
-        `Up to date${replication.state.method === 'log' ? ` at event ${replication.state.position}` : ''}.`,
-      )
-    else if (count > 0) replication.log(`${count} changes`)
-    if (isFirst && steps.verify) await verify(replication, steps.repair)
-    if (replication.options.once) return
-    await pause(replication.options.intervalMs, replication.signal)
+  await catchUp(replication)
+  const { method, position } = replication.state
+  replication.log(`Up to date${method === 'log' ? ` at event ${position}` : ''}.`)
+  if (steps.verify) await verify(replication, steps.repair)
+  if (!replication.options.once) await follow(replication)
+}
+
+/** Brings the copy up to date after each interval, until the signal ends it. */
+async function follow(replication: Replication): Promise<never> {
+  const { options, signal, log } = replication
+  for (let [current, run] = [replication, 1]; ; run++) {
+    await pause(options.intervalMs, signal)
+    if (run % RUNS_PER_MODEL === 0) current = await adoptModel(current)
+    const count = await catchUp(current)
+    if (count > 0) log(`${count} changes`)
   }
 }
+
+/** Reads the model of the source again. New and removed fields begin a new copy. */
+async function adoptModel(replication: Replication): Promise<Replication> {
+  const { source, state } = replication
+  const all = parseMetadata(await source.readMetadata())
+  const sets = replication.sets.map(
+    ({ name }) =>
+      all.find(set => set.name === name) ?? failSource(`there is no entity set ${name} any more.`),
+  )
+  const model = typesOf(sets)
+  const reason = describeModelChange(state.model, model)
+  if (reason === undefined) return replication
+  const next = { ...replication, sets }
+  logModelChange(next, reason)
+  await beginCopy(next, { ...state, model })
+  return next
+}
+
+const logModelChange = ({ log }: Replication, reason: string): void =>
+  log(`The model of the source has changed (${reason}): making a new copy beside the old one.`)
 
 function warnOfFilters({ mark, log }: Replication): void {
   for (const [set, filter] of Object.entries(mark.filters))
@@ -82,9 +110,7 @@ async function prepare(replication: Replication, stored: ReplicaState | undefine
     return beginCopy(replication, next)
   }
   if (reason !== undefined || stored.method !== state.method) {
-    log(
-      `The model of the source has changed (${reason ?? 'another method'}): making a new copy beside the old one.`,
-    )
+    logModelChange(replication, reason ?? 'another method')
     return beginCopy(replication, next)
   }
 }

@@ -7,6 +7,9 @@ import type { VerifyOptions } from './run.js'
 /** Seconds for which a run with --once waits for a busy or unavailable source. */
 const MAX_WAIT_ONCE = '60'
 
+/** The address of a PostgreSQL database. */
+export const POSTGRES_URL = /^postgres(ql)?:\/\//
+
 const text = { type: 'string' } as const
 const flag = { type: 'boolean', default: false } as const
 
@@ -62,6 +65,14 @@ function findRoot(from: string | undefined): URL {
   return url
 }
 
+/** Returns `--to`. The address of another database is not the name of a folder. It can have a password, so it is not shown. */
+function readTarget(to: string | undefined): string {
+  if (to === undefined || to === '') return failUsage('--to is missing.')
+  return /^[a-z][\w+.-]+:\/\//i.test(to) && !POSTGRES_URL.test(to)
+    ? failUsage('--to is the address of an unknown kind of target.')
+    : to
+}
+
 function tokenReader(values: ReplicateValues, environment: string | undefined): () => Promise<string> {
   const file = values['token-file']
   if (file !== undefined) return async () => (await readFile(file, 'utf8')).trim()
@@ -103,7 +114,7 @@ function readOptions(values: ReplicateValues): ReplicationOptions {
 export function readSettings(values: ReplicateValues, token: string | undefined): ReplicationSettings {
   return {
     root: findRoot(values.from),
-    to: values.to || failUsage('--to is missing.'),
+    to: readTarget(values.to),
     schema: values.schema,
     sets: values.sets?.split(',').map(name => name.trim()),
     filters: readFilters(values.filter),

@@ -1,15 +1,13 @@
-import { mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { Client } from 'pg'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { DATABASE_KINDS } from '../support/database.js'
-import { executeOnServer } from '../support/process.js'
 import { startTestService } from '../support/test-service.js'
 import { replicateHere, replicateOnce, startReplicate } from './client-process.js'
-import { compareCopy, queryDuckDB } from './copies.js'
+import { compareCopy } from './copies.js'
 import { startProxy, type TestProxy } from './proxy.js'
 
 const POLL = { timeout: 60_000 }
@@ -169,51 +167,6 @@ describe('npm run replicate and its source', { timeout: 120_000 }, () => {
     expect(await once()).toEqual([3, expect.stringContaining(`a link refers to ${other.base}`)])
     expect(other.requests).toEqual([])
     other.close()
-  })
-
-  test('RCL-10 a new field is announced and filled, a changed type refused', async () => {
-    expect((await once())[0]).toBe(0)
-    const path = join(to, 'state.json')
-    const state = JSON.parse(await readFile(path, 'utf8'))
-    delete state.state.model.Property.City
-    await writeFile(path, JSON.stringify(state))
-    expect(await once()).toEqual([0, expect.stringContaining('new field Property.City')])
-    expect(await differences()).toEqual({})
-    const named = JSON.parse(await readFile(path, 'utf8'))
-    named.state.model.Property.Former = 'Edm.String'
-    await writeFile(path, JSON.stringify(named))
-    expect(await once()).toEqual([0, expect.stringContaining('removed field Property.Former')])
-    expect(await once()).toEqual([0, expect.not.stringContaining('new copy')])
-    const changed = (await readFile(path, 'utf8')).replace('"City":"Edm.String"', '"City":"Edm.Int32"')
-    await writeFile(path, changed)
-    expect(await once()).toEqual([5, expect.stringContaining('Property.City (Edm.Int32, now Edm.String)')])
-  })
-
-  test('RCL-09 a target with other content is not changed', async () => {
-    await mkdir(to)
-    await writeFile(join(to, 'notes.txt'), 'mine')
-    expect(await once()).toEqual([5, expect.stringContaining('other files: notes.txt')])
-    expect(await readdir(to)).toEqual(['notes.txt'])
-    const file = `${to}.duckdb`
-    await queryDuckDB(file, 'create table "Property" (x int)')
-    expect(await replicateOnce({ from: proxy.base, to: file, token })).toEqual([
-      5,
-      expect.stringContaining('other tables: Property'),
-    ])
-    if (!DATABASE_KINDS.includes('server')) return
-    const service = market.database.clientConfig.connectionString ?? inject('serverUrl') ?? ''
-    expect((await replicateOnce({ from: proxy.base, to: service, token }))[0]).toBe(5)
-    await executeOnServer('create database foreign_tables')
-    const url = new URL(inject('serverUrl') ?? '')
-    url.pathname = '/foreign_tables'
-    const client = new Client({ connectionString: url.href })
-    await client.connect()
-    await client.query('create schema replica; create table replica."Property" (x int)')
-    expect(await replicateOnce({ from: proxy.base, to: url.href, token })).toEqual([
-      5,
-      expect.stringContaining('other tables: Property'),
-    ])
-    await client.end()
   })
 
   test('RCL-15 arguments, the address with and without /odata, lines in place of a bar', async () => {

@@ -18,6 +18,8 @@ export interface Cluster {
   crash(): Promise<void>
   /** Starts it again. */
   restart(): Promise<void>
+  /** Copies it and starts the copy as a standby, which follows it. */
+  startStandby(): Promise<Cluster>
   stop(): Promise<void>
 }
 
@@ -52,6 +54,20 @@ function findUnprivilegedUser(): { readonly uid: number; readonly gid: number } 
   return undefined
 }
 
+/** The programs of PostgreSQL, the user that runs them, and a folder for one server. */
+interface ServerFolder {
+  readonly programs: string
+  readonly folder: string
+  readonly options: { readonly cwd: string; readonly uid?: number; readonly gid?: number }
+}
+
+function createServerFolder(programs: string): ServerFolder {
+  const folder = mkdtempSync(join(tmpdir(), 'listing-pg-'))
+  const user = findUnprivilegedUser()
+  if (user) chownSync(folder, user.uid, user.gid)
+  return { programs, folder, options: { cwd: folder, ...user } }
+}
+
 /**
  * Starts a server on a Unix socket in a temporary folder, without fsync. Undefined when PostgreSQL is not on
  * the machine.
@@ -59,16 +75,18 @@ function findUnprivilegedUser(): { readonly uid: number; readonly gid: number } 
 export async function startCluster(): Promise<Cluster | undefined> {
   const programs = findServerBinaries()
   if (programs === undefined) return undefined
-  const folder = mkdtempSync(join(tmpdir(), 'listing-pg-'))
-  const user = findUnprivilegedUser()
-  if (user) chownSync(folder, user.uid, user.gid)
-  const data = join(folder, 'data')
-  const options = { cwd: folder, ...user }
+  const place = createServerFolder(programs)
+  const data = join(place.folder, 'data')
   await run(
     join(programs, 'initdb'),
     ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale', 'C.UTF-8', '-N'],
-    options,
+    place.options,
   )
+  return runServer(place)
+}
+
+async function runServer(place: ServerFolder): Promise<Cluster> {
+  const { programs, folder, options } = place
   const settings = [
     'fsync=off',
     'full_page_writes=off',
@@ -78,6 +96,7 @@ export async function startCluster(): Promise<Cluster | undefined> {
   ]
   const url = (database: string) =>
     `postgresql://postgres@localhost/${database}?host=${encodeURIComponent(folder)}`
+  const data = join(folder, 'data')
   const start = () =>
     spawn(join(programs, 'postgres'), ['-D', data, ...settings.flatMap(setting => ['-c', setting])], {
       ...options,
@@ -93,11 +112,22 @@ export async function startCluster(): Promise<Cluster | undefined> {
   const shutdownFast = () => stopServer(server, 'SIGINT')
   const crash = () => stopServer(server, 'SIGQUIT')
   await waitUntilReady(url('postgres'))
+  const startStandby = async () => {
+    const standby = createServerFolder(programs)
+    const target = join(standby.folder, 'data')
+    await run(
+      join(programs, 'pg_basebackup'),
+      ['-d', url('postgres'), '-D', target, '-R', '-c', 'fast'],
+      standby.options,
+    )
+    return runServer(standby)
+  }
   return {
     url,
     shutdownFast,
     crash,
     restart,
+    startStandby,
     stop: () => shutdownFast().then(() => rm(folder, { recursive: true, force: true })),
   }
 }

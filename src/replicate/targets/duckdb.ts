@@ -51,7 +51,7 @@ async function openInstance(path: string): Promise<DuckInstance> {
     return instance
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
-    if (/lock/i.test(message))
+    if (/lock/i.test(message.replaceAll(path, '')))
       throw new ReplicationError(
         `Target: another program uses the file. ${message}`,
         REPLICATION_EXIT.targetBusy,
@@ -102,23 +102,29 @@ export class DuckDBTarget implements ReplicaTarget {
     if (!names.includes(STATE_TABLE))
       failTarget(`the file contains other tables: ${names.slice(0, 5).join(', ')}.`)
     const [row] = await this.#rows(`select state from ${STATE_TABLE}`)
-    return row === undefined ? undefined : (JSON.parse(String(row[0])) as ReplicaState) // written below
+    if (row === undefined) return failTarget(`${STATE_TABLE} has no state. Delete the file for a new copy.`)
+    return JSON.parse(String(row[0])) as ReplicaState // written below
   }
 
   async beginCopy(sets: readonly SourceSet[], state: ReplicaState): Promise<void> {
     await this.#transaction(async () => {
       await this.connection.run(`create table if not exists ${STATE_TABLE} (state VARCHAR not null)`)
-      for (const set of sets) {
-        await this.connection.run(
-          `create table if not exists ${quote(set.name)} (${quote(GENERATION)} BIGINT)`,
-        )
-        for (const field of set.fields)
-          await this.connection.run(
-            `alter table ${quote(set.name)} add column if not exists ${quote(field.name)} ${columnType(field)}`,
-          )
-      }
+      for (const set of sets) await this.#createTable(set)
       await this.#writeState(state)
     })
+  }
+
+  async #createTable(set: SourceSet): Promise<void> {
+    const table = quote(set.name)
+    await this.connection.run(`create table if not exists ${table} (${quote(GENERATION)} BIGINT)`)
+    const generations = await this.#rows(
+      `select column_name from information_schema.columns where table_name = ${literal(set.name)} and column_name = ${literal(GENERATION)}`,
+    )
+    if (generations.length === 0) failTarget(`${table} is a table of another program. Choose another file.`)
+    for (const field of set.fields)
+      await this.connection.run(
+        `alter table ${table} add column if not exists ${quote(field.name)} ${columnType(field)}`,
+      )
   }
 
   async resume(): Promise<void> {
@@ -155,11 +161,25 @@ export class DuckDBTarget implements ReplicaTarget {
     await this.connection.run(
       `create or replace temp table batch as select * from read_json(${literal(this.#batchFile)}, format = 'newline_delimited', maximum_object_size = 268435456, columns = {${types}})`,
     )
-    const key = quote(set.key)
-    await this.connection.run(`delete from ${quote(set.name)} where ${key} in (select ${key} from batch)`)
+    const [table, key] = [quote(set.name), quote(set.key)]
+    const former = await this.#formerColumns(set)
     await this.connection.run(
-      `insert into ${quote(set.name)} (${columns}, ${quote(GENERATION)}) select ${columns}, ${generation} from batch`,
+      `create or replace temp table former as select ${[key, ...former].join(', ')} from ${table} where ${key} in (select ${key} from batch)`,
     )
+    await this.connection.run(`delete from ${table} where ${key} in (select ${key} from batch)`)
+    await this.connection.run(
+      `insert into ${table} (${[columns, quote(GENERATION), ...former].join(', ')})
+       select ${[columns, generation, ...former].join(', ')} from batch left join former using (${key})`,
+    )
+  }
+
+  /** Returns the columns of fields that the source no longer has. They keep their values. */
+  async #formerColumns(set: SourceSet): Promise<readonly string[]> {
+    const known = [GENERATION, ...set.fields.map(({ name }) => name)].map(literal)
+    const rows = await this.#rows(
+      `select column_name from information_schema.columns where table_name = ${literal(set.name)} and table_catalog = current_database() and column_name not in (${known.join(', ')})`,
+    )
+    return rows.map(([name]) => quote(String(name)))
   }
 
   async count(set: SourceSet, generation: number): Promise<{ total: number; stale: number }> {

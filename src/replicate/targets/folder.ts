@@ -1,33 +1,29 @@
 import { once } from 'node:events'
-import { createReadStream, createWriteStream, existsSync } from 'node:fs'
-import { type FileHandle, mkdir, open, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
+import { createWriteStream } from 'node:fs'
+import { mkdir, open, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { finished } from 'node:stream/promises'
 import { failTarget } from '../failure.js'
 import { type ComparedRange, isInRange } from '../key-range.js'
 import type { SourceSet } from '../source-model.js'
 import type { ReplicaState } from '../state.js'
 import type { KeySelection, ReplicaTarget, SetChange } from '../target.js'
+import { type DataFile, type LinePlace, SetFile } from './folder-file.js'
 import { lockFolder } from './folder-lock.js'
 
 const STATE_FILE = 'state.json'
 /** The next state, before it replaces the current one. */
 const NEW_STATE_FILE = `${STATE_FILE}.new`
+/** Name of a file of lines: set, generation, number of rewrites. */
+const LINES_FILE = /^\w+\.(\d+)\.(\d+)\.ndjson$/
 /** Name of a file of lines of a first copy. */
-const FIRST_FILE = /^[A-Za-z]+\.1\.0\.ndjson$/
+const FIRST_FILE = /^\w+\.1\.0\.ndjson$/
 /**
  * Minimum number of old lines for a rewrite. A file is rewritten when it has more old lines than valid ones.
  */
 const MIN_OLD_LINES = 1000
 
 const ALL_KEYS: ComparedRange = { from: '', to: null }
-
-/** A file of lines. Only its first `bytes` bytes are valid. */
-interface DataFile {
-  readonly name: string
-  readonly bytes: number
-}
 
 interface FolderState {
   readonly state: ReplicaState
@@ -37,61 +33,10 @@ interface FolderState {
   readonly next: Readonly<Record<string, DataFile>> | undefined
 }
 
-/** Position and length of a line in bytes. */
-interface LinePlace {
-  readonly at: number
-  readonly length: number
-}
-
-/** An open file, and the position of the valid line of each key. */
-class SetFile {
-  readonly places = new Map<string, LinePlace>()
-  lines = 0
-
-  private constructor(
-    readonly name: string,
-    readonly handle: FileHandle,
-    public bytes: number,
-  ) {}
-
-  /** Opens a file and truncates it after the valid bytes. */
-  static async open(folder: string, { name, bytes }: DataFile, key: string): Promise<SetFile> {
-    const path = join(folder, name)
-    const handle = await open(path, existsSync(path) ? 'r+' : 'w+')
-    if ((await handle.stat()).size < bytes)
-      failTarget(`${path} is shorter than ${STATE_FILE} says. Delete the folder for a new copy.`)
-    await handle.truncate(bytes)
-    const file = new SetFile(name, handle, 0)
-    const input = createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY })
-    for await (const line of input) if (line !== '') file.#index(line, key)
-    return file
-  }
-
-  #index(line: string, key: string): void {
-    const record = JSON.parse(line) as Readonly<Record<string, unknown>> // a line of ours
-    const length = Buffer.byteLength(line)
-    const removed = record['@removed']
-    if (removed !== undefined) this.places.delete(String(removed))
-    else this.places.set(String(record[key]), { at: this.bytes, length })
-    this.bytes += length + 1
-    this.lines++
-  }
-
-  /** Appends lines and syncs the file. They become valid when the state is stored. */
-  async append(lines: readonly string[], key: string): Promise<void> {
-    if (lines.length === 0) return
-    const text = Buffer.from(`${lines.join('\n')}\n`)
-    // A full disk takes a part of a write, and refuses the next one.
-    for (let at = 0; at < text.length; )
-      at += (await this.handle.write(text, at, text.length - at, this.bytes + at)).bytesWritten
-    await this.handle.datasync()
-    for (const line of lines) this.#index(line, key)
-  }
-
-  get file(): DataFile {
-    return { name: this.name, bytes: this.bytes }
-  }
-}
+/** Another program can have a file with the name of the state. */
+const isFolderState = (value: unknown): value is FolderState =>
+  typeof (value as FolderState | null)?.state?.layout === 'number' &&
+  typeof (value as FolderState).files === 'object'
 
 /**
  * A copy in a folder: for each set a file of JSON lines. The last line of a key is valid, and
@@ -127,8 +72,19 @@ export class FolderTarget implements ReplicaTarget {
       if (others.length > 0) failTarget(`the folder contains other files: ${others.slice(0, 5).join(', ')}.`)
       return undefined
     }
-    this.#state = JSON.parse(await readFile(join(this.folder, STATE_FILE), 'utf8')) as FolderState // written below
+    this.#state = await this.#parseState()
     return this.#state.state
+  }
+
+  async #parseState(): Promise<FolderState> {
+    const text = await readFile(join(this.folder, STATE_FILE), 'utf8')
+    try {
+      const state: unknown = JSON.parse(text)
+      if (isFolderState(state)) return state
+    } catch {
+      // It is not JSON.
+    }
+    return failTarget(`${STATE_FILE} of the folder is not that of a copy. Choose another folder.`)
   }
 
   /**
@@ -178,7 +134,7 @@ export class FolderTarget implements ReplicaTarget {
     const files = [...this.#files.values(), ...(this.#next?.values() ?? []), ...Object.values(this.#others)]
     const known = files.map(({ name }) => name)
     for (const name of await readdir(this.folder))
-      if (name.endsWith('.ndjson') && !known.includes(name)) await rm(join(this.folder, name))
+      if (LINES_FILE.test(name) && !known.includes(name)) await rm(join(this.folder, name))
   }
 
   /** Replaces the state atomically: writes and syncs a new file, then renames it. */
@@ -262,7 +218,7 @@ export class FolderTarget implements ReplicaTarget {
 
   async #rewrite(set: string, file: SetFile, state: ReplicaState): Promise<void> {
     const key = this.#keys.get(set) ?? ''
-    const [, generation, number] = /\.(\d+)\.(\d+)\.ndjson$/.exec(file.name) ?? []
+    const [, generation, number] = LINES_FILE.exec(file.name) ?? []
     const name = `${set}.${generation}.${Number(number) + 1}.ndjson`
     const output = createWriteStream(join(this.folder, name), { flush: true })
     for await (const line of this.#readLines(file))

@@ -130,7 +130,10 @@ export class PostgresTarget implements ReplicaTarget {
     const { rows } = await this.#query<{ state: ReplicaState }>(
       `select state from ${this.#schema}."${STATE_TABLE}"`,
     )
-    return rows[0]?.state
+    return (
+      rows[0]?.state ??
+      failTarget(`${this.#schema}."${STATE_TABLE}" has no state. Drop the schema for a new copy.`)
+    )
   }
 
   async beginCopy(sets: readonly SourceSet[], state: ReplicaState): Promise<void> {
@@ -150,6 +153,12 @@ export class PostgresTarget implements ReplicaTarget {
     await this.#query(
       `create table if not exists ${table} (${quote(set.key)} text collate "C" primary key, ${quote(GENERATION)} bigint not null)`,
     )
+    const { rows } = await this.#query(
+      'select from pg_attribute where attrelid = $1::regclass and attname = $2',
+      [table, GENERATION],
+    )
+    if (rows.length === 0)
+      failTarget(`${table} is a table of another program. Choose another schema with --schema.`)
     const columns = set.fields
       .filter(({ name }) => name !== set.key)
       .map(field => `add column if not exists ${quote(field.name)} ${columnType(field)}`)

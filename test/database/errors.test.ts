@@ -10,7 +10,7 @@ describe.each(DATABASE_KINDS)('failures of the %s database', kind => {
   let database: TestDatabase
 
   beforeAll(async () => {
-    database = await openTestDatabase(kind, { poolSize: 1, poolWaitMs: 3000 })
+    database = await openTestDatabase(kind, { poolSize: 1, poolWaitMs: 2000 })
   })
   afterAll(() => database.close())
 
@@ -52,13 +52,23 @@ describe.each(DATABASE_KINDS)('failures of the %s database', kind => {
   })
 
   it('a wait for a connection times out, and the error names the wait', async () => {
-    const holding = database.transaction(() => new Promise(resolve => setTimeout(resolve, 1_500)))
-    await new Promise(resolve => setTimeout(resolve, 100))
+    let release = () => {}
+    let holding: Promise<unknown> | undefined
+    await new Promise<void>((begun, failed) => {
+      const hold = () =>
+        new Promise<void>(resolve => {
+          release = resolve
+          begun()
+        })
+      holding = database.transaction(hold)
+      holding.catch(failed)
+    })
     const statement = { text: 'select 1', values: [] }
-    const query = await database.reader.query(statement).catch((e: unknown) => e)
-    const transaction = await database
-      .transaction(executor => executor.query(statement))
-      .catch((e: unknown) => e)
+    const [query, transaction] = await Promise.all([
+      database.reader.query(statement).catch((e: unknown) => e),
+      database.transaction(executor => executor.query(statement)).catch((e: unknown) => e),
+    ])
+    release()
     await holding
     for (const error of [query, transaction])
       expect(error).toMatchObject({

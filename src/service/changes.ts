@@ -32,8 +32,8 @@ import type { ReadRequest } from './reading.js'
 export interface ChangeServiceDependencies extends Omit<ServiceDependencies, 'plans'> {
   readonly feed: ChangeFeed
   /**
-   * The number of connections to the database. Subscriptions use at most a quarter of them, so that requests
-   * need not wait.
+   * The number of connections to the database. Subscriptions use at most a quarter of them, or two, so that
+   * requests need not wait.
    */
   readonly poolSize: number
 }
@@ -81,7 +81,7 @@ const LOG_PLAN: Plan = {
 /** Changes of listings, in the order in which they became visible. */
 export class ChangeService {
   readonly #dependencies: ChangeServiceDependencies
-  /** Serves the clients round robin. A subscription leaves the queue when its client disconnects. */
+  /** Serves the clients in turn. A subscription leaves the queue when its client disconnects. */
   readonly #semaphore: FairSemaphore
   readonly #scope: RequestScope | undefined
   /** The cursors of all subscriptions. */
@@ -90,10 +90,7 @@ export class ChangeService {
 
   constructor(
     dependencies: ChangeServiceDependencies,
-    semaphore = new FairSemaphore({
-      permits: Math.max(1, Math.floor(dependencies.poolSize / 4)),
-      reserved: 0,
-    }),
+    semaphore = createTurns(dependencies.poolSize),
     scope?: RequestScope,
     cursors = new Set<SubscriptionCursor>(),
   ) {
@@ -142,17 +139,16 @@ export class ChangeService {
    */
   async eventsAfter(sequence: string, limit: number, actor: Actor): Promise<ListingEventPage> {
     requireScope(actor, 'listings:read')
-    const end = await this.latestSequence(actor)
-    const rows = await this.#readLog({
-      ...LOG_PLAN,
-      filter: isEventVisible(ROW, actor),
-      after: [sequence],
-      top: limit,
-    })
+    const plan = { ...LOG_PLAN, filter: isEventVisible(ROW, actor), after: [sequence], top: limit }
+    const { end, rows, state } = await this.#read(async reader => ({
+      end: await readLatestSequence(reader),
+      rows: await readLog(reader, plan),
+      state: await readLogState(reader, effectiveFeedOf(actor)?.id),
+    }))
     const events = rows.map(e => ({ sequence: e.EntityEventSequence, listingKey: e.PropertyKey }))
     const lastEvent = events.at(-1)?.sequence ?? sequence
     const isFull = events.length === limit
-    if (!(await this.isOpen(sequence, actor))) failLogPositionGone('since', undefined)
+    if (!isPositionOpen(BigInt(sequence), state)) failLogPositionGone('since', undefined)
     return { events, isFull, last: isFull || BigInt(end) < BigInt(lastEvent) ? lastEvent : end }
   }
 
@@ -183,13 +179,8 @@ export class ChangeService {
     return new Map(records.list.map(record => [parseCursor(record)[0] ?? '', record]))
   }
 
-  async #readLog(plan: Plan): Promise<readonly EventLogRow[]> {
-    const { records } = await this.#read(reader => readPage(reader, plan, NUMBERS_AS_TEXT))
-    return records.list.map(({ json }) => JSON.parse(json) as EventLogRow) // the fields that the plan selects
-  }
-
   /**
-   * Reads in turn with the other subscriptions. The wait for the turn ends when the client disconnects, and does
+   * Reads in turn with the other subscriptions. A turn can have several statements. The wait for the turn ends when the client disconnects, and does
    * not count as a wait of the read.
    * @throws ProblemError Unavailable `canceled` if the client has disconnected
    */
@@ -205,6 +196,20 @@ export class ChangeService {
       this.#semaphore.release(turn.clientId)
     }
   }
+}
+
+/**
+ * One turn is reserved for clients that have none: a client with many subscriptions, whose other requests use all its
+ * connections, holds its turn until it gets one, and must not delay the subscriptions of others.
+ */
+function createTurns(poolSize: number): FairSemaphore {
+  const permits = Math.max(Math.min(2, poolSize), Math.floor(poolSize / 4))
+  return new FairSemaphore({ permits, reserved: permits > 1 ? 1 : 0 })
+}
+
+async function readLog(reader: StatementExecutor, plan: Plan): Promise<readonly EventLogRow[]> {
+  const { records } = await readPage(reader, plan, NUMBERS_AS_TEXT)
+  return records.list.map(({ json }) => JSON.parse(json) as EventLogRow) // the fields that the plan selects
 }
 
 interface EventLogRow {

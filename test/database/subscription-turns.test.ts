@@ -23,7 +23,8 @@ describe.each(DATABASE_KINDS)('reads of subscriptions on %s', kind => {
   })
   afterAll(() => database?.close())
 
-  test('clients take turns, and a subscription leaves the queue when its client disconnects', async () => {
+  /** Creates a service whose reads for some clients wait for `open`. */
+  function createService(poolSize: number, isGated: (scope: RequestScope) => boolean) {
     let open = () => {}
     const gate = new Promise<void>(resolve => {
       open = resolve
@@ -31,7 +32,7 @@ describe.each(DATABASE_KINDS)('reads of subscriptions on %s', kind => {
     const executorsFor: Database['executorsFor'] = scope => {
       const executors = database.executorsFor(scope)
       const query: typeof executors.reader.query = async (...statement) => {
-        await gate
+        if (isGated(scope)) await gate
         return executors.reader.query(...statement)
       }
       return { ...executors, reader: { ...executors.reader, query } }
@@ -42,22 +43,36 @@ describe.each(DATABASE_KINDS)('reads of subscriptions on %s', kind => {
       policy: { nonDisclosure: false },
       seal: createCursorSeal('a key of the tests'),
       feed: createChangeFeed(database),
-      poolSize: 4,
+      poolSize,
     })
+    const read = (scope: RequestScope) => service.forRequest(scope).latestSequence(PUBLIC)
+    return { read, open: () => open() }
+  }
+
+  test('clients take turns, and a subscription leaves the queue when its client disconnects', async () => {
+    const { read, open } = createService(1, () => true)
     const order: string[] = []
-    const read = async (name: string, scope: RequestScope) => {
-      await service.forRequest(scope).latestSequence(PUBLIC)
+    const readAs = async (name: string, scope: RequestScope) => {
+      await read(scope)
       order.push(name)
     }
     const gone = new RequestScope('many')
-    const reads = ['first', 'second', 'third', 'fourth'].map(name => read(name, new RequestScope('many')))
-    const abandoned = read('abandoned', gone)
-    reads.push(read('other client', new RequestScope('one')))
+    const reads = ['first', 'second', 'third', 'fourth'].map(name => readAs(name, new RequestScope('many')))
+    const abandoned = readAs('abandoned', gone)
+    reads.push(readAs('other client', new RequestScope('one')))
     gone.abort()
     await expect(abandoned).rejects.toMatchObject({ problems: [{ reason: 'canceled' }] })
     expect(order).toEqual([])
     open()
     await Promise.all(reads)
     expect(order).toEqual(['first', 'second', 'other client', 'third', 'fourth'])
+  })
+
+  test('a client whose reads wait for a connection does not delay the subscriptions of others', async () => {
+    const { read, open } = createService(4, ({ clientId }) => clientId === 'many')
+    const waiting = Array.from({ length: 20 }, () => read(new RequestScope('many')))
+    await expect(read(new RequestScope('one'))).resolves.toBe('0')
+    open()
+    await Promise.all(waiting)
   })
 })

@@ -38,16 +38,31 @@ export class LoadClient {
       ...(content !== undefined && { 'Content-Type': 'application/json' }),
     }
     let sent: ClientRequest | undefined
-    const status = new Promise<number | undefined>(resolve => {
-      sent = request(this.#base + encodeURI(target), { method, headers, agent: this.#agent }, res => {
-        res.on('error', () => resolve(undefined))
-        res.on('end', () => resolve(res.statusCode))
-        res.resume()
+    let isAborted = false
+    const send = (resolve: (status: number | undefined) => void, isRetry: boolean): void => {
+      const current = request(
+        this.#base + encodeURI(target),
+        { method, headers, agent: this.#agent },
+        res => {
+          res.on('error', () => resolve(undefined))
+          res.on('end', () => resolve(res.statusCode))
+          res.resume()
+        },
+      )
+      current.on('error', ({ code }: NodeJS.ErrnoException) => {
+        // The server may close an idle connection while a request is on its way (RFC 9112, 9.3.1).
+        if (code === 'ECONNRESET' && current.reusedSocket && !isRetry && !isAborted) send(resolve, true)
+        else resolve(undefined)
       })
-      sent.on('error', () => resolve(undefined))
-      sent.end(content)
-    })
-    return { status, abort: () => sent?.destroy() }
+      current.end(content)
+      sent = current
+    }
+    const status = new Promise<number | undefined>(resolve => send(resolve, false))
+    const abort = () => {
+      isAborted = true
+      sent?.destroy()
+    }
+    return { status, abort }
   }
 
   async time(target: string, parts?: LoadRequest): Promise<TimedResponse> {

@@ -113,7 +113,7 @@ describe.each(DATABASE_KINDS)('changes of feeds and their listings, on the %s da
       [{ Filter: '@p' }, /alias/], [{ Filter: 'City eq @p' }, /alias/], [{ Filter: 'ModificationTimestamp gt 2020-01-01T00:00:00Z' }, /every write/],
       [{ Filter: 'true) or (true' }, /position 5 of the filter/], [{ HiddenFields: ['NoSuch'] }, /no field 'NoSuch'/], [{ HiddenFields: ['Media'] }, /related records/],
       [{ HiddenFields: ['listprice'] }, /Did you mean 'ListPrice'/], [{ HiddenFields: ['ListingKey'] }, /cannot be hidden/], [{ HiddenFields: ['LastEventSequence'] }, /cannot be hidden/],
-      [{ HiddenFields: ['City', 'City'] }, /twice/], [{ HiddenFields: ['City'], OnlyFields: ['City'] }, /not both/], [{ PageSize: 0 }, /1 to 1000/], [{ PageSize: -1 }, /1 to 1000/],
+      [{ HiddenFields: ['City', 'City'] }, /more than once/], [{ HiddenFields: ['City'], OnlyFields: ['City'] }, /not both/], [{ PageSize: 0 }, /1 to 1000/], [{ PageSize: -1 }, /1 to 1000/],
       [{ PageSizeMax: 1001 }, /1 to 1000/], [{ PageSize: 9, PageSizeMax: 8 }, /larger/], [{ FeedName: 'a b' }, /name/], [{ FeedName: 'idx' }, /already/],
     ] // biome-ignore format: a fault in each entry
     for (const [values, message] of faults)

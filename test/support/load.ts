@@ -50,7 +50,7 @@ export class LoadClient {
         },
       )
       current.on('error', ({ code }: NodeJS.ErrnoException) => {
-        // The server may close an idle connection while a request is on its way (RFC 9112, 9.3.1).
+        // The server may close an idle connection at the moment of a request (RFC 9112, 9.3.1).
         if (code === 'ECONNRESET' && current.reusedSocket && !isRetry && !isAborted) send(resolve, true)
         else resolve(undefined)
       })

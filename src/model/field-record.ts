@@ -83,7 +83,7 @@ const describeScalar = (of: Entity, scalar: Scalar) => ({
 })
 
 const describeNavigation = (of: Entity, navigation: Navigation) => ({
-  Type: `${NAMESPACE}.${getEntity(navigation.target).name}`,
+  Type: `${NAMESPACE}.${getEntity(navigation.target).typeName}`,
   LookupName: null,
   ExpandableYN: true,
   NullableYN: !navigation.collection && isNullableNavigation(of, navigation),

@@ -58,9 +58,9 @@ export interface Navigation {
 export type Field = Scalar | Navigation
 
 export interface Entity {
-  /** Name of the entity set and its type in $metadata, the Prisma model and the table. */
+  /** Name of the entity set, the Prisma model and the table. */
   readonly name: string
-  /** Name of the type in GraphQL. */
+  /** Name of the entity type in $metadata. */
   readonly typeName: string
   /** A second path of the entity set. */
   readonly alias?: string

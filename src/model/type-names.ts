@@ -4,7 +4,7 @@ import { ADMIN_MODEL, type Entity, type EntityModel, LISTING_MODEL, modelOf, NAM
 const MODEL_TYPES: ReadonlyMap<EntityModel, ReadonlySet<string>> = new Map(
   [LISTING_MODEL, ADMIN_MODEL].map(model => [
     model,
-    new Set([...model.entities.values()].map(e => `${NAMESPACE}.${e.name}`)),
+    new Set([...model.entities.values()].map(e => `${NAMESPACE}.${e.typeName}`)),
   ]),
 )
 
@@ -42,5 +42,5 @@ export const hasTypeCastSegment = (path: string, of: Entity): boolean =>
   path === `${NAMESPACE}.*` || path.split('/').some(name => isModelType(name, of))
 
 /** Returns true if the name is that of the entity's type. */
-export const isEntityTypeName = (name: string, entityName: string): boolean =>
-  name === `${NAMESPACE}.${entityName}`
+export const isEntityTypeName = (name: string, typeName: string): boolean =>
+  name === `${NAMESPACE}.${typeName}`

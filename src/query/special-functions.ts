@@ -111,7 +111,7 @@ function bindIsOf(special: SpecialCall): Expr {
   if (!isTypeArgument(type)) return failNoSignature('isof', special, SIGNATURES.valueAndType, SIGNATURES.type)
   checkTypeName(type.ast, special.entity)
   const { name } = type.ast
-  if (special.args.length === 1) return isEntityTypeName(name, special.entity.name) ? TRUE : FALSE
+  if (special.args.length === 1) return isEntityTypeName(name, special.entity.typeName) ? TRUE : FALSE
   if (!value || value.kind === 'type' || special.args.length !== 2)
     return failNoSignature('isof', special, SIGNATURES.valueAndType, SIGNATURES.type)
   if (isNullLiteral(value)) return FALSE

@@ -45,7 +45,7 @@ export function toCsdlJson(model: EntityModel = LISTING_MODEL): CsdlJson {
     $EntityContainer: toQualifiedName(ENTITY_CONTAINER_NAME),
     $Reference: Object.fromEntries(VOCABULARIES.map(toReference)),
     [NAMESPACE]: {
-      ...Object.fromEntries(entities.map(e => [e.name, toEntityType(e)])),
+      ...Object.fromEntries(entities.map(e => [e.typeName, toEntityType(e)])),
       ...Object.fromEntries(complexTypes.map(c => [c.name, toComplexType(c)])),
       ...Object.fromEntries(functions.map(f => [f.name, [toFunction(f)]])),
       [ENTITY_CONTAINER_NAME]: {
@@ -117,7 +117,7 @@ function toNavigationProperty(of: Entity, n: Navigation): Readonly<Record<string
   const constraint = referentialConstraintOf(n)
   return {
     $Kind: 'NavigationProperty',
-    $Type: toQualifiedName(getEntity(n.target).name),
+    $Type: toQualifiedName(getEntity(n.target).typeName),
     ...(n.collection && { $Collection: true }),
     ...(!n.collection && isNullableNavigation(of, n) && { $Nullable: true }),
     ...(partner !== undefined && { $Partner: partner }),
@@ -128,7 +128,7 @@ function toNavigationProperty(of: Entity, n: Navigation): Readonly<Record<string
 function toEntitySet(of: Entity): CsdlJson {
   return {
     $Collection: true,
-    $Type: toQualifiedName(of.name),
+    $Type: toQualifiedName(of.typeName),
     ...(of.navigations.length > 0 && {
       $NavigationPropertyBinding: Object.fromEntries(of.navigations.map(n => [n.name, n.target])),
     }),

@@ -72,7 +72,7 @@ const toReference = ({ alias, namespace }: (typeof VOCABULARIES)[number]) =>
 
 function toEntityType(of: Entity): XmlElement {
   const key = xmlElement('Key', {}, [xmlElement('PropertyRef', { Name: of.key.name })])
-  return xmlElement('EntityType', { Name: of.name }, [
+  return xmlElement('EntityType', { Name: of.typeName }, [
     key,
     ...[...of.fields.values()].map(f => toProperty(of, f)),
     ...entityTypeAnnotations(of).map(toAnnotation),
@@ -129,7 +129,7 @@ const toStructuralProperty = (s: Scalar, annotations: readonly XmlElement[]) =>
 
 function toNavigationProperty(of: Entity, n: Navigation, annotations: readonly XmlElement[]): XmlElement {
   const constraint = referentialConstraintOf(n)
-  const type = typeAttribute(toQualifiedName(getEntity(n.target).name), n.collection)
+  const type = typeAttribute(toQualifiedName(getEntity(n.target).typeName), n.collection)
   return xmlElement(
     'NavigationProperty',
     {
@@ -153,7 +153,7 @@ function toNavigationProperty(of: Entity, n: Navigation, annotations: readonly X
 }
 
 const toEntitySet = (of: Entity) =>
-  xmlElement('EntitySet', { Name: of.name, EntityType: toQualifiedName(of.name) }, [
+  xmlElement('EntitySet', { Name: of.name, EntityType: toQualifiedName(of.typeName) }, [
     ...of.navigations.map(n => xmlElement('NavigationPropertyBinding', { Path: n.name, Target: n.target })),
     ...entitySetAnnotations(of).map(toAnnotation),
   ])

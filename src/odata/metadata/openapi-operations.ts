@@ -61,7 +61,7 @@ export function listOperation(of: Entity, id = `list${of.name}`): OpenApiObject 
     summary: `A page of ${of.name}`,
     description: `${of.description} Follow @odata.nextLink for the next page.`,
   }
-  const page = collectionContent(toComponentRef('schemas', `${of.name}Page`))
+  const page = collectionContent(toComponentRef('schemas', `${of.typeName}Page`))
   return {
     ...toOperation('list', texts, { 200: page }, of),
     parameters: toParameterRefs(withSearch(of, PAGE_PARAMETERS)),
@@ -91,7 +91,7 @@ export function readOperation(of: Entity): OpenApiObject {
 
 function toReadOperation(of: Entity, texts: OperationTexts, otherResponses: OpenApiObject): OpenApiObject {
   const responses = {
-    200: jsonContent('The record.', toComponentRef('schemas', of.name), ['ETag']),
+    200: jsonContent('The record.', toComponentRef('schemas', of.typeName), ['ETag']),
     ...otherResponses,
     304: noContentResponse('The record still has the ETag of If-None-Match.', ['ETag']),
   }
@@ -137,7 +137,7 @@ export function createOperation(of: Entity): OpenApiObject {
   const { noun, create: description } = textsOf(of)
   const texts = { id: `create${of.name}`, summary: `Create a ${noun} of ${of.name}`, description }
   const responses = {
-    201: jsonContent(`The new ${noun}.`, toComponentRef('schemas', of.name), [
+    201: jsonContent(`The new ${noun}.`, toComponentRef('schemas', of.typeName), [
       'Location',
       'OData-EntityId',
       'ETag',
@@ -153,18 +153,18 @@ export function createOperation(of: Entity): OpenApiObject {
   return {
     ...toOperation('create', texts, responses, of),
     parameters: toParameterRefs(['preferReturn']),
-    requestBody: toRequestBody(`The fields of the ${noun}.`, `${of.name}Create`),
+    requestBody: toRequestBody(`The fields of the ${noun}.`, `${of.typeName}Create`),
   }
 }
 
 export const toWriteOperations = (of: Entity): OpenApiObject => ({
   ...(!of.immutable && {
-    patch: updateOperation(of, `${of.name}Update`, {
+    patch: updateOperation(of, `${of.typeName}Update`, {
       id: `change${of.name}`,
       summary: `Change fields of ${of.name}`,
       description: textsOf(of).change,
     }),
-    put: updateOperation(of, `${of.name}Replace`, {
+    put: updateOperation(of, `${of.typeName}Replace`, {
       id: `replace${of.name}`,
       summary: `Replace ${of.name}`,
       description: textsOf(of).replace,
@@ -186,7 +186,7 @@ const deleteOperation = (of: Entity): OpenApiObject => ({
 function updateOperation(of: Entity, schema: string, texts: OperationTexts): OpenApiObject {
   const headers = ['ETag', 'Location', 'OData-EntityId', 'Preference-Applied'] as const
   const responses = {
-    200: jsonContent('The record after the change.', toComponentRef('schemas', of.name), headers),
+    200: jsonContent('The record after the change.', toComponentRef('schemas', of.typeName), headers),
     204: noContentResponse('Changed. The request preferred a response without content.', headers),
   }
   return {

@@ -93,7 +93,7 @@ export function toWriteSchema(of: Entity, mode: keyof typeof WRITE_DESCRIPTIONS)
   return {
     description: WRITE_DESCRIPTIONS[mode],
     allOf: [
-      toComponentRef('schemas', of.name),
+      toComponentRef('schemas', of.typeName),
       {
         type: 'object',
         properties,
@@ -116,7 +116,7 @@ export function toPageSchema(of: Entity): OpenApiObject {
     value: {
       type: 'array',
       description: 'The records of the page.',
-      items: toComponentRef('schemas', of.name),
+      items: toComponentRef('schemas', of.typeName),
     },
     '@odata.nextLink': {
       type: 'string',
@@ -192,7 +192,7 @@ function toListSchema(
 
 function toPropertySchema(of: Entity, field: Field): OpenApiObject {
   if (field.kind === 'scalar') return toScalarSchema(of, field)
-  const record = toComponentRef('schemas', getEntity(field.target).name)
+  const record = toComponentRef('schemas', getEntity(field.target).typeName)
   const shape: OpenApiObject = field.collection
     ? { type: 'array', items: record }
     : { anyOf: [record, { type: 'null' }] }

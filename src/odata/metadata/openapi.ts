@@ -168,12 +168,12 @@ const toKeyParameter = ({ key }: Entity): OpenApiObject => ({
 })
 
 const toSchemas = (of: Entity): OpenApiObject => ({
-  [of.name]: toRecordSchema(of),
-  [`${of.name}Page`]: toPageSchema(of),
-  ...(of.writable && { [`${of.name}Create`]: toWriteSchema(of, 'create') }),
+  [of.typeName]: toRecordSchema(of),
+  [`${of.typeName}Page`]: toPageSchema(of),
+  ...(of.writable && { [`${of.typeName}Create`]: toWriteSchema(of, 'create') }),
   ...(of.writable &&
     !of.immutable && {
-      [`${of.name}Replace`]: toWriteSchema(of, 'replace'),
-      [`${of.name}Update`]: toWriteSchema(of, 'update'),
+      [`${of.typeName}Replace`]: toWriteSchema(of, 'replace'),
+      [`${of.typeName}Update`]: toWriteSchema(of, 'update'),
     }),
 })

@@ -52,11 +52,11 @@ describe.each(DATABASE_KINDS)('odata.metadata=full on the %s database', kind => 
   test.each([...ENTITIES.keys()])(
     'each record of %s has its type, its id and the types of its values',
     async name => {
-      const { writable } = getEntity(name)
+      const { typeName, writable } = getEntity(name)
       const rows = rowsOf(await get(`${name}?$top=5`))
       expect(rows.length).toBeGreaterThan(0)
       for (const row of rows) {
-        expect(row['@odata.type']).toBe(`#org.reso.metadata.${name}`)
+        expect(row['@odata.type']).toBe(`#org.reso.metadata.${typeName}`)
         expect(row['@odata.editLink']).toBe(writable ? row['@odata.id'] : undefined)
         expect(annotationsOf(row, '@odata.type')).toEqual(typesOf(name))
         expect(withoutContext(await record(String(row['@odata.id'])))).toEqual(row)

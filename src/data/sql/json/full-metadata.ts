@@ -23,7 +23,7 @@ const isTransient = ({ entity }: RecordSource) => entity.fields.size === 0
 export function toTypeAndId(record: RecordSource, full: FullMetadata): readonly NamedJson[] {
   if (isTransient(record)) return [[full.id, jsonStringWithoutEscapes(raw('null::text'))]]
   return [
-    [full.type, textOf(full.entityTypePrefix + record.entity.name)],
+    [full.type, textOf(full.entityTypePrefix + record.entity.typeName)],
     [full.id, jsonString(toRecordUrl(record, full))],
   ]
 }

@@ -66,6 +66,12 @@ interface Library {
   ): Promise<{ readonly assertions: readonly Assertion[] }>
 }
 
+/**
+ * The resource whose events the tool cannot check: it looks for an entity type with the name of the resource, and that of
+ * rooms is PropertyRooms.
+ */
+const UNTYPED_RESOURCE = 'Rooms'
+
 /** Keys in one request of the tool; its default. */
 const BATCH_SIZE = 100
 const MAX_EVENTS = 20_000
@@ -151,18 +157,15 @@ export class ResoTool {
     const { url, token } = this.access
     const metadata = this.library.parseMetadataXml(await this.library.fetchMetadata(url, token))
     const config = { serverUrl: url, batchSize: BATCH_SIZE, strict: true }
-    const { assertions } = await this.library.validateEventData(
-      await this.readEvents(),
-      config,
-      token,
-      metadata,
-    )
+    const events = await this.readEvents()
+    const checked = events.filter(({ ResourceName }) => ResourceName !== UNTYPED_RESOURCE)
+    const { assertions } = await this.library.validateEventData(checked, config, token, metadata)
     const wrong = assertions.filter(({ status }) => status !== 'pass')
     return {
       name: 'values of the records of events, strict',
       passed: assertions.length - wrong.length,
       failed: wrong.length,
-      skipped: 0,
+      skipped: events.length - checked.length,
       problems: wrong.slice(0, MAX_PROBLEMS).map(toText),
     }
   }

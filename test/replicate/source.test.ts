@@ -66,13 +66,41 @@ describe('npm run replicate and its source', { timeout: 120_000 }, () => {
     expect(await differences()).toEqual({})
   })
 
+  test('RCL-06 each request is refused once: the client repeats it, and no page is skipped', async () => {
+    const refusals = [
+      (res: ServerResponse) => refuse(res, 500),
+      (res: ServerResponse) => refuse(res, 429, { 'Retry-After': '0' }),
+      (res: ServerResponse) => {
+        res.destroy()
+        return true as const
+      },
+    ]
+    const seen = new Set<string>()
+    proxy.intercept = (req, res) => {
+      const url = req.url ?? ''
+      if (seen.has(url)) return false
+      seen.add(url)
+      return refusals[seen.size % refusals.length]?.(res) ?? false
+    }
+    expect((await once())[0]).toBe(0)
+    await market.patch('L003', { City: 'Changed' })
+    await market.patch('L004', { InternetEntireListingDisplayYN: false })
+    expect((await once('--verify'))[0]).toBe(0)
+    expect(seen.size).toBeGreaterThan(10)
+    proxy.intercept = () => false
+    expect(await differences()).toEqual({})
+    await market.patch('L004', { InternetEntireListingDisplayYN: true })
+  })
+
   test('RCL-06 a long Retry-After ends --once with code 3, and a signal ends a wait immediately', async () => {
     proxy.intercept = (_, res) => refuse(res, 503, { 'Retry-After': '3600' })
     expect(await once()).toEqual([3, expect.stringContaining('Source: the source answered 503')])
-    const waiting = startReplicate({ from: proxy.base, to, token })
-    await expect.poll(waiting.output, POLL).toContain('next try at')
-    waiting.child.kill('SIGTERM')
-    expect([await waiting.exit, waiting.output()]).toEqual([0, expect.stringContaining('Stopped')])
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      const waiting = startReplicate({ from: proxy.base, to, token })
+      await expect.poll(waiting.output, POLL).toContain('next try at')
+      waiting.child.kill(signal)
+      expect([await waiting.exit, waiting.output()]).toEqual([0, expect.stringContaining('Stopped')])
+    }
   })
 
   test.each(['9999999999', '99999999999999999999', 'Fri, 01 Jan 2100 00:00:00 GMT'])(

@@ -53,7 +53,7 @@ describe.each(DATABASE_KINDS)(
       expect(page['@odata.nextLink']).toBeUndefined()
     })
 
-    test('the newest event is found behind them', async () => {
+    test('the newest visible event is found although hidden ones follow', async () => {
       const hidden = await market.database.withClient(client => client.query(WRITE_HIDDEN_EVENTS))
       expect(hidden.rowCount).toBe(2 * HIDDEN_EVENTS)
       const { value } = await read('$orderby=EntityEventSequence desc&$top=1')

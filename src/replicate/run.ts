@@ -8,8 +8,8 @@ import { parseMetadata, type SourceSet } from './source-model.js'
 import { type ReplicaState, TARGET_LAYOUT_VERSION, typesOf } from './state.js'
 import { verify } from './verify.js'
 
-/** Runs after which the model of the source is read again: a minute with the default interval. */
-const RUNS_PER_MODEL = 12
+/** Runs after which the model of the source is read again: five minutes with the default interval. */
+const RUNS_PER_MODEL = 60
 
 /** Options of the verification, which runs once the copy is up to date. */
 export interface VerifyOptions {

@@ -29,8 +29,8 @@ function createCounter(count: CountFunction): (part: unknown) => number {
   return countOf
 }
 
-/** The number of parts of a value, where a shared part counts at each use. */
-const countParts = createCounter((_, parts) => parts + 1)
+/** The number of parts of a value or a plan, where a shared part counts at each use. */
+export const countParts = createCounter((_, parts) => parts + 1)
 
 /** The number of patterns in a value. */
 const countPatterns = createCounter((part, patterns) => patterns + (isPattern(part) ? 1 : 0))

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import { EXPECTED_VALUE } from '../../errors/phrases.js'
 import { fail, ProblemError } from '../../errors/problem.js'
 import { getEntity } from '../../model/model.js'
@@ -96,7 +95,7 @@ export interface PropertyChangeSubscriptionDependencies {
 /** The listing changes of one subscription. */
 export class PropertyChangeSubscription {
   /** Listings that were already reported as outside the filter. This is reported once per listing. */
-  readonly #excludedKeys = new LRUCache<string, true>({ max: MAX_EXCLUDED_LISTINGS })
+  readonly #excludedKeys = new Set<string>()
   readonly #query: Query
   readonly #changes: ChangeService
   readonly #selection: ChangeSelection
@@ -220,7 +219,10 @@ export class PropertyChangeSubscription {
       return true
     }
     if (this.#excludedKeys.has(key)) return false
-    this.#excludedKeys.set(key, true)
+    this.#excludedKeys.add(key)
+    const [oldest] = this.#excludedKeys
+    if (oldest !== undefined && this.#excludedKeys.size > MAX_EXCLUDED_LISTINGS)
+      this.#excludedKeys.delete(oldest)
     return true
   }
 }

@@ -180,8 +180,8 @@ export class ChangeService {
   }
 
   /**
-   * Reads in turn with the other subscriptions. A turn can have several statements. The wait for the turn ends when the client disconnects, and does
-   * not count as a wait of the read.
+   * Reads in turn with the other subscriptions. A turn can have several statements. The wait for the turn ends
+   * when the client disconnects, and does not count as a wait of the read.
    * @throws ProblemError Unavailable `canceled` if the client has disconnected
    */
   async #read<T>(read: (reader: StatementExecutor) => Promise<T>): Promise<T> {

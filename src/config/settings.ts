@@ -215,7 +215,7 @@ export const SETTINGS = {
   compressMinBytes: setting('COMPRESS_MIN_BYTES', integer(0, 104_857_600), 1024, 'Minimum size of a response that is compressed, if the client accepts compression.'),
 
   readEngine:    setting('READ_ENGINE', oneOf('sql', 'prisma'), 'sql', '`prisma`: Prisma reads what its arguments can express, with the same responses (docs/prisma.md). Slower.'),
-  poolSize:      setting('POOL_SIZE', integer(1, 500), 10, 'Connections to PostgreSQL. Half of them reuse generic query plans, for reads by one index.'),
+  poolSize:      setting('POOL_SIZE', integer(1, 500), 10, 'Connections to PostgreSQL. Half of them reuse generic query plans, for writes and reads by one index.'),
   poolWaitMs:    setting('POOL_WAIT_MS', integer(50, 60_000), 5000, 'Maximum time that a request waits for connections and locks; after it 503.'),
   statementTimeoutMs: setting('STATEMENT_TIMEOUT_MS', integer(50, 600_000), 15_000, 'Maximum duration of one SQL statement; after it 503.'),
   shutdownDrainMs: setting('SHUTDOWN_DRAIN_MS', integer(0, 600_000), 0, 'Time after SIGTERM in which the service is not ready but still accepts requests. It must be longer than load balancers need to notice that.'),

@@ -66,29 +66,11 @@ describe.each(DATABASE_KINDS)('statements of the %s database', kind => {
 })
 
 describe.runIf(DATABASE_KINDS.includes('server'))('connections with generic plans', () => {
-  const LOCK = 4711
   let database: TestDatabase
   beforeAll(async () => {
     database = await openTestDatabase('server', { poolSize: 6 })
   })
   afterAll(() => database?.close())
-
-  test('are never all occupied by writers that wait for a lock', async () => {
-    await database.withClient(async client => {
-      await client.query(`select pg_advisory_lock(${LOCK})`)
-      const writers = Promise.all(
-        Array.from({ length: 8 }, () =>
-          database.writer.query({ text: 'select pg_advisory_xact_lock($1)', values: [LOCK] }, 'generic'),
-        ),
-      )
-      const readers = Array.from({ length: 4 }, (_, i) =>
-        database.reader.query({ text: 'select $1::int as "i"', values: [i] }, 'generic'),
-      )
-      expect(await Promise.all(readers)).toEqual([0, 1, 2, 3].map(i => [{ i }]))
-      await client.query(`select pg_advisory_unlock(${LOCK})`)
-      expect(await writers).toHaveLength(8)
-    })
-  })
 
   test('share a burst with the other connections', async () => {
     const asked = Array.from({ length: 60 }, (_, i) => i)

@@ -198,7 +198,7 @@ describe.each(DATABASE_KINDS)(
       await insert(old.id, 3, '31 days')
       await insert(old.id, 2, '29 days')
       await insert(busy.id, 10_005, '1 day')
-      await cleanDeliveryLog(database.writer, 30)
+      await cleanDeliveryLog(database.reader, 30)
       const rows = await database.queryControl({
         text: `select "WebhookId" as id, count(*)::int as rows, min("FirstEvent")::int as first from "admin"."WebhookDelivery" where "WebhookId" = any($1::text[]) group by 1 order by 2`,
         values: [[old.id, busy.id]],

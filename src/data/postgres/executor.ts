@@ -1,5 +1,4 @@
 import { createServiceScope, type RequestScope } from '../../domain/request-scope.js'
-import { Semaphore } from '../semaphore.js'
 import type {
   PlanCacheMode,
   RecordFinder,
@@ -37,10 +36,11 @@ interface RequestFinder {
 /** Returns a function that creates the executors of one request. */
 export function createExecutorFactory(options: ExecutorFactoryOptions): ExecutorFactory {
   const { pools, transactionTimeoutMs, finder } = options
+  const writePool = writePoolOf(pools)
   const runners: StatementRunners = {
     runRead: createReadRunner(pools),
-    runWrite: createWriteRunner(pools),
-    runTransaction: createTransactionRunner(pools.custom, transactionTimeoutMs),
+    runWrite: (scope, statement) => writePool.query(statement, scope, 'write'),
+    runTransaction: createTransactionRunner(writePool, transactionTimeoutMs),
   }
   return scope => new ScopedExecutors(scope, runners, finder)
 }
@@ -114,37 +114,18 @@ type StatementRunner = <T>(
  * requests wait, the custom pool is used. Errors are mapped to problems here, since single reads are never
  * retried.
  */
-function createReadRunner({ custom, generic }: FairPools): StatementRunner {
-  const isWorthWaiting = (pool: FairPool, { clientId }: RequestScope) =>
-    pool.waitingCount < pool.size || pool.isAvailable(clientId)
-  return (scope, statement, planCacheMode = 'custom') =>
+const createReadRunner =
+  ({ custom, generic }: FairPools): StatementRunner =>
+  (scope, statement, planCacheMode = 'custom') =>
     toProblemOnError(() =>
-      planCacheMode === 'generic' && generic && isWorthWaiting(generic, scope)
+      planCacheMode === 'generic' && generic?.isSoonAvailable(scope.clientId)
         ? generic.query(statement, scope)
         : custom.query(statement, scope),
     )
-}
 
 /**
- * Maximum wait of a write for a connection with generic plans, in ms. It exceeds the duration of other
- * writes, unless these wait for locks.
+ * Returns the pool of all writes. A generic plan suits them, because they find their records by key. They
+ * leave the custom pool, with the slow statements, to reads.
  */
-const GENERIC_POOL_WAIT_MS = 25
-
-/**
- * Creates the runner of single writes. Writes may wait for locks, so they never use more than half of the
- * generic pool, and readers need not wait for them. The database serializes writes anyway, so they wait here
- * first, where waiting costs nothing, and use the custom pool only if the writes before them are blocked.
- */
-function createWriteRunner({ custom, generic }: FairPools): StatementRunner {
-  const semaphore = new Semaphore(generic ? Math.ceil(generic.size / 2) : 0)
-  return async (scope, statement, planCacheMode = 'custom') => {
-    if (planCacheMode === 'custom' || !generic || !(await semaphore.acquire(GENERIC_POOL_WAIT_MS)))
-      return custom.query(statement, scope)
-    try {
-      return await generic.query(statement, scope)
-    } finally {
-      semaphore.release()
-    }
-  }
-}
+const writePoolOf = ({ custom, generic }: FairPools): FairPool =>
+  generic && generic.size > 1 ? generic : custom

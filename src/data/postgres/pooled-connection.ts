@@ -2,6 +2,7 @@ import type { ClientConfig, PoolClient, QueryArrayConfig, QueryArrayResult } fro
 import type { AbortListener, RequestScope, StatementPermits } from '../../domain/request-scope.js'
 import { type Problem, ProblemError, withCause } from '../../errors/problem.js'
 import { type BlockingSession, describeSession } from '../blocking-session.js'
+import type { PermitUse } from '../fair-semaphore.js'
 import type { Statement } from '../sql/statement.js'
 import { sendCancelRequest } from './cancel-request.js'
 import { sqlStateOf } from './errors.js'
@@ -56,6 +57,7 @@ export class PooledConnection implements RunningStatement, AbortListener {
   constructor(
     client: PoolClient,
     readonly scope: RequestScope,
+    readonly use: PermitUse,
     readonly permits: StatementPermits | undefined,
     options: ConnectionOptions,
     private readonly statements: StatementCount,

@@ -4,9 +4,9 @@ import { endWithin, PoolConnections } from './connection-end.js'
 
 /** The connection pools of one process, by purpose. */
 export interface Pools {
-  /** Connections of requests and Prisma with custom plans: PostgreSQL plans each statement for its values. */
+  /** Connections of reads and Prisma with custom plans: PostgreSQL plans each statement for its values. */
   readonly custom: Pool
-  /** Connections of requests with generic plans, which PostgreSQL reuses. Undefined for a small pool size. */
+  /** Connections of writes and reads with generic plans, which PostgreSQL reuses. Undefined for a small pool size. */
   readonly generic?: Pool
   /** One connection that is never busy for long, for the readiness check and the lock monitor. */
   readonly control: Pool
@@ -37,8 +37,8 @@ const CLOSE_GRACE_MS = 5000
 const CONTROL_TIMEOUT_MS = 2000
 
 /**
- * Opens the pools of a server. Half of the connections have generic plans, for single statements by key;
- * transactions and other statements use the rest.
+ * Opens the pools of a server. Half of the connections have generic plans, for statements that find records by
+ * key or by one index. Other statements use the rest.
  */
 export function openServerPools(databaseUrl: string, settings: DatabaseSettings): Pools {
   const genericPoolSize = Math.floor(settings.poolSize / 2)

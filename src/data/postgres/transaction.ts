@@ -19,7 +19,7 @@ const COMMIT: Statement = { text: 'commit', values: [] }
 export const createTransactionRunner =
   (pool: FairPool, timeoutMs: number): ScopedTransactionRunner =>
   (scope, callback) =>
-    pool.withConnection(scope, async connection => {
+    pool.withConnection(scope, 'write', async connection => {
       try {
         await connection.query(BEGIN)
         const result = await callback(createTransactionExecutor(connection, performance.now() + timeoutMs))

@@ -23,8 +23,8 @@ export function createDriverAdapter(pool: FairPool, statementNameOf: (text: stri
   // The adapter accepts only instances of pg's Pool, and calls these two methods.
   const adapterPool = Object.assign(new Pool(), {
     query: (config: QueryArrayConfig) =>
-      pool.withConnection(currentScope(), connection => connection.queryArrays(config)),
-    connect: async () => new TransactionClient(pool, await pool.acquire(currentScope())),
+      pool.withConnection(currentScope(), 'read', connection => connection.queryArrays(config)),
+    connect: async () => new TransactionClient(pool, await pool.acquire(currentScope(), 'read')),
   })
   return new PrismaPg(adapterPool, { statementNameGenerator: ({ sql }) => statementNameOf(sql) })
 }

@@ -44,9 +44,9 @@ export type TransactionRunner = <T>(work: (executor: StatementExecutor) => Promi
 
 /** The executors of a database. */
 export interface StatementExecutors {
-  /** Runs statements that read. */
+  /** Runs statements that do not wait for locks: reads, and the leases of webhooks. */
   readonly reader: StatementExecutor
-  /** Runs statements that write and may wait for locks. */
+  /** Runs statements that write records, and wait for the lock of the change log. Ignores the plan cache mode. */
   readonly writer: StatementExecutor
   readonly transaction: TransactionRunner
 }

@@ -51,20 +51,20 @@ const SELECT = `select to_json("AttemptTimestamp") as "AttemptTimestamp", "Messa
 from "admin"."WebhookDelivery" where "WebhookId" = $1 order by "DeliveryId" desc limit $2`
 
 /** Adds an attempt to the delivery log. */
-export async function logDelivery(writer: StatementExecutor, attempt: DeliveryAttempt): Promise<void> {
+export async function logDelivery(executor: StatementExecutor, attempt: DeliveryAttempt): Promise<void> {
   const { webhookId, messageId, firstEvent, lastEvent, events, isDelivered, status, reason, durationMs } =
     attempt
   const values = [
     webhookId, messageId, firstEvent, lastEvent, events, attempt.attempt, isDelivered, status ?? null, reason ?? null, Math.round(durationMs),
   ] // biome-ignore format: one list
-  await writer.query({ text: INSERT, values }, 'generic')
+  await executor.query({ text: INSERT, values }, 'generic')
 }
 
 /** Deletes old rows of the delivery log, and all but the newest keys outside of filters. */
-export async function cleanDeliveryLog(writer: StatementExecutor, days: number): Promise<void> {
-  await writer.query({ text: DELETE_OLD, values: [days] })
-  await writer.query({ text: DELETE_SURPLUS, values: [] })
-  await writer.query({ text: DELETE_OUTSIDE_KEYS, values: [] })
+export async function cleanDeliveryLog(executor: StatementExecutor, days: number): Promise<void> {
+  await executor.query({ text: DELETE_OLD, values: [days] })
+  await executor.query({ text: DELETE_SURPLUS, values: [] })
+  await executor.query({ text: DELETE_OUTSIDE_KEYS, values: [] })
 }
 
 /** Returns the newest attempts of a webhook, the oldest of them first. */

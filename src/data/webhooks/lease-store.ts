@@ -142,7 +142,8 @@ interface LeaseRow {
  * process that was paused cannot write, because the number of its lease is no longer the newest.
  */
 export class LeaseStore {
-  constructor(private readonly writer: StatementExecutor) {}
+  /** @param executor does not wait for the lock of the change log, which these statements do not take */
+  constructor(private readonly executor: StatementExecutor) {}
 
   /** Takes leases of webhooks that have work and no holder. */
   async lease({ owner, healthy, failing }: LeaseRequest): Promise<LeaseResult> {
@@ -222,7 +223,7 @@ export class LeaseStore {
   }
 
   #query<T>(text: string, values: readonly unknown[]): Promise<readonly T[]> {
-    return this.writer.query<T>({ text, values }, 'generic')
+    return this.executor.query<T>({ text, values }, 'generic')
   }
 }
 

@@ -23,7 +23,7 @@ import { type AttemptReport, type AttemptSettings, WebhookDelivery } from './web
 
 /** Dependencies of the sender. */
 export interface SenderDependencies extends EventReaderDependencies {
-  readonly database: Pick<Database, 'writer' | 'executorsFor'>
+  readonly database: Pick<Database, 'reader' | 'executorsFor'>
   readonly poolSize: number
   readonly feed: ChangeFeed
   readonly directory: ClientDirectory
@@ -88,7 +88,7 @@ export class WebhookSender {
 
   constructor(dependencies: SenderDependencies) {
     this.#dependencies = dependencies
-    this.#store = new LeaseStore(dependencies.database.writer)
+    this.#store = new LeaseStore(dependencies.database.reader)
     this.#reads = new Semaphore(Math.max(1, Math.floor(dependencies.poolSize / 4)))
   }
 
@@ -188,7 +188,7 @@ export class WebhookSender {
     )
     return new WebhookDelivery(webhook, {
       store: this.#store,
-      writer: database.writer,
+      executor: database.reader,
       readNext: (...position) => this.#reads.run(() => reader.next(...position)),
       settings,
       decrypt: text => decryptText(text, encryptionKey),
@@ -250,7 +250,7 @@ export class WebhookSender {
   async #clean(): Promise<void> {
     if (!this.#unfollow || performance.now() < this.#cleanAt) return
     this.#cleanAt = performance.now() + CLEAN_INTERVAL_MS
-    await cleanDeliveryLog(this.#dependencies.database.writer, this.#dependencies.logDays).catch(
+    await cleanDeliveryLog(this.#dependencies.database.reader, this.#dependencies.logDays).catch(
       (error: unknown) => this.#dependencies.onFault(error, undefined),
     )
   }

@@ -38,7 +38,7 @@ export interface AttemptSettings {
 /** Dependencies of a delivery. */
 export interface DeliveryDependencies {
   readonly store: LeaseStore
-  readonly writer: StatementExecutor
+  readonly executor: StatementExecutor
   readonly readNext: EventReader['next']
   readonly settings: AttemptSettings
   readonly decrypt: (encrypted: string) => Promise<string | undefined>
@@ -191,7 +191,7 @@ export class WebhookDelivery {
       durationMs,
     }
     this.#dependencies.onAttempt({ webhook: this.#webhook, feed: this.#feed, state, ...report })
-    await logDelivery(this.#dependencies.writer, {
+    await logDelivery(this.#dependencies.executor, {
       webhookId: this.#lease.webhookId,
       messageId: message.id,
       firstEvent: batch.events[0]?.sequence ?? '',

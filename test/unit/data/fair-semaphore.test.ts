@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { FairSemaphore } from '../../../src/data/fair-semaphore.js'
+import { FairSemaphore, type PermitUse } from '../../../src/data/fair-semaphore.js'
 import { RequestScope } from '../../../src/domain/request-scope.js'
 
 const LONG_MS = 60_000
@@ -83,6 +83,20 @@ describe('FairSemaphore', () => {
     await release('a')
     expect(served).toEqual(['a', 'd'])
     expect(late.scope.waitedMs).toBeGreaterThan(15)
+  })
+
+  test('writes take at most their part of the permits, and do not count as reads of their client', async () => {
+    const semaphore = new FairSemaphore({ permits: 4, reserved: 1, maxWrites: 2 })
+    const take = (client: string, use: PermitUse) => semaphore.tryAcquire(client, use)
+    expect([take('a', 'write'), take('b', 'write'), take('c', 'write')]).toEqual([true, true, false])
+    expect([take('a', 'read'), take('a', 'read'), take('b', 'read')]).toEqual([true, false, true])
+    const waiting = semaphore.acquire(new RequestScope('c'), LONG_MS, 'write')
+    expect([semaphore.waitingCount, semaphore.waitingReadCount]).toEqual([1, 0])
+    semaphore.release('b', 'read')
+    expect(take('d', 'read')).toBe(true)
+    semaphore.release('a', 'write')
+    expect(await waiting).toBe('acquired')
+    expect(semaphore.waitingCount).toBe(0)
   })
 
   test('removes clients without permits and waiters', async () => {

@@ -1,5 +1,6 @@
+import { toFailure } from '../errors/catalog.js'
 import { EXPECTED_FIELD_VALUE } from '../errors/phrases.js'
-import type { Problem } from '../errors/problem.js'
+import { type Problem, ProblemError } from '../errors/problem.js'
 import { suggestName } from '../errors/suggest.js'
 import { type Entity, type Field, getEntity, getScalar, type Scalar } from '../model/model.js'
 import { type Expr, isFalse, isTrue } from '../query/plan.js'
@@ -44,6 +45,12 @@ export interface ListingChanges {
 
 /** Changes nothing. */
 export const NO_CHANGES: ListingChanges = { values: {}, clears: new Map(), faults: [] }
+
+/** Converts the error of a body that is not JSON. Other errors, such as a body that is too large, are thrown. */
+export function toUnreadableChanges(error: unknown): ListingChanges {
+  if (!(error instanceof ProblemError) || toFailure(error.problems).status !== 400) throw error
+  return { ...NO_CHANGES, faults: error.problems.map(problem => ({ at: '', problem })) }
+}
 
 /** Data other than the model that reading a body depends on. */
 export interface WriteContext {

@@ -11,9 +11,9 @@ import { type Actor, requireWriteScope, writerOf } from '../domain/actor.js'
 import { assignedValues, draftFields } from '../domain/field-assignments.js'
 import type { JsonObject } from '../domain/json.js'
 import {
-  type ListingChanges,
   NO_CHANGES,
   readListingChanges,
+  toUnreadableChanges,
   type WriteMode,
 } from '../domain/listing-changes.js'
 import type { RequestScope } from '../domain/request-scope.js'
@@ -28,8 +28,7 @@ import {
 } from '../domain/write-plan.js'
 import type { Precondition } from '../domain/write-shape.js'
 import { shapeKeyOf, shapeOf, toParameters, type WriteRequest } from '../domain/write-shape.js'
-import { toFailure } from '../errors/catalog.js'
-import { failIfAny, ProblemError } from '../errors/problem.js'
+import { failIfAny } from '../errors/problem.js'
 import { getEntity } from '../model/model.js'
 import type { Plan } from '../query/plan.js'
 import type { PlanCacheLevel } from '../query/plan-cache.js'
@@ -296,10 +295,4 @@ export class WriteService {
     failIfAny(refusalsOf(plan, request, key, parameters, inputs))
     throw new RecordChangedError('The rules of the write hold now')
   }
-}
-
-/** Converts the error of a body that is not JSON. Other errors, such as a body that is too large, are thrown. */
-function toUnreadableChanges(error: unknown): ListingChanges {
-  if (!(error instanceof ProblemError) || toFailure(error.problems).status !== 400) throw error
-  return { ...NO_CHANGES, faults: error.problems.map(problem => ({ at: '', problem })) }
 }

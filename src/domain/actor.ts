@@ -1,5 +1,7 @@
+import { LRUCache } from 'lru-cache'
 import { fail } from '../errors/problem.js'
 import { type Entity, isAdminEntity } from '../model/model.js'
+import { getOrCreate, memoize, objectId } from '../query/memoize.js'
 
 export type TokenScope = 'listings:read' | 'listings:write' | 'listings:write:any' | 'admin'
 
@@ -30,6 +32,19 @@ export interface Actor {
   /** The subject of the token: the claim `sub`, else `client_id`. */
   readonly subject?: string
 }
+
+const MAX_READERS = 1000
+const READERS = new LRUCache<string, Actor>({ max: MAX_READERS })
+
+/**
+ * Returns the same actor for all tokens with the same rights to read. Plans are cached by it, so they are shared
+ * by these tokens, and remain when a token is verified again.
+ */
+export const readerOf = memoize(function readerOf(actor: Actor): Actor {
+  const { feed, scopes, memberKey, officeKey, audience } = actor
+  const rights = [feed && objectId(feed), audience, memberKey, officeKey, ...[...scopes].sort()]
+  return getOrCreate(READERS, JSON.stringify(rights), () => actor)
+})
 
 /** The author of a change and the address of the request, as the audit log names them. */
 export interface Writer {

@@ -17,7 +17,7 @@ import {
   type SelectItem,
   TRUE,
 } from '../query/plan.js'
-import type { Actor } from './actor.js'
+import { type Actor, readerOf } from './actor.js'
 import { SEARCHED_FIELDS } from './feeds/feed.js'
 import {
   type DisclosurePolicy,
@@ -35,12 +35,9 @@ import {
  * - A selected field carries the condition under which it can be read.
  */
 export function authorize(plan: Plan, actor: Actor, policy: DisclosurePolicy): Plan {
-  return authorizerOf(actor, policy).authorize(plan)
+  return authorizerOf(readerOf(actor), policy).authorize(plan)
 }
 
-/**
- * Memoized by actor. An actor is cached as long as its token, so its next requests find the same authorizer.
- */
 const authorizerOf = memoize(function authorizerOf(actor: Actor, policy: DisclosurePolicy) {
   return new PlanAuthorizer(actor, policy)
 })

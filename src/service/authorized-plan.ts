@@ -1,4 +1,4 @@
-import type { Actor } from '../domain/actor.js'
+import { type Actor, readerOf } from '../domain/actor.js'
 import { authorize } from '../domain/authorize.js'
 import type { DisclosurePolicy } from '../domain/visibility.js'
 import { countParts } from '../query/complexity.js'
@@ -8,7 +8,7 @@ import type { PlanCache, PlanCacheLevel } from '../query/plan-cache.js'
 import { dependsOnServiceRoot, type ServiceRoot, withAbsoluteRecordUrls } from './record-url.js'
 
 /**
- * Authorized plans with their statements, by actor and plan. A part takes 170 to 350 bytes, most of them in the text of
+ * Authorized plans with their statements, by rights to read and plan. A part takes 170 to 350 bytes, most of them in the text of
  * the statements.
  */
 const AUTHORIZED_PLAN_LEVEL: PlanCacheLevel<Plan> = {
@@ -27,7 +27,9 @@ export function toAuthorizedPlan(
   serviceRoot?: ServiceRoot,
 ): Plan {
   const root = serviceRoot && dependsOnServiceRoot(plan) ? serviceRoot() : undefined
-  return plans.getOrCreate(AUTHORIZED_PLAN_LEVEL, `${objectId(actor)} ${objectId(plan)} ${root}`, () =>
-    authorize(root === undefined ? plan : withAbsoluteRecordUrls(plan, root), actor, policy),
+  return plans.getOrCreate(
+    AUTHORIZED_PLAN_LEVEL,
+    `${objectId(readerOf(actor))} ${objectId(plan)} ${root}`,
+    () => authorize(root === undefined ? plan : withAbsoluteRecordUrls(plan, root), actor, policy),
   )
 }

@@ -215,7 +215,7 @@ export class WebhookSender {
     }
   }
 
-  /** Plans are cached by actor, so the actor is reused until the client or its feed changes. */
+  /** The actor is reused until the client or its feed changes. */
   #actorOf(client: Client): Actor {
     const known = this.#actors.get(client)
     const feed = client.feed === undefined ? undefined : this.#dependencies.directory.findFeed(client.feed)

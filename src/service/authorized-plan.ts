@@ -8,8 +8,8 @@ import type { PlanCache, PlanCacheLevel } from '../query/plan-cache.js'
 import { dependsOnServiceRoot, type ServiceRoot, withAbsoluteRecordUrls } from './record-url.js'
 
 /**
- * Authorized plans with their statements, by rights to read and plan. A part takes 170 to 350 bytes, most of them in the text of
- * the statements.
+ * Authorized plans with their statements, by rights to read and plan. A part takes 170 to 350 bytes, most of
+ * them in the text of the statements.
  */
 const AUTHORIZED_PLAN_LEVEL: PlanCacheLevel<Plan> = {
   name: 'authorized plan',
